@@ -1,0 +1,83 @@
+"""What a program calls: names or objects in, verdicts and summaries out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rewardkit import registry
+from rewardkit.errors import UsageError
+from rewardkit.judging import DEADLINE, judge, judge_many
+from rewardkit.protocols import Task, Verifier
+from rewardkit.records import Sample, Verdict
+
+
+def load_verifier(name: str, **parameters: object) -> Verifier:
+    """The installed verifier of this name, with its parameters set.
+
+    Raises UnknownName for a name or parameter that doesn't exist, with the nearest that does.
+    """
+    return registry.installed().verifier(name, **parameters)
+
+
+def load_task(name: str) -> Task:
+    """The installed task of this name. Raises UnknownName, with the nearest name."""
+    return registry.installed().task(name)
+
+
+def verify(
+    verifier: str | Verifier,
+    completion: str,
+    reference: str,
+    *,
+    timeout: float = DEADLINE,
+    columns: Mapping[str, object] | None = None,
+) -> Verdict:
+    """The verdict on one completion, within `timeout` seconds, from any thread.
+
+    `verifier` is a name or any callable `(text, sample)`; `columns` are further columns of the
+    data set's row that it reads.
+    """
+    sample = Sample(reference=reference, columns=columns or {})
+    return judge(_resolved(verifier), completion, sample, deadline=_positive(timeout))
+
+
+def verify_batch(
+    verifier: str | Verifier,
+    completions: Sequence[str],
+    references: Sequence[str],
+    *,
+    workers: int | None = None,
+    timeout: float = DEADLINE,
+    columns: Sequence[Mapping[str, object]] | None = None,
+) -> list[Verdict]:
+    """The verdicts on completions against their references, in order.
+
+    Each verdict has `timeout` seconds; one that needs more, or too much memory, is wrong
+    (`timeout`) and costs the others nothing. `workers` processes (default: one a core) judge what
+    can't be decided in this one.
+    """
+    rows = columns if columns is not None else [{}] * len(completions)
+    if not len(completions) == len(references) == len(rows):
+        raise UsageError(
+            f"{len(completions)} completions, {len(references)} references and {len(rows)} rows "
+            "of columns: pass as many of each"
+        )
+    if workers is not None and workers < 1:
+        raise UsageError(f"workers is {workers}; it must be at least 1")
+    items = [
+        (completion, Sample(reference=reference, columns=row))
+        for completion, reference, row in zip(completions, references, rows, strict=True)
+    ]
+    return judge_many(
+        _resolved(verifier), items, workers=workers, deadline=_positive(timeout)
+    )
+
+
+def _resolved(verifier: str | Verifier) -> Verifier:
+    return load_verifier(verifier) if isinstance(verifier, str) else verifier
+
+
+def _positive(timeout: float) -> float:
+    if not timeout > 0:
+        raise UsageError(f"timeout is {timeout}; it must be a positive number of seconds")
+    return timeout

@@ -1,0 +1,64 @@
+"""Our own offers, through the hooks that everyone uses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from rewardkit.hookspecs import hookimpl
+
+_PROMPTS = Path(__file__).parent / "harness" / "prompts"
+
+
+@hookimpl
+def rewardkit_verifiers() -> Mapping[str, str]:
+    """The verifiers of docs/tasks.md."""
+    return {
+        "choice": "rewardkit.verifiers.choice:Choice",
+        "correctness": "rewardkit.verifiers.gsm8k_xml:Correctness",
+        "game24": "rewardkit.verifiers.game24:game24",
+        "game24_length": "rewardkit.verifiers.game24:Length",
+        "game24_outcome": "rewardkit.verifiers.game24:Outcome",
+        "game24_process": "rewardkit.verifiers.game24:Process",
+        "gsm8k": "rewardkit.verifiers.gsm8k:Gsm8k",
+        "gsm8k_xml": "rewardkit.verifiers.gsm8k_xml:gsm8k_xml",
+        "int": "rewardkit.verifiers.gsm8k_xml:Int",
+        "math": "rewardkit.verifiers.math:Math",
+        "motion": "rewardkit.verifiers.motion:motion",
+        "motion_accuracy": "rewardkit.verifiers.motion:MotionAccuracy",
+        "motion_format": "rewardkit.verifiers.motion:MotionFormat",
+        "r1_zero": "rewardkit.verifiers.r1_zero:R1Zero",
+        "r1_zero_format": "rewardkit.verifiers.r1_zero:R1ZeroFormat",
+        "soft_format": "rewardkit.verifiers.gsm8k_xml:SoftFormat",
+        "strict_format": "rewardkit.verifiers.gsm8k_xml:StrictFormat",
+        "xmlcount": "rewardkit.verifiers.gsm8k_xml:XmlCount",
+    }
+
+
+@hookimpl
+def rewardkit_tasks() -> Mapping[str, str]:
+    """The tasks of docs/tasks.md."""
+    return {
+        "aqua": "rewardkit.harness.tasks.aqua:AQUA",
+        "game24": "rewardkit.harness.tasks.game24:Game24Task",
+        "gsm8k": "rewardkit.harness.tasks.gsm8k:GSM8K",
+        "math500": "rewardkit.harness.tasks.math500:MATH500",
+        "motion": "rewardkit.harness.tasks.motion:MotionTask",
+    }
+
+
+@hookimpl
+def rewardkit_prompts() -> Mapping[str, str]:
+    """The template files beside the harness, by their stem."""
+    return {path.stem: str(path) for path in sorted(_PROMPTS.glob("*.jinja"))}
+
+
+@hookimpl
+def rewardkit_backends() -> Mapping[str, str]:
+    """The engines of docs/backends.md."""
+    return {
+        "openai": "rewardkit.harness.backends.openai:OpenAIBackend",
+        "replay": "rewardkit.harness.backends.replay:ReplayBackend",
+        "transformers": "rewardkit.harness.backends.transformers:TransformersBackend",
+        "vllm": "rewardkit.harness.backends.vllm:VllmBackend",
+    }

@@ -1,0 +1,74 @@
+"""What can go wrong, as one tree.
+
+RewardkitError
+├── UsageError            an argument, a name or a file that the caller can mend
+│   ├── UnknownName       no such verifier, task, prompt, backend or plugin
+│   ├── DataError         a data file or row that can't be read
+│   └── PromptTooLong     a prompt that doesn't fit the model's context
+├── PluginError           a plugin that is broken, misspelt or clashes with another
+├── MissingExtra          an optional dependency that isn't installed
+├── RunMismatch           a run's folder belongs to another run
+├── BackendError          generation failed
+└── JudgingError          a verifier can't be loaded into a worker
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class RewardkitError(Exception):
+    """The base of every error that rewardkit raises; its text says cause and remedy."""
+
+
+class UsageError(RewardkitError):
+    """An argument, a name or a file that the caller can mend."""
+
+
+class UnknownName(UsageError):
+    """A name that nothing offers."""
+
+    @classmethod
+    def among(cls, kind: str, name: str, known: Iterable[str]) -> UnknownName:
+        """The error for `name`, with the nearest known names as the remedy."""
+        names = sorted(known)
+        close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+        hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names) or 'none'}"
+        return cls(f"no {kind} named {name!r}; {hint}")
+
+
+class DataError(UsageError):
+    """A data file or row that can't be read."""
+
+
+class PromptTooLong(UsageError):
+    """A prompt that doesn't fit the model's context."""
+
+
+class PluginError(RewardkitError):
+    """A plugin that is broken, misspelt or clashes with another."""
+
+
+class MissingExtra(RewardkitError):
+    """An optional dependency that isn't installed."""
+
+    @classmethod
+    def needing(cls, package: str, extra: str, purpose: str) -> MissingExtra:
+        """The error for a missing `package`, with the extra that installs it."""
+        return cls(
+            f"{purpose} needs {package}, which isn't installed here; "
+            f"run: pip install 'rewardkit[{extra}]'"
+        )
+
+
+class RunMismatch(RewardkitError):
+    """A run's folder belongs to another run."""
+
+
+class BackendError(RewardkitError):
+    """Generation failed."""
+
+
+class JudgingError(RewardkitError):
+    """A verifier can't be loaded into a worker."""

@@ -1,0 +1,138 @@
+"""The shapes that a plugin implements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from rewardkit.records import Completion, Sample, Sampling, Verdict
+
+Judged = Verdict | bool | float
+
+
+class Verifier(Protocol):
+    """Reads the answer in `text`, reads the reference, compares. A plain function is enough.
+
+    Parameters of a verifier are keyword-only arguments of the function, or fields of a class
+    whose instances are called.
+    """
+
+    def __call__(self, text: str, sample: Sample, /) -> Judged: ...
+
+
+@runtime_checkable
+class QuickVerifier(Protocol):
+    """A verifier that decides some texts in bounded time, in the caller's own process.
+
+    `quick` must return within milliseconds whatever the text holds; None hands the text to a
+    worker, where `__call__` runs under the deadline.
+    """
+
+    def quick(self, text: str, sample: Sample, /) -> Verdict | None: ...
+
+    def __call__(self, text: str, sample: Sample, /) -> Judged: ...
+
+
+@runtime_checkable
+class PreparedVerifier(Protocol):
+    """A verifier with start-up work (imports, tables), done in a worker before any clock runs."""
+
+    def prepare(self) -> None: ...
+
+
+class Bounded:
+    """The base of verifiers whose cost is bounded by construction: they need no worker.
+
+    Subclass it only for code that is linear in the text's length and calls nothing that isn't.
+    """
+
+    def quick(self, text: str, sample: Sample, /) -> Verdict:
+        """The verdict itself: `__call__` is bounded."""
+        return self(text, sample)
+
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        raise NotImplementedError(f"{type(self).__name__} has no __call__")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a chat; `role` is "system", "user" or "assistant"."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What is sent to the engine: `text` as rendered, and its token ids where we tokenise."""
+
+    text: str
+    token_ids: tuple[int, ...] = ()
+    messages: tuple[Message, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One completion to draw: its key in the run, its prompt and its own seed."""
+
+    key: str
+    prompt: Prompt
+    seed: int
+
+
+class Backend(Protocol):
+    """An engine. Construction is light; `start` loads the weights."""
+
+    max_model_len: int | None
+
+    def render(self, messages: Sequence[Message]) -> Prompt:
+        """The prompt exactly as it will be sent."""
+        ...
+
+    def start(self, requests: int, longest: int) -> None:
+        """Load the weights, for so many requests of at most `longest` tokens each, prompt
+        and completion together."""
+        ...
+
+    def generate(
+        self, requests: Sequence[Request], sampling: Sampling
+    ) -> Iterator[tuple[Request, Completion]]:
+        """Each request with its completion, as it finishes, in any order."""
+        ...
+
+    def describe(self) -> Mapping[str, object]:
+        """Name, version, arguments and device, for the run's record."""
+        ...
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """Hashes of what decides the output: weights, tokenizer, chat template."""
+        ...
+
+    def close(self) -> None:
+        """Release the engine and its memory."""
+        ...
+
+
+class Task(Protocol):
+    """Problems, how to ask them and who judges the replies."""
+
+    name: str
+    prompt: str
+    max_tokens: int
+
+    def load(self, *, data: str | None, split: str | None, seed: int) -> list[Sample]:
+        """The samples of `split` (None: the default one), from the hub or the file `data`."""
+        ...
+
+    def verifier(self, reading: str | None = None) -> Verifier:
+        """The strict verifier, in the answer style that the prompt asked for."""
+        ...
+
+    def flexible(self) -> Verifier | None:
+        """The verifier that forgives form, or None where the task has no such reading."""
+        ...
+
+    def perfect(self, sample: Sample) -> str:
+        """A completion that is right by construction, for `rewardkit check`."""
+        ...

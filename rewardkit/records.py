@@ -1,0 +1,130 @@
+"""The values that pass between the parts: frozen, standard library only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+
+class Failure(StrEnum):
+    """Why a completion isn't right: the whole list."""
+
+    NO_ANSWER = "no_answer"
+    FORMAT = "format"
+    NO_REASONING = "no_reasoning"
+    WRONG = "wrong"
+    TRUNCATED = "truncated"
+    TIMEOUT = "timeout"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One problem: its reference (gold answer), the question, and the data set's other columns."""
+
+    reference: str
+    question: str = ""
+    id: str = ""
+    columns: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One generated text. `finish_reason` is "stop", "length" or "error"."""
+
+    text: str
+    finish_reason: str = "stop"
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How completions are drawn. `temperature` 0 is greedy; `top_k` 0 is off."""
+
+    max_tokens: int = 1024
+    temperature: float = 0.0
+    top_p: float = 1.0
+    top_k: int = 0
+    seed: int = 0
+    stop: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a verifier says of one completion.
+
+    `correct` is True, False, or None: unjudged, when the reference can't be read or the verifier
+    broke. `score` is in [0, 1], or None when unjudged. A verdict that is not correct has a
+    `failure`. `parts` holds the scores of a composite's components, each in [0, 1].
+    """
+
+    correct: bool | None
+    score: float | None
+    answer: str | None = None
+    failure: Failure | None = None
+    parts: Mapping[str, float] = field(default_factory=dict)
+    message: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.correct is None) != (self.score is None):
+            raise ValueError("an unjudged verdict has neither correct nor score")
+        if (self.correct is True) != (self.failure is None):
+            raise ValueError("a verdict has a failure exactly when it is not correct")
+        for score in (self.score, *self.parts.values()):
+            if score is not None and not (math.isfinite(score) and 0.0 <= score <= 1.0):
+                raise ValueError(f"a score is in [0, 1], not {score!r}")
+
+    @classmethod
+    def right(cls, *, answer: str | None = None, message: str = "") -> Verdict:
+        """Correct, score 1."""
+        return cls(True, 1.0, answer=answer, message=message)
+
+    @classmethod
+    def wrong(cls, failure: Failure, *, answer: str | None = None, message: str = "") -> Verdict:
+        """Not correct, score 0, for this reason."""
+        return cls(False, 0.0, answer=answer, failure=failure, message=message)
+
+    @classmethod
+    def judged(cls, correct: bool, *, answer: str | None, message: str = "") -> Verdict:
+        """Right, or wrong because the answer read differs from the reference."""
+        if correct:
+            return cls.right(answer=answer, message=message)
+        return cls.wrong(Failure.WRONG, answer=answer, message=message)
+
+    @classmethod
+    def scored(
+        cls, score: float, *, answer: str | None = None, failure: Failure = Failure.WRONG,
+        message: str = "",
+    ) -> Verdict:
+        """A graded score in [0, 1]: correct at 1, else not, for `failure`."""
+        correct = score >= 1.0
+        return cls(
+            correct, float(score), answer=answer, failure=None if correct else failure,
+            message=message,
+        )
+
+    @classmethod
+    def unjudged(cls, message: str, *, answer: str | None = None) -> Verdict:
+        """Neither right nor wrong: the reference is unreadable or the verifier broke."""
+        return cls(None, None, answer=answer, failure=Failure.ERROR, message=message)
+
+    @classmethod
+    def of(cls, judged: Verdict | bool | float) -> Verdict:
+        """A verdict as it is, a bool as right or wrong, a float in [0, 1] as a score."""
+        if isinstance(judged, Verdict):
+            return judged
+        if isinstance(judged, bool):
+            return cls.judged(judged, answer=None)
+        try:
+            return cls.scored(float(judged))
+        except (TypeError, ValueError):
+            return cls.unjudged(
+                f"the verifier gave {judged!r}, neither a Verdict, a bool nor a score in [0, 1]"
+            )
+
+    def with_failure(self, failure: Failure, message: str = "") -> Verdict:
+        """The same verdict for another reason."""
+        return replace(self, failure=failure, message=message or self.message)

@@ -1,0 +1,1 @@
+"""One file a verifier: each reads the answer, reads the reference, compares."""

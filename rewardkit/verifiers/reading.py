@@ -1,0 +1,133 @@
+"""Where answers stand in a text: boxes, tags, markers, numbers. All linear in the text's length."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
+
+OPEN_ANSWER = re.compile(r"<answer>", re.IGNORECASE | re.ASCII)
+CLOSE_ANSWER = re.compile(r"</answer>", re.IGNORECASE | re.ASCII)
+
+BOX_TOKEN = re.compile(
+    r"(?P<box>\\f?box(?:ed)?(?![a-zA-Z])\s*\{)"  # \boxed{, \fbox{, \box{
+    r"|\\boxed\s+(?P<bare>[^\s$\\{}]+)"  # \boxed 5
+    r"|\\."  # an escaped brace or any other command
+    r"|(?P<open>\{)|(?P<close>\})",
+    re.DOTALL,
+)
+
+NUMBER = re.compile(
+    r"(?P<sign>(?<![0-9A-Za-z)\]}%])[-+−–])?"
+    r"(?:\\?[$€£¥]\s?)?(?P<inner>[-−–])?"
+    r"(?P<digits>(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+)"
+    r"(?P<exponent>[eE][-+]?[0-9]+(?![0-9A-Za-z]))?"
+    r"(?P<percent>\s?\\?%)?"
+)
+
+NESTING = 4
+"""How many boxes directly inside each other are taken as one; deeper nests are left as text."""
+
+
+def answer_block(text: str) -> str | None:
+    """The content of the last `<answer>…</answer>`, in any case; None when there is no whole one."""
+    close = _last(CLOSE_ANSWER, text, len(text))
+    if close is None:
+        return None
+    opening = _last(OPEN_ANSWER, text, close.start())
+    return text[opening.end() : close.start()] if opening else None
+
+
+def boxes(text: str) -> list[str]:
+    r"""The contents of all `\boxed{…}`, `\fbox{…}` and `\boxed 5`, outermost ones, in order.
+
+    Braces must balance; `\{` and `\}` are text. A box that is never closed is passed over, and
+    whole ones inside it count. A box that holds nothing but a box is that box.
+    """
+    spans: list[tuple[int, int]] = []
+    opened: list[int | None] = []  # for each open brace: where its box's content starts, or None
+    for token in BOX_TOKEN.finditer(text):
+        if token["box"]:
+            opened.append(token.end())
+        elif token["open"]:
+            opened.append(None)
+        elif token["bare"]:
+            spans.append(token.span("bare"))
+        elif token["close"] and opened:
+            start = opened.pop()
+            if start is not None:
+                while spans and spans[-1][0] >= start:
+                    spans.pop()
+                spans.append((start, token.start()))
+    return [_unnested(text[start:end]) for start, end in spans]
+
+
+def after_marker(text: str, marker: str) -> str | None:
+    """The rest of the line after the last `marker` such as `####`, stripped; None without one."""
+    _, found, rest = text.rpartition(marker)
+    if not found:
+        return None
+    return rest.strip().partition("\n")[0].strip()
+
+
+def numbers(text: str) -> Iterator[tuple[str, Decimal]]:
+    """Each number in the text as written, with its exact value.
+
+    Read are thousands commas, a leading currency sign, a sign, scientific notation and percent
+    (50% is 0.5). An exponent beyond what a decimal can hold is passed over.
+    """
+    for match in NUMBER.finditer(text):
+        value = _value(match)
+        if value is not None:
+            yield match.group().strip(), value
+
+
+def last_number(text: str) -> tuple[str, Decimal] | None:
+    """The last number in the text, as written and by value."""
+    last = None
+    for match in NUMBER.finditer(text):
+        last = match
+    value = _value(last) if last else None
+    return (last.group().strip(), value) if last and value is not None else None
+
+
+def _value(match: re.Match[str]) -> Decimal | None:
+    exponent = (match["exponent"] or "e0")[1:]
+    if len(exponent) > 18:
+        return None
+    shift = int(exponent) - (2 if match["percent"] else 0)
+    negative = (match["sign"] or "+") in "-−–" or match["inner"] is not None
+    written = f"{'-' if negative else ''}{match['digits'].replace(',', '')}e{shift}"
+    try:
+        return Decimal(written)
+    except InvalidOperation:
+        return None
+
+
+def _last(pattern: re.Pattern[str], text: str, end: int) -> re.Match[str] | None:
+    last = None
+    for match in pattern.finditer(text, 0, end):
+        last = match
+    return last
+
+
+def _unnested(content: str) -> str:
+    content = content.strip()
+    for _ in range(NESTING):
+        match = BOX_TOKEN.match(content)
+        if not (match and match["box"] and content.endswith("}")):
+            break
+        inner = content[match.end() : -1]
+        if not _balanced(inner):
+            break
+        content = inner.strip()
+    return content
+
+
+def _balanced(text: str) -> bool:
+    depth = 0
+    for token in BOX_TOKEN.finditer(text):
+        depth += bool(token["box"] or token["open"]) - bool(token["close"])
+        if depth < 0:
+            return False
+    return depth == 0
