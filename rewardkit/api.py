@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rewardkit import registry
-from rewardkit.errors import UsageError
+from rewardkit.errors import UnknownName, UsageError
 from rewardkit.judging import DEADLINE, judge, judge_many
 from rewardkit.protocols import Task, Verifier
 from rewardkit.records import Sample, Verdict
+
+if TYPE_CHECKING:
+    from rewardkit.harness.run import Reporter, RunSummary
 
 
 def load_verifier(name: str, **parameters: object) -> Verifier:
@@ -68,9 +73,7 @@ def verify_batch(
         (completion, Sample(reference=reference, columns=row))
         for completion, reference, row in zip(completions, references, rows, strict=True)
     ]
-    return judge_many(
-        _resolved(verifier), items, workers=workers, deadline=_positive(timeout)
-    )
+    return judge_many(_resolved(verifier), items, workers=workers, deadline=_positive(timeout))
 
 
 def _resolved(verifier: str | Verifier) -> Verifier:
@@ -81,3 +84,30 @@ def _positive(timeout: float) -> float:
     if not timeout > 0:
         raise UsageError(f"timeout is {timeout}; it must be a positive number of seconds")
     return timeout
+
+
+def evaluate(
+    task: str | Task | Sequence[str | Task],
+    model: str,
+    *,
+    reporter: Reporter | None = None,
+    **options: Any,
+) -> RunSummary:
+    """Generate with `model`, judge with the verifiers of `task`, and sum up.
+
+    `options` are those of `rewardkit eval`, underscores for dashes (see `EvalOptions`): backend,
+    data, limit, temperature, max_tokens, output_dir, … The same call carries on where an earlier
+    one was cut off, and gives the finished result at once.
+    """
+    from rewardkit.harness.options import EvalOptions, plan_for
+    from rewardkit.harness.run import Silent, run
+
+    tasks = tuple(task) if isinstance(task, Sequence) and not isinstance(task, str) else (task,)
+    try:
+        chosen = EvalOptions(tasks=tasks, model=model, **options)
+    except TypeError:
+        known = [field.name for field in dataclasses.fields(EvalOptions)]
+        unknown = next(name for name in options if name not in known)
+        raise UnknownName.among("option of evaluate", unknown, known) from None
+    listener = reporter or Silent()
+    return run(plan_for(chosen, listener), listener)

@@ -18,7 +18,9 @@ class Verifier(Protocol):
     whose instances are called.
     """
 
-    def __call__(self, text: str, sample: Sample, /) -> Judged: ...
+    def __call__(self, text: str, sample: Sample, /) -> Judged:
+        """The verdict on `text`, as one, as a bool, or as a score in [0, 1]."""
+        ...
 
 
 @runtime_checkable
@@ -29,16 +31,22 @@ class QuickVerifier(Protocol):
     worker, where `__call__` runs under the deadline.
     """
 
-    def quick(self, text: str, sample: Sample, /) -> Verdict | None: ...
+    def quick(self, text: str, sample: Sample, /) -> Verdict | None:
+        """The verdict on `text`, or None where it would take long."""
+        ...
 
-    def __call__(self, text: str, sample: Sample, /) -> Judged: ...
+    def __call__(self, text: str, sample: Sample, /) -> Judged:
+        """The verdict on `text`, however long it takes."""
+        ...
 
 
 @runtime_checkable
 class PreparedVerifier(Protocol):
     """A verifier with start-up work (imports, tables), done in a worker before any clock runs."""
 
-    def prepare(self) -> None: ...
+    def prepare(self) -> None:
+        """Do the start-up work."""
+        ...
 
 
 class Bounded:
@@ -52,6 +60,7 @@ class Bounded:
         return self(text, sample)
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        """The verdict on `text`."""
         raise NotImplementedError(f"{type(self).__name__} has no __call__")
 
 
@@ -84,7 +93,10 @@ class Request:
 class Backend(Protocol):
     """An engine. Construction is light; `start` loads the weights."""
 
-    max_model_len: int | None
+    @property
+    def max_model_len(self) -> int | None:
+        """Tokens of prompt and completion together, where the engine's limit is known."""
+        ...
 
     def render(self, messages: Sequence[Message]) -> Prompt:
         """The prompt exactly as it will be sent."""
@@ -117,12 +129,32 @@ class Backend(Protocol):
 class Task(Protocol):
     """Problems, how to ask them and who judges the replies."""
 
-    name: str
-    prompt: str
-    max_tokens: int
+    @property
+    def name(self) -> str:
+        """What users type."""
+        ...
+
+    @property
+    def prompt(self) -> str:
+        """The name of the default prompt."""
+        ...
+
+    @property
+    def max_tokens(self) -> int:
+        """The default limit of a completion's length."""
+        ...
+
+    @property
+    def group_by(self) -> tuple[str, ...]:
+        """Columns by which accuracy is also reported apart."""
+        ...
 
     def load(self, *, data: str | None, split: str | None, seed: int) -> list[Sample]:
         """The samples of `split` (None: the default one), from the hub or the file `data`."""
+        ...
+
+    def sample(self, row: Mapping[str, object], index: int) -> Sample:
+        """One row of a data file, the one at `index`, as a sample."""
         ...
 
     def verifier(self, reading: str | None = None) -> Verifier:

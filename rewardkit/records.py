@@ -32,12 +32,13 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One generated text. `finish_reason` is "stop", "length" or "error"."""
+    """One generated text. `finish_reason` is "stop", "length" or "error", which `message` tells."""
 
     text: str
     finish_reason: str = "stop"
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +97,20 @@ class Verdict:
 
     @classmethod
     def scored(
-        cls, score: float, *, answer: str | None = None, failure: Failure = Failure.WRONG,
+        cls,
+        score: float,
+        *,
+        answer: str | None = None,
+        failure: Failure = Failure.WRONG,
         message: str = "",
     ) -> Verdict:
         """A graded score in [0, 1]: correct at 1, else not, for `failure`."""
         correct = score >= 1.0
         return cls(
-            correct, float(score), answer=answer, failure=None if correct else failure,
+            correct,
+            float(score),
+            answer=answer,
+            failure=None if correct else failure,
             message=message,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib
 import importlib.metadata
@@ -18,6 +19,7 @@ from rewardkit.errors import PluginError, UnknownName, UsageError
 from rewardkit.protocols import Task, Verifier
 
 PLUGINS_VARIABLE = "REWARDKIT_PLUGINS"
+OURS = "rewardkit"
 KINDS = ("verifiers", "tasks", "prompts", "backends", "recipes")
 
 
@@ -54,7 +56,7 @@ class Offer:
 
 
 class Registry:
-    """The offers of some plugins, by kind and name. `Registry(module)` holds that module's alone."""
+    """The offers of some plugins, by kind and name; `Registry(module)` has that module's alone."""
 
     def __init__(self, *plugins: object) -> None:
         self._manager = pluggy.PluginManager(hookspecs.GROUP)
@@ -67,6 +69,10 @@ class Registry:
         """All offers of `kind` (one of `KINDS`), by name."""
         return self._offers[kind]
 
+    def owners(self) -> set[str]:
+        """The plugins that offer anything."""
+        return {offer.owner for offers in self._offers.values() for offer in offers.values()}
+
     def find(self, kind: str, name: str) -> Offer:
         """The offer under `name`; UnknownName with the nearest name otherwise."""
         try:
@@ -77,13 +83,13 @@ class Registry:
     def verifier(self, name: str, **parameters: object) -> Verifier:
         """The verifier under `name`, with its parameters set."""
         offer = self.find("verifiers", name)
-        return _with_parameters(name, offer.load(), parameters)
+        return with_parameters(name, offer.load(), parameters)
 
     def task(self, name: str) -> Task:
         """The task under `name`."""
         offer = self.find("tasks", name)
         loaded = offer.load()
-        return cast(Task, loaded() if callable(loaded) else loaded)
+        return cast("Task", loaded() if callable(loaded) else loaded)
 
     def prompt(self, name: str) -> str:
         """The path of the prompt template under `name`."""
@@ -131,7 +137,12 @@ def installed() -> Registry:
     plugins, problems = find_plugins()
     if problems:
         raise problems[0]
-    return Registry(Plugin("rewardkit", builtin, "rewardkit"), *plugins)
+    return with_plugins(plugins)
+
+
+def with_plugins(plugins: Iterable[Plugin]) -> Registry:
+    """Our own offers and those of `plugins`. PluginError where two clash."""
+    return Registry(Plugin(OURS, builtin, OURS), *plugins)
 
 
 def find_plugins() -> tuple[list[Plugin], list[PluginError]]:
@@ -141,7 +152,9 @@ def find_plugins() -> tuple[list[Plugin], list[PluginError]]:
     """
     points = {point.name: point for point in _entry_points()}
     chosen = os.environ.get(PLUGINS_VARIABLE)
-    names = sorted(points) if chosen is None else [n.strip() for n in chosen.split(",") if n.strip()]
+    names = sorted(points)
+    if chosen is not None:
+        names = [name.strip() for name in chosen.split(",") if name.strip()]
     plugins: list[Plugin] = []
     problems: list[PluginError] = []
     for name in names:
@@ -196,22 +209,35 @@ def _called(hook: pluggy.HookImpl, kind: str) -> Mapping[str, object]:
     return offered
 
 
-def _with_parameters(name: str, loaded: Any, parameters: dict[str, object]) -> Verifier:
+def with_parameters(name: str, loaded: Any, parameters: dict[str, object]) -> Verifier:
+    """The verifier that `loaded` (a class, an instance or a function) is with its parameters set.
+
+    They are a class's or a dataclass's fields, or a function's keyword-only arguments.
+    """
     if not isinstance(loaded, type) and not parameters:
-        return cast(Verifier, loaded)
-    known = [
-        p.name for p in inspect.signature(loaded).parameters.values()
-        if p.kind is p.KEYWORD_ONLY or (isinstance(loaded, type) and p.kind is not p.VAR_KEYWORD)
-    ]
+        return cast("Verifier", loaded)
+    known = list(_parameters(loaded))
     for parameter in parameters:
         if parameter not in known:
             raise UnknownName.among(f"parameter of verifier {name!r}", parameter, known)
-    if not isinstance(loaded, type):
-        return functools.partial(loaded, **parameters)
     try:
-        return cast(Verifier, loaded(**parameters))
+        if dataclasses.is_dataclass(loaded) and not isinstance(loaded, type):
+            return cast("Verifier", dataclasses.replace(loaded, **parameters))
+        if not isinstance(loaded, type):
+            return functools.partial(loaded, **parameters)
+        return cast("Verifier", loaded(**parameters))
     except (TypeError, ValueError) as error:
         raise UsageError(f"verifier {name!r}: {error}") from error
+
+
+def _parameters(loaded: Any) -> Iterator[str]:
+    if dataclasses.is_dataclass(loaded):
+        yield from (field.name for field in dataclasses.fields(loaded) if field.init)
+        return
+    for parameter in inspect.signature(loaded).parameters.values():
+        of_class = isinstance(loaded, type) and parameter.kind is not parameter.VAR_KEYWORD
+        if of_class or parameter.kind is parameter.KEYWORD_ONLY:
+            yield parameter.name
 
 
 def _said(error: BaseException) -> str:

@@ -18,9 +18,7 @@ CHUNK = 16
 """Items sent to a worker at once: enough to hide the trip, few enough to share out evenly."""
 
 
-def judge(
-    verifier: Verifier, text: str, sample: Sample, *, deadline: float = DEADLINE
-) -> Verdict:
+def judge(verifier: Verifier, text: str, sample: Sample, *, deadline: float = DEADLINE) -> Verdict:
     """The verdict on one completion, in any thread, within `deadline` seconds."""
     return judge_many(verifier, [(text, sample)], workers=_cores(), deadline=deadline)[0]
 
@@ -49,7 +47,11 @@ class _Batch:
     """Shares out what is waiting among borrowed workers."""
 
     def __init__(
-        self, pool: Pool, items: Sequence[Item], verdicts: list[Verdict | None], workers: int,
+        self,
+        pool: Pool,
+        items: Sequence[Item],
+        verdicts: list[Verdict | None],
+        workers: int,
         deadline: float,
     ) -> None:
         self._pool = pool

@@ -30,7 +30,7 @@ NESTING = 4
 
 
 def answer_block(text: str) -> str | None:
-    """The content of the last `<answer>…</answer>`, in any case; None when there is no whole one."""
+    """The content of the last whole `<answer>…</answer>`, in any case; None without one."""
     close = _last(CLOSE_ANSWER, text, len(text))
     if close is None:
         return None

@@ -79,7 +79,7 @@ def _decimal(match: re.Match[str]) -> tuple[Fraction, bool] | None:
     if not digits.strip("."):
         return None
     power = int(match["exponent"] or match["power"] or match["power1"] or 0)
-    return Fraction(digits.rstrip(".") if digits.endswith(".") else digits) * Fraction(10) ** power, True
+    return Fraction(digits.rstrip(".")) * Fraction(10) ** power, True
 
 
 def _integer(digits: str) -> int | None:

@@ -9,7 +9,7 @@ _SPELLINGS = [
     for pattern, replacement in (
         (r"[−–]", "-"),
         (r"\\[dtc]frac(?![a-zA-Z])", r"\\frac"),
-        (r"\\(?:left|right|[bB]igg?[lrm]?|displaystyle|textstyle|limits|mathstrut)(?![a-zA-Z])", ""),
+        (r"\\(?:left|right|[bB]igg?[lrm]?|displaystyle|textstyle|limits)(?![a-zA-Z])", ""),
         (r"\\(?:quad|qquad|enspace|thinspace)(?![a-zA-Z])|\\[,;:! ]|~", " "),
         (r"\\[()\[\]]|\\?\$", " "),
         (r"\{,\}", ","),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.math import engine
 from rewardkit.verifiers.math.exact import equal, exact
 from rewardkit.verifiers.math.normal import normal
-from rewardkit.verifiers.reading import answer_block, boxes
+from rewardkit.verifiers.reading import answer_block, boxes, last_number
 
 LONGEST = 4_000
 """Characters of the longest answer that is evaluated; a longer one can't be meant as one."""
@@ -28,13 +29,16 @@ class Math:
     r"""Right when the last `\boxed{…}` is mathematically equal to the reference.
 
     `require_simplified` also asks for the simplest form: 2/4 is wrong against 0.5.
+    `reading="flexible"` reads, where there is no box, the `<answer>` block, the last formula or
+    the last number.
     """
 
     require_simplified: bool = False
+    reading: Literal["boxed", "flexible"] = "boxed"
 
     def quick(self, text: str, sample: Sample, /) -> Verdict | None:
         """The verdict where text and exact numbers decide it; else None."""
-        read = _read(text, sample.reference)
+        read = self._read(text, sample.reference)
         if isinstance(read, Verdict):
             return read
         answers, reference = read
@@ -47,7 +51,7 @@ class Math:
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """The verdict, by math-verify where text and exact numbers don't decide it."""
-        read = _read(text, sample.reference)
+        read = self._read(text, sample.reference)
         if isinstance(read, Verdict):
             return read
         answers, reference = read
@@ -96,31 +100,50 @@ class Math:
             return Verdict.judged(False, answer=answer)
         return self._judged(engine.equivalent(read, gold), answer, exact(gold) is None)
 
+    def _read(self, text: str, reference: str) -> tuple[list[str], str] | Verdict:
+        """The different answers, last first, and the reference; or the verdict already."""
+        gold = _unboxed(reference)
+        if not _readable(normal(gold)):
+            return Verdict.unjudged(f"the reference {reference!r} can't be read")
+        found = _found(text, self.reading)
+        if not found:
+            return Verdict.wrong(Failure.NO_ANSWER, message=r"there is no whole \boxed{…}")
+        different = list({normal(answer): answer for answer in reversed(found)}.values())
+        if len(different) == 1:
+            return different, gold
+        if _several(gold):
+            return [", ".join(reversed(different))], gold
+        if len(different) > MOST_BOXES:
+            return Verdict.wrong(
+                Failure.WRONG, answer=found[-1], message=f"{len(different)} different boxes"
+            )
+        return different, gold
+
     def _judged(self, correct: bool, answer: str, simplified: bool) -> Verdict:
         if correct and self.require_simplified and not simplified:
             return Verdict.wrong(Failure.FORMAT, answer=answer, message="not in simplest form")
         return Verdict.judged(correct, answer=answer)
 
 
-def _read(text: str, reference: str) -> tuple[list[str], str] | Verdict:
-    """The different boxed answers, last first, and the reference; or the verdict already."""
-    gold = _unboxed(reference)
-    if not _readable(normal(gold)):
-        return Verdict.unjudged(f"the reference {reference!r} can't be read")
+def _found(text: str, reading: str) -> list[str]:
     block = answer_block(text)
     found = boxes(text if block is None else block)
-    if not found:
-        return Verdict.wrong(Failure.NO_ANSWER, message=r"there is no whole \boxed{…}")
-    different = list({normal(answer): answer for answer in reversed(found)}.values())
-    if len(different) == 1:
-        return different, gold
-    if _several(gold):
-        return [", ".join(reversed(different))], gold
-    if len(different) > MOST_BOXES:
-        return Verdict.wrong(
-            Failure.WRONG, answer=found[-1], message=f"{len(different)} different boxes"
-        )
-    return different, gold
+    if found or reading == "boxed":
+        return found
+    if block is not None:
+        return [block]
+    formula = max(_last_between(text, "$", "$"), _last_between(text, r"\(", r"\)"))
+    if formula[1].strip():
+        return [formula[1]]
+    number = last_number(text)
+    return [number[0]] if number else []
+
+
+def _last_between(text: str, opening: str, closing: str) -> tuple[int, str]:
+    """Where the last such formula starts and what it holds; (-1, "") without one."""
+    end = text.rfind(closing)
+    start = text.rfind(opening, 0, max(end, 0))
+    return (start, text[start + len(opening) : end]) if start >= 0 else (-1, "")
 
 
 def _unboxed(reference: str) -> str:
@@ -138,8 +161,7 @@ def _several(gold: str) -> bool:
 
 
 def _essence(latex: str) -> str:
-    latex = latex.strip().strip("$").strip()
-    return latex
+    return latex.strip().strip("$").strip()
 
 
 def _bare(latex: str, gold: str) -> str:

@@ -1,0 +1,5 @@
+"""`python -m rewardkit`."""
+
+from rewardkit.cli.main import run
+
+run()

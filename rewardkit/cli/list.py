@@ -1,0 +1,42 @@
+"""`rewardkit list`: what is installed, and which plugin brought it."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from rewardkit.registry import Offer
+
+Kind = Literal["verifiers", "tasks", "prompts", "backends", "recipes"]
+
+
+def list_command(
+    kind: Annotated[Kind | None, typer.Argument(help="All kinds, if none is named.")] = None,
+) -> None:
+    """Show what is installed, and which plugin brought it."""
+    from rich.table import Table
+
+    from rewardkit.cli.results import console
+    from rewardkit.registry import KINDS, installed
+
+    table = Table(box=None, pad_edge=False)
+    for heading in ("kind", "name", "from", "what it is"):
+        table.add_column(heading, overflow="fold", no_wrap=heading != "what it is")
+    for one in [kind] if kind else KINDS:
+        for offer in sorted(installed().offers(one).values(), key=lambda offer: offer.name):
+            table.add_row(one.removesuffix("s"), offer.name, offer.owner, _about(offer))
+    console().print(table, markup=False)
+
+
+def _about(offer: Offer) -> str:
+    """The first line of what documents the offer."""
+    if offer.kind in ("prompts", "recipes"):
+        return str(offer.value)
+    if offer.kind == "backends":
+        return str(offer.value)
+    loaded = offer.load()
+    text = inspect.getdoc(loaded) or ""
+    return text.partition("\n")[0]

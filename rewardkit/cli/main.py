@@ -1,0 +1,63 @@
+"""The program `rewardkit`: its commands, and how it ends."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from rewardkit import __version__
+from rewardkit.cli.check import check_command
+from rewardkit.cli.eval import eval_command
+from rewardkit.cli.list import list_command
+from rewardkit.cli.score import score_command
+from rewardkit.cli.verify import verify_command
+from rewardkit.errors import RewardkitError, UsageError
+
+app = typer.Typer(
+    name="rewardkit",
+    help="One definition of correct: verifiers for training rewards and for evaluation.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        # vLLM takes underscores for dashes; so do we
+        "token_normalize_func": lambda name: name.replace("_", "-"),
+    },
+)
+app.command("eval")(eval_command)
+app.command("score")(score_command)
+app.command("verify")(verify_command)
+app.command("list")(list_command)
+app.command("check")(check_command)
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    if version:
+        typer.echo(f"rewardkit {__version__}")
+        raise typer.Exit
+
+
+def run() -> None:
+    """Run the command line; errors end on stderr with exit status 1, or 2 for a bad argument."""
+    try:
+        app()
+    except UsageError as error:
+        sys.exit(_told(error, 2))
+    except RewardkitError as error:
+        sys.exit(_told(error, 1))
+    except KeyboardInterrupt:
+        typer.echo("\ninterrupted; the same command line carries on from here", err=True)
+        sys.exit(130)
+
+
+def _told(error: RewardkitError, status: int) -> int:
+    typer.echo(f"rewardkit: {error}", err=True)
+    return status

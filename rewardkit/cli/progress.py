@@ -1,0 +1,80 @@
+"""A run's progress on stderr: a bar with rates and time left, or plain lines where no one looks."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+SECONDS_BETWEEN_LINES = 30.0
+
+
+class ProgressReporter:
+    """Shows a run's progress; plain lines every half minute where stderr is no terminal."""
+
+    def __init__(self) -> None:
+        self._console = Console(file=sys.stderr)
+        self._progress: Progress | None = None
+        self._bar: Any = None
+        self._counts = {"total": 0, "done": 0, "new": 0, "tokens": 0, "right": 0}
+        self._started = self._last_line = time.monotonic()
+
+    def note(self, text: str) -> None:
+        """A line of its own."""
+        self._console.print(text, style="dim", markup=False, highlight=False, soft_wrap=True)
+
+    def started(self, total: int, done: int) -> None:
+        """Show the bar, unless all is done."""
+        self._counts |= {"total": total, "done": done}
+        if done:
+            self.note(f"{done:,} of {total:,} completions are there already; carrying on")
+        if done < total and self._console.is_terminal:
+            self._progress = Progress(
+                TextColumn("{task.description}"), BarColumn(bar_width=None), MofNCompleteColumn(),
+                TextColumn("{task.fields[rate]}"), TimeElapsedColumn(), TimeRemainingColumn(),
+                console=self._console, expand=True,
+            )  # fmt: skip
+            self._bar = self._progress.add_task("starting", total=total, completed=done, rate="")
+            self._progress.start()
+
+    def written(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Count these."""
+        if not self._counts["new"]:
+            # the engine has started: rates count from here
+            self._started = time.monotonic()
+        self._counts["new"] += len(rows)
+        self._counts["done"] += len(rows)
+        self._counts["tokens"] += sum(row["completion_tokens"] or 0 for row in rows)
+        self._counts["right"] += sum(bool(row["verdict"]["correct"]) for row in rows)
+        if self._progress is not None:
+            self._progress.update(
+                self._bar, completed=self._counts["done"], description="judged",
+                rate=self._rate(),
+            )  # fmt: skip
+        elif time.monotonic() - self._last_line > SECONDS_BETWEEN_LINES:
+            self._last_line = time.monotonic()
+            self.note(f"{self._counts['done']:,} of {self._counts['total']:,}; {self._rate()}")
+
+    def ended(self) -> None:
+        """Take the bar away."""
+        if self._progress is not None:
+            self._progress.stop()
+            self._progress = None
+
+    def _rate(self) -> str:
+        seconds = max(time.monotonic() - self._started, 1e-3)
+        return (
+            f"{self._counts['new'] / seconds:,.1f}/s, {self._counts['tokens'] / seconds:,.0f} "
+            f"tokens/s, {self._counts['right'] / self._counts['new']:.0%} right"
+        )

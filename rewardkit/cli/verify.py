@@ -1,0 +1,67 @@
+"""`rewardkit verify`: one verdict, explained."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from rewardkit.cli.arguments import key_values
+from rewardkit.records import Verdict
+
+STATUS = {True: 0, False: 1, None: 2}
+WORD = {True: "right", False: "wrong", None: "unjudged"}
+
+
+def verify_command(
+    verifier: Annotated[str, typer.Argument(help="A verifier; see: rewardkit list verifiers.")],
+    text: Annotated[str, typer.Argument(help="The completion, or - for standard input.")],
+    reference: Annotated[str, typer.Option(help="The gold answer.")],
+    verifier_arg: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="A parameter of the verifier; repeatable."),
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="A column that the verifier reads; repeatable."),
+    ] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds that the verdict may take.")] = 1.0,
+    as_json: Annotated[bool, typer.Option("--json", help="The verdict as JSON.")] = False,
+) -> None:
+    """Judge one completion. Exit status 0: right, 1: wrong, 2: unjudged."""
+    from rewardkit.api import load_verifier, verify
+    from rewardkit.harness.judge import verdict_fields
+
+    completion = sys.stdin.read() if text == "-" else text
+    judge = load_verifier(verifier, **key_values(verifier_arg or (), "--verifier-arg"))
+    verdict = verify(
+        judge, completion, reference, timeout=timeout,
+        columns=key_values(column or (), "--column"),
+    )  # fmt: skip
+    if as_json:
+        typer.echo(json.dumps(verdict_fields(verdict)))
+    else:
+        typer.echo("\n".join(_lines(verdict, reference)))
+    raise typer.Exit(STATUS[verdict.correct])
+
+
+def _lines(verdict: Verdict, reference: str) -> list[str]:
+    failure = f": {verdict.failure.value}" if verdict.failure else ""
+    lines = [WORD[verdict.correct] + failure]
+    if verdict.score is not None:
+        lines.append(f"  score      {verdict.score:g}")
+    lines.append(f"  read       {_shown(verdict.answer)}")
+    lines.append(f"  reference  {_shown(reference)}")
+    lines += [f"  {name:<10} {score:g}" for name, score in verdict.parts.items()]
+    if verdict.message:
+        lines.append(f"  {verdict.message}")
+    return lines
+
+
+def _shown(text: str | None) -> str:
+    if text is None:
+        return "(nothing)"
+    line = text.strip().replace("\n", " ⏎ ").encode(errors="backslashreplace").decode()
+    return line if len(line) <= 200 else f"{line[:197]}…"

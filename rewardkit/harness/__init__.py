@@ -1,0 +1,1 @@
+"""Offline evaluation: generate, judge, write, sum up."""

@@ -1,0 +1,90 @@
+"""Rows of a data set: from a JSONL, Parquet or CSV file, or from the hub.
+
+JSONL and CSV are read with the standard library: importing `datasets` costs more than a second,
+which every evaluation of a local file would pay. Hub ids go through `datasets`.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import DataError, MissingExtra
+
+Row = dict[str, Any]
+
+
+def read_rows(path: str | Path) -> list[Row]:
+    """All rows of a file, by its suffix: .jsonl, .parquet or .csv. Raises DataError."""
+    return list(iterate_rows(path))
+
+
+def iterate_rows(path: str | Path) -> Iterator[Row]:
+    """The rows of a file one by one, in bounded memory."""
+    file = Path(path)
+    if not file.is_file():
+        raise DataError(f"there is no data file {str(path)!r}; give .jsonl, .parquet or .csv")
+    readers = {".jsonl": _jsonl, ".json": _jsonl, ".csv": _csv, ".parquet": _parquet}
+    try:
+        reader = readers[file.suffix.lower()]
+    except KeyError:
+        raise DataError(
+            f"{file.name}: the suffix {file.suffix!r} isn't one of .jsonl, .parquet, .csv"
+        ) from None
+    return reader(file)
+
+
+def hub_rows(repository: str, configuration: str | None, split: str) -> list[Row]:
+    """The rows of a data set's split on the hub, or from its local cache. Raises DataError."""
+    try:
+        import datasets
+    except ImportError as error:
+        raise MissingExtra.needing("datasets", "data", f"the data set {repository}") from error
+    datasets.disable_progress_bars()
+    try:
+        loaded = datasets.load_dataset(repository, configuration, split=split)
+    except Exception as error:  # the library raises dozens of kinds, all meaning: not to be had
+        raise DataError(
+            f"the data set {repository} ({split}) can't be loaded: {_first_line(error)}; "
+            "pass a local copy with --data FILE"
+        ) from error
+    return [dict(row) for row in loaded]
+
+
+def _jsonl(file: Path) -> Iterator[Row]:
+    with file.open(encoding="utf-8", errors="surrogatepass") as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise DataError(f"{file.name}, line {number} isn't JSON: {error}") from error
+            if not isinstance(row, dict):
+                raise DataError(f"{file.name}, line {number} isn't a JSON object")
+            yield row
+
+
+def _csv(file: Path) -> Iterator[Row]:
+    with file.open(encoding="utf-8-sig", newline="") as lines:
+        yield from csv.DictReader(lines)
+
+
+def _parquet(file: Path) -> Iterator[Row]:
+    try:
+        from pyarrow import parquet
+    except ImportError as error:
+        raise MissingExtra.needing("pyarrow", "data", f"reading {file.name}") from error
+    try:
+        table = parquet.ParquetFile(file)
+    except Exception as error:  # pyarrow's errors share no base of their own
+        raise DataError(f"{file.name} isn't a Parquet file: {_first_line(error)}") from error
+    for batch in table.iter_batches():
+        yield from batch.to_pylist()
+
+
+def _first_line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"

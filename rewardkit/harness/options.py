@@ -1,0 +1,160 @@
+"""The options of an evaluation, and the plan that they resolve to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rewardkit import registry
+from rewardkit.errors import UsageError
+from rewardkit.harness.backends.choose import choose
+from rewardkit.harness.backends.options import EngineOptions
+from rewardkit.harness.plan import Question, question
+from rewardkit.harness.prompting import PromptTemplate, load_template
+from rewardkit.harness.run import MAX_ERRORS, Reporter, RunPlan
+from rewardkit.protocols import Task
+from rewardkit.records import Sampling
+
+RUNS = "runs"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvalOptions:
+    """What `rewardkit eval` takes, under the same names; None is the task's or engine's default."""
+
+    tasks: tuple[str | Task, ...]
+    model: str
+    backend: str = "auto"
+    data: str | None = None
+    split: str | None = None
+    limit: int | None = None
+    prompt: str | None = None
+    num_samples: int = 1
+    temperature: float = 0.0
+    top_p: float = 1.0
+    top_k: int = 0
+    max_tokens: int | None = None
+    seed: int = 0
+    stop: tuple[str, ...] = ()
+    system_prompt: str | None = None
+    chat_template: bool = True
+    tensor_parallel_size: int = 1
+    data_parallel_size: int = 1
+    dtype: str = "auto"
+    max_model_len: int | None = None
+    gpu_memory_utilization: float | None = None
+    backend_args: Mapping[str, Any] = field(default_factory=dict)
+    base_url: str | None = None
+    output_dir: str | None = None
+    overwrite: bool = False
+    max_errors: float = MAX_ERRORS
+
+    def __post_init__(self) -> None:
+        for name, low, high in _RANGES:
+            value = getattr(self, name)
+            if value is not None and not low <= value <= high:
+                raise UsageError(f"{name} is {value}; it must be from {low:g} to {high:g}")
+        if not self.tasks:
+            raise UsageError("no task is named; see: rewardkit list tasks")
+        if self.num_samples > 1 and self.temperature == 0:
+            raise UsageError(
+                f"{self.num_samples} samples a problem at temperature 0 would all be the same; "
+                "set --temperature"
+            )
+
+    def sampling(self) -> Sampling:
+        """How completions are drawn, but for each task's length."""
+        return Sampling(
+            temperature=self.temperature, top_p=self.top_p, top_k=self.top_k, seed=self.seed,
+            stop=self.stop,
+        )  # fmt: skip
+
+    def engine(self) -> EngineOptions:
+        """What the backend is built with."""
+        return EngineOptions(
+            chat_template=self.chat_template, dtype=self.dtype, max_model_len=self.max_model_len,
+            tensor_parallel_size=self.tensor_parallel_size,
+            data_parallel_size=self.data_parallel_size,
+            gpu_memory_utilization=self.gpu_memory_utilization, seed=self.seed,
+            base_url=self.base_url, arguments=self.backend_args,
+        )  # fmt: skip
+
+
+_INFINITY = float("inf")
+_RANGES = (
+    ("limit", 1, _INFINITY), ("num_samples", 1, _INFINITY), ("temperature", 0, 100),
+    ("top_p", 1e-9, 1), ("top_k", 0, _INFINITY), ("max_tokens", 1, _INFINITY),
+    ("seed", 0, 2**63 - 1), ("tensor_parallel_size", 1, _INFINITY),
+    ("data_parallel_size", 1, _INFINITY), ("max_model_len", 1, _INFINITY),
+    ("gpu_memory_utilization", 1e-9, 1), ("max_errors", 0, 1),
+)  # fmt: skip
+
+
+def plan_for(options: EvalOptions, reporter: Reporter, command: tuple[str, ...] = ()) -> RunPlan:
+    """Every name resolved, every prompt parsed, the data read and the tokenizer loaded; no
+    weights yet."""
+    backend_name, why = choose(options.backend)
+    if why:
+        reporter.note(why)
+    questions = [_question(options, task) for task in options.tasks]
+    backend = registry.installed().backend(backend_name)(options.model, options.engine())
+    return RunPlan(
+        questions=questions,
+        backend=backend,
+        sampling=options.sampling(),
+        output_dir=Path(options.output_dir or _default_folder(options, questions)),
+        num_samples=options.num_samples,
+        max_tokens=options.max_tokens,
+        max_errors=options.max_errors,
+        overwrite=options.overwrite,
+        command=command,
+        settings=_settings(options, backend_name),
+    )
+
+
+def template_for(task: Task, prompt: str | None, system: str | None) -> PromptTemplate:
+    """The prompt of this name or file; None is the task's own."""
+    name = prompt or task.prompt
+    if prompt and ("/" in prompt or Path(prompt).is_file()):
+        return load_template(prompt, prompt, system)
+    return load_template(name, registry.installed().prompt(name), system)
+
+
+def _question(options: EvalOptions, task: str | Task) -> Question:
+    resolved = registry.installed().task(task) if isinstance(task, str) else task
+    template = template_for(resolved, options.prompt, options.system_prompt)
+    resolved.verifier(template.reading)
+    return question(
+        resolved, template, data=options.data, split=options.split, seed=options.seed,
+        limit=options.limit,
+    )  # fmt: skip
+
+
+def _settings(options: EvalOptions, backend_name: str) -> dict[str, Any]:
+    """The options as given, and the engine's own, which bind a folder."""
+    given = {
+        name: value for name, value in vars(options).items()
+        if name not in ("tasks", "overwrite", "output_dir")
+    }  # fmt: skip
+    engine = {
+        "backend": backend_name, "dtype": options.dtype, "chat_template": options.chat_template,
+        "max_model_len": options.max_model_len, "arguments": dict(options.backend_args),
+    }  # fmt: skip
+    return given | {"engine": engine}
+
+
+def _default_folder(options: EvalOptions, questions: list[Question]) -> str:
+    """A folder named after the command, so that the same command finds it again."""
+    tasks = [question.task.name for question in questions]
+    given = _settings(options, options.backend) | {"tasks": tasks}
+    for harmless in ("max_errors", "gpu_memory_utilization", "tensor_parallel_size",
+                     "data_parallel_size"):  # fmt: skip
+        given.pop(harmless)
+    mark = hashlib.sha256(json.dumps(given, sort_keys=True, default=str).encode()).hexdigest()
+    model = re.sub(r"[^A-Za-z0-9._-]+", "-", options.model.rstrip("/").rpartition("/")[2])
+    return f"{RUNS}/{'+'.join(tasks)}-{model or 'model'}-{mark[:8]}"

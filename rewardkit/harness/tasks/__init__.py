@@ -1,0 +1,1 @@
+"""Problems, how to ask them and who judges the replies."""

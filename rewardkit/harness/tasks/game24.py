@@ -1,0 +1,69 @@
+"""The 24-point game: all solvable quadruples of 1–13, split by seed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rewardkit.errors import DataError, UsageError
+from rewardkit.harness.data import read_rows
+from rewardkit.harness.tasks.game24_solver import solvable, worked
+from rewardkit.protocols import Verifier
+from rewardkit.records import Sample
+from rewardkit.verifiers.game24 import game24
+
+SPLITS = {"train": slice(None, -200), "test": slice(-200, None)}
+"""Of the 1,362 solvable quadruples in an order drawn by the seed, the last 200 are the test."""
+
+
+@dataclass(frozen=True)
+class Game24Task:
+    """Four numbers from 1 to 13, each used exactly once, to make 24."""
+
+    name: str = "game24"
+    prompt: str = "game24"
+    max_tokens: int = 1024
+    group_by: tuple[str, ...] = ()
+
+    def load(self, *, data: str | None, split: str | None, seed: int) -> list[Sample]:
+        """The quadruples of `split` (test: 200, train: the other 1,162), drawn by `seed`."""
+        if data is not None:
+            return [self.sample(row, index) for index, row in enumerate(read_rows(data))]
+        chosen = split or "test"
+        if chosen not in SPLITS:
+            raise UsageError(f"game24 has the splits {', '.join(SPLITS)}, not {chosen!r}")
+        quadruples = list(solvable())
+        random.Random(seed).shuffle(quadruples)
+        return [
+            self.sample({"numbers": list(numbers), "id": f"{chosen}-{'-'.join(map(str, numbers))}"},
+                        index)
+            for index, numbers in enumerate(quadruples[SPLITS[chosen]])
+        ]  # fmt: skip
+
+    def sample(self, row: Mapping[str, object], index: int) -> Sample:
+        """A row with `numbers`: four of them, as a list or as text."""
+        numbers = row.get("numbers", row.get("question", row.get("reference")))
+        if numbers is None:
+            raise DataError(
+                f"row {index + 1} has no column 'numbers'; it has {', '.join(sorted(row))}"
+            )
+        text = numbers if isinstance(numbers, str) else " ".join(map(str, _listed(numbers, index)))
+        return Sample(text, question=text, id=str(row.get("id", index)), columns=row)
+
+    def verifier(self, reading: str | None = None) -> Verifier:
+        """Outcome, process and length, 0.55 : 0.30 : 0.15."""
+        return game24
+
+    def flexible(self) -> None:
+        """None: an expression is read wherever it stands already."""
+
+    def perfect(self, sample: Sample) -> str:
+        """A solution, step by step."""
+        return worked(tuple(int(number) for number in sample.reference.split()))
+
+
+def _listed(numbers: object, index: int) -> list[object]:
+    if isinstance(numbers, (list, tuple)):
+        return list(numbers)
+    raise DataError(f"row {index + 1}: 'numbers' is {numbers!r}, not a list of four")

@@ -1,0 +1,34 @@
+"""GSM8K: grade-school word problems (Cobbe et al. 2021)."""
+
+from __future__ import annotations
+
+from rewardkit.harness.tasks.table import TableTask
+from rewardkit.verifiers.gsm8k import Gsm8k
+from rewardkit.verifiers.r1_zero import R1Zero
+
+
+def _final(answer: str) -> str:
+    """The text after the last `####` of the answer column; the whole where there is none."""
+    return answer.rpartition("####")[2].strip()
+
+
+GSM8K = TableTask(
+    name="gsm8k",
+    repository="openai/gsm8k",
+    configuration="main",
+    question="question",
+    reference="answer",
+    prompt="gsm8k",
+    max_tokens=1024,
+    readings={
+        "hash": Gsm8k(reading="hash"),
+        "xml": Gsm8k(reading="xml"),
+        "boxed": Gsm8k(reading="boxed"),
+        "flexible": Gsm8k(reading="flexible"),
+        "r1_zero": R1Zero(),
+    },
+    reading="hash",
+    lenient=Gsm8k(reading="flexible"),
+    written="#### {}".format,
+    final=_final,
+)

@@ -1,0 +1,74 @@
+"""Tasks whose problems are the rows of a data set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from rewardkit.errors import DataError, UsageError
+from rewardkit.harness.data import hub_rows, read_rows
+from rewardkit.protocols import Verifier
+from rewardkit.records import Sample
+
+IDENTIFIERS = ("id", "unique_id")
+"""Columns that name a row, first come first served; else its place in the file does."""
+
+
+@dataclass(frozen=True)
+class TableTask:
+    """A task over a data set on the hub, or a file with the same columns."""
+
+    name: str
+    repository: str
+    configuration: str | None
+    question: str
+    reference: str
+    prompt: str
+    max_tokens: int
+    readings: Mapping[str, Verifier]
+    reading: str
+    lenient: Verifier
+    written: Callable[[str], str]
+    """How a perfect reply states a reference."""
+    final: Callable[[str], str] = str.strip
+    """The answer alone, out of the reference column."""
+    group_by: tuple[str, ...] = ()
+    split: str = "test"
+
+    def load(self, *, data: str | None, split: str | None, seed: int) -> list[Sample]:
+        """The rows of the file `data`, or of `split` on the hub. Raises DataError."""
+        chosen = split or self.split
+        rows = read_rows(data) if data else hub_rows(self.repository, self.configuration, chosen)
+        if not rows:
+            raise DataError(f"{data or self.repository} holds no rows")
+        return [self.sample(row, index) for index, row in enumerate(rows)]
+
+    def sample(self, row: Mapping[str, object], index: int) -> Sample:
+        """One row as a sample; DataError names a column that's missing."""
+        for column in (self.question, self.reference):
+            if row.get(column) is None:
+                raise DataError(
+                    f"row {index + 1} has no column {column!r}, which task {self.name!r} reads; "
+                    f"it has {', '.join(sorted(row))}"
+                )
+        identifier = next((str(row[name]) for name in IDENTIFIERS if row.get(name)), str(index))
+        reference = self.final(str(row[self.reference]))
+        return Sample(reference, str(row[self.question]), identifier, columns=row)
+
+    def verifier(self, reading: str | None = None) -> Verifier:
+        """The verifier for an answer style. UsageError for a style that the task doesn't read."""
+        try:
+            return self.readings[reading or self.reading]
+        except KeyError:
+            raise UsageError(
+                f"the prompt asks for answers in the style {reading!r}, which task {self.name!r} "
+                f"doesn't read; it reads {', '.join(sorted(self.readings))}"
+            ) from None
+
+    def flexible(self) -> Verifier:
+        """The verifier that forgives form."""
+        return self.lenient
+
+    def perfect(self, sample: Sample) -> str:
+        """The reference in the task's own style."""
+        return self.written(sample.reference)
