@@ -25,17 +25,24 @@ NUMBER = re.compile(
     r"(?P<percent>\s?\\?%)?"
 )
 
+LONGEST_NUMBER = 10_000
+"""Characters from the end of the last number in which it is looked for."""
+
 NESTING = 4
 """How many boxes directly inside each other are taken as one; deeper nests are left as text."""
 
 
 def answer_block(text: str) -> str | None:
-    """The content of the last whole `<answer>…</answer>`, in any case; None without one."""
+    """The content of the last `<answer>…</answer>`, in any case; None when there is no whole one."""
+    found = answer_tags(text)
+    return text[found[0].end() : found[1].start()] if found else None
+
+
+def answer_tags(text: str) -> tuple[re.Match[str], re.Match[str]] | None:
+    """The opening and the closing tag of the last whole answer block."""
     close = _last(CLOSE_ANSWER, text, len(text))
-    if close is None:
-        return None
-    opening = _last(OPEN_ANSWER, text, close.start())
-    return text[opening.end() : close.start()] if opening else None
+    opening = _last(OPEN_ANSWER, text, close.start()) if close else None
+    return (opening, close) if opening and close else None
 
 
 def boxes(text: str) -> list[str]:
@@ -84,8 +91,10 @@ def numbers(text: str) -> Iterator[tuple[str, Decimal]]:
 
 def last_number(text: str) -> tuple[str, Decimal] | None:
     """The last number in the text, as written and by value."""
+    end = max(text.rfind(digit) for digit in "0123456789")
+    start = max(0, end - LONGEST_NUMBER)
     last = None
-    for match in NUMBER.finditer(text):
+    for match in NUMBER.finditer(text, start):
         last = match
     value = _value(last) if last else None
     return (last.group().strip(), value) if last and value is not None else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -67,6 +68,9 @@ class Math:
 
     def compare_quick(self, answer: str, reference: str) -> Verdict | None:
         """Compare an answer already read with a reference, in bounded time; None: undecided."""
+        too_much = _too_much([answer], reference)
+        if too_much is not None:
+            return too_much
         read, gold = normal(_essence(answer)), normal(_essence(reference))
         if not _readable(gold):
             return Verdict.unjudged(f"the reference {reference!r} can't be read", answer=answer)
@@ -77,11 +81,6 @@ class Math:
             return self._judged(equal(number, value), answer, number.reduced)
         if read == gold:
             return Verdict.right(answer=answer)
-        if len(read) > LONGEST:
-            return Verdict.wrong(
-                Failure.TIMEOUT, answer=answer[:200],
-                message=f"an answer of {len(answer):,} characters is too long to evaluate",
-            )  # fmt: skip
         return None
 
     def compare(self, answer: str, reference: str) -> Verdict:
@@ -105,18 +104,15 @@ class Math:
         gold = _unboxed(reference)
         if not _readable(normal(gold)):
             return Verdict.unjudged(f"the reference {reference!r} can't be read")
-        found = _found(text, self.reading)
+        found = list(dict.fromkeys(_found(text, self.reading)))
         if not found:
             return Verdict.wrong(Failure.NO_ANSWER, message=r"there is no whole \boxed{…}")
+        too_much = _too_much(found, gold)
+        if too_much is not None:
+            return too_much
         different = list({normal(answer): answer for answer in reversed(found)}.values())
-        if len(different) == 1:
-            return different, gold
-        if _several(gold):
+        if len(different) > 1 and _several(gold):
             return [", ".join(reversed(different))], gold
-        if len(different) > MOST_BOXES:
-            return Verdict.wrong(
-                Failure.WRONG, answer=found[-1], message=f"{len(different)} different boxes"
-            )
         return different, gold
 
     def _judged(self, correct: bool, answer: str, simplified: bool) -> Verdict:
@@ -144,6 +140,18 @@ def _last_between(text: str, opening: str, closing: str) -> tuple[int, str]:
     end = text.rfind(closing)
     start = text.rfind(opening, 0, max(end, 0))
     return (start, text[start + len(opening) : end]) if start >= 0 else (-1, "")
+
+
+def _too_much(answers: Sequence[str], reference: str) -> Verdict | None:
+    """The verdict on answers too long or too many to be meant, before anything is done to them."""
+    longest = max(answers, key=len)
+    if len(longest) > LONGEST + len(reference):
+        message = f"an answer of {len(longest):,} characters is too long to evaluate"
+        return Verdict.wrong(Failure.TIMEOUT, answer=longest[:200], message=message)
+    if len(answers) > MOST_BOXES:
+        message = f"{len(answers)} different answers"
+        return Verdict.wrong(Failure.WRONG, answer=answers[-1], message=message)
+    return None
 
 
 def _unboxed(reference: str) -> str:

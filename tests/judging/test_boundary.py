@@ -1,0 +1,257 @@
+"""Deadlines and limits hold wherever the caller is, and cost the neighbours nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import rewardkit
+from rewardkit import Bounded, Failure, Sample, Verdict
+from rewardkit.errors import JudgingError, UsageError
+from rewardkit.judging import close_pools, judge, judge_many
+
+DEADLINE = 0.5
+SLACK = 1.0
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_process_left() -> Iterator[None]:
+    yield
+    close_pools()
+
+
+def costly(text: str, sample: Sample) -> bool:
+    """Does what the text says, as a hostile reply would have a verifier do."""
+    if text == "spin":
+        while True:
+            pass
+    if text == "hold the lock":
+        return bool(9 ** (9**9) % 2 + 10**10**9 % 7)
+    if text == "sleep":
+        time.sleep(60)
+    if text == "memory":
+        return len(bytearray(10**10)) > 0
+    if text == "recurse":
+        return costly(text, sample)
+    if text == "die":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if text == "raise":
+        raise KeyError("a bug in the verifier")
+    return text == sample.reference
+
+
+def timed(call: Callable[[], Verdict]) -> tuple[Verdict, float]:
+    judge(costly, "x", Sample("x"))  # the workers are up: start-up is on no text's clock
+    start = time.monotonic()
+    return call(), time.monotonic() - start
+
+
+def hang() -> Verdict:
+    return judge(costly, "hold the lock", Sample("x"), deadline=DEADLINE)
+
+
+def in_main_thread() -> Verdict:
+    return hang()
+
+
+def in_a_thread() -> Verdict:
+    with ThreadPoolExecutor(1) as executor:
+        return executor.submit(hang).result()
+
+
+def in_asyncio() -> Verdict:
+    async def main() -> Verdict:
+        return hang()
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize("place", [in_main_thread, in_a_thread, in_asyncio])
+def test_the_deadline_holds(place: Callable[[], Verdict]) -> None:
+    verdict, seconds = timed(place)
+    assert verdict.failure is Failure.TIMEOUT
+    assert seconds < DEADLINE + SLACK
+
+
+@pytest.mark.parametrize(
+    ("text", "correct", "failure"),
+    [
+        ("spin", False, Failure.TIMEOUT),
+        ("sleep", False, Failure.TIMEOUT),
+        ("memory", False, Failure.TIMEOUT),
+        ("recurse", False, Failure.TIMEOUT),
+        ("die", False, Failure.TIMEOUT),
+        ("raise", None, Failure.ERROR),
+    ],
+)
+def test_a_text_that_costs_too_much_is_wrong_and_a_bug_leaves_it_unjudged(
+    text: str, correct: bool | None, failure: Failure
+) -> None:
+    verdict = judge(costly, text, Sample("x"), deadline=DEADLINE)
+    assert (verdict.correct, verdict.failure) == (correct, failure)
+    assert verdict.message
+
+
+def test_neighbours_keep_their_verdicts() -> None:
+    texts = [f"{i}" for i in range(60)]
+    texts[7], texts[20], texts[33] = "spin", "die", "memory"
+    items = [(text, Sample("5" if i % 2 else text)) for i, text in enumerate(texts)]
+    verdicts = judge_many(costly, items, workers=2, deadline=DEADLINE)
+    for i, (text, verdict) in enumerate(zip(texts, verdicts, strict=True)):
+        if text.isdigit():
+            assert verdict.correct is (not i % 2 or text == "5"), text
+        else:
+            assert verdict.failure is Failure.TIMEOUT
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_verdicts_do_not_depend_on_the_number_of_workers(workers: int) -> None:
+    items = [(str(i), Sample(str(i % 3))) for i in range(50)]
+    verdicts = judge_many(costly, items, workers=workers)
+    assert [verdict.correct for verdict in verdicts] == [i == i % 3 for i in range(50)]
+
+
+def test_many_threads_share_the_workers() -> None:
+    def one(i: int) -> bool | None:
+        return judge(costly, str(i), Sample("4")).correct
+
+    with ThreadPoolExecutor(16) as executor:
+        assert list(executor.map(one, range(64))) == [i == 4 for i in range(64)]
+
+
+def test_a_lambda_is_a_verifier() -> None:
+    wanted = 3
+    verdicts = rewardkit.verify_batch(lambda text, sample: len(text) == wanted, ["abc", "a"], "xy")
+    assert [verdict.correct for verdict in verdicts] == [True, False]
+
+
+def test_what_can_not_be_sent_is_an_error_that_says_so() -> None:
+    lock = threading.Lock()
+
+    def locked(text: str, sample: Sample) -> bool:
+        with lock:
+            return True
+
+    with pytest.raises(JudgingError, match=r"can't be sent.*locks"):
+        judge(locked, "x", Sample("x"))
+
+
+class Unprepared:
+    def prepare(self) -> None:
+        raise ImportError("no module named nothing")
+
+    def __call__(self, text: str, sample: Sample) -> bool:
+        return True
+
+
+def test_a_verifier_that_does_not_load_is_an_error_and_no_verdict() -> None:
+    with pytest.raises(JudgingError, match="no module named nothing"):
+        judge(Unprepared(), "x", Sample("x"))
+
+
+class Here(Bounded):
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        return Verdict.judged(text == str(os.getpid()), answer=text)
+
+
+def test_a_bounded_verifier_stays_in_this_process() -> None:
+    assert judge(Here(), str(os.getpid()), Sample("")).correct
+
+
+SCRIPT = """
+    import rewardkit
+
+    def mine(text, sample):
+        while text == "hang":
+            pass
+        return text == sample.reference
+
+    print([v.correct for v in rewardkit.verify_batch(mine, ["a", "hang", "b"], "abb", timeout=0.5)])
+    print(rewardkit.verify("math", r"\\boxed{2^{1/2}}", r"\\sqrt{2}").correct)
+"""
+
+
+def test_an_unguarded_script_works(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(textwrap.dedent(SCRIPT))
+    done = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.split("\n")[:2] == ["[True, False, True]", "True"]
+
+
+def test_no_worker_outlives_a_killed_caller(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent(
+            f"""
+            import os, rewardkit
+
+            def hang(text, sample):
+                open({str(tmp_path / "pid")!r}, "w").write(str(os.getpid()))
+                while True:
+                    pass
+
+            rewardkit.verify(hang, "x", "x", timeout=600)
+            """
+        )
+    )
+    process = subprocess.Popen([sys.executable, script])
+    pid_file = tmp_path / "pid"
+    wait_until(lambda: pid_file.exists() and bool(pid_file.read_text()))
+    process.kill()
+    process.wait()
+    worker = int(pid_file.read_text())
+    wait_until(lambda: not running(worker))
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
+
+
+def running(pid: int) -> bool:
+    try:
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+
+
+def test_a_forked_child_judges_with_workers_of_its_own() -> None:
+    judge(costly, "x", Sample("x"))
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        verdict = judge(costly, "y", Sample("y"))
+        os.write(write, b"right" if verdict.correct else b"wrong")
+        close_pools()
+        os._exit(0)
+    os.waitpid(pid, 0)
+    assert os.read(read, 5) == b"right"
+    assert judge(costly, "z", Sample("z")).correct
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"completions": ["a"], "references": []}, "1 completions, 0 references"),
+        ({"completions": ["a"], "references": ["a"], "workers": 0}, "workers is 0"),
+        ({"completions": ["a"], "references": ["a"], "timeout": 0}, "timeout is 0"),
+    ],
+)
+def test_bad_arguments_are_told(arguments: dict[str, object], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        rewardkit.verify_batch("math", **arguments)  # type: ignore[arg-type]

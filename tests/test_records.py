@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+
+from rewardkit import Failure, Verdict
+
+
+def test_a_verdict_is_right_wrong_or_unjudged() -> None:
+    assert Verdict.right(answer="1").score == 1.0
+    assert Verdict.wrong(Failure.FORMAT).failure is Failure.FORMAT
+    unjudged = Verdict.unjudged("the reference is empty")
+    assert (unjudged.correct, unjudged.score, unjudged.failure) == (None, None, Failure.ERROR)
+
+
+@pytest.mark.parametrize(
+    ("judged", "correct", "score"),
+    [
+        (True, True, 1.0),
+        (False, False, 0.0),
+        (0.5, False, 0.5),
+        (1, True, 1.0),
+        (1.5, None, None),
+        (-0.1, None, None),
+        (float("nan"), None, None),
+        (float("inf"), None, None),
+        ("yes", None, None),
+        (None, None, None),
+    ],
+)
+def test_what_a_plain_function_gives_becomes_a_verdict(
+    judged: object, correct: bool | None, score: float | None
+) -> None:
+    verdict = Verdict.of(judged)  # type: ignore[arg-type]
+    assert (verdict.correct, verdict.score) == (correct, score)
+
+
+@pytest.mark.parametrize(
+    ("correct", "score", "failure"),
+    [
+        (None, 0.0, Failure.ERROR),
+        (True, None, None),
+        (True, 1.0, Failure.WRONG),
+        (False, 0.0, None),
+        (False, 2.0, Failure.WRONG),
+        (False, float("nan"), Failure.WRONG),
+    ],
+)
+def test_a_verdict_that_contradicts_itself_is_refused(
+    correct: bool | None, score: float | None, failure: Failure | None
+) -> None:
+    with pytest.raises(ValueError, match="verdict|score"):
+        Verdict(correct, score, failure=failure)
