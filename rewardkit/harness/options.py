@@ -21,6 +21,7 @@ from rewardkit.protocols import Task
 from rewardkit.records import Sampling
 
 RUNS = "runs"
+AUTO = "auto"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,10 +99,11 @@ _RANGES = (
 def plan_for(options: EvalOptions, reporter: Reporter, command: tuple[str, ...] = ()) -> RunPlan:
     """Every name resolved, every prompt parsed, the data read and the tokenizer loaded; no
     weights yet."""
-    backend_name, why = choose(options.backend)
-    if why:
-        reporter.note(why)
     questions = [_question(options, task) for task in options.tasks]
+    backend_name = options.backend
+    if backend_name == AUTO:
+        backend_name, why = choose()
+        reporter.note(why)
     backend = registry.installed().backend(backend_name)(options.model, options.engine())
     return RunPlan(
         questions=questions,

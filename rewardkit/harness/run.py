@@ -153,6 +153,7 @@ def _complete(
     finally:
         # whatever ended generation, what it finished is judged and written
         judging.finish()
+        plan.backend.close()
 
 
 def _generate(

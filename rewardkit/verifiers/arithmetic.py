@@ -1,0 +1,160 @@
+r"""Exact arithmetic on + − × ÷ and brackets, read from text without running it.
+
+An expression is at most `LONGEST` characters and `MOST_TOKENS` tokens, so that reading one is
+bounded whatever it holds. There are no powers: a value's digits stay bounded too.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+LONGEST = 600
+MOST_TOKENS = 96
+
+_SIGNS = str.maketrans("×✕✖∗·⋅÷∕−–—＋＝（）［］：＊／，", "******//---+=()[]:*/,")
+_COMMANDS = re.compile(
+    r"\\(?:(?P<times>times|cdot|ast)|(?P<div>div)|(?P<frac>[dtc]?frac)|left|right|displaystyle)"
+    r"(?![a-zA-Z])|\\[,;:! ]|\\(?P<bracket>[()\[\]])|\$"
+)
+_CROSS = re.compile(r"(?<=[0-9)])(\s{0,4})[xX](?=\s{0,4}[0-9(])")
+_TOKEN = re.compile(r"\s*(?:(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?(?![0-9.]))|(?P<other>\\frac|[-+*/()\[\]{}]))")
+_CLOSES = {"(": ")", "[": "]", "{": "}"}
+
+
+class NotArithmetic(ValueError):
+    """The text is no expression that this module reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An expression's exact value, None where it divides by zero, and its numbers, in order."""
+
+    value: Fraction | None
+    numbers: tuple[Fraction, ...]
+
+
+def plain(text: str) -> str:
+    r"""The text with ×, ÷, −, `\times`, `\div`, "4 x 6" and the like as ASCII operators."""
+    text = text.translate(_SIGNS)
+    if "\\" in text or "$" in text:
+        text = _COMMANDS.sub(_as_ascii, text)
+    return _CROSS.sub(r"\1*", text)
+
+
+def expression(text: str) -> Expression:
+    r"""Read one expression in plain spelling; NotArithmetic when it isn't one.
+
+    Beside + - * / and round or square brackets: `\frac{…}{…}`, a leading sign, and a bracket
+    that follows a number or a bracket, which multiplies.
+    """
+    tokens = _tokens(text)
+    reader = _Reader(tokens)
+    value = reader.sum()
+    if reader.position != len(tokens):
+        raise NotArithmetic(f"{tokens[reader.position]!r} is out of place")
+    return Expression(value, tuple(reader.numbers))
+
+
+def _as_ascii(command: re.Match[str]) -> str:
+    if command["times"]:
+        return "*"
+    if command["div"]:
+        return "/"
+    return r"\frac" if command["frac"] else " "
+
+
+def _tokens(text: str) -> list[str]:
+    text = text.strip()
+    if len(text) > LONGEST:
+        raise NotArithmetic(f"{len(text):,} characters are too long")
+    tokens: list[str] = []
+    position = 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None or len(tokens) == MOST_TOKENS:
+            raise NotArithmetic(f"{text[position:][:20]!r} can't be read")
+        tokens.append(match["number"] or match["other"])
+        position = match.end()
+    return tokens
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Recursive descent; its depth is bounded by the number of tokens."""
+
+    tokens: list[str]
+    position: int = 0
+    numbers: list[Fraction] = field(default_factory=list)
+
+    def sum(self) -> Fraction | None:
+        negative = self.take("-")
+        if not negative:
+            self.take("+")
+        value = self.product()
+        value = -value if negative and value is not None else value
+        while (operator := self.take("+", "-")) is not None:
+            value = calculate(value, operator, self.product())
+        return value
+
+    def product(self) -> Fraction | None:
+        value = self.factor()
+        while (operator := self.product_operator()) is not None:
+            value = calculate(value, operator, self.factor())
+        return value
+
+    def product_operator(self) -> str | None:
+        implied = self.peek() in ("(", "[")
+        return self.take("*", "/") or ("*" if implied else None)
+
+    def factor(self) -> Fraction | None:
+        token = self.take(*_CLOSES)
+        if token is not None:
+            value = self.sum()
+            self.expect(_CLOSES[token])
+            return value
+        if self.take(r"\frac"):
+            return calculate(self.group(), "/", self.group())
+        return self.number()
+
+    def group(self) -> Fraction | None:
+        self.expect("{")
+        value = self.sum()
+        self.expect("}")
+        return value
+
+    def number(self) -> Fraction:
+        token = self.peek()
+        if not token[:1].isdigit():
+            raise NotArithmetic(f"a number is missing before {token or 'the end'!r}")
+        self.position += 1
+        self.numbers.append(Fraction(token))
+        return self.numbers[-1]
+
+    def peek(self) -> str:
+        return self.tokens[self.position] if self.position < len(self.tokens) else ""
+
+    def take(self, *wanted: str) -> str | None:
+        token = self.peek()
+        if token not in wanted:
+            return None
+        self.position += 1
+        return token
+
+    def expect(self, token: str) -> None:
+        if not self.take(token):
+            raise NotArithmetic(f"{token!r} is missing")
+
+
+def calculate(one: Fraction | None, operator: str, other: Fraction | None) -> Fraction | None:
+    """`one operator other`, exactly; None when it divides by zero or an operand did."""
+    if one is None or other is None:
+        return None
+    if operator == "+":
+        return one + other
+    if operator == "-":
+        return one - other
+    if operator == "*":
+        return one * other
+    return one / other if other else None

@@ -1,0 +1,66 @@
+"""Multiple choice: is the stated option letter the reference?"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from rewardkit.protocols import Bounded
+from rewardkit.records import Failure, Sample, Verdict
+from rewardkit.verifiers.option_letters import stated_letters
+from rewardkit.verifiers.reading import answer_block, boxes
+
+_LETTER = re.compile(r"[A-Z]")
+_REFERENCE = re.compile(r"\s*[(\[]?\s*([A-Za-z])\s*[)\].:]?\s*")
+
+
+@dataclass(frozen=True)
+class Choice(Bounded):
+    """Right when the option letter that the reply states is the reference's.
+
+    `strict`: the reply, stripped, or its last box is exactly one upper-case letter. `lenient`:
+    also "(B)", "B.", "The answer is B", "**B**"; the last statement counts, since a reply may
+    change its mind, but two letters offered as one answer are wrong. Either way, a reply with an
+    `<answer>` block is that block alone. Score 1 or 0. The reference is "B", "(B)" or "b)".
+    """
+
+    reading: Literal["strict", "lenient"] = "strict"
+
+    def __post_init__(self) -> None:
+        if self.reading not in ("strict", "lenient"):
+            raise ValueError(f"reading is 'strict' or 'lenient', not {self.reading!r}")
+
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        """The verdict on `text`."""
+        reference = _REFERENCE.fullmatch(sample.reference)
+        if reference is None:
+            return Verdict.unjudged(f"the reference {sample.reference[:80]!r} is no option letter")
+        block = answer_block(text)
+        answer = (text if block is None else block).strip()
+        letter = _exact_letter(answer) if self.reading == "strict" else None
+        stated = stated_letters(answer)
+        if letter and len(stated) < 2:
+            return Verdict.judged(letter == reference[1].upper(), answer=letter)
+        return self._judge_stated(stated, reference[1].upper())
+
+    def _judge_stated(self, stated: frozenset[str], reference: str) -> Verdict:
+        answer = ", ".join(sorted(stated))
+        if not stated:
+            return Verdict.wrong(Failure.NO_ANSWER, message="no option letter is stated")
+        if self.reading == "strict":
+            return Verdict.wrong(
+                Failure.FORMAT, answer=answer, message="the answer is not one bare letter"
+            )
+        if len(stated) > 1:
+            return Verdict.wrong(
+                Failure.WRONG, answer=answer, message="several letters are offered"
+            )
+        return Verdict.judged(answer == reference, answer=answer)
+
+
+def _exact_letter(answer: str) -> str | None:
+    if _LETTER.fullmatch(answer):
+        return answer
+    boxed = boxes(answer) if "box" in answer else []
+    return boxed[-1] if boxed and _LETTER.fullmatch(boxed[-1]) else None

@@ -1,0 +1,154 @@
+"""The 24-point game: four numbers, each used exactly once, and an expression that equals 24."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from rewardkit.protocols import Bounded
+from rewardkit.records import Failure, Sample, Verdict
+from rewardkit.verifiers.arithmetic import Expression, NotArithmetic, calculate, expression, plain
+from rewardkit.verifiers.game24_reading import Step, four_numbers, read_reply, read_step
+from rewardkit.verifiers.rubric import Rubric
+
+TARGET = 24
+GIVEN_AND_WRONG = 0.35
+"""The outcome's score where an expression is given and wrong."""
+
+Numbers = tuple[Fraction, ...]
+
+
+@dataclass(frozen=True)
+class Outcome(Bounded):
+    r"""Scores the final expression: 1 if right, 0.35 if one is given and wrong, 0 if none.
+
+    It stands in `<answer>`, else in `\boxed{}`, else after `Answer:` or `答案:` on the last such
+    line. Right: it uses each number exactly once and equals 24 exactly. What follows an equals
+    sign must equal 24 too. Given: it reads as arithmetic, a lone number or a division by zero
+    included; words, unfinished arithmetic and what is too long for four numbers are none. The
+    four numbers 1–13 are the reference, "4 7 8 8", else the column `numbers`.
+    """
+
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        """The verdict on `text`."""
+        numbers = four_numbers(sample)
+        if numbers is None:
+            return _unreadable(sample)
+        final = read_reply(text).final
+        if final is None:
+            return Verdict.wrong(Failure.NO_ANSWER, message="no final expression is given")
+        try:
+            sides = _sides(final)
+        except NotArithmetic as error:
+            return Verdict.wrong(Failure.FORMAT, answer=final[:200], message=str(error))
+        fault = _fault(sides, numbers)
+        if fault:
+            return Verdict.scored(GIVEN_AND_WRONG, answer=final, message=fault)
+        return Verdict.right(answer=final)
+
+
+@dataclass(frozen=True)
+class Process(Bounded):
+    """Scores the steps: those that are correct over all of them, in [0, 1]; without any, 0.
+
+    A step is a reasoning line that holds `a op b = c`, at most one a line. It is correct when the
+    arithmetic is exact, both operands are available and the list of what is left, if given, is
+    right. Available is what earlier steps left, or the four numbers again, since exploring may
+    restart. A step whose arithmetic or operands are wrong leaves the numbers as they were; one
+    whose list alone is wrong still uses its operands up.
+    """
+
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        """The verdict on `text`."""
+        numbers = four_numbers(sample)
+        if numbers is None:
+            return _unreadable(sample)
+        steps = [step for line in read_reply(text).lines if (step := read_step(line))]
+        if not steps:
+            return Verdict.wrong(Failure.NO_REASONING, message="no step is shown")
+        correct = _count_correct(steps, numbers)
+        return Verdict.scored(
+            correct / len(steps), message=f"{correct} of {len(steps)} steps are correct"
+        )
+
+
+@dataclass(frozen=True)
+class Length(Bounded):
+    """Scores the number of reasoning lines l: 1 for l ≤ t, else 1 / (1 + e^(k(l − t − m))).
+
+    In (0, 1]. A reasoning line is one that is neither blank, nor tags alone, nor holds the final
+    answer. The reference isn't read.
+    """
+
+    t: float = 4
+    m: float = 20
+    k: float = 0.2
+
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        """The verdict on `text`."""
+        lines = len(read_reply(text).lines)
+        if lines <= self.t:
+            return Verdict.right()
+        # tanh is the same curve, and can't overflow
+        score = 0.5 - 0.5 * math.tanh(self.k * (lines - self.t - self.m) / 2)
+        return Verdict.scored(
+            score,
+            failure=Failure.FORMAT,
+            message=f"{lines} reasoning lines, {self.t:g} of them free",
+        )
+
+
+game24 = Rubric(
+    parts={"outcome": Outcome(), "process": Process(), "length": Length()},
+    weights={"outcome": 0.55, "process": 0.30, "length": 0.15},
+    decides="outcome",
+)
+
+
+def _unreadable(sample: Sample) -> Verdict:
+    return Verdict.unjudged(f"the reference {sample.reference[:80]!r} isn't four numbers of 1–13")
+
+
+def _sides(final: str) -> list[Expression]:
+    """The final answer's expressions: one, or the sides of an equation."""
+    text = plain(final).strip().strip("*`").strip().rstrip(".。")
+    return [expression(side) for side in text.split("=", maxsplit=8)]
+
+
+def _fault(sides: list[Expression], numbers: Numbers) -> str:
+    """What is wrong with the expression, or an empty text."""
+    if tuple(sorted(sides[0].numbers)) != numbers:
+        return f"it must use each of {', '.join(map(str, numbers))} exactly once"
+    for side in sides:
+        if side.value != TARGET:
+            return f"it is {'no number' if side.value is None else side.value}, not {TARGET}"
+    return ""
+
+
+def _count_correct(steps: list[Step], numbers: Numbers) -> int:
+    """How many steps are correct, in order.
+
+    A line may carry on or restart, and the text needn't say which, so every set of numbers that
+    may be on the table is kept. A set shrinks with each step taken, so there are at most three.
+    """
+    correct = 0
+    tables = {numbers}
+    for step in steps:
+        if calculate(step.a, step.operator, step.b) != step.result:
+            continue
+        after = {left for table in tables | {numbers} if (left := _taken(table, step))}
+        agreeing = {left for left in after if step.left in (None, left)}
+        correct += bool(agreeing)
+        tables = agreeing or after or tables
+    return correct
+
+
+def _taken(table: Numbers, step: Step) -> Numbers | None:
+    """The numbers left after the step, sorted; None where an operand isn't there."""
+    left = list(table)
+    for operand in (step.a, step.b):
+        if operand not in left:
+            return None
+        left.remove(operand)
+    return tuple(sorted([*left, step.result]))

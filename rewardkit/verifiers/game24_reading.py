@@ -1,0 +1,140 @@
+"""What a reply to the 24-point game holds: four numbers, reasoning lines, steps, an expression."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from rewardkit.records import Sample
+from rewardkit.verifiers.arithmetic import plain
+from rewardkit.verifiers.reading import answer_tags, boxes
+
+HIGHEST = 13
+"""The numbers are 1 to 13, as on cards."""
+
+LONGEST_LINE = 400
+"""Characters of a line in which a step is looked for."""
+
+NOTHING = Fraction(-1, 10**30)
+"""Stands for what can't be read in a list of what is left: no step leaves it."""
+
+_FOUR = re.compile(r"[\s(\[{]*([0-9]{1,2})" + r"[\s,;，、]+([0-9]{1,2})" * 3 + r"[\s)\]}]*")
+_ANSWER_LINE = re.compile(r"(?:\b[Aa]nswer|ANSWER|答案)\s{0,4}\*{0,2}\s{0,4}[:：]\s{0,4}\*{0,2}")
+_BOX = re.compile(r"\\f?box")
+_TAGS_ONLY = re.compile(r"(?:\s{0,8}</?\w{1,20}>){1,8}\s{0,8}")
+_BOLD = re.compile(r"(?<![\d)\s])\*\*|\*\*(?![\d(\s])")
+_LINE_START = re.compile(r"\s{0,40}(?:[-*•>]\s|[0-9]{1,3}[.)]\s)")
+_PLAIN = r"-?[0-9]{1,9}(?![0-9])(?:\.[0-9]{1,9}(?![0-9]))?(?:/[0-9]{1,9}(?![0-9.]))?"
+_VALUE = rf"(?:\(\s?{_PLAIN}\s?\)|{_PLAIN})"
+_STEP = re.compile(
+    rf"(?<![\w.)/*+=\-])(?P<a>{_VALUE})\s?(?P<op>[-+*/])\s?(?P<b>{_VALUE})\s?=\s?(?P<c>{_VALUE})"
+    r"(?![0-9])(?!\s?[-+*/^]\s?[0-9(])"
+)
+_FRAC = re.compile(r"\\frac\s?\{\s?([0-9]{1,9})\s?\}\s?\{\s?([0-9]{1,9})\s?\}")
+_LEFT = re.compile(r"\(\s?[Ll]eft\s?:(?P<list>[^()]{0,200})\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply's reasoning lines, and the text of its final expression, None without one."""
+
+    lines: tuple[str, ...]
+    final: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A line's `a op b = c`, and the numbers that it says are left, sorted, if it says so."""
+
+    a: Fraction
+    operator: str
+    b: Fraction
+    result: Fraction
+    left: tuple[Fraction, ...] | None
+
+
+def four_numbers(sample: Sample) -> tuple[Fraction, ...] | None:
+    """The sample's numbers, sorted, from its reference "4 7 8 8" or else its column `numbers`;
+    None unless they are four of 1 to 13."""
+    given: object = sample.reference.strip() or sample.columns.get("numbers", "")
+    if isinstance(given, (list, tuple)):
+        given = " ".join(map(str, given))
+    match = _FOUR.fullmatch(str(given))
+    values = sorted(map(int, match.groups())) if match else [0]
+    return tuple(map(Fraction, values)) if 1 <= values[0] and values[-1] <= HIGHEST else None
+
+
+def read_reply(text: str) -> Reply:
+    r"""Part the final answer from the reasoning.
+
+    The final answer is the last `<answer>` block, else the last box, else what follows `Answer:`
+    or `答案:` on the last such line (or the next line, where nothing follows). A reasoning line is
+    a line that is neither blank, nor tags alone, nor holds the final answer.
+    """
+    tags = answer_tags(text)
+    if tags:
+        start = text.rfind("\n", 0, tags[0].start()) + 1
+        end = text.find("\n", tags[1].end())
+        rest = text[:start] + (text[end:] if end >= 0 else "")
+        return Reply(_reasoning(rest.split("\n")), _inside(text[tags[0].end() : tags[1].start()]))
+    lines = text.split("\n")
+    boxed = boxes(text) if "box" in text else []
+    if boxed:
+        at = max(index for index, line in enumerate(lines) if _BOX.search(line))
+        return Reply(_reasoning(lines[:at] + lines[at + 1 :]), boxed[-1])
+    return _by_answer_line(lines)
+
+
+def read_step(line: str) -> Step | None:
+    """The line's first `a op b = c`, or None; a longer sum such as `1 + 2 + 3 = 6` is no step."""
+    line = line[:LONGEST_LINE]
+    if "=" not in line and "＝" not in line:
+        return None
+    line = _FRAC.sub(r"(\1/\2)", plain(_BOLD.sub("", line)))
+    line = _LINE_START.sub("", " ".join(line.split()), count=1)
+    for match in _STEP.finditer(line):
+        if line[: match.start()].rstrip()[-1:] not in ("+", "-", "*", "/", "=", "^"):
+            left = _LEFT.search(line)
+            result, one, other = (_value(match[name]) for name in ("c", "a", "b"))
+            if result is not None and one is not None and other is not None:
+                return Step(one, match["op"], other, result, _left(left["list"]) if left else None)
+    return None
+
+
+def _by_answer_line(lines: list[str]) -> Reply:
+    marked = [index for index, line in enumerate(lines) if _ANSWER_LINE.search(line)]
+    if not marked:
+        return Reply(_reasoning(lines), None)
+    at = end = marked[-1]
+    final = _ANSWER_LINE.split(lines[at])[-1].strip()
+    while not final and end + 1 < len(lines):
+        end += 1
+        final = lines[end].strip()
+    return Reply(_reasoning(lines[:at] + lines[end + 1 :]), final or None)
+
+
+def _inside(block: str) -> str | None:
+    boxed = boxes(block) if "box" in block else []
+    return (boxed[-1] if boxed else _ANSWER_LINE.split(block)[-1].strip()) or None
+
+
+def _reasoning(lines: list[str]) -> tuple[str, ...]:
+    return tuple(
+        line for line in lines if line and not line.isspace() and not _TAGS_ONLY.fullmatch(line)
+    )
+
+
+def _left(listed: str) -> tuple[Fraction, ...]:
+    """The numbers in a list of what is left, sorted; an unreadable one makes a list that none is."""
+    values = [_value(item) for item in re.split(r"[\s,;]+", listed.strip()) if item]
+    return tuple(sorted(NOTHING if value is None else value for value in values))
+
+
+@lru_cache(maxsize=4096)
+def _value(written: str) -> Fraction | None:
+    try:
+        return Fraction(written.strip("() "))
+    except (ValueError, ZeroDivisionError):
+        return None

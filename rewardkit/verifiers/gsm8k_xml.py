@@ -1,0 +1,179 @@
+r"""The five XML rewards for `<reasoning>\n…\n</reasoning>\n<answer>\n…\n</answer>`.
+
+Each is a verifier with a score in [0, 1]; `gsm8k_xml` weights them 2.0, 0.5, 0.5, 0.5, 0.5. The
+source's patterns use `.` without matching newlines, so its format rewards can never fire on
+multi-line reasoning, and its trailing-text penalty is applied twice. Those are bugs; the rules
+here are what it means.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from rewardkit.protocols import Bounded
+from rewardkit.records import Failure, Sample, Verdict
+from rewardkit.verifiers.gsm8k import Gsm8k, last_stated_number, reference_text
+from rewardkit.verifiers.reading import answer_block
+from rewardkit.verifiers.rubric import Rubric
+
+_OPENING = "<reasoning>\n"
+_MIDDLE = "\n</reasoning>\n<answer>\n"
+_CLOSING = "\n</answer>"
+_COUNTED = ("<reasoning>\n", "\n</reasoning>\n", "\n<answer>\n", "\n</answer>")
+_TAGS = ("<reasoning>", "</reasoning>", "<answer>", "</answer>")
+_JUNCTION = re.compile(r"</reasoning>\s*<answer>")
+
+PER_TAG = 0.125
+PER_TRAILING_CHARACTER = 0.001
+MOST = 0.5
+"""The largest `xmlcount`, which its score is a share of."""
+
+_BY_VALUE = Gsm8k(reading="xml")
+
+
+@dataclass(frozen=True)
+class Correctness(Bounded):
+    """Right when the last `<answer>` block equals the reference; score 1 or 0.
+
+    `by="string"` is the source's rule: the same characters, once stripped. `by="value"` compares
+    numbers as `Gsm8k` does. The reference is what follows the last `####`, else all of it, commas
+    and currency signs dropped.
+    """
+
+    by: Literal["string", "value"] = "string"
+
+    def __post_init__(self) -> None:
+        if self.by not in ("string", "value"):
+            raise ValueError(f"by is 'string' or 'value', not {self.by!r}")
+
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        """The verdict on `text`."""
+        if self.by == "value":
+            return _BY_VALUE(text, sample)
+        reference = reference_text(sample.reference)
+        if not reference:
+            return Verdict.unjudged("the reference is empty")
+        answer = _answer(text)
+        if not answer:
+            return _without_answer(text)
+        return Verdict.judged(answer == reference, answer=answer)
+
+
+@dataclass(frozen=True)
+class Int(Bounded):
+    """Right when the last `<answer>` block is all digits 0–9; score 1 or 0."""
+
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        """The verdict on `text`; the reference isn't read."""
+        answer = _answer(text)
+        if not answer:
+            return _without_answer(text)
+        if answer.isascii() and answer.isdigit():
+            return Verdict.right(answer=answer)
+        return Verdict.wrong(Failure.FORMAT, answer=answer, message="the answer is not all digits")
+
+
+@dataclass(frozen=True)
+class StrictFormat(Bounded):
+    r"""Right when the completion is `<reasoning>\n…\n</reasoning>\n<answer>\n…\n</answer>` alone.
+
+    One trailing newline is allowed. Both contents may have many lines, neither may be blank, and
+    each tag stands once: a second block is no part of the form. Score 1 or 0.
+    """
+
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        """The verdict on `text`; the reference isn't read."""
+        body = text.removesuffix("\n")
+        once = all(body.count(tag) == 1 for tag in _TAGS)
+        if once and body.startswith(_OPENING) and body.endswith(_CLOSING):
+            inside = body[len(_OPENING) : -len(_CLOSING)]
+            reasoning, middle, answer = inside.partition(_MIDDLE)
+            if middle and reasoning.strip() and answer.strip():
+                return Verdict.right(answer=answer.strip())
+        return _malformed(text)
+
+
+@dataclass(frozen=True)
+class SoftFormat(Bounded):
+    """Right when a reasoning block is followed by an answer block, with white space between.
+
+    The two may stand anywhere, with other text before and after; their contents may have many
+    lines and must not be blank. Score 1 or 0.
+    """
+
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        """The verdict on `text`; the reference isn't read."""
+        start = closing = 0
+        for junction in _JUNCTION.finditer(text):
+            if closing < junction.end():
+                closing = text.find("</answer>", junction.end())
+            if closing < 0:
+                break
+            opening = text.rfind("<reasoning>", start, junction.start())
+            start = junction.end()
+            if opening >= 0 and text[opening + len("<reasoning>") : junction.start()].strip():
+                answer = text[start:closing].strip()
+                if answer:
+                    return Verdict.right(answer=answer)
+        return _malformed(text)
+
+
+@dataclass(frozen=True)
+class XmlCount(Bounded):
+    r"""The share of 0.5 that is earned tag by tag; score in [0, 1], in steps of 0.001 / 0.5.
+
+    0.125 for each of `<reasoning>\n`, `\n</reasoning>\n`, `\n<answer>\n` and `\n</answer>` that
+    occurs exactly once, minus 0.001 for each character after the last `\n</answer>` (a single
+    final newline is free), never below 0.
+    """
+
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        """The verdict on `text`; the reference isn't read."""
+        earned = PER_TAG * sum(text.count(tag) == 1 for tag in _COUNTED)
+        _, closed, trailing = text.rpartition(_CLOSING)
+        if closed:
+            earned -= PER_TRAILING_CHARACTER * len(trailing.removesuffix("\n"))
+        failure = _malformed(text).failure or Failure.FORMAT
+        return Verdict.scored(max(0.0, earned) / MOST, answer=_answer(text), failure=failure)
+
+
+gsm8k_xml = Rubric(
+    parts={
+        "correctness": Correctness(),
+        "int": Int(),
+        "strict_format": StrictFormat(),
+        "soft_format": SoftFormat(),
+        "xmlcount": XmlCount(),
+    },
+    weights={
+        "correctness": 2.0, "int": 0.5, "strict_format": 0.5, "soft_format": 0.5, "xmlcount": 0.5,
+    },
+    decides="correctness",
+)  # fmt: skip
+
+
+def _answer(text: str) -> str | None:
+    block = answer_block(text)
+    return block.strip() if block is not None else None
+
+
+def _without_answer(text: str) -> Verdict:
+    found = last_stated_number(text) if answer_block(text) is None else None
+    if found is None:
+        return Verdict.wrong(Failure.NO_ANSWER, message="no answer is given")
+    return Verdict.wrong(Failure.FORMAT, answer=found, message="no <answer> block")
+
+
+def _malformed(text: str) -> Verdict:
+    """Why the form doesn't hold: no answer, no reasoning before it, or anything else."""
+    answer = _answer(text)
+    if not answer:
+        return _without_answer(text)
+    _, opened, rest = text.partition("<reasoning>")
+    if not opened or not rest.partition("</reasoning>")[0].strip():
+        return Verdict.wrong(
+            Failure.NO_REASONING, answer=answer, message="the reasoning block is missing or empty"
+        )
+    return Verdict.wrong(Failure.FORMAT, answer=answer, message="the blocks are not as asked for")

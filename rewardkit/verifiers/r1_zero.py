@@ -1,0 +1,83 @@
+"""`<think>…</think> <answer>…</answer>`: format and answer, all or nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rewardkit.protocols import Bounded
+from rewardkit.records import Failure, Sample, Verdict
+from rewardkit.verifiers.math import Math
+from rewardkit.verifiers.reading import answer_block, boxes
+
+_TAGS = ("<think>", "</think>", "<answer>", "</answer>")
+_MATH = Math(reading="flexible")
+
+
+@dataclass(frozen=True)
+class R1ZeroFormat(Bounded):
+    """Right when the completion is one thinking block and one answer block; score 1 or 0.
+
+    Only white space may stand between and around them, neither may be blank, and no tag may
+    occur again. The opening `<think>` may be missing: where the prompt ends with it, the
+    completion starts inside the block, and the two cases can't be told apart by the completion.
+    """
+
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        """The verdict on `text`; the reference isn't read."""
+        thinking, answer = _blocks(text)
+        if thinking and answer:
+            return Verdict.right(answer=answer)
+        return _malformed(text)
+
+
+@dataclass(frozen=True)
+class R1Zero:
+    r"""Right when the format holds and the answer equals the reference mathematically.
+
+    The answer is what the answer block boxes, else all of the block. Score 1 or 0.
+    """
+
+    def quick(self, text: str, sample: Sample, /) -> Verdict | None:
+        """The verdict where the format, text or exact numbers decide it; else None."""
+        if not all(_blocks(text)):
+            return _malformed(text)
+        return _MATH.quick(text, sample)
+
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        """The verdict, by the symbolic engine where nothing less decides it."""
+        if not all(_blocks(text)):
+            return _malformed(text)
+        return _MATH(text, sample)
+
+    def prepare(self) -> None:
+        """Load the symbolic engine."""
+        _MATH.prepare()
+
+
+def _blocks(text: str) -> tuple[str, str]:
+    """The two blocks' contents, stripped; empty ones where the format doesn't hold."""
+    body = text.strip().removeprefix("<think>")
+    thinking, _, rest = body.partition("</think>")
+    rest = rest.strip()
+    answer = rest.removeprefix("<answer>").removesuffix("</answer>")
+    if len(rest) - len(answer) != len("<answer></answer>"):
+        return "", ""
+    if any(tag in thinking or tag in answer for tag in _TAGS):
+        return "", ""
+    return thinking.strip(), answer.strip()
+
+
+def _malformed(text: str) -> Verdict:
+    """Why the format doesn't hold: no answer, no thinking before it, or anything else."""
+    block = answer_block(text)
+    answer = block.strip() if block is not None else "".join(boxes(text)[-1:])
+    if not answer:
+        return Verdict.wrong(Failure.NO_ANSWER, message="no answer is given")
+    thinking, closed, _ = text.partition("</think>")
+    if block is not None and not (closed and thinking.strip().removeprefix("<think>").strip()):
+        return Verdict.wrong(
+            Failure.NO_REASONING, answer=answer, message="the thinking block is missing or empty"
+        )
+    return Verdict.wrong(
+        Failure.FORMAT, answer=answer, message="not <think>…</think> <answer>…</answer> alone"
+    )
