@@ -19,7 +19,10 @@ _COMMANDS = re.compile(
     r"(?![a-zA-Z])|\\[,;:! ]|\\(?P<bracket>[()\[\]])|\$"
 )
 _CROSS = re.compile(r"(?<=[0-9)])(\s{0,4})[xX](?=\s{0,4}[0-9(])")
-_TOKEN = re.compile(r"\s*(?:(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?(?![0-9.]))|(?P<other>\\frac|[-+*/()\[\]{}]))")
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?(?![0-9.]))"
+    r"|(?P<other>\\frac|[-+*/()\[\]{}]))"
+)
 _CLOSES = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -37,10 +40,11 @@ class Expression:
 
 def plain(text: str) -> str:
     r"""The text with ×, ÷, −, `\times`, `\div`, "4 x 6" and the like as ASCII operators."""
-    text = text.translate(_SIGNS)
+    if not text.isascii():
+        text = text.translate(_SIGNS)
     if "\\" in text or "$" in text:
         text = _COMMANDS.sub(_as_ascii, text)
-    return _CROSS.sub(r"\1*", text)
+    return _CROSS.sub(r"\1*", text) if "x" in text or "X" in text else text
 
 
 def expression(text: str) -> Expression:

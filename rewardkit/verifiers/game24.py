@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.verifiers.arithmetic import Expression, NotArithmetic, calculate, expression, plain
-from rewardkit.verifiers.game24_reading import Step, four_numbers, read_reply, read_step
+from rewardkit.verifiers.arithmetic import Expression, NotArithmetic, expression, plain
+from rewardkit.verifiers.game24_reading import Ratio, Step, four_numbers, read_reply, read_step
 from rewardkit.verifiers.rubric import Rubric
 
 TARGET = 24
 GIVEN_AND_WRONG = 0.35
 """The outcome's score where an expression is given and wrong."""
 
-Numbers = tuple[Fraction, ...]
+Table = tuple[Ratio, ...]
+"""The numbers that may be used at some point, sorted as pairs."""
 
 
 @dataclass(frozen=True)
@@ -90,10 +90,8 @@ class Length(Bounded):
         lines = len(read_reply(text).lines)
         if lines <= self.t:
             return Verdict.right()
-        # tanh is the same curve, and can't overflow
-        score = 0.5 - 0.5 * math.tanh(self.k * (lines - self.t - self.m) / 2)
         return Verdict.scored(
-            score,
+            _falling(self.k * (lines - self.t - self.m)),
             failure=Failure.FORMAT,
             message=f"{lines} reasoning lines, {self.t:g} of them free",
         )
@@ -106,6 +104,12 @@ game24 = Rubric(
 )
 
 
+def _falling(x: float) -> float:
+    """1 / (1 + e^x), also where e^x is too large for a float."""
+    power = math.exp(-abs(x))
+    return (power if x > 0 else 1.0) / (1.0 + power)
+
+
 def _unreadable(sample: Sample) -> Verdict:
     return Verdict.unjudged(f"the reference {sample.reference[:80]!r} isn't four numbers of 1–13")
 
@@ -116,7 +120,7 @@ def _sides(final: str) -> list[Expression]:
     return [expression(side) for side in text.split("=", maxsplit=8)]
 
 
-def _fault(sides: list[Expression], numbers: Numbers) -> str:
+def _fault(sides: list[Expression], numbers: tuple[int, ...]) -> str:
     """What is wrong with the expression, or an empty text."""
     if tuple(sorted(sides[0].numbers)) != numbers:
         return f"it must use each of {', '.join(map(str, numbers))} exactly once"
@@ -126,26 +130,37 @@ def _fault(sides: list[Expression], numbers: Numbers) -> str:
     return ""
 
 
-def _count_correct(steps: list[Step], numbers: Numbers) -> int:
+def _count_correct(steps: list[Step], numbers: tuple[int, ...]) -> int:
     """How many steps are correct, in order.
 
-    A line may carry on or restart, and the text needn't say which, so every set of numbers that
-    may be on the table is kept. A set shrinks with each step taken, so there are at most three.
+    A line may carry on or restart, and the text needn't say which, so every table that may be
+    meant is kept. A table shrinks with each step taken, so there are at most three.
     """
     correct = 0
-    tables = {numbers}
+    fresh = tuple(sorted((number, 1) for number in numbers))
+    tables = {fresh}
     for step in steps:
-        if calculate(step.a, step.operator, step.b) != step.result:
+        if not _holds(step):
             continue
-        after = {left for table in tables | {numbers} if (left := _taken(table, step))}
+        after = {left for table in (*tables, fresh) if (left := _taken(table, step))}
         agreeing = {left for left in after if step.left in (None, left)}
         correct += bool(agreeing)
         tables = agreeing or after or tables
     return correct
 
 
-def _taken(table: Numbers, step: Step) -> Numbers | None:
-    """The numbers left after the step, sorted; None where an operand isn't there."""
+def _holds(step: Step) -> bool:
+    """Whether the step's arithmetic is exact."""
+    (a, b), (c, d), (e, f) = step.a, step.b, step.result
+    if step.operator == "*":
+        return a * c * f == e * b * d
+    if step.operator == "/":
+        return c != 0 and a * d * f == e * b * c
+    return (a * d + (c * b if step.operator == "+" else -c * b)) * f == e * b * d
+
+
+def _taken(table: Table, step: Step) -> Table | None:
+    """The numbers left after the step; None where an operand isn't there."""
     left = list(table)
     for operand in (step.a, step.b):
         if operand not in left:

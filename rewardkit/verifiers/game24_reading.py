@@ -17,15 +17,19 @@ HIGHEST = 13
 LONGEST_LINE = 400
 """Characters of a line in which a step is looked for."""
 
-NOTHING = Fraction(-1, 10**30)
+Ratio = tuple[int, int]
+"""A number as numerator and positive denominator in lowest terms: it compares faster than a
+Fraction, and a reply may hold a hundred thousand steps."""
+
+UNREADABLE: Ratio = (0, 0)
 """Stands for what can't be read in a list of what is left: no step leaves it."""
 
 _FOUR = re.compile(r"[\s(\[{]*([0-9]{1,2})" + r"[\s,;，、]+([0-9]{1,2})" * 3 + r"[\s)\]}]*")
 _ANSWER_LINE = re.compile(r"(?:\b[Aa]nswer|ANSWER|答案)\s{0,4}\*{0,2}\s{0,4}[:：]\s{0,4}\*{0,2}")
 _BOX = re.compile(r"\\f?box")
 _TAGS_ONLY = re.compile(r"(?:\s{0,8}</?\w{1,20}>){1,8}\s{0,8}")
-_BOLD = re.compile(r"(?<![\d)\s])\*\*|\*\*(?![\d(\s])")
-_LINE_START = re.compile(r"\s{0,40}(?:[-*•>]\s|[0-9]{1,3}[.)]\s)")
+_BOLD = re.compile(r"(?<![\d)])(?<![\d)]\s)\*\*|\*\*(?!\s?[\d(])")  # but not the power 2 ** 3
+_LINE_START = re.compile(r"\A\s{0,40}(?:[-*•>]\s|[0-9]{1,3}[.)]\s)")
 _PLAIN = r"-?[0-9]{1,9}(?![0-9])(?:\.[0-9]{1,9}(?![0-9]))?(?:/[0-9]{1,9}(?![0-9.]))?"
 _VALUE = rf"(?:\(\s?{_PLAIN}\s?\)|{_PLAIN})"
 _STEP = re.compile(
@@ -48,14 +52,14 @@ class Reply:
 class Step:
     """A line's `a op b = c`, and the numbers that it says are left, sorted, if it says so."""
 
-    a: Fraction
+    a: Ratio
     operator: str
-    b: Fraction
-    result: Fraction
-    left: tuple[Fraction, ...] | None
+    b: Ratio
+    result: Ratio
+    left: tuple[Ratio, ...] | None
 
 
-def four_numbers(sample: Sample) -> tuple[Fraction, ...] | None:
+def four_numbers(sample: Sample) -> tuple[int, ...] | None:
     """The sample's numbers, sorted, from its reference "4 7 8 8" or else its column `numbers`;
     None unless they are four of 1 to 13."""
     given: object = sample.reference.strip() or sample.columns.get("numbers", "")
@@ -63,9 +67,10 @@ def four_numbers(sample: Sample) -> tuple[Fraction, ...] | None:
         given = " ".join(map(str, given))
     match = _FOUR.fullmatch(str(given))
     values = sorted(map(int, match.groups())) if match else [0]
-    return tuple(map(Fraction, values)) if 1 <= values[0] and values[-1] <= HIGHEST else None
+    return tuple(values) if values[0] >= 1 and values[-1] <= HIGHEST else None
 
 
+@lru_cache(maxsize=4)  # the three parts of the rubric read the same reply
 def read_reply(text: str) -> Reply:
     r"""Part the final answer from the reasoning.
 
@@ -92,14 +97,15 @@ def read_step(line: str) -> Step | None:
     line = line[:LONGEST_LINE]
     if "=" not in line and "＝" not in line:
         return None
-    line = _FRAC.sub(r"(\1/\2)", plain(_BOLD.sub("", line)))
-    line = _LINE_START.sub("", " ".join(line.split()), count=1)
+    line = plain(_BOLD.sub("", line) if "**" in line else line)
+    line = _FRAC.sub(r"(\1/\2)", line) if "\\" in line else line
+    line = _LINE_START.sub("", " ".join(line.split()))
+    left = _LEFT.search(line)
     for match in _STEP.finditer(line):
         if line[: match.start()].rstrip()[-1:] not in ("+", "-", "*", "/", "=", "^"):
-            left = _LEFT.search(line)
-            result, one, other = (_value(match[name]) for name in ("c", "a", "b"))
-            if result is not None and one is not None and other is not None:
-                return Step(one, match["op"], other, result, _left(left["list"]) if left else None)
+            a, b, result = _value(match["a"]), _value(match["b"]), _value(match["c"])
+            if a and b and result:
+                return Step(a, match["op"], b, result, _left(left["list"]) if left else None)
     return None
 
 
@@ -126,15 +132,15 @@ def _reasoning(lines: list[str]) -> tuple[str, ...]:
     )
 
 
-def _left(listed: str) -> tuple[Fraction, ...]:
-    """The numbers in a list of what is left, sorted; an unreadable one makes a list that none is."""
+def _left(listed: str) -> tuple[Ratio, ...]:
+    """The numbers in a list of what is left, sorted."""
     values = [_value(item) for item in re.split(r"[\s,;]+", listed.strip()) if item]
-    return tuple(sorted(NOTHING if value is None else value for value in values))
+    return tuple(sorted(value or UNREADABLE for value in values))
 
 
 @lru_cache(maxsize=4096)
-def _value(written: str) -> Fraction | None:
+def _value(written: str) -> Ratio | None:
     try:
-        return Fraction(written.strip("() "))
+        return Fraction(written.strip("() ")).as_integer_ratio()
     except (ValueError, ZeroDivisionError):
         return None

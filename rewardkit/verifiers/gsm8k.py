@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import lru_cache
 from typing import Literal
 
@@ -22,9 +21,12 @@ DATA_MARKER = "####"
 _CONTEXT = 60
 _CHUNK = 256
 _DIGIT = re.compile("[0-9]")
-_SCALED = re.compile(r"\s?(?:hundred|thousand|million|billion|trillion|percent)\b")
+_FOLLOWS = re.compile(  # what must not be cut off after it: "2 million", "5 or six", "5x"
+    r"\s?(?:hundred|thousand|million|billion|trillion|percent)\b"
+    r"|\sor\s\w{1,20}|\s?[+*×÷^]\s?\w{1,20}|[xyn]\b"
+)
 _NEIGHBOUR = re.compile(  # what must not be cut off a last number: "5 or 6", "3/4", "≥ 5"
-    r"(?:(?:[0-9]%?\s?(?:or|to|[-–−/+*×÷^])|[≤≥≠±<>√]"
+    r"(?:(?:[0-9]%?\s?(?:or|to|[-–−/+*×÷^])|[≤≥≠±<>√]|\\(?:[gl]eq?|neq?|pm)"
     r"|\b(?:or|not|least|most|than|between|minus|negative|[0-9]\sand))[\s$]{0,3}"
     r"|between.{1,30}and\s)\Z",
     re.IGNORECASE,
@@ -59,7 +61,7 @@ class Gsm8k(Bounded):
         answer = self._answer(text)
         if answer is None or not NUMBER.search(answer):
             return self._absent(text)
-        value = Decimal(answer) if _is_digits(answer) else number_in(answer)
+        value = number_in(answer)
         return Verdict.judged(value is not None and equal(value, reference), answer=answer)
 
     def _answer(self, text: str) -> str | None:
@@ -129,7 +131,7 @@ def _last_match(text: str, start: int) -> re.Match[str] | None:
 
 def _with_context(text: str, last: re.Match[str]) -> str:
     before = text[max(0, last.start() - _CONTEXT) : last.start()].rpartition("\n")[2]
-    after = _SCALED.match(text, last.end())
+    after = _FOLLOWS.match(text, last.end())
     written = last.group().strip() + (after.group() if after else "")
     return (before + written).strip() if _NEIGHBOUR.search(before) else written
 
@@ -141,7 +143,3 @@ def _boxed(text: str) -> str | None:
         return None
     values = {number_in(box) for box in boxed[-100:]}
     return boxed[-1] if len(values) == 1 else " or ".join(dict.fromkeys(boxed[-100:]))
-
-
-def _is_digits(answer: str) -> bool:
-    return answer.isdigit() and answer.isascii()

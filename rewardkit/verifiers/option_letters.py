@@ -107,9 +107,7 @@ def _read(text: str, start: int) -> tuple[bool, frozenset[str]]:
     sentence = rest[: end.start()] if end else rest
     first = _OFFER.match(text, start)
     if first and not _SUBJECT.match(text, first.end()):
-        return False, _offers(text, start) | {
-            more["letter"] for more in _MORE.finditer(sentence)
-        }
+        return False, _offers(text, start) | {more["letter"] for more in _MORE.finditer(sentence)}
     return False, frozenset(mention["letter"] for mention in _MENTION.finditer(sentence))
 
 

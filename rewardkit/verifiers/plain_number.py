@@ -48,6 +48,8 @@ def number_in(text: str) -> Value | None:
     "percent" scale. Numbers that differ, ranges, bounds, "or" and unfinished arithmetic state no
     one value. A simple fraction, also mixed, is its exact quotient.
     """
+    if text.isdigit() and text.isascii():
+        return Decimal(text)
     if len(text) > LONGEST_ANSWER:
         return None
     text = _MARKUP.sub(" ", text).rpartition("=")[2].strip()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
+from rewardkit.verifiers.gsm8k import last_stated_number
 from rewardkit.verifiers.math import Math
 from rewardkit.verifiers.reading import answer_block, boxes
 
@@ -70,7 +71,7 @@ def _blocks(text: str) -> tuple[str, str]:
 def _malformed(text: str) -> Verdict:
     """Why the format doesn't hold: no answer, no thinking before it, or anything else."""
     block = answer_block(text)
-    answer = block.strip() if block is not None else "".join(boxes(text)[-1:])
+    answer = _loose_answer(text) if block is None else block.strip()
     if not answer:
         return Verdict.wrong(Failure.NO_ANSWER, message="no answer is given")
     thinking, closed, _ = text.partition("</think>")
@@ -81,3 +82,8 @@ def _malformed(text: str) -> Verdict:
     return Verdict.wrong(
         Failure.FORMAT, answer=answer, message="not <think>…</think> <answer>…</answer> alone"
     )
+
+
+def _loose_answer(text: str) -> str | None:
+    boxed = boxes(text) if "box" in text else []
+    return boxed[-1] if boxed else last_stated_number(text)

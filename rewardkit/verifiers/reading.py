@@ -19,7 +19,7 @@ BOX_TOKEN = re.compile(
 
 NUMBER = re.compile(
     r"(?P<sign>(?<![0-9A-Za-z)\]}%])[-+−–])?"
-    r"(?:\\?[$€£¥]\s?)?(?P<inner>[-−–])?"
+    r"(?:\\?[$€£¥]\s?(?P<inner>[-−–])?)?"
     r"(?P<digits>(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+)"
     r"(?P<exponent>[eE][-+]?[0-9]+(?![0-9A-Za-z]))?"
     r"(?P<percent>\s?\\?%)?"
@@ -33,7 +33,7 @@ NESTING = 4
 
 
 def answer_block(text: str) -> str | None:
-    """The content of the last `<answer>…</answer>`, in any case; None when there is no whole one."""
+    """The content of the last `<answer>…</answer>`, in any case; None without one."""
     found = answer_tags(text)
     return text[found[0].end() : found[1].start()] if found else None
 

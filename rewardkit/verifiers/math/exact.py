@@ -16,7 +16,7 @@ _FRACTION = (
     r"\s*(?:\{\s*(?P<bottom>-?[0-9,]+)\s*\}|(?P<bottom1>[0-9]))"
 )
 _NUMBER = re.compile(
-    r"(?P<sign>[-+\s]*)(?:"
+    r"(?P<sign>[-+\s]*)(?P<currency>\\\$\s?|[£€¥]\s?)?(?:"
     rf"(?P<whole>[0-9]+)??\s*{_FRACTION}"
     r"|(?:(?P<mixed>[0-9]+)\s+)?(?P<over>[0-9,]+)\s?/\s?(?P<under>[0-9,]+)"
     rf"|(?P<decimal>{_UNSIGNED})"
@@ -31,7 +31,8 @@ class Exact:
     """A rational as it was written. `value` has percent applied; `reduced` is False for 2/4."""
 
     value: Fraction
-    percent: bool
+    unit: str
+    """"%", "°", "$", or nothing."""
     reduced: bool
 
 
@@ -50,14 +51,21 @@ def exact(text: str) -> Exact | None:
     if match["sign"].count("-") % 2:
         value = -value
     percent = match["percent"] is not None
-    return Exact(value / 100 if percent else value, percent, reduced)
+    unit = "%" if percent else match["degree"] or (match["currency"] and "$") or ""
+    return Exact(value / 100 if percent else value, unit, reduced)
 
 
 def equal(answer: Exact, reference: Exact) -> bool:
-    """By value; a reference in percent is also met by the bare number of percent."""
+    """By value and, where both have one, by unit.
+
+    A reference in percent is also met by the bare number of percent.
+    """
+    units = {answer.unit, reference.unit}
+    if units == {"$", "°"}:
+        return False
     if answer.value == reference.value:
         return True
-    return reference.percent and not answer.percent and answer.value == reference.value * 100
+    return units == {"%", ""} and bool(reference.unit) and answer.value == reference.value * 100
 
 
 def _fraction(match: re.Match[str]) -> tuple[Fraction, bool] | None:

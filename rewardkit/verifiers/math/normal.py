@@ -11,7 +11,7 @@ _SPELLINGS = [
         (r"\\[dtc]frac(?![a-zA-Z])", r"\\frac"),
         (r"\\(?:left|right|[bB]igg?[lrm]?|displaystyle|textstyle|limits)(?![a-zA-Z])", ""),
         (r"\\(?:quad|qquad|enspace|thinspace)(?![a-zA-Z])|\\[,;:! ]|~", " "),
-        (r"\\[()\[\]]|\\?\$", " "),
+        (r"\\[()\[\]]|(?<!\\)\$", " "),
         (r"\{,\}", ","),
         (r"\\leq?(?![a-zA-Z])|≤", r"\\le "),
         (r"\\geq?(?![a-zA-Z])|≥", r"\\ge "),

@@ -91,7 +91,7 @@ class Math:
         read, gold = normal(_essence(answer)), normal(_essence(reference))
         if _HEDGE.search(read) and not _HEDGE.search(gold):
             return Verdict.wrong(Failure.WRONG, answer=answer, message="several candidates")
-        read, gold = _bare(read, gold), _bare(gold, gold)
+        read, gold = (_bare(side, gold).replace(r"\$", "") for side in (read, gold))
         if read.casefold() == gold.casefold():
             return Verdict.right(answer=answer)
         if not engine.readable(gold):

@@ -1,0 +1,126 @@
+"""A model's name to its local folder, and the hashes of what decides its output."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from fnmatch import fnmatch
+from functools import partial
+from pathlib import Path
+
+from rewardkit.errors import MissingExtra, UsageError
+
+_PART = 64 * 2**20
+_READ = 4 * 2**20
+_UNUSED = ("original/*", "onnx/*", "*.pth", "*.msgpack", "*.h5", "*.ot", "*.onnx")
+
+_WEIGHTS = ("*.safetensors", "*.safetensors.index.json", "*.bin", "*.bin.index.json", "*.pt",
+            "*.pth", "*.gguf")
+_STATE = ("optimizer*", "scheduler*", "rng_state*", "trainer_state*", "training_args*", "scaler*")
+_TOKENIZER = ("tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json",
+              "added_tokens.json", "tekken.json", "*.tiktoken", "spiece.model")
+_CONFIG = ("config.json", "generation_config.json", "quant*config.json", "*.py")
+
+
+def resolve(model: str) -> Path:
+    """The folder of `model`: itself, or a hub id's snapshot, fetched if need be."""
+    folder = Path(model).expanduser()
+    if folder.is_dir():
+        if not (folder / "config.json").is_file():
+            raise UsageError(f"{model} holds no config.json; give a checkpoint's folder")
+        return folder
+    if folder.exists() or model.startswith((".", "/", "~")) or model.count("/") != 1:
+        raise UsageError(
+            f"no model at {model!r}; give a checkpoint's folder or a hub id such as owner/name"
+        )
+    return _download(model)
+
+
+def _download(model: str) -> Path:
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError:
+        raise MissingExtra.needing("huggingface_hub", "transformers", "a hub id") from None
+    try:
+        return Path(snapshot_download(model, ignore_patterns=list(_UNUSED)))
+    except Exception as error:  # the hub client raises its own, requests', httpx' and OS errors
+        raise UsageError(
+            f"{model!r} is no folder here, and the hub did not give it "
+            f"({type(error).__name__}: {_first_line(error)}); check the name, the network and, "
+            "for a gated model, `hf auth login`"
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), "no reason given")
+
+
+def read_json(path: Path) -> dict[str, object]:
+    """The object in `path`, empty where there is no such file."""
+    if not path.is_file():
+        return {}
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise UsageError(f"{path} is not JSON ({error}); the checkpoint is damaged") from error
+    if not isinstance(content, dict):
+        raise UsageError(f"{path} holds no JSON object; the checkpoint is damaged")
+    return content
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The files that hold the weights."""
+    return _named(sorted(folder.iterdir()), _WEIGHTS)
+
+
+def fingerprint(folder: Path, chat_template: str | None) -> Mapping[str, str]:
+    """SHA-256 of the weights, the tokenizer, the chat template in use and the configuration."""
+    files = [path for path in sorted(folder.iterdir()) if path.is_file()]
+    template = hashlib.sha256((chat_template or "").encode()).hexdigest()
+    with ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1)) as pool:
+        return {
+            "weights": _hash_files(pool, _named(files, _WEIGHTS)),
+            "tokenizer": _hash_files(pool, _named(files, _TOKENIZER)),
+            "chat_template": template,
+            "config": _hash_files(pool, _named(files, _CONFIG)),
+        }
+
+
+def hash_file(path: Path) -> str:
+    """SHA-256 of one file's content, its name left out."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _named(files: Iterable[Path], patterns: Iterable[str]) -> list[Path]:
+    return [
+        path
+        for path in files
+        if any(fnmatch(path.name, pattern) for pattern in patterns)
+        and not any(fnmatch(path.name, pattern) for pattern in _STATE)
+    ]
+
+
+def _hash_files(pool: ThreadPoolExecutor, files: Iterable[Path]) -> str:
+    """One hash over names, sizes and parts; hashlib lets go of the GIL, so threads run at once."""
+    whole = hashlib.sha256()
+    for path in files:
+        size = path.stat().st_size
+        whole.update(f"{path.name}\0{size}\0".encode())
+        for digest in pool.map(partial(_hash_part, path), range(0, size, _PART)):
+            whole.update(digest)
+    return whole.hexdigest()
+
+
+def _hash_part(path: Path, start: int) -> bytes:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        file.seek(start)
+        left = _PART
+        while left and (block := file.read(min(_READ, left))):
+            digest.update(block)
+            left -= len(block)
+    return digest.digest()

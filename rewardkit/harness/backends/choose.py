@@ -1,0 +1,26 @@
+"""`auto`: which engine this machine is best served by."""
+
+from __future__ import annotations
+
+import importlib.util
+
+
+def choose() -> tuple[str, str]:
+    """The backend's name, and a sentence that says why it was taken.
+
+    vLLM where it imports and finds a platform that it runs on, else transformers.
+    """
+    if importlib.util.find_spec("vllm") is None:
+        return "transformers", "vllm isn't installed here"
+    from rewardkit.harness.backends.vllm_settings import quieten
+
+    quieten()
+    try:
+        from vllm.platforms import current_platform
+
+        platform = str(current_platform.device_type)
+    except Exception as error:  # a build for another machine fails in many ways
+        return "transformers", f"vllm is installed but can't be imported ({error})"
+    if not platform:
+        return "transformers", "vllm is installed but finds no device that it can run on"
+    return "vllm", f"vllm is installed and runs on this machine's {platform}"

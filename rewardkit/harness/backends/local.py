@@ -1,0 +1,83 @@
+"""What every engine that runs a checkpoint itself shares: the folder, prompts and hashes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import UsageError
+from rewardkit.harness.backends import checkpoint, tokenization
+from rewardkit.harness.backends.options import EngineOptions
+from rewardkit.harness.backends.stopping import Reader
+from rewardkit.protocols import Message, Prompt, Request
+from rewardkit.records import Sampling
+
+DTYPES = ("auto", "bfloat16", "float16", "float32")
+
+
+class LocalModel:
+    """A checkpoint's tokenizer and configuration, read without its weights."""
+
+    def __init__(self, model: str, options: EngineOptions, *, backend: str) -> None:
+        options.refuse(backend, "base_url")
+        if options.dtype not in DTYPES:
+            raise UsageError(f"no dtype {options.dtype!r}; known: {', '.join(DTYPES)}")
+        self.folder: Path = checkpoint.resolve(model)
+        self.config = checkpoint.read_json(self.folder / "config.json")
+        self.tokenizer = tokenization.load(self.folder)
+        self.max_model_len = options.max_model_len or self._positions()
+        self._chat = options.chat_template
+
+    def _positions(self) -> int | None:
+        length = self.text_config.get("max_position_embeddings")
+        return length if isinstance(length, int) else None
+
+    @property
+    def text_config(self) -> Mapping[str, Any]:
+        """The language model's part of the configuration."""
+        inner = self.config.get("text_config")
+        return inner if isinstance(inner, dict) else self.config
+
+    def dtype_on_cpu(self, asked: str) -> str:
+        """float32 for "auto": exact for any checkpoint, and there greedy decoding doesn't depend
+        on who shares the batch, so that a run carried on ends as one never interrupted."""
+        return "float32" if asked == "auto" else asked
+
+    def useful_threads(self, available: int) -> int:
+        """How many of a CPU's threads pay: one for each 64 MiB of weights. Threads that wait for
+        each other over a tiny matrix, beside another busy process, took 20 times one's time."""
+        weights = sum(path.stat().st_size for path in checkpoint.weight_files(self.folder))
+        return max(1, min(available, weights // 2**26))
+
+    @cached_property
+    def stop_ids(self) -> tuple[int, ...]:
+        """The tokens that end a completion: the checkpoint's and its tokenizer's."""
+        generation = checkpoint.read_json(self.folder / "generation_config.json")
+        named = generation.get("eos_token_id", self.text_config.get("eos_token_id"))
+        listed = named if isinstance(named, list) else [named]
+        ids = {one for one in (*listed, self.tokenizer.token_id("eos_token")) if one is not None}
+        return tuple(sorted(int(one) for one in ids))
+
+    def render(self, messages: Sequence[Message]) -> Prompt:
+        """The prompt by the model's chat template, or plain."""
+        return self.tokenizer.prompt(messages, chat=self._chat)
+
+    def reader(self, request: Request, sampling: Sampling) -> Reader:
+        """What turns the request's tokens into its completion."""
+        return Reader(self.tokenizer, request.prompt, self.stop_ids, sampling.stop)
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """Hashes of everything in the folder that decides the output."""
+        used = self.tokenizer.chat_template if self._chat else None
+        return checkpoint.fingerprint(self.folder, used)
+
+    def describe(self) -> Mapping[str, object]:
+        """The model's part of a run's record."""
+        template = "on" if self.tokenizer.chat_template is not None else "none in tokenizer"
+        return {
+            "model": str(self.folder),
+            "chat_template": template if self._chat else "off",
+            "stop_token_ids": list(self.stop_ids),
+        }

@@ -1,0 +1,63 @@
+"""What a person may ask of an engine, whichever it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+
+from rewardkit.errors import UnknownName, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """The engine options of `rewardkit eval`; `arguments` are its --backend-arg pairs."""
+
+    chat_template: bool = True
+    dtype: str = "auto"
+    max_model_len: int | None = None
+    tensor_parallel_size: int = 1
+    data_parallel_size: int = 1
+    gpu_memory_utilization: float | None = None
+    seed: int = 0
+    base_url: str | None = None
+    arguments: Mapping[str, object] = field(default_factory=dict)
+
+    def refuse(self, backend: str, *names: str) -> None:
+        """Raise for options that were set and that `backend` has no use for."""
+        for option in fields(self):
+            if option.name in names and getattr(self, option.name) != option.default:
+                flag = f"--{option.name.replace('_', '-')}"
+                raise UsageError(f"the {backend} backend takes no {flag}; leave it out")
+
+    def reject_arguments_named(self, names: Iterable[str], backend: str) -> None:
+        """Raise for --backend-arg pairs that would undo what rewardkit itself sends."""
+        for name in sorted(set(self.arguments) & set(names)):
+            raise UsageError(
+                f"--backend-arg {name}=… can't be passed on to {backend}: rewardkit sets it; "
+                f"{_REMEDIES.get(name, f'use --{name.replace(chr(95), chr(45))}')}"
+            )
+
+    def argument(self, name: str, default: int, *, backend: str) -> int:
+        """The whole number at least 1 that `arguments` gives for `name`."""
+        value = self.arguments.get(name, default)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise UsageError(
+                f"--backend-arg {name}={value} of the {backend} backend must be a whole number, "
+                "at least 1"
+            )
+        return value
+
+    def reject_arguments_but(self, known: Iterable[str], backend: str) -> None:
+        """Raise for --backend-arg pairs that `backend` can't pass on."""
+        names = sorted(known)
+        for name in self.arguments:
+            if name not in names:
+                raise UnknownName.among(f"argument of the {backend} backend", name, names)
+
+
+_REMEDIES = {
+    "model": "use --model",
+    "tokenizer": "put the tokenizer in the model's folder",
+    "chat_template": "put the template in the model's folder",
+    "skip_tokenizer_init": "prompts are sent as token ids",
+}

@@ -1,0 +1,117 @@
+"""The replay backend: completions that exist already, from a JSONL file or a run's folder."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import DataError, UsageError
+from rewardkit.harness.backends.checkpoint import hash_file
+from rewardkit.harness.backends.options import EngineOptions
+from rewardkit.protocols import Message, Prompt, Request
+from rewardkit.records import Completion, Sampling
+
+_REASONS = ("stop", "length", "error")
+
+
+class ReplayBackend:
+    """Answers each request with the row that names it.
+
+    A row holds `completion` (or `text`), and `key` ("task/id/index") or `id` (or `sample`) with,
+    where they matter, `task` and `index`; rows of one id without an index count up.
+    """
+
+    max_model_len: int | None = None
+
+    def __init__(self, model: str, options: EngineOptions) -> None:
+        options.refuse("replay", "dtype", "max_model_len", "tensor_parallel_size",
+                       "data_parallel_size", "gpu_memory_utilization", "base_url")  # fmt: skip
+        options.reject_arguments_but([], "replay")
+        path = Path(model).expanduser()
+        self._path = path / "samples.jsonl" if path.is_dir() else path
+        if not self._path.is_file():
+            raise UsageError(
+                f"no file {self._path}; the replay backend's --model is a JSONL file of "
+                "completions or a run's folder"
+            )
+        self._rows: dict[str, Completion] = {}
+
+    def render(self, messages: Sequence[Message]) -> Prompt:
+        """The messages as plain text; nothing is sent anywhere."""
+        text = "\n\n".join(message.content for message in messages)
+        return Prompt(text=text, messages=tuple(messages))
+
+    def start(self, requests: int, longest: int) -> None:
+        """Read the file."""
+        if not self._rows:
+            self._rows = _read(self._path)
+
+    def generate(
+        self, requests: Sequence[Request], sampling: Sampling
+    ) -> Iterator[tuple[Request, Completion]]:
+        """Each request with the file's completion; one that isn't there is an error."""
+        for request in requests:
+            _, _, without_task = request.key.partition("/")
+            found = self._rows.get(request.key) or self._rows.get(f"/{without_task}")
+            yield request, found or Completion(
+                "", "error", message=f"{self._path.name} holds no completion for {request.key}"
+            )
+
+    def describe(self) -> Mapping[str, object]:
+        """The file."""
+        return {"name": "replay", "file": str(self._path), "completions": len(self._rows)}
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """The file's hash."""
+        return {"completions": hash_file(self._path)}
+
+    def close(self) -> None:
+        """Let go of the rows."""
+        self._rows = {}
+
+
+def _read(path: Path) -> dict[str, Completion]:
+    rows: dict[str, Completion] = {}
+    seen: Counter[str] = Counter()
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            if line.strip():
+                row = _parse(line, f"{path}, line {number}")
+                rows[_key(row, seen, f"{path}, line {number}")] = _completion(row)
+    return rows
+
+
+def _parse(line: str, place: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except ValueError as error:
+        raise DataError(f"{place} is no JSON ({error}); mend or remove the line") from error
+    if not isinstance(row, dict) or not isinstance(row.get("completion", row.get("text")), str):
+        raise DataError(f'{place} holds no "completion" (or "text") that is a string')
+    return row
+
+
+def _key(row: Mapping[str, Any], seen: Counter[str], place: str) -> str:
+    """The request's key; without a task it begins with the slash."""
+    if "key" in row:
+        return str(row["key"])
+    identifier = row.get("id", row.get("sample"))
+    if identifier is None:
+        raise DataError(f'{place} says not whose completion it is: give "key" or "id"')
+    problem = f"{row.get('task', '')}/{identifier}"
+    index = row.get("index", seen[problem])
+    seen[problem] += 1
+    return f"{problem}/{index}"
+
+
+def _completion(row: Mapping[str, Any]) -> Completion:
+    reason = row.get("finish_reason")
+    return Completion(
+        row.get("completion", row.get("text", "")),
+        reason if reason in _REASONS else "stop",
+        row.get("prompt_tokens"),
+        row.get("completion_tokens"),
+    )

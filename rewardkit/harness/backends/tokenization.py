@@ -1,0 +1,144 @@
+"""The tokenizer of a checkpoint's folder, read from its tokenizer.json.
+
+AutoTokenizer rebuilds the tokenizer that config.json's model type suggests and ignores a
+tokenizer.json of another kind; the file itself is what the model was trained with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import MissingExtra, UsageError
+from rewardkit.harness.backends.checkpoint import read_json
+from rewardkit.harness.backends.templates import render_chat
+from rewardkit.protocols import Message, Prompt
+
+_SPECIAL = ("bos_token", "eos_token", "pad_token", "unk_token", "sep_token", "cls_token",
+            "mask_token")
+_CONTEXT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenizer:
+    """A `tokenizers` engine, the checkpoint's special tokens and its chat template, if any."""
+
+    engine: Any  # tokenizers.Tokenizer, which is imported where it is loaded
+    special: Mapping[str, str]
+    chat_template: str | None
+    add_bos: bool | None = None
+
+    def prompt(self, messages: Sequence[Message], *, chat: bool) -> Prompt:
+        """The prompt by the chat template, or plain where there is none or `chat` is off."""
+        if chat and self.chat_template is not None:
+            text = render_chat(self.chat_template, messages, self.special)
+            ids = self.engine.encode(text, add_special_tokens=False).ids
+        else:
+            text = "\n\n".join(message.content for message in messages)
+            ids = self._with_bos(text)
+        return Prompt(text=text, token_ids=tuple(ids), messages=tuple(messages))
+
+    def _with_bos(self, text: str) -> list[int]:
+        bos = self.special.get("bos_token")
+        if self.add_bos is None or bos is None or text.startswith(bos):
+            doubled = bos is not None and text.startswith(bos)
+            return list(self.engine.encode(text, add_special_tokens=not doubled).ids)
+        ids = list(self.engine.encode(text, add_special_tokens=True).ids)
+        first = self.engine.token_to_id(bos)
+        if self.add_bos:
+            return ids if ids[:1] == [first] else [first, *ids]
+        return ids[1:] if ids[:1] == [first] else ids
+
+    def decode(self, prompt: Sequence[int], completion: Sequence[int]) -> str:
+        """The completion's text as it follows the prompt: some decoders drop a first space."""
+        context = list(prompt[-_CONTEXT:])
+        before = self.engine.decode(context, skip_special_tokens=True)
+        text = self.engine.decode([*context, *completion], skip_special_tokens=True)
+        if text.startswith(before):
+            return str(text[len(before):])
+        return str(self.engine.decode(list(completion), skip_special_tokens=True))
+
+    def token_id(self, name: str) -> int | None:
+        """The id of a special token such as "eos_token", or None."""
+        token = self.special.get(name)
+        found = None if token is None else self.engine.token_to_id(token)
+        return None if found is None else int(found)
+
+
+def load(folder: Path) -> Tokenizer:
+    """The tokenizer of a checkpoint's folder."""
+    settings = read_json(folder / "tokenizer_config.json")
+    engine = _load_engine(folder)
+    engine.no_truncation()
+    engine.no_padding()
+    _add_missing_tokens(engine, settings)
+    add_bos = settings.get("add_bos_token")
+    return Tokenizer(
+        engine=engine,
+        special=_special_tokens(read_json(folder / "special_tokens_map.json") | settings),
+        chat_template=_chat_template(folder, settings),
+        add_bos=add_bos if isinstance(add_bos, bool) else None,
+    )
+
+
+def _load_engine(folder: Path) -> Any:
+    path = folder / "tokenizer.json"
+    if not path.is_file():
+        return _convert_engine(folder)
+    try:
+        from tokenizers import Tokenizer as Engine
+    except ImportError:
+        raise MissingExtra.needing("tokenizers", "transformers", "a local model") from None
+    try:
+        return Engine.from_file(str(path))
+    except Exception as error:  # the Rust library raises a bare Exception
+        raise UsageError(f"{path} is no tokenizer that can be read: {error}") from error
+
+
+def _convert_engine(folder: Path) -> Any:
+    """From sentencepiece or vocabulary files, by transformers, which knows how."""
+    try:
+        from transformers import AutoTokenizer
+    except ImportError:
+        raise MissingExtra.needing("transformers", "transformers", "this tokenizer") from None
+    try:
+        engine = AutoTokenizer.from_pretrained(folder).backend_tokenizer
+    except (OSError, ValueError, AttributeError) as error:
+        raise UsageError(
+            f"no tokenizer in {folder}: it holds no tokenizer.json, and transformers can't make "
+            f"one ({error}); save the tokenizer beside the weights"
+        ) from error
+    return engine
+
+
+def _add_missing_tokens(engine: Any, settings: Mapping[str, object]) -> None:
+    from tokenizers import AddedToken
+
+    added = settings.get("added_tokens_decoder")
+    entries = added if isinstance(added, dict) else {}
+    for _, entry in sorted(entries.items(), key=lambda item: int(item[0])):
+        if engine.token_to_id(entry["content"]) is None:
+            engine.add_tokens([AddedToken(**entry)])
+
+
+def _special_tokens(settings: Mapping[str, object]) -> dict[str, str]:
+    found = {}
+    for name in _SPECIAL:
+        token = settings.get(name)
+        content = token.get("content") if isinstance(token, dict) else token
+        if isinstance(content, str):
+            found[name] = content
+    return found
+
+
+def _chat_template(folder: Path, settings: Mapping[str, object]) -> str | None:
+    file = folder / "chat_template.jinja"
+    if file.is_file():
+        return file.read_text(encoding="utf-8")
+    template = settings.get("chat_template")
+    if isinstance(template, list):
+        named = {entry["name"]: entry["template"] for entry in template}
+        template = named.get("default")
+    return template if isinstance(template, str) else None

@@ -1,0 +1,155 @@
+"""vLLM's offline engine in this process's hands: started, streamed from, released."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rewardkit.errors import BackendError, UnknownName, UsageError
+from rewardkit.harness.backends.local import LocalModel
+from rewardkit.harness.backends.stopping import Reader
+from rewardkit.protocols import Request
+from rewardkit.records import Completion, Sampling
+
+
+class Engine:
+    """A `vllm.LLM` that streams: requests go in together, each comes out once it is finished."""
+
+    def __init__(self, local: LocalModel, arguments: Mapping[str, Any], *, on_gpu: bool) -> None:
+        self._local = local
+        if not on_gpu and "OMP_NUM_THREADS" not in os.environ:
+            import torch
+
+            torch.set_num_threads(local.useful_threads(torch.get_num_threads()))
+        self._llm = _build(arguments)
+        scheduler = self._llm.llm_engine.vllm_config.scheduler_config
+        self._seeds_each = on_gpu or not scheduler.enable_chunked_prefill
+
+    def generate(
+        self, requests: Sequence[Request], sampling: Sampling
+    ) -> Iterator[tuple[Request, Completion]]:
+        """Each request with its completion."""
+        if sampling.temperature and not self._seeds_each:
+            self._seed_all(requests)
+        engine = self._llm.llm_engine
+        running = self._add(requests, sampling)
+        try:
+            while running:
+                for output in self._step():
+                    if output.request_id not in running:
+                        continue
+                    request, reader = running[output.request_id]
+                    reader.add(output.outputs[0].token_ids)
+                    if reader.done and not output.finished:
+                        engine.abort_request([output.request_id])
+                    if reader.done or output.finished:
+                        del running[output.request_id]
+                        yield request, reader.completion()
+        finally:
+            engine.abort_request(list(running))
+
+    def _add(
+        self, requests: Sequence[Request], sampling: Sampling
+    ) -> dict[str, tuple[Request, Reader]]:
+        from vllm.inputs import tokens_input
+
+        running = {}
+        for number, request in enumerate(requests):
+            prompt = tokens_input(list(request.prompt.token_ids))
+            self._llm.llm_engine.add_request(str(number), prompt, self._params(request, sampling))
+            running[str(number)] = request, self._local.reader(request, sampling)
+        return running
+
+    def _params(self, request: Request, sampling: Sampling) -> Any:
+        """Every option is given: what is left out, vLLM takes from elsewhere."""
+        from vllm import SamplingParams
+        from vllm.sampling_params import RequestOutputKind
+
+        return SamplingParams(
+            n=1,
+            temperature=sampling.temperature,
+            top_p=sampling.top_p,
+            top_k=sampling.top_k,
+            max_tokens=sampling.max_tokens,
+            seed=request.seed if sampling.temperature and self._seeds_each else None,
+            stop_token_ids=list(self._local.stop_ids),
+            detokenize=False,
+            output_kind=RequestOutputKind.DELTA if sampling.stop else RequestOutputKind.FINAL_ONLY,
+        )
+
+    def _seed_all(self, requests: Sequence[Request]) -> None:
+        """Where a seed of a request's own would end the engine, theirs together seed the
+        generator that they share."""
+        import torch
+
+        seeds = ",".join(str(request.seed) for request in requests)
+        torch.manual_seed(int.from_bytes(hashlib.sha256(seeds.encode()).digest()[:7], "big"))
+
+    def _step(self) -> list[Any]:
+        try:
+            return list(self._llm.llm_engine.step())
+        except Exception as error:  # the engine's own, torch's or a dead process's
+            raise BackendError(
+                f"vLLM's engine failed ({type(error).__name__}: {error}); with "
+                "VLLM_LOGGING_LEVEL=INFO it says more"
+            ) from error
+
+    def describe(self) -> dict[str, object]:
+        """What the engine settled on."""
+        import torch
+        import vllm
+        from vllm.platforms import current_platform
+
+        config = self._llm.llm_engine.vllm_config
+        in_process = self._llm.llm_engine.engine_core.__class__.__name__ == "InprocClient"
+        return {
+            "version": vllm.__version__,
+            "device": current_platform.get_device_name(),
+            "dtype": str(config.model_config.dtype).removeprefix("torch."),
+            "threads": torch.get_num_threads(),
+            "engine": "in this process" if in_process else "in a process of its own",
+            "max_num_seqs": config.scheduler_config.max_num_seqs,
+            "seed": "per request" if self._seeds_each else "engine, from the requests' seeds",
+        }
+
+    def close(self) -> None:
+        """Shut down and give the memory back, so that another engine can start."""
+        from vllm.distributed.parallel_state import cleanup_dist_env_and_memory
+
+        self._llm.llm_engine.engine_core.shutdown()
+        del self._llm
+        cleanup_dist_env_and_memory()
+
+
+def _build(arguments: Mapping[str, Any]) -> Any:
+    """A `vllm.LLM`. UsageError for an argument that vLLM doesn't take, or a value it refuses."""
+    import vllm
+    from vllm.engine.arg_utils import EngineArgs
+
+    known = EngineArgs.__dataclass_fields__
+    for name in arguments:
+        if name not in known:
+            raise UnknownName.among(f"engine argument of vLLM {vllm.__version__}", name, known)
+    try:
+        with _our_preloads():
+            return vllm.LLM(**arguments)
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"vLLM refuses this model or these arguments: {error}") from error
+    except RuntimeError as error:
+        raise BackendError(f"vLLM's engine did not start: {error}") from error
+
+
+@contextmanager
+def _our_preloads() -> Iterator[None]:
+    """vLLM puts libraries into LD_PRELOAD for its workers; what we start must not load them."""
+    before = os.environ.get("LD_PRELOAD")
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop("LD_PRELOAD", None)
+        else:
+            os.environ["LD_PRELOAD"] = before

@@ -1,0 +1,99 @@
+"""How vLLM's engine is set up for a job: environment, process, arguments, cache."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rewardkit.harness.backends.local import LocalModel
+from rewardkit.harness.backends.options import EngineOptions
+
+_SMALL_JOB = 500_000
+_MIN_CACHE = 2**28
+_CACHE_SHARE = 0.5
+_BLOCK = 128
+_MAX_SEQUENCES = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What an engine is started for: requests, of at most `longest` tokens each."""
+
+    requests: int
+    longest: int
+
+
+def quieten() -> None:
+    """Errors only, and on stderr: stdout is for results. To be called before vLLM's import."""
+    os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
+    os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+    os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
+
+
+def choose_process(job: Job, *, tensor_parallel_size: int, on_gpu: bool) -> None:
+    """An engine in a process of its own overlaps with ours, and costs 10 to 20 s to start: it
+    pays on a GPU with a large job. The caller's own setting wins."""
+    small = job.requests * job.longest <= _SMALL_JOB
+    own_process = tensor_parallel_size > 1 or (on_gpu and not small)
+    os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "1" if own_process else "0")
+
+
+def engine_arguments(
+    local: LocalModel, options: EngineOptions, job: Job, *, on_gpu: bool
+) -> dict[str, Any]:
+    """What `vllm.LLM` is called with; the caller's own arguments win."""
+    found: dict[str, Any] = {
+        "model": str(local.folder),
+        "dtype": options.dtype if on_gpu else local.dtype_on_cpu(options.dtype),
+        "seed": options.seed,
+        "tensor_parallel_size": options.tensor_parallel_size,
+        "gpu_memory_utilization": options.gpu_memory_utilization,
+        "max_model_len": _max_model_len(local, options, job),
+        # prompts go in as token ids, and our own tokenizer decodes
+        "skip_tokenizer_init": True,
+        "use_tqdm_on_load": False,
+    }
+    if not on_gpu:
+        # compiling costs 7 to 20 s, and gains little where no kernels are launched
+        found["enforce_eager"] = True
+        # a prompt in pieces rewinds its request's random generator, which a CPU's can't ("CPU
+        # Generator does not use offset"): whole prompts let each request have its own seed
+        found["enable_chunked_prefill"] = False
+        if options.gpu_memory_utilization is None and not os.environ.get("VLLM_CPU_KVCACHE_SPACE"):
+            found["kv_cache_memory_bytes"] = cache_bytes(local.text_config, job)
+    found |= options.arguments
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _max_model_len(local: LocalModel, options: EngineOptions, job: Job) -> int | None:
+    """The job's need, so that the cache holds more requests. Left to vLLM where the length
+    chooses among rotary embeddings: it would change the output."""
+    if options.max_model_len is not None:
+        return options.max_model_len
+    rope = local.text_config.get("rope_parameters") or local.text_config.get("rope_scaling") or {}
+    kind = rope.get("rope_type", rope.get("type", "default"))
+    if kind not in ("default", "llama3", "linear") or local.max_model_len is None:
+        return None
+    return min(local.max_model_len, max(job.longest, 1))
+
+
+def cache_bytes(config: Mapping[str, Any], job: Job) -> int:
+    """Memory for the keys and values of the job's sequences, in float32, on a CPU.
+
+    At least 256 MiB and two of the longest sequences; beyond that at most half of the free
+    memory. vLLM by itself takes 92% of all memory, and touching its pages takes seconds.
+    """
+    heads = int(config.get("num_attention_heads", 1))
+    size = int(config.get("head_dim") or config.get("hidden_size", 0) // heads)
+    layers = int(config.get("num_hidden_layers", 1))
+    token = 2 * 4 * layers * int(config.get("num_key_value_heads") or heads) * size
+    one = token * _BLOCK * (-(-job.longest // _BLOCK) + 1)
+    wanted = one * min(job.requests, _MAX_SEQUENCES)
+    return max(_MIN_CACHE, 2 * one, min(wanted, int(_free_memory() * _CACHE_SHARE)))
+
+
+def _free_memory() -> int:
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,158 @@
+import time
+
+import pytest
+
+from rewardkit.records import Failure, Sample
+from rewardkit.verifiers.choice import Choice
+from rewardkit.verifiers.option_letters import stated_letters
+
+STATES_B = [
+    "B",
+    "b",
+    "(B)",
+    "(b)",
+    "B.",
+    "B)",
+    "**B**",
+    "#### B",
+    "option B",
+    "B. 42 apples",
+    "(B) 42",
+    "The answer is B",
+    "the answer is b",
+    "The answer is (B) 42 apples.",
+    "The correct answer is **option B**.",
+    "The best choice would be B because P and Q are points.",
+    "Final Answer: The final answer is $\\boxed{\\text{(B)}}$. I hope it is correct.",
+    "\\boxed{B}",
+    "\\boxed{\\textbf{(B) }42}",
+    "**Answer:** (B)\n\nBecause A is wrong.",
+    "So our selection is option B. #### B ",
+    "So it must be B.",
+    "I choose B.",
+    "Option B is correct, since the others fail.",
+    "The answer is 42, which is option B.",
+    "B\n\nBecause the area is 42.",
+    "答案：B。",
+    "<answer>B</answer>",
+    "The answer is A.\nNo wait, the answer is B.",
+    "The answer is A. Wait, B.",
+    "#### A #### B",
+    "The answer is B, not C",
+    "The answer is B. A is wrong because it moves.",
+    "The answer is B.\nThe answer is not A.",
+    "A is incorrect. B is correct.",
+]
+HEDGES = [
+    "A or B",
+    "Either A or B",
+    "(A) and (B)",
+    "A, B",
+    "A B",
+    "A/B",
+    "The answer is A or B",
+    "The answer is **A** or **B**",
+    "The answer is (A) and (B).",
+    "The answer is A) 5 or B) 6",
+    "Options A and B are correct",
+    "\\boxed{A} or \\boxed{B}",
+    "\\boxed{A, B}",
+    "#### A,B",
+    "A. B. C. D.",
+    "<answer>A or B</answer>",
+]
+STATES_NOTHING = [
+    "",
+    "42",
+    "I do not know",
+    "A car moves",
+    "The answer is a car",
+    "The answer is not B.",
+    "Wait, B is wrong.",
+    "points A and B are connected.",
+    "A) 5\nB) 6\nC) 7",
+    "The ratio is \\boxed{B}.\n#### ",
+    "<answer></answer> B",
+    "\ud800\x00",
+]
+HOSTILE = {
+    "braces": "{" * 10**6,
+    "boxes": "\\boxed{" * 10**5,
+    "digits": "9" * 10**6,
+    "tags": "<answer>" * 10**6,
+    "cues": "the answer is " * 70_000,
+    "denials": "the answer is not B " * 50_000,
+    "hedges": "A or " * 200_000,
+    "gap": "answer" + " " * 10**6 + "B",
+    "surrogates": "\ud800\x00" * 10**5,
+}
+
+
+@pytest.mark.parametrize("text", STATES_B)
+def test_lenient_reads_the_last_stated_letter(text):
+    verdict = Choice(reading="lenient")(text, Sample("B"))
+    assert verdict.correct
+    assert verdict.answer == "B"
+    assert Choice(reading="lenient")(text, Sample("A")).failure is Failure.WRONG
+
+
+@pytest.mark.parametrize("text", HEDGES)
+@pytest.mark.parametrize("reading", ["strict", "lenient"])
+def test_two_letters_offered_as_one_answer_are_wrong(text, reading):
+    assert len(stated_letters(text.removeprefix("<answer>").removesuffix("</answer>"))) > 1
+    for reference in "ABCD":
+        assert Choice(reading=reading)(text, Sample(reference)).correct is False
+
+
+@pytest.mark.parametrize("text", STATES_NOTHING)
+@pytest.mark.parametrize("reading", ["strict", "lenient"])
+def test_a_reply_without_a_letter_has_no_answer(text, reading):
+    if text.endswith("#### ") and reading == "strict":
+        return  # its box is one bare letter
+    assert Choice(reading=reading)(text, Sample("B")).failure is Failure.NO_ANSWER
+
+
+@pytest.mark.parametrize(
+    ("text", "failure"),
+    [
+        ("B", None),
+        (" B\n", None),
+        ("<answer> B </answer>", None),
+        ("so <answer>A</answer> no <answer>B</answer>", None),
+        ("so \\boxed{A}, no: \\boxed{B}.", None),
+        ("\\boxed{A} but <answer>B</answer>", None),
+        ("C", Failure.WRONG),
+        ("\\boxed{B} but <answer>C</answer>", Failure.WRONG),
+        ("b", Failure.FORMAT),
+        ("(B)", Failure.FORMAT),
+        ("The answer is B", Failure.FORMAT),
+        ("The answer is C", Failure.FORMAT),
+        ("42", Failure.NO_ANSWER),
+    ],
+)
+def test_strict_wants_one_bare_upper_case_letter(text, failure):
+    assert Choice()(text, Sample("B")).failure is failure
+
+
+@pytest.mark.parametrize("reference", ["B", "(B)", "b)", "B.", " b "])
+@pytest.mark.parametrize("reading", ["strict", "lenient"])
+def test_a_reference_is_read_to_a_letter(reference, reading):
+    assert Choice(reading=reading)("B", Sample(reference)).correct
+
+
+@pytest.mark.parametrize("reference", ["", "42", "A or B", "AB", "(", "\ud800"])
+@pytest.mark.parametrize("reading", ["strict", "lenient"])
+def test_an_unreadable_reference_is_unjudged(reference, reading):
+    assert Choice(reading=reading)("B", Sample(reference)).correct is None
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_reply_is_wrong_in_time(name):
+    started = time.process_time()
+    assert Choice(reading="lenient").quick(HOSTILE[name], Sample("C")).correct is False
+    assert time.process_time() - started < 3
+
+
+def test_an_unknown_reading_is_refused():
+    with pytest.raises(ValueError, match="'strict' or 'lenient'"):
+        Choice(reading="loose")

@@ -1,0 +1,199 @@
+import math
+import time
+
+import pytest
+
+from rewardkit.records import Failure, Sample
+from rewardkit.verifiers.arithmetic import NotArithmetic, expression, plain
+from rewardkit.verifiers.game24 import Length, Outcome, Process, game24
+
+SAMPLE = Sample("4 7 8 8")
+STEPS = "8 / 8 = 1 (left: 1 4 7)\n7 - 1 = 6 (left: 4 6)\n4 * 6 = 24 (left: 24)\n"
+
+RIGHT = [
+    "Answer: (7-(8/8))*4",
+    "Answer: (7 - 8/8) * 4 = 24",
+    "Answer: (7-8/8)*4 = 6*4 = 24",
+    "**Answer:** (7-8/8)*4 = 24.",
+    "Answer: $(7-8/8)\\times4=24$",
+    "Answer: \\left(7-\\frac{8}{8}\\right)\\times 4",
+    "Answer: (7-8/8) x 4",
+    "Answer: 4(7-8/8)",
+    "Answer: [7 - 8 ÷ 8] × 4",
+    "Answer:\n(7-8/8)*4",
+    "Answer: 1 + 1\nAnswer: (7-8/8)*4",
+    "答案：(7−8÷8)×4＝24",
+    "\\boxed{(7-\\frac{8}{8})\\times 4}",
+    "Answer: 1 \\boxed{(7-8/8)*4}",
+    "<answer>(7-8/8)*4 = 24</answer>",
+    "<answer>Answer: (7-8/8)*4</answer>",
+    "Answer: 1\n<answer>\\boxed{(7-8/8)*4}</answer>",
+]
+WRONG = [
+    "Answer: 24",
+    "Answer: 4+7+8+8",
+    "Answer: 4*7-4",
+    "Answer: (7-8/8)*4 + 8 - 8",
+    "Answer: (7-8/8)*4 = 25",
+    "Answer: 8/(4-4)",
+    "Answer: 7*8/(8-8+4-4)",
+    "Answer: 47 - 8 - 8",
+]
+NONE = [
+    ("", Failure.NO_ANSWER),
+    ("Answer:", Failure.NO_ANSWER),
+    ("<answer></answer>", Failure.NO_ANSWER),
+    ("(7-8/8)*4", Failure.NO_ANSWER),
+    ("Answer: I give up", Failure.FORMAT),
+    ("Answer: (7-8/8*4", Failure.FORMAT),
+    ("Answer: 2 ** 3 * 3", Failure.FORMAT),
+    ("Answer: __import__('os')", Failure.FORMAT),
+    ("\\boxed{}", Failure.FORMAT),
+    ("Answer: \ud800\x00", Failure.FORMAT),
+]
+HOSTILE = {
+    "brackets": "Answer: " + "(" * 10**6,
+    "nested": "Answer: " + "(" * 40 + "24" + ")" * 40,
+    "braces": "\\boxed{" + "{" * 10**6,
+    "digits": "Answer: " + "9" * 10**6,
+    "minuses": "Answer: " + "-" * 10**6,
+    "tags": "<answer>" * 10**6,
+    "steps": "8 - 4 = 4 (left: 4 7 8)\n7 + 8 = 15\n" * 25_000,
+    "line": "8 - 4 = 4 " * 10**5,
+    "lines": "x\n" * 500_000,
+    "equals": "1=\n" * 300_000,
+    "surrogates": "Answer: \ud800\x00" * 10**5,
+}
+
+
+@pytest.mark.parametrize("text", RIGHT)
+def test_an_expression_that_makes_24_is_right(text):
+    assert Outcome()(text, SAMPLE).score == 1.0
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_an_expression_given_and_wrong_scores_035(text):
+    verdict = Outcome()(text, SAMPLE)
+    assert (verdict.score, verdict.failure) == (0.35, Failure.WRONG)
+
+
+@pytest.mark.parametrize(("text", "failure"), NONE)
+def test_what_is_no_expression_scores_nothing(text, failure):
+    verdict = Outcome()(text, SAMPLE)
+    assert (verdict.score, verdict.failure) == (0.0, failure)
+
+
+@pytest.mark.parametrize(
+    ("text", "score"),
+    [
+        (STEPS, 1.0),
+        ("Step 1: **8 ÷ 8 = 1**\n2. 7 - 1 = 6\n- $4 \\times 6 = 24$", 1.0),
+        ("8 / 8 = 1 (left: 4, 1, 7)", 1.0),
+        ("8 / 8 = 1 (left: 1 4)", 0.0),  # the list is wrong
+        ("8 / 8 = 1 (left: 1 4)\n7 - 1 = 6", 0.5),  # but the operands are used up
+        ("4 + 7 = 12", 0.0),  # the arithmetic is wrong
+        ("4 + 7 = 12\n12 * 8 = 96", 0.0),  # and leaves no 12
+        ("9 + 1 = 10", 0.0),  # there is no 9
+        ("8 * 8 = 64\n8 + 4 = 12", 1.0),  # exploring restarts
+        ("8 - 4 = 4 (left: 4 7 8)\n8 - 7 = 1 (left: 1 4)", 1.0),
+        ("8 - 4 = 4 (left: 4 7 8)\n7 - 4 = 3 (left: 3 8 8)", 1.0),
+        ("8 - 4 = 4\n4 * 4 = 16", 0.5),  # one 4 is left, not two
+        ("8/7 = 8/7 (left: 4 8 8/7)\n4 - (8/7) = 20/7", 1.0),
+        ("\\frac{8}{8} = 1", 0.0),  # no step
+        ("8 / 7 = 1.14", 0.0),  # exact, not rounded
+        ("7 - 8 = -1 (left: -1 4 8)\n-1 + 4 = 3 (left: 3 8)", 1.0),
+        ("4 + 8 * 2 = 20", 0.0),  # no step
+        ("8 + 4 = 12\n9 + 9 = 18\n12 + 8 = 20\n20 + 7 = 28", 0.5),
+        ("Answer: 8 / 8 = 1", 0.0),  # the final answer is no step
+        ("", 0.0),
+    ],
+)
+def test_process_is_the_share_of_correct_steps(text, score):
+    assert Process()(text, SAMPLE).score == pytest.approx(score, abs=1e-9)
+
+
+def test_process_without_a_step_shows_no_reasoning():
+    assert Process()("Answer: 1", SAMPLE).failure is Failure.NO_REASONING
+
+
+@pytest.mark.parametrize("lines", [0, 1, 4, 5, 24, 25, 100, 1000])
+def test_length_falls_along_the_logistic_curve(lines):
+    expected = 1.0 if lines <= 4 else 1 / (1 + math.exp(0.2 * (lines - 24)))
+    text = "a\n\n" * lines + "Answer: 24"
+    assert Length()(text, SAMPLE).score == pytest.approx(expected, abs=1e-9)
+
+
+def test_length_takes_its_parameters():
+    verdict = Length(t=1, m=2, k=0.5)("a\nb\nc", SAMPLE)
+    assert verdict.score == pytest.approx(1 / (1 + math.exp(0.5 * (3 - 1 - 2))), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a\nb\nAnswer: 24",
+        "a\n \nb\nAnswer:\n24",
+        "<think>\na\nb\n</think>\n<answer>\n1 + 1\n</answer>",
+        "a\nso \\boxed{24}\nb",
+    ],
+)
+def test_a_reasoning_line_is_neither_blank_nor_tags_nor_the_answer(text):
+    assert Length(t=2)(text, SAMPLE).score == 1.0
+    assert Length(t=1)(text, SAMPLE).score < 1.0
+
+
+def test_the_rubric_weighs_055_030_015():
+    verdict = game24("8 / 8 = 1\n7 - 1 = 7\nx\nx\nx\nAnswer: 4 + 7", SAMPLE)
+    expected = 0.55 * 0.35 + 0.30 * 0.5 + 0.15 / (1 + math.exp(0.2 * (5 - 24)))
+    assert verdict.score == pytest.approx(expected, abs=1e-9)
+    assert verdict.correct is False
+
+
+@pytest.mark.parametrize("reference", ["4 7 8 8", "[4, 7, 8, 8]", "(8,8,7,4)", "4；7；8；8"])
+def test_a_reference_is_four_numbers(reference):
+    readable = "；" not in reference
+    assert Outcome()(RIGHT[0], Sample(reference)).correct is (True if readable else None)
+
+
+def test_the_column_stands_in_for_an_empty_reference():
+    for numbers in ([4, 7, 8, 8], "4 7 8 8"):
+        assert game24(STEPS + RIGHT[0], Sample("", columns={"numbers": numbers})).score == 1.0
+
+
+@pytest.mark.parametrize("reference", ["", "4 7 8", "4 7 8 14", "0 1 2 3", "a b c d", "\ud800"])
+def test_an_unreadable_reference_is_unjudged(reference):
+    for verifier in (Outcome(), Process(), game24):
+        assert verifier(RIGHT[0], Sample(reference)).correct is None
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_reply_is_wrong_in_time(name):
+    started = time.process_time()
+    assert game24.quick(HOSTILE[name], SAMPLE).correct is False
+    assert time.process_time() - started < 3
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1 - 2 - 3", "-4"),
+        ("8 / 4 / 2", "1"),
+        ("2 + 3 * 4", "14"),
+        ("-(2 - 5)", "3"),
+        ("1 / 3", "1/3"),
+        ("\\frac{1+2}{\\frac{1}{2}}", "6"),
+        ("2(3)(4)", "24"),
+        ("1 / (2 - 2)", "None"),
+        ("1.5 * 2", "3"),
+    ],
+)
+def test_arithmetic_is_exact(text, value):
+    assert str(expression(plain(text)).value) == value
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1 +", "(1", "1)", "[1)", "1 2", "2 ** 3", "a", "1e5", "1..2", "\\frac{1}", "()"]
+)
+def test_what_is_no_arithmetic_is_refused(text):
+    with pytest.raises(NotArithmetic):
+        expression(plain(text))

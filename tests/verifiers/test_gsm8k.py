@@ -1,0 +1,170 @@
+import time
+
+import pytest
+
+from rewardkit.records import Failure, Sample
+from rewardkit.verifiers.gsm8k import Gsm8k
+
+SAME = [
+    ("72", "72"),
+    ("72.0", "72"),
+    ("$72", "72"),
+    ("\\$72", "72"),
+    ("$72$", "72"),
+    ("**72**", "72"),
+    ("72.", "72"),
+    ("7.2e1", "72"),
+    ("007", "7"),
+    ("+5", "5"),
+    ("-5", "-5"),
+    ("- 5", "-5"),
+    ("-$5", "-5"),
+    ("1,234", "1234"),
+    ("1234", "1,234"),
+    ("70{,}000", "70000"),
+    ("$1,234.50", "1234.5"),
+    ("18 dollars", "18"),
+    ("18 dollars (18.00)", "18"),
+    ("$18/day", "18"),
+    ("about 18", "18"),
+    ("5cm", "5"),
+    ("18 more marbles than Bob", "18"),
+    ("x = 5", "5"),
+    ("3 * 6 = 18", "18"),
+    ("<<3*6=18>>18", "18"),
+    ("72</s>", "72"),
+    ("3/4", "0.75"),
+    ("\\frac{3}{4}", "0.75"),
+    ("1 1/2", "1.5"),
+    ("14/2", "7"),
+    ("1/3", "1/3"),
+    ("1.8 billion", "1800000000"),
+    ("50%", "50%"),
+    ("50%", "0.5"),
+    ("9" * 10**5, "9" * 10**5),
+]
+DIFFERENT = [
+    ("73", "72"),
+    ("5 or 6", "5"),
+    ("5 or 6", "6"),
+    ("5 or six", "5"),
+    ("5, 6", "5"),
+    ("5-10", "10"),
+    ("5 to 6", "6"),
+    ("between 5 and 6", "6"),
+    ("≥ 5", "5"),
+    ("\\geq 5", "5"),
+    ("at least 5", "5"),
+    ("±5", "5"),
+    ("not 5", "5"),
+    ("minus 5", "5"),
+    ("5?", "5"),
+    ("5x", "5"),
+    ("5*5", "5"),
+    ("2^3", "3"),
+    ("10+John's age", "10"),
+    ("50%", "50"),
+    ("3/4", "4"),
+    ("3/4", "3"),
+    ("1/0", "1"),
+    ("5 million", "5"),
+    ("1,23", "123"),
+    ("5.0001", "5"),
+    ("0.333", "1/3"),
+    ("1e999999999", "1"),
+    ("9" * 10**6, "9"),
+]
+HOSTILE = {
+    "braces": "{" * 10**6,
+    "boxes": "\\boxed{" * 10**5 + "}" * 10**5,
+    "digits": "#### " + "9" * 10**6,
+    "exponent": "#### 1e" + "9" * 10**6,
+    "numbers": "#### " + "5 " * 500_000,
+    "slashes": "#### " + "5/" * 500_000,
+    "tags": "<answer>" * 10**6,
+    "dashes": "#### " + "-" * 10**6 + "5",
+    "annotations": "#### " + "<<1" * 300_000,
+    "surrogates": "#### 5\ud800\x00" + "\ud800\x00" * 10**5,
+}
+
+
+@pytest.mark.parametrize(("answer", "reference"), SAME)
+def test_equal_values_are_right(answer, reference):
+    assert Gsm8k()(f"so\n#### {answer}", Sample(f"thus\n#### {reference}")).correct
+    assert Gsm8k(reading="xml")(f"<answer>\n{answer}\n</answer>", Sample(reference)).correct
+    assert Gsm8k(reading="boxed")(f"\\boxed{{{answer}}}", Sample(reference)).correct
+
+
+@pytest.mark.parametrize(("answer", "reference"), DIFFERENT)
+def test_other_values_and_hedges_are_wrong(answer, reference):
+    verdict = Gsm8k()(f"so\n#### {answer}", Sample(reference))
+    assert verdict.failure is Failure.WRONG
+    if not answer.endswith("?"):  # flexibly, a question's last number is a last number
+        assert not Gsm8k(reading="flexible")(answer, Sample(reference)).correct
+
+
+@pytest.mark.parametrize(
+    ("text", "reference", "correct"),
+    [
+        ("so 2 x 9 = 18 dollars.", "18", True),
+        ("1. Do.\n2. So it is 42.", "42", True),
+        ("The total is $1,234.50.", "1234.5", True),
+        ("It costs 1.8 billion", "1800000000", True),
+        ("is 3/4", "0.75", True),
+        ("is 3/4", "4", False),
+        ("is 5 or 6", "6", False),
+        ("x ≥ 5", "5", False),
+        ("7 apples" + " ok" * 1000, "7", True),
+        ("no number", "7", False),
+    ],
+)
+def test_flexible_reads_the_last_number(text, reference, correct):
+    assert Gsm8k(reading="flexible")(text, Sample(reference)).correct is correct
+
+
+@pytest.mark.parametrize(
+    ("reading", "text", "failure"),
+    [
+        ("hash", "#### 72", None),
+        ("hash", "#### 1\n#### 72", None),
+        ("hash", "so 72", Failure.FORMAT),
+        ("hash", "it is 72 #### unknown", Failure.FORMAT),
+        ("hash", "no idea", Failure.NO_ANSWER),
+        ("xml", "<answer>1</answer><answer>\\boxed{72}</answer>", None),
+        ("xml", "#### 72", Failure.FORMAT),
+        ("boxed", "\\boxed{72\\text{ dollars}}", None),
+        ("boxed", "\\boxed{72} and \\boxed{72.0}", None),
+        ("boxed", "\\boxed{71} and \\boxed{72}", Failure.WRONG),
+        ("boxed", "72", Failure.FORMAT),
+        ("flexible", "", Failure.NO_ANSWER),
+    ],
+)
+def test_an_answer_in_another_style_is_a_format_failure(reading, text, failure):
+    assert Gsm8k(reading=reading)(text, Sample("72")).failure is failure
+
+
+def test_the_marker_serves_reply_and_reference():
+    sample = Sample("He has 18.\nA: 18")
+    assert Gsm8k(marker="A:")("So A: 1\nA: 18", sample).correct
+    assert Gsm8k(marker="A:")("A: 18", Sample("x\n#### 18")).correct
+
+
+@pytest.mark.parametrize("reference", ["", "five", "5 or 6", "18 dollars", "####", "{", "\ud800"])
+@pytest.mark.parametrize("reading", ["hash", "xml", "boxed", "flexible"])
+def test_an_unreadable_reference_is_unjudged(reference, reading):
+    assert Gsm8k(reading=reading)("#### 5", Sample(reference)).correct is None
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("reading", ["hash", "xml", "boxed", "flexible"])
+def test_a_hostile_reply_is_wrong_in_time(name, reading):
+    started = time.process_time()
+    verdict = Gsm8k(reading=reading).quick(HOSTILE[name], Sample("1e999999"))
+    assert verdict.correct is False
+    assert time.process_time() - started < 3
+
+
+@pytest.mark.parametrize("parameters", [{"reading": "last"}, {"marker": ""}])
+def test_a_bad_parameter_is_refused(parameters):
+    with pytest.raises(ValueError, match=r"reading is one of|must not be empty"):
+        Gsm8k(**parameters)

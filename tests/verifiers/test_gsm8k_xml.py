@@ -1,0 +1,148 @@
+import time
+
+import pytest
+
+from rewardkit.records import Failure, Sample
+from rewardkit.verifiers.gsm8k_xml import (
+    Correctness,
+    Int,
+    SoftFormat,
+    StrictFormat,
+    XmlCount,
+    gsm8k_xml,
+)
+
+PERFECT = "<reasoning>\n40 + 32\n= 72\n</reasoning>\n<answer>\n72\n</answer>"
+SAMPLE = Sample("He has 40 + 32 = 72.\n#### 72")
+
+
+def test_the_reference_in_the_asked_form_earns_everything():
+    for text in (PERFECT, PERFECT + "\n"):
+        verdict = gsm8k_xml(text, SAMPLE)
+        assert verdict.correct
+        assert set(verdict.parts.values()) == {1.0}
+        assert gsm8k_xml.reward(verdict) == 4.0
+
+
+@pytest.mark.parametrize("text", ["", "{", "asdf", "\ud800\x00"])
+def test_garbage_earns_nothing(text):
+    verdict = gsm8k_xml(text, SAMPLE)
+    assert verdict.failure is Failure.NO_ANSWER
+    assert gsm8k_xml.reward(verdict) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "by_string", "by_value"),
+    [
+        ("<answer>72</answer>", None, None),
+        ("<answer>\n 72 \n</answer>", None, None),
+        ("<answer>72.0</answer>", Failure.WRONG, None),
+        ("<answer>$72</answer>", Failure.WRONG, None),
+        ("<answer>71</answer>", Failure.WRONG, Failure.WRONG),
+        ("it is 72", Failure.FORMAT, Failure.FORMAT),
+        ("<answer></answer>", Failure.NO_ANSWER, Failure.NO_ANSWER),
+    ],
+)
+def test_correctness_compares_strings_or_values(text, by_string, by_value):
+    assert Correctness()(text, SAMPLE).failure is by_string
+    assert Correctness(by="value")(text, SAMPLE).failure is by_value
+
+
+def test_correctness_drops_commas_and_currency_from_the_reference_alone():
+    assert Correctness()("<answer>1234</answer>", Sample("#### $1,234")).correct
+    assert not Correctness()("<answer>1,234</answer>", Sample("#### $1,234")).correct
+
+
+@pytest.mark.parametrize("reference", ["", "so\n####", "  "])
+def test_an_unreadable_reference_is_unjudged(reference):
+    assert Correctness()(PERFECT, Sample(reference)).correct is None
+    assert Correctness(by="value")(PERFECT, Sample(reference)).correct is None
+    assert gsm8k_xml(PERFECT, Sample(reference)).correct is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "failure"),
+    [
+        ("72", None),
+        ("007", None),
+        ("-72", Failure.FORMAT),
+        ("7.2", Failure.FORMAT),
+        ("²", Failure.FORMAT),
+        ("72 apples", Failure.FORMAT),
+        ("", Failure.NO_ANSWER),
+    ],
+)
+def test_int_wants_all_digits(answer, failure):
+    assert Int()(f"<answer>\n{answer}\n</answer>", SAMPLE).failure is failure
+
+
+FORMS = [  # text, strict failure, soft failure
+    (PERFECT, None, None),
+    (PERFECT + "\n", None, None),
+    (PERFECT + "\n\n", Failure.FORMAT, None),
+    (" " + PERFECT, Failure.FORMAT, None),
+    ("Sure.\n" + PERFECT + "\nBye.", Failure.FORMAT, None),
+    ("<reasoning>a</reasoning><answer>1</answer>", Failure.FORMAT, None),
+    ("<reasoning>a</reasoning> \n\n <answer>1</answer>", Failure.FORMAT, None),
+    (PERFECT + "\n<answer>\n1\n</answer>", Failure.FORMAT, None),
+    ("<reasoning>a</reasoning> so <answer>1</answer>", Failure.FORMAT, Failure.FORMAT),
+    ("<answer>1</answer><reasoning>a</reasoning>", Failure.FORMAT, Failure.FORMAT),
+    ("<reasoning>\n\n</reasoning>\n<answer>\n1\n</answer>", *[Failure.NO_REASONING] * 2),
+    ("<answer>\n1\n</answer>", Failure.NO_REASONING, Failure.NO_REASONING),
+    ("<reasoning>\na\n</reasoning>\n<answer>\n\n</answer>", *[Failure.NO_ANSWER] * 2),
+    ("it is 1", Failure.FORMAT, Failure.FORMAT),
+    ("", Failure.NO_ANSWER, Failure.NO_ANSWER),
+]
+
+
+@pytest.mark.parametrize(("text", "strict", "soft"), FORMS)
+def test_the_two_formats_say_why_they_do_not_hold(text, strict, soft):
+    assert StrictFormat()(text, SAMPLE).failure is strict
+    assert SoftFormat()(text, SAMPLE).failure is soft
+
+
+@pytest.mark.parametrize(
+    ("text", "reward"),
+    [
+        (PERFECT, 0.5),
+        (PERFECT + "\n", 0.5),
+        (PERFECT + "\n\n", 0.499),
+        (PERFECT + "abc", 0.497),
+        (PERFECT + "\nabc\n", 0.496),
+        (PERFECT + "x" * 10_000, 0.0),
+        ("<reasoning>\n", 0.125),
+        ("<reasoning>\n<reasoning>\n", 0.0),
+        ("<reasoning>\na\n</reasoning>\n", 0.25),
+        ("\n<answer>\n72\n</answer>", 0.25),
+        (PERFECT + PERFECT, 0.0),
+        ("", 0.0),
+    ],
+)
+def test_xmlcount_pays_tag_by_tag(text, reward):
+    verdict = XmlCount()(text, SAMPLE)
+    assert verdict.score * 0.5 == pytest.approx(reward, abs=1e-9)
+    assert verdict.correct == (reward == 0.5)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{" * 10**6,
+        "9" * 10**6,
+        "<answer>" * 10**6,
+        "</reasoning><answer>" * 10**5 + "</answer>",
+        "<reasoning>a</reasoning><answer> </answer>" * 10**5,
+        "</reasoning>" + " " * 10**6,
+        "\ud800\x00" * 10**5,
+    ],
+    ids=["braces", "digits", "tags", "junctions", "blocks", "gap", "surrogates"],
+)
+def test_a_hostile_reply_is_wrong_in_time(text):
+    started = time.process_time()
+    assert gsm8k_xml.quick(text, SAMPLE).correct is False
+    assert time.process_time() - started < 3
+
+
+def test_an_unknown_comparison_is_refused():
+    with pytest.raises(ValueError, match="'string' or 'value'"):
+        Correctness(by="meaning")
