@@ -8,11 +8,11 @@ _SPELLINGS = [
     (re.compile(pattern), replacement)
     for pattern, replacement in (
         (r"[−–]", "-"),
+        (r",\s?\\!\s*|\{\s*,\s*\}", ","),
         (r"\\[dtc]frac(?![a-zA-Z])", r"\\frac"),
         (r"\\(?:left|right|[bB]igg?[lrm]?|displaystyle|textstyle|limits)(?![a-zA-Z])", ""),
         (r"\\(?:quad|qquad|enspace|thinspace)(?![a-zA-Z])|\\[,;:! ]|~", " "),
         (r"\\[()\[\]]|(?<!\\)\$", " "),
-        (r"\{,\}", ","),
         (r"\\leq?(?![a-zA-Z])|≤", r"\\le "),
         (r"\\geq?(?![a-zA-Z])|≥", r"\\ge "),
         (r"\\neq?(?![a-zA-Z])|≠", r"\\ne "),

@@ -1,0 +1,268 @@
+"""Sets of real numbers as unions of intervals: from brackets, inequalities and set operations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rewardkit.verifiers.math.numeric import compare_size, same_value
+from rewardkit.verifiers.math.tree import (
+    MINUS_ONE,
+    Constant,
+    Node,
+    NumberSet,
+    Product,
+    Relation,
+    Sequence,
+    SetOperation,
+    Symbol,
+    symbols,
+)  # fmt: skip
+
+MOST_PIECES = 24
+
+INFINITY = Constant("∞")
+MINUS_INFINITY = Product((MINUS_ONE, INFINITY))
+
+
+class NoRegionError(Exception):
+    """The tree is no set of real numbers that is worked out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """An interval; a point is closed and ends where it starts."""
+
+    low: Node
+    low_closed: bool
+    high: Node
+    high_closed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Intervals apart from each other, in order; and the variable that ranges over them."""
+
+    pieces: tuple[Piece, ...]
+    variable: str | None = None
+
+
+ALL = Region((Piece(MINUS_INFINITY, False, INFINITY, False),))
+_FLIPPED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "≠": "≠"}
+
+
+def is_region(node: Node) -> bool:
+    """Whether the tree is written as a set of real numbers and as nothing else."""
+    match node:
+        case SetOperation() | NumberSet():
+            return True
+        case Relation(_, operators):
+            return not set(operators) <= {"="}
+        case Sequence((Relation(_, ("|",)),), "⦃", _, _):
+            return True
+        case Sequence(items, opening, closing, joint):
+            if joint != "," and items and all(map(is_region, items)):
+                return True
+            brackets = {opening, closing} <= set("()[]") and opening != ""
+            mixed = brackets and (opening, closing) not in (("(", ")"), ("[", "]"))
+            return mixed or (brackets and any(map(_infinite, items)))
+    return False
+
+
+def region(node: Node) -> Region:
+    """The set of real numbers that the tree is; raises NoRegionError."""
+    match node:
+        case NumberSet(("R" | "∅") as name):
+            return ALL if name == "R" else Region(())
+        case SetOperation(operator, left, right):
+            return _operation(operator, region(left), region(right))
+        case Relation(sides, operators):
+            return _relation(sides, operators)
+        case Sequence((low, high), opening, closing, _) if {opening, closing} <= set("()[]"):
+            return _interval(Piece(low, opening == "[", high, closing == "]"))
+        case Sequence(items, "⦃", _, _):
+            return _members(items)
+        case Sequence(items, "", "", joint) if items:
+            regions = [region(item) for item in items]
+            return _intersection(regions) if joint == "and" else _union(regions)
+    raise NoRegionError
+
+
+def _members(items: tuple[Node, ...]) -> Region:
+    match items:
+        case (Relation(_, ("|",)) as condition,):
+            return region(condition)
+    return _union([_interval(Piece(item, True, item, True)) for item in items])
+
+
+def same_region(one: Region, other: Region) -> bool | None:
+    """Whether both hold the same numbers; None: undecided."""
+    if one.variable and other.variable and one.variable != other.variable:
+        return False
+    if len(one.pieces) != len(other.pieces):
+        return False
+    equal: bool | None = True
+    for mine, theirs in zip(one.pieces, other.pieces, strict=True):
+        if (mine.low_closed, mine.high_closed) != (theirs.low_closed, theirs.high_closed):
+            return False
+        for left, right in ((mine.low, theirs.low), (mine.high, theirs.high)):
+            same = _same_end(left, right)
+            if same is False:
+                return False
+            equal = equal and same
+    return equal
+
+
+def _same_end(one: Node, other: Node) -> bool | None:
+    if _infinite(one) or _infinite(other):
+        return one == other
+    return same_value(one, other).equal
+
+
+def _infinite(node: Node) -> bool:
+    return node in (INFINITY, MINUS_INFINITY)
+
+
+def _interval(piece: Piece) -> Region:
+    low_is_infinite = piece.low == MINUS_INFINITY
+    order = _order(piece.low, piece.high)
+    if order > 0 or (low_is_infinite and piece.low_closed):
+        raise NoRegionError
+    if piece.high == INFINITY and piece.high_closed:
+        raise NoRegionError
+    if order == 0 and not (piece.low_closed and piece.high_closed):
+        return Region(())
+    return Region((piece,))
+
+
+def _order(one: Node, other: Node) -> int:
+    """-1, 0 or 1; raises NoRegionError where the order isn't certain."""
+    if one == other:
+        return 0
+    if one == MINUS_INFINITY or other == INFINITY:
+        return -1
+    if one == INFINITY or other == MINUS_INFINITY:
+        return 1
+    if symbols(one) or symbols(other):
+        raise NoRegionError
+    order = compare_size(one, other)
+    if order is None:
+        raise NoRegionError
+    return order
+
+
+def _relation(sides: tuple[Node | None, ...], operators: tuple[str, ...]) -> Region:
+    match sides, operators:
+        case (Symbol(name), members), ("∈",) if members is not None:
+            return Region(region(members).pieces, name)
+        case (Symbol(name), members), ("∉",) if members is not None:
+            return Region(_complement(region(members)).pieces, name)
+        case (first, condition), ("|",) if first is not None and condition is not None:
+            return _condition(first, condition)
+        case (left, right), (operator,) if operator in _FLIPPED:
+            return _simple(left, operator, right)
+        case (low, Symbol(name), high), (first_op, second_op):
+            if first_op in _FLIPPED and second_op in _FLIPPED:
+                below = _simple(Symbol(name), _FLIPPED[first_op], low)
+                return _intersection([below, _simple(Symbol(name), second_op, high)])
+    raise NoRegionError
+
+
+def _condition(first: Node, condition: Node) -> Region:
+    match first:
+        case Relation((Symbol(name), NumberSet("R")), ("∈",)) | Symbol(name):
+            found = region(condition)
+            if found.variable in (name, None):
+                return found
+    raise NoRegionError
+
+
+def _simple(left: Node | None, operator: str, right: Node | None) -> Region:
+    if isinstance(right, Symbol) and not isinstance(left, Symbol):
+        left, operator, right = right, _FLIPPED[operator], left
+    name = left.name if isinstance(left, Symbol) else None
+    if right is None or (left is not None and name is None) or symbols(right) or _infinite(right):
+        raise NoRegionError
+    low, high = (
+        Piece(MINUS_INFINITY, False, right, operator == "≤"),
+        Piece(right, operator == "≥", INFINITY, False),
+    )
+    pieces = (low, high) if operator == "≠" else (low,) if operator in "<≤" else (high,)
+    return Region(pieces, name)
+
+
+def _operation(operator: str, left: Region, right: Region) -> Region:
+    if operator == "∪":
+        return _union([left, right])
+    if operator == "∩":
+        return _intersection([left, right])
+    return _without(left, right)
+
+
+def _variable(regions: list[Region]) -> str | None:
+    names = {found.variable for found in regions if found.variable}
+    if len(names) > 1:
+        raise NoRegionError
+    return names.pop() if names else None
+
+
+def _union(regions: list[Region]) -> Region:
+    pieces = [piece for found in regions for piece in found.pieces]
+    if len(pieces) > MOST_PIECES:
+        raise NoRegionError
+    merged: list[Piece] = []
+    for piece in _sorted(pieces):
+        if merged and _touch(merged[-1], piece):
+            merged[-1] = _joined(merged[-1], piece)
+        else:
+            merged.append(piece)
+    return Region(tuple(merged), _variable(regions))
+
+
+def _sorted(pieces: list[Piece]) -> list[Piece]:
+    found: list[Piece] = []
+    for piece in pieces:
+        place = len(found)
+        while place and _starts_before(piece, found[place - 1]):
+            place -= 1
+        found.insert(place, piece)
+    return found
+
+
+def _starts_before(one: Piece, other: Piece) -> bool:
+    order = _order(one.low, other.low)
+    return order < 0 or (order == 0 and one.low_closed and not other.low_closed)
+
+
+def _touch(before: Piece, after: Piece) -> bool:
+    order = _order(after.low, before.high)
+    return order < 0 or (order == 0 and (after.low_closed or before.high_closed))
+
+
+def _joined(before: Piece, after: Piece) -> Piece:
+    order = _order(before.high, after.high)
+    high = after if order < 0 else before
+    closed = high.high_closed or (order == 0 and after.high_closed)
+    return Piece(before.low, before.low_closed, high.high, closed)
+
+
+def _intersection(regions: list[Region]) -> Region:
+    """By complements: the numbers that no complement holds."""
+    outside = _union([_complement(found) for found in regions])
+    return Region(_complement(outside).pieces, _variable(regions))
+
+
+def _without(left: Region, right: Region) -> Region:
+    return _intersection([left, _complement(right)])
+
+
+def _complement(found: Region) -> Region:
+    pieces: list[Piece] = []
+    low: Node = MINUS_INFINITY
+    closed = False
+    for piece in found.pieces:
+        if not _infinite(piece.low):
+            pieces.append(Piece(low, closed, piece.low, not piece.low_closed))
+        low, closed = piece.high, not piece.high_closed
+    if low != INFINITY:
+        pieces.append(Piece(low, closed, INFINITY, False))
+    return Region(tuple(pieces), found.variable)
