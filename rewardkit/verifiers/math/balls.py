@@ -24,10 +24,17 @@ from rewardkit.verifiers.math.tree import (
     Root,
     Sum,
     Symbol,
+    symbols,
 )  # fmt: skip
 
 LARGEST = 1e12
 """Arguments of exponentials and of factorials beyond it are not evaluated."""
+
+LONGEST_SERIES = 200
+"""Terms of the longest sum or product that is added up."""
+
+MOST_TERMS = 1_000
+"""Terms of all sums inside each other."""
 
 Ball = Any  # flint.arb or flint.acb, which have no annotations
 
@@ -53,6 +60,7 @@ class RealEvaluator:
         self.flint = flint
         self.point = point
         self.natural_log = natural_log
+        self.terms = 0
 
     def number(self, value: Fraction) -> Ball:
         """The ball round a rational."""
@@ -158,7 +166,9 @@ class RealEvaluator:
     def _call(self, name: str, arguments: tuple[Node, ...]) -> Ball:
         if name == "det" and isinstance(arguments[0], Matrix):
             return self.matrix([[self(cell) for cell in row] for row in arguments[0].rows])
-        if name.endswith("()") or len(arguments) > 2:
+        if name in ("sum", "prod"):
+            return self._series(name, *arguments)
+        if name.endswith("()") or name == "residue" or len(arguments) > 2:
             raise UndefinedError(name)
         values = [self(argument) for argument in arguments]
         if name in ("log", "ln", "lg"):
@@ -170,6 +180,27 @@ class RealEvaluator:
         if name in _INVERTED:
             return getattr(self.power(values[0], -1), _INVERTED[name])()
         return self._one(name, values[0])
+
+    def _series(self, name: str, body: Node, index: Node, low: Node, high: Node) -> Ball:
+        ends = rational(low, self.point), rational(high, self.point)
+        whole = [int(end) for end in ends if end is not None and end.denominator == 1]
+        self.terms += max(0, whole[1] - whole[0]) if len(whole) == 2 else 0
+        if (
+            len(whole) < 2
+            or self.terms > MOST_TERMS
+            or whole[1] - whole[0] > LONGEST_SERIES
+            or not isinstance(index, Symbol)
+        ):
+            raise UndefinedError("a series that is not finite and short")
+        if any(index.name in below.partition("_")[2] for below in symbols(body)):
+            raise UndefinedError("a series of indexed terms")
+        outer, total = self.point, self.number(Fraction(int(name == "prod")))
+        for value in range(whole[0], whole[1] + 1):
+            self.point = {**outer, index.name: Fraction(value)}
+            term = self(body)
+            total = total + term if name == "sum" else total * term
+        self.point = outer
+        return total
 
     def _logarithm(self, name: str, values: list[Ball]) -> Ball:
         value = self.log(values[0])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from rewardkit.verifiers.math.canonical import canonical
 from rewardkit.verifiers.math.equations import same_relation
 from rewardkit.verifiers.math.matrices import NoMatrixError, has_matrix, worked_out
 from rewardkit.verifiers.math.numeric import Outcome, compare_size, same_value
@@ -263,6 +264,8 @@ def _ratios(answer: Node, reference: Node, policy: Policy) -> Outcome:
         if len(answer.terms) != len(reference.terms):
             return DIFFERENT
         first, first2 = answer.terms[0], reference.terms[0]
+        if any(rational(term) == 0 for term in (*answer.terms, *reference.terms)):
+            return Outcome(answer.terms == reference.terms, "a ratio with zero")
         return _all([
             same_value(Product((term, first2)), Product((term2, first)))
             for term, term2 in zip(answer.terms, reference.terms, strict=True)
@@ -279,6 +282,8 @@ def _quotient(node: Node) -> Node:
 def _values(answer: Node, reference: Node, policy: Policy) -> Outcome:
     if has_matrix(answer) or has_matrix(reference):
         return _matrices(answer, reference, policy)
+    if _is_residue(answer) or _is_residue(reference):
+        return _residues(answer, reference)
     found = same_value(answer, reference)
     if found.equal is False and policy.tolerance != 0 and not symbols(answer):
         limit = _limit(answer, reference, policy.tolerance)
@@ -286,7 +291,26 @@ def _values(answer: Node, reference: Node, policy: Policy) -> Outcome:
             gap = Call("abs", (difference(answer, reference),))
             near = compare_size(gap, Number(limit))
             return Outcome(near is not None and near <= 0, "the tolerance")
+    if found.equal is None and canonical(answer) == canonical(reference):
+        return Outcome(True, "the same reading up to order")
     return found
+
+
+def _is_residue(node: Node) -> bool:
+    return isinstance(node, Call) and node.name == "residue"
+
+
+def _residues(answer: Node, reference: Node) -> Outcome:
+    """3 (mod 7) is 10 (mod 7), but no number."""
+    match answer, reference:
+        case Call("residue", (one, modulus)), Call("residue", (other, modulus2)):
+            values = [rational(part) for part in (one, other, modulus, modulus2)]
+            if None not in values and values[2] == values[3] != 0:
+                gap = difference(one, other)
+                residue = rational(Call("mod", (gap, modulus)))
+                return Outcome(residue == 0, "residues")
+            return Outcome(canonical(answer) == canonical(reference), "residues")
+    return DIFFERENT
 
 
 def _limit(answer: Node, reference: Node, tolerance: float | None) -> Fraction | None:

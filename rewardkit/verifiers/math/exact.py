@@ -78,6 +78,8 @@ def _fraction(match: re.Match[str]) -> tuple[Fraction, bool] | None:
         return None
     value = Fraction(over, under)
     whole = match["whole"] or match["mixed"]
+    if whole and not 0 <= over < under:
+        return None
     reduced = math.gcd(over, under) == 1 and under > 1
     return (int(whole) + value, reduced and over < under) if whole else (value, reduced)
 

@@ -37,4 +37,4 @@ def normal(latex: str) -> str:
         latex = pattern.sub(replacement, latex)
     latex = _SPACES.sub(" ", latex).strip()
     latex = _SPACE_AROUND_SYMBOLS.sub("", latex)
-    return latex.rstrip(".").strip()
+    return (latex if latex.endswith("..") else latex.rstrip(".")).strip()

@@ -193,9 +193,14 @@ class _Comparison:
         return (unit + 1, -unit - 1, 2 * unit - 1, unit, 20 * unit - 10)[index % 5]
 
 
+_OVER_WHOLE_NUMBERS = (
+    "factorial", "doublefactorial", "binomial", "gcd", "lcm", "mod", "sum", "prod",
+)  # fmt: skip
+
+
 def _needs_whole_numbers(node: Node) -> bool:
     match node:
-        case Call(("factorial" | "doublefactorial" | "binomial" | "gcd" | "lcm" | "mod"), _):
+        case Call(name, _) if name in _OVER_WHOLE_NUMBERS:
             return bool(symbols(node))
         case Power(base, exponent):
             value = rational(base)

@@ -23,10 +23,11 @@ from rewardkit.verifiers.math.tree import (
     negative,
     reciprocal,
 )  # fmt: skip
-from rewardkit.verifiers.math.words import BINOMIALS, FRACTIONS, OVER
+from rewardkit.verifiers.math.words import BASES, BINOMIALS, FRACTIONS, MODULO, OVER, SUMS
 
 _STARTERS = frozenset("(⦃[{|⌊⌈√π∞⟨∠¤‖")
 _VALUE_KINDS = frozenset(("symbol", "word", "begin", "command", "number"))
+_SUFFIX_COMMANDS = MODULO | {r"\choose"}
 _FUNCTION_NAMES = frozenset("fghFGHP")
 
 
@@ -79,7 +80,7 @@ class ExpressionParser(Reader):
     def _factor_follows(self) -> bool:
         token = self.peek
         if token.kind != "mark":
-            return token.kind in _VALUE_KINDS
+            return token.kind in _VALUE_KINDS and token.text not in _SUFFIX_COMMANDS
         if token.text in "|‖" and (self.inside_bars or self.inside_set):
             return False
         return token.text in _STARTERS
@@ -95,11 +96,13 @@ class ExpressionParser(Reader):
             return
         by_command = self.peek.text in FRACTIONS
         factor = self.factor()
-        part = proper_fraction(factor) if by_command and whole else None
-        if part is not None and len(factors) == 1:
+        part = whole_fraction(factor) if by_command and whole and len(factors) == 1 else None
+        if part is None:
+            factors.append(factor)
+        elif 0 <= part.value < 1:
             factors[-1] = Sum((before, part))
         else:
-            factors.append(factor)
+            raise UnreadableError("a mixed number whose fraction is not below one")
 
     def _slashed(self) -> Number:
         """The fraction of a mixed number such as 3 1/2."""
@@ -186,13 +189,20 @@ class ExpressionParser(Reader):
         """The number, or a numeral with its base as a subscript."""
         if self.mark("_") is None:
             return number
-        base = self.argument()
+        base = self._base_of_numeral()
         digits = str(number.value)
         if not (isinstance(base, Number) and base.value.denominator == 1 and digits.isdigit()):
             raise UnreadableError("a number with a subscript")
         if not 2 <= base.value <= 36 or any(int(digit) >= base.value for digit in digits):
             raise UnreadableError("a digit that its base does not have")
         return number if base.value == 10 else Numeral(digits, int(base.value))
+
+    def _base_of_numeral(self) -> Node:
+        word = self.ahead(1) if self.peek.text == "{" else self.peek
+        if word.kind == "text" and word.text in BASES:
+            self.at += 3 if self.peek.text == "{" else 1
+            return Number(Fraction(BASES[word.text]))
+        return self.argument()
 
     def _symbol(self) -> Node:
         name = self.take().text
@@ -207,7 +217,11 @@ class ExpressionParser(Reader):
     def _command(self, command: str) -> Node:
         if command in FRACTIONS:
             over = self._half()
+            if isinstance(over, Symbol) and over.name in ("d", "partial"):
+                raise UnreadableError("a derivative", foreign=True)
             return Product((over, reciprocal(self._half())))
+        if command in SUMS:
+            return self._series(SUMS[command])
         if command in BINOMIALS:
             over = self._half()
             return Call("binomial", (over, self._half()))
@@ -216,6 +230,20 @@ class ExpressionParser(Reader):
             if isinstance(inner, Symbol):
                 return Symbol(f"{inner.name}{command}")
         raise UnreadableError(f"the command {command}", foreign="phantom" not in command)
+
+    def _series(self, name: str) -> Node:
+        r"""What \sum or \prod adds up or multiplies."""
+        self.expect("_")
+        self.expect("{")
+        index = self.base()
+        self.expect("=")
+        low = self.sum()
+        self.expect("}")
+        self.expect("^")
+        high = self.argument()
+        if not isinstance(index, Symbol):
+            raise UnreadableError("a sum over no variable")
+        return Call(name, (self.product(), index, low, high))
 
     def root(self) -> Node:
         r"""What follows \sqrt, with its index."""
@@ -243,7 +271,18 @@ class ExpressionParser(Reader):
         if isinstance(value, Quantity):
             kind, size = units.product((value.kind, value.factor), (kind, size))
             value = value.value
-        return Quantity(value, kind, size) if kind else value
+        quantity = Quantity(value, kind, size) if kind else value
+        if self.peek.kind == "number" and isinstance(quantity, Quantity):
+            return self._compound(quantity)
+        return quantity
+
+    def _compound(self, first: Quantity) -> Node:
+        """5 feet 3 inches as one quantity."""
+        second = self.product()
+        if not (isinstance(second, Quantity) and second.kind == first.kind):
+            raise UnreadableError("a number that follows without an operator")
+        smaller = Product((second.value, Number(second.factor / first.factor)))
+        return Quantity(Sum((first.value, smaller)), first.kind, first.factor)
 
     def unit_words(self) -> str:
         """The words that follow, with their powers."""
@@ -290,11 +329,11 @@ def _with_sign(sign: str, node: Node) -> Node:
     return negative(node) if sign == "-" else node
 
 
-def proper_fraction(node: Node) -> Number | None:
-    """The value of a quotient of whole numbers in [0, 1)."""
+def whole_fraction(node: Node) -> Number | None:
+    """The value of a quotient of whole numbers."""
     match node:
         case Product((Number(over), Power(Number(under), Number(minus)))):
-            if minus == -1 and under.denominator == over.denominator == 1 and 0 <= over < under:
+            if minus == -1 and under.denominator == over.denominator == 1 and under:
                 return Number(over / under)
     return None
 

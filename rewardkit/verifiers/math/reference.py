@@ -14,6 +14,7 @@ from rewardkit.verifiers.math.tree import Node, Symbol, Text
 
 _TEXT = re.compile(r"\\text\s*\{([^{}]*)\}")
 _CLOCK = re.compile(r"([0-9]{1,2})(?::([0-9]{2}))?\s*([ap])\.?\s?m\.?", re.IGNORECASE)
+_LISTED = re.compile(r"[0-9],(?:\s|~|\\[,;: ])+[0-9]{3}")  # no comma that groups thousands
 _LETTER = re.compile(r"\(([a-z])\)")
 
 
@@ -69,7 +70,7 @@ def tree(read_side: Side) -> Node | None:
 
 def _side(text: str) -> Side:
     plain = normal(text.strip().strip("$").strip())
-    number = exact(plain)
+    number = None if _LISTED.search(text) else exact(plain)
     if number is not None:
         return Side(plain, number)
     clock = _CLOCK.fullmatch(_TEXT.sub(r"\1", plain).strip())

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rewardkit.verifiers.math.inequalities import FLIPPED, solved, without_bars
 from rewardkit.verifiers.math.numeric import compare_size, same_value
 from rewardkit.verifiers.math.tree import (
     MINUS_ONE,
+    Call,
     Constant,
     Node,
     NumberSet,
@@ -47,7 +49,6 @@ class Region:
 
 
 ALL = Region((Piece(MINUS_INFINITY, False, INFINITY, False),))
-_FLIPPED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "≠": "≠"}
 
 
 def is_region(node: Node) -> bool:
@@ -56,7 +57,7 @@ def is_region(node: Node) -> bool:
         case SetOperation() | NumberSet():
             return True
         case Relation(_, operators):
-            return not set(operators) <= {"="}
+            return not set(operators) <= {"=", "≡", "≈", "→"}
         case Sequence((Relation(_, ("|",)),), "⦃", _, _):
             return True
         case Sequence(items, opening, closing, joint):
@@ -158,12 +159,11 @@ def _relation(sides: tuple[Node | None, ...], operators: tuple[str, ...]) -> Reg
             return Region(_complement(region(members)).pieces, name)
         case (first, condition), ("|",) if first is not None and condition is not None:
             return _condition(first, condition)
-        case (left, right), (operator,) if operator in _FLIPPED:
-            return _simple(left, operator, right)
-        case (low, Symbol(name), high), (first_op, second_op):
-            if first_op in _FLIPPED and second_op in _FLIPPED:
-                below = _simple(Symbol(name), _FLIPPED[first_op], low)
-                return _intersection([below, _simple(Symbol(name), second_op, high)])
+        case (left, right), (operator,) if operator in FLIPPED:
+            return _inequality(left, operator, right)
+        case (low, middle, high), (first, second) if first in FLIPPED and second in FLIPPED:
+            below = _inequality(middle, FLIPPED[first], low)
+            return _intersection([below, _inequality(middle, second, high)])
     raise NoRegionError
 
 
@@ -176,16 +176,28 @@ def _condition(first: Node, condition: Node) -> Region:
     raise NoRegionError
 
 
-def _simple(left: Node | None, operator: str, right: Node | None) -> Region:
-    if isinstance(right, Symbol) and not isinstance(left, Symbol):
-        left, operator, right = right, _FLIPPED[operator], left
-    name = left.name if isinstance(left, Symbol) else None
-    if right is None or (left is not None and name is None) or symbols(right) or _infinite(right):
+def _inequality(left: Node | None, operator: str, right: Node | None) -> Region:
+    if left is None or right is None:
+        return _bounded(None, operator if left is None else FLIPPED[operator], left or right)
+    if isinstance(right, Call):
+        left, operator, right = right, FLIPPED[operator], left
+    joint, parts = without_bars(left, operator, right)
+    found = [solved(*part) for part in parts]
+    regions = [_bounded(*part) for part in found if part is not None]
+    if len(regions) < len(found):
         raise NoRegionError
-    low, high = (
-        Piece(MINUS_INFINITY, False, right, operator == "≤"),
-        Piece(right, operator == "≥", INFINITY, False),
-    )
+    return _intersection(regions) if joint == "and" else _union(regions)
+
+
+def _bounded(name: str | None, operator: str, bound: Node | None) -> Region:
+    if bound is None or symbols(bound):
+        raise NoRegionError
+    if _infinite(bound):
+        if (operator, bound) in (("<", INFINITY), (">", MINUS_INFINITY)):
+            return Region(ALL.pieces, name)
+        raise NoRegionError
+    low = Piece(MINUS_INFINITY, False, bound, operator == "≤")
+    high = Piece(bound, operator == "≥", INFINITY, False)
     pieces = (low, high) if operator == "≠" else (low,) if operator in "<≤" else (high,)
     return Region(pieces, name)
 

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import pairwise
 
-from rewardkit.verifiers.math.numeric import same_value
+from rewardkit.verifiers.math.numeric import compare_size, same_value
 from rewardkit.verifiers.math.tree import (
     Call,
     Node,
+    Number,
     PlusMinus,
+    Product,
     Relation,
     Sequence,
     Symbol,
     Text,
+    difference,
     mapped,
     negative,
     nodes,
     symbols,
 )  # fmt: skip
+
+ROUNDING = Number(Fraction(1, 100))
+"""How far a rounded value may be from the exact one that it follows."""
 
 MOST_SIGNS = 16
 """Items with ± that are expanded."""
@@ -25,7 +32,11 @@ MOST_SIGNS = 16
 
 def definition(node: Node | None) -> tuple[Node, Node] | None:
     """The name and the value of `x = 5`, `5 = x`, `f(x) = …` or `(x, y) = …`; else None."""
-    if not isinstance(node, Relation) or set(node.operators) != {"="} or None in node.sides:
+    if (
+        not isinstance(node, Relation)
+        or not set(node.operators) <= {"=", "≡"}
+        or None in node.sides
+    ):
         return None
     sides = [side for side in node.sides if side is not None]
     if len(sides) == 2 and not _names(sides[0]) and isinstance(sides[1], Symbol):
@@ -58,7 +69,7 @@ def _occurs(name: Node, value: Node) -> bool:
 
 def stated(node: Node) -> Node:
     """The answer with ± expanded and, in a list, names before values dropped."""
-    node = _expanded(node)
+    node = _expanded(_before_rounding(node))
     match node:
         case Relation((Symbol(), Sequence(_, "⦃", _, _) as members), ("∈",)):
             return members
@@ -75,6 +86,19 @@ def stated(node: Node) -> Node:
     if any(isinstance(value, Relation) for value in values):
         return node
     return Sequence(tuple(values), joint=node.joint)
+
+
+def _before_rounding(node: Node) -> Node:
+    """The exact value in `√2 ≈ 1.41` or `x = √2 ≈ 1.41`, where the rounded one is near it."""
+    match node:
+        case Relation((*sides, rounded), (*operators, "≈")) if rounded is not None:
+            exact = sides[-1]
+            if exact is None or symbols(exact) or symbols(rounded):
+                return node
+            gap = Call("abs", (difference(exact, rounded),))
+            if compare_size(gap, Product((ROUNDING, Call("abs", (exact,))))) in (-1, 0):
+                return Relation(tuple(sides), tuple(operators)) if operators else exact
+    return node
 
 
 def assigned(node: Node) -> tuple[Node, ...] | None:

@@ -20,10 +20,11 @@ from rewardkit.verifiers.math.tree import (
     Root,
     Sequence,
     SetOperation,
+    Sum,
     Symbol,
     Text,
 )  # fmt: skip
-from rewardkit.verifiers.math.words import HEDGES
+from rewardkit.verifiers.math.words import HEDGES, MODULO
 
 RELATIONS = "=≠<>≤≥∈∉≈≡⊂→"
 _CLOSERS = {"(": ")]", "[": "])", "⦃": "⦄", "{": "}", "⟨": "⟩>"}
@@ -45,7 +46,7 @@ class AnswerParser(ExpressionParser):
 
     def answer(self) -> Node:
         """All of the tokens as one answer."""
-        while self.tokens and self.tokens[-1].text in (".", ",", ";") and len(self.tokens) > 1:
+        if len(self.tokens) > 1 and self.tokens[-1].text in (".", ",", ";"):
             self.tokens.pop()
         words = self._leading_words()
         if self.at == len(self.tokens):
@@ -111,7 +112,18 @@ class AnswerParser(ExpressionParser):
         node = self._ratio()
         while (operator := self.mark("∪∩∖")) is not None:
             node = SetOperation(operator, node, self._ratio())
+        if self.peek.kind == "command" and self.peek.text in MODULO:
+            return self._residue(node)
+        if self.peek.text == r"\choose":
+            self.take()
+            return Call("binomial", (node, self.sum()))
         return node
+
+    def _residue(self, node: Node) -> Node:
+        self.take()
+        if self.peek.text == "(":
+            return Call("residue", (node, *self.arguments()))
+        return Call("residue", (node, self.argument()))
 
     def _ratio(self) -> Node:
         if self.peek.kind == "set":
@@ -215,6 +227,9 @@ class AnswerParser(ExpressionParser):
             else:
                 power = self.argument()
         arguments = self._applied_to()
+        if name == "cis":
+            sine = Product((Constant("i"), Call("sin", arguments)))
+            return Sum((Call("cos", arguments), sine))
         if base is not None:
             arguments = (*arguments, base)
         if isinstance(power, Number) and power.value == -1:

@@ -39,6 +39,9 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _CERTAIN_COMMA = re.compile(r"(?<=[0-9])(?:\{\s*,\s*\}|,\s?\\!|\\,|\\!)\s*(?=[0-9]{3}(?![0-9]))")
+_REPEATING = re.compile(
+    r"(?<![0-9])([0-9]{0,20})\.([0-9]{0,20})\\(?:overline|bar|dot)\s*\{?\s*([0-9]{1,20})\s*\}?"
+)
 _BRACED_UNIT = re.compile(r"^(\s*-?[0-9.,/]+)\{([a-zA-Z]+)\}")
 _ENVIRONMENT = re.compile(r"\s*\{\s*([a-z]*(?:matrix|array|aligned|cases|align))\*?\s*\}"
                           r"(?:\s*\{[lcr| ]*\})?")  # fmt: skip
@@ -56,11 +59,32 @@ def tokens(text: str) -> list[Token]:
 
 def _plain(text: str) -> str:
     if not text.isascii():
-        text = text.translate(_SCRIPT_DIGITS).translate(_INVISIBLE)
-        text = unicodedata.normalize("NFKC", text)
+        text = "".join(map(_ascii, text.translate(_SCRIPT_DIGITS).translate(_INVISIBLE)))
+    if "\\" in text:
+        text = _REPEATING.sub(_repeating, text)
     if "{" in text:
         text = _BRACED_UNIT.sub(r"\1\\text{\2}", text)  # what is left of 4\text{cm}
     return _CERTAIN_COMMA.sub(_JOINED, text) if "," in text or "\\" in text else text
+
+
+def _ascii(character: str) -> str:
+    """A digit of any script, a fraction sign or a wide letter in plain spelling."""
+    if character.isascii():
+        return character
+    if character.isdecimal():
+        return str(unicodedata.decimal(character))
+    plain = unicodedata.normalize("NFKC", character)
+    over, slash, under = plain.partition("\u2044")
+    return rf"\frac{{{over}}}{{{under}}}" if slash else plain
+
+
+def _repeating(match: re.Match[str]) -> str:
+    r"""0.1\overline{6} as the fraction that it is."""
+    whole, fixed, repeated = match.groups()
+    scale = 10 ** len(fixed)
+    under = scale * (10 ** len(repeated) - 1)
+    over = int(f"{whole}{fixed}{repeated}") - int(f"{whole}{fixed}" or 0)
+    return rf"\frac{{{over}}}{{{under}}}"
 
 
 class _Lexer:
@@ -136,6 +160,8 @@ class _Lexer:
             self._words(self._argument())
         elif name in ("begin", "end"):
             self._environment(name)
+        elif command in words.COLOURS:
+            self._argument()
         elif name in words.GREEK:
             self._add("symbol", name)
         elif name in words.FUNCTIONS:

@@ -28,7 +28,7 @@ _TABLE: Final = {
 _PLURAL = re.compile(r"(?<=[a-z]{2})s$")
 _WORD = re.compile(r"[a-zA-Z°%¢.'-]+|\^?[0-9]|/")
 _POWERS = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
-_FILLERS = listed("unit units of the a an in total each way per person")
+_FILLERS = listed("unit units of the a an total each way per person")
 
 
 def _table() -> dict[str, Unit]:

@@ -25,6 +25,7 @@ MOST_BOXES = 16
 """Different boxes that are compared one by one; more are a list of guesses."""
 
 _PLAIN = re.compile(r"\s*\$?\s*([-+]?[0-9]{1,18}(?:\.[0-9]{1,12})?)\.?\s*\$?\s*")
+_COMMA = re.compile(r"-?[0-9]{1,12},[0-9]{1,12}")
 _SEVERAL = re.compile(r"\\pm(?![a-zA-Z])|±|(?<![a-zA-Z])(?:and|or)(?![a-zA-Z])")
 
 
@@ -126,6 +127,8 @@ class Math:
             return Outcome(True, "the same text")
         if gold.verbal and mine.words and mine.words == gold.words:
             return Outcome(True, "the same words")
+        if _decimal_comma(mine, gold) or _decimal_comma(gold, mine):
+            return Outcome(True, "exact numbers, with a decimal comma")
         one, other = tree_of(mine), tree_of(gold)
         if one is None or other is None:
             return _unread(mine, gold, other)
@@ -166,6 +169,13 @@ class Math:
         if correct and self.require_simplified and not _in_simplest_form(mine):
             return Verdict.wrong(Failure.FORMAT, answer=answer, message="not in simplest form")
         return Verdict.judged(correct, answer=answer, message=f"by {step}")
+
+
+def _decimal_comma(comma: Side, point: Side) -> bool:
+    """1000,99 for 1000.99, where the point is certain."""
+    if point.number is None or "." not in point.text or not _COMMA.fullmatch(comma.text):
+        return False
+    return Fraction(comma.text.replace(",", ".")) == point.number.value
 
 
 def _unread(mine: Side, gold: Side, other: tree.Node | None) -> Outcome:

@@ -20,7 +20,7 @@ _SIGNS: Final = {
     "∞": r"\infty \infin", "π": r"\pi", "|": r"\mid \vert \lvert \rvert", "‖": r"\| \Vert",
     ":": r"\colon \ratio", "→": r"\to \rightarrow \longrightarrow", "∅": r"\emptyset \varnothing",
     "…": r"\ldots \dots \cdots", "ℝ": r"\R \reals \Reals", "√": r"\sqrt \surd",
-    "∧": r"\wedge \land", "∨": r"\vee \lor", "¤": r"\$", "∠": r"\angle", "△": r"\triangle",
+    "∧": r"\wedge \land", "∨": r"\vee \lor", "¤": r"\$ € £ ¥", "∠": r"\angle", "△": r"\triangle",
     "#": r"\#", "&": r"\&", "-": "− – —", "⇒": r"\Rightarrow \implies \iff \Leftrightarrow",
     "~": "~", "\\\\": "\\\\ \\cr \\newline",
 }  # fmt: skip
@@ -47,7 +47,29 @@ OVER: Final = listed(r"\overline \vec \hat \bar \tilde \overrightarrow \widehat 
 """Accents: part of a variable's name."""
 
 FRACTIONS: Final = frozenset((r"\frac", r"\dfrac", r"\tfrac", r"\cfrac"))
-BINOMIALS: Final = frozenset((r"\binom", r"\dbinom", r"\tbinom", r"\choose"))
+BINOMIALS: Final = frozenset((r"\binom", r"\dbinom", r"\tbinom"))
+SUMS: Final = {r"\sum": "sum", r"\prod": "prod"}
+COLOURS: Final = frozenset((r"\color", r"\textcolor", r"\colorbox"))
+MODULO: Final = frozenset((r"\pmod", r"\bmod", r"\mod", r"\pod"))
+BASES: Final = {
+    word: base
+    for base, word in enumerate(
+        [
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+        ],
+        start=2,
+    )
+}
 
 GREEK: Final = listed(
     "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi"
@@ -71,7 +93,7 @@ FUNCTIONS: Final = {
     "arctan", "ctg": "cot", "sign": "sgn", "ceiling": "ceil", "mod": "mod", "sech": "sech",
     "csch": "csch", "arcsinh": "arcsinh", "arccosh": "arccosh", "arctanh": "arctanh",
     "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "Re": "Re", "Im": "Im",
-    "arg": "arg", "det": "det",
+    "arg": "arg", "det": "det", "cis": "cis",
 }  # fmt: skip
 """Spelling and name of the functions that are read."""
 
