@@ -184,7 +184,9 @@ class RealEvaluator:
     def _series(self, name: str, body: Node, index: Node, low: Node, high: Node) -> Ball:
         ends = rational(low, self.point), rational(high, self.point)
         whole = [int(end) for end in ends if end is not None and end.denominator == 1]
-        self.terms += max(0, whole[1] - whole[0]) if len(whole) == 2 else 0
+        if len(whole) < 2 or not isinstance(index, Symbol):
+            raise UndefinedError("a series that is not finite")
+        self.terms += max(0, whole[1] - whole[0])
         if (
             len(whole) < 2
             or self.terms > MOST_TERMS

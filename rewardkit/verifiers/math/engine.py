@@ -27,7 +27,7 @@ def equivalent(answer: str, reference: str) -> bool:
     """Whether math-verify finds both equal, and they are things of the same shape."""
     from math_verify import verify
 
-    if _shape(answer) != _shape(reference):
+    if _shape(answer) != _shape(reference) or _states(answer) or _states(reference):
         return False
     read = _parse(answer)
     return bool(read) and bool(
@@ -38,6 +38,11 @@ def equivalent(answer: str, reference: str) -> bool:
 def elements(latex: str) -> int:
     """How many elements the outermost list, tuple or set has: its commas and one."""
     return _commas(_inside(latex)) + 1
+
+
+def _states(latex: str) -> bool:
+    """Whether it is an equation: math-verify takes any two identities, and more, for equal."""
+    return "=" in re.sub(r"_\{[^{}]*\}", "", latex)
 
 
 def _shape(latex: str) -> tuple[object, ...]:

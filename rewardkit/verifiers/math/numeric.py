@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from rewardkit.verifiers.math.balls import ComplexEvaluator, RealEvaluator, UndefinedError
+from rewardkit.verifiers.math.balls import Ball, ComplexEvaluator, RealEvaluator, UndefinedError
 from rewardkit.verifiers.math.bounds import SeparationBound, TranscendentalError
 from rewardkit.verifiers.math.rational import rational
 from rewardkit.verifiers.math.tree import Call, Constant, Node, Number, Power, nodes, symbols
@@ -149,7 +149,7 @@ class _Comparison:
             needed, size = SeparationBound(point).bits(self.one, self.other)
         except TranscendentalError:
             self.algebraic = False
-            needed, size = AGREEMENT + 4.0 * self.written, 0.0
+            needed, size = AGREEMENT + 4.0 * self.written, _magnitude(evaluate(self.one))
         if not (needed + size + _LOOK) * self.size < MOST_WORK:
             return None
         self.context.prec = int(needed + size) + _LOOK
@@ -159,9 +159,8 @@ class _Comparison:
             return False
         limit = evaluate.flint.arb(2) ** -int(needed + 1)
         if not self.algebraic:
-            limit *= evaluate.flint.arb(2) ** 64
             scale = abs(one).lower()
-            limit = limit * scale if scale > 1 else limit
+            limit = limit * scale if 0 < scale < 1 else limit
         return True if abs(gap) < limit else self._wider(evaluate, limit)
 
     def _wider(self, evaluate: RealEvaluator, limit: object) -> bool | None:
@@ -206,6 +205,12 @@ def _needs_whole_numbers(node: Node) -> bool:
             value = rational(base)
             return value is not None and value < 0 and bool(symbols(exponent))
     return False
+
+
+def _magnitude(ball: Ball) -> float:
+    """log2 of how large it may be, at least 0."""
+    mantissa, exponent = abs(ball).upper().man_exp()
+    return max(0.0, float(min(int(exponent) + int(mantissa).bit_length(), 10**12)))
 
 
 def _bits(node: Node) -> float:

@@ -15,6 +15,7 @@ from rewardkit.verifiers.math.tree import Node, Symbol, Text
 _TEXT = re.compile(r"\\text\s*\{([^{}]*)\}")
 _CLOCK = re.compile(r"([0-9]{1,2})(?::([0-9]{2}))?\s*([ap])\.?\s?m\.?", re.IGNORECASE)
 _LISTED = re.compile(r"[0-9],(?:\s|~|\\[,;: ])+[0-9]{3}")  # no comma that groups thousands
+_WORDS = re.compile(r"(?:\\text\s*\{[^{}\\]*\}|[^\\{}^_=<>])*")
 _LETTER = re.compile(r"\(([a-z])\)")
 
 
@@ -52,8 +53,11 @@ class Side:
     @property
     def verbal(self) -> bool:
         """Whether it says something in words rather than in mathematics."""
-        letters = isinstance(self.tree, Symbol) and "\\text" in self.text
-        return isinstance(self.tree, Text) or letters or (self.tree is None and not self.foreign)
+        if isinstance(self.tree, Symbol):
+            return "\\text" in self.text
+        return isinstance(self.tree, Text) or (
+            self.tree is None and self.number is None and _WORDS.fullmatch(self.text) is not None
+        )
 
 
 def side(text: str) -> Side:

@@ -162,12 +162,16 @@ class _Lexer:
             self._environment(name)
         elif command in words.COLOURS:
             self._argument()
-        elif name in words.GREEK:
+        else:
+            self._named(name)
+
+    def _named(self, name: str) -> None:
+        if name in words.GREEK:
             self._add("symbol", name)
         elif name in words.FUNCTIONS:
             self._add("word", words.FUNCTIONS[name])
         else:
-            self._add("command", command)
+            self._add("command", f"\\{name}")
 
     def _environment(self, name: str) -> None:
         match = _ENVIRONMENT.match(self.text, self.at)
