@@ -35,7 +35,17 @@ def _boxed(text: str) -> list[str]:
         after = _filled(boxes(last)) if "box" in last else []
         if after:
             return after
-    return _filled(boxes(text))
+    return _filled(boxes(text[_first_box(text) :]))
+
+
+def _first_box(text: str) -> int:
+    """Where the command that may be the first box starts; braces before it close none."""
+    start = text.find("box") - 1
+    while start > 0 and text[start] != "\\" and text[start].isalpha():
+        start -= 1
+    while start > 0 and text[start - 1] == "\\":
+        start -= 1
+    return max(start, 0)
 
 
 def _filled(found: list[str]) -> list[str]:

@@ -27,14 +27,16 @@ _SPELLINGS = [
         (r"\\(?:mathrm|mathbf|mathit|textbf|textit|textrm|mbox|textnormal)(?=\s*\{)", r"\\text"),
     )
 ]
+_SPELLED = re.compile(r"[^ !-#%-\[\]_-z|]|\{,")  # what no pattern above is about: most plain text
 _SPACES = re.compile(r"\s+")
 _SPACE_AROUND_SYMBOLS = re.compile(r"(?<=[^a-zA-Z0-9]) | (?=[^a-zA-Z0-9\\])")
 
 
 def normal(latex: str) -> str:
     """The same answer in one spelling: fractions, spacing, brackets, dashes, degrees."""
-    for pattern, replacement in _SPELLINGS:
-        latex = pattern.sub(replacement, latex)
+    if _SPELLED.search(latex):
+        for pattern, replacement in _SPELLINGS:
+            latex = pattern.sub(replacement, latex)
     latex = _SPACES.sub(" ", latex).strip()
     latex = _SPACE_AROUND_SYMBOLS.sub("", latex)
     return (latex if latex.endswith("..") else latex.rstrip(".")).strip()

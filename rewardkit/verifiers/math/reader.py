@@ -70,6 +70,8 @@ class Reader:
     def number(self) -> Number:
         """The next token as a number."""
         written = self.take().text
+        if len(written) < 20 and written.isdecimal():
+            return Number(Fraction(int(written)))
         mantissa, _, exponent = written.replace("E", "e").partition("e")
         if len(mantissa) > LONGEST_NUMBER or abs(int(exponent or 0)) > HIGHEST_EXPONENT:
             raise UnreadableError("a number too long")

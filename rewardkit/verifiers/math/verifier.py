@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
 
@@ -155,7 +156,7 @@ class Math:
         mine, gold = _PLAIN.fullmatch(answer), _PLAIN.fullmatch(reference)
         if mine is None or gold is None or self.tolerance:
             return None
-        same = mine[1] == gold[1] or Fraction(mine[1]) == Fraction(gold[1])
+        same = mine[1] == gold[1] or Decimal(mine[1]) == Decimal(gold[1])
         return Verdict.judged(same, answer=answer, message="by exact numbers")
 
     def _numbers(self, mine: Side, gold: Side) -> Outcome | None:
