@@ -28,6 +28,9 @@ MOST_WORK = 4_000_000
 """Bits of precision times nodes: some tens of milliseconds."""
 
 _LOOK = 96  # bits at which nearly all unequal pairs part
+_NO_VALUE = (UndefinedError, ArithmeticError, ValueError, LookupError, AttributeError)
+"""What evaluation raises where there is no value; acb lacks some of arb's functions."""
+
 _lock = threading.Lock()  # the precision is the library's global state
 
 
@@ -63,7 +66,7 @@ def compare_size(one: Node, other: Node) -> int | None:
 
         before = flint.ctx.prec
         for flint.ctx.prec in (_LOOK, 16 * _LOOK):
-            with contextlib.suppress(UndefinedError, ValueError, OverflowError, KeyError):
+            with contextlib.suppress(*_NO_VALUE):
                 evaluate = RealEvaluator({}, natural_log=False)
                 gap = evaluate(one) - evaluate(other)
                 if gap.is_finite() and not gap.contains(0):
@@ -110,7 +113,7 @@ class _Comparison:
         self.context.prec = _LOOK
         for point in self._points():
             for evaluator in (RealEvaluator, ComplexEvaluator):
-                with contextlib.suppress(UndefinedError, ValueError, OverflowError):
+                with contextlib.suppress(*_NO_VALUE):
                     if evaluator(point, natural_log=self.natural_log)(side).is_finite():
                         return True
         return False
@@ -121,7 +124,7 @@ class _Comparison:
         for point in self._points():
             try:
                 equal = self._at(evaluator, point)
-            except (UndefinedError, ValueError, OverflowError):
+            except _NO_VALUE:
                 continue
             if equal is not True:
                 step = "numbers with proven error bounds"

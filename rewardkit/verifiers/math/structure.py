@@ -34,6 +34,12 @@ _SYNONYMS = {
     "empty set": NumberSet("∅"),
 }  # fmt: skip
 _MOST_CELLS = 100
+_SEVERAL = range(1, 50)
+ARITIES = {
+    "log": range(1, 3), "mod": range(2, 3), "gcd": _SEVERAL, "lcm": _SEVERAL, "max": _SEVERAL,
+    "min": _SEVERAL,
+}  # fmt: skip
+"""How many arguments functions of other than one take."""
 
 
 def read(text: str) -> Node:
@@ -232,6 +238,8 @@ class AnswerParser(ExpressionParser):
             return Sum((Call("cos", arguments), sine))
         if base is not None:
             arguments = (*arguments, base)
+        if len(arguments) not in ARITIES.get(name, range(1, 2)):
+            raise UnreadableError(f"{len(arguments)} arguments of {name}")
         if isinstance(power, Number) and power.value == -1:
             return Call(f"arc{name}", arguments)
         call = Call(name, arguments)

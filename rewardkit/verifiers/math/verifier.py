@@ -13,6 +13,7 @@ from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.math import engine, symbolic, tree
 from rewardkit.verifiers.math.compare import Policy, Units, compare
 from rewardkit.verifiers.math.exact import equal
+from rewardkit.verifiers.math.explanation import Explanation, explained
 from rewardkit.verifiers.math.extraction import answers, bare_reference
 from rewardkit.verifiers.math.numeric import Outcome
 from rewardkit.verifiers.math.reference import Side, side
@@ -79,6 +80,11 @@ class Math:
                 verdict = self.compare(answer, reference)
         return verdict
 
+    def explain(self, text: str, sample: Sample, /) -> Explanation:
+        """What is read of the completion and of the reference, and as what; in bounded time."""
+        read = self.read(text, sample.reference)
+        return [] if isinstance(read, Verdict) else explained(*read)
+
     def prepare(self) -> None:
         """Load the symbolic engines."""
         engine.prepare()
@@ -97,7 +103,10 @@ class Math:
         mine = side(answer)
         if not mine.text:
             return Verdict.wrong(Failure.NO_ANSWER, message="the box is empty")
-        outcome = self.outcome(mine, gold)
+        try:
+            outcome = self.outcome(mine, gold)
+        except Exception as error:  # a fault of ours must not let a reply escape its grade
+            outcome = Outcome(False, f"a fault, please report it: {type(error).__name__}: {error}")
         if outcome.equal is None:
             return None
         return self._judged(outcome.equal, outcome.step, answer, mine)
