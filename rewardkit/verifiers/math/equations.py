@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from rewardkit.verifiers.math.canonical import canonical
 from rewardkit.verifiers.math.numeric import Outcome, compare_size, same_value
 from rewardkit.verifiers.math.tree import (
     Node,
@@ -13,6 +14,7 @@ from rewardkit.verifiers.math.tree import (
     Symbol,
     difference,
     mapped,
+    symbols,
 )  # fmt: skip
 
 ZERO = Number(Fraction(0))
@@ -26,6 +28,8 @@ def same_relation(one: Relation, other: Relation) -> Outcome:
     if mine is None or theirs is None or mine[0] != theirs[0]:
         return Outcome(False, "different relations")
     left, right = mine[1], theirs[1]
+    if not symbols(left) or not symbols(right):
+        return Outcome(canonical(left) == canonical(right), "relations without a variable")
     for side in (left, right):
         identity = same_value(side, ZERO).equal
         if identity is not False:

@@ -46,7 +46,7 @@ class Side:
     def words(self) -> str:
         """The text in one spelling for words: lower-case, without what only marks it as text."""
         plain = _TEXT.sub(r"\1", self.text).casefold()
-        plain = " ".join(plain.replace("{", " ").replace("}", " ").split()).strip(" .")
+        plain = " ".join(plain.replace("{", " ").replace("}", " ").split()).rstrip(" .")
         letter = _LETTER.fullmatch(plain)
         return letter[1] if letter else plain
 

@@ -125,7 +125,8 @@ def _expanded(node: Node) -> Node:
 
 
 def _both(node: Node) -> tuple[Node, ...]:
-    if not any(isinstance(part, PlusMinus) for part in nodes(node)):
+    bound = isinstance(node, Relation) and not {*node.operators} <= {"=", "∈"}
+    if bound or not any(isinstance(part, PlusMinus) for part in nodes(node)):
         return (node,)
     return _signed(node, True), _signed(node, False)
 

@@ -252,6 +252,8 @@ class AnswerParser(ExpressionParser):
             return (self.group(),)
         factors = [self._after_operator()]
         while self._factor_follows() and self.peek.kind != "word" and self.peek.text != "(":
+            if self.peek.kind == "number":
+                raise UnreadableError("a number that follows without an operator")
             factors.append(self.factor())
         return (factors[0] if len(factors) == 1 else Product(tuple(factors)),)
 
