@@ -33,6 +33,7 @@ from rewardkit.verifiers.math.tree import (
     Symbol,
     Text,
     difference,
+    nodes,
     symbols,
 )  # fmt: skip
 
@@ -209,13 +210,12 @@ def _matrices(answer: Node, reference: Node, policy: Policy) -> Outcome:
 
 def _quantities(answer: Node, reference: Node, policy: Policy) -> Outcome:
     mine, theirs = _measured(answer), _measured(reference)
-    if mine.kind == theirs.kind:
+    if mine.kind == theirs.kind and policy.units != "ignored":
         scale = mine.factor / theirs.factor
         return compare(_times(mine.value, Number(scale)), theirs.value, policy)
     if mine.kind and theirs.kind:
-        if policy.units == "ignored":
-            return compare(mine.value, theirs.value, policy)
-        return Outcome(False, "different units")
+        same = policy.units == "ignored" and compare(mine.value, theirs.value, policy).equal
+        return Outcome(same, "the units")
     measured, bare = (mine, theirs) if mine.kind else (theirs, mine)
     special = _angle_or_share(measured, bare, measured is theirs, policy)
     if special is not None:
@@ -293,7 +293,14 @@ def _values(answer: Node, reference: Node, policy: Policy) -> Outcome:
             return Outcome(near is not None and near <= 0, "the tolerance")
     if found.equal is None and canonical(answer) == canonical(reference):
         return Outcome(True, "the same reading up to order")
+    if found.equal is None and not any(map(_open, (*nodes(answer), *nodes(reference)))):
+        return Outcome(False, "numbers too large to compare")
     return found
+
+
+def _open(node: Node) -> bool:
+    """Whether sympy may know more of it than its value: a variable, or a function by name."""
+    return isinstance(node, Symbol) or (isinstance(node, Call) and node.name.endswith("()"))
 
 
 def _is_residue(node: Node) -> bool:

@@ -211,7 +211,7 @@ class _Lexer:
 
     def _words(self, content: str) -> None:
         stripped = content.strip()
-        if len(stripped) == 1 and stripped in _UNIT_LETTERS and self._after_value():
+        if stripped in _UNITS_TO_TELL and self._after_value():
             self._add("text", stripped)
         elif stripped in ("R", "Z", "N", "Q", "C") and "mathbb" in self.text:
             self._add("set", stripped)
@@ -229,7 +229,7 @@ class _Lexer:
         return last is not None and (last.kind in ("number", "text") or last.text in ("}", "/"))
 
 
-_UNIT_LETTERS = frozenset("mghslLCF")
+_UNITS_TO_TELL = words.listed("m g h s l L C F min sec")  # variables or functions elsewhere
 _SHORT_WORDS = words.listed(
     "cm mm km kg mg ml mi ft lb lbs oz mph cents am pm hr hrs min sec all not no is are odd one two"
     " yes for any per sq the of in gal"

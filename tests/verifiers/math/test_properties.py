@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import time
 from fractions import Fraction
 
@@ -18,85 +19,13 @@ from rewardkit.verifiers.math.numeric import same_value
 from rewardkit.verifiers.math.structure import read
 
 PAIRS = [(rf"\boxed{{{answer}}}", reference) for _, answer, reference in (*EQUAL, *UNEQUAL)]
-FRAGMENTS = [
-    r"\frac",
-    r"\sqrt",
-    r"{",
-    r"}",
-    r"(",
-    r")",
-    r"[",
-    r"]",
-    r"^",
-    r"_",
-    r"1",
-    r"2",
-    r"10",
-    r"x",
-    r"y",
-    r"+",
-    r"-",
-    r"*",
-    r"/",
-    r"\pm",
-    r",",
-    r";",
-    r"\text{",
-    r"\text{or}",
-    r"\infty",
-    r"\pi",
-    r"e",
-    r"i",
-    r"=",
-    r"<",
-    r"\le",
-    r"\in",
-    r"\cup",
-    r"\begin{pmatrix}",
-    r"\end{pmatrix}",
-    r"&",
-    r"\\",
-    r"|",
-    r"\{",
-    r"\}",
-    r"!",
-    r"%",
-    r"\%",
-    r"°",
-    r":",
-    r".",
-    r"\sin",
-    r"\log",
-    r"$",
-    r"\$",
-    r"\binom",
-    r"\left",
-    r"\lfloor",
-    r"\sum_{k=1}^{",
-    r"'",
-    r"\mathbb{R}",
-    r"∅",
-    r"½",
-    r"²",
-    r"√",
-    r"e5",
-    r"0.5",
-    r"\overline{3}",
-    r"\cdot",
-    r"\ne",
-    r"and",
-    r"or",
-    r"not",
-    r"\approx",
-    r"\setminus",
-    r"\mid",
-    r"…",
-    r"#",
-    r"@",
-    r"\boxed{",
-    r"}",
-    r"</think>",
-]
+FRAGMENTS = re.split(
+    " ",
+    r"\frac \sqrt { } ( ) [ ] ^ _ 1 2 10 x y + - * / \pm , ; \text{ \text{or} \infty \pi e i = <"
+    r" \in \cup \begin{pmatrix} \end{pmatrix} & \\ | \{ \} ! % \% ° : . \sin \log $ \$ \binom \left"
+    r" \lfloor \sum_{k=1}^{ ' \mathbb{R} ∅ ½ ² √ e5 0.5 \overline{3} \cdot \ne and or not \approx"
+    r" \setminus \mid … # @ \boxed{ } </think>",
+)
 WRITTEN = st.lists(st.sampled_from(FRAGMENTS), max_size=20).map("".join) | st.text(max_size=60)
 
 
