@@ -23,7 +23,7 @@ from rewardkit.verifiers.math.tree import (
     negative,
     reciprocal,
 )  # fmt: skip
-from rewardkit.verifiers.math.words import BASES, BINOMIALS, FRACTIONS, MODULO, OVER, SUMS
+from rewardkit.verifiers.math.words import BASES, BINOMIALS, FOREIGN, FRACTIONS, MODULO, OVER, SUMS
 
 _STARTERS = frozenset("(⦃[{|⌊⌈√π∞⟨∠¤‖")
 _VALUE_KINDS = frozenset(("symbol", "word", "begin", "command", "number"))
@@ -229,7 +229,7 @@ class ExpressionParser(Reader):
             inner = self.argument()
             if isinstance(inner, Symbol):
                 return Symbol(f"{inner.name}{command}")
-        raise UnreadableError(f"the command {command}", foreign="phantom" not in command)
+        raise UnreadableError(f"the command {command}", foreign=command in FOREIGN)
 
     def _series(self, name: str) -> Node:
         r"""What \sum or \prod adds up or multiplies."""

@@ -48,6 +48,11 @@ OVER: Final = listed(r"\overline \vec \hat \bar \tilde \overrightarrow \widehat 
 
 FRACTIONS: Final = frozenset((r"\frac", r"\dfrac", r"\tfrac", r"\cfrac"))
 BINOMIALS: Final = frozenset((r"\binom", r"\dbinom", r"\tbinom"))
+FOREIGN: Final = listed(
+    r"\int \iint \iiint \oint \lim \limsup \liminf \sup \inf \nabla \partial \deg \dim \ker"
+    r" \bigcup \bigcap \forall \exists \over \stackrel \cancel \substack"
+)
+"""Commands that we don't read and math-verify may."""
 SUMS: Final = {r"\sum": "sum", r"\prod": "prod"}
 COLOURS: Final = frozenset((r"\color", r"\textcolor", r"\colorbox"))
 MODULO: Final = frozenset((r"\pmod", r"\bmod", r"\mod", r"\pod"))
