@@ -36,7 +36,9 @@ from rewardkit.verifiers.math.tree import (
     nodes,
     symbols,
 )  # fmt: skip
+from rewardkit.verifiers.math.units import UNITS, Unit, power, product
 
+UNITLESS: Unit = ((), Fraction(1))
 Units = Literal["lenient", "strict", "ignored"]
 
 MOST_ITEMS = 48
@@ -209,7 +211,7 @@ def _matrices(answer: Node, reference: Node, policy: Policy) -> Outcome:
 
 
 def _quantities(answer: Node, reference: Node, policy: Policy) -> Outcome:
-    mine, theirs = _measured(answer), _measured(reference)
+    mine, theirs = _measured(_with_letters(answer)), _measured(_with_letters(reference))
     if mine.kind == theirs.kind and policy.units != "ignored":
         scale = mine.factor / theirs.factor
         return compare(_times(mine.value, Number(scale)), theirs.value, policy)
@@ -242,6 +244,25 @@ def _angle_or_share(
 
 def _measured(node: Node) -> Quantity:
     return node if isinstance(node, Quantity) else Quantity(node, (), Fraction(1))
+
+
+def _with_letters(node: Node) -> Node:
+    """5m/s as a quantity, beside one: its letters are units."""
+    if not (isinstance(node, Product) and len(node.factors) > 1):
+        return node
+    value: list[Node] = []
+    measured = UNITLESS
+    for factor in node.factors:
+        base, exponent = (factor, 1)
+        if isinstance(factor, Power) and isinstance(factor.exponent, Number):
+            base, exponent = factor.base, int(factor.exponent.value)
+        if isinstance(base, Symbol) and base.name in UNITS and 0 < abs(exponent) <= 4:
+            measured = product(measured, power(UNITS[base.name], exponent))
+        else:
+            value.append(factor)
+    if not value or any(map(symbols, value)) or measured == UNITLESS:
+        return node
+    return Quantity(value[0] if len(value) == 1 else Product(tuple(value)), *measured)
 
 
 def _times(node: Node, factor: Node) -> Node:

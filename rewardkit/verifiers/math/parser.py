@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from rewardkit.verifiers.math import units
 from rewardkit.verifiers.math.reader import Reader
-from rewardkit.verifiers.math.tokens import UnreadableError
+from rewardkit.verifiers.math.tokens import Token, UnreadableError
 from rewardkit.verifiers.math.tree import (
     Call,
     Constant,
@@ -289,8 +289,11 @@ class ExpressionParser(Reader):
         found: list[str] = []
         while True:
             token = self.peek
-            if token.kind == "text" or (token.text == "/" and self.ahead(1).kind == "text"):
+            if token.kind == "text":
                 found.append(self.take().text)
+            elif token.text == "/" and _names_unit(self.ahead(1)):
+                self.take()
+                found += ["/", self.take().text]
             elif token.text == "^" and found:
                 self.take()
                 found[-1] = _raised(found[-1], self.argument())
@@ -336,6 +339,10 @@ def whole_fraction(node: Node) -> Number | None:
             if minus == -1 and under.denominator == over.denominator == 1 and under:
                 return Number(over / under)
     return None
+
+
+def _names_unit(token: Token) -> bool:
+    return token.kind == "text" or (token.kind == "symbol" and token.text in units.UNITS)
 
 
 def _raised(word: str, exponent: Node) -> str:

@@ -84,8 +84,14 @@ def region(node: Node) -> Region:
             return _members(items)
         case Sequence(items, "", "", joint) if items:
             regions = [region(item) for item in items]
-            return _intersection(regions) if joint == "and" else _union(regions)
+            return _listed(regions, joint)
     raise NoRegionError
+
+
+def _listed(regions: list[Region], joint: str) -> Region:
+    """Conditions joined by and, by or, or by a comma: or where they exclude each other."""
+    both = _intersection(regions) if joint != "or" else Region(())
+    return both if both.pieces or joint == "and" else _union(regions)
 
 
 def _members(items: tuple[Node, ...]) -> Region:

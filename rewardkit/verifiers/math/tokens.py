@@ -42,6 +42,7 @@ _CERTAIN_COMMA = re.compile(r"(?<=[0-9])(?:\{\s*,\s*\}|,\s?\\!|\\,|\\!)\s*(?=[0-
 _REPEATING = re.compile(
     r"(?<![0-9])([0-9]{0,20})\.([0-9]{0,20})\\(?:overline|bar|dot)\s*\{?\s*([0-9]{1,20})\s*\}?"
 )
+_LETTER_TIMES = re.compile(r"(?<=[0-9])\s*[xX]\s*(?=10\s*\^)")  # 3 x 10^5
 _BRACED_UNIT = re.compile(r"^(\s*-?[0-9.,/]+)\{([a-zA-Z]+)\}")
 _ENVIRONMENT = re.compile(r"\s*\{\s*([a-z]*(?:matrix|array|aligned|cases|align))\*?\s*\}"
                           r"(?:\s*\{[lcr| ]*\})?")  # fmt: skip
@@ -60,6 +61,8 @@ def tokens(text: str) -> list[Token]:
 def _plain(text: str) -> str:
     if not text.isascii():
         text = "".join(map(_ascii, text.translate(_SCRIPT_DIGITS).translate(_INVISIBLE)))
+    if "10" in text:
+        text = _LETTER_TIMES.sub(r"\\cdot ", text)
     if "\\" in text:
         text = _REPEATING.sub(_repeating, text)
     if "{" in text:
@@ -73,6 +76,8 @@ def _ascii(character: str) -> str:
         return character
     if character.isdecimal():
         return str(unicodedata.decimal(character))
+    if character in "∛∜":
+        return rf"\sqrt[{3 if character == '∛' else 4}]"
     plain = unicodedata.normalize("NFKC", character)
     over, slash, under = plain.partition("\u2044")
     return rf"\frac{{{over}}}{{{under}}}" if slash else plain
