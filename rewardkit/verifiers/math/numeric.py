@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from rewardkit.verifiers.math.balls import Ball, ComplexEvaluator, RealEvaluator, UndefinedError
+from rewardkit.verifiers.math.balls import Ball, RealEvaluator, UndefinedError
 from rewardkit.verifiers.math.bounds import SeparationBound, TranscendentalError
+from rewardkit.verifiers.math.complex_balls import ComplexEvaluator
 from rewardkit.verifiers.math.rational import rational
 from rewardkit.verifiers.math.tree import Call, Constant, Node, Number, Power, nodes, symbols
 

@@ -2,53 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from rewardkit.verifiers.math.inequalities import FLIPPED, solved, without_bars
-from rewardkit.verifiers.math.numeric import compare_size, same_value
+from rewardkit.verifiers.math.intervals import (
+    ALL,
+    INFINITY,
+    MINUS_INFINITY,
+    NoRegionError,
+    Piece,
+    Region,
+    complement,
+    infinite,
+    intersection,
+    interval,
+    operation,
+    union,
+)
 from rewardkit.verifiers.math.tree import (
-    MINUS_ONE,
     Call,
-    Constant,
     Node,
     NumberSet,
-    Product,
     Relation,
     Sequence,
     SetOperation,
     Symbol,
     symbols,
 )  # fmt: skip
-
-MOST_PIECES = 24
-
-INFINITY = Constant("∞")
-MINUS_INFINITY = Product((MINUS_ONE, INFINITY))
-
-
-class NoRegionError(Exception):
-    """The tree is no set of real numbers that is worked out."""
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """An interval; a point is closed and ends where it starts."""
-
-    low: Node
-    low_closed: bool
-    high: Node
-    high_closed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """Intervals apart from each other, in order; and the variable that ranges over them."""
-
-    pieces: tuple[Piece, ...]
-    variable: str | None = None
-
-
-ALL = Region((Piece(MINUS_INFINITY, False, INFINITY, False),))
 
 
 def is_region(node: Node) -> bool:
@@ -65,7 +43,7 @@ def is_region(node: Node) -> bool:
                 return True
             brackets = {opening, closing} <= set("()[]") and opening != ""
             mixed = brackets and (opening, closing) not in (("(", ")"), ("[", "]"))
-            return mixed or (brackets and any(map(_infinite, items)))
+            return mixed or (brackets and any(map(infinite, items)))
     return False
 
 
@@ -75,11 +53,11 @@ def region(node: Node) -> Region:
         case NumberSet(("R" | "∅") as name):
             return ALL if name == "R" else Region(())
         case SetOperation(operator, left, right):
-            return _operation(operator, region(left), region(right))
+            return operation(operator, region(left), region(right))
         case Relation(sides, operators):
             return _relation(sides, operators)
         case Sequence((low, high), opening, closing, _) if {opening, closing} <= set("()[]"):
-            return _interval(Piece(low, opening == "[", high, closing == "]"))
+            return interval(Piece(low, opening == "[", high, closing == "]"))
         case Sequence(items, "⦃", _, _):
             return _members(items)
         case Sequence(items, "", "", joint) if items:
@@ -90,71 +68,15 @@ def region(node: Node) -> Region:
 
 def _listed(regions: list[Region], joint: str) -> Region:
     """Conditions joined by and, by or, or by a comma: or where they exclude each other."""
-    both = _intersection(regions) if joint != "or" else Region(())
-    return both if both.pieces or joint == "and" else _union(regions)
+    both = intersection(regions) if joint != "or" else Region(())
+    return both if both.pieces or joint == "and" else union(regions)
 
 
 def _members(items: tuple[Node, ...]) -> Region:
     match items:
         case (Relation(_, ("|",)) as condition,):
             return region(condition)
-    return _union([_interval(Piece(item, True, item, True)) for item in items])
-
-
-def same_region(one: Region, other: Region) -> bool | None:
-    """Whether both hold the same numbers; None: undecided."""
-    if one.variable and other.variable and one.variable != other.variable:
-        return False
-    if len(one.pieces) != len(other.pieces):
-        return False
-    equal: bool | None = True
-    for mine, theirs in zip(one.pieces, other.pieces, strict=True):
-        if (mine.low_closed, mine.high_closed) != (theirs.low_closed, theirs.high_closed):
-            return False
-        for left, right in ((mine.low, theirs.low), (mine.high, theirs.high)):
-            same = _same_end(left, right)
-            if same is False:
-                return False
-            equal = equal and same
-    return equal
-
-
-def _same_end(one: Node, other: Node) -> bool | None:
-    if _infinite(one) or _infinite(other):
-        return one == other
-    return same_value(one, other).equal
-
-
-def _infinite(node: Node) -> bool:
-    return node in (INFINITY, MINUS_INFINITY)
-
-
-def _interval(piece: Piece) -> Region:
-    low_is_infinite = piece.low == MINUS_INFINITY
-    order = _order(piece.low, piece.high)
-    if order > 0 or (low_is_infinite and piece.low_closed):
-        raise NoRegionError
-    if piece.high == INFINITY and piece.high_closed:
-        raise NoRegionError
-    if order == 0 and not (piece.low_closed and piece.high_closed):
-        return Region(())
-    return Region((piece,))
-
-
-def _order(one: Node, other: Node) -> int:
-    """-1, 0 or 1; raises NoRegionError where the order isn't certain."""
-    if one == other:
-        return 0
-    if one == MINUS_INFINITY or other == INFINITY:
-        return -1
-    if one == INFINITY or other == MINUS_INFINITY:
-        return 1
-    if symbols(one) or symbols(other):
-        raise NoRegionError
-    order = compare_size(one, other)
-    if order is None:
-        raise NoRegionError
-    return order
+    return union([interval(Piece(item, True, item, True)) for item in items])
 
 
 def _relation(sides: tuple[Node | None, ...], operators: tuple[str, ...]) -> Region:
@@ -162,14 +84,14 @@ def _relation(sides: tuple[Node | None, ...], operators: tuple[str, ...]) -> Reg
         case (Symbol(name), members), ("∈",) if members is not None:
             return Region(region(members).pieces, name)
         case (Symbol(name), members), ("∉",) if members is not None:
-            return Region(_complement(region(members)).pieces, name)
+            return Region(complement(region(members)).pieces, name)
         case (first, condition), ("|",) if first is not None and condition is not None:
             return _condition(first, condition)
         case (left, right), (operator,) if operator in FLIPPED:
             return _inequality(left, operator, right)
         case (low, middle, high), (first, second) if first in FLIPPED and second in FLIPPED:
             below = _inequality(middle, FLIPPED[first], low)
-            return _intersection([below, _inequality(middle, second, high)])
+            return intersection([below, _inequality(middle, second, high)])
     raise NoRegionError
 
 
@@ -192,13 +114,13 @@ def _inequality(left: Node | None, operator: str, right: Node | None) -> Region:
     regions = [_bounded(*part) for part in found if part is not None]
     if len(regions) < len(found):
         raise NoRegionError
-    return _intersection(regions) if joint == "and" else _union(regions)
+    return intersection(regions) if joint == "and" else union(regions)
 
 
 def _bounded(name: str | None, operator: str, bound: Node | None) -> Region:
     if bound is None or symbols(bound):
         raise NoRegionError
-    if _infinite(bound):
+    if infinite(bound):
         if (operator, bound) in (("<", INFINITY), (">", MINUS_INFINITY)):
             return Region(ALL.pieces, name)
         raise NoRegionError
@@ -206,81 +128,3 @@ def _bounded(name: str | None, operator: str, bound: Node | None) -> Region:
     high = Piece(bound, operator == "≥", INFINITY, False)
     pieces = (low, high) if operator == "≠" else (low,) if operator in "<≤" else (high,)
     return Region(pieces, name)
-
-
-def _operation(operator: str, left: Region, right: Region) -> Region:
-    if operator == "∪":
-        return _union([left, right])
-    if operator == "∩":
-        return _intersection([left, right])
-    return _without(left, right)
-
-
-def _variable(regions: list[Region]) -> str | None:
-    names = {found.variable for found in regions if found.variable}
-    if len(names) > 1:
-        raise NoRegionError
-    return names.pop() if names else None
-
-
-def _union(regions: list[Region]) -> Region:
-    pieces = [piece for found in regions for piece in found.pieces]
-    if len(pieces) > MOST_PIECES:
-        raise NoRegionError
-    merged: list[Piece] = []
-    for piece in _sorted(pieces):
-        if merged and _touch(merged[-1], piece):
-            merged[-1] = _joined(merged[-1], piece)
-        else:
-            merged.append(piece)
-    return Region(tuple(merged), _variable(regions))
-
-
-def _sorted(pieces: list[Piece]) -> list[Piece]:
-    found: list[Piece] = []
-    for piece in pieces:
-        place = len(found)
-        while place and _starts_before(piece, found[place - 1]):
-            place -= 1
-        found.insert(place, piece)
-    return found
-
-
-def _starts_before(one: Piece, other: Piece) -> bool:
-    order = _order(one.low, other.low)
-    return order < 0 or (order == 0 and one.low_closed and not other.low_closed)
-
-
-def _touch(before: Piece, after: Piece) -> bool:
-    order = _order(after.low, before.high)
-    return order < 0 or (order == 0 and (after.low_closed or before.high_closed))
-
-
-def _joined(before: Piece, after: Piece) -> Piece:
-    order = _order(before.high, after.high)
-    high = after if order < 0 else before
-    closed = high.high_closed or (order == 0 and after.high_closed)
-    return Piece(before.low, before.low_closed, high.high, closed)
-
-
-def _intersection(regions: list[Region]) -> Region:
-    """By complements: the numbers that no complement holds."""
-    outside = _union([_complement(found) for found in regions])
-    return Region(_complement(outside).pieces, _variable(regions))
-
-
-def _without(left: Region, right: Region) -> Region:
-    return _intersection([left, _complement(right)])
-
-
-def _complement(found: Region) -> Region:
-    pieces: list[Piece] = []
-    low: Node = MINUS_INFINITY
-    closed = False
-    for piece in found.pieces:
-        if not _infinite(piece.low):
-            pieces.append(Piece(low, closed, piece.low, not piece.low_closed))
-        low, closed = piece.high, not piece.high_closed
-    if low != INFINITY:
-        pieces.append(Piece(low, closed, INFINITY, False))
-    return Region(tuple(pieces), found.variable)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import NamedTuple
 
 from rewardkit.verifiers.math import words
+from rewardkit.verifiers.math.plain_text import JOINED, plain
 
 MOST_TOKENS = 1_200
 """Tokens of the longest answer that is read into a tree."""
@@ -28,68 +28,24 @@ class Token(NamedTuple):
     spaced: bool = False
 
 
-_JOINED = "\ue000"  # stands for a comma that groups thousands for certain
 _TOKEN = re.compile(
     r"(?P<space>[\s~]+)"
-    rf"|(?P<number>(?:[0-9]{{1,3}}(?:{_JOINED}\s?[0-9]{{3}})+(?![0-9])"
+    rf"|(?P<number>(?:[0-9]{{1,3}}(?:{JOINED}\s?[0-9]{{3}})+(?![0-9])"
     r"|[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]{1,3}(?: [0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?"
     r"|\.[0-9]+)(?P<exponent>[eE][-+]?[0-9]{1,4}(?![0-9a-zA-Z]))?"
     r"|(?P<command>\\(?:[a-zA-Z]+|.))"
     r"|(?P<letters>[a-zA-Z]+(?:'[a-z]+)?)|(?P<other>.)",
     re.DOTALL,
 )
-_CERTAIN_COMMA = re.compile(r"(?<=[0-9])(?:\{\s*,\s*\}|,\s?\\!|\\,|\\!)\s*(?=[0-9]{3}(?![0-9]))")
-_REPEATING = re.compile(
-    r"(?<![0-9])([0-9]{0,20})\.([0-9]{0,20})\\(?:overline|bar|dot)\s*\{?\s*([0-9]{1,20})\s*\}?"
-)
-_LETTER_TIMES = re.compile(r"(?<=[0-9])\s*[xX]\s*(?=10\s*\^)")  # 3 x 10^5
-_BRACED_UNIT = re.compile(r"^(\s*-?[0-9.,/]+)\{([a-zA-Z]+)\}")
 _ENVIRONMENT = re.compile(r"\s*\{\s*([a-z]*(?:matrix|array|aligned|cases|align))\*?\s*\}"
                           r"(?:\s*\{[lcr| ]*\})?")  # fmt: skip
-_SCRIPT_DIGITS = {ord(c): f"^{i}" for i, c in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
-_SCRIPT_DIGITS |= {ord(c): f"_{i}" for i, c in enumerate("₀₁₂₃₄₅₆₇₈₉")}
-_INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad"))
 _BRACKETS = {"(": 1, "[": 1, "⦃": 1, ")": -1, "]": -1, "⦄": -1}
 _WORD_LENGTH = 4  # shorter runs of letters are products of variables
 
 
 def tokens(text: str) -> list[Token]:
     """The tokens of `text`, spacing and decoration dropped."""
-    return _Lexer(_plain(text), 0).run()
-
-
-def _plain(text: str) -> str:
-    if not text.isascii():
-        text = "".join(map(_ascii, text.translate(_SCRIPT_DIGITS).translate(_INVISIBLE)))
-    if "10" in text:
-        text = _LETTER_TIMES.sub(r"\\cdot ", text)
-    if "\\" in text:
-        text = _REPEATING.sub(_repeating, text)
-    if "{" in text:
-        text = _BRACED_UNIT.sub(r"\1\\text{\2}", text)  # what is left of 4\text{cm}
-    return _CERTAIN_COMMA.sub(_JOINED, text) if "," in text or "\\" in text else text
-
-
-def _ascii(character: str) -> str:
-    """A digit of any script, a fraction sign or a wide letter in plain spelling."""
-    if character.isascii():
-        return character
-    if character.isdecimal():
-        return str(unicodedata.decimal(character))
-    if character in "∛∜":
-        return rf"\sqrt[{3 if character == '∛' else 4}]"
-    plain = unicodedata.normalize("NFKC", character)
-    over, slash, under = plain.partition("\u2044")
-    return rf"\frac{{{over}}}{{{under}}}" if slash else plain
-
-
-def _repeating(match: re.Match[str]) -> str:
-    r"""0.1\overline{6} as the fraction that it is."""
-    whole, fixed, repeated = match.groups()
-    scale = 10 ** len(fixed)
-    under = scale * (10 ** len(repeated) - 1)
-    over = int(f"{whole}{fixed}{repeated}") - int(f"{whole}{fixed}" or 0)
-    return rf"\frac{{{over}}}{{{under}}}"
+    return _Lexer(plain(text), 0).run()
 
 
 class _Lexer:
@@ -141,7 +97,7 @@ class _Lexer:
                     self._add("mark", ",")
                 self._add("number", group + (exponent if index == len(groups) - 1 else ""))
             return
-        for filler in (",", _JOINED, " "):
+        for filler in (",", JOINED, " "):
             written = written.replace(filler, "")
         self._add("number", written + exponent)
 

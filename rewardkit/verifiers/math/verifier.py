@@ -11,7 +11,7 @@ from typing import Literal
 
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.math import engine, symbolic, tree
-from rewardkit.verifiers.math.compare import Policy, Units, compare
+from rewardkit.verifiers.math.compare import compare
 from rewardkit.verifiers.math.exact import equal
 from rewardkit.verifiers.math.explanation import Explanation, explained
 from rewardkit.verifiers.math.extraction import answers, bare_reference
@@ -19,6 +19,7 @@ from rewardkit.verifiers.math.numeric import Outcome
 from rewardkit.verifiers.math.reference import Side, side
 from rewardkit.verifiers.math.reference import tree as tree_of
 from rewardkit.verifiers.math.simplest import simplest
+from rewardkit.verifiers.math.values import Policy, Units
 
 LONGEST = 4_000
 """Characters of the longest answer that is evaluated; a longer one can't be meant as one."""
