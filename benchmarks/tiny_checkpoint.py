@@ -1,6 +1,6 @@
 """Make a tiny random Qwen2 checkpoint, for measuring everything but the model.
 
-    python benchmarks/tiny_checkpoint.py OUT --text gsm8k_test.jsonl
+python benchmarks/tiny_checkpoint.py OUT --text gsm8k_test.jsonl
 """
 
 from __future__ import annotations

@@ -34,15 +34,25 @@ app.command("list")(list_command)
 app.command("check")(check_command)
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"rewardkit {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, help="Print the version and leave.")
+        bool,
+        typer.Option(
+            "--version",
+            is_eager=True,
+            callback=_print_version,
+            help="Print the version and leave.",
+        ),
     ] = False,
 ) -> None:
-    if version:
-        typer.echo(f"rewardkit {__version__}")
-        raise typer.Exit
+    pass
 
 
 def run() -> None:
