@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
-HEAVY = ("datasets", "math_verify", "matplotlib", "openai", "sympy", "torch", "transformers", "trl", "vllm")  # fmt: skip
+HEAVY = (
+    "datasets", "math_verify", "matplotlib", "openai", "sympy", "torch", "transformers", "trl",
+    "vllm",
+)  # fmt: skip
 
 
 def rewardkit(*arguments: str, stdin: str = "") -> tuple[int, str, str]:
@@ -68,7 +71,7 @@ def test_verify_reads_standard_input_and_gives_json() -> None:
     [
         (["verify", "maths", "--reference", "1", "x"], "no verifier named 'maths'; did you mean 'math'"),
         (["verify", "math", "--reference", "1", "x", "--verifier-arg", "a"], "isn't KEY=VALUE"),
-        (["verify", "choice", "--reference", "A", "x", "--verifier-arg", "reading=loose"], "loose"),
+        (["verify", "choice", "--reference", "A", "x", "--verifier-arg", "reading=a"], "reading"),
         (["eval", "--task", "gms8k", "--model", "m"], "did you mean 'gsm8k'"),
         (["eval", "--task", "motion", "--model", "m", "--temprature", "1"], "--temperature"),
         (["eval", "--task", "motion", "--model", "m", "--temperature", "-1"], "temperature is -1"),

@@ -82,8 +82,11 @@ def test_another_marker_and_labels_of_several_models(tmp_path: Path) -> None:
 def test_completions_are_joined_to_their_problems_by_id(tmp_path: Path) -> None:
     data = write(
         tmp_path / "data.jsonl",
-        [{"id": "x", "question": "a", "answer": "#### 5"}, {"id": "y", "question": "b", "answer": "#### 6"}],
-    )  # fmt: skip
+        [
+            {"id": "x", "question": "a", "answer": "#### 5"},
+            {"id": "y", "question": "b", "answer": "#### 6"},
+        ],
+    )
     file = write(
         tmp_path / "f.jsonl",
         [{"id": "y", "completion": "#### 6"}, {"id": "x", "completion": "#### 5"}],
