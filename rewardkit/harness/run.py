@@ -33,6 +33,10 @@ class Reporter(Protocol):
         """So many completions are to be had, so many were there before."""
         ...
 
+    def generating(self) -> None:
+        """The engine is up."""
+        ...
+
     def written(self, rows: Sequence[Row]) -> None:
         """These were judged and are safe."""
         ...
@@ -49,6 +53,9 @@ class Silent:
         """Nothing."""
 
     def started(self, total: int, done: int) -> None:
+        """Nothing."""
+
+    def generating(self) -> None:
         """Nothing."""
 
     def written(self, rows: Sequence[Row]) -> None:
@@ -145,6 +152,7 @@ def _complete(
         reporter.written(rows)
 
     plan.backend.start(missing, max(one.longest for one in asked))
+    reporter.generating()
     judging = JudgingThread(write)
     try:
         for one, requests in open_ones:

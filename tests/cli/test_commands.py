@@ -69,7 +69,7 @@ def test_verify_reads_standard_input_and_gives_json() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["verify", "maths", "--reference", "1", "x"], "no verifier named 'maths'; did you mean 'math'"),
+        (["verify", "maths", "--reference", "1", "x"], "did you mean 'math'"),
         (["verify", "math", "--reference", "1", "x", "--verifier-arg", "a"], "isn't KEY=VALUE"),
         (["verify", "choice", "--reference", "A", "x", "--verifier-arg", "reading=a"], "reading"),
         (["eval", "--task", "gms8k", "--model", "m"], "did you mean 'gsm8k'"),
