@@ -63,9 +63,6 @@ def run() -> None:
         sys.exit(_told(error, 2))
     except RewardkitError as error:
         sys.exit(_told(error, 1))
-    except KeyboardInterrupt:
-        typer.echo("\ninterrupted; the same command line carries on from here", err=True)
-        sys.exit(130)
 
 
 def _told(error: RewardkitError, status: int) -> int:
