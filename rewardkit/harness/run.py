@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +15,7 @@ from rewardkit.harness.folder import Row, RunFolder
 from rewardkit.harness.judge import Generated, JudgingThread, sample_row
 from rewardkit.harness.metrics.summary import TaskSummary, summarise
 from rewardkit.harness.plan import Asked, Question, ask, fingerprint
+from rewardkit.harness.report.page import render
 from rewardkit.protocols import Backend, Request
 from rewardkit.records import Sample, Sampling
 
@@ -122,8 +123,10 @@ def run(plan: RunPlan, reporter: Reporter | None = None) -> RunSummary:
             record["sessions"][-1]["ended"] = _now()
             record |= {"backend": dict(plan.backend.describe()), "hardware": hardware()}
             folder.write_record(record)
-        summary = _sum_up(plan, folder)
+        rows = sorted(folder.rows().values(), key=_place(asked))
+        summary = _sum_up(plan, rows)
         folder.write_summary(summary.as_json())
+        folder.write_report(render(summary.tasks, rows, record))
         return summary
 
 
@@ -227,9 +230,16 @@ def _task_record(asked: Asked) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _sum_up(plan: RunPlan, folder: RunFolder) -> RunSummary:
+def _place(asked: Sequence[Asked]) -> Callable[[Row], int]:
+    """The order in which rows are shown: that of the data, however they were finished."""
+    keys = (request.key for one in asked for request, _, _ in one.requests())
+    places = {key: place for place, key in enumerate(keys)}
+    return lambda row: places[row["key"]]
+
+
+def _sum_up(plan: RunPlan, rows: Sequence[Row]) -> RunSummary:
     by_task: dict[str, list[Row]] = {one.task.name: [] for one in plan.questions}
-    for row in folder.rows().values():
+    for row in rows:
         by_task[row["task"]].append(row)
     tasks = {
         one.task.name: summarise(by_task[one.task.name], one.task.group_by)

@@ -30,6 +30,12 @@ class Rubric:
             raise ValueError("weights must not be negative, nor all zero")
 
     @property
+    def about(self) -> str:
+        """The weighted sum as a person writes it."""
+        parts = " + ".join(f"{weight:g} {name}" for name, weight in self.weights.items())
+        return f"{parts}; correct where {self.decides} is."
+
+    @property
     def scale(self) -> float:
         """The largest reward: the sum of the weights."""
         return sum(self.weights.values())
