@@ -121,8 +121,10 @@ def run(plan: RunPlan, reporter: Reporter | None = None) -> RunSummary:
         finally:
             reporter.ended()
             record["sessions"][-1]["ended"] = _now()
+            # while the engine runs, it says what it settled on
             record |= {"backend": dict(plan.backend.describe()), "hardware": hardware()}
             folder.write_record(record)
+            plan.backend.close()
         rows = sorted(folder.rows().values(), key=_place(asked))
         summary = _sum_up(plan, rows)
         folder.write_summary(summary.as_json())
@@ -164,7 +166,6 @@ def _complete(
     finally:
         # whatever ended generation, what it finished is judged and written
         judging.finish()
-        plan.backend.close()
 
 
 def _generate(

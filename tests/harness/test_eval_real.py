@@ -112,6 +112,8 @@ def test_the_record_holds_what_was_sent(tiny_checkpoint: Path, data: Path, tmp_p
         "max_tokens": 5, "temperature": 0.0, "top_p": 1.0, "top_k": 0, "seed": 0, "stop": [],
     }  # fmt: skip
     assert record["fingerprint"]["model.weights"]
+    assert record["backend"]["dtype"] == "float32"
+    assert record["backend"]["version"]
     for row in rows(tmp_path / "run").values():
         assert "<|im_start|>system\nBe brief.<|im_end|>" in row["prompt"]
         assert row["completion_tokens"] == 5
