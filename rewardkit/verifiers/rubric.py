@@ -41,9 +41,14 @@ class Rubric:
         return sum(self.weights.values())
 
     def reward(self, verdict: Verdict) -> float | None:
-        """The weighted sum of a verdict's parts, or None when it is unjudged."""
+        """The weighted sum of a verdict's parts, or None when it is unjudged.
+
+        A verdict without parts, as a deadline leaves it, earns its score's share of the scale.
+        """
         if verdict.score is None:
             return None
+        if not verdict.parts:
+            return self.scale * verdict.score
         return sum(weight * verdict.parts[name] for name, weight in self.weights.items())
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
