@@ -1,6 +1,6 @@
 """Make a tiny random Qwen2 checkpoint, for measuring everything but the model.
 
-    python benchmarks/tiny_checkpoint.py OUT --text gsm8k_test.jsonl
+python benchmarks/tiny_checkpoint.py OUT --text gsm8k_test.jsonl
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 
 
 def main() -> None:
-    """Train a byte-level tokenizer on the text, and save random weights beside it."""
+    """Train a tokenizer of Qwen2's kind on the text, and save random weights beside it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("--text", type=Path, required=True, help="any text file to train on")
@@ -27,10 +27,19 @@ def main() -> None:
 
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-    from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
+    from transformers import (
+        PreTrainedTokenizerFast,
+        Qwen2Config,
+        Qwen2ForCausalLM,
+        Qwen2Tokenizer,
+    )
 
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    # AutoTokenizer rebuilds these for a Qwen2 checkpoint, whatever its tokenizer.json holds: with
+    # any others, systems that use it would be given other tokens than those that read the file
+    qwen2 = Qwen2Tokenizer().backend_tokenizer
+    tokenizer.normalizer = qwen2.normalizer
+    tokenizer.pre_tokenizer = qwen2.pre_tokenizer
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=arguments.vocabulary, special_tokens=SPECIAL, show_progress=False,
@@ -48,6 +57,10 @@ def main() -> None:
         num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=arguments.positions,
         eos_token_id=SPECIAL.index("<|im_end|>"), pad_token_id=0, bos_token_id=None,
         tie_word_embeddings=True,
+        # ten times the usual: with less, the embedding of the last token outweighs the layers and
+        # each completion is that token again, which is no work for a verifier and no evidence that
+        # two systems were asked the same
+        initializer_range=0.2,
     )  # fmt: skip
     Qwen2ForCausalLM(config).save_pretrained(arguments.out)
 

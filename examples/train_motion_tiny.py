@@ -163,9 +163,7 @@ def replies(
         max_new_tokens=LENGTH,
         do_sample=False,
     )
-    return tokens.batch_decode(
-        generated[:, encoded.input_ids.shape[1] :], skip_special_tokens=True
-    )
+    return tokens.batch_decode(generated[:, encoded.input_ids.shape[1] :], skip_special_tokens=True)
 
 
 def measure(

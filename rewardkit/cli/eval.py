@@ -12,6 +12,8 @@ from rewardkit.cli.arguments import key_values
 from rewardkit.records import Sampling
 
 _DEFAULT = Sampling()
+INTERRUPTED = 130
+"""The exit status by which shells know an interrupt."""
 
 
 def eval_command(
@@ -94,7 +96,11 @@ def _evaluate(
 
     reporter = Silent() if quiet else ProgressReporter()
     chosen = EvalOptions(tasks=tasks, **options)
-    summary = run(plan_for(chosen, reporter, tuple(sys.argv)), reporter)
+    try:
+        summary = run(plan_for(chosen, reporter, tuple(sys.argv)), reporter)
+    except KeyboardInterrupt:
+        typer.echo("interrupted; the same command line carries on from here", err=True)
+        raise typer.Exit(INTERRUPTED) from None
     if as_json:
         typer.echo(json.dumps({**summary.as_json(), "output_dir": str(summary.output_dir)}))
     else:

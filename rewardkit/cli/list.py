@@ -38,5 +38,7 @@ def _about(offer: Offer) -> str:
     if offer.kind == "backends":
         return str(offer.value)
     loaded = offer.load()
-    text = inspect.getdoc(loaded) or ""
+    text = getattr(loaded, "about", None)
+    if not isinstance(text, str):
+        text = inspect.getdoc(loaded) or ""
     return text.partition("\n")[0]

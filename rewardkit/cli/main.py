@@ -34,15 +34,25 @@ app.command("list")(list_command)
 app.command("check")(check_command)
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"rewardkit {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, help="Print the version and leave.")
+        bool,
+        typer.Option(
+            "--version",
+            is_eager=True,
+            callback=_print_version,
+            help="Print the version and leave.",
+        ),
     ] = False,
 ) -> None:
-    if version:
-        typer.echo(f"rewardkit {__version__}")
-        raise typer.Exit
+    pass
 
 
 def run() -> None:
@@ -53,9 +63,6 @@ def run() -> None:
         sys.exit(_told(error, 2))
     except RewardkitError as error:
         sys.exit(_told(error, 1))
-    except KeyboardInterrupt:
-        typer.echo("\ninterrupted; the same command line carries on from here", err=True)
-        sys.exit(130)
 
 
 def _told(error: RewardkitError, status: int) -> int:

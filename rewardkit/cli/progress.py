@@ -12,12 +12,15 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.table import Column
 
 SECONDS_BETWEEN_LINES = 30.0
+WIDE = 90
 
 
 class ProgressReporter:
@@ -28,7 +31,7 @@ class ProgressReporter:
         self._progress: Progress | None = None
         self._bar: Any = None
         self._counts = {"total": 0, "done": 0, "new": 0, "tokens": 0, "right": 0}
-        self._started = self._last_line = time.monotonic()
+        self._since = self._last_line = time.monotonic()
 
     def note(self, text: str) -> None:
         """A line of its own."""
@@ -40,28 +43,24 @@ class ProgressReporter:
         if done:
             self.note(f"{done:,} of {total:,} completions are there already; carrying on")
         if done < total and self._console.is_terminal:
-            self._progress = Progress(
-                TextColumn("{task.description}"), BarColumn(bar_width=None), MofNCompleteColumn(),
-                TextColumn("{task.fields[rate]}"), TimeElapsedColumn(), TimeRemainingColumn(),
-                console=self._console, expand=True,
-            )  # fmt: skip
+            self._progress = Progress(*self._columns(), console=self._console, expand=True)
             self._bar = self._progress.add_task("starting", total=total, completed=done, rate="")
             self._progress.start()
 
+    def generating(self) -> None:
+        """Rates count from here."""
+        self._since = time.monotonic()
+        if self._progress is not None:
+            self._progress.update(self._bar, description="generating")
+
     def written(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Count these."""
-        if not self._counts["new"]:
-            # the engine has started: rates count from here
-            self._started = time.monotonic()
         self._counts["new"] += len(rows)
         self._counts["done"] += len(rows)
         self._counts["tokens"] += sum(row["completion_tokens"] or 0 for row in rows)
         self._counts["right"] += sum(bool(row["verdict"]["correct"]) for row in rows)
         if self._progress is not None:
-            self._progress.update(
-                self._bar, completed=self._counts["done"], description="judged",
-                rate=self._rate(),
-            )  # fmt: skip
+            self._progress.update(self._bar, completed=self._counts["done"], rate=self._rate())
         elif time.monotonic() - self._last_line > SECONDS_BETWEEN_LINES:
             self._last_line = time.monotonic()
             self.note(f"{self._counts['done']:,} of {self._counts['total']:,}; {self._rate()}")
@@ -72,9 +71,25 @@ class ProgressReporter:
             self._progress.stop()
             self._progress = None
 
+    def _columns(self) -> list[ProgressColumn]:
+        """What fits: a narrow terminal gets no elapsed time."""
+        whole = Column(no_wrap=True)
+        columns: list[ProgressColumn] = [
+            TextColumn("{task.description}", table_column=whole),
+            BarColumn(bar_width=None),
+            MofNCompleteColumn(table_column=whole),
+            TextColumn("{task.fields[rate]}", table_column=whole),
+            TimeRemainingColumn(compact=True, table_column=whole),
+        ]
+        return [*columns, TimeElapsedColumn()] if self._wide else columns
+
+    @property
+    def _wide(self) -> bool:
+        return self._console.width >= WIDE
+
     def _rate(self) -> str:
-        seconds = max(time.monotonic() - self._started, 1e-3)
-        return (
-            f"{self._counts['new'] / seconds:,.1f}/s, {self._counts['tokens'] / seconds:,.0f} "
-            f"tokens/s, {self._counts['right'] / self._counts['new']:.0%} right"
-        )
+        seconds = max(time.monotonic() - self._since, 1e-3)
+        rate = f"{self._counts['new'] / seconds:,.1f}/s"
+        if self._wide:
+            rate += f", {self._counts['tokens'] / seconds:,.0f} tokens/s"
+        return f"{rate}, {self._counts['right'] / self._counts['new']:.0%} right"

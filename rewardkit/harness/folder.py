@@ -6,7 +6,6 @@ import contextlib
 import fcntl
 import json
 import os
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,12 @@ from rewardkit.errors import RunMismatch, UsageError
 
 Row = dict[str, Any]
 
-RUN, SAMPLES, SUMMARY, LOCK = "run.json", "samples.jsonl", "summary.json", ".lock"
+RUN, SAMPLES, SUMMARY, REPORT = "run.json", "samples.jsonl", "summary.json", "report.html"
+LOCK = ".lock"
 
 
 class RunFolder:
-    """The files of one run: run.json, samples.jsonl, summary.json."""
+    """The files of one run: run.json, samples.jsonl, summary.json, report.html."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -55,11 +55,15 @@ class RunFolder:
 
     def write_record(self, record: Mapping[str, Any]) -> None:
         """Replace run.json, whole or not at all."""
-        self._replace(RUN, record)
+        self._replace(RUN, _as_document(record))
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """Replace summary.json, whole or not at all."""
-        self._replace(SUMMARY, summary)
+        self._replace(SUMMARY, _as_document(summary))
+
+    def write_report(self, page: str) -> None:
+        """Replace report.html, whole or not at all."""
+        self._replace(REPORT, page)
 
     def rows(self) -> dict[str, Row]:
         """The rows written so far, by key; a later row of a key replaces an earlier one."""
@@ -71,7 +75,7 @@ class RunFolder:
             file.write("".join(as_line(row) for row in rows))
 
     def _refuse_foreign(self) -> None:
-        ours = {RUN, SAMPLES, SUMMARY, LOCK}
+        ours = {RUN, SAMPLES, SUMMARY, REPORT, LOCK}
         if self.path.is_file():
             raise UsageError(f"{self.path} is a file; --output-dir must name a folder")
         if (self.path / "config.json").exists():
@@ -86,10 +90,10 @@ class RunFolder:
                 )
 
     def _clear(self) -> None:
-        for name in (RUN, SAMPLES, SUMMARY, "report.html"):
+        for name in (RUN, SAMPLES, SUMMARY, REPORT):
             (self.path / name).unlink(missing_ok=True)
-        for entry in self.path.glob("*.part"):
-            entry.unlink() if entry.is_file() else shutil.rmtree(entry)
+        for part in self.path.glob("*.part"):
+            part.unlink()
 
     def _check(self, fingerprint: Mapping[str, Any]) -> None:
         known = self.read_record().get("fingerprint")
@@ -124,10 +128,14 @@ class RunFolder:
                 end = _previous_line(file, end)
             file.truncate(end)
 
-    def _replace(self, name: str, value: Mapping[str, Any]) -> None:
+    def _replace(self, name: str, text: str) -> None:
         part = self.path / f"{name}.part"
-        part.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        part.write_text(text, encoding="utf-8", errors="backslashreplace")
         part.replace(self.path / name)
+
+
+def _as_document(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
 def read_samples(path: Path) -> Iterator[Row]:

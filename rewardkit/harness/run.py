@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +15,7 @@ from rewardkit.harness.folder import Row, RunFolder
 from rewardkit.harness.judge import Generated, JudgingThread, sample_row
 from rewardkit.harness.metrics.summary import TaskSummary, summarise
 from rewardkit.harness.plan import Asked, Question, ask, fingerprint
+from rewardkit.harness.report.page import render
 from rewardkit.protocols import Backend, Request
 from rewardkit.records import Sample, Sampling
 
@@ -33,6 +34,10 @@ class Reporter(Protocol):
         """So many completions are to be had, so many were there before."""
         ...
 
+    def generating(self) -> None:
+        """The engine is up."""
+        ...
+
     def written(self, rows: Sequence[Row]) -> None:
         """These were judged and are safe."""
         ...
@@ -49,6 +54,9 @@ class Silent:
         """Nothing."""
 
     def started(self, total: int, done: int) -> None:
+        """Nothing."""
+
+    def generating(self) -> None:
         """Nothing."""
 
     def written(self, rows: Sequence[Row]) -> None:
@@ -113,10 +121,14 @@ def run(plan: RunPlan, reporter: Reporter | None = None) -> RunSummary:
         finally:
             reporter.ended()
             record["sessions"][-1]["ended"] = _now()
+            # while the engine runs, it says what it settled on
             record |= {"backend": dict(plan.backend.describe()), "hardware": hardware()}
             folder.write_record(record)
-        summary = _sum_up(plan, folder)
+            plan.backend.close()
+        rows = sorted(folder.rows().values(), key=_place(asked))
+        summary = _sum_up(plan, rows)
         folder.write_summary(summary.as_json())
+        folder.write_report(render(summary.tasks, rows, record))
         return summary
 
 
@@ -145,6 +157,7 @@ def _complete(
         reporter.written(rows)
 
     plan.backend.start(missing, max(one.longest for one in asked))
+    reporter.generating()
     judging = JudgingThread(write)
     try:
         for one, requests in open_ones:
@@ -153,7 +166,6 @@ def _complete(
     finally:
         # whatever ended generation, what it finished is judged and written
         judging.finish()
-        plan.backend.close()
 
 
 def _generate(
@@ -219,9 +231,16 @@ def _task_record(asked: Asked) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _sum_up(plan: RunPlan, folder: RunFolder) -> RunSummary:
+def _place(asked: Sequence[Asked]) -> Callable[[Row], int]:
+    """The order in which rows are shown: that of the data, however they were finished."""
+    keys = (request.key for one in asked for request, _, _ in one.requests())
+    places = {key: place for place, key in enumerate(keys)}
+    return lambda row: places[row["key"]]
+
+
+def _sum_up(plan: RunPlan, rows: Sequence[Row]) -> RunSummary:
     by_task: dict[str, list[Row]] = {one.task.name: [] for one in plan.questions}
-    for row in folder.rows().values():
+    for row in rows:
         by_task[row["task"]].append(row)
     tasks = {
         one.task.name: summarise(by_task[one.task.name], one.task.group_by)

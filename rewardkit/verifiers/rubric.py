@@ -30,14 +30,25 @@ class Rubric:
             raise ValueError("weights must not be negative, nor all zero")
 
     @property
+    def about(self) -> str:
+        """The weighted sum as a person writes it."""
+        parts = " + ".join(f"{weight:g} {name}" for name, weight in self.weights.items())
+        return f"{parts}; correct where {self.decides} is."
+
+    @property
     def scale(self) -> float:
         """The largest reward: the sum of the weights."""
         return sum(self.weights.values())
 
     def reward(self, verdict: Verdict) -> float | None:
-        """The weighted sum of a verdict's parts, or None when it is unjudged."""
+        """The weighted sum of a verdict's parts, or None when it is unjudged.
+
+        A verdict without parts, as a deadline leaves it, earns its score's share of the scale.
+        """
         if verdict.score is None:
             return None
+        if not verdict.parts:
+            return self.scale * verdict.score
         return sum(weight * verdict.parts[name] for name, weight in self.weights.items())
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:

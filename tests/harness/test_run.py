@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -290,7 +289,9 @@ SLOW_PLUGIN = """
 """
 
 
-def test_a_run_killed_at_any_moment_carries_on(tmp_path: Path) -> None:
+@pytest.fixture
+def slow_command(tmp_path: Path) -> Callable[[str], list[str]]:
+    """The command line of a slow run of 60 problems, into a folder of this name."""
     data = tmp_path / "data.jsonl"
     rows = [{"question": f"{i} is", "answer": f"#### {i}"} for i in range(60)]
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -303,20 +304,33 @@ def test_a_run_killed_at_any_moment_carries_on(tmp_path: Path) -> None:
             "slow", "--data", str(data), "--quiet", "-o", str(tmp_path / folder),
         ]  # fmt: skip
 
-    subprocess.run(command("whole"), check=True, capture_output=True)
+    return command
+
+
+def interrupt(arguments: list[str], samples: Path, count: int, how: signal.Signals) -> str:
+    """Run until so many lines are written, then send the signal; what was said on stderr."""
+    process = subprocess.Popen(
+        arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    while not samples.exists() or samples.read_bytes().count(b"\n") < count:
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(how)
+    said = process.communicate()[1]
+    assert process.returncode == (130 if how is signal.SIGINT else -how)
+    return said
+
+
+def test_a_run_killed_at_any_moment_carries_on(
+    tmp_path: Path, slow_command: Callable[[str], list[str]]
+) -> None:
+    subprocess.run(slow_command("whole"), check=True, capture_output=True)
     killed = tmp_path / "killed" / "samples.jsonl"
-    counts = [0]
-    for _ in range(2):
-        process = subprocess.Popen(command("killed"), stdout=subprocess.DEVNULL)
-        wanted = counts[-1] + 15
-        while not killed.exists() or killed.read_bytes().count(b"\n") < wanted:
-            assert process.poll() is None
-            time.sleep(0.01)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        counts.append(killed.read_bytes().count(b"\n"))
-    assert counts[2] < 60
-    subprocess.run(command("killed"), check=True, capture_output=True)
+    interrupt(slow_command("killed"), killed, 15, signal.SIGKILL)
+    said = interrupt(slow_command("killed"), killed, 30, signal.SIGINT)
+    assert said.splitlines()[-1] == "interrupted; the same command line carries on from here"
+    assert len(lines(killed)) < 60
+    subprocess.run(slow_command("killed"), check=True, capture_output=True)
     keys = [json.loads(line)["key"] for line in lines(killed)]
     assert len(keys) == len(set(keys)) == 60
 

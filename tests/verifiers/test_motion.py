@@ -31,9 +31,7 @@ DIFFERENCES = """\
 SPEED = "v = (1.5 + 1.5 + 1.5 + 1.5) / 4 = 1.5"
 
 
-def reply(
-    answer: str = REFERENCE, *, differences: str = DIFFERENCES, speed: str = SPEED
-) -> str:
+def reply(answer: str = REFERENCE, *, differences: str = DIFFERENCES, speed: str = SPEED) -> str:
     return (
         f"[Analysis]\nS1: differences\n{differences}\nS2: mean speed\n{speed}\n"
         f"S3: prediction\nx6 = 8.0 + 1.5 = 9.5\n[ANSWER]\n{answer}\n[End]"

@@ -76,3 +76,8 @@ def test_preparing_prepares_the_parts():
 def test_a_rubric_that_does_not_add_up_is_refused(weights, decides, message):
     with pytest.raises(ValueError, match=message):
         Rubric({"a": Says(Verdict.right())}, weights, decides=decides)
+
+
+def test_a_verdict_that_a_deadline_cut_short_earns_nothing():
+    judge = rubric(a=1.0, b=1.0)
+    assert judge.reward(Verdict.wrong(Failure.TIMEOUT)) == 0.0

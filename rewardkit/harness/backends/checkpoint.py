@@ -17,11 +17,26 @@ _PART = 64 * 2**20
 _READ = 4 * 2**20
 _UNUSED = ("original/*", "onnx/*", "*.pth", "*.msgpack", "*.h5", "*.ot", "*.onnx")
 
-_WEIGHTS = ("*.safetensors", "*.safetensors.index.json", "*.bin", "*.bin.index.json", "*.pt",
-            "*.pth", "*.gguf")
+_WEIGHTS = (
+    "*.safetensors",
+    "*.safetensors.index.json",
+    "*.bin",
+    "*.bin.index.json",
+    "*.pt",
+    "*.pth",
+    "*.gguf",
+)
 _STATE = ("optimizer*", "scheduler*", "rng_state*", "trainer_state*", "training_args*", "scaler*")
-_TOKENIZER = ("tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json",
-              "added_tokens.json", "tekken.json", "*.tiktoken", "spiece.model")
+_TOKENIZER = (
+    "tokenizer*",
+    "vocab*",
+    "merges.txt",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "tekken.json",
+    "*.tiktoken",
+    "spiece.model",
+)
 _CONFIG = ("config.json", "generation_config.json", "quant*config.json", "*.py")
 
 

@@ -56,8 +56,12 @@ class ReplayBackend:
         for request in requests:
             _, _, without_task = request.key.partition("/")
             found = self._rows.get(request.key) or self._rows.get(f"/{without_task}")
-            yield request, found or Completion(
-                "", "error", message=f"{self._path.name} holds no completion for {request.key}"
+            yield (
+                request,
+                found
+                or Completion(
+                    "", "error", message=f"{self._path.name} holds no completion for {request.key}"
+                ),
             )
 
     def describe(self) -> Mapping[str, object]:

@@ -16,8 +16,16 @@ from rewardkit.harness.backends.checkpoint import read_json
 from rewardkit.harness.backends.templates import render_chat
 from rewardkit.protocols import Message, Prompt
 
-_SPECIAL = ("bos_token", "eos_token", "pad_token", "unk_token", "sep_token", "cls_token",
-            "mask_token")
+_SPECIAL = (
+    "bos_token",
+    "eos_token",
+    "pad_token",
+    "unk_token",
+    "sep_token",
+    "cls_token",
+    "mask_token",
+)
+_SOURCES = ("*.model", "vocab.*", "tekken.json", "*.tiktoken")
 _CONTEXT = 8
 
 
@@ -57,7 +65,7 @@ class Tokenizer:
         before = self.engine.decode(context, skip_special_tokens=True)
         text = self.engine.decode([*context, *completion], skip_special_tokens=True)
         if text.startswith(before):
-            return str(text[len(before):])
+            return str(text[len(before) :])
         return str(self.engine.decode(list(completion), skip_special_tokens=True))
 
     def token_id(self, name: str) -> int | None:
@@ -99,6 +107,8 @@ def _load_engine(folder: Path) -> Any:
 
 def _convert_engine(folder: Path) -> Any:
     """From sentencepiece or vocabulary files, by transformers, which knows how."""
+    if not any(path for pattern in _SOURCES for path in folder.glob(pattern)):
+        raise UsageError(f"no tokenizer in {folder}; save it beside the weights")
     try:
         from transformers import AutoTokenizer
     except ImportError:
@@ -107,8 +117,8 @@ def _convert_engine(folder: Path) -> Any:
         engine = AutoTokenizer.from_pretrained(folder).backend_tokenizer
     except (OSError, ValueError, AttributeError) as error:
         raise UsageError(
-            f"no tokenizer in {folder}: it holds no tokenizer.json, and transformers can't make "
-            f"one ({error}); save the tokenizer beside the weights"
+            f"{folder} holds no tokenizer.json, and transformers can't make one of its other "
+            f"files ({error}); save the tokenizer with save_pretrained"
         ) from error
     return engine
 

@@ -59,9 +59,10 @@ class VllmBackend(LocalModel):
     def describe(self) -> Mapping[str, object]:
         """What was asked of vLLM and, once it runs, what it settled on."""
         found: dict[str, object] = {"name": "vllm", **super().describe()}
-        found |= {"data_parallel_size": self._options.data_parallel_size}
         found |= {"arguments": dict(self._arguments or self._options.arguments)}
-        return found if self._engine is None else found | self._engine.describe()
+        if self._engine is not None:
+            found |= self._engine.describe()
+        return found | {"data_parallel_size": self._options.data_parallel_size}
 
     def close(self) -> None:
         """Shut the engine down; `start` may be called again."""

@@ -33,23 +33,17 @@ class Ranks:
         count = options.data_parallel_size
         share = -(-requests // count)
         alone = replace(options, data_parallel_size=1)
-        self._ranks = [
-            _Rank(environment, (model, alone, share, longest))
-            for environment in _environments(count, options.tensor_parallel_size)
-        ]
+        environments = _environments(count, options.tensor_parallel_size)
         self._heard: queue.SimpleQueue[tuple[int, Said]] = queue.SimpleQueue()
-        for number, rank in enumerate(self._ranks):
-            threading.Thread(target=self._listen, args=(number, rank), daemon=True).start()
+        self._ranks = [
+            _Rank(number, environment, self._heard)
+            for number, environment in enumerate(environments)
+        ]
+        for rank in self._ranks:
+            rank.tell((model, alone, share, longest))
         self._description: dict[str, object] = {}
         for _ in self._ranks:
             self._description = self._hear("ready")
-
-    def _listen(self, number: int, rank: _Rank) -> None:
-        while True:
-            said = rank.hear()
-            self._heard.put((number, said))
-            if said[0] == "error":
-                return
 
     def _hear(self, *expected: str) -> Any:
         number, (kind, value) = self._heard.get()
@@ -97,7 +91,9 @@ class Ranks:
 class _Rank:
     """One process, its orders and its replies: pickles over its own pipes."""
 
-    def __init__(self, environment: dict[str, str], job: tuple[Any, ...]) -> None:
+    def __init__(
+        self, number: int, environment: dict[str, str], heard: queue.SimpleQueue[tuple[int, Said]]
+    ) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "rewardkit.harness.backends.vllm_rank"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | environment,
@@ -106,7 +102,8 @@ class _Rank:
         assert self._process.stdout is not None
         self._orders: IO[bytes] = self._process.stdin
         self._replies: IO[bytes] = self._process.stdout
-        self.tell(job)
+        self._listener = threading.Thread(target=self._listen, args=(number, heard), daemon=True)
+        self._listener.start()
 
     def tell(self, message: object) -> None:
         """Send an order; a process that has died is noticed when its reply is read."""
@@ -114,8 +111,13 @@ class _Rank:
             pickle.dump(message, self._orders)
             self._orders.flush()
 
-    def hear(self) -> Said:
-        """The next reply, or the error that there will be none."""
+    def _listen(self, number: int, heard: queue.SimpleQueue[tuple[int, Said]]) -> None:
+        said: Said = ("started", None)
+        while said[0] != "error":
+            said = self._hear()
+            heard.put((number, said))
+
+    def _hear(self) -> Said:
         try:
             said: Said = pickle.load(self._replies)
         except (EOFError, OSError, ValueError, pickle.UnpicklingError):
@@ -134,6 +136,8 @@ class _Rank:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._listener.join()
+        self._replies.close()
 
 
 def _environments(count: int, tensor_parallel_size: int) -> list[dict[str, str]]:

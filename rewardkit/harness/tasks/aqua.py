@@ -7,6 +7,7 @@ from rewardkit.verifiers.choice import Choice
 
 AQUA = TableTask(
     name="aqua",
+    about="Algebra word problems with five options.",
     repository="deepmind/aqua_rat",
     configuration="raw",
     question="question",

@@ -14,6 +14,7 @@ def _final(answer: str) -> str:
 
 GSM8K = TableTask(
     name="gsm8k",
+    about="Grade-school word problems, answered by a number.",
     repository="openai/gsm8k",
     configuration="main",
     question="question",

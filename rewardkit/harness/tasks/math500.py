@@ -8,6 +8,7 @@ from rewardkit.verifiers.r1_zero import R1Zero
 
 MATH500 = TableTask(
     name="math500",
+    about="Competition mathematics, answered in LaTeX.",
     repository="HuggingFaceH4/MATH-500",
     configuration=None,
     question="problem",

@@ -19,6 +19,7 @@ class TableTask:
     """A task over a data set on the hub, or a file with the same columns."""
 
     name: str
+    about: str
     repository: str
     configuration: str | None
     question: str

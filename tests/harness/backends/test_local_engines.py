@@ -106,6 +106,14 @@ def test_samples_of_one_prompt_differ_and_come_back(backend: Local) -> None:
     assert complete(backend, others, DRAWN) != drawn
 
 
+def test_seeds_hold_beside_more_prompts_than_one_step_takes(backend: Local) -> None:
+    asked = requests(backend, samples=20)
+    assert sum(len(one.prompt.token_ids) for one in asked) > 4096
+    together = complete(backend, asked, replace(DRAWN, max_tokens=4))
+    alone = complete(backend, asked[:5], replace(DRAWN, max_tokens=4))
+    assert alone == {key: together[key] for key in alone}
+
+
 def test_a_narrow_draw_is_greedy(backend: Local) -> None:
     asked = requests(backend)
     greedy = {key: one.text for key, one in complete(backend, asked, GREEDY).items()}

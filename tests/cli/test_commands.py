@@ -1,0 +1,123 @@
+"""The commands as users type them; every error says what was meant."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = (
+    "datasets", "math_verify", "matplotlib", "openai", "sympy", "torch", "transformers", "trl",
+    "vllm",
+)  # fmt: skip
+
+
+def rewardkit(*arguments: str, stdin: str = "") -> tuple[int, str, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "rewardkit", *arguments],
+        input=stdin, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_help_loads_nothing_heavy() -> None:
+    program = (
+        "import sys; sys.argv = ['rewardkit', '--help']\n"
+        "from rewardkit.cli.main import run\n"
+        "try: run()\n"
+        "except SystemExit: pass\n"
+        f"print('HEAVY', [name for name in {HEAVY} if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert "HEAVY []" in done.stdout
+    for command in ("eval", "score", "verify", "list", "check"):
+        assert command in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "first"),
+    [
+        (["math", "--reference", "0.5", r"\boxed{1/2}"], 0, "right"),
+        (["math", "--reference", "0.5", r"\boxed{1/3}"], 1, "wrong: wrong"),
+        (["math", "--reference", "", r"\boxed{1/3}"], 2, "unjudged: error"),
+        (["choice", "--reference", "B", "(B)"], 1, "wrong: format"),
+        (["choice", "--reference", "B", "(B)", "--verifier-arg", "reading=lenient"], 0, "right"),
+        (["gsm8k", "--reference", "18", "#### 18"], 0, "right"),
+        (["motion", "--reference", "(1.0)", "x"], 2, "unjudged: error"),
+    ],
+)
+def test_verify_prints_the_verdict_and_exits_by_it(
+    arguments: list[str], status: int, first: str
+) -> None:
+    found, out, _ = rewardkit("verify", *arguments)
+    assert (found, out.splitlines()[0]) == (status, first)
+
+
+def test_verify_reads_standard_input_and_gives_json() -> None:
+    status, out, _ = rewardkit(
+        "verify", "math", "-", "--reference", "3", "--json", stdin="so\n\\boxed{3}"
+    )
+    assert status == 0
+    assert json.loads(out)["answer"] == "3"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["verify", "maths", "--reference", "1", "x"], "did you mean 'math'"),
+        (["verify", "math", "--reference", "1", "x", "--verifier-arg", "a"], "isn't KEY=VALUE"),
+        (["verify", "choice", "--reference", "A", "x", "--verifier-arg", "reading=a"], "reading"),
+        (["eval", "--task", "gms8k", "--model", "m"], "did you mean 'gsm8k'"),
+        (["eval", "--task", "motion", "--model", "m", "--temprature", "1"], "--temperature"),
+        (["eval", "--task", "motion", "--model", "m", "--temperature", "-1"], "temperature is -1"),
+        (["eval", "--task", "motion", "--model", "m", "-n", "4"], "set --temperature"),
+        (["eval", "--task", "motion", "--model", "m", "--backend", "vlm"], "did you mean 'vllm'"),
+        (["eval", "--task", "motion", "--model", "m", "--prompt", "motoin"], "mean 'motion'"),
+        (["eval", "--task", "motion", "--model", "m", "--prompt", "./p.jinja"], "can't be read"),
+        (["eval", "--task", "gsm8k", "--model", "m", "--data", "no.jsonl"], "no data file"),
+        (["eval", "--task", "motion", "--model", "./nope", "--backend", "transformers"], "nope"),
+        (["eval", "--task", "gsm8k", "--model", "m", "--prompt", "choice", "--data", "no.jsonl"],
+         "style 'strict', which task 'gsm8k' doesn't read"),
+        (["score", "no.jsonl", "--task", "gsm8k"], "no data file"),
+        (["score", "no.jsonl"], "--task NAME or --verifier NAME"),
+        (["list", "verfiers"], "verifiers"),
+    ],
+)  # fmt: skip
+def test_a_bad_argument_exits_2_and_says_what_was_meant(arguments: list[str], said: str) -> None:
+    status, out, err = rewardkit(*arguments)
+    assert status == 2, (out, err)
+    assert said in " ".join(err.split())
+    assert "Traceback" not in err
+
+
+def test_list_names_the_plugin() -> None:
+    status, out, _ = rewardkit("list", "tasks")
+    assert status == 0
+    rows = [line.split()[:3] for line in out.splitlines()]
+    assert ["task", "gsm8k", "rewardkit"] in rows
+
+
+def test_check_says_what_is_well_and_what_is_not(tmp_path: Path) -> None:
+    data = tmp_path / "data.jsonl"
+    data.write_text(
+        '{"question": "a", "answer": "#### 1,000"}\n{"question": "b", "answer": "#### none"}\n'
+    )
+    status, out, _ = rewardkit("check", "--task", "gsm8k", "--data", str(data))
+    assert status == 1
+    assert "task gsm8k: 1 of 2 references judge themselves right" in out
+    assert "'none'" in out
+    status, out, _ = rewardkit("check", "--task", "motion", "--task", "game24")
+    assert status == 0, out
+    assert "task game24: 200 of 200" in out
+    status, out, _ = rewardkit("check", "--task", "gms8k")
+    assert status == 1
+    assert "did you mean 'gsm8k'" in out
+
+
+def test_version() -> None:
+    assert rewardkit("--version")[1].startswith("rewardkit 0.")

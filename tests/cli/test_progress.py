@@ -1,0 +1,67 @@
+"""Progress goes to stderr: a bar on a terminal, lines where nobody looks, within the width."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from rewardkit.cli import progress
+from rewardkit.cli.progress import ProgressReporter
+
+ROWS = [{"completion_tokens": 50, "verdict": {"correct": True}}] * 5
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(progress, "time", clock)
+    return clock
+
+
+def test_lines_where_stderr_is_no_terminal(clock: Clock, capsys: Any) -> None:
+    reporter = ProgressReporter()
+    reporter.started(20, 5)
+    clock.now += 60  # the engine starts: no rate counts it
+    reporter.generating()
+    clock.now += 40
+    reporter.written(ROWS)
+    reporter.written(ROWS)
+    reporter.ended()
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines() == [
+        "5 of 20 completions are there already; carrying on",
+        "10 of 20; 0.1/s, 100% right",
+    ]
+
+
+@pytest.mark.parametrize(("width", "tokens"), [(60, False), (120, True)])
+def test_a_bar_fits_the_terminal(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch, capsys: Any, width: int, tokens: bool
+) -> None:
+    def terminal(**options: Any) -> Console:
+        return Console(file=sys.stderr, force_terminal=True, width=width, color_system=None)
+
+    monkeypatch.setattr(progress, "Console", terminal)
+    reporter = ProgressReporter()
+    reporter.started(20, 0)
+    reporter.generating()
+    clock.now += 2
+    reporter.written(ROWS)
+    reporter.ended()
+    last = capsys.readouterr().err.split("\n")[-2].split("\r")[-1]
+    assert "5/20" in last
+    assert "2.5/s" in last
+    assert "100% right" in last
+    assert ("125 tokens/s" in last) is tokens

@@ -1,0 +1,154 @@
+"""`rewardkit score`: files of any system, and runs again."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def score(*arguments: str) -> tuple[int, str, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "rewardkit", "score", *arguments],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return done.returncode, done.stdout, done.stderr
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> str:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+def accuracy(out: str, name: str) -> float:
+    value: float = json.loads(out)["tasks"][name]["metrics"]["accuracy"]["value"]
+    return value
+
+
+def test_a_tasks_own_columns_are_read(tmp_path: Path) -> None:
+    file = write(
+        tmp_path / "f.jsonl",
+        [
+            {"question": "a", "answer": "#### 5", "response": "#### 5"},
+            {"question": "b", "answer": "#### 6", "response": "#### 5"},
+        ],
+    )
+    status, out, err = score(file, "--task", "gsm8k", "--json")
+    assert status == 0, err
+    assert accuracy(out, "gsm8k") == 0.5
+
+
+def test_a_verifier_and_fields_do_without_a_task(tmp_path: Path) -> None:
+    file = write(
+        tmp_path / "f.jsonl",
+        [{"gold": {"final": "1/2"}, "out": [], "reply": {"text": r"\boxed{0.5}"}}],
+    )
+    fields = ["--completion-field", "reply.text", "--reference-field", "gold.final"]
+    status, out, err = score(file, "--verifier", "math", *fields, "--json")
+    assert status == 0, err
+    assert accuracy(out, "math") == 1.0
+
+
+def test_another_marker_and_labels_of_several_models(tmp_path: Path) -> None:
+    file = write(
+        tmp_path / "f.jsonl",
+        [
+            {
+                "truth": "so\nA: 18",
+                "small": {"text": "so\nA: 26", "right": False},
+                "large": {"text": "so\nA: $18.00", "right": True},
+            },
+            {
+                "truth": "so\nA: 3",
+                "small": {"text": "so\nA: 3", "right": False},
+                "large": {"text": "so\nA: 3", "right": True},
+            },
+        ],
+    )
+    status, out, err = score(
+        file, "--task", "gsm8k", "--verifier-arg", "marker=A:", "--reference-field", "truth",
+        "--completion-field", "small.text", "--label-field", "small.right",
+        "--completion-field", "large.text", "--label-field", "large.right",
+    )  # fmt: skip
+    assert status == 0, err
+    assert "3 of 4 verdicts agree with the labels" in out
+    assert "gsm8k/1/0: right, labelled False" in out
+
+
+def test_completions_are_joined_to_their_problems_by_id(tmp_path: Path) -> None:
+    data = write(
+        tmp_path / "data.jsonl",
+        [
+            {"id": "x", "question": "a", "answer": "#### 5"},
+            {"id": "y", "question": "b", "answer": "#### 6"},
+        ],
+    )
+    file = write(
+        tmp_path / "f.jsonl",
+        [{"id": "y", "completion": "#### 6"}, {"id": "x", "completion": "#### 5"}],
+    )
+    status, out, err = score(file, "--task", "gsm8k", "--data", data, "--json")
+    assert status == 0, err
+    assert accuracy(out, "gsm8k") == 1.0
+
+
+@pytest.mark.parametrize(
+    ("row", "options", "said"),
+    [
+        ({"a": "x"}, ["--verifier", "math"], "row 1 has no 'reference'; it has a"),
+        ({"reference": "1", "a": {"b": "x"}}, ["--verifier", "math"], "it has reference, a.b"),
+        (
+            {"reference": "1", "a": 5},
+            ["--verifier", "math", "--completion-field", "a"],
+            "row 1 has no text in 'a'",
+        ),
+        ({"completion": "1"}, ["--task", "gsm8k"], "has no column 'question'"),
+        (
+            {"completion": "1", "reference": "1", "ok": "maybe"},
+            ["--verifier", "math", "--completion-field", "completion", "--label-field", "ok"],
+            "'maybe', not true or false",
+        ),
+        (
+            {"completion": "1", "reference": "1"},
+            ["--verifier", "math", "--label-field", "ok"],
+            "name as many of each",
+        ),
+    ],
+)
+def test_what_is_missing_is_named(
+    tmp_path: Path, row: dict[str, Any], options: list[str], said: str
+) -> None:
+    status, _, err = score(write(tmp_path / "f.jsonl", [row]), *options)
+    assert status == 2
+    assert said in err
+
+
+def test_a_run_is_judged_again_and_flips_are_told(tmp_path: Path) -> None:
+    data = write(
+        tmp_path / "data.jsonl",
+        [{"question": str(i), "answer": f"#### {i}"} for i in range(3)],
+    )
+    replies = write(
+        tmp_path / "replies.jsonl", [{"id": str(i), "completion": f"#### {i}"} for i in range(3)]
+    )
+    run = tmp_path / "run"
+    subprocess.run(
+        [sys.executable, "-m", "rewardkit", "eval", "--task", "gsm8k", "--data", data,
+         "--backend", "replay", "--model", replies, "-o", run, "--quiet"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    assert "0 verdicts flipped" in score(str(run))[1]
+    samples = run / "samples.jsonl"
+    rows = [json.loads(line) for line in samples.read_text().splitlines()]
+    rows[0]["completion"] = "#### 9"
+    write(samples, rows)
+    status, out, err = score(str(run), "-o", str(tmp_path / "again"))
+    assert status == 0, err
+    assert "1 verdicts flipped" in out
+    assert f"{rows[0]['key']}: right → wrong, read '9'" in out
+    again = (tmp_path / "again" / "samples.jsonl").read_text().splitlines()
+    assert [json.loads(line)["verdict"]["correct"] for line in again].count(False) == 1

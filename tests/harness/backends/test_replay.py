@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from rewardkit.errors import DataError, UsageError
+from rewardkit.harness.backends.options import EngineOptions
+from rewardkit.harness.backends.replay import ReplayBackend
+from rewardkit.records import Completion, Sampling
+from tests.harness.backends.asking import complete, requests
+
+QUESTIONS = ("a", "b")
+
+
+def replay(path: Path, rows: list[Mapping[str, object]]) -> dict[str, Completion]:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    backend = ReplayBackend(str(path), EngineOptions())
+    backend.start(4, 0)
+    return complete(backend, requests(backend, questions=QUESTIONS, samples=2), Sampling())
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [{"key": f"test/{n}/{i}", "completion": f"{n}{i}"} for n in range(2) for i in range(2)],
+        [{"id": str(n), "index": i, "text": f"{n}{i}"} for n in range(2) for i in range(2)],
+        [{"task": "test", "id": n, "text": f"{n}{i}"} for n in range(2) for i in range(2)],
+        [{"sample": n, "completion": f"{n}{i}"} for i in range(2) for n in range(2)],
+    ],
+    ids=["keys", "ids", "tasks", "in-order"],
+)
+def test_rows_answer_the_requests_that_they_name(
+    tmp_path: Path, rows: list[Mapping[str, object]]
+) -> None:
+    answers = replay(tmp_path / "rows.jsonl", rows)
+    assert {key: one.text for key, one in answers.items()} == {
+        f"test/{n}/{i}": f"{n}{i}" for n in range(2) for i in range(2)
+    }
+
+
+def test_a_missing_row_is_an_error_that_says_which(tmp_path: Path) -> None:
+    answers = replay(tmp_path / "rows.jsonl", [{"id": "0", "completion": "x"}])
+    assert answers["test/0/0"].text == "x"
+    assert answers["test/1/1"].finish_reason == "error"
+    assert "test/1/1" in answers["test/1/1"].message
+
+
+def test_another_task_s_row_is_not_taken(tmp_path: Path) -> None:
+    answers = replay(tmp_path / "rows.jsonl", [{"task": "other", "id": "0", "completion": "x"}])
+    assert answers["test/0/0"].finish_reason == "error"
+
+
+def test_a_run_s_folder_is_read_with_its_reasons_and_counts(tmp_path: Path) -> None:
+    row = {"key": "test/0/0", "completion": "x", "finish_reason": "length",
+           "prompt_tokens": 5, "completion_tokens": 9}  # fmt: skip
+    (tmp_path / "samples.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    backend = ReplayBackend(str(tmp_path), EngineOptions())
+    backend.start(1, 0)
+    answers = complete(backend, requests(backend, questions=["a"]), Sampling())
+    assert answers["test/0/0"] == Completion("x", "length", 5, 9)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [("{", "line 2 is no JSON"), ('{"id": 1}', "holds no"), ('{"text": "x"}', "whose completion")],
+)
+def test_a_damaged_line_is_named(tmp_path: Path, line: str, said: str) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(f'{{"id": 0, "text": "x"}}\n{line}\n', encoding="utf-8")
+    with pytest.raises(DataError, match=said):
+        ReplayBackend(str(path), EngineOptions()).start(1, 0)
+
+
+def test_the_fingerprint_follows_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("a", encoding="utf-8")
+    before = ReplayBackend(str(path), EngineOptions()).fingerprint()
+    path.write_text("b", encoding="utf-8")
+    assert ReplayBackend(str(path), EngineOptions()).fingerprint() != before
+
+
+def test_no_file_is_a_usage_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="JSONL"):
+        ReplayBackend(str(tmp_path / "none.jsonl"), EngineOptions())

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rewardkit.errors import UsageError
+from rewardkit.harness.backends import tokenization
+from rewardkit.protocols import Message
+from tests.tiny import CHAT_TEMPLATE, build
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+TEXT = "How many clips, 48 + 24 = 72\nThe end."
+USER = [Message("user", TEXT)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return build(tmp_path / "model")
+
+
+def change(folder: Path, settings: Mapping[str, Any]) -> tokenization.Tokenizer:
+    path = folder / "tokenizer_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | settings), encoding="utf-8")
+    return tokenization.load(folder)
+
+
+def test_the_file_is_read_not_the_model_type_s_tokenizer(tiny_checkpoint: Path) -> None:
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+    prompt = tokenization.load(tiny_checkpoint).prompt(USER, chat=False)
+    assert (
+        list(prompt.token_ids)
+        == PreTrainedTokenizerFast.from_pretrained(tiny_checkpoint)(TEXT).input_ids
+    )
+    # the trap itself: if this fails, transformers has mended it
+    assert list(prompt.token_ids) != AutoTokenizer.from_pretrained(tiny_checkpoint)(TEXT).input_ids
+
+
+TEMPLATES = {
+    "tiny": CHAT_TEMPLATE,
+    "tags": "{%- for m in messages %}\n    {%- if m.role == 'user' %}\n{{ m.content | trim }}\n"
+    "    {%- endif %}\n{% endfor %}{% generation %}{{ eos_token }}{% endgeneration %}",
+    "loop": "{% for m in messages %}{% if loop.index0 > 0 %}{% break %}{% endif %}"
+    "{{ m['content'] | tojson }}{% endfor %}{% if tools is none %}no tools{% endif %}",
+    "namespace": "{% set ns = namespace(n=0) %}{% for m in messages %}{% set ns.n = ns.n + 1 %}"
+    "{% endfor %}{{ ns.n }} {{ messages[-1].content.split('\n')[-1] }} {{ strftime_now('%Y') }}",
+}
+
+
+@pytest.mark.parametrize("template", TEMPLATES.values(), ids=TEMPLATES)
+def test_templates_render_as_transformers_renders_them(folder: Path, template: str) -> None:
+    from transformers import PreTrainedTokenizerFast
+
+    (folder / "chat_template.jinja").write_text(template, encoding="utf-8")
+    theirs = PreTrainedTokenizerFast.from_pretrained(folder)
+    messages = [Message("system", "Né <be> brief."), *USER, Message("user", "é")]
+    turns = [{"role": one.role, "content": one.content} for one in messages]
+    ours = tokenization.load(folder).prompt(messages, chat=True)
+    assert ours.text == theirs.apply_chat_template(
+        turns, tokenize=False, add_generation_prompt=True
+    )
+    assert list(ours.token_ids) == theirs.apply_chat_template(
+        turns, add_generation_prompt=True, return_dict=False
+    )
+
+
+def test_the_template_s_bos_is_not_doubled(tiny_checkpoint: Path) -> None:
+    tokenizer = tokenization.load(tiny_checkpoint)
+    chat = tokenizer.prompt(USER, chat=True)
+    bos = tokenizer.token_id("bos_token")
+    assert chat.text.startswith("<|bos|>")
+    assert chat.token_ids.count(bos or 0) == 1
+    plain = tokenizer.prompt([Message("user", "<|bos|>" + TEXT)], chat=False)
+    assert plain.token_ids.count(bos or 0) == 1
+
+
+@pytest.mark.parametrize(("add", "expected"), [(None, 1), (True, 1), (False, 0)])
+def test_a_plain_prompt_has_bos_as_the_tokenizer_says(
+    folder: Path, add: bool | None, expected: int
+) -> None:
+    tokenizer = change(folder, {} if add is None else {"add_bos_token": add})
+    prompt = tokenizer.prompt(USER, chat=False)
+    assert prompt.token_ids.count(tokenizer.token_id("bos_token") or 0) == expected
+    assert prompt.text == TEXT
+
+
+def test_without_a_template_the_contents_are_joined(folder: Path) -> None:
+    tokenizer = change(folder, {"chat_template": None})
+    messages = [Message("system", "Be brief."), *USER]
+    assert tokenizer.prompt(messages, chat=True).text == f"Be brief.\n\n{TEXT}"
+
+
+def test_the_default_one_of_named_templates_is_taken(folder: Path) -> None:
+    named = [{"name": "tool_use", "template": "t"}, {"name": "default", "template": "d"}]
+    assert change(folder, {"chat_template": named}).prompt(USER, chat=True).text == "d"
+
+
+def test_a_template_that_refuses_is_a_usage_error(folder: Path) -> None:
+    tokenizer = change(folder, {"chat_template": "{{ raise_exception('no system role') }}"})
+    with pytest.raises(UsageError, match=r"no system role.*--no-chat-template"):
+        tokenizer.prompt(USER, chat=True)
+
+
+def test_a_template_cannot_reach_the_machine(folder: Path) -> None:
+    attack = "{{ ''.__class__.__mro__[1].__subclasses__() }}"
+    with pytest.raises(UsageError, match="refuses"):
+        change(folder, {"chat_template": attack}).prompt(USER, chat=True)
+
+
+def test_a_completion_is_decoded_as_it_follows_the_prompt(tiny_checkpoint: Path) -> None:
+    tokenizer = tokenization.load(tiny_checkpoint)
+    prompt = tokenizer.prompt(USER, chat=True).token_ids
+    said = tokenizer.engine.encode(" so 72", add_special_tokens=False).ids
+    assert tokenizer.decode(prompt, said) == " so 72"
+    end = tokenizer.token_id("eos_token") or 0
+    assert tokenizer.decode(prompt, [*said, end]) == " so 72"
+    assert tokenizer.decode(prompt, []) == ""
+
+
+def test_truncation_saved_in_the_file_cuts_no_prompt(folder: Path) -> None:
+    tokenizer = tokenization.load(folder)
+    tokenizer.engine.enable_truncation(3)
+    tokenizer.engine.enable_padding(length=50)
+    tokenizer.engine.save(str(folder / "tokenizer.json"))
+    again = tokenization.load(folder)
+    assert again.prompt(USER, chat=False) == tokenization.load(folder).prompt(USER, chat=False)
+    assert 3 < len(again.prompt(USER, chat=False).token_ids) < 50
+
+
+def test_a_damaged_tokenizer_is_named(folder: Path) -> None:
+    (folder / "tokenizer.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"tokenizer\.json"):
+        tokenization.load(folder)
+
+
+def test_no_tokenizer_at_all_is_said(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "qwen2"}', encoding="utf-8")
+    with pytest.raises(UsageError, match="no tokenizer in"):
+        tokenization.load(tmp_path)
