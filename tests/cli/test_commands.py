@@ -60,7 +60,12 @@ def test_verify_prints_the_verdict_and_exits_by_it(
 
 def test_verify_explains_how_both_sides_were_read() -> None:
     found, out, _ = rewardkit(
-        "verify", "math", r"\boxed{\frac{1}{2}\cdot\sqrt{8}}", "--reference", r"\sqrt 2", "--explain"
+        "verify",
+        "math",
+        r"\boxed{\frac{1}{2}\cdot\sqrt{8}}",
+        "--explain",
+        "--reference",
+        r"\sqrt 2",
     )
     assert found == 0
     assert "(1/2)·√(8)" in out
