@@ -43,6 +43,12 @@ def elements(latex: str) -> int:
     return _commas(_inside(latex)) + 1
 
 
+def listed(latex: str) -> bool:
+    """Whether it is a bare list or a set of several; a tuple or an interval is one thing."""
+    inside = _inside(latex) if latex.startswith("\\{") else latex
+    return _commas(inside) > 0
+
+
 def _states(latex: str) -> bool:
     """Whether it is an equation: math-verify takes any two identities, and more, for equal."""
     return "=" in re.sub(r"_\{[^{}]*\}", "", latex)

@@ -50,6 +50,8 @@ def _first_box(text: str) -> int:
 
 def _filled(found: list[str]) -> list[str]:
     r"""Without the places left open for an answer, such as \boxed{\phantom{0}}, beside others."""
+    if found and not found[-1].strip():
+        return found[-1:]
     filled = [box for box in found if not _PLACEHOLDER.fullmatch(box)]
     return filled or found
 

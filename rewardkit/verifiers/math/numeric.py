@@ -14,13 +14,16 @@ from rewardkit.verifiers.math.balls import Ball, RealEvaluator, UndefinedError
 from rewardkit.verifiers.math.bounds import SeparationBound, TranscendentalError
 from rewardkit.verifiers.math.complex_balls import ComplexEvaluator
 from rewardkit.verifiers.math.rational import rational
-from rewardkit.verifiers.math.tree import Call, Constant, Node, Number, Power, nodes, symbols
+from rewardkit.verifiers.math.tree import Call, Constant, Node, Number, Power, Root, nodes, symbols
 
 POINTS = 3
-"""Random points at which both sides must agree."""
+"""Random points at which both sides must agree, where agreement on an interval is enough."""
 
-TRIED = 12
-"""Points tried where one side or both have no value."""
+PIECEWISE_POINTS = 24
+"""Points where they need not: |x − 3| and 3 − x agree on half the line."""
+
+TRIED = 4
+"""Times as many points are tried, since one side or both may have no value at some."""
 
 AGREEMENT = 320
 """Bits to which values that are no algebraic numbers must agree, at least."""
@@ -91,6 +94,7 @@ class _Comparison:
         self.natural_log = Constant("e") in parts or any(
             isinstance(part, Call) and part.name in ("ln", "exp") for part in parts
         )
+        self.wanted = PIECEWISE_POINTS if any(map(_piecewise, parts)) else POINTS
         self.written = sum(map(_bits, parts))
         self.algebraic = True
 
@@ -131,7 +135,7 @@ class _Comparison:
                 step = "numbers with proven error bounds"
                 return Outcome(equal, step if equal is False else "undecided by numbers")
             agreed += 1
-            if agreed == (POINTS if self.names else 1):
+            if agreed == (self.wanted if self.names else 1):
                 how = "an exact zero test" if self.algebraic else f"{AGREEMENT} bits that agree"
                 where = " at random points" if self.names else ""
                 return Outcome(True, how + where)
@@ -183,22 +187,45 @@ class _Comparison:
             return
         seed = repr(sorted(map(repr, (self.one, self.other))))
         digest = hashlib.blake2b(seed.encode(errors="replace")).digest()
-        for index in range(TRIED):
+        for index in range(TRIED * self.wanted):
             yield {name: self._drawn(digest, name, index) for name in self.names}
 
     def _drawn(self, seed: bytes, name: str, index: int) -> Fraction:
-        """In (1, 2), in (-2, -1), in (-1, 1) or beyond, by turns; or a small whole number."""
+        """In (1, 2), in (-2, -1), in (-1, 1) or beyond, by turns; or a small whole number.
+
+        Where functions have pieces each symbol takes its own turns, so that all orders occur,
+        whole numbers, where floors jump, and far ones too.
+        """
         data = hashlib.blake2b(seed + f"{name} {index}".encode(errors="replace")).digest()
         drawn = int.from_bytes(data[:4])
         if self.whole:
             return Fraction(2 + drawn % 29)
         unit = Fraction(drawn | 1, 2**32)
+        if self.wanted == PIECEWISE_POINTS:
+            whole = Fraction(drawn % 41 - 20)
+            return (whole, unit - Fraction(1, 2), 20 * unit - 10, 200 * unit - 100)[data[4] % 4]
         return (unit + 1, -unit - 1, 2 * unit - 1, unit, 20 * unit - 10)[index % 5]
 
 
 _OVER_WHOLE_NUMBERS = (
     "factorial", "doublefactorial", "binomial", "gcd", "lcm", "mod", "sum", "prod",
 )  # fmt: skip
+
+
+_PIECEWISE = (
+    "abs", "floor", "ceil", "min", "max", "sgn", "mod", "arg", "Re", "Im", "arcsin", "arccos",
+    "arctan", "arccot", "arcsec", "arccsc", "gcd", "lcm", "factorial", "binomial",
+)  # fmt: skip
+
+
+def _piecewise(node: Node) -> bool:
+    """Whether a function of symbols is analytic in pieces only, real roots included."""
+    match node:
+        case Call(name, _):
+            return name in _PIECEWISE and bool(symbols(node))
+        case Root(radicand, _):
+            return bool(symbols(radicand))
+    return False
 
 
 def _needs_whole_numbers(node: Node) -> bool:

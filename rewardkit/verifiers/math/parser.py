@@ -90,12 +90,18 @@ class ExpressionParser(Reader):
         before = factors[-1]
         whole = isinstance(before, Number) and before.value.denominator == 1
         if self.peek.kind == "number":
+            spaced = self.peek.spaced and isinstance(before, Power)
+            if spaced or isinstance(before, (Call, Sum)):
+                factors.append(self.factor())
+                return
             if not whole or len(factors) > 1:
                 raise UnreadableError("a number that follows without an operator")
             factors[-1] = Sum((before, self._slashed()))
             return
         by_command = self.peek.text in FRACTIONS
         factor = self.factor()
+        if isinstance(before, Symbol) and factor == Number(Fraction(0)):
+            raise UnreadableError("the value of a function at 0")
         part = whole_fraction(factor) if by_command and whole and len(factors) == 1 else None
         if part is None:
             factors.append(factor)

@@ -148,6 +148,8 @@ class _Lexer:
         elif known and len(run) > 1:
             self._add("mark", known)
         elif len(run) >= _WORD_LENGTH or run in _SHORT_WORDS:
+            if not self.found and self.text.startswith("(", self.at):
+                raise UnreadableError(f"a call of {run!r}")
             self._add("text", run)
         else:
             for letter in run:

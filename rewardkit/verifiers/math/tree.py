@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 
@@ -231,6 +231,8 @@ def negative(node: Node) -> Node:
     """-node."""
     if isinstance(node, Number):
         return Number(-node.value, node.places)
+    if isinstance(node, Quantity):
+        return replace(node, value=negative(node.value))
     return Product((MINUS_ONE, node))
 
 

@@ -217,4 +217,4 @@ def _too_much(found: Sequence[str], reference: str) -> Verdict | None:
 
 
 def _several(gold: str) -> bool:
-    return engine.elements(side(gold).text) > 1 or bool(_SEVERAL.search(gold))
+    return engine.listed(side(gold).text) or bool(_SEVERAL.search(gold))

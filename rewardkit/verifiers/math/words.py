@@ -20,7 +20,8 @@ _SIGNS: Final = {
     "∞": r"\infty \infin", "π": r"\pi", "|": r"\mid \vert \lvert \rvert", "‖": r"\| \Vert",
     ":": r"\colon \ratio", "→": r"\to \rightarrow \longrightarrow", "∅": r"\emptyset \varnothing",
     "…": r"\ldots \dots \cdots", "ℝ": r"\R \reals \Reals", "√": r"\sqrt \surd",
-    "∧": r"\wedge \land", "∨": r"\vee \lor", "¤": r"\$ € £ ¥", "∠": r"\angle", "△": r"\triangle",
+    "∧": r"\wedge \land", "∨": r"\vee \lor", "¤": r"\$ € £ ¥ \pounds \euro \yen",
+    "∠": r"\angle", "△": r"\triangle",
     "#": r"\#", "&": r"\&", "-": "− – —", "⇒": r"\Rightarrow \implies \iff \Leftrightarrow",
     "~": "~", "\\\\": "\\\\ \\cr \\newline",
 }  # fmt: skip
@@ -46,7 +47,7 @@ TEXT_COMMANDS: Final = listed(
 OVER: Final = listed(r"\overline \vec \hat \bar \tilde \overrightarrow \widehat \dot")
 """Accents: part of a variable's name."""
 
-FRACTIONS: Final = frozenset((r"\frac", r"\dfrac", r"\tfrac", r"\cfrac"))
+FRACTIONS: Final = frozenset((r"\frac", r"\dfrac", r"\tfrac", r"\cfrac", r"\sfrac", r"\nicefrac"))
 BINOMIALS: Final = frozenset((r"\binom", r"\dbinom", r"\tbinom"))
 FOREIGN: Final = listed(
     r"\int \iint \iiint \oint \lim \limsup \liminf \sup \inf \nabla \partial \deg \dim \ker"
@@ -114,6 +115,6 @@ HEDGES: Final = listed(
     " to up maybe possibly perhaps probably unless except minus negative plus times equals if when"
     " when where only some any all every each impossible undefined unknown infinitely other another"
     " different guess options option candidates half double twice third quarter hundred thousand"
-    " million billion dozen squared cubed false wrong incorrect"
+    " million billion trillion score gross dozen squared cubed false wrong incorrect"
 )
 """Words that change what stands beside them: with one of them, text is more than a unit."""

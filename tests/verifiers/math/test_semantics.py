@@ -16,6 +16,20 @@ from rewardkit.verifiers.math import Math
 Row = tuple[str, str, str]
 
 EQUAL: list[Row] = [
+    ("number", r"98\ 765\ 432", "98765432"),
+    ("number", "20~000", "20000"),
+    ("number", r"3\ldotp 21", "3.21"),
+    ("number", "2¹⁰", "1024"),
+    ("number", "10⁻³", "0.001"),
+    ("number", r"\sfrac{7}{3}", r"\frac{7}{3}"),
+    ("number", r"\ensuremath{31}", "31"),
+    ("number", r"\phantom{}202", "202"),
+    ("number", r"\frac{11!}{4!\,4!\,2!}", "34650"),
+    ("number", "2^6 3^5 5^4", "2^6 * 3^5 * 5^4"),
+    ("units", r"-5\text{ cm}", "-5"),
+    ("units", r"\pounds 5", "5"),
+    ("base", "(40)_{9}", "40_9"),
+    ("interval", "x<=0", r"(-\infty,0]"),
     ("number", "5.", "5"),
     ("number", "1,000.", "1000"),
     ("number", r"1\,234", "1234"),
@@ -118,6 +132,13 @@ ONE_WAY: list[Row] = [
 """What meets a reference in percent, and an irrational answer to a rounded reference."""
 
 UNEQUAL: list[Row] = [
+    ("domain", "3-x", "|x-3|"),
+    ("domain", "x", r"\arctan(\tan x)"),
+    ("domain", "y", r"\min(x,y)"),
+    ("domain", r"\lfloor x\rfloor+1", r"\lceil x\rceil"),
+    ("domain", "I(0)e^{t/RC}", "I(0)e^{-t/RC}"),
+    ("units", r"6\text{ trillion}", "6"),
+    ("code", "print(42)", "42"),
     ("hedge", r"5 \text{ or } 6", "5"),
     ("hedge", "5, 6", "5"),
     ("hedge", r"\{5\} \cup \{6\}", "5"),
