@@ -23,8 +23,8 @@ LAYERS = [
     ("__init__", "__main__"),
 ]
 HEAVY = {
-    "datasets", "latex2sympy2_extended", "math_verify", "matplotlib", "openai", "ray", "scipy",
-    "sympy", "torch", "transformers", "trl", "vllm",
+    "datasets", "flint", "latex2sympy2_extended", "math_verify", "matplotlib", "openai", "ray",
+    "scipy", "sympy", "torch", "transformers", "trl", "vllm",
 }  # fmt: skip
 # modules that only a process which is about to load weights imports
 AT_THE_EDGE = {

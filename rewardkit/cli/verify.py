@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from rewardkit.cli.arguments import key_values
-from rewardkit.records import Verdict
+from rewardkit.records import Sample, Verdict
 
 STATUS = {True: 0, False: 1, None: 2}
 WORD = {True: "right", False: "wrong", None: "unjudged"}
@@ -28,6 +28,9 @@ def verify_command(
         typer.Option(metavar="KEY=VALUE", help="A column that the verifier reads; repeatable."),
     ] = None,
     timeout: Annotated[float, typer.Option(help="Seconds that the verdict may take.")] = 1.0,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="How each side was read, and what decided.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The verdict as JSON.")] = False,
 ) -> None:
     """Judge one completion. Exit status 0: right, 1: wrong, 2: unjudged."""
@@ -43,7 +46,10 @@ def verify_command(
     if as_json:
         typer.echo(json.dumps(verdict_fields(verdict)))
     else:
-        typer.echo("\n".join(_lines(verdict, reference)))
+        lines = _lines(verdict, reference)
+        if explain:
+            lines[2:] = _explanation(judge, completion, reference, verdict)
+        typer.echo("\n".join(lines))
     raise typer.Exit(STATUS[verdict.correct])
 
 
@@ -58,6 +64,15 @@ def _lines(verdict: Verdict, reference: str) -> list[str]:
     if verdict.message:
         lines.append(f"  {verdict.message}")
     return lines
+
+
+def _explanation(judge: object, text: str, reference: str, verdict: Verdict) -> list[str]:
+    """What a verifier that can explain itself says of how it read both sides."""
+    if not hasattr(judge, "explain"):
+        return ["  (this verifier tells no more)"]
+    told = judge.explain(text, Sample(reference))
+    decided = verdict.message or "no comparison was needed"
+    return [f"  {name:<10} {_shown(what)}" for name, what in [*told, ("decided", decided)]]
 
 
 def _shown(text: str | None) -> str:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 HEAVY = (
-    "datasets", "math_verify", "matplotlib", "openai", "sympy", "torch", "transformers", "trl",
-    "vllm",
+    "datasets", "flint", "math_verify", "matplotlib", "openai", "sympy", "torch", "transformers",
+    "trl", "vllm",
 )  # fmt: skip
 
 
@@ -56,6 +56,21 @@ def test_verify_prints_the_verdict_and_exits_by_it(
 ) -> None:
     found, out, _ = rewardkit("verify", *arguments)
     assert (found, out.splitlines()[0]) == (status, first)
+
+
+def test_verify_explains_how_both_sides_were_read() -> None:
+    found, out, _ = rewardkit(
+        "verify",
+        "math",
+        r"\boxed{\frac{1}{2}\cdot\sqrt{8}}",
+        "--explain",
+        "--reference",
+        r"\sqrt 2",
+    )
+    assert found == 0
+    assert "(1/2)·√(8)" in out
+    assert "√(2)" in out
+    assert "exact zero test" in out
 
 
 def test_verify_reads_standard_input_and_gives_json() -> None:

@@ -43,8 +43,8 @@ def test_an_unreadable_reference_is_unjudged(reference):
 
 
 def test_what_needs_the_symbolic_engine_goes_to_a_worker():
-    text = "<think>a</think> <answer>\\boxed{\\frac{\\sqrt{2}}{2}}</answer>"
-    assert R1Zero().quick(text, Sample("\\sin(\\pi/4)")) is None
+    text = "<think>a</think> <answer>\\boxed{f(x)+f(x)}</answer>"
+    assert R1Zero().quick(text, Sample("2f(x)")) is None
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 _RELATION = re.compile(r"\\(?:ne|le|ge|lt|gt|in|notin|approx|sim)(?![a-zA-Z])|[<>]")
+_HEAVY = re.compile(r"\^\s*\{?[^{}]*\^|\^\s*\{?\s*-?[0-9]{4,}|!.*!")  # it works out all powers
 _OPENERS, _CLOSERS = "([{", ")]}"
 
 
@@ -27,7 +28,9 @@ def equivalent(answer: str, reference: str) -> bool:
     """Whether math-verify finds both equal, and they are things of the same shape."""
     from math_verify import verify
 
-    if _shape(answer) != _shape(reference):
+    if _HEAVY.search(answer):
+        return False
+    if _shape(answer) != _shape(reference) or _states(answer) or _states(reference):
         return False
     read = _parse(answer)
     return bool(read) and bool(
@@ -38,6 +41,17 @@ def equivalent(answer: str, reference: str) -> bool:
 def elements(latex: str) -> int:
     """How many elements the outermost list, tuple or set has: its commas and one."""
     return _commas(_inside(latex)) + 1
+
+
+def listed(latex: str) -> bool:
+    """Whether it is a bare list or a set of several; a tuple or an interval is one thing."""
+    inside = _inside(latex) if latex.startswith("\\{") else latex
+    return _commas(inside) > 0
+
+
+def _states(latex: str) -> bool:
+    """Whether it is an equation: math-verify takes any two identities, and more, for equal."""
+    return "=" in re.sub(r"_\{[^{}]*\}", "", latex)
 
 
 def _shape(latex: str) -> tuple[object, ...]:

@@ -10,7 +10,7 @@ from fractions import Fraction
 LONGEST = 400
 """Characters of the longest text that is read as a number."""
 
-_UNSIGNED = r"(?:[0-9]{1,3}(?:,\s?[0-9]{3})+(?![0-9])|[0-9]+)?(?:\.[0-9]*)?"
+_UNSIGNED = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)?(?:\.[0-9]*)?"
 _FRACTION = (
     r"\\frac\s*(?:\{\s*(?P<top>-?[0-9,]+)\s*\}|(?P<top1>[0-9]))"
     r"\s*(?:\{\s*(?P<bottom>-?[0-9,]+)\s*\}|(?P<bottom1>[0-9]))"
@@ -78,6 +78,8 @@ def _fraction(match: re.Match[str]) -> tuple[Fraction, bool] | None:
         return None
     value = Fraction(over, under)
     whole = match["whole"] or match["mixed"]
+    if whole and not 0 <= over < under:
+        return None
     reduced = math.gcd(over, under) == 1 and under > 1
     return (int(whole) + value, reduced and over < under) if whole else (value, reduced)
 

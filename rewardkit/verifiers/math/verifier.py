@@ -5,13 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import Literal
 
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.verifiers.math import engine
-from rewardkit.verifiers.math.exact import equal, exact
-from rewardkit.verifiers.math.normal import normal
-from rewardkit.verifiers.reading import answer_block, boxes, last_number
+from rewardkit.verifiers.math import engine, symbolic, tree
+from rewardkit.verifiers.math.compare import compare
+from rewardkit.verifiers.math.exact import equal
+from rewardkit.verifiers.math.explanation import Explanation, explained
+from rewardkit.verifiers.math.extraction import answers, bare_reference
+from rewardkit.verifiers.math.numeric import Outcome
+from rewardkit.verifiers.math.reference import Side, side
+from rewardkit.verifiers.math.reference import tree as tree_of
+from rewardkit.verifiers.math.simplest import simplest
+from rewardkit.verifiers.math.values import Policy, Units
 
 LONGEST = 4_000
 """Characters of the longest answer that is evaluated; a longer one can't be meant as one."""
@@ -19,10 +27,9 @@ LONGEST = 4_000
 MOST_BOXES = 16
 """Different boxes that are compared one by one; more are a list of guesses."""
 
-_WORDS = re.compile(r"\\text\s*\{[^{}]*\}")
-_HEDGE = re.compile(r"(?<![a-zA-Z])or(?![a-zA-Z])", re.IGNORECASE)
+_PLAIN = re.compile(r"\s*\$?\s*([-+]?[0-9]{1,18}(?:\.[0-9]{1,12})?)\.?\s*\$?\s*")
+_COMMA = re.compile(r"-?[0-9]{1,12},[0-9]{1,12}")
 _SEVERAL = re.compile(r"\\pm(?![a-zA-Z])|±|(?<![a-zA-Z])(?:and|or)(?![a-zA-Z])")
-_VALUE = re.compile(r"[a-zA-Z]\s*=\s*(?=[^=]+$)")
 
 
 @dataclass(frozen=True)
@@ -32,151 +39,182 @@ class Math:
     `require_simplified` also asks for the simplest form: 2/4 is wrong against 0.5.
     `reading="flexible"` reads, where there is no box, the `<answer>` block, the last formula or
     the last number.
+    `tolerance` is the relative error that a value may have; 0: none; None, the default: none but
+    that an irrational answer meets a decimal reference that it rounds to (π meets 3.14).
+    `units="lenient"` compares units where both sides have one; "strict" asks for one where the
+    other has one; "ignored" drops them.
     """
 
     require_simplified: bool = False
     reading: Literal["boxed", "flexible"] = "boxed"
+    tolerance: float | None = None
+    units: Units = "lenient"
+
+    def __post_init__(self) -> None:
+        if self.tolerance is not None and not 0 <= self.tolerance < 1:
+            raise ValueError(f"tolerance is a relative error in [0, 1), not {self.tolerance}")
+        if self.units not in ("lenient", "strict", "ignored"):
+            raise ValueError(f"units is lenient, strict or ignored, not {self.units!r}")
 
     def quick(self, text: str, sample: Sample, /) -> Verdict | None:
-        """The verdict where text and exact numbers decide it; else None."""
-        read = self._read(text, sample.reference)
+        """The verdict where anything but the symbolic engines decides it; else None."""
+        read = self.read(text, sample.reference)
         if isinstance(read, Verdict):
             return read
-        answers, reference = read
+        found, reference = read
         verdict = None
-        for answer in answers:
+        for answer in found:
             verdict = self.compare_quick(answer, reference)
             if verdict is None or not verdict.correct:
                 break
         return verdict
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """The verdict, by math-verify where text and exact numbers don't decide it."""
-        read = self._read(text, sample.reference)
+        """The verdict, by the symbolic engines where nothing less decides it."""
+        read = self.read(text, sample.reference)
         if isinstance(read, Verdict):
             return read
-        answers, reference = read
-        verdict = self.compare(answers[0], reference)
-        for answer in answers[1:]:
+        found, reference = read
+        verdict = self.compare(found[0], reference)
+        for answer in found[1:]:
             if verdict.correct:
                 verdict = self.compare(answer, reference)
         return verdict
 
+    def explain(self, text: str, sample: Sample, /) -> Explanation:
+        """What is read of the completion and of the reference, and as what; in bounded time."""
+        read = self.read(text, sample.reference)
+        return [] if isinstance(read, Verdict) else explained(*read)
+
     def prepare(self) -> None:
-        """Load the symbolic engine."""
+        """Load the symbolic engines."""
         engine.prepare()
 
     def compare_quick(self, answer: str, reference: str) -> Verdict | None:
         """Compare an answer already read with a reference, in bounded time; None: undecided."""
+        plain = self._plain(answer, reference)
+        if plain is not None:
+            return plain
         too_much = _too_much([answer], reference)
         if too_much is not None:
             return too_much
-        read, gold = normal(_essence(answer)), normal(_essence(reference))
-        if not _readable(gold):
+        gold = side(reference)
+        if not gold.readable:
             return Verdict.unjudged(f"the reference {reference!r} can't be read", answer=answer)
-        if not read:
+        mine = side(answer)
+        if not mine.text:
             return Verdict.wrong(Failure.NO_ANSWER, message="the box is empty")
-        number, value = exact(_bare(read, gold)), exact(_bare(gold, gold))
-        if number and value:
-            return self._judged(equal(number, value), answer, number.reduced)
-        if read == gold:
-            return Verdict.right(answer=answer)
-        return None
+        try:
+            outcome = self.outcome(mine, gold)
+        except Exception as error:  # a fault of ours must not let a reply escape its grade
+            outcome = Outcome(False, f"a fault, please report it: {type(error).__name__}: {error}")
+        if outcome.equal is None:
+            return None
+        return self._judged(outcome.equal, outcome.step, answer, mine)
 
     def compare(self, answer: str, reference: str) -> Verdict:
         """Compare an answer already read with a reference; only a deadline bounds the time."""
         quick = self.compare_quick(answer, reference)
         if quick is not None:
             return quick
-        read, gold = normal(_essence(answer)), normal(_essence(reference))
-        if _HEDGE.search(read) and not _HEDGE.search(gold):
-            return Verdict.wrong(Failure.WRONG, answer=answer, message="several candidates")
-        read, gold = (_bare(side, gold).replace(r"\$", "") for side in (read, gold))
-        if read.casefold() == gold.casefold():
-            return Verdict.right(answer=answer)
-        if not engine.readable(gold):
-            # names and other words are compared as text, which just failed
-            return Verdict.judged(False, answer=answer)
-        return self._judged(engine.equivalent(read, gold), answer, exact(gold) is None)
+        mine, gold = side(answer), side(reference)
+        one, other = tree_of(mine), tree_of(gold)
+        if one is not None and other is not None:
+            outcome = Outcome(symbolic.equivalent(one, other), "sympy")
+        elif engine.readable(gold.text):
+            outcome = Outcome(engine.equivalent(mine.text, gold.text), "math-verify")
+        elif other is None:
+            return Verdict.unjudged(f"the reference {reference!r} can't be read", answer=answer)
+        else:
+            outcome = Outcome(False, f"the text: {mine.reason}")
+        return self._judged(bool(outcome.equal), outcome.step, answer, mine)
 
-    def _read(self, text: str, reference: str) -> tuple[list[str], str] | Verdict:
+    def outcome(self, mine: Side, gold: Side) -> Outcome:
+        """Whether the sides are equal, and the step of the ladder that found out."""
+        exact = self._numbers(mine, gold)
+        if exact is not None:
+            return exact
+        if mine.text == gold.text and (gold.tree is None or self.units != "strict"):
+            return Outcome(True, "the same text")
+        if gold.verbal and mine.words and mine.words == gold.words:
+            return Outcome(True, "the same words")
+        if _decimal_comma(mine, gold) or _decimal_comma(gold, mine):
+            return Outcome(True, "exact numbers, with a decimal comma")
+        one, other = tree_of(mine), tree_of(gold)
+        if one is None or other is None:
+            return _unread(mine, gold, other)
+        return compare(one, other, Policy(self.tolerance, self.units))
+
+    def read(self, text: str, reference: str) -> tuple[list[str], str] | Verdict:
         """The different answers, last first, and the reference; or the verdict already."""
-        gold = _unboxed(reference)
-        if not _readable(normal(gold)):
+        gold = bare_reference(reference)
+        if not any(character.isalnum() or character in "\\∅" for character in gold):
             return Verdict.unjudged(f"the reference {reference!r} can't be read")
-        found = list(dict.fromkeys(_found(text, self.reading)))
+        found = list(dict.fromkeys(answers(text, self.reading)))
         if not found:
             return Verdict.wrong(Failure.NO_ANSWER, message=r"there is no whole \boxed{…}")
         too_much = _too_much(found, gold)
-        if too_much is not None:
-            return too_much
-        different = list({normal(answer): answer for answer in reversed(found)}.values())
+        if too_much is not None or len(found) == 1:
+            return too_much or (found, gold)
+        different = list({side(answer).text: answer for answer in reversed(found)}.values())
         if len(different) > 1 and _several(gold):
             return [", ".join(reversed(different))], gold
         return different, gold
 
-    def _judged(self, correct: bool, answer: str, simplified: bool) -> Verdict:
-        if correct and self.require_simplified and not simplified:
+    def _plain(self, answer: str, reference: str) -> Verdict | None:
+        """Whole numbers and decimals, which are most answers, without any reading."""
+        mine, gold = _PLAIN.fullmatch(answer), _PLAIN.fullmatch(reference)
+        if mine is None or gold is None or self.tolerance:
+            return None
+        same = mine[1] == gold[1] or Decimal(mine[1]) == Decimal(gold[1])
+        return Verdict.judged(same, answer=answer, message="by exact numbers")
+
+    def _numbers(self, mine: Side, gold: Side) -> Outcome | None:
+        if mine.number is None or gold.number is None or self.tolerance:
+            return None
+        if self.units != "lenient" and mine.number.unit != gold.number.unit:
+            return None
+        return Outcome(equal(mine.number, gold.number), "exact numbers")
+
+    def _judged(self, correct: bool, step: str, answer: str, mine: Side) -> Verdict:
+        if correct and self.require_simplified and not _in_simplest_form(mine):
             return Verdict.wrong(Failure.FORMAT, answer=answer, message="not in simplest form")
-        return Verdict.judged(correct, answer=answer)
+        return Verdict.judged(correct, answer=answer, message=f"by {step}")
 
 
-def _found(text: str, reading: str) -> list[str]:
-    block = answer_block(text)
-    found = boxes(text if block is None else block)
-    if found or reading == "boxed":
-        return found
-    if block is not None:
-        return [block]
-    formula = max(_last_between(text, "$", "$"), _last_between(text, r"\(", r"\)"))
-    if formula[1].strip():
-        return [formula[1]]
-    number = last_number(text)
-    return [number[0]] if number else []
+def _decimal_comma(comma: Side, point: Side) -> bool:
+    """1000,99 for 1000.99, where the point is certain."""
+    if point.number is None or "." not in point.text or not _COMMA.fullmatch(comma.text):
+        return False
+    return Fraction(comma.text.replace(",", ".")) == point.number.value
 
 
-def _last_between(text: str, opening: str, closing: str) -> tuple[int, str]:
-    """Where the last such formula starts and what it holds; (-1, "") without one."""
-    end = text.rfind(closing)
-    start = text.rfind(opening, 0, max(end, 0))
-    return (start, text[start + len(opening) : end]) if start >= 0 else (-1, "")
+def _unread(mine: Side, gold: Side, other: tree.Node | None) -> Outcome:
+    """What to make of a side that our parser refuses."""
+    if mine.foreign or (other is None and gold.foreign):
+        return Outcome(None, "another reader is needed")
+    if other is None and "\\" in gold.text and not gold.verbal:
+        return Outcome(None, "the reference is not understood")
+    return Outcome(False, f"the text: {mine.reason or gold.reason}")
 
 
-def _too_much(answers: Sequence[str], reference: str) -> Verdict | None:
+def _in_simplest_form(mine: Side) -> bool:
+    if mine.number is not None:
+        return mine.number.reduced
+    return mine.tree is None or simplest(mine.tree)
+
+
+def _too_much(found: Sequence[str], reference: str) -> Verdict | None:
     """The verdict on answers too long or too many to be meant, before anything is done to them."""
-    longest = max(answers, key=len)
+    longest = max(found, key=len)
     if len(longest) > LONGEST + len(reference):
         message = f"an answer of {len(longest):,} characters is too long to evaluate"
         return Verdict.wrong(Failure.TIMEOUT, answer=longest[:200], message=message)
-    if len(answers) > MOST_BOXES:
-        message = f"{len(answers)} different answers"
-        return Verdict.wrong(Failure.WRONG, answer=answers[-1], message=message)
+    if len(found) > MOST_BOXES:
+        message = f"{len(found)} different answers"
+        return Verdict.wrong(Failure.WRONG, answer=found[-1], message=message)
     return None
 
 
-def _unboxed(reference: str) -> str:
-    found = boxes(reference)
-    return found[-1] if found else reference
-
-
-def _readable(gold: str) -> bool:
-    """Whether a reference in normal spelling holds anything to compare with."""
-    return any(character.isalnum() or character in "\\∅" for character in gold)
-
-
 def _several(gold: str) -> bool:
-    return engine.elements(normal(gold)) > 1 or bool(_SEVERAL.search(gold))
-
-
-def _essence(latex: str) -> str:
-    return latex.strip().strip("$").strip()
-
-
-def _bare(latex: str, gold: str) -> str:
-    """Without units or words where the reference has none, and without `x=` before a value."""
-    if not _WORDS.search(gold):
-        without = _WORDS.sub("", latex).strip()
-        latex = normal(without) or latex
-    if "=" not in gold and _VALUE.match(latex):
-        latex = _VALUE.sub("", latex, count=1)
-    return latex
+    return engine.listed(side(gold).text) or bool(_SEVERAL.search(gold))

@@ -63,6 +63,8 @@ UNEQUAL = [
     (r"the answer is 5", "5", Failure.NO_ANSWER),
     (r"\boxed{5", "5", Failure.NO_ANSWER),
     (r"\boxed{}", "5", Failure.NO_ANSWER),
+    (r"\boxed{5} and then \boxed{}", "5", Failure.NO_ANSWER),
+    (r"\boxed{[0,1)} or \boxed{[0,1]}", "[0,1)", Failure.WRONG),
     (r"<answer>5</answer>", "5", Failure.NO_ANSWER),
     (r"\boxed{5} <answer>done</answer>", "5", Failure.NO_ANSWER),
     ("", "5", Failure.NO_ANSWER),

@@ -1,0 +1,134 @@
+"""What must hold of every text: no exception, no dependence on what was judged before."""
+
+from __future__ import annotations
+
+import re
+import time
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rewardkit import Sample
+from rewardkit.verifiers.math import Math
+from rewardkit.verifiers.math.numeric import same_value
+from rewardkit.verifiers.math.structure import read
+
+FRAGMENTS = re.split(
+    " ",
+    r"\frac \sqrt { } ( ) [ ] ^ _ 1 2 10 x y + - * / \pm , ; \text{ \text{or} \infty \pi e i = <"
+    r" \in \cup \begin{pmatrix} \end{pmatrix} & \\ | \{ \} ! % \% ° : . \sin \log $ \$ \binom \left"
+    r" \lfloor \sum_{k=1}^{ ' \mathbb{R} ∅ ½ ² √ e5 0.5 \overline{3} \cdot \ne and or not \approx"
+    r" \setminus \mid … # @ \boxed{ } </think>",
+)
+WRITTEN = st.lists(st.sampled_from(FRAGMENTS), max_size=20).map("".join) | st.text(max_size=60)
+
+
+@settings(max_examples=400, deadline=None)
+@given(answer=WRITTEN, reference=WRITTEN)
+def test_no_text_raises_or_takes_long(answer: str, reference: str) -> None:
+    sample = Sample(reference)
+    started = time.process_time()
+    verdict = Math().quick(rf"\boxed{{{answer}}}", sample)
+    assert time.process_time() - started < 1.0
+    assert verdict is None or "a fault" not in verdict.message
+    assert verdict == Math().quick(rf"\boxed{{{answer}}}", sample)
+
+
+@st.composite
+def expressions(draw: st.DrawFn, depth: int = 3) -> tuple[str, str]:
+    """The same expression written in two ways."""
+    if depth == 0 or draw(st.integers(0, 3)) == 0:
+        leaf = draw(st.sampled_from(["x", "y", "n"]) | st.integers(1, 30).map(str))
+        return leaf, draw(st.sampled_from([leaf, f"({leaf})", f"{{{leaf}}}", f"1\\cdot {leaf}"]))
+    (a, a2), (b, b2) = draw(expressions(depth - 1)), draw(expressions(depth - 1))
+    return draw(
+        st.sampled_from([
+            (f"({a}+{b})", f"({b2}+{a2})"),
+            (f"({a}-({b}))", rf"(-\left({b2}\right)+{a2})"),
+            (f"({a})({b})", rf"\left({b2}\right)\cdot({a2})"),
+            (rf"\frac{{{a}}}{{{b}}}", f"({a2})/({b2})"),
+            (f"({a}+{b})^2", f"(({a2})^2+2({a2})({b2})+({b2})^2)"),
+            (f"(({a})^2-({b})^2)", f"({a2}+{b2})({a2}-({b2}))"),
+            (rf"\sqrt{{({a})^2}}", f"|{a2}|"),
+        ])
+    )  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(pair=expressions())
+def test_rewritten_expressions_are_equal_both_ways(pair: tuple[str, str]) -> None:
+    for answer, reference in (pair, pair[::-1]):
+        verdict = Math().compare_quick(answer, reference)
+        undefined = verdict is None or "no value" in verdict.message
+        assert undefined or verdict.correct, (verdict, reference)
+
+
+@settings(max_examples=150, deadline=None)
+@given(pair=expressions(), off=st.integers(1, 50))
+def test_what_is_off_by_a_number_is_unequal(pair: tuple[str, str], off: int) -> None:
+    verdict = Math().compare_quick(f"{pair[0]}+{off}", pair[1])
+    assert verdict is None or verdict.correct is False
+
+
+@settings(max_examples=100, deadline=None)
+@given(over=st.integers(-(10**30), 10**30), under=st.integers(1, 10**30), k=st.integers(1, 10**9))
+def test_fractions_compare_exactly(over: int, under: int, k: int) -> None:
+    one, other = read(rf"\frac{{{over * k}}}{{{under * k}}}"), read(f"{over}/{under}")
+    assert same_value(one, other).equal is True
+    assert same_value(one, read(f"{over + 1}/{under}")).equal is (Fraction(0) == 1)
+
+
+PAYLOADS = [
+    "__import__('os').mkdir('PWNED')",
+    "open('PWNED','w')",
+    "(lambda:[0]*10**12)()",
+    "().__class__.__base__.__subclasses__()",
+    "[open('PWNED','w') for _ in [0]]",
+    "exec(\"open('PWNED','w')\")",
+    r"\input{/etc/passwd}",
+    r"\write18{touch PWNED}",
+]
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_code_in_a_box_does_nothing(
+    payload: str, tmp_path: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(str(tmp_path))
+    for text in (rf"\boxed{{{payload}}}", rf"\boxed{{{payload} or 42}}"):
+        assert Math()(text, Sample("42")).correct is False
+    assert not list(__import__("pathlib").Path(str(tmp_path)).iterdir())
+
+
+HOSTILE = [
+    r"\sqrt{" * 50 + "x" + "}" * 50,
+    "+".join(rf"\sqrt{{{i}+\sqrt{{{i + 1}}}}}" for i in range(2, 22)),
+    "*".join(f"(x+{i})" for i in range(1, 61)),
+    r"(1+\sqrt2)^{1000000}",
+    r"(x+y+z+w)^{500}",
+    r"\sum_{k=1}^{1000}\sum_{j=1}^{1000}\sum_{i=1}^{1000} ijk",
+    r"\cup".join(f"({i},{i + 1})" for i in range(200)),
+    r"\{" + ",".join(map(str, range(900))) + r"\}",
+    r"\text{1" * 300 + "}" * 300,
+    "2" + "^2" * 1000,
+    "1e99999999",
+    r"e^{e^{e^{e^{e}}}}",
+    r"(10^{11})!",
+    "5" + "!" * 1000,
+    ":".join("1" * 500),
+    "½" * 1500,
+    "\ud800" * 3000,
+]
+
+
+@pytest.mark.parametrize("box", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_hostile_box_is_decided_at_once_or_handed_on(box: str) -> None:
+    Math().quick(r"\boxed{\sqrt2}", Sample("x"))  # the library is loaded
+    references = ["42", r"\sqrt{2}", "x", "1,2", r"(-\infty,2)\cup(3,\infty)", "y=2x", box + "+1"]
+    for reference in references:
+        started = time.process_time()
+        verdict = Math().quick(rf"\boxed{{{box}}}", Sample(reference))
+        assert time.process_time() - started < 0.5
+        assert verdict is None or verdict.correct is not True

@@ -1,0 +1,318 @@
+"""What is equal and what is not, as docs/math.md tells in words; and the policies.
+
+Rows are (kind, answer, reference). Equal rows hold in both directions but for ONE_WAY.
+"""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import rewardkit
+from rewardkit import Verdict
+from rewardkit.verifiers.math import Math
+
+Row = tuple[str, str, str]
+
+EQUAL: list[Row] = [
+    ("number", r"98\ 765\ 432", "98765432"),
+    ("number", "20~000", "20000"),
+    ("number", r"3\ldotp 21", "3.21"),
+    ("number", "2¹⁰", "1024"),
+    ("number", "10⁻³", "0.001"),
+    ("number", r"\sfrac{7}{3}", r"\frac{7}{3}"),
+    ("number", r"\ensuremath{31}", "31"),
+    ("number", r"\phantom{}202", "202"),
+    ("number", r"\frac{11!}{4!\,4!\,2!}", "34650"),
+    ("number", "2^6 3^5 5^4", "2^6 * 3^5 * 5^4"),
+    ("units", r"-5\text{ cm}", "-5"),
+    ("units", r"\pounds 5", "5"),
+    ("base", "(40)_{9}", "40_9"),
+    ("interval", "x<=0", r"(-\infty,0]"),
+    ("number", "5.", "5"),
+    ("number", "1,000.", "1000"),
+    ("number", r"1\,234", "1234"),
+    ("number", r"11,\! 111,\! 111,\! 100", "11111111100"),
+    ("number", "1e5", "100000"),
+    ("number", r"6.02\times10^{23}", "6.02e23"),
+    ("number", r"3 \times 10^{ - 4 }", "0.0003"),
+    ("number", "4 4/9", r"\frac{40}{9}"),
+    ("number", r"-2\frac{1}{2}", "-2.5"),
+    ("number", r"0.\overline{3}", r"\frac13"),
+    ("number", "½", "0.5"),
+    ("number", "１２", "12"),
+    ("number", "-1 + \\frac{1}{25}", r"-\frac{24}{25}"),
+    ("number", r"\binom{5}{2}", "10"),
+    ("number", "5!", "120"),
+    ("number", r"\sum_{k=1}^{10} k", "55"),
+    ("number", "1000,99", "1000.99"),
+    ("percent", r"50\%", r"\frac12"),
+    ("percent", "28 percent", r"28\%"),
+    ("percent", r"\frac12\%", "0.005"),
+    ("radicals", r"\frac{1}{\sqrt{2}}", r"\frac{\sqrt{2}}{2}"),
+    ("radicals", r"\sqrt{24\sqrt{2}+41}", r"3+4\sqrt{2}"),
+    ("radicals", r"\sqrt[3]{2+\sqrt5}+\sqrt[3]{2-\sqrt5}", "1"),
+    ("radicals", "-1 + sqrt(3)", r"\sqrt{3}-1"),
+    ("radicals", r"2\sqrt3", "√12"),
+    ("constants", "9/2 * π", r"\frac{9\pi}{2}"),
+    ("constants", r"\log_2 8", "3"),
+    ("constants", r"\cos(\pi/5)", r"\frac{1+\sqrt5}{4}"),
+    ("constants", r"e^{i\pi}", "-1"),
+    ("complex", r"\frac{5}{1-2i}", "1+2i"),
+    ("complex", "2i+1", "1+2i"),
+    ("algebra", "x²+2x+1", "(x+1)^2"),
+    ("algebra", "2x(15x^2-4x+10)", "2*x*(15*x**2 - 4*x + 10)"),
+    ("algebra", r"\frac{x^2-1}{x-1}", "x+1"),
+    ("algebra", r"(x+1)^{200}", "(x^2+2x+1)^{100}"),
+    ("algebra", r"\sqrt{x^2}", "|x|"),
+    ("algebra", r"x^{2/3}", r"\sqrt[3]{x}^2"),
+    ("algebra", r"\sec^2 y", r"\tan^2 y+1"),
+    ("algebra", r"\ln(ab)", r"\ln a+\ln b"),
+    ("algebra", r"\frac{n!}{(n-2)!}", "n(n-1)"),
+    ("algebra", "(-1)^{n+1}", "-(-1)^n"),
+    ("algebra", "f(x)+1", "1+f(x)"),
+    ("named value", "x=5", "5"),
+    ("named value", "5=x", "5"),
+    ("named value", r"\angle APC = 74^\circ", r"74^\circ"),
+    ("named value", "f(x)=2x+3", "2x+3"),
+    ("named value", r"x = \sqrt{2} \approx 1.414", r"\sqrt2"),
+    ("list", "1, -2", "-2,1"),
+    ("list", r"-2 \text{ and } 1", "-2,1"),
+    ("list", r"x=-2 \text{ or } x=1", "-2,1"),
+    ("list", r"\{1,-2\}", "-2,1"),
+    ("list", "[2, 3]", "2,3"),
+    ("list", "[3]", "3"),
+    ("list", r"\pm 2021", "-2021, 2021"),
+    ("list", r"1\pm\sqrt5", r"1-\sqrt5, 1+\sqrt5"),
+    ("list", r"\{1,1,2\}", r"\{2,1\}"),
+    ("list", "(1,2),(3,4)", "(3,4),(1,2)"),
+    ("tuple", "(1.0, 4.5)", r"\left(1,\frac92\right)"),
+    ("tuple", "x=1, y=2", "(1,2)"),
+    ("tuple", "(x,y)=(1,2)", "(1,2)"),
+    ("tuple", r"\langle 1, 2\rangle", "(1,2)"),
+    ("interval", "[-2,7]", r"-2 \le x \le 7"),
+    ("interval", "[-2,7]", r"x \in [-2,7]"),
+    ("interval", r"x<2 \text{ or } x>3", r"(-\infty,2)\cup(3,\infty)"),
+    ("interval", r"[1,2]\cup(2,3]", "[1,3]"),
+    ("interval", r"|x|<1", "(-1,1)"),
+    ("interval", "2x > 4", "x>2"),
+    ("interval", r"\mathbb{R}\setminus\{0\}", r"x \ne 0"),
+    ("interval", r"\{x \mid x>2\}", r"(2,\infty)"),
+    ("interval", r"\text{all real numbers}", r"(-\infty,\infty)"),
+    ("equation", "y=2x+3", "2x-y+3=0"),
+    ("equation", "34x+45y-20z+100=0", "-34x-45y+20z-100=0"),
+    ("equation", r"\frac{x^2}{4}+\frac{y^2}{9}=1", "9x^2+4y^2=36"),
+    ("inequality", "x+y<2", "2>y+x"),
+    ("matrix", r"\frac15\begin{pmatrix}1\\-18\end{pmatrix}",
+     r"\begin{bmatrix}0.2\\-3.6\end{bmatrix}"),
+    ("matrix", r"\left[\begin{array}{cc}1&2\\3&4\end{array}\right]",
+     r"\begin{pmatrix}1&2\\3&4\end{pmatrix}"),
+    ("unit", r"4\text{ cm}", "4"),
+    ("unit", r"300\text{ cm}", r"3\text{ m}"),
+    ("unit", r"864\text{ square inches}", r"864 \mbox{ inches}^2"),
+    ("unit", r"1 \text{ hour } 30 \text{ minutes}", r"90 \text{ min}"),
+    ("unit", "500 cents", r"\$5"),
+    ("angle", r"90^\circ", r"\frac{\pi}{2}"),
+    ("angle", r"90^\circ", "90"),
+    ("time", "4:30 pm", r"\text{4:30 p.m.}"),
+    ("ratio", "6:2", "3:1"),
+    ("ratio", "3:1", "3"),
+    ("base", r"204_{\text{five}}", "204_5"),
+    ("text", r"\textbf{evelyn}", r"\text{Evelyn}"),
+    ("text", "B", r"\text{(B)}"),
+    ("residue", r"10 \pmod 7", r"3 \pmod{7}"),
+]  # fmt: skip
+
+ONE_WAY: list[Row] = [
+    ("percent", "198", r"198\%"),
+    ("decimal", r"\pi", "3.14"),
+    ("decimal", r"\sqrt{2}", "1.414"),
+]
+"""What meets a reference in percent, and an irrational answer to a rounded reference."""
+
+UNEQUAL: list[Row] = [
+    ("domain", "3-x", "|x-3|"),
+    ("domain", "x", r"\arctan(\tan x)"),
+    ("domain", "y", r"\min(x,y)"),
+    ("domain", r"\lfloor x\rfloor+1", r"\lceil x\rceil"),
+    ("domain", "I(0)e^{t/RC}", "I(0)e^{-t/RC}"),
+    ("units", r"6\text{ trillion}", "6"),
+    ("code", "print(42)", "42"),
+    ("hedge", r"5 \text{ or } 6", "5"),
+    ("hedge", "5, 6", "5"),
+    ("hedge", r"\{5\} \cup \{6\}", "5"),
+    ("hedge", r"\ge 5", "5"),
+    ("hedge", r"\ne 42", "42"),
+    ("hedge", r"\text{at least } 42", "42"),
+    ("hedge", r"42 \text{ or more}", "42"),
+    ("hedge", r"\text{about } 42", "42"),
+    ("hedge", r"\pm 42", "42"),
+    ("hedge", r"x < \pm 6", "x<6"),
+    ("hedge", "1, 2, 3, ...", "1, 2, 3"),
+    ("hedge", "x=5=6", "6"),
+    ("decimal", "0.333", r"\frac13"),
+    ("decimal", r"\frac13", "0.333"),
+    ("decimal", "1.7320508", r"\sqrt3"),
+    ("decimal", "3.14", r"\pi"),
+    ("decimal", "41.9999", "42"),
+    ("decimal", "10^{-20}", "0"),
+    ("number", "12345678901234568", "12345678901234567"),
+    ("number", r"\frac{1}{2^{98}}", r"\frac{1}{2^{99}}"),
+    ("number", "2024^{4046}+1", "2024^{4046}"),
+    ("number", "1000000000!+1", "1000000000!"),
+    ("number", "32, 349", "32349"),
+    ("number", "11 7/6", r"\frac{73}{6}"),
+    ("number", "70 2", r"70\sqrt{2}"),
+    ("number", "(b)0", "0"),
+    ("number", r"\frac{42}{0}", "42"),
+    ("number", r"\frac00", "0"),
+    ("percent", r"5\%", "5"),
+    ("percent", r"500\%", r"5\%"),
+    ("percent", "0.42", "42"),
+    ("algebra", r"\sqrt{x^2}", "x"),
+    ("algebra", "2k", "2n"),
+    ("algebra", r"\sqrt{a+b}", r"\sqrt a+\sqrt b"),
+    ("algebra", r"\sin(1+10^{-500})", r"\sin 1"),
+    ("algebra", r"\frac{d}{dx} x^2", "x"),
+    ("named value", "2x+3=13", "5"),
+    ("named value", "x=5", "y=5"),
+    ("list", "2,3,3,3", "2,3"),
+    ("list", r"\{1,2,3\}", r"\{1,2\}"),
+    ("tuple", "(2,1)", "(1,2)"),
+    ("tuple", "(1,2)", r"\{1,2\}"),
+    ("tuple", "(8,-2)", "[8,-2]"),
+    ("tuple", "(1,2)", "12"),
+    ("interval", "(1,2]", "(1,2)"),
+    ("interval", r"(1,2)\cup(2,3)", "(1,3)"),
+    ("interval", "x>2", r"x \ge 2"),
+    ("interval", "-x>-2", "x>2"),
+    ("equation", "x^2+5=0", "x^2+7=0"),
+    ("equation", "x+1=1+x", "2y=y+y"),
+    ("equation", "5=6", "2+3=6"),
+    ("equation", "0=0", "1=1"),
+    ("matrix", r"\begin{pmatrix}1\\2\end{pmatrix}", r"\begin{pmatrix}1&2\end{pmatrix}"),
+    ("unit", r"3 \text{ cm}", r"3 \text{ m}"),
+    ("unit", r"42 \text{ cm}", r"42 \text{ cm}^2"),
+    ("unit", r"5 \text{ apples}", r"5 \text{ oranges}"),
+    ("unit", r"\$36", r"36^\circ"),
+    ("time", "4:30 a.m.", "4:30 p.m."),
+    ("ratio", "1:2", "2:1"),
+    ("ratio", "1:00", "12:00"),
+    ("base", "1010_2", "1010_3"),
+    ("base", "4343", "4343_6"),
+    ("base", "4_2", "42"),
+    ("text", r"\text{not even}", r"\text{even}"),
+    ("text", "True", "1"),
+    ("infinity", r"\infty", r"-\infty"),
+    ("residue", "3", r"3 \pmod 7"),
+]
+
+PAIRS = [(rf"\boxed{{{answer}}}", reference) for _, answer, reference in (*EQUAL, *UNEQUAL)]
+BACK = [(kind, reference, answer) for kind, answer, reference in EQUAL]
+NOT_BACK = [
+    *((kind, reference, answer) for kind, answer, reference in ONE_WAY),
+    *((kind, b, a) for kind, a, b in UNEQUAL if kind not in ("decimal", "percent")),
+]
+
+
+def judged(answer: str, reference: str, math: Math | None = None) -> Verdict:
+    return rewardkit.verify(math or Math(), rf"\boxed{{{answer}}}", reference, timeout=5.0)
+
+
+@pytest.mark.parametrize(("kind", "answer", "reference"), [*EQUAL, *ONE_WAY, *BACK])
+def test_equal(kind: str, answer: str, reference: str) -> None:
+    verdict = judged(answer, reference)
+    assert verdict.correct is True, verdict
+
+
+@pytest.mark.parametrize(("kind", "answer", "reference"), [*UNEQUAL, *NOT_BACK])
+def test_unequal(kind: str, answer: str, reference: str) -> None:
+    verdict = judged(answer, reference)
+    assert verdict.correct is False, verdict
+
+
+@pytest.mark.parametrize("row", [*EQUAL, *UNEQUAL], ids=lambda row: f"{row[1]} | {row[2]}")
+def test_everything_equals_itself(row: Row) -> None:
+    for side in row[1:]:
+        assert judged(side, side).correct is True
+
+
+def test_the_message_names_the_step_that_decided() -> None:
+    assert "exact numbers" in judged("1/2", "0.5").message
+    assert "same text" in judged(r"\frac{x}{2}", r"\frac{x}{2}").message
+    assert "exact zero test" in judged(r"\sqrt8", r"2\sqrt2").message
+    assert "sets of real numbers" in judged("x>2", r"(2,\infty)").message
+    assert "proportional equations" in judged("y=x", "x=y").message
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "answer", "reference", "correct"),
+    [
+        (None, r"\pi", "3.14", True),
+        (0.0, r"\pi", "3.14", False),
+        (0.01, "3.15", r"\pi", False),
+        (0.01, "99.5", "100", True),
+        (0.01, "98", "100", False),
+        (0.01, r"\frac13", "0.333", True),
+    ],
+)
+def test_the_tolerance_is_a_policy(
+    tolerance: float | None, answer: str, reference: str, correct: bool
+) -> None:
+    assert judged(answer, reference, Math(tolerance=tolerance)).correct is correct
+
+
+@pytest.mark.parametrize(
+    ("units", "answer", "reference", "correct"),
+    [
+        ("lenient", r"3\text{ cm}", "3", True),
+        ("strict", r"3\text{ cm}", "3", False),
+        ("strict", "3", r"3\text{ cm}", False),
+        ("strict", r"3\text{ cm}", r"3\text{ cm}", True),
+        ("strict", r"90^\circ", r"\frac{\pi}{2}", True),
+        ("ignored", r"3\text{ cm}", r"3\text{ m}", True),
+    ],
+)
+def test_units_are_a_policy(units: str, answer: str, reference: str, correct: bool) -> None:
+    math = rewardkit.load_verifier("math", units=units)
+    assert rewardkit.verify(math, rf"\boxed{{{answer}}}", reference).correct is correct
+
+
+def test_a_policy_that_makes_no_sense_is_refused() -> None:
+    with pytest.raises(ValueError, match="tolerance"):
+        Math(tolerance=-1)
+    with pytest.raises(ValueError, match="units"):
+        Math(units="metric")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "correct"),
+    [
+        (r"2\sqrt{2}", r"\sqrt{8}", True),
+        (r"\sqrt{8}", r"2\sqrt{2}", False),
+        ("x+1", "1+x", True),
+        (r"\frac{2x}{4}", r"\frac{x}{2}", True),
+        ("2+3", "5", False),
+        (r"(\frac{2}{4}, 1)", "(0.5, 1)", False),
+        (r"(\frac{1}{2}, 1)", "(0.5, 1)", True),
+    ],
+)
+def test_simplest_form_of_expressions(answer: str, reference: str, correct: bool) -> None:
+    assert judged(answer, reference, Math(require_simplified=True)).correct is correct
+
+
+def test_verdicts_depend_on_nothing_but_the_pair() -> None:
+    alone = [rewardkit.verify("math", *pair) for pair in PAIRS]
+    order = list(range(len(PAIRS)))
+    random.Random(0).shuffle(order)
+    for workers, size in ((1, 7), (2, len(PAIRS))):
+        found = {}
+        for start in range(0, len(order), size):
+            indices = order[start : start + size]
+            verdicts = rewardkit.verify_batch(
+                "math", [PAIRS[i][0] for i in indices], [PAIRS[i][1] for i in indices],
+                workers=workers, timeout=5.0,
+            )  # fmt: skip
+            found.update(zip(indices, verdicts, strict=True))
+        assert [found[i] for i in range(len(PAIRS))] == alone
