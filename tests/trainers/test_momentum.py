@@ -19,14 +19,10 @@ from rewardkit.errors import UsageError
 from rewardkit.records import Sample
 from rewardkit.trainers import reward_func
 from rewardkit.trainers.objectives import History, momentum_advantages, std_advantages
+from tests.trainers.forms import letters
 from tests.trainers.tiny_training import GRPOTrainer, MomentumGRPOTrainer, rows, trainer
 
 STEPS = {"max_steps": 4}
-
-
-def letters(text: str, sample: Sample) -> float:
-    """A reward that differs between completions."""
-    return min(1.0, sum(letter.isalpha() for letter in text) / 40)
 
 
 def recording(of: type[GRPOTrainer]) -> type[GRPOTrainer]:

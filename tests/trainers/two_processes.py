@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from rewardkit.trainers import reward_func
-from tests.trainers.test_momentum import letters, recording
+from tests.trainers.forms import letters
+from tests.trainers.test_momentum import recording
 from tests.trainers.tiny_training import MomentumGRPOTrainer, rows, trainer
 
 
