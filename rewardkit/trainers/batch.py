@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -25,9 +26,12 @@ class Batch:
     columns: Mapping[str, Sequence[object]]
 
     def rows(self) -> list[dict[str, object]]:
-        """The data set's row of each completion: its columns but `prompt`."""
+        """The data set's row of each completion: its columns but `prompt`.
+
+        Images and tensors are left out: a worker's clock runs while it loads what they need.
+        """
         return [
-            {name: values[index] for name, values in self.columns.items()}
+            {name: values[index] for name, values in self.columns.items() if _plain(values[index])}
             for index in range(len(self.texts))
         ]
 
@@ -86,6 +90,14 @@ def check_columns(names: Iterable[str]) -> None:
             f"the data set has a column {clash[0]!r}, a name that TRL passes its own argument "
             f"by; rename it: dataset.rename_column({clash[0]!r}, …)"
         )
+
+
+def _plain(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return all(map(_plain, value.values()))
+    if isinstance(value, (list, tuple)):
+        return all(map(_plain, value[:1]))  # a list's values are alike in a data set
+    return value is None or isinstance(value, (str, numbers.Number))
 
 
 def _content(content: object) -> str:

@@ -86,6 +86,6 @@ class ByTask:
 
 
 def _sample(row: Mapping[str, object], name: str, question: str) -> Sample | Verdict:
-    if row[name] is None:
-        return Verdict.unjudged(f"the column {name!r} is empty in this row")
+    if row.get(name) is None:
+        return Verdict.unjudged(f"the column {name!r} holds neither text nor a number in this row")
     return Sample(str(row[name]), question=str(row.get("question") or question), columns=row)

@@ -37,6 +37,14 @@ def test_a_batch_holds_the_rows_without_what_trl_adds() -> None:
     assert batch.rows() == [{"answer": "2"}, {"answer": "4"}]
 
 
+def test_rows_hold_plain_values_only() -> None:
+    kept = {"text": ["a"], "number": [1.5], "none": [None], "list": [[1, 2]], "dict": [{"a": 1}]}
+    left = {"image": [object()], "images": [[object()]], "nested": [{"image": object()}]}
+    assert read_batch(["a"], None, {**kept, **left}).rows() == [
+        {name: values[0] for name, values in kept.items()}
+    ]
+
+
 def test_a_batch_is_the_same_only_while_its_objects_are() -> None:
     completions, answers = ["a"], ["1"]
     batch = read_batch(completions, None, {"answer": answers})

@@ -50,7 +50,7 @@ def test_an_empty_reference_leaves_its_row_unjudged() -> None:
     verdict = first(ByColumn(("answer",)), answer=None)
     assert isinstance(verdict, Verdict)
     assert verdict.correct is None
-    assert "'answer' is empty" in verdict.message
+    assert "'answer' holds neither text nor a number" in verdict.message
 
 
 def test_a_task_reads_its_own_columns() -> None:

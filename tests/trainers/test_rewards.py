@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import copy
 import math
 import pickle
@@ -142,6 +143,18 @@ def test_a_part_of_a_rubric_that_ran_out_of_time_is_0() -> None:
     functions, _ = reward_funcs(rubric, timeout=0.2)
     completions, answers = ["x"], ["1"]
     assert [function(completions, answer=answers) for function in functions] == [[0.0], [0.0]]
+
+
+def test_trls_asynchronous_trainer_calls_all_functions_at_once_with_less() -> None:
+    functions = pickle.loads(pickle.dumps(reward_funcs("motion")[0]))
+    group = {"completions": [RIGHT, ""], "prompts": ["?"] * 2, "completion_ids": [[1], [2]],
+             "reference": [TARGETS] * 2}  # fmt: skip
+
+    async def scored() -> list[list[float | None]]:
+        calls = (asyncio.to_thread(function, **group) for function in functions)
+        return list(await asyncio.gather(*calls))
+
+    assert asyncio.run(scored()) == [[1.0, 0.0], [0.7, 0.0]]
 
 
 def test_an_async_verifier_is_awaited() -> None:
