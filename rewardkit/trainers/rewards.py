@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from rewardkit import registry
-from rewardkit.errors import UnknownName, UsageError
+from rewardkit.errors import UsageError
 from rewardkit.judging import DEADLINE
 from rewardkit.protocols import Judged, Task, Verifier
 from rewardkit.records import Sample, Verdict
@@ -18,26 +18,8 @@ from rewardkit.trainers.batch import read_batch
 from rewardkit.trainers.judged import Judge, LogExtra, LogMetric, Logs
 from rewardkit.trainers.naming import name_of
 from rewardkit.trainers.references import REFERENCE_COLUMNS, ByColumn, ByTask, Reader
-from rewardkit.verifiers.gsm8k import Gsm8k
-from rewardkit.verifiers.gsm8k_xml import gsm8k_xml
-from rewardkit.verifiers.r1_zero import R1Zero, R1ZeroFormat
+from rewardkit.trainers.taught import READINGS, task_or_verifier, taught
 from rewardkit.verifiers.rubric import Rubric
-
-READINGS = {"gsm8k": "xml"}
-"""The style in which training asks for answers, where it isn't the task's own."""
-
-TAUGHT: Sequence[tuple[Verifier, Rubric]] = (
-    (Gsm8k(reading="xml"), gsm8k_xml),
-    (
-        R1Zero(),
-        Rubric(
-            parts={"r1_zero": R1Zero(), "r1_zero_format": R1ZeroFormat()},
-            weights={"r1_zero": 1.0, "r1_zero_format": 0.0},
-            decides="r1_zero",
-        ),
-    ),
-)
-"""The rubrics that teach what a plain verifier checks."""
 
 
 class RewardFunction:
@@ -123,7 +105,7 @@ def reward_funcs(
     `reading` is the answer style that the prompt asks for (`gsm8k`: "xml"). Rows are read as
     evaluation reads them; a column `reference`, or the one named here, is the reference itself.
     """
-    found = _task_or_verifier(task) if isinstance(task, str) else task
+    found = task_or_verifier(task) if isinstance(task, str) else task
     names = (reference,) if isinstance(reference, str) else tuple(reference or ())
     if hasattr(found, "verifier"):
         asked = cast("Task", found)
@@ -133,7 +115,7 @@ def reward_funcs(
     else:
         title, verifier = name_of(task), found
         reader = ByColumn(names or REFERENCE_COLUMNS)
-    verifier = next((rubric for plain, rubric in TAUGHT if plain == verifier), verifier)
+    verifier = taught(verifier)
     judge = _judge(_loaded(verifier), reader, label=title, timeout=timeout, workers=workers)
     if not isinstance(verifier, Rubric):
         return [RewardFunction(title, judge, low=0.0, high=1.0)], [1.0]
@@ -170,13 +152,3 @@ def _judge(
     if workers is not None and workers < 1:
         raise UsageError(f"workers is {workers}; it must be at least 1")
     return Judge(verifier, reader, label=label, timeout=timeout, workers=workers)
-
-
-def _task_or_verifier(name: str) -> Task | Verifier:
-    offers = registry.installed()
-    if name in offers.offers("tasks"):
-        return offers.task(name)
-    if name in offers.offers("verifiers"):
-        return offers.verifier(name)
-    known = {*offers.offers("tasks"), *offers.offers("verifiers")}
-    raise UnknownName.among("task", name, known)
