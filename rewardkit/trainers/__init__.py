@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from rewardkit.errors import MissingExtra
 from rewardkit.trainers.batch import check_columns
 from rewardkit.trainers.rewards import reward_func, reward_funcs
 
@@ -20,4 +21,8 @@ _LATER = {"MomentumGRPOTrainer": "rewardkit.trainers.momentum"}
 def __getattr__(name: str) -> object:
     if name not in _LATER:
         raise AttributeError(f"module 'rewardkit.trainers' has no attribute {name!r}")
-    return getattr(importlib.import_module(_LATER[name]), name)
+    try:
+        module = importlib.import_module(_LATER[name])
+    except ModuleNotFoundError as error:
+        raise MissingExtra.needing(error.name or "trl", "train", name) from error
+    return getattr(module, name)

@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from rewardkit import load_task, load_verifier, verify_batch
-from rewardkit.errors import DataError, UnknownName, UsageError
+from rewardkit import load_task, load_verifier, trainers, verify_batch
+from rewardkit.errors import DataError, MissingExtra, UnknownName, UsageError
 from rewardkit.records import Sample
 from rewardkit.trainers import reward_func, reward_funcs
 from rewardkit.verifiers.game24 import game24
@@ -194,3 +194,14 @@ assert not {"torch", "trl", "transformers", "sympy"} & set(sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_trainer_without_its_libraries_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(sys.modules, "rewardkit.trainers.momentum", raising=False)
+    monkeypatch.setitem(sys.modules, "trl", None)
+    with pytest.raises(MissingExtra, match=r"needs trl, .* 'rewardkit\[train\]'"):
+        _ = trainers.MomentumGRPOTrainer
+    with pytest.raises(AttributeError, match="no attribute 'PPOTrainer'"):
+        _ = trainers.PPOTrainer  # type: ignore[attr-defined]
