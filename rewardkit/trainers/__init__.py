@@ -1,0 +1,28 @@
+"""Training with the verifiers of evaluation: rewards for TRL, objectives, trainers."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from rewardkit.errors import MissingExtra
+from rewardkit.trainers.batch import check_columns
+from rewardkit.trainers.rewards import reward_func, reward_funcs
+
+if TYPE_CHECKING:
+    from rewardkit.trainers.momentum import MomentumGRPOTrainer
+
+__all__ = ["MomentumGRPOTrainer", "check_columns", "reward_func", "reward_funcs"]
+
+# imported when first asked for: rewards need neither torch nor TRL
+_LATER = {"MomentumGRPOTrainer": "rewardkit.trainers.momentum"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        raise AttributeError(f"module 'rewardkit.trainers' has no attribute {name!r}")
+    try:
+        module = importlib.import_module(_LATER[name])
+    except ModuleNotFoundError as error:
+        raise MissingExtra.needing(error.name or "trl", "train", name) from error
+    return getattr(module, name)

@@ -1,0 +1,107 @@
+"""What TRL hands to a reward function: prompts, completions and the data set's columns."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rewardkit.errors import DataError, UsageError
+
+PASSED = ("completion_ids", "completions", "environments", "log_extra", "log_metric", "prompts",
+          "trainer_state")  # fmt: skip
+"""TRL's own keyword arguments: a column of such a name ends the training or is overwritten."""
+
+WITHHELD = ("completion", "prompt")
+"""Columns that TRL never passes on."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """The completions of one call, as text, with the questions and the columns of their rows."""
+
+    completions: Sequence[object]
+    texts: Sequence[str]
+    questions: Sequence[str]
+    columns: Mapping[str, Sequence[object]]
+
+    def rows(self) -> list[dict[str, object]]:
+        """The data set's row of each completion: its columns but `prompt`.
+
+        Images and tensors are left out: a worker's clock runs while it loads what they need.
+        """
+        return [
+            {name: values[index] for name, values in self.columns.items() if _plain(values[index])}
+            for index in range(len(self.texts))
+        ]
+
+    def is_same(self, other: Batch) -> bool:
+        """Whether both are TRL's one batch: the same objects, unchanged since."""
+        return (
+            self.completions is other.completions
+            and self.texts == other.texts
+            and self.columns.keys() == other.columns.keys()
+            and all(values is other.columns[name] for name, values in self.columns.items())
+        )
+
+
+def read_batch(
+    completions: Sequence[object],
+    prompts: Sequence[object] | None,
+    columns: Mapping[str, object],
+) -> Batch:
+    """A batch from TRL's arguments. DataError for a column of another length."""
+    questions = [last_text(prompt, "user") for prompt in prompts or [""] * len(completions)]
+    if len(questions) != len(completions):
+        raise DataError(
+            f"{len(completions)} completions, but {len(questions)} prompts: pass one for each"
+        )
+    listed = {
+        name: values
+        for name, values in columns.items()
+        if name not in PASSED and isinstance(values, (list, tuple))
+    }
+    for name, values in listed.items():
+        if len(values) != len(completions):
+            raise DataError(
+                f"column {name!r} has {len(values)} values for {len(completions)} completions: "
+                "pass one for each"
+            )
+    texts = [last_text(completion, "assistant") for completion in completions]
+    return Batch(completions, texts, questions, listed)
+
+
+def last_text(turn: object, role: str) -> str:
+    """The text itself, or that of the last message of `role`; empty where there is none."""
+    if isinstance(turn, str):
+        return turn
+    messages = turn if isinstance(turn, (list, tuple)) else []
+    for message in reversed(messages):
+        if isinstance(message, Mapping) and message.get("role") == role:
+            return _content(message.get("content"))
+    return ""
+
+
+def check_columns(names: Iterable[str]) -> None:
+    """UsageError for a data set with a column whose name TRL reserves for its own arguments."""
+    clash = sorted(set(names) & set(PASSED))
+    if clash:
+        raise UsageError(
+            f"the data set has a column {clash[0]!r}, a name that TRL passes its own argument "
+            f"by; rename it: dataset.rename_column({clash[0]!r}, …)"
+        )
+
+
+def _plain(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return all(map(_plain, value.values()))
+    if isinstance(value, (list, tuple)):
+        return all(map(_plain, value[:1]))  # a list's values are alike in a data set
+    return value is None or isinstance(value, (str, numbers.Number))
+
+
+def _content(content: object) -> str:
+    """A message's content as text: parts of other kinds, such as images, are left out."""
+    if isinstance(content, (list, tuple)):
+        return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
+    return content if isinstance(content, str) else ""

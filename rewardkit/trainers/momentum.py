@@ -1,0 +1,147 @@
+"""GRPO with group statistics blended over steps: TRL's trainer, other advantages."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
+from trl import GRPOTrainer
+
+from rewardkit.errors import UsageError
+from rewardkit.trainers.objectives import (
+    EPS,
+    History,
+    Schedule,
+    momentum_advantages,
+    zero_variance,
+)
+
+STATE_FILE = "momentum_state.json"
+
+logger = logging.getLogger(__name__)
+
+
+class MomentumGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
+    """GRPOTrainer whose advantages are `objectives.momentum_advantages`.
+
+    A step is a generated batch. Momentum starts at `m0` and grows by `increment` each step, never
+    above `m_max`; `eps` is added to the deviation. Groups with equal rewards have advantage 0 and
+    are counted. Evaluation is TRL's own. With momentum 0 throughout and TRL's `eps`, advantages
+    and weights are those of GRPOTrainer, bit for bit. The history is saved in each checkpoint.
+    UsageError for settings under which a group's statistics aren't what TRL normalises by.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        m0: float = 0.0,
+        increment: float = 0.01,
+        m_max: float = 0.2,
+        eps: float = EPS,
+        **kwargs: Any,
+    ) -> None:
+        try:
+            self._schedule = Schedule(m0, increment, m_max)
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+        if not eps > 0:
+            raise UsageError(f"eps is {eps}; it must be above 0")
+        self._eps = eps
+        self._history: History | None = None
+        self._steps = 0
+        self._gathered: torch.Tensor | None = None
+        super().__init__(*args, **kwargs)
+        if self._overrides():
+            self._check_settings()
+
+    def _overrides(self) -> bool:
+        return not (self._schedule.never() and self._eps == EPS)
+
+    def _check_settings(self) -> None:
+        wanted = {"scale_rewards": "group", "multi_objective_aggregation": "sum_then_normalize"}
+        for name, value in wanted.items():
+            if getattr(self, name) != value:
+                raise UsageError(
+                    f"{name} is {getattr(self, name)!r}; momentum blends the statistics of "
+                    f"groups' weighted sums, so set {name}={value!r}"
+                )
+
+    def _calculate_rewards(self, *args: Any, **kwargs: Any) -> torch.Tensor:
+        gathered: torch.Tensor = super()._calculate_rewards(*args, **kwargs)
+        self._gathered = gathered
+        return gathered
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        output: dict[str, Any] = super()._generate_and_score_completions(inputs)
+        per_function, self._gathered = self._gathered, None
+        if self.model.training and self._overrides() and per_function is not None:
+            advantages = self._blended(self._weighted(per_function))
+            first = self.accelerator.process_index * len(inputs)
+            output["advantages"] = advantages[first : first + len(inputs)]
+            self._correct_table(advantages)
+        return output
+
+    def _weighted(self, per_function: torch.Tensor) -> torch.Tensor:
+        """The weighted sums of all processes' rewards, (B,); NaN where no function judged."""
+        weights = self.reward_weights.to(per_function.device)
+        rewards: torch.Tensor = (per_function * weights).nansum(dim=1)
+        return rewards.masked_fill(per_function.isnan().all(dim=1), torch.nan)
+
+    def _blended(self, rewards: torch.Tensor) -> torch.Tensor:
+        """The advantages of all processes' completions; every process computes the same."""
+        momentum = self._schedule.at(self._steps)
+        advantages, self._history = momentum_advantages(
+            rewards,
+            self.num_generations,
+            history=self._history,
+            momentum=momentum,
+            eps=self._eps,
+        )
+        if not rewards.isnan().all():
+            self._steps += 1
+        self._log_step(momentum, rewards)
+        return advantages
+
+    def _log_step(self, momentum: float, rewards: torch.Tensor) -> None:
+        metrics = self._metrics["train"]
+        metrics["momentum/m"].append(momentum)
+        silent = zero_variance(rewards, self.num_generations)
+        metrics["momentum/zero_variance_groups"].append(float(silent.sum().item()))
+        if self._history is not None:
+            metrics["momentum/reward_mean"].append(self._history.mean)
+            metrics["momentum/reward_std"].append(self._history.std)
+
+    def _correct_table(self, advantages: torch.Tensor) -> None:
+        """Put these advantages where TRL logged its own beside the completions."""
+        logged = self._logs["advantages"]
+        for _ in range(min(len(logged), len(advantages))):
+            logged.pop()
+        logged.extend(advantages.tolist())
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        super()._save_checkpoint(model, trial)
+        if self.args.should_save:
+            folder = Path(self._get_output_dir(trial=trial))
+            state = {
+                "steps": self._steps,
+                "history": dataclasses.asdict(self._history) if self._history else None,
+            }
+            path = folder / f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}" / STATE_FILE
+            path.write_text(json.dumps(state), encoding="utf-8")
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        super()._load_optimizer_and_scheduler(checkpoint)
+        if checkpoint is None:
+            return
+        path = Path(checkpoint) / STATE_FILE
+        if not path.is_file():
+            logger.warning("%s holds no %s: the history starts anew", checkpoint, STATE_FILE)
+            return
+        state = json.loads(path.read_text(encoding="utf-8"))
+        self._steps = state["steps"]
+        self._history = History(**state["history"]) if state["history"] else None

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from rewardkit.trainers.objectives import (
+    History,
+    Schedule,
+    centred_advantages,
+    group_statistics,
+    momentum_advantages,
+    std_advantages,
+    zero_variance,
+)
+
+NAN = math.nan
+
+
+def tensor(*values: float) -> torch.Tensor:
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def close(got: torch.Tensor, expected: torch.Tensor) -> bool:
+    return torch.allclose(got, expected, rtol=0, atol=1e-9)
+
+
+def test_std_divides_the_distance_to_the_mean_by_the_deviation() -> None:
+    got = std_advantages(tensor(0, 1, 2, 3), 4, eps=0.0)
+    deviation = math.sqrt(5 / 3)
+    assert close(got, tensor(-1.5, -0.5, 0.5, 1.5) / deviation)
+
+
+def test_none_only_subtracts_the_mean() -> None:
+    assert close(centred_advantages(tensor(0, 1, 5, 7), 2), tensor(-0.5, 0.5, -1, 1))
+
+
+@pytest.mark.parametrize("advantages", [std_advantages, centred_advantages])
+def test_equal_rewards_carry_no_signal_to_the_last_bit(advantages) -> None:  # type: ignore[no-untyped-def]
+    rewards = torch.full((7,), 0.1)  # their mean, summed in floats, needn't be 0.1
+    assert torch.equal(advantages(rewards, 7), torch.zeros(7))
+
+
+def test_unjudged_completions_count_for_nothing() -> None:
+    rewards = tensor(0, 1, NAN, NAN, NAN, NAN, 3, NAN, NAN)
+    mean, std = group_statistics(rewards, 3)
+    assert close(mean[0], tensor(0.5)[0])
+    assert mean[1].isnan()
+    assert std.tolist() == pytest.approx([math.sqrt(0.5), 0, 0])
+    assert zero_variance(rewards, 3).tolist() == [False, True, True]
+    got = std_advantages(rewards, 3, eps=0.0)
+    assert close(got, tensor(-1, 1, 0, 0, 0, 0, 0, 0, 0) * math.sqrt(0.5))
+
+
+def test_momentum_blends_the_statistics_of_the_steps_before() -> None:
+    rewards = tensor(0, 2, 4, 4)
+    history = History(mean=1.0, std=0.5)
+    got, after = momentum_advantages(rewards, 2, history=history, momentum=0.2, eps=0.1)
+    mean, std = 0.2 * 1 + 0.8 * 1, 0.2 * 0.5 + 0.8 * math.sqrt(2)
+    expected = tensor((0 - mean) / (std + 0.1), (2 - mean) / (std + 0.1), 0, 0)
+    assert close(got, expected)
+    assert after is not None
+    assert after.mean == pytest.approx(0.2 * 1 + 0.8 * 2.5, abs=1e-12)
+    assert after.std == pytest.approx(0.2 * 0.5 + 0.8 * math.sqrt(2) / 2, abs=1e-12)
+
+
+def test_the_first_step_sets_the_history() -> None:
+    rewards = tensor(0, 2, 4, 4)
+    got, after = momentum_advantages(rewards, 2, history=None, momentum=0.2)
+    assert torch.equal(got, std_advantages(rewards, 2))
+    assert after == History(2.5, math.sqrt(2) / 2)
+
+
+def test_momentum_0_is_plain_normalisation_bit_for_bit() -> None:
+    rewards = torch.rand(64, generator=torch.Generator().manual_seed(0)).round(decimals=2)
+    got, _ = momentum_advantages(rewards, 8, history=History(9.0, 3.0), momentum=0.0)
+    assert torch.equal(got, std_advantages(rewards, 8))
+
+
+def test_a_step_without_a_judged_completion_leaves_the_history() -> None:
+    history = History(1.0, 2.0)
+    got, after = momentum_advantages(tensor(NAN, NAN), 2, history=history, momentum=0.1)
+    assert got.tolist() == [0, 0]
+    assert after == history
+    assert momentum_advantages(tensor(NAN, NAN), 2, history=None, momentum=0.1)[1] is None
+
+
+def test_a_schedule_grows_to_its_limit() -> None:
+    schedule = Schedule(m0=0.1, increment=0.04, m_max=0.2)
+    assert [schedule.at(step) for step in range(4)] == pytest.approx([0.1, 0.14, 0.18, 0.2])
+    assert not schedule.never()
+    assert Schedule(m_max=0.0).never()
+    assert Schedule(increment=0.0).never()
+
+
+@pytest.mark.parametrize("size", [0, 3])
+def test_rewards_that_do_not_split_into_groups_are_an_error(size: int) -> None:
+    with pytest.raises(ValueError, match="don't split into groups"):
+        std_advantages(tensor(1, 2, 3, 4), size)
+
+
+def test_a_momentum_or_schedule_out_of_range_is_an_error() -> None:
+    with pytest.raises(ValueError, match="momentum is 1.0"):
+        momentum_advantages(tensor(1, 2), 2, history=None, momentum=1.0)
+    with pytest.raises(ValueError, match="need 0 <= m0"):
+        Schedule(m0=0.3, m_max=0.2)

@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import asyncio
+import copy
+import math
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+from rewardkit import load_task, load_verifier, trainers, verify_batch
+from rewardkit.errors import DataError, MissingExtra, UnknownName, UsageError
+from rewardkit.records import Sample
+from rewardkit.trainers import reward_func, reward_funcs
+from rewardkit.verifiers.game24 import game24
+from rewardkit.verifiers.gsm8k_xml import gsm8k_xml
+from rewardkit.verifiers.motion import motion
+
+TARGETS = "(6.0), (7.0), (8.0), (9.0), (10.0)"
+RIGHT = f"[Analysis] [ANSWER] {TARGETS} [End]"
+
+
+def names(task: str, **more: str) -> tuple[list[str], list[float]]:
+    functions, weights = reward_funcs(task, **more)  # type: ignore[arg-type]
+    return [function.__name__ for function in functions], weights
+
+
+def test_a_score_is_scaled_from_low_to_high() -> None:
+    reward = reward_func("math", low=-1.0, high=1.0)
+    completions = [r"\boxed{1/2}", r"\boxed{3}", "no box"]
+    assert reward(completions, answer=["0.5", "4", "4"]) == [1.0, -1.0, -1.0]
+
+
+def test_rewards_are_the_scores_of_verify_batch() -> None:
+    completions = [RIGHT, "[Analysis] [ANSWER] (6.0), (7.5) [End]", "", "(6.0)"]
+    rewards = reward_func("motion", high=6.0)(completions, reference=[TARGETS] * 4)
+    verdicts = verify_batch("motion", completions, [TARGETS] * 4)
+    scores = [verdict.score for verdict in verdicts if verdict.score is not None]
+    assert rewards == pytest.approx([6 * score for score in scores], abs=1e-9)
+
+
+def test_an_unjudged_completion_has_no_reward() -> None:
+    reward = reward_func("math")
+    assert reward([r"\boxed{1}"] * 2, answer=["1", None]) == [1.0, None]
+    functions, _ = reward_funcs("motion")
+    for function in functions:  # in all of them: TRL takes a None in one for 0
+        assert function([RIGHT, RIGHT], reference=[TARGETS, "?"])[1] is None
+
+
+def test_conversational_completions_and_what_trl_adds() -> None:
+    reward = reward_func("gsm8k")
+    chat = [{"role": "assistant", "content": "#### 72"}]
+    got = reward(
+        completions=[chat], prompts=[[{"role": "user", "content": "?"}]], completion_ids=[[1]],
+        answer=["72"], trainer_state=object(), environments=[object()],
+        log_extra=lambda *_: None, log_metric=lambda *_: None,
+    )  # fmt: skip
+    assert got == [1.0]
+
+
+def test_columns_are_left_as_they_are() -> None:
+    columns = {"answer": ["72", None], "numbers": [[1], [2]]}
+    before = copy.deepcopy(columns)
+    reward_func("gsm8k")(["#### 72", "x"], **columns)
+    assert columns == before
+
+
+@pytest.mark.parametrize(
+    ("task", "more", "expected"),
+    [
+        ("motion", {}, (["accuracy", "format"], [5.0, 1.0])),
+        ("gsm8k", {}, (["correctness", "int", "strict_format", "soft_format", "xmlcount"],
+                       [2.0, 0.5, 0.5, 0.5, 0.5])),
+        ("gsm8k", {"reading": "hash"}, (["gsm8k"], [1.0])),
+        ("gsm8k", {"reading": "r1_zero"}, (["r1_zero", "r1_zero_format"], [1.0, 0.0])),
+        ("math500", {"reading": "r1_zero"}, (["r1_zero", "r1_zero_format"], [1.0, 0.0])),
+        ("math500", {}, (["math500"], [1.0])),
+        ("aqua", {}, (["aqua"], [1.0])),
+        ("game24", {}, (["outcome", "process", "length"], [0.55, 0.30, 0.15])),
+        ("r1_zero", {}, (["r1_zero", "r1_zero_format"], [1.0, 0.0])),
+        ("gsm8k_xml", {}, (["correctness", "int", "strict_format", "soft_format", "xmlcount"],
+                           [2.0, 0.5, 0.5, 0.5, 0.5])),
+    ],
+)  # fmt: skip
+def test_a_tasks_functions_and_weights(task: str, more: dict[str, str], expected: object) -> None:
+    assert names(task, **more) == expected
+
+
+@pytest.mark.parametrize(
+    ("task", "rubric", "completion", "columns"),
+    [
+        ("motion", motion, RIGHT, {"reference": TARGETS}),
+        ("motion", motion, "[Analysis] [ANSWER] (6.0) [End]", {"reference": TARGETS}),
+        ("gsm8k", gsm8k_xml, "<reasoning>\na\n</reasoning>\n<answer>\n72\n</answer>\nok",
+         {"answer": "so #### 72"}),
+        ("game24", game24, "8 - 7 = 1\nAnswer: (8 - 7) * 4 * 8", {"numbers": [4, 7, 8, 8]}),
+    ],
+)  # fmt: skip
+def test_the_weighted_sum_is_the_rubrics_reward(
+    task: str, rubric: object, completion: str, columns: dict[str, object]
+) -> None:
+    functions, weights = reward_funcs(task)
+    listed = {name: [value] for name, value in columns.items()}
+    completions = [completion]
+    total = sum(
+        weight * (function(completions, **listed)[0] or 0.0)
+        for function, weight in zip(functions, weights, strict=True)
+    )
+    sample = load_task(task).sample({"question": "(1), (2), (3), (4), (5)", **columns}, 0)
+    assert total == pytest.approx(rubric.reward(rubric(completion, sample)), abs=1e-9)  # type: ignore[attr-defined]
+
+
+def test_a_task_object_a_rubric_and_a_verifier_do_too() -> None:
+    assert reward_funcs(load_task("motion"))[1] == [5.0, 1.0]
+    assert reward_funcs(motion)[1] == [5.0, 1.0]
+    functions, weights = reward_funcs(load_verifier("gsm8k", reading="boxed"), reference="gold")
+    assert (functions[0].__name__, weights) == ("gsm8k_reading_boxed", [1.0])
+    assert functions[0]([r"\boxed{3}"], gold=["3"]) == [1.0]
+
+
+def test_functions_survive_pickling_and_still_share_their_judge() -> None:
+    for task in ("motion", "gsm8k", "game24", "math500", "aqua", "r1_zero"):
+        functions = pickle.loads(pickle.dumps(reward_funcs(task)[0]))
+        assert [function.__name__ for function in functions] == names(task)[0]
+        assert len({id(function._judge) for function in functions}) == 1
+
+
+def test_a_hostile_completion_is_wrong_in_time() -> None:
+    functions, _ = reward_funcs("math500", timeout=0.5)
+    rewards = functions[0]([r"\boxed{9^{9^{9^{9}}} + x}", r"\boxed{72}"], reference=["72", "72"])
+    assert rewards == [0.0, 1.0]
+
+
+def test_a_part_of_a_rubric_that_ran_out_of_time_is_0() -> None:
+    def hangs(text: str, sample: Sample) -> bool:
+        while True:
+            pass
+
+    from rewardkit.verifiers.rubric import Rubric
+
+    rubric = Rubric({"a": hangs, "b": hangs}, {"a": 1.0, "b": 1.0}, decides="a")
+    functions, _ = reward_funcs(rubric, timeout=0.2)
+    completions, answers = ["x"], ["1"]
+    assert [function(completions, answer=answers) for function in functions] == [[0.0], [0.0]]
+
+
+def test_trls_asynchronous_trainer_calls_all_functions_at_once_with_less() -> None:
+    functions = pickle.loads(pickle.dumps(reward_funcs("motion")[0]))
+    group = {"completions": [RIGHT, ""], "prompts": ["?"] * 2, "completion_ids": [[1], [2]],
+             "reference": [TARGETS] * 2}  # fmt: skip
+
+    async def scored() -> list[list[float | None]]:
+        calls = (asyncio.to_thread(function, **group) for function in functions)
+        return list(await asyncio.gather(*calls))
+
+    assert asyncio.run(scored()) == [[1.0, 0.0], [0.7, 0.0]]
+
+
+def test_an_async_verifier_is_awaited() -> None:
+    async def right(text: str, sample: Sample) -> bool:
+        return text == sample.reference
+
+    assert reward_func(right)(["a", "b"], answer=["a", "a"]) == [1.0, 0.0]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("low", "high"), [(1.0, 0.0), (0.0, math.inf), (math.nan, 1.0)])
+def test_a_scale_that_is_not_finite_and_rising_is_an_error(low: float, high: float) -> None:
+    with pytest.raises(UsageError, match="must be finite, and low lower"):
+        reward_func("math", low=low, high=high)
+
+
+def test_errors_name_what_is_wrong() -> None:
+    with pytest.raises(UnknownName, match="did you mean 'gsm8k'"):
+        reward_funcs("gms8k")
+    with pytest.raises(UnknownName, match="did you mean 'math'"):
+        reward_func("mahts")
+    with pytest.raises(UsageError, match="timeout is 0"):
+        reward_func("math", timeout=0)
+    with pytest.raises(UsageError, match="workers is 0"):
+        reward_func("math", workers=0)
+    with pytest.raises(DataError, match="no column 'gold'"):
+        reward_func("math", reference="gold")(["a"], answer=["1"])
+    with pytest.raises(DataError, match="row 1 has neither a column 'points'"):
+        reward_funcs("motion")[0][0]([RIGHT], answer=["1"])
+
+
+def test_rewards_import_neither_torch_nor_trl() -> None:
+    code = """
+import sys
+from rewardkit.trainers import reward_func, reward_funcs
+reward_funcs("motion"), reward_func("math")
+assert not {"torch", "trl", "transformers", "sympy"} & set(sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_trainer_without_its_libraries_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(sys.modules, "rewardkit.trainers.momentum", raising=False)
+    monkeypatch.setitem(sys.modules, "trl", None)
+    with pytest.raises(MissingExtra, match=r"needs trl, .* 'rewardkit\[train\]'"):
+        _ = trainers.MomentumGRPOTrainer
+    with pytest.raises(AttributeError, match="no attribute 'PPOTrainer'"):
+        _ = trainers.PPOTrainer  # type: ignore[attr-defined]
