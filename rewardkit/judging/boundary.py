@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import queue
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rewardkit.judging.pool import Item, Pool, pool_in_use
 from rewardkit.protocols import QuickVerifier, Verifier
@@ -35,7 +35,7 @@ def judge_many(
     A text that exceeds the deadline or the memory limit is wrong (`timeout`); its worker is
     replaced and the others' verdicts stand. The same item gets the same verdict in any batch.
     """
-    verdicts = [_quickly(verifier, text, sample) for text, sample in items]
+    verdicts = _quickly(verifier, items)
     waiting = [index for index, verdict in enumerate(verdicts) if verdict is None]
     if waiting:
         with pool_in_use(verifier, deadline) as pool:
@@ -99,14 +99,22 @@ class _Batch:
         return indices[len(done) :]
 
 
-def _quickly(verifier: Verifier, text: str, sample: Sample) -> Verdict | None:
+def _quickly(verifier: Verifier, items: Sequence[Item]) -> list[Verdict | None]:
+    """What can be decided in this process; None for the rest."""
     if not isinstance(verifier, QuickVerifier):
-        return None
+        return [None] * len(items)
+    quick = verifier.quick
+    return [_one_quickly(quick, text, sample) for text, sample in items]
+
+
+def _one_quickly(
+    quick: Callable[[str, Sample], Verdict | None], text: str, sample: Sample
+) -> Verdict | None:
     try:
-        quick = verifier.quick(text, sample)
+        judged = quick(text, sample)
     except Exception as error:  # a plugin's verifier may raise anything; the batch goes on
         return Verdict.unjudged(f"the verifier raised {type(error).__name__}: {error}")
-    return None if quick is None else Verdict.of(quick)
+    return None if judged is None else Verdict.of(judged)
 
 
 def _cores() -> int:
