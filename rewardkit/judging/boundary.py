@@ -14,6 +14,9 @@ from rewardkit.records import Sample, Verdict
 DEADLINE = 1.0
 """Seconds that judging one completion may take, once the verifier is loaded."""
 
+HEADROOM = 0.15
+"""The share of a deadline kept back for reading the text here and replacing a killed worker."""
+
 CHUNK = 16
 """Items sent to a worker at once: enough to hide the trip, few enough to share out evenly."""
 
@@ -58,7 +61,7 @@ class _Batch:
         self._items = items
         self._verdicts = verdicts
         self._workers = workers
-        self._deadline = deadline
+        self._allowed = deadline * (1 - HEADROOM)
         self._chunks: queue.SimpleQueue[list[int]] = queue.SimpleQueue()
         self._failures: list[BaseException] = []
 
@@ -93,7 +96,7 @@ class _Batch:
     def _judge(self, indices: list[int]) -> list[int]:
         """Judge these; gives back those that a dead worker left."""
         with self._pool.borrow(self._workers) as worker:
-            done = worker.judge([self._items[index] for index in indices], self._deadline)
+            done = worker.judge([self._items[index] for index in indices], self._allowed)
         for index, verdict in zip(indices, done, strict=False):
             self._verdicts[index] = verdict
         return indices[len(done) :]

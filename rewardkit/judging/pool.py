@@ -47,16 +47,16 @@ class Worker:
         self.pid = pid
         self.alive = True
 
-    def judge(self, items: Sequence[Item], deadline: float) -> list[Verdict]:
-        """The verdicts of `items`, in order. Fewer come back when one ended the worker: the last
-        verdict is that one's, the rest are still to be judged."""
+    def judge(self, items: Sequence[Item], allowed: float) -> list[Verdict]:
+        """The verdicts of `items`, in order, each within the seconds allowed. Fewer come back when
+        one ended the worker: the last verdict is that one's, the rest are still to be judged."""
         verdicts: list[Verdict] = []
         try:
             self.channel.send_bytes(pickle.dumps(list(items)))
             for _ in items:
-                if not self.channel.poll(deadline):
+                if not self.channel.poll(allowed):
                     self.alive = False
-                    return [*verdicts, too_costly(f"judging it took over {deadline:g} s")]
+                    return [*verdicts, too_costly("judging it would pass the deadline")]
                 verdicts.append(pickle.loads(self.channel.recv_bytes()))
         except (EOFError, ConnectionError):
             self.alive = False
