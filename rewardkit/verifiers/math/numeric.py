@@ -31,6 +31,9 @@ AGREEMENT = 320
 MOST_WORK = 4_000_000
 """Bits of precision times nodes: some tens of milliseconds."""
 
+NO_VALUE = "no value that can be worked out"
+"""The step that found neither side to have one, such as 1/(1 − 1)."""
+
 _LOOK = 96  # bits at which nearly all unequal pairs part
 _NO_VALUE = (UndefinedError, ArithmeticError, ValueError, LookupError, AttributeError)
 """What evaluation raises where there is no value; acb lacks some of arb's functions."""
@@ -111,8 +114,7 @@ class _Comparison:
     def _without_value(self) -> Outcome:
         """Where one side alone can be worked out, the other is something else."""
         defined = [self._defined(side) for side in (self.one, self.other)]
-        step = "no value that can be worked out"
-        return Outcome(None if defined[0] == defined[1] else False, step)
+        return Outcome(None if defined[0] == defined[1] else False, NO_VALUE)
 
     def _defined(self, side: Node) -> bool:
         self.context.prec = _LOOK

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Literal
 
 from rewardkit.verifiers.math.canonical import canonical
-from rewardkit.verifiers.math.numeric import Outcome, compare_size, same_value
+from rewardkit.verifiers.math.numeric import NO_VALUE, Outcome, compare_size, same_value
 from rewardkit.verifiers.math.rational import rational
 from rewardkit.verifiers.math.tree import (
     MINUS_ONE,
@@ -81,7 +81,8 @@ def same_expression(answer: Node, reference: Node, policy: Policy) -> Outcome:
     if found.equal is None and canonical(answer) == canonical(reference):
         return Outcome(True, "the same reading up to order")
     if found.equal is None and not any(map(_open, (*nodes(answer), *nodes(reference)))):
-        return Outcome(False, "numbers too large to compare")
+        step = NO_VALUE if found.step == NO_VALUE else "numbers too large to compare"
+        return Outcome(False, step)
     return found
 
 
