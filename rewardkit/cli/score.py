@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rewardkit.cli.arguments import key_values
+from rewardkit.cli.verify import WORD
 from rewardkit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -138,4 +139,4 @@ def _print_agreement(rows: list[dict[str, Any]], *, as_json: bool) -> None:
 
 
 def _word(row: dict[str, Any]) -> str:
-    return {True: "right", False: "wrong", None: "unjudged"}[row["verdict"]["correct"]]
+    return WORD[row["verdict"]["correct"]]

@@ -11,7 +11,7 @@ from typing import Any
 from rewardkit import registry
 from rewardkit.errors import DataError, RunMismatch, UsageError
 from rewardkit.harness.data import iterate_rows
-from rewardkit.harness.folder import Row, RunFolder, read_samples
+from rewardkit.harness.folder import Row, RunFolder
 from rewardkit.harness.judge import Generated, Judges, judged_rows, sample_row
 from rewardkit.protocols import Task, Verifier
 from rewardkit.records import Completion, Sample
@@ -67,8 +67,7 @@ def score_run(path: Path) -> Iterator[tuple[Row, Row]]:
     if not record:
         raise RunMismatch(f"{path} holds no run.json; give a run's folder or a file")
     judges = {name: _judges_of(name, told.get("reading")) for name, told in record["tasks"].items()}
-    latest = {row["key"]: row for row in read_samples(path)}
-    rows = iter(latest.values())
+    rows = iter(RunFolder(path).rows().values())
     while batch := list(itertools.islice(rows, BATCH)):
         again = judged_rows([_generated(row, judges[row["task"]]) for row in batch])
         now = {row["key"]: row for row in again}

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rewardkit.records import Sampling
 
 if TYPE_CHECKING:
     import torch
-
-Warp = Callable[["torch.Tensor"], "torch.Tensor"]
 
 
 class SeededDraw:

@@ -152,7 +152,6 @@ Node = (
     | SetOperation | NumberSet | Relation | Matrix | Quantity | Numeral | Ratio | Text
 )  # fmt: skip
 
-ONE = Number(Fraction(1))
 MINUS_ONE = Number(Fraction(-1))
 
 
