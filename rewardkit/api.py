@@ -24,9 +24,12 @@ def load_verifier(name: str, **parameters: object) -> Verifier:
     return registry.installed().verifier(name, **parameters)
 
 
-def load_task(name: str) -> Task:
-    """The installed task of this name. Raises UnknownName, with the nearest name."""
-    return registry.installed().task(name)
+def load_task(name: str, **parameters: object) -> Task:
+    """The installed task of this name, with its parameters set.
+
+    Raises UnknownName for a name or parameter that doesn't exist, with the nearest that does.
+    """
+    return registry.installed().task(name, **parameters)
 
 
 def verify(

@@ -168,3 +168,12 @@ class Task(Protocol):
     def perfect(self, sample: Sample) -> str:
         """A completion that is right by construction, for `rewardkit check`."""
         ...
+
+
+@runtime_checkable
+class SizedTask(Protocol):
+    """A task that generates its problems, as many as are asked for."""
+
+    def sized(self, split: str | None, count: int) -> Task:
+        """The same task with at least `count` problems in this split (None: the default one)."""
+        ...

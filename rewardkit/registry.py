@@ -85,10 +85,11 @@ class Registry:
         offer = self.find("verifiers", name)
         return with_parameters(name, offer.load(), parameters)
 
-    def task(self, name: str) -> Task:
-        """The task under `name`."""
-        offer = self.find("tasks", name)
-        loaded = offer.load()
+    def task(self, name: str, **parameters: object) -> Task:
+        """The task under `name`, with its parameters set."""
+        loaded = self.find("tasks", name).load()
+        if parameters:
+            loaded = _set("task", name, loaded, parameters)
         return cast("Task", loaded() if callable(loaded) else loaded)
 
     def prompt(self, name: str) -> str:
@@ -216,18 +217,22 @@ def with_parameters(name: str, loaded: Any, parameters: dict[str, object]) -> Ve
     """
     if not isinstance(loaded, type) and not parameters:
         return cast("Verifier", loaded)
+    return cast("Verifier", _set("verifier", name, loaded, parameters))
+
+
+def _set(kind: str, name: str, loaded: Any, parameters: dict[str, object]) -> Any:
     known = list(_parameters(loaded))
     for parameter in parameters:
         if parameter not in known:
-            raise UnknownName.among(f"parameter of verifier {name!r}", parameter, known)
+            raise UnknownName.among(f"parameter of {kind} {name!r}", parameter, known)
     try:
         if dataclasses.is_dataclass(loaded) and not isinstance(loaded, type):
-            return cast("Verifier", dataclasses.replace(loaded, **parameters))
+            return dataclasses.replace(loaded, **parameters)
         if not isinstance(loaded, type):
             return functools.partial(loaded, **parameters)
-        return cast("Verifier", loaded(**parameters))
+        return loaded(**parameters)
     except (TypeError, ValueError) as error:
-        raise UsageError(f"verifier {name!r}: {error}") from error
+        raise UsageError(f"{kind} {name!r}: {error}") from error
 
 
 def _parameters(loaded: Any) -> Iterator[str]:

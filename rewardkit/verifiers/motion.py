@@ -1,4 +1,7 @@
-"""Coordinate sequences: five points are given, the reply predicts the next five."""
+"""Coordinate sequences: five points are given, the reply predicts the next five.
+
+How many coordinates a point has, one to three, is what the reference says.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from rewardkit.verifiers.motion_reading import (
     TAGS,
     blocks,
     coordinates,
+    five_points,
     has_differences,
     has_speed,
     has_steps,
@@ -39,16 +43,17 @@ class MotionAccuracy(Bounded):
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """The verdict on the coordinates between `[ANSWER]` and `[End]`."""
-        targets = coordinates(sample.reference)
-        if targets is None or len(targets) != PREDICTED:
+        reference = five_points(sample.reference)
+        if reference is None:
             return _unreadable(sample.reference)
+        dimensions, targets = reference
         found = blocks(text)
         if found is None:
-            return _untagged(text)
-        predicted = coordinates(found[1])
+            return _untagged(text, dimensions)
+        predicted = coordinates(found[1], dimensions)
         if predicted is None:
             return Verdict.wrong(Failure.NO_ANSWER, message="no coordinates after [ANSWER]")
-        return _compared(predicted, targets)
+        return _compared(predicted, targets, dimensions)
 
 
 @dataclass(frozen=True)
@@ -60,18 +65,21 @@ class MotionFormat(Bounded):
     """
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """The verdict on the reply's form; the reference plays no part."""
+        """The verdict on the reply's form; the reference only tells a point's dimensions."""
+        dimensions, _ = five_points(sample.reference) or (1, [])
         found = blocks(text)
         analysis, answer = found or (section(text, TAGS[0]), section(text, TAGS[1]))
-        predicted = coordinates(answer)
+        predicted = coordinates(answer, dimensions)
         structure = 4 * (found is not None)
-        reasoning = has_steps(analysis) + has_differences(analysis) + has_speed(analysis)
-        form = 2 * (predicted is not None and len(predicted) == PREDICTED) + is_separated(answer)
+        worked_out = has_differences(analysis, dimensions) + has_speed(analysis, dimensions)
+        reasoning = has_steps(analysis) + worked_out
+        complete = predicted is not None and len(predicted) == PREDICTED * dimensions
+        form = 2 * complete + is_separated(answer, dimensions)
         tenths = structure + reasoning + form
         return Verdict(
             correct=tenths == 10,
             score=tenths / 10,
-            answer=None if predicted is None else rendered(predicted),
+            answer=None if predicted is None else rendered(predicted, dimensions),
             failure=None if tenths == 10 else _form_failure(analysis, predicted),
             parts={"structure": structure / 10, "analysis": reasoning / 10, "answer": form / 10},
         )
@@ -83,16 +91,17 @@ class MotionFlexible(Bounded):
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Right when their mean absolute error is below 0.2."""
-        targets = coordinates(sample.reference)
-        if targets is None or len(targets) != PREDICTED:
+        reference = five_points(sample.reference)
+        if reference is None:
             return _unreadable(sample.reference)
+        dimensions, targets = reference
         found = blocks(text)
-        predicted = coordinates(found[1]) if found else None
-        if predicted is None or len(predicted) != PREDICTED:
-            predicted = last_coordinates(text)
+        predicted = coordinates(found[1], dimensions) if found else None
+        if predicted is None or len(predicted) != len(targets):
+            predicted = last_coordinates(text, dimensions)
         if predicted is None:
             return Verdict.wrong(Failure.NO_ANSWER, message="fewer than five numbers")
-        return Verdict.judged(within(predicted, targets), answer=rendered(predicted))
+        return Verdict.judged(within(predicted, targets), answer=rendered(predicted, dimensions))
 
 
 motion = Rubric(
@@ -130,7 +139,8 @@ def within(
 def accuracy(predicted: Sequence[float], targets: Sequence[float]) -> float:
     """The score in [0, 1] of `predicted` (at least one) against the five targets.
 
-    exp(−MSE) over the pairs; × 0.8·n/5 for n < 5 predicted, × 0.9 for more than 5.
+    exp(−MSE) over the pairs; × 0.8·n/5 for n < 5 predicted, × 0.9 for more than 5. Of points with
+    several coordinates, every coordinate is a pair.
     """
     closeness = math.exp(-mean_squared_error(predicted, targets))
     if len(predicted) < len(targets):
@@ -138,16 +148,17 @@ def accuracy(predicted: Sequence[float], targets: Sequence[float]) -> float:
     return closeness if len(predicted) == len(targets) else closeness * TOO_MANY
 
 
-def _compared(predicted: list[float], targets: list[float]) -> Verdict:
-    complete = len(predicted) == PREDICTED
+def _compared(predicted: list[float], targets: list[float], dimensions: int) -> Verdict:
+    complete = len(predicted) == len(targets)
     correct = complete and within(predicted, targets)
     error = mean_absolute_error(predicted, targets)
-    count = "" if complete else f"; {len(predicted)} coordinates instead of {PREDICTED}"
+    found = len(predicted) // dimensions
+    count = "" if complete else f"; {found} coordinates instead of {PREDICTED}"
     wrong = Failure.WRONG if complete else Failure.FORMAT
     return Verdict(
         correct,
         accuracy(predicted, targets),
-        answer=rendered(predicted),
+        answer=rendered(predicted, dimensions),
         failure=None if correct else wrong,
         message=f"mean absolute error {error:.4g}{count}",
     )
@@ -159,8 +170,8 @@ def _unreadable(reference: str) -> Verdict:
     )
 
 
-def _untagged(text: str) -> Verdict:
-    if last_coordinates(text) is None:
+def _untagged(text: str, dimensions: int) -> Verdict:
+    if last_coordinates(text, dimensions) is None:
         return Verdict.wrong(Failure.NO_ANSWER, message="neither the tags nor five numbers")
     return Verdict.wrong(Failure.FORMAT, message=f"not {', '.join(TAGS)} in this order")
 

@@ -1,7 +1,8 @@
 """Reading a reply to a motion problem: its blocks, its coordinates, its pieces of form.
 
 A reply is `[Analysis]` with steps S1–S3, `[ANSWER]` with `(9.5), (11.0), …`, `[End]`. The first
-`[End]` that follows both other tags ends it; the last `[ANSWER]` before that one counts.
+`[End]` that follows both other tags ends it; the last `[ANSWER]` before that one counts. A point
+has one, two or three coordinates, `(9.5, 2.0)`; lists of them are flat, a point after the other.
 """
 
 from __future__ import annotations
@@ -10,35 +11,62 @@ import re
 import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 
 PREDICTED = 5
-"""How many coordinates a reply predicts."""
+"""How many points a reply predicts."""
 
 MOST = 100
-"""How many coordinates are read: a reply of a million must not make a verdict of a million."""
+"""How many points are read: a reply of a million must not make a verdict of a million."""
+
+DIMENSIONS = (1, 2, 3)
 
 TAGS = ("[Analysis]", "[ANSWER]", "[End]")
 
 # Possessive or counted throughout, so that each pattern is linear in the text's length.
 _NUMBER = r"[-+−–]?(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][-+]?[0-9]++)?+"
-_COORDINATE = rf"\(\s*+{_NUMBER}\s*+\)"
-_TERM = rf"(?:{_COORDINATE}|{_NUMBER})"
 _ENDS = r"(?! *+[-+*/×÷=−–])"
 
 TAG = re.compile("|".join(map(re.escape, TAGS)))
 NUMBER = re.compile(rf"(?<![\w.]){_NUMBER}")
-COORDINATE = re.compile(rf"\(\s*+({_NUMBER})\s*+\)")
-BARE_LIST = re.compile(rf"\s*+[\[(]?+\s*+{_NUMBER}(?:[\s,;]++{_NUMBER})*+[\s,;]*+[\])]?+\s*+")
-SEPARATED = re.compile(rf"\s*+{_COORDINATE}(?:\s*+,\s*+{_COORDINATE})*+\s*+")
-DIFFERENCE = re.compile(
-    rf"[Δ∆]x[\w{{}}]{{0,9}}+ *+= *+(?:{_TERM} *+[-−–] *+{_TERM} *+= *+)?{_TERM}{_ENDS}"
-)
-SPEED = re.compile(
-    r"(?<!\w)(?:v(?:x|elocity)?+(?:_[\w{}]*+)?+|speed) *+[=:≈] *+"
-    rf"(?:[^=≈\n]{{0,99}}+[=≈] *+){{0,3}}{_TERM}{_ENDS}",
-    re.IGNORECASE,
-)
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """How points of so many dimensions, and what is said of them, are written."""
+
+    point: re.Pattern[str]
+    """One point in round brackets, a group for each coordinate."""
+    bare: re.Pattern[str]
+    """A list of points that is all of a text."""
+    separated: re.Pattern[str]
+    difference: re.Pattern[str]
+    speed: re.Pattern[str]
+
+
+@cache
+def forms(dimensions: int) -> Forms:
+    """The patterns for points of 1, 2 or 3 coordinates."""
+    point = rf"\(\s*+{_NUMBER}" + rf"\s*+,\s*+{_NUMBER}" * (dimensions - 1) + r"\s*+\)"
+    term, item, longest = rf"(?:{point}|{_NUMBER})", _NUMBER, 99
+    if dimensions > 1:
+        term, longest = point, 199
+        item = point.replace(r"\(", r"[\[(]").replace(r"\)", r"[\])]")
+    return Forms(
+        point=re.compile(point.replace(_NUMBER, f"({_NUMBER})")),
+        bare=re.compile(rf"\s*+[\[(]?\s*+{item}(?:[\s,;]++{item})*+[\s,;]*+[\])]?+\s*+"),
+        separated=re.compile(rf"\s*+{point}(?:\s*+,\s*+{point})*+\s*+"),
+        difference=re.compile(
+            rf"[Δ∆]x[\w{{}}]{{0,9}}+ *+= *+(?:{term} *+[-−–] *+{term} *+= *+)?{term}{_ENDS}"
+        ),
+        speed=re.compile(
+            r"(?<!\w)(?:v(?:x|elocity)?+(?:_[\w{}]*+)?+|speed) *+[=:≈] *+"
+            rf"(?:[^=≈\n]{{0,{longest}}}+[=≈] *+){{0,3}}{term}{_ENDS}",
+            re.IGNORECASE,
+        ),
+    )
 
 
 def blocks(text: str) -> tuple[str, str] | None:
@@ -57,30 +85,51 @@ def section(text: str, tag: str) -> str:
     return TAG.split(text.partition(tag)[2], maxsplit=1)[0]
 
 
-def coordinates(text: str) -> list[float] | None:
-    """The coordinates `(9.5), (11.0), …` in the text, or a list `[9.5, 11.0]` that is all of it.
+def coordinates(text: str, dimensions: int = 1) -> list[float] | None:
+    """The coordinates of the points `(9.5), (11.0), …` in the text, or of a list that is all of it.
 
-    None when there are none, the first hundred of more. A value beyond a float's range is the
-    largest float.
+    Such a list is `[9.5, 11.0]`, or `[[9.5, 2.0], [11.0, 3.0]]`. None when there are no points, the
+    first hundred of more. A value beyond a float's range is the largest float.
     """
-    values = _first(COORDINATE.finditer(text))
-    if not values and BARE_LIST.fullmatch(text):
-        values = _first(NUMBER.finditer(text))
+    written = forms(dimensions)
+    values = _first(written.point.finditer(text), MOST)
+    if not values and written.bare.fullmatch(text):
+        values = _first(NUMBER.finditer(text), MOST * dimensions)
     return values or None
 
 
-def last_coordinates(text: str) -> list[float] | None:
-    """The last five `(c)` anywhere in the text, else its last five numbers; None with fewer."""
-    for pattern in (COORDINATE, NUMBER):
-        found = deque(pattern.finditer(text), maxlen=PREDICTED)
-        if len(found) == PREDICTED:
-            return [_value(match) for match in found]
+def five_points(text: str) -> tuple[int, list[float]] | None:
+    """The dimensions and the coordinates of a text that holds exactly five points, else None."""
+    for dimensions in DIMENSIONS:
+        values = coordinates(text, dimensions)
+        if values is not None and len(values) == PREDICTED * dimensions:
+            return dimensions, values
     return None
 
 
-def rendered(values: Sequence[float]) -> str:
+def last_coordinates(text: str, dimensions: int = 1) -> list[float] | None:
+    """Those of the last five points anywhere in the text, else its last numbers; None with fewer
+    than five points' worth."""
+    for pattern, wanted in ((forms(dimensions).point, 1), (NUMBER, dimensions)):
+        found = deque(pattern.finditer(text), maxlen=PREDICTED * wanted)
+        if len(found) == PREDICTED * wanted:
+            return [value for match in found for value in _values(match)]
+    return None
+
+
+def rendered(values: Sequence[float], dimensions: int = 1) -> str:
     """`(9.5), (11.0), …`: read back by `coordinates` to the same floats."""
-    return ", ".join(f"({value!r})" for value in values)
+    return ", ".join(
+        f"({', '.join(map(repr, values[at : at + dimensions]))})"
+        for at in range(0, len(values), dimensions)
+    )
+
+
+def grouped(dimensions: int, values: Sequence[float]) -> list[float] | list[list[float]]:
+    """A number for each point, or a list of its coordinates where it has several."""
+    if dimensions == 1:
+        return list(values)
+    return [list(values[at : at + dimensions]) for at in range(0, len(values), dimensions)]
 
 
 def has_steps(analysis: str) -> bool:
@@ -93,25 +142,29 @@ def has_steps(analysis: str) -> bool:
     return True
 
 
-def has_differences(analysis: str) -> bool:
+def has_differences(analysis: str, dimensions: int = 1) -> bool:
     """Whether it holds four equations `Δx1 = b - a = c`, or `Δx1 = c`."""
-    return len(DIFFERENCE.findall(analysis)) >= PREDICTED - 1
+    return len(forms(dimensions).difference.findall(analysis)) >= PREDICTED - 1
 
 
-def has_speed(analysis: str) -> bool:
+def has_speed(analysis: str, dimensions: int = 1) -> bool:
     """Whether it holds an equation `v = … = c`, for v, vx, v_avg, velocity or speed."""
-    return SPEED.search(analysis) is not None
+    return forms(dimensions).speed.search(analysis) is not None
 
 
-def is_separated(answer: str) -> bool:
-    """Whether it is coordinates `(c)` with commas between, and nothing else."""
-    return SEPARATED.fullmatch(answer) is not None
+def is_separated(answer: str, dimensions: int = 1) -> bool:
+    """Whether it is points `(c)` with commas between, and nothing else."""
+    return forms(dimensions).separated.fullmatch(answer) is not None
 
 
-def _first(matches: Iterator[re.Match[str]]) -> list[float]:
-    return [_value(match) for match in islice(matches, MOST)]
+def _first(matches: Iterator[re.Match[str]], most: int) -> list[float]:
+    return [value for match in islice(matches, most) for value in _values(match)]
 
 
-def _value(match: re.Match[str]) -> float:
-    value = float(match[match.lastindex or 0].replace("−", "-").replace("–", "-"))
+def _values(match: re.Match[str]) -> list[float]:
+    return [_value(written) for written in match.groups() or (match[0],)]
+
+
+def _value(written: str) -> float:
+    value = float(written.replace("−", "-").replace("–", "-"))
     return max(-sys.float_info.max, min(sys.float_info.max, value))

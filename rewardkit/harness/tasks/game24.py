@@ -1,4 +1,4 @@
-"""The 24-point game: all solvable quadruples of 1–13, split by seed."""
+"""The 24-point game: all solvable quadruples, split by seed."""
 
 from __future__ import annotations
 
@@ -8,37 +8,54 @@ from dataclasses import dataclass
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.data import read_rows
-from rewardkit.harness.tasks.game24_solver import solvable, worked
+from rewardkit.harness.tasks.game24_solver import HIGHEST, solvable, worked
+from rewardkit.harness.tasks.parameters import check_count
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample
 from rewardkit.verifiers.game24 import game24
 
-SPLITS = {"train": slice(None, -200), "test": slice(-200, None)}
-"""Of the 1,362 solvable quadruples in an order drawn by the seed, the last 200 are the test."""
+SPLITS = ("train", "test")
 
 
 @dataclass(frozen=True)
 class Game24Task:
-    """Four numbers from 1 to 13, each used exactly once, to make 24."""
+    """Four numbers from 1 to 13, or to `highest`, each used exactly once, to make 24.
+
+    Of the solvable quadruples in an order drawn by the seed, the last `test` are the test.
+    """
 
     name: str = "game24"
     prompt: str = "game24"
     max_tokens: int = 1024
     group_by: tuple[str, ...] = ()
+    highest: int = HIGHEST
+    test: int = 200
+
+    def __post_init__(self) -> None:
+        for name in ("highest", "test"):
+            check_count(name, getattr(self, name))
+        if self.highest > HIGHEST:
+            raise UsageError(f"highest is {self.highest}; the numbers are cards, 1 to {HIGHEST}")
 
     def load(self, *, data: str | None, split: str | None, seed: int) -> list[Sample]:
-        """The quadruples of `split` (test: 200, train: the other 1,162), drawn by `seed`."""
+        """The quadruples of `split` ("test", the default, or "train"), drawn by `seed`."""
         if data is not None:
             return [self.sample(row, index) for index, row in enumerate(read_rows(data))]
         chosen = split or "test"
         if chosen not in SPLITS:
             raise UsageError(f"game24 has the splits {', '.join(SPLITS)}, not {chosen!r}")
-        quadruples = list(solvable())
+        quadruples = [numbers for numbers in solvable() if numbers[-1] <= self.highest]
+        if self.test >= len(quadruples):
+            raise UsageError(
+                f"test is {self.test}, and there are {len(quadruples)} solvable quadruples of "
+                f"1 to {self.highest}; leave some to train on"
+            )
         random.Random(seed).shuffle(quadruples)
+        drawn = quadruples[-self.test :] if chosen == "test" else quadruples[: -self.test]
         return [
             self.sample({"numbers": list(numbers), "id": f"{chosen}-{'-'.join(map(str, numbers))}"},
                         index)
-            for index, numbers in enumerate(quadruples[SPLITS[chosen]])
+            for index, numbers in enumerate(drawn)
         ]  # fmt: skip
 
     def sample(self, row: Mapping[str, object], index: int) -> Sample:

@@ -1,0 +1,156 @@
+"""Points of two and three coordinates: read, compared and scored as those of one are."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+
+import pytest
+
+from rewardkit.records import Failure, Sample
+from rewardkit.verifiers.motion import MotionAccuracy, MotionFlexible, MotionFormat, motion
+from rewardkit.verifiers.motion_reading import coordinates, five_points, grouped, rendered
+
+PLANE = [9.5, -1.5, 11.0, -2.0, 12.5, -2.5, 14.0, -3.0, 15.5, -3.5]
+SPACE = [float(value) for value in range(15)]
+SAMPLES = {2: Sample(rendered(PLANE, 2)), 3: Sample(rendered(SPACE, 3))}
+TARGETS = {2: PLANE, 3: SPACE}
+
+DIFFERENCES = "\n".join(f"Δx{i} = (3.5, 0.5) - (2.0, 1.0) = (1.5, -0.5)" for i in range(1, 5))
+SPEED = "v = ((1.5, -0.5) + (1.5, -0.5)) / 4 = (6.0, -2.0) / 4 = (1.50, -0.50)"
+
+
+def reply(answer: str, *, differences: str = DIFFERENCES, speed: str = SPEED) -> str:
+    return f"[Analysis]\nS1\n{differences}\nS2\n{speed}\nS3\n[ANSWER]\n{answer}\n[End]"
+
+
+def shifted(dimensions: int, *errors: float) -> str:
+    """The reply whose first coordinates are off by these errors, the rest left out."""
+    pairs = zip(TARGETS[dimensions], errors, strict=False)
+    return reply(rendered([target + error for target, error in pairs], dimensions))
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "text", "score"),
+    [
+        (2, shifted(2, *[0.0] * 10), 1.0),
+        (3, shifted(3, *[0.0] * 15), 1.0),
+        (2, shifted(2, 1.0, *[0.0] * 9), math.exp(-0.1)),
+        (2, shifted(2, *[1.0, 0.0] * 5), math.exp(-0.5)),
+        (3, shifted(3, *[0.0, 0.0, 3.0] * 5), math.exp(-3.0)),
+        (2, shifted(2, *[0.0] * 6), 0.8 * 3 / 5),
+        (2, reply(f"{rendered(PLANE, 2)}, (0.0, 0.0)"), 0.9),
+        (2, reply("(9.5), (11.0), (12.5), (14.0), (15.5)"), 0.0),
+        (2, reply(rendered(SPACE, 3)), 0.0),
+        (2, rendered(PLANE, 2), 0.0),
+    ],
+)
+def test_accuracy_is_over_all_coordinates_of_the_points_compared(
+    dimensions: int, text: str, score: float
+) -> None:
+    found = MotionAccuracy()(text, SAMPLES[dimensions]).score
+    assert found == pytest.approx(score, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "text", "correct"),
+    [
+        (2, shifted(2, *[0.3, 0.0] * 5), True),
+        (2, shifted(2, *[0.4, 0.0] * 5), False),  # a mean of exactly 0.2 is not below 0.2
+        (3, shifted(3, *[0.0, 0.5, 0.0] * 5), True),
+        (2, reply("; ".join(rendered(PLANE, 2).split(", ("))), False),
+    ],
+)
+def test_correct_is_a_mean_error_below_a_fifth(dimensions: int, text: str, correct: bool) -> None:
+    assert MotionAccuracy()(text, SAMPLES[dimensions]).correct is correct
+
+
+@pytest.mark.parametrize(
+    ("text", "score", "failure"),
+    [
+        (reply(rendered(PLANE, 2)), 1.0, None),
+        (reply(rendered(PLANE, 2), differences="Δx1 = 1.5\n" * 4), 0.9, Failure.FORMAT),
+        (reply(rendered(PLANE, 2), differences="Δx1 = (1.5, -0.5)\n" * 3), 0.9, Failure.FORMAT),
+        (reply(rendered(PLANE, 2), speed="v = 1.5"), 0.9, Failure.FORMAT),
+        (reply(rendered(PLANE[:8], 2)), 0.8, Failure.FORMAT),
+        (reply(rendered(PLANE, 2).replace("), (", ") (")), 0.9, Failure.FORMAT),
+        (reply("9.5, -1.5"), 0.7, Failure.NO_ANSWER),
+        ("", 0.0, Failure.NO_ANSWER),
+    ],
+)
+def test_format_asks_for_points_throughout(
+    text: str, score: float, failure: Failure | None
+) -> None:
+    verdict = MotionFormat()(text, SAMPLES[2])
+    assert verdict.score == pytest.approx(score, abs=1e-9)
+    assert verdict.failure is failure
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        (reply(rendered(PLANE, 2)), True),
+        (f"First (2.0, 1.0), then {rendered(PLANE, 2)}.", True),
+        (f"They are {' '.join(map(str, PLANE))}", True),
+        (rendered([*PLANE[:9], 9.0], 2), False),
+        (rendered(PLANE[:8], 2), False),
+    ],
+)
+def test_the_flexible_reading_takes_the_last_five_points_anywhere(text: str, right: bool) -> None:
+    assert MotionFlexible()(text, SAMPLES[2]).correct is right
+
+
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_a_reference_is_read_as_points_or_as_lists(dimensions: int) -> None:
+    values = TARGETS[dimensions]
+    for text in (rendered(values, dimensions), json.dumps(grouped(dimensions, values))):
+        assert five_points(text) == (dimensions, values)
+        verdict = motion(reply(rendered(values, dimensions)), Sample(text))
+        assert verdict.parts["accuracy"] == 1.0
+        assert verdict.answer == rendered(values, dimensions)
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        rendered(PLANE[:8], 2),
+        "(1, 2), (3, 4), (5, 6), (7, 8), (9)",
+        "(1, 2), (3, 4), (5, 6), (7, 8), (9, 10, 11)",
+        "[[1, 2, 3, 4], [1, 2, 3, 4], [1, 2, 3, 4], [1, 2, 3, 4], [1, 2, 3, 4]]",
+        "[[1, 2], [3, 4], [5, 6], [7, 8], [9, null]]",
+    ],
+)
+def test_what_is_not_five_points_alike_is_unjudged(reference: str) -> None:
+    for verifier in (MotionAccuracy(), MotionFlexible(), motion):
+        verdict = verifier(reply(rendered(PLANE, 2)), Sample(reference))
+        assert (verdict.correct, verdict.failure) == (None, Failure.ERROR)
+
+
+@pytest.mark.parametrize(
+    ("text", "dimensions", "values"),
+    [
+        ("(1, 2), (3, 4)", 2, [1.0, 2.0, 3.0, 4.0]),
+        ("x6 = ( −1.5 ,2e1 ) and (7)", 2, [-1.5, 20.0]),
+        ("[1, 2], [3, 4]", 2, [1.0, 2.0, 3.0, 4.0]),
+        ("[[1, 2, 3]]", 3, [1.0, 2.0, 3.0]),
+        ("[[1, 2, 3]]", 2, None),
+        ("(1, 2)", 3, None),
+        ("(nan, 1)", 2, None),
+    ],
+)
+def test_points_are_read(text: str, dimensions: int, values: list[float] | None) -> None:
+    assert coordinates(text, dimensions) == values
+
+
+@pytest.mark.parametrize("dimensions", [2, 3])
+@pytest.mark.parametrize(
+    "piece",
+    ["(", "(1, ", "(1, 2", "[1, 2], ", "Δx1 = (1, 2", "v: ", "v=", "speed = (1, 2) + ", "1,", " "],
+)
+def test_a_hostile_reply_is_judged_in_time(dimensions: int, piece: str) -> None:
+    noise = piece * (100_000 // len(piece))
+    for text in (noise, f"[Analysis]{noise}[ANSWER]{noise}[End]", f"[Analysis][ANSWER]{noise}"):
+        started = time.perf_counter()
+        assert motion(text, SAMPLES[dimensions]).correct is False
+        assert time.perf_counter() - started < 1.0
