@@ -40,6 +40,7 @@ def make(
     """
     parser = argparse.ArgumentParser(description=about.partition("\n")[0])
     parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--start", type=Path, help="a checkpoint of this script's to carry on from")
     parser.add_argument("--steps", type=int, default=steps)
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--learning-rate", type=float, default=2e-3)
@@ -50,6 +51,8 @@ def make(
     torch.manual_seed(options.seed)
     tokens = tokenizer(phrases, characters)
     model = network(len(tokens))
+    if options.start:
+        model = LlamaForCausalLM.from_pretrained(options.start, dtype=torch.float32)
     print(f"{model.num_parameters():,} parameters, {len(tokens)} tokens", flush=True)
 
     def batch(step: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -80,7 +80,7 @@ def test_a_hostile_completion_in_every_batch_ends_on_time(
 
 
 def motion_data() -> Dataset:
-    """Eight motions that the checkpoint knows, as rows with a prompt."""
+    """Eight motions that the checkpoint solves now and then, as rows with a prompt."""
     task = load_task("motion")
     template = load_template("motion_short", installed().prompt("motion_short"))
     return Dataset.from_list(

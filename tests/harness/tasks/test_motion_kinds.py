@@ -160,5 +160,7 @@ def test_a_parameter_that_is_none_is_named() -> None:
 
 def test_points_and_targets_need_as_many_coordinates(tmp_path: Path) -> None:
     row = {"points": [[1, 2]] * 5, "targets": [1, 2, 3, 4, 5]}
-    with pytest.raises(DataError, match="row 1: its points have 2 coordinates each and its targets 1"):
+    with pytest.raises(
+        DataError, match="row 1: its points have 2 coordinates each and its targets 1"
+    ):
         MotionTask().sample(row, 0)

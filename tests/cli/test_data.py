@@ -1,0 +1,87 @@
+"""`rewardkit data`, as users type it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from rewardkit.cli.main import app
+from rewardkit.errors import RewardkitError
+
+GAME = ["game24", "--set", "highest=9", "--split", "train"]
+
+
+def run(*arguments: str) -> str:
+    done = CliRunner().invoke(app, ["data", *arguments], catch_exceptions=True)
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_rows_go_to_standard_output() -> None:
+    rows = [json.loads(line) for line in run("motion", "--count", "4", "--seed", "3").splitlines()]
+    assert [row["id"] for row in rows] == [
+        "test_in-0000", "test_in-0001", "test_out-0000", "test_out-0001",
+    ]  # fmt: skip
+    assert len(rows[0]["points"]) == len(rows[0]["targets"]) == 5
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_an_evaluation_reads_the_file(tmp_path: Path, suffix: str) -> None:
+    file, replies = tmp_path / f"plane.{suffix}", tmp_path / "replies.jsonl"
+    run("motion", "--set", "kind=periodic", "--set", "dimensions=2", "--count", "6", "-o", str(file))  # fmt: skip
+    from rewardkit import evaluate, load_task
+
+    task = load_task("motion")
+    samples = task.load(data=str(file), split=None, seed=0)
+    replies.write_text(
+        "".join(
+            json.dumps({"id": sample.id, "completion": task.perfect(sample)}) + "\n"
+            for sample in samples
+        )
+    )
+    summary = evaluate(
+        task="motion", model=str(replies), backend="replay", data=str(file),
+        output_dir=str(tmp_path / "run"),
+    ).tasks["motion"]  # fmt: skip
+    assert (summary.samples, summary.metrics["accuracy"].value) == (6, 1.0)
+    assert {group: figure.value for group, figure in summary.groups["distribution"].items()} == {
+        "in": 1.0, "out": 1.0,
+    }  # fmt: skip
+
+
+def test_the_largest_number_is_a_parameter() -> None:
+    rows = [json.loads(line) for line in run(*GAME).splitlines()]
+    assert len(rows) == 204
+    assert max(number for row in rows for number in row["numbers"]) == 9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["motoin"], "did you mean 'motion'"),
+        (["motion", "--split", "tests"], "did you mean 'test'"),
+        (["motion", "--set", "speeds"], "--set 'speeds' isn't KEY=VALUE"),
+        (["motion", "--set", "speds=[1,2]"], "did you mean 'speeds'"),
+        (["motion", "--set", "kind=spiral"], "accelerated, periodic, uniform"),
+        (["game24", "--set", "highest=14"], "1 to 13"),
+        (["game24", "--set", "highest=5"], "leave some to train on"),
+        (["motion", "-o", "rows.csv"], r"\.jsonl or \.parquet"),
+    ],
+)
+def test_a_bad_argument_says_what_was_meant(arguments: list[str], said: str) -> None:
+    with pytest.raises(RewardkitError, match=said):
+        run(*arguments)
+
+
+def test_a_file_there_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.touch()
+    with pytest.raises(RewardkitError, match="--overwrite"):
+        run("no such task", "-o", str(file))
+    run("motion", "-o", str(file), "--overwrite")
+    assert len(file.read_text().splitlines()) == 40
