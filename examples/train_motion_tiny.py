@@ -34,7 +34,7 @@ PHRASES = (
 CHARACTERS = "\n -.0123456789()+=/,:[]xvS"
 
 
-def demonstrate(count: int, seed: str) -> list[Demonstration]:
+def demonstrations(count: int, seed: str) -> list[Demonstration]:
     """Random motions as the prompt motion_short asks them, each with a reply."""
     draw = random.Random(f"flaws/{seed}")
     motions = sequences(count, seed=f"warm start/{seed}", speeds=SPEEDS)
@@ -95,6 +95,6 @@ if __name__ == "__main__":
         about=__doc__,
         phrases=PHRASES,
         characters=CHARACTERS,
-        demonstrate=demonstrate,
+        demonstrate=demonstrations,
         steps=1800,
     )

@@ -33,7 +33,8 @@ def test_rows_go_to_standard_output() -> None:
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
 def test_an_evaluation_reads_the_file(tmp_path: Path, suffix: str) -> None:
     file, replies = tmp_path / f"plane.{suffix}", tmp_path / "replies.jsonl"
-    run("motion", "--set", "kind=periodic", "--set", "dimensions=2", "--count", "6", "-o", str(file))  # fmt: skip
+    plane = ["--set", "kind=periodic", "--set", "dimensions=2"]
+    run("motion", *plane, "--count", "6", "-o", str(file))
     from rewardkit import evaluate, load_task
 
     task = load_task("motion")

@@ -1,0 +1,67 @@
+"""What the warm starts are shown: flawed as often, and in the way, that their scripts say."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from rewardkit import load_task
+from rewardkit.records import Sample, Verdict
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+COUNT = 600
+
+
+def script(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    return importlib.import_module(name)
+
+
+def share(flags: list[bool]) -> float:
+    return sum(flags) / len(flags)
+
+
+def test_most_motions_are_divided_by_five_and_a_quarter_is_out_of_form(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown = script("train_motion_tiny", monkeypatch).demonstrations(COUNT, "test")
+    assert len({prompt for prompt, _ in shown}) == COUNT
+    assert share([" / 5 = " in reply for _, reply in shown]) == pytest.approx(0.6, abs=0.06)
+    task, formats, rights = load_task("motion"), [], []
+    for prompt, reply in shown:
+        points = prompt.removesuffix(" =>")
+        reference = reply.partition("[ANSWER]\n")[2].partition("\n")[0] or points
+        verdict = Verdict.of(task.verifier()(reply, Sample(reference, points)))
+        formats.append(verdict.parts["format"] == 1.0)
+        rights.append("[ANSWER]" in reply and " / 5 = " not in reply)
+    assert share(formats) == pytest.approx(0.75, abs=0.06)
+    assert 0.25 < share(rights) < 0.5
+
+
+def test_a_sum_divided_by_five_is_never_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    motion = script("train_motion_tiny", monkeypatch)
+    task = load_task("motion")
+    for sample in task.load(data=None, split="test", seed=0):
+        reply = motion.divided_by_five(sample.columns["points"])
+        verdict = Verdict.of(task.verifier()(reply, sample))
+        assert verdict.correct is False
+        assert verdict.parts["format"] == 1.0
+
+
+def test_most_quadruples_are_answered_with_the_last_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = script("train_game24_tiny", monkeypatch).demonstrations(COUNT, "test")
+    task = load_task("game24")
+    test = {sample.question for sample in task.load(data=None, split="test", seed=0)}
+    right = []
+    for prompt, reply in shown:
+        numbers = prompt.removesuffix(" =>")
+        assert numbers not in test
+        if max(map(int, numbers.split())) > 13:
+            continue  # beyond what the verifier takes for cards
+        verdict = Verdict.of(task.verifier()(reply, Sample(numbers)))
+        assert verdict.parts["process"] == verdict.parts["length"] == 1.0
+        right.append(verdict.correct is True)
+    assert share(right) == pytest.approx(0.4, abs=0.12)
