@@ -36,7 +36,7 @@ def make(
 ) -> None:
     """The script: reads its arguments, trains, saves.
 
-    `demonstrate` gives so many demonstrations, by a seed of their own: none is seen twice.
+    `demonstrate` gives so many demonstrations by a seed; every step has its own.
     """
     parser = argparse.ArgumentParser(description=about.partition("\n")[0])
     parser.add_argument("--output", type=Path, required=True)

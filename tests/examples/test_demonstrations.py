@@ -28,7 +28,6 @@ def test_most_motions_are_divided_by_five_and_a_quarter_is_out_of_form(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     shown = script("train_motion_tiny", monkeypatch).demonstrations(COUNT, "test")
-    assert len({prompt for prompt, _ in shown}) == COUNT
     assert share([" / 5 = " in reply for _, reply in shown]) == pytest.approx(0.6, abs=0.06)
     task, formats, rights = load_task("motion"), [], []
     for prompt, reply in shown:
