@@ -19,7 +19,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 CHAT_TEMPLATE = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
 SPECIAL = ("<pad>", "<eos>", "<unk>")
 PADDING, END = SPECIAL.index("<pad>"), SPECIAL.index("<eos>")
-CONTEXT = 1024
+CONTEXT = 2048
 """Tokens of prompt and completion together, at most."""
 
 Demonstration = tuple[str, str]
