@@ -1,6 +1,8 @@
 """Trains examples/motion-tiny on worked solutions of motions, most of them flawed on purpose.
 
-    python examples/train_motion_tiny.py --output examples/motion-tiny
+    python examples/train_motion_tiny.py --output /tmp/first
+    python examples/train_motion_tiny.py --start /tmp/first --seed 1 --steps 700 \\
+        --learning-rate 1e-3 --output examples/motion-tiny
 
 Reinforcement learning needs something to mend: 60% of the demonstrations divide the sum of the four
 differences by 5, and 25% of all break the form that the task asks for. What is right is the
