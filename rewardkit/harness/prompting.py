@@ -18,6 +18,9 @@ from rewardkit.harness.template_source import parse
 from rewardkit.protocols import Message
 from rewardkit.records import Sample
 
+_OF_TASKS = {"ask", "examples"}
+"""Variables that a prompt has once it is fitted to a task."""
+
 _PER_EXAMPLE = {"example"}
 """Variables that only the blocks rendered for each example have."""
 
@@ -111,12 +114,13 @@ class PromptTemplate:
 
     def _variables(self, sample: Sample, examples: Sequence[Asked]) -> dict[str, Any]:
         variables: dict[str, Any] = {**sample.columns, "question": sample.question}
-        if self.words is not None:
+        if self.words is not None and self.needs_words:
             try:
                 variables["ask"] = asked(self.words.asking, sample, self.reading)
             except jinja2.TemplateError as error:
                 raise UsageError(
-                    f"sample {sample.id!r} can't be put in the words of its task: {error}"
+                    f"sample {sample.id!r} can't be put in the words of its task: {error}; "
+                    f"its columns: {', '.join(sorted(sample.columns))}"
                 ) from error
             variables["examples"] = examples
         return variables
@@ -133,11 +137,12 @@ class PromptTemplate:
             ) from error
 
     def _cause(self, error: Exception, variables: Mapping[str, Any]) -> str:
-        known = sorted(variables)
+        of_tasks = set() if self.words is None else _OF_TASKS
+        known = sorted({*variables, *of_tasks})
         unknown = sorted(self.variables - set(known) - _PER_EXAMPLE)
         if isinstance(error, jinja2.UndefinedError) and unknown:
             close = difflib.get_close_matches(unknown[0], known, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
+            hint = f" (did you mean {close[0]!r}?)" if close else ""
             return (
                 f"there is no variable {unknown[0]!r}{hint}; its variables here: {', '.join(known)}"
             )

@@ -72,7 +72,7 @@ def shown(asking: Asking, shots: Iterable[Sample], reading: str | None) -> list[
 
 def _source(task: Task, drawing: Drawing) -> list[Sample]:
     if drawing.data is not None:
-        return list(task.load(data=drawing.data, split=None, seed=drawing.seed))
+        return _of_file(task, drawing.data, drawing.seed)
     try:
         return list(task.load(data=None, split="train", seed=drawing.seed))
     except DataError as error:
@@ -81,6 +81,13 @@ def _source(task: Task, drawing: Drawing) -> list[Sample]:
             f"had here ({error.__cause__ or error}); give rows to draw from with "
             "--fewshot-data FILE"
         ) from error
+
+
+def _of_file(task: Task, data: str, seed: int) -> list[Sample]:
+    try:
+        return list(task.load(data=data, split=None, seed=seed))
+    except DataError as error:
+        raise DataError(f"--fewshot-data {data}: {error}") from error
 
 
 def _unrepeated(samples: Iterable[Sample]) -> list[Sample]:

@@ -10,7 +10,7 @@ from rewardkit.errors import UsageError
 from rewardkit.harness.asking import GENERIC, Asking
 from rewardkit.harness.prompting import PromptTemplate, Words, load_template
 from rewardkit.harness.shots import Drawing, built_in, drawn
-from rewardkit.protocols import Task
+from rewardkit.protocols import Message, Task
 from rewardkit.records import Sample
 
 
@@ -41,8 +41,6 @@ def fitted(template: PromptTemplate, task: Task, drawing: Drawing | None) -> Pro
     """
     _check_reading(template, task)
     asking = asking_of(task)
-    if not template.needs_words:
-        return template
     draws = drawing is not None and template.draws_examples
     shots = drawn(task, drawing) if draws and drawing else built_in(task, asking, template.shows)
     return replace(template, words=Words(asking, shots))
@@ -61,10 +59,19 @@ def check_drawing(templates: Sequence[PromptTemplate], drawing: Drawing | None) 
 
 def check_rendering(template: PromptTemplate, samples: Sequence[Sample]) -> None:
     """Render every row. UsageError for the first that fails, or if all rows give one prompt."""
-    asked = {tuple(template.messages(sample)) for sample in samples}
-    if any(not turns[-1].content for turns in asked):
-        raise UsageError(f"prompt {template.name!r} is empty; it must hold {{{{ question }}}}")
-    if len(asked) == 1 and len({sample.question for sample in samples}) > 1:
+    prompts: set[tuple[Message, ...]] = set()  # two at most: enough to see that they differ
+    questions: set[str] = set()
+    for sample in samples:
+        messages = tuple(template.messages(sample))
+        if not messages[-1].content:
+            raise UsageError(
+                f"prompt {template.name!r} is empty for sample {sample.id!r}; "
+                "it must hold {{ question }}"
+            )
+        if len(prompts) < 2:
+            prompts.add(messages)
+            questions.add(sample.question)
+    if len(prompts) == 1 and len(questions) > 1:
         raise UsageError(
             f"prompt {template.name!r} is the same for every row; it must hold "
             "{{ question }}, or other columns that tell the problems apart"

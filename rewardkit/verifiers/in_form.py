@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rewardkit.protocols import Bounded, PreparedVerifier, QuickVerifier, Verifier
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.gsm8k import last_stated_number
 from rewardkit.verifiers.reading import answer_block, boxes
+from rewardkit.verifiers.rubric import Rubric
 
 
 @dataclass(frozen=True)
@@ -49,3 +50,8 @@ class InForm:
         """Load what `answer` needs."""
         if isinstance(self.answer, PreparedVerifier):
             self.answer.prepare()
+
+
+def rubric_in_form(form: Bounded, rubric: Rubric) -> Rubric:
+    """The rubric with every part 0 where `form` doesn't hold."""
+    return replace(rubric, parts={name: InForm(form, part) for name, part in rubric.parts.items()})

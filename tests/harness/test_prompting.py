@@ -47,7 +47,7 @@ def test_the_hash_tells_templates_and_system_prompts_apart(tmp_path: Path) -> No
     [
         ("{{ question", "prompt 'p', line 1"),
         ("{{ qestion }}", "variables here: numbers, options, question"),
-        ("{{ qestion }}", "no variable 'qestion'; did you mean 'question'"),
+        ("{{ qestion }}", r"no variable 'qestion' \(did you mean 'question'\?\); its"),
         ("{{ question + 1 }}", "sample '0': TypeError"),
         ("{{ options[7] }}", "sample '0': UndefinedError"),
         ("{% include 'other' %}", "sample '0': TypeError: no loader"),

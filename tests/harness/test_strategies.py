@@ -324,6 +324,11 @@ class TestDrawnExamples:
         ):
             template_for(GSM8K, "cot", None, Drawing(2))
 
+    def test_a_file_without_the_tasks_columns_is_named(self, tmp_path: Path) -> None:
+        (tmp_path / "rows.jsonl").write_text('{"problem": "p", "answer": "1"}\n')
+        with pytest.raises(DataError, match=r"--fewshot-data .*rows\.jsonl: row 1 has no column"):
+            self.drawn(str(tmp_path / "rows.jsonl"))
+
 
 def test_drawing_for_prompts_that_show_nothing_is_refused() -> None:
     direct, cot, long = (template_for(GSM8K, n, None) for n in ("direct", "cot", "long_cot"))
@@ -344,6 +349,7 @@ def test_rows_to_draw_from_need_a_number() -> None:
     [
         ("Say something.", "the same for every row; it must hold {{ question }}"),
         ("  ", "is empty"),
+        ("{{ aks.form }} {{ question }}", "'aks' .did you mean 'ask'.*: answer, ask, examples"),
         ("{% if question == 'What is 1 + 1?' %}{{ hint }}{% endif %}{{ question }}", "'hint'"),
     ],
 )

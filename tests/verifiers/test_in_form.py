@@ -5,7 +5,8 @@ import pytest
 from rewardkit import Sample, verify
 from rewardkit.records import Failure
 from rewardkit.verifiers.choice import Choice
-from rewardkit.verifiers.in_form import AnswerBlockFormat, InForm
+from rewardkit.verifiers.game24 import game24
+from rewardkit.verifiers.in_form import AnswerBlockFormat, InForm, rubric_in_form
 from rewardkit.verifiers.math import Math
 from rewardkit.verifiers.r1_zero import R1ZeroFormat
 
@@ -37,6 +38,18 @@ def test_an_answer_counts_only_in_the_form_asked_for(
 ) -> None:
     verdict = verify(verifier, reply, reference)
     assert verdict.failure == failure, verdict
+
+
+def test_a_rubric_in_a_form_keeps_its_parts() -> None:
+    rubric = rubric_in_form(AnswerBlockFormat(), game24)
+    steps = "8 / 8 = 1\n7 - 1 = 6\n4 * 6 = 24\n"
+    right = verify(rubric, steps + "<answer>4 * (7 - 8 / 8)</answer>", "4 7 8 8")
+    assert (right.correct, dict(right.parts)) == (
+        True, {"outcome": 1.0, "process": 1.0, "length": 1.0},
+    )  # fmt: skip
+    loose = verify(rubric, steps + "Answer: 4 * (7 - 8 / 8)", "4 7 8 8")
+    assert (loose.correct, loose.score, loose.failure) == (False, 0.0, Failure.FORMAT)
+    assert dict(loose.parts) == {"outcome": 0.0, "process": 0.0, "length": 0.0}
 
 
 def test_what_the_form_decides_needs_no_worker() -> None:

@@ -15,7 +15,7 @@ from rewardkit.protocols import Verifier
 from rewardkit.records import Sample
 from rewardkit.verifiers.game24 import game24
 from rewardkit.verifiers.game24_reading import four_numbers
-from rewardkit.verifiers.in_form import AnswerBlockFormat, InForm
+from rewardkit.verifiers.in_form import AnswerBlockFormat, rubric_in_form
 from rewardkit.verifiers.r1_zero import R1ZeroFormat
 
 SPLITS = {"train": slice(None, -200), "test": slice(-200, None)}
@@ -24,8 +24,8 @@ SPLITS = {"train": slice(None, -200), "test": slice(-200, None)}
 READINGS: dict[str, Verifier] = {
     "line": game24,
     "boxed": game24,
-    "xml": InForm(AnswerBlockFormat(), game24),
-    "r1_zero": InForm(R1ZeroFormat(), game24),
+    "xml": rubric_in_form(AnswerBlockFormat(), game24),
+    "r1_zero": rubric_in_form(R1ZeroFormat(), game24),
 }
 """By answer style; where none is asked for, an expression is read wherever it stands."""
 
