@@ -9,7 +9,7 @@ from rewardkit import registry
 from rewardkit.errors import UsageError
 from rewardkit.harness.asking import GENERIC, Asking
 from rewardkit.harness.prompting import PromptTemplate, Words, load_template
-from rewardkit.harness.shots import Drawing, built_in, drawn
+from rewardkit.harness.shots import Drawing, Shots, built_in, drawn
 from rewardkit.protocols import Message, Task
 from rewardkit.records import Sample
 
@@ -18,32 +18,29 @@ def named(task: Task, name: str, system: str | None, drawing: Drawing | None) ->
     """The installed prompt `name` for this task; UsageError names those that it can be asked in."""
     template = load_template(name, registry.installed().prompt(name), system)
     asking = asking_of(task)
-    if template.needs_words and not _is_offered(asking, name):
+    if template.needs_words and not _has_words(asking, template):
         lacking = ", since it offers no `asking` (docs/plugins.md)" if asking is GENERIC else ""
         raise UsageError(
             f"task {task.name!r} can't be asked in {name!r}{lacking}; "
             f"it can in {', '.join(prompts_of(task))}"
         )
-    try:
-        return fitted(template, task, drawing)
-    except UnreadStyle as error:
-        raise UsageError(f"{error}; it can be asked in {', '.join(prompts_of(task))}") from error
-
-
-class UnreadStyle(UsageError):
-    """A prompt asks for answers in a style that the task's verifier doesn't read."""
+    unread = _unread(template, task)
+    if unread:
+        raise UsageError(f"{unread}; it can be asked in {', '.join(prompts_of(task))}")
+    return fitted(template, task, drawing)
 
 
 def fitted(template: PromptTemplate, task: Task, drawing: Drawing | None) -> PromptTemplate:
     """The template with the task's words and examples; `drawing` None: the task's own examples.
 
-    Raises UnreadStyle, and DataError where examples can't be drawn.
+    Raises UsageError for an answer style that the task doesn't read, and DataError where
+    examples can't be drawn.
     """
-    _check_reading(template, task)
+    unread = _unread(template, task)
+    if unread:
+        raise UsageError(unread)
     asking = asking_of(task)
-    draws = drawing is not None and template.draws_examples
-    shots = drawn(task, drawing) if draws and drawing else built_in(task, asking, template.shows)
-    return replace(template, words=Words(asking, shots))
+    return replace(template, words=Words(asking, _shots(template, task, asking, drawing)))
 
 
 def check_drawing(templates: Sequence[PromptTemplate], drawing: Drawing | None) -> None:
@@ -92,12 +89,10 @@ def prompts_of(task: Task) -> list[str]:
 
 def takes(task: Task, template: PromptTemplate) -> bool:
     """Whether the task reads the style that an installed prompt asks for, and has its words."""
-    try:
-        _check_reading(template, task)
-    except UnreadStyle:
+    if _unread(template, task):
         return False
     if template.needs_words:
-        return _is_offered(asking_of(task), template.name)
+        return _has_words(asking_of(task), template)
     if template.reading is None or template.name == task.prompt:
         return template.name == task.prompt
     asking = asking_of(task)
@@ -116,12 +111,24 @@ def asking_of(task: Task) -> Asking:
     return found if isinstance(found, Asking) else GENERIC
 
 
-def _is_offered(asking: Asking, name: str) -> bool:
-    return asking.only is None or name in asking.only
+def _has_words(asking: Asking, template: PromptTemplate) -> bool:
+    """Whether a strategy is one that the task offers, in a style whose form it knows."""
+    offered = asking.only is None or template.name in asking.only
+    return offered and (template.reading is None or template.reading in asking.forms)
 
 
-def _check_reading(template: PromptTemplate, task: Task) -> None:
+def _shots(template: PromptTemplate, task: Task, asking: Asking, drawing: Drawing | None) -> Shots:
+    if drawing is not None and template.draws_examples:
+        return drawn(task, drawing)
+    if template.has_examples:
+        return built_in(task, asking, template.shows)
+    return Shots((), 0)
+
+
+def _unread(template: PromptTemplate, task: Task) -> str | None:
+    """What the task says of an answer style that it doesn't read."""
     try:
         task.verifier(template.reading)
     except UsageError as error:
-        raise UnreadStyle(str(error)) from error
+        return str(error)
+    return None

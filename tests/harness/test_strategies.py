@@ -33,6 +33,7 @@ from rewardkit.records import Failure
 from rewardkit.verifiers.gsm8k import Gsm8k
 from tests.tiny import CHAT_TEMPLATE
 
+DOCS = Path(__file__).parents[2] / "docs" / "prompts.md"
 TEXT_TASKS = ("aqua", "game24", "gsm8k", "math500")
 STRATEGIES = (
     "direct", "few_shot", "cot", "auto_cot", "long_cot", "xml", "think_answer", "r1_zero",
@@ -148,14 +149,14 @@ def test_all_steps_of_the_worked_hands_are_right() -> None:
 
 @pytest.mark.parametrize("name", sorted(registry.installed().offers("prompts")))
 def test_every_prompt_of_ours_says_what_it_is_and_fits_a_task(name: str) -> None:
-    tasks = [name for name in ROWS if name]
-    fitting = [task for task in tasks if name in prompts_of(rewardkit.load_task(task))]
+    fitting = [task for task in ROWS if name in prompts_of(rewardkit.load_task(task))]
     assert fitting
     for task_name in fitting:
         task, sample = task_and_sample(task_name)
         template = template_for(task, name, None)
         assert template.about.endswith(".")
         assert template.messages(sample)[-1].role == "user"
+    assert f"`{name}`" in DOCS.read_text()
 
 
 @pytest.mark.parametrize("name", [name for name in STRATEGIES if name not in ("cot", "auto_cot")])
@@ -176,6 +177,8 @@ class Bare:
         return Sample(str(row["reference"]), str(row["question"]), str(index))
 
     def verifier(self, reading: str | None = None) -> Gsm8k:
+        if reading not in (None, "xml", "r1_zero"):
+            raise UsageError(f"no style {reading!r}")
         return Gsm8k(reading="xml")
 
     def flexible(self) -> None:
@@ -192,6 +195,7 @@ def test_a_task_without_words_can_be_asked_in_the_templates_that_need_none(tmp_p
         assert messages[-1].content.endswith("Say 0.")
     with pytest.raises(UsageError, match="'bare' can't be asked in 'cot', since it offers no"):
         template_for(Bare(), "cot", None)
+    assert prompts_of(Bare()) == ["r1_zero", "think_answer", "xml"]
     (tmp_path / "p.jinja").write_text(
         "{% for e in examples %}{{ e.problem }} {{ e.answer }}. {% endfor %}{{ question }}"
     )
@@ -235,6 +239,11 @@ class TestDrawnExamples:
         text = text_of(template.messages(hand))
         assert "4 7 8 8" not in text
         assert text.count("Question:") == 4
+
+    def test_a_row_that_is_there_twice_is_drawn_once(self, tmp_path: Path) -> None:
+        data = Path(gsm8k_rows(tmp_path, 4))
+        data.write_text(data.read_text() * 5)
+        assert len(set(self.questions(self.drawn(str(data), 4), Sample("1", "q", "x")))) == 4
 
     def test_seeds_draw_others_and_the_same_seed_the_same(self, tmp_path: Path) -> None:
         data = gsm8k_rows(tmp_path, 50)
