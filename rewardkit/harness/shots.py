@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.asking import Asked, Asking, Kind, example_rows, solved
+from rewardkit.harness.tasks.table import IDENTIFIERS
 from rewardkit.protocols import Task
 from rewardkit.records import Sample
 
@@ -40,8 +41,8 @@ class Shots:
 
     def beside(self, asked: Sample) -> list[Sample]:
         """The samples to show with the row `asked`: never one with its id or its words."""
-        words = _words(asked)
-        others = [one for one in self.samples if one.id != asked.id and _words(one) != words]
+        marks = _marks(asked)
+        others = [one for one in self.samples if marks.isdisjoint(_marks(one))]
         if self.enough and len(others) < self.count:
             raise UsageError(
                 f"--num-fewshot {self.count}: only {len(others)} rows are there to show beside "
@@ -95,13 +96,16 @@ def _unrepeated(samples: Iterable[Sample]) -> list[Sample]:
     kept: list[Sample] = []
     seen: set[object] = set()
     for sample in samples:
-        marks = {("id", sample.id), _words(sample)}
-        if not marks & seen:
+        marks = _marks(sample)
+        if marks.isdisjoint(seen):
             kept.append(sample)
         seen |= marks
     return kept
 
 
-def _words(sample: Sample) -> tuple[str, ...]:
-    """What tells problems apart: their words in no order, since 4 7 8 8 is 8 4 8 7."""
-    return tuple(sorted(sample.question.casefold().split()))
+def _marks(sample: Sample) -> set[tuple[str, ...]]:
+    """What a row is known by: its words in no order, since 4 7 8 8 is 8 4 8 7, and the id that
+    its data give it. Its place in a file is none: another file has other rows there."""
+    marks = {("words", *sorted(sample.question.casefold().split()))}
+    given = next((sample.columns[name] for name in IDENTIFIERS if sample.columns.get(name)), None)
+    return marks if given is None else marks | {("id", str(given))}

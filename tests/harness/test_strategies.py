@@ -58,7 +58,9 @@ def task_and_sample(name: str) -> tuple[Task, Sample]:
 def gsm8k_rows(tmp_path: Path, count: int, start: int = 0) -> str:
     file = tmp_path / f"rows-{start}-{count}.jsonl"
     file.write_text("".join(
-        json.dumps({"question": f"What is {i} + {i}?", "answer": f"It is.\n#### {2 * i}"}) + "\n"
+        json.dumps(
+            {"question": f"What is {i} + {i}?", "answer": f"It is.\n#### {2 * i}", "id": f"r{i}"}
+        ) + "\n"
         for i in range(start, start + count)
     ))  # fmt: skip
     return str(file)
@@ -225,12 +227,22 @@ class TestDrawnExamples:
         data = gsm8k_rows(tmp_path_factory.getbasetemp(), 10)
         sample = GSM8K.load(data=data, split=None, seed=0)[asked]
         renamed = Sample(sample.reference, sample.question.upper() + " ", "else")
-        reworded = Sample(sample.reference, "Twice that?", sample.id)
+        reworded = Sample(sample.reference, "Twice that?", sample.id, {"id": sample.id})
         template = self.drawn(data, count, seed)
         for one in (sample, renamed, reworded):
             shown = self.questions(template, one)
             assert sample.question not in shown
             assert len(set(shown)) == count
+
+    def test_the_same_place_in_another_file_is_another_row(self, tmp_path: Path) -> None:
+        data = Path(gsm8k_rows(tmp_path, 4))
+        rows = [json.loads(line) for line in data.read_text().splitlines()]
+        bare = [{"question": row["question"], "answer": row["answer"]} for row in rows]
+        data.write_text("".join(json.dumps(row) + "\n" for row in bare))
+        template = self.drawn(str(data), 4)
+        for place in range(4):
+            row = {"question": f"Another, {place}?", "answer": "#### 1"}
+            assert len(self.questions(template, GSM8K.sample(row, place))) == 4
 
     def test_a_hand_in_another_order_is_the_same_row(self) -> None:
         task = rewardkit.load_task("game24")
