@@ -30,6 +30,12 @@ def eval_command(
     prompt: Annotated[
         str | None, typer.Option(help="A prompt's name, or a Jinja2 file of your own.")
     ] = None,
+    num_fewshot: Annotated[
+        int | None, typer.Option(help="Examples drawn from the train split, for few_shot and cot.")
+    ] = None,
+    fewshot_data: Annotated[
+        str | None, typer.Option(help="A file to draw them from, instead of the train split.")
+    ] = None,
     num_samples: Annotated[
         int, typer.Option("--num-samples", "-n", help="Completions a problem.")
     ] = 1,
@@ -74,7 +80,8 @@ def eval_command(
     """
     options: dict[str, Any] = {
         "model": model, "backend": backend, "data": data, "split": split, "limit": limit,
-        "prompt": prompt, "num_samples": num_samples, "temperature": temperature,
+        "prompt": prompt, "num_fewshot": num_fewshot, "fewshot_data": fewshot_data,
+        "num_samples": num_samples, "temperature": temperature,
         "top_p": top_p, "top_k": top_k, "max_tokens": max_tokens, "seed": seed,
         "stop": tuple(stop or ()), "system_prompt": system_prompt,
         "chat_template": not no_chat_template, "tensor_parallel_size": tensor_parallel_size,

@@ -17,6 +17,8 @@ from rewardkit.harness.backends.options import EngineOptions
 from rewardkit.harness.plan import Question, question
 from rewardkit.harness.prompting import PromptTemplate, load_template
 from rewardkit.harness.run import MAX_ERRORS, Reporter, RunPlan
+from rewardkit.harness.shots import Drawing
+from rewardkit.harness.strategies import check_drawing, check_rendering, fitted, named
 from rewardkit.protocols import Task
 from rewardkit.records import Sampling
 
@@ -35,6 +37,8 @@ class EvalOptions:
     split: str | None = None
     limit: int | None = None
     prompt: str | None = None
+    num_fewshot: int | None = None
+    fewshot_data: str | None = None
     num_samples: int = 1
     temperature: float = 0.0
     top_p: float = 1.0
@@ -62,11 +66,19 @@ class EvalOptions:
                 raise UsageError(f"{name} is {value}; it must be from {low:g} to {high:g}")
         if not self.tasks:
             raise UsageError("no task is named; see: rewardkit list tasks")
+        if self.fewshot_data is not None and self.num_fewshot is None:
+            raise UsageError("--fewshot-data holds rows to draw from; say how many: --num-fewshot")
         if self.num_samples > 1 and self.temperature == 0:
             raise UsageError(
                 f"{self.num_samples} samples a problem at temperature 0 would all be the same; "
                 "set --temperature"
             )
+
+    def drawing(self) -> Drawing | None:
+        """How examples are drawn; None: prompts show the task's own."""
+        if self.num_fewshot is None:
+            return None
+        return Drawing(self.num_fewshot, self.seed, self.fewshot_data)
 
     def sampling(self) -> Sampling:
         """How completions are drawn, but for each task's length."""
@@ -88,9 +100,9 @@ class EvalOptions:
 
 _INFINITY = float("inf")
 _RANGES = (
-    ("limit", 1, _INFINITY), ("num_samples", 1, _INFINITY), ("temperature", 0, 100),
-    ("top_p", 1e-9, 1), ("top_k", 0, _INFINITY), ("max_tokens", 1, _INFINITY),
-    ("seed", 0, 2**63 - 1), ("tensor_parallel_size", 1, _INFINITY),
+    ("limit", 1, _INFINITY), ("num_fewshot", 0, _INFINITY), ("num_samples", 1, _INFINITY),
+    ("temperature", 0, 100), ("top_p", 1e-9, 1), ("top_k", 0, _INFINITY),
+    ("max_tokens", 1, _INFINITY), ("seed", 0, 2**63 - 1), ("tensor_parallel_size", 1, _INFINITY),
     ("data_parallel_size", 1, _INFINITY), ("max_model_len", 1, _INFINITY),
     ("gpu_memory_utilization", 1e-9, 1), ("max_errors", 0, 1),
 )  # fmt: skip
@@ -119,22 +131,29 @@ def plan_for(options: EvalOptions, reporter: Reporter, command: tuple[str, ...] 
     )
 
 
-def template_for(task: Task, prompt: str | None, system: str | None) -> PromptTemplate:
-    """The prompt of this name or file; None is the task's own."""
-    name = prompt or task.prompt
+def template_for(
+    task: Task, prompt: str | None, system: str | None, drawing: Drawing | None = None
+) -> PromptTemplate:
+    """The prompt of this name or file, in the task's words; None is the task's own.
+
+    Raises UsageError where the task can't be asked in it. A prompt without examples that are
+    drawn leaves `drawing` alone; `check_drawing` refuses a call in which none has any.
+    """
     if prompt and ("/" in prompt or Path(prompt).is_file()):
-        return load_template(prompt, prompt, system)
-    return load_template(name, registry.installed().prompt(name), system)
+        return fitted(load_template(prompt, prompt, system), task, drawing)
+    return named(task, prompt or task.prompt, system, drawing)
 
 
 def _question(options: EvalOptions, task: str | Task) -> Question:
     resolved = registry.installed().task(task) if isinstance(task, str) else task
-    template = template_for(resolved, options.prompt, options.system_prompt)
-    resolved.verifier(template.reading)
-    return question(
+    template = template_for(resolved, options.prompt, options.system_prompt, options.drawing())
+    check_drawing([template], options.drawing())
+    asked = question(
         resolved, template, data=options.data, split=options.split, seed=options.seed,
         limit=options.limit,
     )  # fmt: skip
+    check_rendering(template, asked.samples)
+    return asked
 
 
 def _settings(options: EvalOptions, backend_name: str) -> dict[str, Any]:
