@@ -105,7 +105,7 @@ class RunFolder:
             return
         differing = [
             name for name in sorted({*known, *fingerprint})
-            if known.get(name) != _plain(fingerprint.get(name))
+            if known.get(name) != plain(fingerprint.get(name))
         ]  # fmt: skip
         if differing:
             told = "; ".join(
@@ -181,7 +181,8 @@ def _previous_line(file: Any, end: int) -> int:
     return 0
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
+    """The value as JSON gives it back."""
     return json.loads(json.dumps(value))
 
 
