@@ -41,11 +41,12 @@ def line(run: SweepRun) -> Iterator[str]:
 def table(runs: Sequence[SweepRun], width: int) -> Table:
     """The figures side by side; what doesn't fit into `width` stands in each summary.json."""
     rows = list(_rows(runs))
-    named = {"run": "run"} | (
-        {"task": "task"} if len({row.get("task") for row in rows}) > 1 else {}
-    )
+    tasks = list(dict.fromkeys(row["task"] for row in rows if "task" in row))
+    named = {"run": "run"} | ({"task": "task"} if len(tasks) > 1 else {})
     columns = _fitting(named | COLUMNS, rows, width)
-    found = Table(box=box.SIMPLE_HEAD, padding=(0, GAP // 2), pad_edge=False, show_edge=False)
+    found = Table(box=box.SIMPLE_HEAD, padding=(0, GAP // 2), pad_edge=False, show_edge=False,
+                  title_style="bold", title_justify="left", caption_justify="left")  # fmt: skip
+    found.title = _title(runs, tasks)
     for column, title in columns.items():
         words = column in named
         found.add_column(title, justify="left" if words else "right", no_wrap=not words,
@@ -55,8 +56,13 @@ def table(runs: Sequence[SweepRun], width: int) -> Table:
                       style="red" if row["accuracy"] == "failed" else None)  # fmt: skip
     if left_out := [COLUMNS[name] for name in COLUMNS if name not in columns]:
         found.caption = f"no room for {', '.join(left_out)}: see summary.json"
-        found.caption_justify = "left"
     return found
+
+
+def _title(runs: Sequence[SweepRun], tasks: Sequence[str]) -> str:
+    """The task, where it is one, and its size, where that is one."""
+    sizes = {run.summary.tasks[task].samples for run in runs if run.summary for task in tasks}
+    return ", ".join(tasks) + (f": {sizes.pop():,} problems" if len(sizes) == 1 else "")
 
 
 def _rows(runs: Sequence[SweepRun]) -> Iterator[dict[str, str]]:

@@ -38,7 +38,7 @@ def expand(models: Sequence[str]) -> list[str]:
 
 def matching(pattern: str) -> list[str]:
     """What matches: folders, or files where there are no folders among them."""
-    found = glob.glob(os.path.expanduser(pattern))
+    found = sorted(glob.glob(os.path.expanduser(pattern)))
     return in_order([path for path in found if Path(path).is_dir()] or found)
 
 

@@ -103,6 +103,8 @@ class RunFolder:
                     f"{self.path} has samples but no {RUN}; use --overwrite to start anew"
                 )
             return
+        if not (self.path / SAMPLES).exists():
+            return  # it failed before its first completion: there is nothing to mix with others
         differing = [
             name for name in sorted({*known, *fingerprint})
             if known.get(name) != plain(fingerprint.get(name))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rewardkit.errors import BackendError, RewardkitError, UsageError
+from rewardkit.errors import RewardkitError, UsageError
 from rewardkit.harness.checkpoints import step_of
 from rewardkit.harness.folder import LOCK, RUN, SUMMARY, RunFolder, plain
 from rewardkit.harness.metrics.summary import summarise_tasks
@@ -56,7 +56,7 @@ def _sweep(plan: Sweep, models: Iterable[str], reporter: Reporter) -> Iterator[S
     yield from finished
     for model in models:
         runs = [_outline(plan, model, prompt) for prompt in plan.prompts]
-        reporter.note(f"{model}: {', '.join(run.label for run in runs)}")
+        reporter.note(f"evaluating {model}")
         ended = _evaluate(plan, runs, asked, engine, reporter)
         finished += ended
         write_together(plan.folder, arranged(finished), reporter.note)
@@ -98,6 +98,8 @@ def _evaluate(
         outcomes = run_all(plans, reporter)
     except RewardkitError as error:
         return [replace(run, error=str(error)) for run in runs]
+    except Exception as error:  # an engine's or a plugin's own: the other checkpoints go on
+        return [replace(run, error=f"{type(error).__name__}: {error}") for run in runs]
     return [
         replace(run, summary=outcome) if isinstance(outcome, RunSummary)
         else replace(run, error=str(outcome))
@@ -115,10 +117,7 @@ def _plans(
         replace(plan.options, model=run.model, prompt=run.prompt, output_dir=str(run.output_dir))
         for run in runs
     ]
-    try:
-        backend = load_backend(chosen[0], engine)
-    except OSError as error:
-        raise BackendError(f"{runs[0].model} can't be read: {error}") from error
+    backend = load_backend(chosen[0], engine)
     return [
         plan_with(options, asked[options.prompt], backend, engine=engine, command=plan.command)
         for options in chosen

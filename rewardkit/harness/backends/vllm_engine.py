@@ -19,11 +19,12 @@ class Engine:
     """A `vllm.LLM` that streams: requests go in together, each comes out once it is finished."""
 
     def __init__(self, local: LocalModel, arguments: Mapping[str, Any], *, on_gpu: bool) -> None:
-        self._local = local
-        if not on_gpu and "OMP_NUM_THREADS" not in os.environ:
-            import torch
+        import torch
 
-            torch.set_num_threads(local.useful_threads(torch.get_num_threads()))
+        self._local = local
+        self._threads_before = torch.get_num_threads()
+        if not on_gpu and "OMP_NUM_THREADS" not in os.environ:
+            torch.set_num_threads(local.useful_threads(self._threads_before))
         self._llm = _build(arguments)
         scheduler = self._llm.llm_engine.vllm_config.scheduler_config
         self._seeds_each = on_gpu or not scheduler.enable_chunked_prefill
@@ -117,11 +118,12 @@ class Engine:
 
     def close(self) -> None:
         """Shut down and give the memory back, so that another engine can start."""
-        from vllm.distributed.parallel_state import cleanup_dist_env_and_memory
+        import torch
 
         self._llm.llm_engine.engine_core.shutdown()
         del self._llm
-        cleanup_dist_env_and_memory()
+        _clean_up()
+        torch.set_num_threads(self._threads_before)
 
 
 def _build(arguments: Mapping[str, Any]) -> Any:
@@ -137,9 +139,18 @@ def _build(arguments: Mapping[str, Any]) -> Any:
         with _our_preloads():
             return vllm.LLM(**arguments)
     except (ValueError, TypeError) as error:
+        _clean_up()
         raise UsageError(f"vLLM refuses this model or these arguments: {error}") from error
-    except RuntimeError as error:
+    except Exception as error:  # the engine's, torch's and safetensors' own
+        _clean_up()
         raise BackendError(f"vLLM's engine did not start: {error}") from error
+
+
+def _clean_up() -> None:
+    """Let go of what an engine in this process leaves behind, so that another can start."""
+    from vllm.distributed.parallel_state import cleanup_dist_env_and_memory
+
+    cleanup_dist_env_and_memory()
 
 
 @contextmanager
