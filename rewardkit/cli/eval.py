@@ -27,9 +27,7 @@ def eval_command(
     ],
     more_models: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[MODEL]...", help="Further folders: a shell's expansion of --model."
-        ),
+        typer.Argument(metavar="MODEL", help="Further folders: a shell's expansion of --model."),
     ] = None,
     backend: Annotated[
         str, typer.Option(help="auto, vllm, transformers, openai, replay, or a plugin's.")
@@ -89,8 +87,9 @@ def eval_command(
 ) -> None:
     """Generate completions, judge them, and write a run's folder.
 
-    Several prompts or checkpoints are a run each, in a folder of its own, and one table. Killed at
-    any moment, the same command line carries on where it was.
+    Several prompts or checkpoints are a run each, in a folder of its own, and one table.
+
+    Killed at any moment, the same command line carries on where it was.
     """
     from rewardkit.harness.sweep_plan import is_sweep
 

@@ -18,7 +18,7 @@ COLUMNS = {
     "unfinished": "unfinished",
     "tokens": "tokens",
 }
-BY_USE = ("unfinished", "format", "flexible", "tokens", "interval")
+BY_USE = ("interval", "unfinished", "format", "flexible", "tokens")
 """What a narrow terminal goes without, the last first."""
 GAP = 2
 MOST = 40

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from rewardkit.errors import RewardkitError, UsageError
@@ -52,6 +53,7 @@ def _sweep(plan: Sweep, models: Iterable[str], reporter: Reporter) -> Iterator[S
     asked = {prompt: questions_for(replace(plan.options, prompt=prompt))
              for prompt in plan.prompts}  # fmt: skip
     engine = backend_name(plan.options, reporter)
+    note_once = cache(reporter.note)
     finished = list(_of_deleted(plan, engine))
     yield from finished
     for model in models:
@@ -59,7 +61,7 @@ def _sweep(plan: Sweep, models: Iterable[str], reporter: Reporter) -> Iterator[S
         reporter.note(f"evaluating {model}")
         ended = _evaluate(plan, runs, asked, engine, reporter)
         finished += ended
-        write_together(plan.folder, arranged(finished), reporter.note)
+        write_together(plan.folder, arranged(finished), note_once)
         yield from ended
 
 

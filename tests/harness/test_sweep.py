@@ -205,13 +205,13 @@ def test_no_run_is_lost_where_matplotlib_is_not_installed(monkeypatch: pytest.Mo
         raise ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib")
 
     monkeypatch.setattr(sweep_results, "draw_curve", missing)
-    checkpoint(10)
-    checkpoint(20)
+    for step in (10, 20, 30):
+        checkpoint(step)
     notes = Notes()
     runs = list(sweep(plan_sweep(options(), ["run/checkpoint-*"], []), notes))
-    assert accuracies(runs) == {"checkpoint-10": 2, "checkpoint-20": 2}
-    assert "eval_curve.png needs matplotlib" in notes.notes[-1]
-    assert "pip install 'rewardkit[train]'" in notes.notes[-1]
+    assert accuracies(runs) == {"checkpoint-10": 2, "checkpoint-20": 2, "checkpoint-30": 2}
+    (told,) = [note for note in notes.notes if "eval_curve.png needs matplotlib" in note]
+    assert "pip install 'rewardkit[train]'" in told
 
 
 @pytest.mark.parametrize(

@@ -19,12 +19,11 @@ class Engine:
     """A `vllm.LLM` that streams: requests go in together, each comes out once it is finished."""
 
     def __init__(self, local: LocalModel, arguments: Mapping[str, Any], *, on_gpu: bool) -> None:
-        import torch
-
         self._local = local
-        self._threads_before = torch.get_num_threads()
         if not on_gpu and "OMP_NUM_THREADS" not in os.environ:
-            torch.set_num_threads(local.useful_threads(self._threads_before))
+            import torch
+
+            torch.set_num_threads(local.useful_threads(torch.get_num_threads()))
         self._llm = _build(arguments)
         scheduler = self._llm.llm_engine.vllm_config.scheduler_config
         self._seeds_each = on_gpu or not scheduler.enable_chunked_prefill
@@ -118,12 +117,9 @@ class Engine:
 
     def close(self) -> None:
         """Shut down and give the memory back, so that another engine can start."""
-        import torch
-
         self._llm.llm_engine.engine_core.shutdown()
         del self._llm
         _clean_up()
-        torch.set_num_threads(self._threads_before)
 
 
 def _build(arguments: Mapping[str, Any]) -> Any:
