@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import io
+import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import typer
 from rich.console import Console
 
+from rewardkit.cli import sweep as cli
 from rewardkit.cli.arguments import names
 from rewardkit.cli.sweep_table import line, table
+from rewardkit.errors import BackendError
 from rewardkit.harness.metrics.summary import Lengths, Metric, TaskSummary
 from rewardkit.harness.run import RunSummary
 from rewardkit.harness.sweep_results import SweepRun
@@ -74,6 +79,48 @@ def test_each_run_is_told_as_it_ends() -> None:
         "cot: gsm8k: accuracy 91.2% (89.5% – 92.6%), format 100.0%, unfinished 1.2%"
     ]
     assert list(line(ended("cot", error="it is damaged"))) == ["cot: failed: it is damaged"]
+
+
+OPTIONS = {"model": "a", "output_dir": "out"}
+
+
+def test_an_interrupted_sweep_prints_what_it_has_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(plan: object, reporter: object) -> Iterator[SweepRun]:
+        yield ended("a", "gsm8k")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "sweep", interrupted)
+    with pytest.raises(typer.Exit) as caught:
+        cli.evaluate_several(("gsm8k",), OPTIONS, ["a", "b"], [], quiet=True, as_json=False)
+    out, err = capsys.readouterr()
+    assert caught.value.exit_code == 130
+    assert "91.2%" in out
+    assert err == "interrupted; the same command line carries on from here\n"
+
+
+def test_runs_that_failed_alike_are_named_together(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [ended("a", "gsm8k"), ended("b", error="damaged"), ended("c", error="damaged")]
+    monkeypatch.setattr(cli, "sweep", lambda plan, reporter: iter(runs))
+    with pytest.raises(typer.Exit) as caught:
+        cli.evaluate_several(("gsm8k",), OPTIONS, ["a", "b", "c"], [], quiet=True, as_json=True)
+    out, err = capsys.readouterr()
+    assert caught.value.exit_code == 1
+    assert [run["error"] for run in json.loads(out)] == [None, "damaged", "damaged"]
+    assert err == "rewardkit: b, c: damaged\n"
+
+
+def test_a_watch_to_which_nothing_came_says_where_it_looked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("data.jsonl").write_text('{"question": "a", "answer": "#### 1"}')
+    options = OPTIONS | {"data": "data.jsonl", "backend": "transformers"}
+    with pytest.raises(BackendError, match=r"no checkpoint came: rnu/checkpoint-\*"):
+        cli.watch_several(("gsm8k",), options, ["rnu"], [], timeout=0, quiet=True, as_json=False)
 
 
 @pytest.mark.parametrize(
