@@ -55,8 +55,8 @@ def _table(name: str, task: TaskSummary) -> Table:
     for column, groups in task.groups.items():
         for group, figure in groups.items():
             table.add_row(f"accuracy, {column} {group}", *_cells(figure))
-    if task.lengths:
-        lengths = task.lengths
+    if "all" in task.lengths:
+        lengths = task.lengths["all"]
         table.add_row("tokens, mean", f"{lengths.mean:.1f}", "")
         table.add_row(
             "tokens, median / p95 / max",

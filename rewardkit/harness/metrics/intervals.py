@@ -25,13 +25,22 @@ def wilson(rate: float, count: float, level: float = LEVEL) -> tuple[float, floa
 def clustered(groups: Sequence[Sequence[float]], level: float = LEVEL) -> tuple[float, float]:
     """The interval of the mean of values in [0, 1], where those of one group go together.
 
-    The samples of one problem are no independent trials. Their variance is estimated between
-    groups, and the Wilson interval taken for as many independent trials as would have it
-    (Kish's effective sample size). Groups must not be empty.
+    Groups, none of them empty, weigh alike. The samples of one problem are no independent trials:
+    they are worth at most as many as they are.
     """
-    means = [fmean(group) for group in groups]
-    rate = fmean(means)
-    spread = sum((mean - rate) ** 2 for mean in means) / max(1, len(means) - 1)
+    return over_means([fmean(group) for group in groups], sum(map(len, groups)), level)
+
+
+def over_means(means: Sequence[float], most: float, level: float = LEVEL) -> tuple[float, float]:
+    """The interval of the mean of independent values in [0, 1], each a mean or an expectation.
+
+    The Wilson interval for as many trials, at most `most`, as would have the variance that the
+    values show: n · p(1 − p) / s² for n values of mean p and variance s² (L. Kish, Survey
+    Sampling, 1965: the effective sample size). For values 0 and 1 that is n: Wilson's own. Values
+    that don't differ tell nothing of their variance, and count as n trials.
+    """
+    rate, count = fmean(means), len(means)
+    spread = fmean((mean - rate) ** 2 for mean in means)
     if spread == 0:
-        return wilson(rate, len(means), level)
-    return wilson(rate, rate * (1 - rate) * len(means) / spread, level)
+        return wilson(rate, count, level)
+    return wilson(rate, min(most, rate * (1 - rate) * count / spread), level)

@@ -73,6 +73,10 @@ class MotionTask:
         """The last five coordinates anywhere."""
         return MotionFlexible()
 
+    def posed(self, answer: str, other: str) -> tuple[str, Sample]:
+        """`answer` between the tags, and a sample with `other` as reference."""
+        return f"[Analysis]\n[ANSWER]\n{answer}\n[End]", Sample(other)
+
     def perfect(self, sample: Sample) -> str:
         """The worked solution, with the reference as its answer."""
         points, targets = coordinates(sample.question), coordinates(sample.reference)
