@@ -8,6 +8,9 @@ from statistics import NormalDist, fmean
 
 LEVEL = 0.95
 
+CAUTION = 2
+"""Without it, intervals over 20 problems cover in 88–93% of simulations; with it, in 92–98%."""
+
 
 def wilson(rate: float, count: float, level: float = LEVEL) -> tuple[float, float]:
     """The Wilson score interval of a rate in [0, 1] seen in `count` independent trials (> 0).
@@ -36,11 +39,14 @@ def over_means(means: Sequence[float], most: float, level: float = LEVEL) -> tup
 
     The Wilson interval for as many trials, at most `most`, as would have the variance that the
     values show: n · p(1 − p) / s² for n values of mean p and variance s² (L. Kish, Survey
-    Sampling, 1965: the effective sample size). For values 0 and 1 that is n: Wilson's own. Values
-    that don't differ tell nothing of their variance, and count as n trials.
+    Sampling, 1965: the effective sample size). For values 0 and 1 that is n: Wilson's own. Into s²
+    go CAUTION values more of the largest variance, p(1 − p): a few values may by chance lie
+    close together.
     """
     rate, count = fmean(means), len(means)
-    spread = fmean((mean - rate) ** 2 for mean in means)
-    if spread == 0:
+    widest = rate * (1 - rate)
+    if widest == 0:
         return wilson(rate, count, level)
-    return wilson(rate, min(most, rate * (1 - rate) * count / spread), level)
+    seen = sum((mean - rate) ** 2 for mean in means)
+    spread = (seen + CAUTION * widest) / (count + CAUTION)
+    return wilson(rate, min(most, widest * count / spread), level)

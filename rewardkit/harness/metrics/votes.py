@@ -47,15 +47,21 @@ def same_text(pairs: Sequence[Pair]) -> list[bool]:
 
 
 def same_to(task: Task) -> SameAnswers:
-    """By the task's verifier, in either direction; by text alone where the task can't say."""
+    """By the task's verifier, under the deadline; by text alone where the task can't say.
+
+    Where the second answer of a pair can't be read as a reference, it is judged against the first.
+    """
     if not isinstance(task, ComparesAnswers):
         return same_text
 
+    def judged(pairs: Sequence[Pair]) -> dict[Pair, bool | None]:
+        verdicts = judge_many(task.verifier(), [task.posed(*pair) for pair in pairs])
+        return {pair: verdict.correct for pair, verdict in zip(pairs, verdicts, strict=True)}
+
     def same(pairs: Sequence[Pair]) -> list[bool]:
-        posed = [task.posed(*pair) for pair in pairs]
-        posed += [task.posed(other, answer) for answer, other in pairs]
-        right = [verdict.correct is True for verdict in judge_many(task.verifier(), posed)]
-        return [any(both) for both in zip(right, right[len(pairs) :], strict=False)]
+        found = judged(pairs)
+        turned = judged([pair[::-1] for pair in pairs if found[pair] is None])
+        return [bool(found[pair] or turned.get(pair[::-1])) for pair in pairs]
 
     return same
 
