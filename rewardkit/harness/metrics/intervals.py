@@ -29,9 +29,18 @@ def clustered(groups: Sequence[Sequence[float]], level: float = LEVEL) -> tuple[
     """The interval of the mean of values in [0, 1], where those of one group go together.
 
     Groups, none of them empty, weigh alike. The samples of one problem are no independent trials:
-    they are worth at most as many as they are.
+    they are worth at most what they would be if they were.
     """
-    return over_means([fmean(group) for group in groups], sum(map(len, groups)), level)
+    values = [value for group in groups for value in group]
+    rate = fmean(values)
+    spread = fmean((value - rate) ** 2 for value in values)
+    most = rate * (1 - rate) * len(values) / spread if spread else math.inf
+    return over_means(means_of(groups), most, level)
+
+
+def means_of(groups: Sequence[Sequence[float]]) -> list[float]:
+    """The mean of each group."""
+    return [group[0] if len(group) == 1 else fmean(group) for group in groups]
 
 
 def over_means(means: Sequence[float], most: float, level: float = LEVEL) -> tuple[float, float]:

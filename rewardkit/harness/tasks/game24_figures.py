@@ -22,8 +22,8 @@ def game24_figures(rows: Sequence[Row]) -> list[Table | Plot]:
     judged = [row for row in rows if row["verdict"]["correct"] is not None]
     if not judged:
         return []
-    lengths = _token_lengths(judged)
-    return [_outcomes(judged), *([lengths] if lengths else []), _steps(judged)]
+    found = (_outcomes(judged), _token_lengths(judged), _steps(judged))
+    return [figure for figure in found if figure is not None]
 
 
 def _outcomes(judged: Sequence[Row]) -> Table:
@@ -64,9 +64,12 @@ def _token_lengths(judged: Sequence[Row]) -> Plot | None:
     )  # fmt: skip
 
 
-def _steps(judged: Sequence[Row]) -> Table:
+def _steps(judged: Sequence[Row]) -> Table | None:
+    """None where the rows hold no texts, as in a large file's summary."""
     found: dict[int, list[bool]] = defaultdict(list)
     for row in judged:
+        if row.get("completion") is None:
+            return None
         lines = read_reply(row["completion"]).lines
         steps = sum(read_step(line) is not None for line in lines)
         found[min(steps, MOST_STEPS)].append(row["verdict"]["correct"])

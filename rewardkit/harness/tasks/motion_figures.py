@@ -7,8 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from rewardkit.harness.metrics.figures import Cell, Plot, Table
-from rewardkit.harness.tasks.motion_predictions import Prediction, predictions_of
+from rewardkit.harness.metrics.figures import Cell, Plot, Point, Table
+from rewardkit.harness.tasks.motion_predictions import Coordinates, Prediction, predictions_of
 from rewardkit.verifiers.motion import mean_squared_error, within
 from rewardkit.verifiers.motion_reading import PREDICTED
 
@@ -49,8 +49,8 @@ def _errors(
         f"with {PREDICTED} points": lambda name: len(predictions[name]),
         "MSE": lambda name: _mean([mean_squared_error(*one.flat) for one in predictions[name]]),
         "MAE": lambda name: _mean([one.error for one in predictions[name]]),
-        "sequence error < 0.2": lambda name: _share(predictions[name], judged[name]),
-        "sequence error < 0.1": lambda name: _share(predictions[name], judged[name], FINE),
+        "share with error < 0.2": lambda name: _share(predictions[name], judged[name]),
+        "share with error < 0.1": lambda name: _share(predictions[name], judged[name], FINE),
     }
     kinds = sorted({kind for counts in failures.values() for kind in counts if kind})
     rows = [_line(label, map(measure, names)) for label, measure in measures.items()]
@@ -60,7 +60,7 @@ def _errors(
         ["", *names],
         rows,
         note=f"MSE and MAE are means over the replies with {PREDICTED} points in the form asked "
-        "for; sequence errors, a sequence's mean absolute error, are shares of all that is judged.",
+        "for; the shares, by a sequence's mean absolute error, are of all that is judged.",
     )
 
 
@@ -112,23 +112,29 @@ def _trajectory(title: str, one: Prediction) -> Plot:
         tuple(point) if isinstance(point, (list, tuple)) else (point,)
         for point in one.row["columns"].get("points", ())
     ]
+    later = PREDICTED + 1
+    series = {
+        "given": _drawn(given, 1),
+        "true": _drawn(one.targets, later),
+        "predicted": _drawn(one.points, later),
+    }
     plane = len(one.targets[0]) > 1
-    parts = {"given": (given, 1), "true": (one.targets, PREDICTED + 1),
-             "predicted": (one.points, PREDICTED + 1)}  # fmt: skip
     return Plot(
         f"{title}: {one.row['key']}",
         "x" if plane else "position",
         "y" if plane else "coordinate",
-        {
-            part: [
-                drawn for at, point in enumerate(points, first)
-                if all(map(math.isfinite, drawn := (point[0], point[1]) if plane
-                           else (float(at), point[0])))
-            ]
-            for part, (points, first) in parts.items()
-        },
+        {name: points for name, points in series.items() if points},
         note=f"mean absolute error {one.error:.3g}",
-    )  # fmt: skip
+    )
+
+
+def _drawn(points: Sequence[Coordinates], first: int) -> list[Point]:
+    """Coordinates over positions from `first` on; of points with several, the first two."""
+    placed = [
+        (point[0], point[1]) if len(point) > 1 else (float(position), point[0])
+        for position, point in enumerate(points, first)
+    ]
+    return [point for point in placed if all(map(math.isfinite, point))]
 
 
 def _mean(values: Sequence[float]) -> float | str | None:
