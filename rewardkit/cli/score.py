@@ -15,6 +15,7 @@ from rewardkit.errors import UsageError
 
 if TYPE_CHECKING:
     from rewardkit.harness.judge import Judges
+    from rewardkit.harness.metrics.summary import TaskSummary
     from rewardkit.protocols import Task
 
 MOST_SHOWN = 20
@@ -48,13 +49,15 @@ def score_command(
     as_json: Annotated[bool, typer.Option("--json", help="The summary as JSON.")] = False,
 ) -> None:
     """Judge completions from a file, or a run's folder again, without a model."""
-    from rewardkit.harness.score import Columns, score_file, score_run
+    from rewardkit.harness.metrics.summary import summarise_tasks
+    from rewardkit.harness.score import Columns, score_file, score_run, summarise_run
 
     if file.is_dir():
         if task or verifier:
             raise UsageError(f"{file} is a run's folder: its task and verifier are recorded in it")
         pairs = list(score_run(file))
-        _finish([now for _, now in pairs], output_dir, as_json=as_json)
+        again = [now for _, now in pairs]
+        _finish(again, summarise_run(file, again), output_dir, as_json=as_json)
         _print_flips(pairs, as_json=as_json)
         return
     if (task is None) == (verifier is None):
@@ -64,7 +67,8 @@ def score_command(
     known = _known(resolved, data)
     name = task or verifier or ""
     rows = list(score_file(file, name, judges, columns, task=resolved, known=known))
-    _finish(rows, output_dir, as_json=as_json)
+    tasks = {} if resolved is None else {name: resolved}
+    _finish(rows, summarise_tasks(rows, tasks), output_dir, as_json=as_json)
     if columns.labels:
         _print_agreement(rows, as_json=as_json)
 
@@ -91,11 +95,15 @@ def _known(task: Task | None, data: str | None) -> dict[str, Any]:
     return {sample.id: sample for sample in task.load(data=data, split=None, seed=0)}
 
 
-def _finish(rows: list[dict[str, Any]], output_dir: Path | None, *, as_json: bool) -> None:
+def _finish(
+    rows: list[dict[str, Any]],
+    summaries: dict[str, TaskSummary],
+    output_dir: Path | None,
+    *,
+    as_json: bool,
+) -> None:
     from rewardkit.cli.results import print_summaries
-    from rewardkit.harness.metrics.summary import summarise_tasks
 
-    summaries = summarise_tasks(rows)
     plain = {"tasks": {name: summary.as_json() for name, summary in summaries.items()}}
     if output_dir is not None:
         from rewardkit.harness.folder import RunFolder

@@ -82,7 +82,7 @@ def _cells(task: TaskSummary) -> dict[str, str]:
         "flexible": _share(task.metrics.get("accuracy_flexible")),
         "format": _share(task.metrics.get("format_rate")),
         "unfinished": _share(task.metrics.get("unfinished_rate")),
-        "tokens": f"{task.lengths.median:g}" if task.lengths else "–",
+        "tokens": f"{task.lengths['all'].median:g}" if task.lengths else "–",
     }
 
 

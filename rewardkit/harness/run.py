@@ -15,7 +15,7 @@ from rewardkit.errors import RewardkitError
 from rewardkit.harness.environment import hardware, versions
 from rewardkit.harness.folder import Row, RunFolder
 from rewardkit.harness.generation import OpenRequests, complete, open_requests
-from rewardkit.harness.metrics.summary import TaskSummary, summarise
+from rewardkit.harness.metrics.summary import TaskSummary, summarise_task
 from rewardkit.harness.plan import Asked, Question, ask, fingerprint
 from rewardkit.harness.report.page import render
 from rewardkit.harness.reporter import Reporter, Silent
@@ -235,8 +235,7 @@ def _sum_up(plan: RunPlan, rows: Sequence[Row]) -> RunSummary:
     for row in rows:
         by_task[row["task"]].append(row)
     tasks = {
-        one.task.name: summarise(by_task[one.task.name], one.task.group_by)
-        for one in plan.questions
+        one.task.name: summarise_task(one.task, by_task[one.task.name]) for one in plan.questions
     }
     completions = sum(summary.completions for summary in tasks.values())
     errors = sum(summary.errors for summary in tasks.values())

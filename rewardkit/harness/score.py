@@ -13,6 +13,7 @@ from rewardkit.errors import DataError, RunMismatch, UsageError
 from rewardkit.harness.data import iterate_rows
 from rewardkit.harness.folder import Row, RunFolder
 from rewardkit.harness.judge import Generated, Judges, judged_rows, sample_row
+from rewardkit.harness.metrics.summary import TaskSummary, summarise_tasks
 from rewardkit.protocols import Task, Verifier
 from rewardkit.records import Completion, Sample
 
@@ -73,6 +74,14 @@ def score_run(path: Path) -> Iterator[tuple[Row, Row]]:
         now = {row["key"]: row for row in again}
         for before in batch:
             yield before, {**now[before["key"]], "prompt": before["prompt"]}
+
+
+def summarise_run(path: Path, rows: Sequence[Row]) -> dict[str, TaskSummary]:
+    """The figures of a run's rows, grouped as its record says."""
+    told = RunFolder(path).read_record()["tasks"]
+    tasks = {name: registry.installed().task(name) for name in told}
+    columns = {name: one["group_by"] for name, one in told.items() if "group_by" in one}
+    return summarise_tasks(rows, tasks, columns)
 
 
 def field(row: Mapping[str, Any], name: str) -> Any:

@@ -11,7 +11,6 @@ from pathlib import Path
 from rewardkit.errors import RewardkitError, UsageError
 from rewardkit.harness.checkpoints import step_of
 from rewardkit.harness.folder import LOCK, RUN, SUMMARY, RunFolder, plain
-from rewardkit.harness.metrics.summary import summarise_tasks
 from rewardkit.harness.options import (
     backend_name,
     load_backend,
@@ -22,6 +21,7 @@ from rewardkit.harness.options import (
 from rewardkit.harness.plan import Question
 from rewardkit.harness.reporter import Reporter
 from rewardkit.harness.run import RunPlan, RunSummary, run_all
+from rewardkit.harness.score import summarise_run
 from rewardkit.harness.sweep_plan import Sweep
 from rewardkit.harness.sweep_results import SweepRun, arranged, write_together
 from rewardkit.harness.watch import watch
@@ -75,7 +75,7 @@ def _of_deleted(plan: Sweep, engine: str) -> Iterator[SweepRun]:
         run = _outline(plan, model, prompt)
         same = settings_of(replace(plan.options, model=model, prompt=prompt), engine)
         if (run.output_dir, record["settings"]) == (folder.path, plain(same)):
-            tasks = summarise_tasks(list(folder.rows().values()))
+            tasks = summarise_run(path.parent, list(folder.rows().values()))
             failed = bool(json.loads(path.read_text(encoding="utf-8"))["failed"])
             yield replace(run, summary=RunSummary(tasks, folder.path, failed))
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.asking import Asking
 from rewardkit.harness.data import read_rows
+from rewardkit.harness.metrics.figures import Plot, Table
+from rewardkit.harness.tasks.game24_figures import game24_figures
 from rewardkit.harness.tasks.game24_solver import Solution, solvable, solve, worked
 from rewardkit.harness.tasks.table import EXAMPLES
 from rewardkit.protocols import Verifier
@@ -127,6 +130,10 @@ class Game24Task:
     def perfect(self, sample: Sample) -> str:
         """A solution, step by step."""
         return worked(_hand(sample))
+
+    def figures(self, rows: Sequence[Mapping[str, Any]]) -> list[Table | Plot]:
+        """The outcomes, and lengths in tokens and in steps."""
+        return game24_figures(rows)
 
 
 def _listed(numbers: object, index: int) -> list[object]:

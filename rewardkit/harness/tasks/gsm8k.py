@@ -8,6 +8,7 @@ from rewardkit.harness.asking import Asking
 from rewardkit.harness.tasks.table import EXAMPLES, TableTask
 from rewardkit.records import Sample
 from rewardkit.verifiers.gsm8k import Gsm8k
+from rewardkit.verifiers.plain_number import number_in
 from rewardkit.verifiers.r1_zero import R1Zero
 
 
@@ -20,6 +21,12 @@ def _solution(sample: Sample) -> str:
     """The worked solution of a row, without the calculator's marks `<<48/2=24>>` and the answer."""
     solution = str(sample.columns["answer"]).rpartition("####")[0]
     return re.sub(r"<<[^<>]*>>", "", solution).strip()
+
+
+def _number(answer: str) -> str:
+    """The number that an answer such as "12 eggs" states; the answer where it states none."""
+    value = number_in(answer)
+    return answer if value is None else str(value)
 
 
 GSM8K = TableTask(
@@ -54,4 +61,5 @@ GSM8K = TableTask(
         solution=_solution,
         examples=EXAMPLES / "gsm8k.toml",
     ),
+    as_reference=_number,
 )

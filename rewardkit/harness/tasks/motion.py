@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rewardkit.errors import DataError, UnknownName, UsageError
 from rewardkit.harness.asking import Asking
 from rewardkit.harness.data import read_rows
+from rewardkit.harness.metrics.figures import Plot, Table
+from rewardkit.harness.tasks.motion_figures import motion_figures
 from rewardkit.harness.tasks.motion_sequences import GIVEN, Motion, Range, sequences, worked
 from rewardkit.harness.tasks.table import EXAMPLES
 from rewardkit.protocols import Verifier
@@ -110,9 +113,17 @@ class MotionTask:
         """The last five coordinates anywhere."""
         return MotionFlexible()
 
+    def posed(self, answer: str, other: str) -> tuple[str, Sample]:
+        """`answer` between the tags, and a sample with `other` as reference."""
+        return f"[Analysis]\n[ANSWER]\n{answer}\n[End]", Sample(other)
+
     def perfect(self, sample: Sample) -> str:
         """The worked solution, with the reference as its answer."""
         return _worked(sample)
+
+    def figures(self, rows: Sequence[Mapping[str, Any]]) -> list[Table | Plot]:
+        """Errors in and out of distribution, by position, and trajectories."""
+        return motion_figures(rows)
 
     def _generated(self, split: str, seed: int) -> list[Sample]:
         outside = split == "test_out"
