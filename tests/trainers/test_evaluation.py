@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from datasets import concatenate_datasets
+from transformers import TrainerCallback
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.metrics.summary import TaskSummary, summarise
@@ -155,6 +156,26 @@ def test_the_best_checkpoint_is_kept(
     }
     assert checkpoints(tmp_path) == list(left)
     assert (tmp_path / "out" / left[0] / "model.safetensors").is_file()
+
+
+def test_a_training_that_another_callback_stops_is_evaluated_and_kept_too(
+    tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stops(TrainerCallback):  # type: ignore[misc]
+        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
+            control.should_training_stop = state.global_step == 2
+            return control
+
+    scripted({0: 0.1, 2: 0.3}, monkeypatch)
+    callback = EvaluationCallback(task(Says()), every=3, data=data(tmp_path))
+    built = trainer(
+        tiny_checkpoint, tmp_path / "out", reward_func(letters), settings={"max_steps": 4},
+        callbacks=[callback, Stops()],
+    )  # fmt: skip
+    built.train()
+    assert [entry["step"] for entry in log(tmp_path) if entry["evaluation"]] == [0, 2]
+    assert best(tmp_path)["step"] == 2
+    assert checkpoints(tmp_path) == ["checkpoint-2"]
 
 
 SAVED = {"save_strategy": "steps", "save_steps": 1, "save_total_limit": 2, "max_steps": 4}

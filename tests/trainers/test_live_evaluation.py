@@ -160,6 +160,12 @@ def test_two_processes_share_the_work_and_find_the_same(
         assert samples(live) == samples(saved)
         assert metrics(live) == metrics(saved)
         assert json.loads((live / "run.json").read_text())["backend"]["processes"] == 2
+    evaluate(task(Says()), str(tiny_checkpoint), backend="transformers", data=file,
+             output_dir=str(tmp_path / "whole"), num_samples=3, temperature=1.0,
+             max_tokens=60)  # fmt: skip
+    assert samples(tmp_path / "sharded") == samples(tmp_path / "whole")
+    lengths = {row["completion_tokens"] for row in samples(tmp_path / "sharded").values()}
+    assert len(lengths) > 1
     seen = [(tmp_path / f"{rank}.txt").read_text() for rank in (0, 1)]
     assert seen[0] == seen[1]
     assert seen[0].startswith("best ")
