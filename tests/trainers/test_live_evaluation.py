@@ -18,8 +18,11 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from rewardkit import evaluate
+from rewardkit.harness.backends.options import EngineOptions
+from rewardkit.protocols import Message
 from rewardkit.trainers import EvaluationCallback, reward_func
 from rewardkit.trainers.at_rest import at_rest
+from rewardkit.trainers.live import LiveCheckpoint
 from tests.trainers.evaluated import Says, SaysAtRandom, data, metrics, samples, task
 from tests.trainers.forms import letters
 from tests.trainers.tiny_training import GRPOTrainer, MomentumGRPOTrainer, trainer
@@ -85,6 +88,26 @@ def test_the_live_model_answers_as_its_saved_checkpoint_does(
         assert "stop" in {row["finish_reason"] for row in samples(live).values()}
     else:
         assert 0 < metrics(live)["says"]["metrics"]["accuracy"]["value"] < 1
+
+
+def test_prompts_and_ends_are_those_of_the_trainer_s_tokenizer(
+    tiny_checkpoint: Path, tmp_path: Path
+) -> None:
+    built = trainer(tiny_checkpoint, tmp_path, reward_func(letters))
+    tokenizer = built.processing_class
+    tokenizer.chat_template = "{{ bos_token }}{{ messages[0].content }}{{ eos_token }} says:"
+    built.model.generation_config.eos_token_id = [7, tokenizer.eos_token_id]
+    tokenizer("how many", truncation=True, max_length=2)  # leaves its engine cutting
+    for chat in (True, False):
+        live = LiveCheckpoint(built.model, tokenizer, EngineOptions(chat_template=chat))
+        prompt = live.render([Message("user", "How many clips in May?")])
+        turns = [{"role": "user", "content": "How many clips in May?"}]
+        expected = (
+            tokenizer.apply_chat_template(turns, add_generation_prompt=True, return_dict=False)
+            if chat else tokenizer("How many clips in May?").input_ids
+        )  # fmt: skip
+        assert list(prompt.token_ids) == expected
+        assert live.stop_ids == tuple(sorted((7, tokenizer.eos_token_id)))
 
 
 def test_a_model_that_knows_a_task_is_scored_as_evaluation_scores_it(tmp_path: Path) -> None:
