@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rewardkit import registry
 from rewardkit.errors import BackendError
 from rewardkit.harness.backends.options import EngineOptions
 from rewardkit.harness.metrics.summary import TaskSummary
-from rewardkit.harness.options import EvalOptions, template_for
-from rewardkit.harness.plan import Question, question
+from rewardkit.harness.options import EvalOptions, questions_for
+from rewardkit.harness.plan import Question
 from rewardkit.harness.run import RunPlan, RunSummary, run
-from rewardkit.protocols import Task
 from rewardkit.trainers.at_rest import at_rest
 from rewardkit.trainers.live import LiveBackend, LiveCheckpoint, from_main
 
@@ -35,11 +33,7 @@ class LiveEvaluation:
     @classmethod
     def of(cls, options: EvalOptions, batch_size: int) -> LiveEvaluation:
         """With every name resolved, the data read and every prompt rendered once."""
-        questions = [_question(options, task) for task in options.tasks]
-        for one in questions:
-            for sample in one.samples:
-                one.template.messages(sample)
-        return cls(options, questions, batch_size)
+        return cls(options, questions_for(options, [options.prompt])[options.prompt], batch_size)
 
     def checkpoint(self, model: Any, tokenizer: Any) -> LiveCheckpoint:
         """How this model's checkpoints are asked."""
@@ -92,13 +86,3 @@ class LiveEvaluation:
             overwrite=True,
             settings={"model": f"in training, at step {step}", **asked},
         )
-
-
-def _question(options: EvalOptions, task: str | Task) -> Question:
-    resolved = registry.installed().task(task) if isinstance(task, str) else task
-    template = template_for(resolved, options.prompt, options.system_prompt)
-    resolved.verifier(template.reading)
-    return question(
-        resolved, template, data=options.data, split=options.split, seed=options.seed,
-        limit=options.limit,
-    )  # fmt: skip
