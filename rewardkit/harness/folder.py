@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,23 @@ class RunFolder:
         """Write rows at the end of samples.jsonl, in one piece."""
         with (self.path / SAMPLES).open("a", encoding="utf-8") as file:
             file.write("".join(as_line(row) for row in rows))
+
+    def append_lines(self, lines: Sequence[bytes]) -> None:
+        """Write rows, already as lines, at the end of samples.jsonl, in one piece."""
+        with (self.path / SAMPLES).open("ab") as file:
+            file.write(b"".join(lines))
+
+    def keep(self, wanted: Callable[[int], int]) -> None:
+        """Drop rows from the end of samples.jsonl; `wanted` says of how many there are how many
+        stay."""
+        path = self.path / SAMPLES
+        if not path.exists():
+            return
+        with path.open("rb+") as file:
+            rows = sum(1 for _ in file)
+            if (stay := wanted(rows)) < rows:
+                file.seek(0)
+                file.truncate(sum(len(line) for line in itertools.islice(file, stay)))
 
     def _refuse_foreign(self) -> None:
         ours = {RUN, SAMPLES, SUMMARY, REPORT, LOCK}
