@@ -171,6 +171,29 @@ def read_samples(path: Path) -> Iterator[Row]:
         return
 
 
+def replaced_rows(path: Path) -> frozenset[int]:
+    """Numbers of the rows that a later one of the same key replaces: those on which the engine had
+    failed, and which were generated again. Without any, nothing is parsed."""
+    with contextlib.suppress(FileNotFoundError), (path / SAMPLES).open("rb") as lines:
+        if not any(b'"finish_reason": "error"' in line for line in lines):
+            return frozenset()
+    last: dict[str, int] = {}
+    replaced = []
+    for number, row in enumerate(read_samples(path)):
+        earlier = last.pop(row["key"], None)
+        if earlier is not None:
+            replaced.append(earlier)
+        if earlier is not None or row["finish_reason"] == "error":
+            last[row["key"]] = number
+    return frozenset(replaced)
+
+
+def standing_rows(path: Path) -> Iterator[Row]:
+    """The rows of a run but for those replaced, in the order written, one by one."""
+    replaced = replaced_rows(path)
+    return (row for number, row in enumerate(read_samples(path)) if number not in replaced)
+
+
 def as_line(row: Mapping[str, Any]) -> str:
     """A row as a line of JSON; half surrogates, which UTF-8 can't hold, are escaped."""
     line = json.dumps(row, ensure_ascii=False, default=str)

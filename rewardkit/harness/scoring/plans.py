@@ -11,7 +11,7 @@ from typing import Any
 
 from rewardkit import __version__, registry
 from rewardkit.errors import RunMismatch, UsageError
-from rewardkit.harness.folder import SAMPLES, RunFolder, read_samples
+from rewardkit.harness.folder import SAMPLES, RunFolder, replaced_rows
 from rewardkit.harness.judge import Judges
 from rewardkit.harness.plan import data_hash
 from rewardkit.harness.scoring.columns import Columns
@@ -95,12 +95,14 @@ def plan_run(path: Path, kept: Kept) -> ScorePlan:
     record = RunFolder(path).read_record()
     if not record:
         raise RunMismatch(f"{path} holds no run.json; give a run's folder or a file")
+    if not (path / SAMPLES).exists():
+        raise RunMismatch(f"{path} holds no completions yet; its run ended before the first")
     judges = {name: _again(name, told) for name, told in record["tasks"].items()}
     group_by = {
         name: tuple(told.get("group_by", ())) for name, told in record["tasks"].items()
     }  # fmt: skip
     job = RunJob(
-        JsonLines(path / SAMPLES), judges, group_by, _replaced(path),
+        JsonLines(path / SAMPLES), judges, group_by, replaced_rows(path),
         written=kept.output_dir is not None,
     )  # fmt: skip
     if kept.output_dir is None:
@@ -125,23 +127,6 @@ def _known(task: Task | None, data: str | None) -> dict[str, Sample]:
     if task is None:
         raise UsageError("--data holds a task's problems; name the --task")
     return {sample.id: sample for sample in task.load(data=data, split=None, seed=0)}
-
-
-def _replaced(path: Path) -> frozenset[int]:
-    """Numbers of the rows that a later one of the same key replaces: those on which the engine had
-    failed, and which were generated again. Without any, the file is not parsed."""
-    with (path / SAMPLES).open("rb") as lines:
-        if not any(b'"finish_reason": "error"' in line for line in lines):
-            return frozenset()
-    last: dict[str, int] = {}
-    replaced = []
-    for number, row in enumerate(read_samples(path)):
-        earlier = last.pop(row["key"], None)
-        if earlier is not None:
-            replaced.append(earlier)
-        if earlier is not None or row["finish_reason"] == "error":
-            last[row["key"]] = number
-    return frozenset(replaced)
 
 
 def _marks(path: Path) -> dict[str, Any]:

@@ -185,5 +185,6 @@ def _travels(error: BaseException) -> bool:
 
 
 def _end_with_the_caller() -> None:
-    sys.stdin.buffer.read()
+    # not sys.stdin.read(): at this process's own end the thread would hold the buffer's lock
+    os.read(sys.stdin.fileno(), 1)
     os._exit(1)
