@@ -13,7 +13,7 @@ from rewardkit.errors import BackendError
 from rewardkit.harness.environment import hardware, versions
 from rewardkit.harness.folder import Row, RunFolder
 from rewardkit.harness.judge import Generated, JudgingThread, sample_row
-from rewardkit.harness.metrics.summary import TaskSummary, summarise
+from rewardkit.harness.metrics.summary import TaskSummary, summarise_task
 from rewardkit.harness.plan import Asked, Question, ask, fingerprint
 from rewardkit.harness.report.page import render
 from rewardkit.protocols import Backend, Request
@@ -243,8 +243,7 @@ def _sum_up(plan: RunPlan, rows: Sequence[Row]) -> RunSummary:
     for row in rows:
         by_task[row["task"]].append(row)
     tasks = {
-        one.task.name: summarise(by_task[one.task.name], one.task.group_by)
-        for one in plan.questions
+        one.task.name: summarise_task(one.task, by_task[one.task.name]) for one in plan.questions
     }
     completions = sum(summary.completions for summary in tasks.values())
     errors = sum(summary.errors for summary in tasks.values())

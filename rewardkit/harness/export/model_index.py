@@ -92,7 +92,8 @@ def _data(name: str, summary: Mapping[str, Any], record: Mapping[str, Any]) -> d
     except UnknownName:  # a verifier alone, or a task whose plugin isn't here
         task = None
     told = record["tasks"].get(name, {})
-    sampling = told.get("sampling", {})
+    sampling, settings = told.get("sampling", {}), record.get("settings", {})
+    whole = "sampling" in told and not settings.get("data")  # else whose rows they are isn't known
     asked = {
         "problems": summary["samples"], "prompt": told.get("prompt"),
         "num_samples": told.get("num_samples"), "temperature": sampling.get("temperature"),
@@ -101,7 +102,7 @@ def _data(name: str, summary: Mapping[str, Any], record: Mapping[str, Any]) -> d
         "dataset_type": getattr(task, "repository", name),
         "dataset_name": name,
         "dataset_config": getattr(task, "configuration", None),
-        "dataset_split": record.get("settings", {}).get("split") or getattr(task, "split", None),
+        "dataset_split": settings.get("split") or (getattr(task, "split", None) if whole else None),
         "dataset_args": {name: value for name, value in asked.items() if value is not None},
     }
 

@@ -71,8 +71,9 @@ def plan_file(
         written=kept.output_dir is not None,
     )  # fmt: skip
     group_by = {judging.name: task.group_by if task else ()}
+    tasks = {judging.name: task} if task else {}
     if kept.output_dir is None:
-        return ScorePlan(job, group_by)
+        return ScorePlan(job, group_by, tasks)
     _refuse_own(path, kept.output_dir)
     told = {"group_by": list(group_by[judging.name]), "judging": asdict(judging)}
     if known:
@@ -87,7 +88,7 @@ def plan_file(
     record = {
         "command": list(kept.command), "settings": settings, "tasks": {judging.name: told},
     }  # fmt: skip
-    return ScorePlan(job, group_by, kept.output_dir, marks, record, kept.overwrite)
+    return ScorePlan(job, group_by, tasks, kept.output_dir, marks, record, kept.overwrite)
 
 
 def plan_run(path: Path, kept: Kept) -> ScorePlan:
@@ -97,7 +98,9 @@ def plan_run(path: Path, kept: Kept) -> ScorePlan:
         raise RunMismatch(f"{path} holds no run.json; give a run's folder or a file")
     if not (path / SAMPLES).exists():
         raise RunMismatch(f"{path} holds no completions yet; its run ended before the first")
-    judges = {name: _again(name, told) for name, told in record["tasks"].items()}
+    resolved = {name: _again(name, told) for name, told in record["tasks"].items()}
+    judges = {name: of_task for name, (of_task, _) in resolved.items()}
+    tasks = {name: task for name, (_, task) in resolved.items() if task}
     group_by = {
         name: tuple(told.get("group_by", ())) for name, told in record["tasks"].items()
     }  # fmt: skip
@@ -106,19 +109,19 @@ def plan_run(path: Path, kept: Kept) -> ScorePlan:
         written=kept.output_dir is not None,
     )  # fmt: skip
     if kept.output_dir is None:
-        return ScorePlan(job, group_by)
+        return ScorePlan(job, group_by, tasks)
     _refuse_own(path, kept.output_dir)
     marks: dict[str, Any] = _marks(path / SAMPLES)
     for name, of_task in judges.items():
         marks |= _judge_marks(name, of_task)
     again: dict[str, Any] = {"command": list(kept.command), "judged_again": str(path)}
     again |= {name: record[name] for name in ("settings", "tasks", "backend") if name in record}
-    return ScorePlan(job, group_by, kept.output_dir, marks, again, kept.overwrite)
+    return ScorePlan(job, group_by, tasks, kept.output_dir, marks, again, kept.overwrite)
 
 
-def _again(name: str, told: Mapping[str, Any]) -> Judges:
+def _again(name: str, told: Mapping[str, Any]) -> tuple[Judges, Task | None]:
     judging = Judging(**told["judging"]) if "judging" in told else Judging(task=name)
-    return judging.resolve(told.get("reading"))[0]
+    return judging.resolve(told.get("reading"))
 
 
 def _known(task: Task | None, data: str | None) -> dict[str, Sample]:

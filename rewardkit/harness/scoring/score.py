@@ -10,13 +10,15 @@ from typing import Any, Protocol
 
 from rewardkit.harness.environment import hardware, versions
 from rewardkit.harness.folder import RunFolder, read_samples
-from rewardkit.harness.metrics.summary import TaskSummary, summarise
+from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.scoring.jobs import FileJob, RunJob
 from rewardkit.harness.scoring.judged import Agreement, JudgedPiece
 from rewardkit.harness.scoring.numbering import Numbering
 from rewardkit.harness.scoring.pieces import Piece
 from rewardkit.harness.scoring.processes import cores, spread
+from rewardkit.harness.scoring.summaries import sum_up, sum_up_with_figures
 from rewardkit.harness.scoring.tally import Tally
+from rewardkit.protocols import Task
 
 SPREAD_FROM = 16 * 2**20
 """Bytes of rows from which starting more processes pays: about two seconds of judging."""
@@ -49,6 +51,8 @@ class ScorePlan:
     job: FileJob | RunJob
     group_by: Mapping[str, tuple[str, ...]]
     """The tasks, in the order of their figures, and the columns their figures are grouped by."""
+    tasks: Mapping[str, Task] = field(default_factory=dict)
+    """Those of them that are tasks, and not verifiers alone."""
     output_dir: Path | None = None
     fingerprint: Mapping[str, Any] = field(default_factory=dict)
     record: Mapping[str, Any] = field(default_factory=dict)
@@ -69,14 +73,6 @@ class Scored:
         self.tally.extend(judged.tally)
         self.agreement.extend(judged.agreement)
 
-    def summaries(self, group_by: Mapping[str, tuple[str, ...]]) -> dict[str, TaskSummary]:
-        """The figures of each task of which there are rows."""
-        rows = self.tally.rows()
-        return {
-            task: summarise(rows[task], columns)
-            for task, columns in group_by.items() if task in rows
-        }  # fmt: skip
-
 
 def score(plan: ScorePlan, watcher: Watcher) -> tuple[dict[str, TaskSummary], Agreement]:
     """Judge what isn't judged yet, and sum up all of it, in memory that doesn't grow with texts.
@@ -88,7 +84,7 @@ def score(plan: ScorePlan, watcher: Watcher) -> tuple[dict[str, TaskSummary], Ag
     scored = Scored()
     if plan.output_dir is None:
         _judge(plan, scored, _Place(0, Numbering(_each(plan))), None, watcher)
-        return scored.summaries(plan.group_by), scored.agreement
+        return sum_up(scored.tally, plan.tasks, plan.group_by), scored.agreement
     folder = RunFolder(plan.output_dir)
     with folder.opened(plan.fingerprint, overwrite=plan.overwrite):
         record = _opened_record(plan, folder.read_record())
@@ -101,7 +97,7 @@ def score(plan: ScorePlan, watcher: Watcher) -> tuple[dict[str, TaskSummary], Ag
         finally:
             record["sessions"][-1]["ended"] = _now()
             folder.write_record(record)
-        summaries = scored.summaries(plan.group_by)
+        summaries = sum_up_with_figures(scored.tally, plan.tasks, plan.group_by, folder.path)
         plain = {"tasks": {name: summary.as_json() for name, summary in summaries.items()}}
         folder.write_summary({**plain, "failed": False})
     return summaries, scored.agreement

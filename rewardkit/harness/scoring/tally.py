@@ -7,6 +7,8 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from rewardkit.harness.metrics.truncation import thinking_is_open
+
 Row = Mapping[str, Any]
 Shape = tuple[Any, ...]
 
@@ -15,7 +17,7 @@ LONGEST_ANSWER = 64
 
 ALL_OR_NOTHING = (0.0, 1.0, None)
 
-OPENED, CLOSED = "<think>", "</think>"
+OPENED = "<think>"
 
 
 class Strings:
@@ -171,8 +173,9 @@ _OWN: Mapping[str, Callable[[Tally, int, _Packed], Any]] = {
 
 def _shape(row: Row, group_by: Sequence[str], values: tuple[float | None, ...] | None) -> Shape:
     verdict, flexible = row["verdict"], row["flexible"]
+    thinking = thinking_is_open(row.get("prompt") or "", row["completion"])
     return (
-        row["task"], row["finish_reason"], unclosed(row["completion"]),
+        row["task"], row["finish_reason"], thinking,
         verdict["correct"], verdict["failure"], tuple(verdict["parts"]), values,
         flexible and ("flexible", flexible["correct"]),
         tuple((name, row["columns"].get(name, "")) for name in group_by),
@@ -186,6 +189,7 @@ def _shared(shape: Shape) -> dict[str, Any]:
     return {
         "task": task,
         "finish_reason": finish_reason,
+        "prompt": None,
         "completion": OPENED if thinking else "",
         "verdict": {
             "correct": correct, "score": score, "failure": failure,
@@ -199,11 +203,6 @@ def _shared(shape: Shape) -> dict[str, Any]:
 def _graded(verdict: Mapping[str, Any]) -> bool:
     """Whether a shared verdict lacks its scores, since each row has its own."""
     return verdict["correct"] is not None and verdict["score"] is None
-
-
-def unclosed(completion: str) -> bool:
-    """Whether the last thinking block was opened and never closed."""
-    return completion.rfind(OPENED) > completion.rfind(CLOSED)
 
 
 def _short(answer: str) -> str:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from rewardkit.harness.tasks.table import TableTask
 from rewardkit.verifiers.gsm8k import Gsm8k
+from rewardkit.verifiers.plain_number import number_in
 from rewardkit.verifiers.r1_zero import R1Zero
 
 
 def _final(answer: str) -> str:
     """The text after the last `####` of the answer column; the whole where there is none."""
     return answer.rpartition("####")[2].strip()
+
+
+def _number(answer: str) -> str:
+    """The number that an answer such as "12 eggs" states; the answer where it states none."""
+    value = number_in(answer)
+    return answer if value is None else str(value)
 
 
 GSM8K = TableTask(
@@ -32,4 +39,5 @@ GSM8K = TableTask(
     lenient=Gsm8k(reading="flexible"),
     written="#### {}".format,
     final=_final,
+    as_reference=_number,
 )

@@ -33,6 +33,8 @@ class TableTask:
     """How a perfect reply states a reference."""
     final: Callable[[str], str] = str.strip
     """The answer alone, out of the reference column."""
+    as_reference: Callable[[str], str] = str.strip
+    """An answer that was read, as the reference with which another one is compared."""
     group_by: tuple[str, ...] = ()
     split: str = "test"
 
@@ -69,6 +71,10 @@ class TableTask:
     def flexible(self) -> Verifier:
         """The verifier that forgives form."""
         return self.lenient
+
+    def posed(self, answer: str, other: str) -> tuple[str, Sample]:
+        """`answer` as a reply in the task's own style, and a sample with `other` as reference."""
+        return self.written(answer), Sample(self.as_reference(other))
 
     def perfect(self, sample: Sample) -> str:
         """The reference in the task's own style."""

@@ -26,7 +26,7 @@ def test_none_of_two_hundred_is_not_surely_zero() -> None:
 def test_samples_of_one_problem_are_no_independent_trials() -> None:
     alike = [[1.0] * 8] * 10 + [[0.0] * 8] * 10
     low, high = clustered(alike)
-    assert (low, high) == pytest.approx(wilson(0.5, 19), abs=1e-9)
+    assert (low, high) == pytest.approx(wilson(0.5, 20), abs=1e-9)
     single_low, single_high = wilson(0.5, 160)
     assert high - low > 2 * (single_high - single_low)
 

@@ -17,6 +17,7 @@ def row(identifier: int, failure: str | None, **more: Any) -> dict[str, Any]:
         "parts": {} if correct is None else {"form": 0.5},
     }
     return {
+        "key": f"t/{identifier}/0",
         "id": str(identifier),
         "index": 0,
         "finish_reason": "stop",
@@ -45,9 +46,13 @@ def test_unjudged_completions_are_counted_and_left_out_of_means() -> None:
         {
             "accuracy": 0.25,
             "accuracy_flexible": 0.5,
+            "flexible_gap": 0.25,
             "score": 0.25,
             "format_rate": 0.5,
             "unfinished_rate": 0.2,
+            "error_rate": 0.4,
+            "accuracy_finished": 1 / 3,
+            "accuracy_truncated": 0.0,
             "part_form": 0.5,
         }
     )
@@ -57,8 +62,7 @@ def test_unjudged_completions_are_counted_and_left_out_of_means() -> None:
 
 
 def test_lengths_are_of_all_completions() -> None:
-    lengths = summarise(ROWS).lengths
-    assert lengths is not None
+    lengths = summarise(ROWS).lengths["all"]
     assert (lengths.mean, lengths.median, lengths.p95, lengths.maximum) == (3, 3, 5, 5)
 
 

@@ -50,5 +50,5 @@ job = FileJob(
     pieces.open_source(Path(file)), "t", Judges(Deadly(HOME, mark), None),
     Columns(("a", "b"), None, ("right", "right")),
 )  # fmt: skip
-plan = ScorePlan(job, {"t": ()}, Path(folder), {"file": 1}, processes=int(processes))
+plan = ScorePlan(job, {"t": ()}, {}, Path(folder), {"file": 1}, processes=int(processes))
 score(plan, Unwatched())

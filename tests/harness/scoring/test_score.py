@@ -87,7 +87,7 @@ def plan(file: Path, folder: Path | None, verifier: Verifier, **changes: Any) ->
     job = FileJob(
         open_source(file), "t", Judges(verifier, None), Columns(), written=folder is not None
     )
-    return replace(ScorePlan(job, {"t": ()}, folder, {"file": file.name}), **changes)
+    return replace(ScorePlan(job, {"t": ()}, {}, folder, {"file": file.name}), **changes)
 
 
 def test_rows_and_figures_are_the_same_on_one_process_and_on_three(tmp_path: Path) -> None:
