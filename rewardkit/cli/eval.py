@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -65,6 +66,10 @@ def eval_command(
     max_errors: Annotated[
         float, typer.Option(help="Share of unjudged completions that fails the run.")
     ] = 0.05,
+    log_to: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TOOL", help="wandb, tensorboard or trackio; repeatable."),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The summary as JSON.")] = False,
 ) -> None:
@@ -83,11 +88,20 @@ def eval_command(
         "backend_args": key_values(backend_arg or (), "--backend-arg"), "base_url": base_url,
         "output_dir": output_dir, "overwrite": overwrite, "max_errors": max_errors,
     }  # fmt: skip
-    _evaluate(tuple(task), options, quiet=quiet, as_json=as_json)
+    if log_to:
+        from rewardkit.harness.logging_to.tools import check_tools
+
+        check_tools(log_to)
+    _evaluate(tuple(task), options, quiet=quiet, as_json=as_json, log_to=log_to or ())
 
 
 def _evaluate(
-    tasks: tuple[str, ...], options: dict[str, Any], *, quiet: bool, as_json: bool
+    tasks: tuple[str, ...],
+    options: dict[str, Any],
+    *,
+    quiet: bool,
+    as_json: bool,
+    log_to: Sequence[str],
 ) -> None:
     from rewardkit.cli.progress import ProgressReporter
     from rewardkit.cli.results import print_run
@@ -105,6 +119,10 @@ def _evaluate(
         typer.echo(json.dumps({**summary.as_json(), "output_dir": str(summary.output_dir)}))
     else:
         print_run(summary)
+    if log_to:
+        from rewardkit.harness.logging_to.tools import log_runs
+
+        log_runs(summary.output_dir, log_to, lambda text: typer.echo(f"! {text}", err=True))
     if summary.failed:
         typer.echo(
             f"rewardkit: more than {options['max_errors']:.0%} of the completions ended in "

@@ -25,32 +25,34 @@ def write_model_index(runs: Sequence[Path], path: Path, *, overwrite: bool) -> s
     if path.suffix.lower() not in FORMS:
         raise UsageError(f"{path.name}: a model-index is written as {', '.join(FORMS)}")
     try:
-        from huggingface_hub import ModelCard
         from huggingface_hub.repocard_data import eval_results_to_model_index
-        from huggingface_hub.utils._fixes import yaml_dump
     except ImportError as error:
         raise MissingExtra.needing("huggingface_hub", "data", "a model-index") from error
     name, results = _model(runs), [result for run in runs for result in _results(run)]
-    index = {"model-index": eval_results_to_model_index(name, results)}
-    earlier = path.exists()
+    text = _written({"model-index": eval_results_to_model_index(name, results)}, path)
     with whole_file(path, overwrite=overwrite) as part:
-        if path.suffix.lower() == ".json":
-            text = json.dumps(index, indent=2, ensure_ascii=False) + "\n"
-        else:
-            text = yaml_dump(index, sort_keys=False)
-        if path.suffix.lower() == ".md":
-            text = _card(ModelCard, path, text, index) if earlier else f"---\n{text}---\n"
         part.write_text(text, encoding="utf-8")
     return name
 
 
-def _card(model_card: Any, path: Path, text: str, index: Mapping[str, Any]) -> str:
-    """The card at `path` with these results instead of its own."""
-    from huggingface_hub.utils._fixes import yaml_dump
+def _written(index: dict[str, Any], path: Path) -> str:
+    """In the form that the suffix says; of a card that exists, with its own words."""
+    import yaml
+    from huggingface_hub import ModelCard
 
-    card = model_card.load(path, ignore_metadata_errors=False)
-    told = {**card.data.to_dict(), **index}
-    return f"---\n{yaml_dump(told, sort_keys=False)}---\n{card.text}"
+    if path.suffix.lower() == ".json":
+        return json.dumps(index, indent=2, ensure_ascii=False) + "\n"
+    if path.suffix.lower() != ".md":
+        return str(yaml.safe_dump(index, sort_keys=False, allow_unicode=True))
+    words = "\n"
+    if path.exists():
+        try:
+            card = ModelCard.load(path)
+        except ValueError as error:
+            raise UsageError(f"{path} isn't a model card that can be read: {error}") from error
+        index, words = {**card.data.to_dict(), **index}, card.text
+    told = yaml.safe_dump(index, sort_keys=False, allow_unicode=True)
+    return f"---\n{told}---\n{words}"
 
 
 def _model(runs: Sequence[Path]) -> str:
