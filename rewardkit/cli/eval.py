@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from rewardkit.cli.arguments import existing, key_values, names
+from rewardkit.cli.telling import Telling
 from rewardkit.errors import UsageError
 from rewardkit.records import Sampling
 
@@ -88,6 +89,10 @@ def eval_command(
     max_errors: Annotated[
         float, typer.Option(help="Share of unjudged completions that fails the run.")
     ] = 0.05,
+    log_to: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TOOL", help="wandb, tensorboard or trackio; repeatable."),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The summary as JSON.")] = False,
 ) -> None:
@@ -116,39 +121,37 @@ def eval_command(
     if watch_timeout is not None and not watch:
         raise UsageError("--watch-timeout says when --watch ends; add --watch")
     tasks = tuple(task)
+    telling = Telling(quiet=quiet, as_json=as_json, log_to=tuple(log_to or ()))
+    telling.check()
     if watch:
         from rewardkit.cli.sweep import watch_several
 
-        watch_several(tasks, options, models, prompts, timeout=watch_timeout, quiet=quiet,
-                      as_json=as_json)  # fmt: skip
+        watch_several(tasks, options, models, prompts, telling, timeout=watch_timeout)
     elif is_sweep(models, prompts):
         from rewardkit.cli.sweep import evaluate_several
 
-        evaluate_several(tasks, options, models, prompts, quiet=quiet, as_json=as_json)
+        evaluate_several(tasks, options, models, prompts, telling)
     else:
-        _evaluate(tasks, options, quiet=quiet, as_json=as_json)
+        _evaluate(tasks, options, telling)
 
 
-def _evaluate(
-    tasks: tuple[str, ...], options: dict[str, Any], *, quiet: bool, as_json: bool
-) -> None:
-    from rewardkit.cli.progress import ProgressReporter
+def _evaluate(tasks: tuple[str, ...], options: dict[str, Any], telling: Telling) -> None:
     from rewardkit.cli.results import print_run
     from rewardkit.harness.options import EvalOptions, plan_for
-    from rewardkit.harness.reporter import Silent
     from rewardkit.harness.run import run
 
-    reporter = Silent() if quiet else ProgressReporter()
+    reporter = telling.reporter()
     chosen = EvalOptions(tasks=tasks, **options)
     try:
         summary = run(plan_for(chosen, reporter, tuple(sys.argv)), reporter)
     except KeyboardInterrupt:
         typer.echo("interrupted; the same command line carries on from here", err=True)
         raise typer.Exit(INTERRUPTED) from None
-    if as_json:
+    if telling.as_json:
         typer.echo(json.dumps({**summary.as_json(), "output_dir": str(summary.output_dir)}))
     else:
         print_run(summary)
+    telling.log(summary.output_dir)
     if summary.failed:
         typer.echo(
             f"rewardkit: more than {options['max_errors']:.0%} of the completions ended in "

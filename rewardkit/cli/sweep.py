@@ -12,12 +12,12 @@ from typing import Any
 
 import typer
 
-from rewardkit.cli.progress import ProgressReporter
 from rewardkit.cli.results import console
 from rewardkit.cli.sweep_table import line, table
+from rewardkit.cli.telling import Telling
 from rewardkit.errors import BackendError
 from rewardkit.harness.options import EvalOptions
-from rewardkit.harness.reporter import Reporter, Silent
+from rewardkit.harness.reporter import Reporter
 from rewardkit.harness.sweep import sweep, watch_sweep
 from rewardkit.harness.sweep_plan import plan_sweep, plan_watch
 from rewardkit.harness.sweep_results import SweepRun, arranged
@@ -31,16 +31,14 @@ def evaluate_several(
     options: dict[str, Any],
     models: list[str],
     prompts: list[str],
-    *,
-    quiet: bool,
-    as_json: bool,
+    telling: Telling,
 ) -> None:
     """Run what isn't done, and print all of it; exit status 1 where a run failed."""
-    reporter = _reporter(quiet)
+    reporter = telling.reporter()
     plan = plan_sweep(EvalOptions(tasks=tasks, **options), models, prompts)
     plan = replace(plan, command=tuple(sys.argv))
     runs, interrupted = _collect(sweep(plan, reporter), reporter)
-    _print(runs, plan.folder, as_json=as_json)
+    _tell(runs, plan.folder, telling)
     if interrupted:
         typer.echo("interrupted; the same command line carries on from here", err=True)
         raise typer.Exit(INTERRUPTED)
@@ -52,26 +50,21 @@ def watch_several(
     options: dict[str, Any],
     models: list[str],
     prompts: list[str],
+    telling: Telling,
     *,
     timeout: float | None,
-    quiet: bool,
-    as_json: bool,
 ) -> None:
     """The same for checkpoints as they are written; an interrupt is how it is ended by hand."""
-    reporter = _reporter(quiet)
+    reporter = telling.reporter()
     plan = plan_watch(EvalOptions(tasks=tasks, **options), models, prompts)
     plan = replace(plan, command=tuple(sys.argv))
     runs, interrupted = _collect(watch_sweep(plan, reporter, timeout=timeout), reporter)
-    _print(runs, plan.folder, as_json=as_json)
+    _tell(runs, plan.folder, telling)
     if interrupted:
         typer.echo("ended by hand; the same command line carries on from here", err=True)
     elif not runs:
         raise BackendError(f"no checkpoint came: {', '.join(plan.models)}")
     _fail_by(runs)
-
-
-def _reporter(quiet: bool) -> Reporter:
-    return Silent() if quiet else ProgressReporter()
 
 
 def _collect(runs: Iterable[SweepRun], reporter: Reporter) -> tuple[list[SweepRun], bool]:
@@ -87,13 +80,15 @@ def _collect(runs: Iterable[SweepRun], reporter: Reporter) -> tuple[list[SweepRu
     return arranged(ended), False
 
 
-def _print(runs: list[SweepRun], folder: Path, *, as_json: bool) -> None:
-    if as_json:
+def _tell(runs: list[SweepRun], folder: Path, telling: Telling) -> None:
+    if telling.as_json:
         typer.echo(json.dumps([run.as_json() for run in runs]))
     elif runs:
         out = console()
         out.print(table(runs, out.width))
         out.print(str(folder), style="dim", markup=False, soft_wrap=True)
+    if any(run.summary for run in runs):
+        telling.log(folder)
 
 
 def _fail_by(runs: list[SweepRun]) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from rewardkit.errors import RewardkitError, UsageError
 from rewardkit.harness.checkpoints import step_of
 from rewardkit.harness.folder import LOCK, RUN, SUMMARY, RunFolder, plain
+from rewardkit.harness.metrics.summary import summarise_tasks
 from rewardkit.harness.options import (
     backend_name,
     load_backend,
@@ -21,7 +22,6 @@ from rewardkit.harness.options import (
 from rewardkit.harness.plan import Question
 from rewardkit.harness.reporter import Reporter
 from rewardkit.harness.run import RunPlan, RunSummary, run_all
-from rewardkit.harness.score import summarise_run
 from rewardkit.harness.sweep_plan import Sweep
 from rewardkit.harness.sweep_results import SweepRun, arranged, write_together
 from rewardkit.harness.watch import watch
@@ -53,7 +53,7 @@ def _sweep(plan: Sweep, models: Iterable[str], reporter: Reporter) -> Iterator[S
     asked = questions_for(plan.options, plan.prompts)
     engine = backend_name(plan.options, reporter)
     note_once = cache(reporter.note)
-    finished = list(_of_deleted(plan, engine))
+    finished = list(_of_deleted(plan, asked, engine))
     yield from finished
     for model in models:
         runs = [_outline(plan, model, prompt) for prompt in plan.prompts]
@@ -64,7 +64,9 @@ def _sweep(plan: Sweep, models: Iterable[str], reporter: Reporter) -> Iterator[S
         yield from ended
 
 
-def _of_deleted(plan: Sweep, engine: str) -> Iterator[SweepRun]:
+def _of_deleted(
+    plan: Sweep, asked: Mapping[str | None, Sequence[Question]], engine: str
+) -> Iterator[SweepRun]:
     """The finished runs of an earlier call whose checkpoints are no longer there."""
     for path in sorted(plan.folder.glob(f"*/{SUMMARY}")):
         folder = RunFolder(path.parent)
@@ -75,7 +77,8 @@ def _of_deleted(plan: Sweep, engine: str) -> Iterator[SweepRun]:
         run = _outline(plan, model, prompt)
         same = settings_of(replace(plan.options, model=model, prompt=prompt), engine)
         if (run.output_dir, record["settings"]) == (folder.path, plain(same)):
-            tasks = summarise_run(path.parent, list(folder.rows().values()))
+            of = {one.task.name: one.task for one in asked[prompt]}
+            tasks = summarise_tasks(list(folder.rows().values()), of)
             failed = bool(json.loads(path.read_text(encoding="utf-8"))["failed"])
             yield replace(run, summary=RunSummary(tasks, folder.path, failed))
 

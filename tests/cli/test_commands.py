@@ -35,7 +35,7 @@ def test_help_loads_nothing_heavy() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert "HEAVY []" in done.stdout
-    for command in ("eval", "score", "verify", "list", "check"):
+    for command in ("eval", "score", "export", "verify", "list", "check"):
         assert command in done.stdout
 
 
@@ -110,6 +110,9 @@ def test_verify_reads_standard_input_and_gives_json() -> None:
           "--fewshot-data", "no.jsonl"], "--fewshot-data no.jsonl: there is no data file"),
         (["score", "no.jsonl", "--task", "gsm8k"], "no data file"),
         (["score", "no.jsonl"], "--task NAME or --verifier NAME"),
+        (["eval", "--task", "motion", "--model", "m", "--log-to", "wanbd"], "mean 'wandb'"),
+        (["export", "nowhere", "--parquet", "s.parquet"], "nowhere holds no run.json"),
+        (["export", "nowhere"], "--parquet FILE, --model-index FILE"),
         (["list", "verfiers"], "verifiers"),
     ],
 )  # fmt: skip

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 
@@ -176,3 +178,91 @@ def test_a_run_judged_again_keeps_its_groups_and_its_tasks_figures(tmp_path: Pat
     assert set(before["groups"]["distribution"]) == {"in", "out"}
     assert [figure["kind"] for figure in before["figures"]][:3] == ["table", "table", "plot"]
     assert json.loads(out)["tasks"]["motion"] == before
+
+
+def some_solutions(tmp_path: Path) -> str:
+    rows = [
+        {"id": f"p{i // 2}", "question": "q", "answer": "#### 5", "completion": f"#### {i}"}
+        for i in range(6)
+    ]
+    return write(tmp_path / "f.jsonl", rows)
+
+
+def test_a_folder_is_finished_once_and_then_told_again(tmp_path: Path) -> None:
+    file, run = some_solutions(tmp_path), tmp_path / "run"
+    command = [file, "--task", "gsm8k", "-o", str(run), "--json"]
+    _, first, _ = score(*command)
+    written = (run / "samples.jsonl").read_bytes()
+    status, second, err = score(*command)
+    assert (status, json.loads(second)) == (0, json.loads(first))
+    assert "6 completions are judged already; carrying on" in err
+    assert (run / "samples.jsonl").read_bytes() == written
+    assert [json.loads(line)["key"] for line in written.splitlines()] == [
+        f"gsm8k/p{i // 2}/{i % 2}" for i in range(6)
+    ]
+    summary = json.loads(first)["tasks"]["gsm8k"]
+    assert (summary["samples"], summary["completions"]) == (3, 6)
+    assert "pass@2" in summary["metrics"]
+
+
+def test_a_folder_is_bound_to_the_file_and_the_verifier(tmp_path: Path) -> None:
+    file, run = some_solutions(tmp_path), str(tmp_path / "run")
+    assert score(file, "--task", "gsm8k", "-o", run)[0] == 0
+    other = [file, "--task", "gsm8k", "--verifier-arg", "marker=A:", "-o", run]
+    status, _, err = score(*other)
+    assert status == 1
+    assert "belongs to another run, which differs in gsm8k.verifier" in err
+    with Path(file).open("a") as more:
+        more.write('{"question": "q", "answer": "#### 5", "completion": "#### 5"}\n')
+    assert "differs in file" in score(file, "--task", "gsm8k", "-o", run)[2]
+    assert score(*other, "--overwrite")[0] == 0
+
+
+def test_a_folder_is_not_judged_into_itself(tmp_path: Path) -> None:
+    run = str(tmp_path / "run")
+    score(some_solutions(tmp_path), "--task", "gsm8k", "-o", run)
+    status, _, err = score(run, "-o", run, "--overwrite")
+    assert status == 2
+    assert "where the completions stand" in err
+    assert (tmp_path / "run" / "samples.jsonl").stat().st_size
+
+
+def test_what_a_verifier_alone_judged_is_judged_again(tmp_path: Path) -> None:
+    rows = [{"reference": "(1.0, 2.0)", "completion": r"\boxed{4}"}, {"reference": "4"}]
+    rows[1]["completion"] = r"\boxed{4.0}"
+    file, run = write(tmp_path / "f.jsonl", rows), str(tmp_path / "run")
+    how = ["--verifier", "math", "--verifier-arg", "require_simplified=true"]
+    assert score(file, *how, "-o", run)[0] == 0
+    status, out, err = score(run)
+    assert status == 0, err
+    assert "0 verdicts flipped" in out
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_tables_are_judged_as_lines_are(tmp_path: Path, suffix: str) -> None:
+    rows = [{"reference": "5", "completion": f"so,\n#### {i}"} for i in range(10)]
+    file = tmp_path / f"f.{suffix}"
+    if suffix == "csv":
+        file.write_text("reference,completion\n" + "".join(
+            f'{row["reference"]},"{row["completion"]}"\n' for row in rows
+        ))  # fmt: skip
+    else:
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), file)
+    status, out, err = score(str(file), "--verifier", "gsm8k", "--json")
+    assert status == 0, err
+    assert accuracy(out, "gsm8k") == 0.1
+
+
+def test_a_tasks_own_figures_come_from_the_rows_on_disk(tmp_path: Path) -> None:
+    rows = [
+        {"numbers": [1, 2, 3, 4], "completion": r"\boxed{(1+2+3)*4}", "completion_tokens": 9},
+        {"numbers": [1, 2, 3, 4], "completion": "no", "completion_tokens": 3},
+    ]
+    run = tmp_path / "run"
+    status, _, err = score(write(tmp_path / "f.jsonl", rows), "--task", "game24", "-o", str(run))
+    assert status == 0, err
+    kept = json.loads((run / "summary.json").read_text())["tasks"]["game24"]
+    assert kept["figures"]
+    assert score(str(run), "-o", str(tmp_path / "again"))[0] == 0
+    again = json.loads((tmp_path / "again" / "summary.json").read_text())["tasks"]["game24"]
+    assert again == kept
