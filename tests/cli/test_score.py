@@ -156,7 +156,7 @@ def test_a_run_is_judged_again_and_flips_are_told(tmp_path: Path) -> None:
     assert [json.loads(line)["verdict"]["correct"] for line in again].count(False) == 1
 
 
-def test_a_run_judged_again_keeps_its_groups_and_its_tasks_figures(tmp_path: Path) -> None:
+def test_a_run_judged_again_keeps_its_groups(tmp_path: Path) -> None:
     data = write(
         tmp_path / "data.jsonl",
         [{"points": [0, 1, 2, 3, 4], "targets": [5, 6, 7, 8, 9], "distribution": where}
@@ -177,7 +177,8 @@ def test_a_run_judged_again_keeps_its_groups_and_its_tasks_figures(tmp_path: Pat
     before = json.loads((run / "summary.json").read_text())["tasks"]["motion"]
     assert set(before["groups"]["distribution"]) == {"in", "out"}
     assert [figure["kind"] for figure in before["figures"]][:3] == ["table", "table", "plot"]
-    assert json.loads(out)["tasks"]["motion"] == before
+    # a task's own figures need the texts, which are kept with -o
+    assert json.loads(out)["tasks"]["motion"] == {**before, "figures": []}
 
 
 def some_solutions(tmp_path: Path) -> str:
