@@ -16,6 +16,7 @@ from rewardkit.harness.judge import Generated, JudgingThread, sample_row
 from rewardkit.harness.metrics.summary import TaskSummary, summarise_task
 from rewardkit.harness.plan import Asked, Question, ask, fingerprint
 from rewardkit.harness.report.page import render
+from rewardkit.harness.report.runs import ReportRun
 from rewardkit.protocols import Backend, Request
 from rewardkit.records import Sample, Sampling
 
@@ -127,8 +128,9 @@ def run(plan: RunPlan, reporter: Reporter | None = None) -> RunSummary:
             plan.backend.close()
         rows = sorted(folder.rows().values(), key=_place(asked))
         summary = _sum_up(plan, rows)
-        folder.write_summary(summary.as_json())
-        folder.write_report(render(summary.tasks, rows, record))
+        plain = summary.as_json()
+        folder.write_summary(plain)
+        folder.write_report(render([ReportRun(folder.path.name, plain["tasks"], rows, record)]))
         return summary
 
 

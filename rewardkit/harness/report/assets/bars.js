@@ -1,0 +1,73 @@
+// Bars with whiskers, one under the other, each with its number written out; and spans of lengths.
+
+const BAR = { height: 12, row: 34, stacked: 46 };
+
+// rows: {label, value, low, high, kind, number, hover, href}; `most` is where the scale ends.
+function bars(label, rows, most = 1) {
+  return plot(label, (width) => {
+    const narrow = width < 460;
+    const left = narrow ? 0 : Math.min(210, width * 0.34);
+    const right = narrow ? width : width - 150;
+    const row = narrow ? BAR.stacked : BAR.row;
+    const x = scale([0, most || 1], [left, right]);
+    const marks = rows.map((one, place) => bar(one, { x, left, right, width, narrow, row, place }));
+    return { height: rows.length * row + 4, marks };
+  });
+}
+
+function bar(one, { x, left, right, width, narrow, row, place }) {
+  const top = place * row + (narrow ? 22 : (row - BAR.height) / 2);
+  const middle = top + BAR.height / 2;
+  const line = narrow ? top - 8 : middle + 4;
+  const letters = Math.floor((narrow ? width - 130 : left - 12) / 6.4);
+  const end = Math.max(left, x(one.value));
+  return linked(one.href, one.label,
+    draw("text", { class: "name", x: 0, y: line }, oneLine(one.label, letters)),
+    draw("rect", { class: "track", x: left, y: top, width: right - left, height: BAR.height, rx: 3 }),
+    draw("rect", { class: `fill ${one.kind}`, x: left, y: top, width: end - left, height: BAR.height, rx: 3 }),
+    ...whisker(one, x, middle),
+    draw("text", { class: "number", x: width, y: line, "text-anchor": "end" }, one.number),
+    telling(0, place * row, width, row, one.hover ?? `${visible(one.label)}\n${one.number}`));
+}
+
+function whisker({ low, high }, x, middle) {
+  if (!Number.isFinite(low) || !Number.isFinite(high)) return [];
+  const from = x(Math.max(0, low));
+  const to = x(high);
+  return [[from, to, middle, middle], [from, from, middle - 5, middle + 5], [to, to, middle - 5, middle + 5]]
+    .map(([x1, x2, y1, y2]) => draw("line", { class: "whisker", x1, x2, y1, y2 }));
+}
+
+function linked(href, label, ...marks) {
+  return href ? draw("a", { href, "aria-label": visible(label) }, ...marks) : draw("g", {}, ...marks);
+}
+
+// rows: {label, kind, median, p95, maximum, hover}: a dot at the median, thick to p95, thin to the end.
+function spans(label, rows) {
+  const most = Math.max(1, ...rows.map((one) => one.maximum));
+  return plot(label, (width) => {
+    const left = Math.min(150, width * 0.32);
+    const x = scale([0, most], [left, width - 8]);
+    const bottom = rows.length * BAR.row;
+    const wanted = Math.max(2, Math.floor((width - left) / 90));
+    const axis = ticks(0, most, wanted).flatMap((at) => [
+      draw("line", { class: "grid", x1: x(at), x2: x(at), y1: 0, y2: bottom }),
+      draw("text", { x: x(at), y: bottom + 16, "text-anchor": "middle" }, short(at)),
+    ]);
+    const name = draw("text", { x: (left + width) / 2, y: bottom + 34, "text-anchor": "middle" },
+      "tokens of the completion");
+    return { height: bottom + 40, marks: [...axis, name, ...rows.map((one, place) =>
+      span(one, x, place * BAR.row + BAR.row / 2, left, width))] };
+  });
+}
+
+function span(one, x, y, left, width) {
+  const rest = { class: `stroke ${one.kind}`, y1: y, y2: y };
+  return draw("g", {},
+    draw("text", { class: "name", x: 0, y: y + 4 }, oneLine(one.label, Math.floor((left - 8) / 6.4))),
+    draw("line", { ...rest, x1: x(one.median), x2: x(one.maximum), "stroke-width": 1.5 }),
+    draw("line", { ...rest, x1: x(one.median), x2: x(one.p95), "stroke-width": 7, opacity: 0.55 }),
+    draw("line", { class: `stroke ${one.kind}`, x1: x(one.maximum), x2: x(one.maximum), y1: y - 5, y2: y + 5 }),
+    draw("circle", { class: `fill ${one.kind}`, cx: x(one.median), cy: y, r: 5 }),
+    telling(0, y - BAR.row / 2, width, BAR.row, one.hover));
+}

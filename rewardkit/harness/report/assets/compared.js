@@ -1,0 +1,26 @@
+// Several runs on one task: accuracy run by run, and every rate in one table.
+
+function accuracyByRun(told) {
+  const rows = told.map(({ task, runName, place }) => ({ ...metric(task, "accuracy"), runName, place }))
+    .filter((one) => one.value !== undefined)
+    .map((one) => ({
+      ...one, label: one.runName, kind: `series-${one.place % 8}`,
+      number: `${percent(one.value)}`,
+      hover: `${visible(one.runName)}\naccuracy ${percent(one.value)}\n95% interval ${interval(one)}\nover ${many(one.count, "completion")}`,
+    }));
+  return wideCard("Accuracy by run", bars("Accuracy by run with 95% intervals", rows),
+    make("p", { class: "note" }, "Whiskers are 95% intervals of each run by itself; two runs on the same problems differ by less chance than these suggest."));
+}
+
+function ratesTable(told) {
+  const names = [...new Set(told.flatMap(({ task }) => task.metrics.map(([name]) => name)))];
+  const rows = names.map((name) => [metricName(name), ...told.map(({ task }) => {
+    const figure = metric(task, name);
+    return figure === null ? "–" : make("span", {}, percent(figure.value), " ",
+      make("span", { class: "dim small" }, interval(figure)));
+  })]);
+  const counts = [["problems", "samples"], ["completions", "completions"], ["truncated", "truncated"], ["unjudged", "errors"]]
+    .map(([word, field]) => [word, ...told.map(({ task }) => whole(task[field]))]);
+  return wideCard("Every figure, with its 95% interval",
+    plainTable(["", ...told.map(({ runName }) => runName)], [...rows, ...counts], told.map((_, place) => place + 1)));
+}

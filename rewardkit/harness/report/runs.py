@@ -1,0 +1,136 @@
+"""The runs that a report shows, and where on disk they are."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import RunMismatch, UsageError
+from rewardkit.harness.folder import RUN, SAMPLES, SUMMARY, Row, RunFolder
+from rewardkit.harness.metrics.summary import summarise_tasks
+from rewardkit.harness.score import summarise_run
+
+DEEPEST = 2
+"""Runs lie this many folders below the one named: OUT/label, OUT/evaluation/step-000010."""
+
+STEP = re.compile(r"(?:checkpoint|step)[-_]?(\d+)")
+
+
+@dataclass(frozen=True)
+class ReportRun:
+    """One run as a report shows it; `tasks` as summary.json holds them."""
+
+    name: str
+    tasks: Mapping[str, Mapping[str, Any]]
+    rows: Sequence[Mapping[str, Any]]
+    record: Mapping[str, Any]
+
+    @property
+    def model(self) -> str:
+        """What was evaluated, as it was typed."""
+        return str(self.record.get("settings", {}).get("model", self.name))
+
+    @property
+    def step(self) -> int | None:
+        """The training step of a checkpoint, read from its name or its run's."""
+        for text in (Path(self.model).name, self.name):
+            if found := STEP.search(text):
+                return int(found[1])
+        return None
+
+    @property
+    def training(self) -> str:
+        """What the checkpoints of one training, asked alike, have in common."""
+        asked = {name: told.get("prompt") for name, told in self.record.get("tasks", {}).items()}
+        return json.dumps([str(Path(self.model).parent), asked])
+
+
+def find_runs(folders: Sequence[Path]) -> list[Path]:
+    """The run folders that are among these or lie inside them, each once, in natural order.
+
+    UsageError where a folder is missing or holds no run.
+    """
+    found: dict[Path, None] = {}
+    for folder in folders:
+        if not folder.is_dir():
+            raise UsageError(f"{folder} is no folder; give one that `rewardkit eval` wrote")
+        runs = _runs_in(folder, DEEPEST)
+        if not runs:
+            raise UsageError(
+                f"{folder} holds no run: neither it nor a folder in it has a {SAMPLES}; "
+                "give a folder that `rewardkit eval` wrote"
+            )
+        found |= dict.fromkeys(runs)
+    return list(found)
+
+
+def read_runs(folders: Sequence[Path]) -> list[ReportRun]:
+    """What run folders hold, each run under the shortest name that tells it from the others."""
+    return [
+        _read(folder, name)
+        for folder, name in zip(folders, short_names(folders), strict=True)
+    ]  # fmt: skip
+
+
+def short_names(folders: Sequence[Path]) -> list[str]:
+    """Each folder's name, with as many of its parents as it takes to tell them apart."""
+    parts = [folder.resolve().parts for folder in folders]
+    names = []
+    for own in parts:
+        length = 1
+        while length < len(own) and sum(own[-length:] == other[-length:] for other in parts) > 1:
+            length += 1
+        names.append("/".join(own[-length:]))
+    return names
+
+
+def natural(text: str) -> list[tuple[int, int, str]]:
+    """A sort key by which checkpoint-20 comes before checkpoint-100."""
+    return [
+        (0, int(part), "") if part.isdecimal() else (1, 0, part)
+        for part in re.split(r"(\d{1,18})", text)
+        if part
+    ]
+
+
+def _runs_in(folder: Path, deeper: int) -> list[Path]:
+    if (folder / SAMPLES).is_file():
+        return [folder]
+    if not deeper:
+        return []
+    inside = sorted((one for one in folder.iterdir() if one.is_dir()), key=_by_name)
+    return [run for one in inside for run in _runs_in(one, deeper - 1)]
+
+
+def _by_name(folder: Path) -> list[tuple[int, int, str]]:
+    return natural(folder.name)
+
+
+def _read(path: Path, name: str) -> ReportRun:
+    folder = RunFolder(path)
+    rows = list(folder.rows().values())
+    summary = _summary(path, rows)
+    places = {task: place for place, task in enumerate(summary)}
+    last = len(places)
+    rows.sort(key=lambda row: (places.get(row["task"], last), natural(row["id"]), row["index"]))
+    return ReportRun(name, summary, rows, folder.read_record() if (path / RUN).exists() else {})
+
+
+def _summary(path: Path, rows: Sequence[Row]) -> Mapping[str, Any]:
+    """The summary written, or, where a run hasn't ended yet, that of the rows so far."""
+    try:
+        tasks: dict[str, Any] = json.loads((path / SUMMARY).read_text(encoding="utf-8"))["tasks"]
+    except FileNotFoundError:
+        known = (path / RUN).exists()
+        summaries = summarise_run(path, rows) if known else summarise_tasks(rows, {})
+        return {name: one.as_json() for name, one in summaries.items()}
+    except (ValueError, KeyError) as error:
+        raise RunMismatch(
+            f"{path / SUMMARY} isn't a summary that rewardkit wrote: {error!r}; "
+            "the same `rewardkit eval` writes it anew"
+        ) from error
+    return tasks
