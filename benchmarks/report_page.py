@@ -28,12 +28,14 @@ from rewardkit.harness.report.page import render, render_runs  # noqa: E402
 from rewardkit.harness.report.runs import ReportRun  # noqa: E402
 from tests.harness.report.chromium import Browser, chromium  # noqa: E402
 
-WORDS = """the of and to in is that it was for on are with as they at be this from have or by one had
-not but what all were when we there can an your which their if do will each how tokens answer equals
-plus minus times therefore so adds half twice robe bolts fiber clips friends hours minutes speed
-train travels costs dollars sells buys remaining total altogether first second then finally check
-""".split()
-FEWSHOT = "You are asked for one number. Think step by step, then write it after four hash marks.\n" * 2
+TEXT = """the of and to in is that it was for on are with as they at be this from have or by one
+had not but what all were when we there can an your which their if do will each how tokens answer
+equals plus minus times therefore so adds half twice robe bolts fiber clips friends hours minutes
+speed train travels costs dollars sells buys remaining total altogether first second then check"""
+WORDS = TEXT.split()
+FEWSHOT = (
+    "You are asked for one number. Think step by step, then write it after four hash marks.\n" * 2
+)
 OPEN = ["open", "painted", "texts"]
 FILTERS = {
     "outcome": "#samples?outcome=wrong",
@@ -48,10 +50,12 @@ FILTERS = {
 
 
 def words(rng: random.Random, characters: int) -> str:
+    """About so many characters of text."""
     return " ".join(rng.choices(WORDS, k=characters // 5))
 
 
 def row(index: int, rng: random.Random) -> dict[str, Any]:
+    """A sample as samples.jsonl holds it."""
     kind = rng.choices(["right", "wrong", "no_answer", "truncated", "error"], [60, 22, 8, 9, 1])[0]
     reference, answer = str(rng.randint(1, 5000)), None
     text = words(rng, rng.randint(200, 2500))
@@ -123,6 +127,7 @@ def filtered(browser: Browser, address: str) -> float:
 
 
 def main() -> None:
+    """Print every figure as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=20_000)
     parser.add_argument("--keep", type=Path, help="where to leave the run and its page")

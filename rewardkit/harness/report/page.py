@@ -19,7 +19,7 @@ import jinja2
 
 from rewardkit import __version__
 from rewardkit.harness.report.packing import compressed, for_html
-from rewardkit.harness.report.record import command, sections, whole
+from rewardkit.harness.report.record import command, in_short, sections, whole
 from rewardkit.harness.report.runs import ReportRun, find_runs, read_runs
 from rewardkit.harness.report.samples import pack
 from rewardkit.harness.report.summaries import task_for_page
@@ -40,7 +40,7 @@ def render(runs: Sequence[ReportRun]) -> str:
     """The page's HTML."""
     packed = pack(runs)
     style, script = joined(STYLES, "css"), joined(SCRIPTS, "js")
-    return _template().render(
+    page = _template().render(
         title=_title(runs),
         runs=runs,
         policy=policy(style, script),
@@ -50,6 +50,8 @@ def render(runs: Sequence[ReportRun]) -> str:
         table=compressed(packed.table),
         blocks=[compressed(block) for block in packed.blocks],
     )
+    # half surrogates in names, which no file can hold; in samples they are escaped as JSON
+    return page.encode(errors="backslashreplace").decode()
 
 
 def render_runs(folders: Sequence[Path], path: Path) -> list[ReportRun]:
@@ -112,6 +114,7 @@ def _page(runs: Sequence[ReportRun], left_out: int) -> dict[str, Any]:
                 "model": run.model,
                 "step": run.step,
                 "training": run.training,
+                "short": in_short(run.record),
                 "started": str(run.record.get("started", "")),
                 "tasks": [task_for_page(name, task) for name, task in run.tasks.items()],
                 "command": command(run.record),

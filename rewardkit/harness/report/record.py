@@ -15,6 +15,19 @@ def command(record: Mapping[str, Any]) -> str:
     return shlex.join(str(word) for word in record.get("command", ()))
 
 
+def in_short(record: Mapping[str, Any]) -> list[str]:
+    """What a reader wants to know first: the engine, and how the tasks were asked and sampled."""
+    tasks = record.get("tasks", {}).values()
+    words = [
+        record.get("backend", {}).get("name"),
+        *(f"prompt {task['prompt']}" for task in tasks if "prompt" in task),
+        *(f"temperature {task['sampling']['temperature']}" for task in tasks if "sampling" in task),
+        *(f"{task['num_samples']} completions a problem"
+          for task in tasks if task.get("num_samples", 1) > 1),
+    ]  # fmt: skip
+    return [str(word) for word in dict.fromkeys(words) if word]
+
+
 def sections(record: Mapping[str, Any]) -> list[Section]:
     """What the record says, the parts that decide a result first."""
     told: list[tuple[str, Any]] = [

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import RunMismatch, UsageError
-from rewardkit.harness.folder import RUN, SAMPLES, SUMMARY, Row, RunFolder
+from rewardkit.harness.folder import SAMPLES, SUMMARY, Row, RunFolder
 from rewardkit.harness.metrics.summary import summarise_tasks
 from rewardkit.harness.score import summarise_run
 
@@ -112,25 +112,33 @@ def _by_name(folder: Path) -> list[tuple[int, int, str]]:
 
 def _read(path: Path, name: str) -> ReportRun:
     folder = RunFolder(path)
-    rows = list(folder.rows().values())
-    summary = _summary(path, rows)
-    places = {task: place for place, task in enumerate(summary)}
-    last = len(places)
-    rows.sort(key=lambda row: (places.get(row["task"], last), natural(row["id"]), row["index"]))
-    return ReportRun(name, summary, rows, folder.read_record() if (path / RUN).exists() else {})
-
-
-def _summary(path: Path, rows: Sequence[Row]) -> Mapping[str, Any]:
-    """The summary written, or, where a run hasn't ended yet, that of the rows so far."""
     try:
-        tasks: dict[str, Any] = json.loads((path / SUMMARY).read_text(encoding="utf-8"))["tasks"]
+        rows = list(folder.rows().values())
+        tasks = _tasks(path, rows)
+        places = {task: place for place, task in enumerate(tasks)}
+        rows.sort(key=lambda row: (places[row["task"]], natural(row["id"]), row["index"]))
+    except KeyError as error:
+        raise RunMismatch(
+            f"{path / SAMPLES} isn't one that rewardkit wrote: a row has no {error}; "
+            "`rewardkit score` reads other files"
+        ) from error
+    return ReportRun(name, tasks, rows, folder.read_record())
+
+
+def _tasks(path: Path, rows: Sequence[Row]) -> Mapping[str, Any]:
+    """The figures written; where there are none yet, or fewer than today, those of the rows."""
+    try:
+        written = json.loads((path / SUMMARY).read_text(encoding="utf-8"))["tasks"]
     except FileNotFoundError:
-        known = (path / RUN).exists()
-        summaries = summarise_run(path, rows) if known else summarise_tasks(rows, {})
-        return {name: one.as_json() for name, one in summaries.items()}
-    except (ValueError, KeyError) as error:
+        written = {}
+    except (ValueError, KeyError, TypeError) as error:
         raise RunMismatch(
             f"{path / SUMMARY} isn't a summary that rewardkit wrote: {error!r}; "
             "the same `rewardkit eval` writes it anew"
         ) from error
-    return tasks
+    named = {row["task"] for row in rows}
+    if named <= set(written) and all("figures" in task for task in written.values()):
+        return dict(written)
+    known = "tasks" in RunFolder(path).read_record()
+    summaries = summarise_run(path, rows) if known else summarise_tasks(rows, {})
+    return {name: one.as_json() for name, one in summaries.items()}

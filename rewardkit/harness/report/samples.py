@@ -7,8 +7,7 @@ the page unpacks when it needs them.
 from __future__ import annotations
 
 import itertools
-import os.path
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -124,6 +123,15 @@ def pack(runs: Sequence[ReportRun]) -> Packed:
     return Packed(plain, blocks, starts, sum(len(run.rows) for run in runs) - shown)
 
 
+def common_start(texts: Collection[str]) -> str:
+    """What all the texts begin with: what the first and the last of them in order do."""
+    first, last = min(texts), max(texts)
+    for place, (one, other) in enumerate(zip(first, last, strict=False)):
+        if one != other:
+            return first[:place]
+    return first
+
+
 class _Texts:
     """The long texts. A prompt that an earlier sample has is that sample's place; what all prompts
     of a task begin with is kept once."""
@@ -137,7 +145,7 @@ class _Texts:
     def open_prompts(self, run: int, task: int, rows: Sequence[Row]) -> None:
         """From here on the samples of this task."""
         prompts = {row["prompt"] or "" for row in rows}
-        common = os.path.commonprefix(list(prompts)) if len(prompts) > 1 else ""
+        common = common_start(prompts) if len(prompts) > 1 else ""
         # it ends with a line, so that a search, which holds no line's end, finds the same in both
         self._prefix = common[: common.rfind("\n") + 1]
         self._prompts = {}
@@ -164,8 +172,8 @@ class _Texts:
     def blocks(self) -> tuple[list[list[Any]], list[int]]:
         """All rows in blocks, and the place of each block's first."""
         starts = list(_starts(self._rows))
-        ends = [*starts[1:], len(self._rows)]
-        return [self._rows[start:end] for start, end in zip(starts, ends, strict=True)], starts
+        spans = itertools.pairwise([*starts, len(self._rows)])
+        return [self._rows[start:end] for start, end in spans], starts
 
 
 def _starts(rows: Sequence[Sequence[Any]]) -> Iterator[int]:

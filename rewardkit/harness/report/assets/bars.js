@@ -5,9 +5,9 @@ const BAR = { height: 12, row: 34, stacked: 46 };
 // rows: {label, value, low, high, kind, number, hover, href}; `most` is where the scale ends.
 function bars(label, rows, most = 1) {
   return plot(label, (width) => {
-    const narrow = width < 460;
-    const left = narrow ? 0 : Math.min(210, width * 0.34);
-    const right = narrow ? width : width - 150;
+    const narrow = width < 420;
+    const left = narrow ? 0 : Math.min(230, width * 0.38);
+    const right = narrow ? width : width - 24 - 7.2 * Math.max(...rows.map((one) => one.number.length));
     const row = narrow ? BAR.stacked : BAR.row;
     const x = scale([0, most || 1], [left, right]);
     const marks = rows.map((one, place) => bar(one, { x, left, right, width, narrow, row, place }));
@@ -46,7 +46,7 @@ function linked(href, label, ...marks) {
 function spans(label, rows) {
   const most = Math.max(1, ...rows.map((one) => one.maximum));
   return plot(label, (width) => {
-    const left = Math.min(150, width * 0.32);
+    const left = Math.min(230, width * 0.32);
     const x = scale([0, most], [left, width - 8]);
     const bottom = rows.length * BAR.row;
     const wanted = Math.max(2, Math.floor((width - left) / 90));
@@ -62,11 +62,11 @@ function spans(label, rows) {
 }
 
 function span(one, x, y, left, width) {
-  const rest = { class: `stroke ${one.kind}`, y1: y, y2: y };
+  const rest = { y1: y, y2: y };
   return draw("g", {},
     draw("text", { class: "name", x: 0, y: y + 4 }, oneLine(one.label, Math.floor((left - 8) / 6.4))),
-    draw("line", { ...rest, x1: x(one.median), x2: x(one.maximum), "stroke-width": 1.5 }),
-    draw("line", { ...rest, x1: x(one.median), x2: x(one.p95), "stroke-width": 7, opacity: 0.55 }),
+    draw("line", { ...rest, class: `stroke thin ${one.kind}`, x1: x(one.median), x2: x(one.maximum) }),
+    draw("line", { ...rest, class: `stroke thick ${one.kind}`, x1: x(one.median), x2: x(one.p95) }),
     draw("line", { class: `stroke ${one.kind}`, x1: x(one.maximum), x2: x(one.maximum), y1: y - 5, y2: y + 5 }),
     draw("circle", { class: `fill ${one.kind}`, cx: x(one.median), cy: y, r: 5 }),
     telling(0, y - BAR.row / 2, width, BAR.row, one.hover));

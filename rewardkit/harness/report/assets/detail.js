@@ -6,7 +6,7 @@ async function showDetail(sample, against) {
   const turn = (detailFor += 1);
   const pane = byId("detail");
   if (sample < 0) {
-    pane.replaceChildren(make("p", { class: "empty" }, "Choose a sample from the list."));
+    pane.replaceChildren(make("p", { class: "empty" }, emptyWords(place().chosen.get("sample"))));
     return;
   }
   const partner = against >= 0 ? partnerOf(sample, against) : -1;
@@ -17,6 +17,11 @@ async function showDetail(sample, against) {
     make("div", { class: "sides" }, ...chosen.map((one, place) => oneSide(one, read[place], chosen.length > 1))),
     ...promptBlocks(read), othersBlock(sample));
   pane.scrollTop = 0;
+}
+
+function emptyWords(key) {
+  if (!key) return "No sample is chosen.";
+  return `This page holds no sample ${oneLine(key, 80)}${page.leftOut ? "; it may be one of those that are only in samples.jsonl" : ""}.`;
 }
 
 function detailHeader(sample) {
@@ -36,11 +41,11 @@ function oneSide(sample, text, beside) {
   const outcome = outcomeOf(sample);
   const failure = table.failures[table.failure[sample]];
   return make("article", { class: "side-run" },
-    make("h3", {}, badge(outcome), failure ? badge(outcome, failure.replaceAll("_", " ")) : null,
+    make("h3", {}, badge(outcome), ["", "wrong", "error"].includes(failure) ? null : badge(outcome, failure.replaceAll("_", " ")),
       table.truncated[sample] && failure !== "truncated" ? badge(TRUNCATED) : null,
       beside || page.runs.length > 1 ? named(page.runs[table.run[sample]].name) : null),
     answers(sample, text), make("p", { class: "facts" }, facts(sample, text)),
-    text.message ? make("p", { class: "facts" }, named(text.message)) : null,
+    text.message ? make("p", { class: "facts" }, ...pieces(text.message, [])) : null,
     partsBlock(text.parts),
     block("Completion", said, make("pre", {}, ...(text.completion ? body : [make("span", { class: "dim" }, "(empty)")]))));
 }
@@ -51,7 +56,7 @@ function answers(sample, text) {
     told.push([`flexible reading: ${OUTCOMES[table.flexible[sample]].word}`, text.flexible]);
   }
   return make("dl", { class: "answers" }, ...told.map(([name, value]) => make("div", {}, make("dt", {}, name),
-    value === null ? make("dd", { class: "none" }, "nothing") : make("dd", {}, value === "" ? "(empty)" : visible(value)))));
+    value === null ? make("dd", { class: "none" }, "nothing") : make("dd", {}, ...(value === "" ? ["(empty)"] : pieces(value, []))))));
 }
 
 function facts(sample, text) {

@@ -3,17 +3,31 @@
 const lastSearch = { query: "", read: -1, hits: null };
 let idRanks = null;
 
-// What is chosen in the address, as the numbers by which the table knows it; -1 is any.
+const ANY = -1;
+const UNKNOWN = -2;
+
+// Where a name stands that an address can hold, which has no half surrogates; else UNKNOWN, which
+// no sample fits.
+function placeOf(names, name) {
+  const found = names.findIndex((one) => one === name || addressable(one) === name);
+  return found < 0 ? UNKNOWN : found;
+}
+
+function addressable(text) {
+  return text.toWellFormed ? text.toWellFormed() : text;
+}
+
+// What is chosen in the address, as the numbers by which the table knows it.
 function chosenFilter(chosen) {
-  const place = (names, name) => (chosen.has(name) ? names.indexOf(chosen.get(name)) : -1);
+  const place = (names, name) => (chosen.get(name) ? placeOf(names, chosen.get(name)) : ANY);
   const runs = page.runs.map((run) => run.name);
-  const group = chosen.get("group");
+  const groups = table.groupNames.map(([column, name]) => `${column}=${name}`);
   return {
     outcome: chosen.get("outcome") ?? "", flip: chosen.get("flip") ?? "", sort: chosen.get("sort") ?? "",
     query: (chosen.get("q") ?? "").trim().toLowerCase(),
     run: place(runs, "run"), against: place(runs, "against"),
     task: place(table.tasks, "task"), failure: place(table.failures, "failure"),
-    group: group ? table.groupNames.findIndex(([column, name]) => `${column}=${name}` === group) : -1,
+    group: place(groups, "group"),
   };
 }
 
@@ -39,10 +53,10 @@ function matching(filter) {
 }
 
 function fits(sample, filter, pairs) {
-  return (filter.run < 0 || table.run[sample] === filter.run)
-    && (filter.task < 0 || table.task[sample] === filter.task)
-    && (filter.failure < 0 || table.failure[sample] === filter.failure)
-    && (filter.group < 0 || table.groups[sample].includes(filter.group))
+  return (filter.run === ANY || table.run[sample] === filter.run)
+    && (filter.task === ANY || table.task[sample] === filter.task)
+    && (filter.failure === ANY || table.failure[sample] === filter.failure)
+    && (filter.group === ANY || table.groups[sample].includes(filter.group))
     && (pairs === null || isPaired(sample, pairs, filter));
 }
 

@@ -58,7 +58,7 @@ function axes(spans, { x, y, area, shares, wholeSteps }) {
   const across = ticks(...spans.x, (area.right - area.left) / 75)
     .filter((at) => !wholeSteps || Number.isInteger(at));
   return [
-    ...ticks(...spans.y, (area.bottom - area.top) / 48).flatMap((at) => [
+    ...ticks(...spans.y, (area.bottom - area.top) / 38).flatMap((at) => [
       draw("line", { class: "grid", x1: area.left, x2: area.right, y1: y(at), y2: y(at) }),
       draw("text", { x: area.left - 7, y: y(at) + 4, "text-anchor": "end" }, shares ? `${short(100 * at)}%` : short(at)),
     ]),

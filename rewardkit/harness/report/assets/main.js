@@ -11,6 +11,12 @@ function show() {
   if (view === "samples") showSamples(chosen);
 }
 
+// A search begun before all texts were read finds more as they are.
+function searchAgain() {
+  const { view, chosen } = place();
+  if (view === "samples" && chosen.get("q")) showSamples(chosen);
+}
+
 function showFailure(error) {
   byId("view-summary").replaceChildren(make("p", { class: "warning" },
     `This page could not be opened here (${error.message}); it needs a browser of 2023 or later. summary.json holds the figures.`));
@@ -30,8 +36,8 @@ async function open() {
   performance.mark("rewardkit:open");
   await new Promise((resume) => requestAnimationFrame(() => setTimeout(resume)));
   performance.mark("rewardkit:painted");
-  await openAllBlocks(() => performance.mark("rewardkit:texts"));
-  if (place().view === "samples" && place().chosen.get("q")) show();
+  await openAllBlocks(searchAgain);
+  performance.mark("rewardkit:texts");
 }
 
 open().catch(showFailure);

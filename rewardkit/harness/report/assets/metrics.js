@@ -31,16 +31,21 @@ function share(task, name) {
   return figure && percent(figure.value);
 }
 
-function warnings(task, runName) {
-  const who = runName === null ? "" : `${visible(runName)}: `;
-  const said = [];
-  if (task.truncated) {
-    said.push(`${who}${whole(task.truncated)} of ${many(task.completions, "completion")} were cut off or never left their thinking.`);
-  }
-  if (task.errors) {
-    said.push(`${who}${many(task.errors, "completion")} could not be judged and are left out of the means.`);
-  }
-  return said.map((text) => make("p", { class: "warning" }, text));
+// One sentence on what was cut off and one on what could not be judged, over all the runs.
+function warnings(told) {
+  return [["truncated", "cut off, or never out of their thinking"], ["errors", "not judged, and left out of the means"]]
+    .map(([field, what]) => {
+      const found = told.filter(({ task }) => task[field]).map(({ task, runName }) =>
+        `${whole(task[field])} of ${many(task.completions, "completion")}${runName === null ? "" : ` (${visible(runName)})`}`);
+      return found.length ? make("p", { class: "warning" }, `${listed(found)}: ${what}.`) : null;
+    }).filter(Boolean);
+}
+
+const MOST_LISTED = 4;
+
+function listed(words) {
+  const rest = words.length - MOST_LISTED;
+  return words.slice(0, MOST_LISTED).join(", ") + (rest > 0 ? ` and ${many(rest, "run")} more` : "");
 }
 
 function ratesCard(task) {
@@ -89,11 +94,15 @@ function lengthsCard(told) {
     hover: `${visible(outcome)}: ${many(figure.count, "completion")}\nmean ${short(figure.mean)}, median ${short(figure.median)}\np95 ${short(figure.p95)}, longest ${short(figure.maximum)}`,
   })));
   if (!rows.length) return null;
+  const order = [...new Set(rows.map((one) => one.outcome))];
+  rows.sort((one, other) => order.indexOf(one.outcome) - order.indexOf(other.outcome));
   const numbers = rows.map((one) => [one.label, whole(one.count),
     ...[one.mean, one.median, one.p95, one.maximum].map((value) => short(Number(value.toFixed(1))))]);
-  return card("Lengths by outcome", spans("Completion lengths in tokens by outcome", rows),
+  const drawn = told.length > MOST_BARS ? rows.filter((one) => one.outcome === "all") : rows;
+  return (told.length > 1 ? wideCard : card)("Lengths by outcome", spans("Completion lengths in tokens by outcome", drawn),
     make("p", { class: "note" }, "The dot is the median; the thick line ends at the 95th percentile, the thin one at the longest."),
-    plainTable(["outcome", "count", "mean", "median", "p95", "longest"], numbers, [1, 2, 3, 4, 5]));
+    make("details", { class: "small", open: told.length === 1 }, make("summary", {}, "Numbers"),
+      plainTable(["outcome", "count", "mean", "median", "p95", "longest"], numbers, [1, 2, 3, 4, 5])));
 }
 
 function groupsCards(told) {
@@ -101,11 +110,21 @@ function groupsCards(told) {
   return columns.map((column) => {
     const rows = told.flatMap(({ task, runName, place }) =>
       (task.groups.find(([own]) => own === column)?.[1] ?? []).map(([group, figure]) => ({
-        ...figure, group, label: `${group || "(none)"}${runName === null ? "" : ` · ${runName}`}`, kind: `series-${place % 8}`,
+        ...figure, group, place, label: `${group || "(none)"}${runName === null ? "" : ` · ${runName}`}`, kind: `series-${place % 8}`,
         number: percent(figure.value), hover: `${visible(group)}: ${percent(figure.value)}\n95% interval ${interval(figure)}\nover ${many(figure.count, "completion")}`,
       })));
     const order = [...new Set(rows.map((one) => one.group))];
+    if (told.length > MOST_BARS) return groupsTable(column, order, rows, told);
     rows.sort((one, other) => order.indexOf(one.group) - order.indexOf(other.group));
     return card(`Accuracy by ${column}`, bars(`Accuracy by ${column}`, rows));
   });
+}
+
+const MOST_BARS = 3;
+
+function groupsTable(column, order, rows, told) {
+  const cells = order.map((group) => [group || "(none)", ...told.map(({ place }) =>
+    rows.find((one) => one.group === group && one.place === place)?.number ?? "–")]);
+  return wideCard(`Accuracy by ${column}`, plainTable(["", ...told.map(({ runName }) => runName)], cells,
+    told.map((_, place) => place + 1)));
 }

@@ -9,10 +9,15 @@ function lead() {
   if (page.runs.length === 1) {
     const [run] = page.runs;
     return make("div", { class: "lead" }, make("h1", {}, named(modelName(run.model))),
-      make("p", {}, named(run.model), run.started ? ` · ${visible(run.started)}` : ""));
+      make("p", {}, named([run.model, ...run.short].join(" · "))), run.started ? make("p", {}, dayAndTime(run.started)) : null);
   }
   return make("div", { class: "lead" }, make("h1", {}, `${page.runs.length} runs`),
     make("p", {}, page.runs.map((run) => visible(run.name)).join(" · ")));
+}
+
+// An ISO time as a person reads it.
+function dayAndTime(text) {
+  return visible(text).replace("T", " ").replace(/:\d\d\+00:00$/, " UTC");
 }
 
 function modelName(model) {
@@ -25,15 +30,22 @@ function taskSection(name) {
     .map((task) => ({ run, place, task, runName: several ? run.name : null })));
   return make("section", { class: "task" }, make("h2", {}, named(name)),
     ...(several ? [] : [headline(told[0].task)]),
-    ...told.flatMap(({ task, runName }) => warnings(task, runName)),
+    ...warnings(told),
     make("div", { class: "cards" }, ...[
-      ...(several ? [accuracyByRun(told), ...checkpointCurves(told), ratesTable(told)] : [ratesCard(told[0].task)]),
+      ...(several ? [accuracyByRun(told), flipsCard(told), ...checkpointCurves(told), ratesTable(told)] : [ratesCard(told[0].task)]),
       samplesCurve(told),
       ...(several ? [failuresTable(told)] : [failuresCard(told[0].task, null)]),
       lengthsCard(told),
       ...groupsCards(told),
-      ...told.flatMap(({ task, runName }) => task.figures.map((figure) => ownFigure(figure, runName))),
-    ].filter(Boolean)));
+    ].filter(Boolean)), ...told.map(ownFigures));
+}
+
+// What a task draws of itself; of many runs, folded away until asked for.
+function ownFigures({ task, runName }, _, { length }) {
+  if (!task.figures.length) return null;
+  const cards = make("div", { class: "cards" }, ...task.figures.map((figure) => ownFigure(figure, runName)));
+  if (length <= 2) return cards;
+  return make("details", { class: "figures" }, make("summary", {}, "Figures of ", named(runName)), cards);
 }
 
 function failuresTable(told) {
@@ -43,5 +55,5 @@ function failuresTable(told) {
     const number = task.failures.find(([own]) => own === kind)?.[1] ?? 0;
     return number ? make("a", { href: address("samples", samplesOf(task, runName, { failure: kind })) }, whole(number)) : "0";
   })]);
-  return card("Failures by kind", plainTable(["", ...told.map(({ runName }) => runName)], rows, told.map((_, place) => place + 1)));
+  return wideCard("Failures by kind", plainTable(["", ...told.map(({ runName }) => runName)], rows, told.map((_, place) => place + 1)));
 }

@@ -31,7 +31,10 @@ function partnerOf(sample, run) {
 function isPaired(sample, pairs, { flip }) {
   const partner = pairs.get(pairMark(sample));
   if (partner === undefined || partner === sample) return false;
-  if (flip === "") return true;
+  return flip === "" || flipIs(flip, sample, partner);
+}
+
+function flipIs(flip, sample, partner) {
   const [before, after] = [table.outcome[sample], table.outcome[partner]];
   if (flip === "lost") return before === 0 && after === 1;
   if (flip === "gained") return before === 1 && after === 0;

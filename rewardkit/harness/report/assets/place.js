@@ -4,8 +4,8 @@ const VIEWS = ["summary", "samples", "record"];
 let moved = () => {};
 
 function place() {
-  const [view, query] = location.hash.slice(1).split("?", 2);
-  return { view: VIEWS.includes(view) ? view : "summary", chosen: new URLSearchParams(query ?? "") };
+  const [view, ...query] = location.hash.slice(1).split("?");
+  return { view: VIEWS.includes(view) ? view : "summary", chosen: new URLSearchParams(query.join("?")) };
 }
 
 // Replaces some of what is chosen; an empty value takes a choice away.

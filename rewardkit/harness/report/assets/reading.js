@@ -47,7 +47,7 @@ function pieces(text, marks) {
   let at = 0;
   for (const { from, to, kind } of marks) {
     found.push(...plainPiece(text, at, from));
-    found.push(make("mark", { class: kind }, visible(text.slice(from, Math.min(to, from + LONGEST_SHOWN)))));
+    found.push(make("mark", { class: kind }, ...plainPiece(text, from, to)));
     at = to;
   }
   return [...found, ...plainPiece(text, at, text.length)];

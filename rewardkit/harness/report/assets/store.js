@@ -42,7 +42,9 @@ function keepTexts(sample, row) {
 async function openAllBlocks(progressed) {
   for (let block = 0; block < elements.length; block += 1) {
     await openBlock(block);
-    if (block % 8 === 7) await new Promise((resume) => setTimeout(resume));
+    if (block % 8 < 7) continue;
+    await new Promise((resume) => setTimeout(resume));
+    if (block % 32 === 31) progressed();
   }
   progressed();
 }
@@ -77,10 +79,10 @@ function keyOf(sample) {
 }
 
 function sampleWithKey(key, runName) {
-  const run = runName === null ? -1 : page.runs.findIndex((one) => one.name === runName);
+  const run = runName === null ? ANY : placeOf(page.runs.map((one) => one.name), runName);
   for (let sample = 0; sample < table.count; sample += 1) {
-    if ((run < 0 || table.run[sample] === run) && key.endsWith(`/${table.index[sample]}`)
-        && keyOf(sample) === key) return sample;
+    if ((run === ANY || table.run[sample] === run) && key.endsWith(`/${table.index[sample]}`)
+        && (keyOf(sample) === key || addressable(keyOf(sample)) === key)) return sample;
   }
   return -1;
 }
