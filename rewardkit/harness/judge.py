@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from rewardkit.harness.folder import Row
+from rewardkit.harness.metrics.truncation import thinking_is_open
 from rewardkit.judging import judge_many
 from rewardkit.protocols import Verifier
 from rewardkit.records import Completion, Failure, Sample, Verdict
@@ -75,20 +76,29 @@ def verdict_fields(verdict: Verdict) -> dict[str, Any]:
     return fields
 
 
-def finished(verdict: Verdict, completion: Completion) -> Verdict:
+def finished(verdict: Verdict, completion: Completion, prompt: str = "") -> Verdict:
     """The verdict in the light of how the completion ended."""
     if completion.finish_reason == "error":
         return Verdict.unjudged(f"nothing was generated: {completion.message}")
-    if completion.finish_reason == "length" and verdict.failure in BEFORE_AN_ANSWER:
+    if verdict.failure not in BEFORE_AN_ANSWER:
+        return verdict
+    if completion.finish_reason == "length":
         return verdict.with_failure(
             Failure.TRUNCATED, "the token limit was reached before an answer"
+        )
+    if thinking_is_open(prompt, completion.text):
+        return verdict.with_failure(
+            Failure.TRUNCATED, "the thinking block is never closed, and no answer is given"
         )
     return verdict
 
 
 def _verdicts(verifier: Verifier, batch: Sequence[Generated]) -> list[Verdict]:
     verdicts = judge_many(verifier, [(one.completion.text, one.sample) for one in batch])
-    return [finished(verdict, one.completion) for verdict, one in zip(verdicts, batch, strict=True)]
+    return [
+        finished(verdict, one.completion, one.row["prompt"] or "")
+        for verdict, one in zip(verdicts, batch, strict=True)
+    ]
 
 
 def _flexible(

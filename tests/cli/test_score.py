@@ -152,3 +152,27 @@ def test_a_run_is_judged_again_and_flips_are_told(tmp_path: Path) -> None:
     assert f"{rows[0]['key']}: right → wrong, read '9'" in out
     again = (tmp_path / "again" / "samples.jsonl").read_text().splitlines()
     assert [json.loads(line)["verdict"]["correct"] for line in again].count(False) == 1
+
+
+def test_a_run_judged_again_keeps_its_groups_and_its_tasks_figures(tmp_path: Path) -> None:
+    data = write(
+        tmp_path / "data.jsonl",
+        [{"points": [0, 1, 2, 3, 4], "targets": [5, 6, 7, 8, 9], "distribution": where}
+         for where in ("in", "out")],
+    )  # fmt: skip
+    reply = "[Analysis]\n[ANSWER]\n(5.0), (6.0), (7.0), (8.0), (9.0)\n[End]"
+    replies = write(
+        tmp_path / "replies.jsonl", [{"id": str(i), "completion": reply} for i in range(2)]
+    )
+    run = tmp_path / "run"
+    subprocess.run(
+        [sys.executable, "-m", "rewardkit", "eval", "--task", "motion", "--data", data,
+         "--backend", "replay", "--model", replies, "-o", run, "--quiet"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    status, out, err = score(str(run), "--json")
+    assert status == 0, err
+    before = json.loads((run / "summary.json").read_text())["tasks"]["motion"]
+    assert set(before["groups"]["distribution"]) == {"in", "out"}
+    assert [figure["kind"] for figure in before["figures"]][:3] == ["table", "table", "plot"]
+    assert json.loads(out)["tasks"]["motion"] == before

@@ -8,6 +8,9 @@ from statistics import NormalDist, fmean
 
 LEVEL = 0.95
 
+CAUTION = 2
+"""Without it, intervals over 20 problems cover in 88–93% of simulations; with it, in 92–98%."""
+
 
 def wilson(rate: float, count: float, level: float = LEVEL) -> tuple[float, float]:
     """The Wilson score interval of a rate in [0, 1] seen in `count` independent trials (> 0).
@@ -26,9 +29,18 @@ def clustered(groups: Sequence[Sequence[float]], level: float = LEVEL) -> tuple[
     """The interval of the mean of values in [0, 1], where those of one group go together.
 
     Groups, none of them empty, weigh alike. The samples of one problem are no independent trials:
-    they are worth at most as many as they are.
+    they are worth at most what they would be if they were.
     """
-    return over_means([fmean(group) for group in groups], sum(map(len, groups)), level)
+    values = [value for group in groups for value in group]
+    rate = fmean(values)
+    spread = fmean((value - rate) ** 2 for value in values)
+    most = rate * (1 - rate) * len(values) / spread if spread else math.inf
+    return over_means(means_of(groups), most, level)
+
+
+def means_of(groups: Sequence[Sequence[float]]) -> list[float]:
+    """The mean of each group."""
+    return [group[0] if len(group) == 1 else fmean(group) for group in groups]
 
 
 def over_means(means: Sequence[float], most: float, level: float = LEVEL) -> tuple[float, float]:
@@ -36,11 +48,14 @@ def over_means(means: Sequence[float], most: float, level: float = LEVEL) -> tup
 
     The Wilson interval for as many trials, at most `most`, as would have the variance that the
     values show: n · p(1 − p) / s² for n values of mean p and variance s² (L. Kish, Survey
-    Sampling, 1965: the effective sample size). For values 0 and 1 that is n: Wilson's own. Values
-    that don't differ tell nothing of their variance, and count as n trials.
+    Sampling, 1965: the effective sample size). For values 0 and 1 that is n: Wilson's own. Into s²
+    go CAUTION values more of the largest variance, p(1 − p): a few values may by chance lie
+    close together.
     """
     rate, count = fmean(means), len(means)
-    spread = fmean((mean - rate) ** 2 for mean in means)
-    if spread == 0:
+    widest = rate * (1 - rate)
+    if widest == 0:
         return wilson(rate, count, level)
-    return wilson(rate, min(most, rate * (1 - rate) * count / spread), level)
+    seen = sum((mean - rate) ** 2 for mean in means)
+    spread = (seen + CAUTION * widest) / (count + CAUTION)
+    return wilson(rate, min(most, widest * count / spread), level)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from rewardkit.harness.metrics.intervals import clustered
+from rewardkit.harness.metrics.intervals import clustered, means_of
 
 Row = Mapping[str, Any]
 Value = Callable[[Row], float]
@@ -37,4 +37,4 @@ def mean(rows: Sequence[Row], value: Value) -> Metric:
         by_problem[row["id"]].append(value(row))
     groups = list(by_problem.values())
     low, high = clustered(groups)
-    return Metric(fmean(fmean(group) for group in groups), low, high, len(rows))
+    return Metric(fmean(means_of(groups)), low, high, len(rows))

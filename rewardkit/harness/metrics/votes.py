@@ -47,15 +47,21 @@ def same_text(pairs: Sequence[Pair]) -> list[bool]:
 
 
 def same_to(task: Task) -> SameAnswers:
-    """By the task's verifier, in either direction; by text alone where the task can't say."""
+    """By the task's verifier, under the deadline; by text alone where the task can't say.
+
+    Where the second answer of a pair can't be read as a reference, it is judged against the first.
+    """
     if not isinstance(task, ComparesAnswers):
         return same_text
 
+    def judged(pairs: Sequence[Pair]) -> dict[Pair, bool | None]:
+        verdicts = judge_many(task.verifier(), [task.posed(*pair) for pair in pairs])
+        return {pair: verdict.correct for pair, verdict in zip(pairs, verdicts, strict=True)}
+
     def same(pairs: Sequence[Pair]) -> list[bool]:
-        posed = [task.posed(*pair) for pair in pairs]
-        posed += [task.posed(other, answer) for answer, other in pairs]
-        right = [verdict.correct is True for verdict in judge_many(task.verifier(), posed)]
-        return [any(both) for both in zip(right, right[len(pairs) :], strict=False)]
+        found = judged(pairs)
+        turned = judged([pair[::-1] for pair in pairs if found[pair] is None])
+        return [bool(found[pair] or turned.get(pair[::-1])) for pair in pairs]
 
     return same
 
@@ -64,22 +70,22 @@ def ballots(problems: Sequence[Sequence[Row]], same: SameAnswers) -> list[Ballot
     """The votes of each problem's judged rows.
 
     All that are right vote for one answer, the reference's. A wrong answer votes as text, and
-    answers that are the `same` vote together. A completion without an answer that was read, in
-    the form asked for and in time, votes for nothing.
+    answers that are the `same` vote together; where none is right the majority is wrong in any
+    case, and none are compared. A completion without an answer that was read, in the form asked
+    for and in time, votes for nothing.
     """
+    right = [sum(row["verdict"]["correct"] for row in rows) for rows in problems]
     wrong = [Counter(vote for row in rows if (vote := _vote(row)) is not None) for rows in problems]
-    counted = [_merged(votes, first) for votes, first in zip(
-        wrong, _representatives([list(votes) for votes in wrong], same), strict=True
-    )]  # fmt: skip
+    contested = {
+        index: list(votes)
+        for index, votes in enumerate(wrong)
+        if right[index] and len(votes) > 1
+    }  # fmt: skip
+    leading = _leading(contested, same)
     return [
-        _ballot(rows, tuple(sorted(votes.values(), reverse=True)))
-        for rows, votes in zip(problems, counted, strict=True)
+        Ballot(correct, _sizes(votes, leading.get(index, {})), len(rows) - correct - votes.total())
+        for index, (rows, correct, votes) in enumerate(zip(problems, right, wrong, strict=True))
     ]
-
-
-def _ballot(rows: Sequence[Row], wrong: tuple[int, ...]) -> Ballot:
-    correct = sum(row["verdict"]["correct"] for row in rows)
-    return Ballot(correct, wrong, len(rows) - correct - sum(wrong))
 
 
 def _vote(row: Row) -> str | None:
@@ -90,31 +96,30 @@ def _vote(row: Row) -> str | None:
     return str(verdict["answer"]).strip()
 
 
-def _merged(votes: Counter[str], first: Mapping[str, str]) -> Counter[str]:
-    merged: Counter[str] = Counter()
+def _sizes(votes: Counter[str], leading: Mapping[str, str]) -> tuple[int, ...]:
+    sizes: Counter[str] = Counter()
     for answer, count in votes.items():
-        merged[first[answer]] += count
-    return merged
+        sizes[leading.get(answer, answer)] += count
+    return tuple(sorted(sizes.values(), reverse=True))
 
 
-def _representatives(problems: Sequence[Sequence[str]], same: SameAnswers) -> list[dict[str, str]]:
+def _leading(problems: Mapping[int, Sequence[str]], same: SameAnswers) -> dict[int, dict[str, str]]:
     """For each problem, each of its answers with the first one that it is the same as.
 
-    The first answers of all problems that are still open are taken in one batch; a pair that
-    several problems have is compared once.
+    In each round, the first answer that is left of every problem is compared with the others, all
+    problems in one batch; a pair that several problems have is compared once.
     """
-    found: list[dict[str, str]] = [{} for _ in problems]
-    waiting = {index: list(answers) for index, answers in enumerate(problems) if answers}
-    while waiting:
-        pairs = {
-            (answer, answers[0]) for answers in waiting.values() for answer in answers[1:]
-        }  # fmt: skip
-        ordered = sorted(pairs)
-        equal = {pair for pair, yes in zip(ordered, same(ordered), strict=True) if yes}
-        for index, (first, *others) in list(waiting.items()):
-            alike = [answer for answer in others if (answer, first) in equal]
+    found: dict[int, dict[str, str]] = {index: {} for index in problems}
+    left = dict(problems)
+    while left:
+        pairs = sorted({(other, first) for first, *others in left.values() for other in others})
+        equal = {pair for pair, yes in zip(pairs, same(pairs), strict=True) if yes}
+        for index, (first, *others) in left.items():
+            alike = [other for other in others if (other, first) in equal]
             found[index] |= dict.fromkeys([first, *alike], first)
-            waiting[index] = [answer for answer in others if answer not in alike]
-            if not waiting[index]:
-                del waiting[index]
+        left = {
+            index: rest
+            for index, answers in left.items()
+            if (rest := [answer for answer in answers if answer not in found[index]])
+        }
     return found

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.data import read_rows
+from rewardkit.harness.metrics.figures import Plot, Table
+from rewardkit.harness.tasks.game24_figures import game24_figures
 from rewardkit.harness.tasks.game24_solver import solvable, worked
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample
@@ -61,6 +64,10 @@ class Game24Task:
     def perfect(self, sample: Sample) -> str:
         """A solution, step by step."""
         return worked(tuple(int(number) for number in sample.reference.split()))
+
+    def figures(self, rows: Sequence[Mapping[str, Any]]) -> list[Table | Plot]:
+        """The outcomes, and lengths in tokens and in steps."""
+        return game24_figures(rows)
 
 
 def _listed(numbers: object, index: int) -> list[object]:

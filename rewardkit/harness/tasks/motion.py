@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rewardkit.errors import DataError, UnknownName, UsageError
 from rewardkit.harness.data import read_rows
+from rewardkit.harness.metrics.figures import Plot, Table
+from rewardkit.harness.tasks.motion_figures import motion_figures
 from rewardkit.harness.tasks.motion_sequences import GIVEN, Motion, Range, sequences, worked
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample
@@ -86,6 +89,10 @@ class MotionTask:
                 "such as (2.0), (3.5), …"
             )
         return worked(points, targets)
+
+    def figures(self, rows: Sequence[Mapping[str, Any]]) -> list[Table | Plot]:
+        """Errors in and out of distribution, by position, and trajectories."""
+        return motion_figures(rows)
 
     def _generated(self, split: str, seed: int) -> list[Sample]:
         outside = split == "test_out"
