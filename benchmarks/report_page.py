@@ -110,8 +110,9 @@ def measure(page: Path) -> dict[str, Any]:
             mark: statistics.median(each)
             for mark, each in zip(OPEN, zip(*opened, strict=True), strict=True)
         }
+        samples = filtered(browser, "#samples")
         filters = {name: filtered(browser, address) for name, address in FILTERS.items()}
-        return {"open_ms": marks, "filter_ms": filters, "elements": browser.value(
+        return {"open_ms": marks, "samples_ms": samples, "filter_ms": filters, "elements": browser.value(
             "document.getElementsByTagName('*').length"), "heap_MB": browser.value(
             "performance.memory.usedJSHeapSize / 1e6")}  # fmt: skip
 

@@ -30,7 +30,7 @@ STYLES = ("palette", "page", "plots", "samples")
 SCRIPTS = (
     "names", "dom", "blocks", "store", "place", "theme",
     "axis", "bars", "lines", "tables",
-    "metrics", "compared", "curves", "overview", "record",
+    "metrics", "failures", "lengths", "groups", "compared", "curves", "overview", "record",
     "filter", "paired", "list", "reading", "detail", "controls", "keys", "main",
 )  # fmt: skip
 """The page's parts, in the order in which they are joined."""

@@ -19,15 +19,22 @@ function bar(one, { x, left, right, width, narrow, row, place }) {
   const top = place * row + (narrow ? 22 : (row - BAR.height) / 2);
   const middle = top + BAR.height / 2;
   const line = narrow ? top - 8 : middle + 4;
-  const letters = Math.floor((narrow ? width - 130 : left - 12) / 6.4);
+  const room = narrow ? width - 7.2 * one.number.length - 16 : left - 10;
   const end = Math.max(left, x(one.value));
   return linked(one.href, one.label,
-    draw("text", { class: "name", x: 0, y: line }, oneLine(one.label, letters)),
+    clipped(one.label, line, room),
     draw("rect", { class: "track", x: left, y: top, width: right - left, height: BAR.height, rx: 3 }),
     draw("rect", { class: `fill ${one.kind}`, x: left, y: top, width: end - left, height: BAR.height, rx: 3 }),
     ...whisker(one, x, middle),
     draw("text", { class: "number", x: width, y: line, "text-anchor": "end" }, one.number),
     telling(0, place * row, width, row, one.hover ?? `${visible(one.label)}\n${one.number}`));
+}
+
+// A name with its end cut off where it has no more room, whatever its letters' widths.
+function clipped(label, line, room) {
+  const shown = oneLine(label, Math.max(4, Math.floor(room / 6.4)));
+  return draw("svg", { x: 0, y: line - 14, width: Math.max(0, room), height: 20 },
+    draw("text", { class: "name", x: 0, y: 14 }, shown));
 }
 
 function whisker({ low, high }, x, middle) {
@@ -64,7 +71,7 @@ function spans(label, rows) {
 function span(one, x, y, left, width) {
   const rest = { y1: y, y2: y };
   return draw("g", {},
-    draw("text", { class: "name", x: 0, y: y + 4 }, oneLine(one.label, Math.floor((left - 8) / 6.4))),
+    clipped(one.label, y + 4, left - 10),
     draw("line", { ...rest, class: `stroke thin ${one.kind}`, x1: x(one.median), x2: x(one.maximum) }),
     draw("line", { ...rest, class: `stroke thick ${one.kind}`, x1: x(one.median), x2: x(one.p95) }),
     draw("line", { class: `stroke ${one.kind}`, x1: x(one.maximum), x2: x(one.maximum), y1: y - 5, y2: y + 5 }),

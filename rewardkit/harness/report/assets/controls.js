@@ -5,14 +5,17 @@ const WORDS = ["", "right", "wrong", "unjudged", "truncated"];
 const controls = { segments: new Map(), selects: new Map(), search: null, status: null };
 
 function openSamples() {
-  controls.search = make("input", { type: "search", id: "search", placeholder: "prompt, completion, answer, id", autocomplete: "off", spellcheck: "false" });
+  controls.search = make("input", { type: "search", id: "search", autocomplete: "off",
+    placeholder: "prompt, completion, answer, id", spellcheck: "false" });
   controls.search.addEventListener("input", () => choose({ q: controls.search.value }));
   controls.status = make("p", { class: "status", role: "status" });
-  const box = make("div", { class: "list", id: "list", role: "listbox", tabindex: "0", "aria-label": "Samples" });
+  const box = make("div", { class: "list", id: "list", role: "listbox", tabindex: "0",
+    "aria-label": "Samples" });
   byId("view-samples").replaceChildren(
     make("div", { class: "controls", role: "search" },
       make("label", { class: "search" }, "Search", controls.search), segments(), ...selects(),
-      make("span", { class: "keys dim small" }, ...["j", "k", "/"].map((key) => make("kbd", {}, key)), " next, previous, search")),
+      make("span", { class: "keys dim small" },
+        ...["j", "k", "/"].map((key) => make("kbd", {}, key)), " next, previous, search")),
     make("div", { class: "panes" },
       make("div", { class: "listing" }, controls.status, box),
       make("section", { class: "detail", id: "detail", "aria-label": "Sample", tabindex: "-1" })));
@@ -21,8 +24,8 @@ function openSamples() {
 
 function segments() {
   const button = (word) => {
-    const one = make("button", { type: "button", class: word, "aria-pressed": "false", onclick: () => choose({ outcome: word }) },
-      word || "all", make("span", { class: "count" }));
+    const one = make("button", { type: "button", class: word, "aria-pressed": "false",
+      onclick: () => choose({ outcome: word }) }, word || "all", make("span", { class: "count" }));
     controls.segments.set(word, one);
     return one;
   };
@@ -56,9 +59,9 @@ function select(name, label, options) {
 // Beside another run stands one run's list: the first, if none was chosen.
 function selected(name, value) {
   const { chosen } = place();
-  if (name !== "against" || !value || (chosen.get("run") && chosen.get("run") !== value)) return { [name]: value };
   const other = page.runs.find((run) => run.name !== value);
-  return { against: value, run: other ? other.name : "" };
+  const beside = name === "against" && value && [null, "", value].includes(chosen.get("run"));
+  return beside ? { against: value, run: other?.name ?? "" } : { [name]: value };
 }
 
 function showSamples(chosen) {
@@ -69,7 +72,8 @@ function showSamples(chosen) {
   showControls(chosen, filter, counts);
   performance.measure("rewardkit:filter", { start: started });
   controls.status.textContent = statusWords(shown.length, filter);
-  const sample = chosen.has("sample") ? sampleWithKey(chosen.get("sample"), chosen.get("in") ?? chosen.get("run")) : shown[0] ?? -1;
+  const sample = chosen.has("sample")
+    ? sampleWithKey(chosen.get("sample"), chosen.get("in") ?? chosen.get("run")) : shown[0] ?? -1;
   markInList(sample);
   showDetail(sample, filter.against);
 }

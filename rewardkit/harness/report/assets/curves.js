@@ -5,17 +5,29 @@ const CURVE_RATES = ["accuracy", "format_rate", "unfinished_rate", "error_rate"]
 function samplesCurve(told) {
   const series = told.flatMap(({ task, runName }) => ["pass", "maj"].map((kind) => ({
     name: runName === null ? `${kind}@k` : `${kind}@k · ${runName}`,
-    points: task.metrics.filter(([name]) => AT_K.exec(name)?.[1] === kind)
-      .map(([name, figure]) => ({ x: Number(AT_K.exec(name)[2]), y: figure.value, low: figure.low, high: figure.high }))
-      .sort((one, other) => one.x - other.x),
+    points: pointsAtK(task, kind),
   }))).filter(({ points }) => points.length);
   if (!series.some(({ points }) => points.length > 1)) return null;
-  return card("With several completions a problem",
-    lines({ title: "pass@k and maj@k", xLabel: "k, completions of a problem", yLabel: "share of problems", series, shares: true, whole: true }),
-    make("p", { class: "note" }, "pass@k: one of k completions is right. maj@k: the answer most of k agree on is right. Bands are 95% intervals over problems."));
+  return card("With several completions a problem", lines({
+    title: "pass@k and maj@k", xLabel: "k, completions of a problem", yLabel: "share of problems",
+    series, shares: true, whole: true,
+  }), note("pass@k: one of k completions is right. maj@k: the answer most of k agree on is right. ",
+    "Bands are 95% intervals over problems."));
 }
 
-// The runs that are checkpoints of one training, asked alike: two at least.
+function pointsAtK(task, kind) {
+  return task.metrics
+    .map(([name, figure]) => ({ told: AT_K.exec(name), figure }))
+    .filter(({ told }) => told?.[1] === kind)
+    .map(({ told, figure }) => point(Number(told[2]), figure))
+    .sort((one, other) => one.x - other.x);
+}
+
+function point(x, { value, low, high }) {
+  return { x, y: value, low, high };
+}
+
+// The runs that are checkpoints of one training, asked alike: two steps at least.
 function trainings(told) {
   const byTraining = new Map();
   for (const one of told) {
@@ -29,10 +41,10 @@ function trainings(told) {
 
 function checkpointCurves(told) {
   return trainings(told).map((runs) => wideCard("Over the checkpoints of the training", lines({
-    title: "Rates over training steps", xLabel: "training step", yLabel: "share of completions", shares: true, whole: true,
+    title: "Rates over training steps", xLabel: "training step", yLabel: "share of completions",
+    shares: true, whole: true,
     series: CURVE_RATES.map((rate) => ({ name: metricName(rate), points: runs
-      .map(({ run, task }) => ({ run, figure: metric(task, rate) }))
-      .filter(({ figure }) => figure !== null)
-      .map(({ run, figure }) => ({ x: run.step, y: figure.value, low: figure.low, high: figure.high })) })),
+      .filter(({ task }) => metric(task, rate))
+      .map(({ run, task }) => point(run.step, metric(task, rate))) })),
   })));
 }

@@ -14,14 +14,15 @@ async function showDetail(sample, against) {
   const read = await Promise.all(chosen.map(textOf));
   if (turn !== detailFor) return;  // another was chosen meanwhile
   pane.replaceChildren(detailHeader(sample), ...differing(read),
-    make("div", { class: "sides" }, ...chosen.map((one, place) => oneSide(one, read[place], chosen.length > 1))),
+    make("div", { class: "sides" }, ...chosen.map((one, place) => oneSide(one, read[place]))),
     ...promptBlocks(read), othersBlock(sample));
   pane.scrollTop = 0;
 }
 
 function emptyWords(key) {
   if (!key) return "No sample is chosen.";
-  return `This page holds no sample ${oneLine(key, 80)}${page.leftOut ? "; it may be one of those that are only in samples.jsonl" : ""}.`;
+  const perhaps = page.leftOut ? "; it may be one of those that are only in samples.jsonl" : "";
+  return `This page holds no sample ${oneLine(key, 80)}${perhaps}.`;
 }
 
 function detailHeader(sample) {
@@ -33,21 +34,25 @@ function detailHeader(sample) {
 
 function differing(read) {
   if (read.length < 2 || read[0].reference === read[1].reference) return [];
-  return [make("p", { class: "warning" }, "The references differ: under this id the two runs asked different problems.")];
+  return [make("p", { class: "warning" },
+    "The references differ: under this id the two runs asked different problems.")];
 }
 
-function oneSide(sample, text, beside) {
+const OUTCOMES_TOO = ["", "wrong", "error"];  // failures that say no more than the outcome does
+
+function oneSide(sample, text) {
   const { body, said } = marked(text.completion, text.answer, text.flexible);
   const outcome = outcomeOf(sample);
   const failure = table.failures[table.failure[sample]];
   return make("article", { class: "side-run" },
-    make("h3", {}, badge(outcome), ["", "wrong", "error"].includes(failure) ? null : badge(outcome, failure.replaceAll("_", " ")),
+    make("h3", {}, badge(outcome),
+      OUTCOMES_TOO.includes(failure) ? null : badge(outcome, spaced(failure)),
       table.truncated[sample] && failure !== "truncated" ? badge(TRUNCATED) : null,
-      beside || page.runs.length > 1 ? named(page.runs[table.run[sample]].name) : null),
+      page.runs.length > 1 ? named(page.runs[table.run[sample]].name) : null),
     answers(sample, text), make("p", { class: "facts" }, facts(sample, text)),
     text.message ? make("p", { class: "facts" }, ...pieces(text.message, [])) : null,
     partsBlock(text.parts),
-    block("Completion", said, make("pre", {}, ...(text.completion ? body : [make("span", { class: "dim" }, "(empty)")]))));
+    block("Completion", said, make("pre", {}, ...(text.completion ? body : ["(empty)"]))));
 }
 
 function answers(sample, text) {
@@ -55,8 +60,13 @@ function answers(sample, text) {
   if (table.flexible[sample] < 3) {
     told.push([`flexible reading: ${OUTCOMES[table.flexible[sample]].word}`, text.flexible]);
   }
-  return make("dl", { class: "answers" }, ...told.map(([name, value]) => make("div", {}, make("dt", {}, name),
-    value === null ? make("dd", { class: "none" }, "nothing") : make("dd", {}, ...(value === "" ? ["(empty)"] : pieces(value, []))))));
+  return make("dl", { class: "answers" }, ...told.map(([name, value]) =>
+    make("div", {}, make("dt", {}, name), answerCell(value))));
+}
+
+function answerCell(value) {
+  if (value === null) return make("dd", { class: "none" }, "nothing");
+  return make("dd", {}, ...(value === "" ? ["(empty)"] : pieces(value, [])));
 }
 
 function facts(sample, text) {
@@ -73,11 +83,13 @@ function facts(sample, text) {
 function partsBlock(parts) {
   if (!parts.length) return null;
   return make("div", { class: "parts" }, ...parts.flatMap(([name, score]) => [named(name),
-    make("meter", { min: 0, max: 1, value: score, "aria-label": visible(name) }), make("span", {}, short(score))]));
+    make("meter", { min: 0, max: 1, value: score, "aria-label": visible(name) }),
+    make("span", {}, short(score))]));
 }
 
-function block(title, note, ...children) {
-  return make("section", { class: "block" }, make("h4", {}, title, note ? make("span", { class: "dim" }, note) : null), ...children);
+function block(title, said, ...children) {
+  const beside = said ? make("span", { class: "dim" }, said) : null;
+  return make("section", { class: "block" }, make("h4", {}, title, beside), ...children);
 }
 
 // One prompt where the runs asked alike, or one for each.
@@ -98,8 +110,8 @@ function othersBlock(sample) {
   const button = (other) => make("button", { type: "button", "aria-current": other === sample ? "true" : null,
     class: outcomeOf(other).word, onclick: () => pick(other) },
     make("span", { class: "sign", "aria-hidden": "true" }, outcomeOf(other).sign),
-    make("span", {}, `${outcomeOf(other).word} · ${table.index[other]}`,
-      page.runs.length > 1 ? make("span", { class: "dim" }, " ", named(page.runs[table.run[other]].name)) : null));
+    make("span", {}, `${outcomeOf(other).word} · ${table.index[other]}`),
+    page.runs.length > 1 ? named(page.runs[table.run[other]].name) : null);
   return block("Samples of this problem", same.length > MOST_OTHERS ? `the first ${MOST_OTHERS}` : null,
     make("div", { class: "others" }, ...same.slice(0, MOST_OTHERS).map(button)));
 }

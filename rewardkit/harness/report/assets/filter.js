@@ -83,7 +83,8 @@ function sorted(samples, sort) {
   if (sort === "shortest") return samples.sort((one, other) => tokens(one) - tokens(other) || one - other);
   if (sort !== "id") return samples;
   idRanks ??= rankIds();
-  return samples.sort((one, other) => idRanks[table.problem[one]] - idRanks[table.problem[other]] || one - other);
+  return samples.sort((one, other) =>
+    idRanks[table.problem[one]] - idRanks[table.problem[other]] || one - other);
 }
 
 function tokens(sample) {

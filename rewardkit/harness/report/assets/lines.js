@@ -44,9 +44,10 @@ function chart(series, spans, { width, xLabel, yLabel, shares, wholeSteps }) {
   const y = scale(spans.y, [area.bottom, area.top]);
   const marks = [
     ...axes(spans, { x, y, area, shares, wholeSteps }),
-    draw("text", { x: (area.left + area.right) / 2, y: height - 6, "text-anchor": "middle" }, oneLine(xLabel, 60)),
+    draw("text", { x: (area.left + area.right) / 2, y: height - 6, "text-anchor": "middle" },
+      oneLine(xLabel, Math.floor((area.right - area.left) / 7))),
     draw("text", { x: -(area.top + area.bottom) / 2, y: 12, "text-anchor": "middle", transform: "rotate(-90)" },
-      oneLine(yLabel, 40)),
+      oneLine(yLabel, Math.floor((area.bottom - area.top) / 7))),
     ...series.map(({ points }, place) => band(points, x, y, place)),
     ...series.map(({ points }, place) => line(points, x, y, place)),
     nearest(series, { x, y, area, xLabel, shares }),
@@ -60,7 +61,8 @@ function axes(spans, { x, y, area, shares, wholeSteps }) {
   return [
     ...ticks(...spans.y, (area.bottom - area.top) / 38).flatMap((at) => [
       draw("line", { class: "grid", x1: area.left, x2: area.right, y1: y(at), y2: y(at) }),
-      draw("text", { x: area.left - 7, y: y(at) + 4, "text-anchor": "end" }, shares ? `${short(100 * at)}%` : short(at)),
+      draw("text", { x: area.left - 7, y: y(at) + 4, "text-anchor": "end" },
+        shares ? `${short(100 * at)}%` : short(at)),
     ]),
     ...across.flatMap((at) => [
       draw("line", { class: "axis", x1: x(at), x2: x(at), y1: area.bottom, y2: area.bottom + 4 }),
@@ -81,8 +83,12 @@ function line(points, x, y, place) {
   const path = points.map((one) => `${x(one.x)},${y(one.y)}`).join(" ");
   const marked = points.length <= 60 ? points : [];
   return draw("g", { class: `series-${place % 8}` },
-    draw("polyline", { class: "stroke", points: path, "stroke-dasharray": DASHES[Math.floor(place / 2) % 4] }),
+    draw("polyline", { class: "stroke", points: path, "stroke-dasharray": dashes(place) }),
     ...marked.map((one) => mark(x(one.x), y(one.y), place)));
+}
+
+function dashes(place) {
+  return DASHES[Math.floor(place / 2) % 4];
 }
 
 // A circle, square, triangle or diamond.
@@ -117,7 +123,7 @@ function written(point, shares) {
 function legend(series) {
   return make("ul", { class: "legend" }, ...series.map(({ name }, place) => make("li", {},
     draw("svg", { class: `plot series-${place % 8}`, viewBox: "0 0 26 12", "aria-hidden": "true" },
-      draw("line", { class: "stroke", x1: 1, x2: 25, y1: 6, y2: 6, "stroke-dasharray": DASHES[Math.floor(place / 2) % 4] }),
+      draw("line", { class: "stroke", x1: 1, x2: 25, y1: 6, y2: 6, "stroke-dasharray": dashes(place) }),
       mark(13, 6, place)), named(name))));
 }
 

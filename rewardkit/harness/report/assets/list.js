@@ -57,7 +57,8 @@ function listRow(sample, place) {
     "aria-label": `${outcome.word}, ${visible(keyOf(sample))}`,
   },
     make("span", { class: "sign", "aria-hidden": "true" }, outcome.sign),
-    make("span", { class: "what" }, named(answer), make("span", { class: "dim" }, " · ref. "), named(oneLine(table.reference[sample], 40))),
+    make("span", { class: "what" }, named(answer), make("span", { class: "dim" }, " · ref. "),
+      named(oneLine(table.reference[sample], 40))),
     make("span", { class: "side" }, lengthWords(sample)),
     make("span", { class: "under" }, named(oneLine(rowName(sample), 60))),
     make("span", { class: "side" }, sideWords(sample)));

@@ -19,11 +19,12 @@ function searchAgain() {
 
 function showFailure(error) {
   byId("view-summary").replaceChildren(make("p", { class: "warning" },
-    `This page could not be opened here (${error.message}); it needs a browser of 2023 or later. summary.json holds the figures.`));
+    `This page could not be opened here (${error.message}); it needs a browser of 2024 or later. `
+    + "summary.json holds the figures."));
   throw error;
 }
 
-async function open() {
+async function openPage() {
   openTheme();
   await openTable();
   openOverview();
@@ -40,4 +41,4 @@ async function open() {
   performance.mark("rewardkit:texts");
 }
 
-open().catch(showFailure);
+openPage().catch(showFailure);

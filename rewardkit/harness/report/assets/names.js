@@ -21,7 +21,7 @@ const METRIC_NAMES = new Map([
 
 function metricName(name) {
   if (METRIC_NAMES.has(name)) return METRIC_NAMES.get(name);
-  return name.startsWith("part_") ? `component ${name.slice(5)}` : name.replaceAll("_", " ");
+  return name.startsWith("part_") ? `component ${name.slice(5)}` : spaced(name);
 }
 
 function percent(value) {
@@ -40,6 +40,10 @@ function whole(value) {
 function short(value) {
   if (!Number.isFinite(value)) return "–";
   return Number.isInteger(value) ? whole(value) : String(Number(value.toPrecision(4)));
+}
+
+function spaced(name) {
+  return name.replaceAll("_", " ");
 }
 
 function many(number, one) {

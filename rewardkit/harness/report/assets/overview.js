@@ -6,13 +6,14 @@ function openOverview() {
 }
 
 function lead() {
-  if (page.runs.length === 1) {
-    const [run] = page.runs;
-    return make("div", { class: "lead" }, make("h1", {}, named(modelName(run.model))),
-      make("p", {}, named([run.model, ...run.short].join(" · "))), run.started ? make("p", {}, dayAndTime(run.started)) : null);
+  if (page.runs.length > 1) {
+    return make("div", { class: "lead" }, make("h1", {}, `${page.runs.length} runs`),
+      make("p", {}, page.runs.map((run) => visible(run.name)).join(" · ")));
   }
-  return make("div", { class: "lead" }, make("h1", {}, `${page.runs.length} runs`),
-    make("p", {}, page.runs.map((run) => visible(run.name)).join(" · ")));
+  const [run] = page.runs;
+  return make("div", { class: "lead" }, make("h1", {}, named(lastPart(run.model))),
+    make("p", {}, named([run.model, ...run.short].join(" · "))),
+    run.started ? make("p", {}, dayAndTime(run.started)) : null);
 }
 
 // An ISO time as a person reads it.
@@ -20,40 +21,32 @@ function dayAndTime(text) {
   return visible(text).replace("T", " ").replace(/:\d\d\+00:00$/, " UTC");
 }
 
-function modelName(model) {
-  return model.split("/").filter(Boolean).at(-1) ?? model;
+function lastPart(path) {
+  return path.split("/").filter(Boolean).at(-1) ?? path;
 }
 
 function taskSection(name) {
   const several = page.runs.length > 1;
   const told = page.runs.flatMap((run, place) => run.tasks.filter((task) => task.name === name)
     .map((task) => ({ run, place, task, runName: several ? run.name : null })));
+  const [{ task }] = told;
+  const cards = several
+    ? [accuracyByRun(told), flipsCard(told), ...checkpointCurves(told), figuresTable(told),
+      samplesCurve(told), failuresTable(told)]
+    : [ratesCard(task), samplesCurve(told), failuresCard(task)];
   return make("section", { class: "task" }, make("h2", {}, named(name)),
-    ...(several ? [] : [headline(told[0].task)]),
-    ...warnings(told),
-    make("div", { class: "cards" }, ...[
-      ...(several ? [accuracyByRun(told), flipsCard(told), ...checkpointCurves(told), ratesTable(told)] : [ratesCard(told[0].task)]),
-      samplesCurve(told),
-      ...(several ? [failuresTable(told)] : [failuresCard(told[0].task, null)]),
-      lengthsCard(told),
-      ...groupsCards(told),
-    ].filter(Boolean)), ...told.map(ownFigures));
+    several ? null : headline(task), ...warnings(told),
+    make("div", { class: "cards" },
+      ...[...cards, lengthsCard(told), ...groupsCards(told)].filter(Boolean)),
+    ...told.map((one) => ownFigures(one, told.length)));
 }
 
 // What a task draws of itself; of many runs, folded away until asked for.
-function ownFigures({ task, runName }, _, { length }) {
+function ownFigures({ task, runName }, runs) {
   if (!task.figures.length) return null;
-  const cards = make("div", { class: "cards" }, ...task.figures.map((figure) => ownFigure(figure, runName)));
-  if (length <= 2) return cards;
-  return make("details", { class: "figures" }, make("summary", {}, "Figures of ", named(runName)), cards);
-}
-
-function failuresTable(told) {
-  const kinds = [...new Set(told.flatMap(({ task }) => task.failures.map(([kind]) => kind)))];
-  if (!kinds.length) return null;
-  const rows = kinds.map((kind) => [kind.replaceAll("_", " "), ...told.map(({ task, runName }) => {
-    const number = task.failures.find(([own]) => own === kind)?.[1] ?? 0;
-    return number ? make("a", { href: address("samples", samplesOf(task, runName, { failure: kind })) }, whole(number)) : "0";
-  })]);
-  return wideCard("Failures by kind", plainTable(["", ...told.map(({ runName }) => runName)], rows, told.map((_, place) => place + 1)));
+  const cards = make("div", { class: "cards" },
+    ...task.figures.map((figure) => ownFigure(figure, runName)));
+  if (runs < MOST_BARS) return cards;
+  return make("details", { class: "figures" },
+    make("summary", {}, "Figures of ", named(runName)), cards);
 }

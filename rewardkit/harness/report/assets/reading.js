@@ -39,7 +39,8 @@ function marked(text, answer, flexible) {
 function readingWords(at, answer) {
   if (answer === null) return "nothing was read";
   if (answer === "") return "an empty answer was read";
-  return at >= 0 ? "the part that was read is marked" : "what was read does not stand in it letter for letter, so nothing is marked";
+  if (at >= 0) return "the part that was read is marked";
+  return "what was read does not stand in it letter for letter, so nothing is marked";
 }
 
 function pieces(text, marks) {
@@ -57,7 +58,8 @@ function pieces(text, marks) {
 function plainPiece(text, from, to) {
   if (to - from <= LONGEST_SHOWN) return [visible(text.slice(from, to))];
   const [start, end] = [from + SHOWN_EACH_SIDE, to - SHOWN_EACH_SIDE];
-  const button = make("button", { type: "button" }, `… ${whole(end - start)} characters are left out; show them`);
+  const button = make("button", { type: "button" },
+    `… ${whole(end - start)} characters are left out; show them`);
   button.addEventListener("click", () => button.replaceWith(visible(text.slice(start, end))));
   return [visible(text.slice(from, start)), button, visible(text.slice(end, to))];
 }

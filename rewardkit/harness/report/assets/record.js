@@ -14,7 +14,7 @@ function runRecord(run) {
       ...values.flatMap(([name, value]) => [make("dt", {}, named(name)), make("dd", {}, named(value))]))));
   }
   told.push(make("details", {}, make("summary", {}, "run.json"), make("pre", {}, visible(run.whole))));
-  if (!run.sections.length) told.unshift(make("p", { class: "dim" }, "This folder has no run.json: its completions were scored, not generated."));
+  if (!run.sections.length) told.unshift(note("The folder has no record of how these were generated."));
   return make("section", { class: "card record" }, make("h2", {}, named(run.name)), ...told);
 }
 

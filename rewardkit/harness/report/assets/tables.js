@@ -6,7 +6,17 @@ function plainTable(columns, rows, numeric = []) {
   return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table" },
     make("table", {},
       make("thead", {}, make("tr", {}, ...columns.map((one, place) => cell("th", one, place)))),
-      make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((one, place) => cell("td", one, place)))))));
+      make("tbody", {}, ...rows.map((row) =>
+        make("tr", {}, ...row.map((one, place) => cell("td", one, place)))))));
+}
+
+// A column for each run, beside one of names.
+function runsTable(told, rows) {
+  return plainTable(["", ...told.map(({ runName }) => runName)], rows, told.map((_, place) => place + 1));
+}
+
+function note(...children) {
+  return make("p", { class: "note" }, ...children);
 }
 
 function card(title, ...children) {
@@ -21,8 +31,8 @@ function wideCard(title, ...children) {
 
 function ownFigure(figure, runName) {
   const title = runName === null ? figure.title : `${figure.title} · ${runName}`;
-  const note = figure.note ? make("p", { class: "note" }, visible(figure.note)) : null;
-  return figure.kind === "plot" ? card(title, ownPlot(figure), note) : card(title, ownTable(figure), note);
+  const said = figure.note ? note(visible(figure.note)) : null;
+  return card(title, figure.kind === "plot" ? ownPlot(figure) : ownTable(figure), said);
 }
 
 function ownPlot(figure) {
