@@ -9,7 +9,8 @@ from statistics import NormalDist, fmean
 LEVEL = 0.95
 
 CAUTION = 2
-"""Without it, intervals over 20 problems cover in 88–93% of simulations; with it, in 92–98%."""
+"""Without it, intervals over 20 problems covered in 88–98% of 800 runs of a simulation; with it, in
+92–98%."""
 
 
 def wilson(rate: float, count: float, level: float = LEVEL) -> tuple[float, float]:

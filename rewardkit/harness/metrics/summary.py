@@ -74,9 +74,7 @@ def summarise_task(
     """The figures of a task's rows, those of its own included."""
     columns = task.group_by if group_by is None else group_by
     summary = summarise(rows, columns, same=same_to(task))
-    if not isinstance(task, ShowsFigures):
-        return summary
-    return replace(summary, figures=tuple(task.figures(_in_order(rows))))
+    return replace(summary, figures=_own_figures(task, _in_order(rows)))
 
 
 def summarise(
@@ -100,6 +98,16 @@ def summarise(
         lengths=lengths_by_outcome(rows),
         examples=_examples(rows),
     )
+
+
+def _own_figures(task: Task, rows: Sequence[Row]) -> tuple[Table | Plot, ...]:
+    if not isinstance(task, ShowsFigures):
+        return ()
+    try:
+        return tuple(task.figures(rows))
+    except Exception as error:  # a plugin's may raise anything; hours of generation stay summed up
+        said = f"{type(error).__name__}: {error}"
+        return (Table(f"The figures of task {task.name!r} failed", ("error",), ((said,),)),)
 
 
 def _in_order(rows: Sequence[Row]) -> list[Row]:

@@ -64,3 +64,11 @@ def test_an_interval_covers_what_it_estimates_at_about_its_rate(samples: int, k:
                                    50 * samples / k)  # fmt: skip
         covered += low <= truth <= high
     assert abs(covered / 1000 - 0.95) <= 0.025
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=300))
+def test_one_sample_a_problem_has_wilsons_own_interval(right: list[bool]) -> None:
+    rate = sum(right) / len(right)
+    assert clustered([[float(one)] for one in right]) == pytest.approx(
+        wilson(rate, len(right)), abs=1e-9
+    )

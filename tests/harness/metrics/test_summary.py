@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 import pytest
 
+from rewardkit.harness.metrics.figures import Plot, Table
 from rewardkit.harness.metrics.summary import summarise, summarise_task, summarise_tasks
 from rewardkit.harness.tasks.math500 import MATH500
 from rewardkit.harness.tasks.motion import MotionTask
@@ -94,6 +95,20 @@ def test_a_tasks_figures_are_plain_values_in_the_summary() -> None:
     assert [figure["kind"] for figure in plain["figures"]] == ["table", "table", "plot", "plot"]
     assert plain["figures"][0]["columns"] == ["", "in distribution"]
     assert plain["metrics"]["accuracy"] == asdict(summary.metrics["accuracy"])
+
+
+class Broken(MotionTask):
+    def figures(self, rows: object) -> list[Table | Plot]:
+        raise KeyError("speed")
+
+
+def test_a_fault_in_a_tasks_figures_is_shown_and_costs_nothing_else() -> None:
+    summary = summarise_task(Broken(), [row(1, None)])
+    assert summary.metrics["accuracy"].value == 1.0
+    (table,) = summary.figures
+    assert isinstance(table, Table)
+    assert "'motion' failed" in table.title
+    assert table.rows == (("KeyError: 'speed'",),)
 
 
 def test_a_runs_recorded_groups_go_before_the_tasks_own() -> None:
