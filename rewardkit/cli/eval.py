@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from rewardkit.cli.arguments import key_values
+from rewardkit.cli.arguments import existing, key_values, names
+from rewardkit.errors import UsageError
 from rewardkit.records import Sampling
 
 _DEFAULT = Sampling()
@@ -18,7 +19,16 @@ INTERRUPTED = 130
 
 def eval_command(
     task: Annotated[list[str], typer.Option("--task", help="A task; repeat for several.")],
-    model: Annotated[str, typer.Option(help="A checkpoint's folder, or a hub id.")],
+    model: Annotated[
+        list[str],
+        typer.Option(
+            help="A checkpoint's folder, or a hub id; repeatable, and 'run/checkpoint-*' is all."
+        ),
+    ],
+    more_models: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="MODEL", help="Further folders: a shell's expansion of --model."),
+    ] = None,
     backend: Annotated[
         str, typer.Option(help="auto, vllm, transformers, openai, replay, or a plugin's.")
     ] = "auto",
@@ -28,7 +38,14 @@ def eval_command(
     split: Annotated[str | None, typer.Option(help="The data set's split.")] = None,
     limit: Annotated[int | None, typer.Option(help="Only so many problems.")] = None,
     prompt: Annotated[
-        str | None, typer.Option(help="A prompt's name, or a Jinja2 file of your own.")
+        list[str] | None,
+        typer.Option(help="A prompt's name, or a Jinja2 file of your own; several: a,b,c."),
+    ] = None,
+    num_fewshot: Annotated[
+        int | None, typer.Option(help="Examples drawn from the train split, for few_shot and cot.")
+    ] = None,
+    fewshot_data: Annotated[
+        str | None, typer.Option(help="A file to draw them from, instead of the train split.")
     ] = None,
     num_samples: Annotated[
         int, typer.Option("--num-samples", "-n", help="Completions a problem.")
@@ -62,6 +79,12 @@ def eval_command(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Discard what the folder holds.")
     ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Go on as a training writes checkpoints.")
+    ] = False,
+    watch_timeout: Annotated[
+        float | None, typer.Option(help="End after so many seconds without a new one.")
+    ] = None,
     max_errors: Annotated[
         float, typer.Option(help="Share of unjudged completions that fails the run.")
     ] = 0.05,
@@ -70,11 +93,18 @@ def eval_command(
 ) -> None:
     """Generate completions, judge them, and write a run's folder.
 
+    Several prompts or checkpoints are a run each, in a folder of its own, and one table.
+
     Killed at any moment, the same command line carries on where it was.
     """
+    from rewardkit.harness.sweep_plan import is_sweep
+
+    models = [*model, *existing(more_models or ())]
+    prompts = names(prompt or ())
     options: dict[str, Any] = {
-        "model": model, "backend": backend, "data": data, "split": split, "limit": limit,
-        "prompt": prompt, "num_samples": num_samples, "temperature": temperature,
+        "model": models[0], "backend": backend, "data": data, "split": split, "limit": limit,
+        "prompt": prompts[0] if prompts else None, "num_fewshot": num_fewshot,
+        "fewshot_data": fewshot_data, "num_samples": num_samples, "temperature": temperature,
         "top_p": top_p, "top_k": top_k, "max_tokens": max_tokens, "seed": seed,
         "stop": tuple(stop or ()), "system_prompt": system_prompt,
         "chat_template": not no_chat_template, "tensor_parallel_size": tensor_parallel_size,
@@ -83,7 +113,20 @@ def eval_command(
         "backend_args": key_values(backend_arg or (), "--backend-arg"), "base_url": base_url,
         "output_dir": output_dir, "overwrite": overwrite, "max_errors": max_errors,
     }  # fmt: skip
-    _evaluate(tuple(task), options, quiet=quiet, as_json=as_json)
+    if watch_timeout is not None and not watch:
+        raise UsageError("--watch-timeout says when --watch ends; add --watch")
+    tasks = tuple(task)
+    if watch:
+        from rewardkit.cli.sweep import watch_several
+
+        watch_several(tasks, options, models, prompts, timeout=watch_timeout, quiet=quiet,
+                      as_json=as_json)  # fmt: skip
+    elif is_sweep(models, prompts):
+        from rewardkit.cli.sweep import evaluate_several
+
+        evaluate_several(tasks, options, models, prompts, quiet=quiet, as_json=as_json)
+    else:
+        _evaluate(tasks, options, quiet=quiet, as_json=as_json)
 
 
 def _evaluate(
@@ -92,7 +135,8 @@ def _evaluate(
     from rewardkit.cli.progress import ProgressReporter
     from rewardkit.cli.results import print_run
     from rewardkit.harness.options import EvalOptions, plan_for
-    from rewardkit.harness.run import Silent, run
+    from rewardkit.harness.reporter import Silent
+    from rewardkit.harness.run import run
 
     reporter = Silent() if quiet else ProgressReporter()
     chosen = EvalOptions(tasks=tasks, **options)

@@ -9,6 +9,7 @@ import typer
 
 from rewardkit import __version__
 from rewardkit.cli.check import check_command
+from rewardkit.cli.compare import compare_command
 from rewardkit.cli.eval import eval_command
 from rewardkit.cli.list import list_command
 from rewardkit.cli.report import report_command
@@ -32,6 +33,7 @@ app.command("eval")(eval_command)
 app.command("score")(score_command)
 app.command("report")(report_command)
 app.command("verify")(verify_command)
+app.command("compare")(compare_command)
 app.command("list")(list_command)
 app.command("check")(check_command)
 

@@ -103,9 +103,11 @@ class RunFolder:
                     f"{self.path} has samples but no {RUN}; use --overwrite to start anew"
                 )
             return
+        if not (self.path / SAMPLES).exists():
+            return  # it failed before its first completion: there is nothing to mix with others
         differing = [
             name for name in sorted({*known, *fingerprint})
-            if known.get(name) != _plain(fingerprint.get(name))
+            if known.get(name) != plain(fingerprint.get(name))
         ]  # fmt: skip
         if differing:
             told = "; ".join(
@@ -181,7 +183,8 @@ def _previous_line(file: Any, end: int) -> int:
     return 0
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
+    """The value as JSON gives it back."""
     return json.loads(json.dumps(value))
 
 

@@ -75,7 +75,7 @@ class TransformersBackend(LocalModel):
                 dtype=self.dtype_on_cpu(dtype) if device == "cpu" else dtype,
                 **{name: asked[name] for name in _PASSED_ON if name in asked},
             )
-        except (OSError, ValueError, ImportError) as error:
+        except Exception as error:  # transformers', safetensors' and torch's own, of any class
             raise UsageError(f"transformers can't load {self.folder}: {error}") from error
         # the checkpoint's sampling defaults would fill whatever we leave unset
         model.generation_config = GenerationConfig()

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import RunMismatch, UsageError
+from rewardkit.harness.checkpoints import step_of
 from rewardkit.harness.folder import SAMPLES, SUMMARY, Row, RunFolder
 from rewardkit.harness.metrics.summary import summarise_tasks
 from rewardkit.harness.score import summarise_run
 
 DEEPEST = 2
 """Runs lie this many folders below the one named: OUT/label, OUT/evaluation/step-000010."""
-
-STEP = re.compile(r"(?:checkpoint|step)[-_]?(\d+)")
 
 
 @dataclass(frozen=True)
@@ -36,11 +35,9 @@ class ReportRun:
 
     @property
     def step(self) -> int | None:
-        """The training step of a checkpoint, read from its name or its run's."""
-        for text in (Path(self.model).name, self.name):
-            if found := STEP.search(text):
-                return int(found[1])
-        return None
+        """The training step of a checkpoint, or that which its run's name tells."""
+        known = step_of(self.model)
+        return step_of(self.name) if known is None else known
 
     @property
     def training(self) -> str:

@@ -7,16 +7,52 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.errors import DataError, UnknownName, UsageError
+from rewardkit.harness.asking import Asking
 from rewardkit.harness.data import read_rows
 from rewardkit.harness.metrics.figures import Plot, Table
 from rewardkit.harness.tasks.motion_figures import motion_figures
 from rewardkit.harness.tasks.motion_sequences import GIVEN, Motion, Range, sequences, worked
+from rewardkit.harness.tasks.table import EXAMPLES
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample
 from rewardkit.verifiers.motion import MotionFlexible, motion
 from rewardkit.verifiers.motion_reading import coordinates, rendered
 
 SPLITS = ("test", "test_in", "test_out", "train")
+
+
+def _analysis(sample: Sample) -> str:
+    return _worked(sample).partition("\n[ANSWER]")[0]
+
+
+def _worked(sample: Sample) -> str:
+    """The worked solution, with the reference as its answer."""
+    points, targets = coordinates(sample.question), coordinates(sample.reference)
+    if points is None or targets is None:
+        raise DataError(
+            f"sample {sample.id!r}: question and reference must hold coordinates, "
+            "such as (2.0), (3.5), …"
+        )
+    return worked(points, targets)
+
+
+ASKING = Asking(
+    instruction="""\
+An object moves along a line. Its coordinate is recorded at equal intervals of time and rounded to \
+one decimal. From the first five coordinates predict the next five, each to one decimal and in \
+round brackets, with a comma and a space between.""",
+    working="""\
+Open the reasoning with [Analysis], and write nothing before it. It has three steps:
+S1: differences, a line each: Δx1 = x2 - x1 = value
+S2: mean speed: v = (Δx1 + Δx2 + Δx3 + Δx4) / 4 = sum / 4 = value
+S3: prediction, a line each: x6 = x5 + v = value""",
+    noun="(x6), (x7), (x8), (x9), (x10)",
+    forms={"motion": "[ANSWER]\n{}\n[End]"},
+    problem="Which five points follow {{ question }}?",
+    solution=_analysis,
+    examples=EXAMPLES / "motion.toml",
+    only=("cot", "auto_cot"),
+)
 
 
 @dataclass(frozen=True)
@@ -37,6 +73,7 @@ class MotionTask:
     out_accelerations: Range | None = None
     train: int = 50
     test: int = 20
+    asking: Asking = ASKING
 
     def load(self, *, data: str | None, split: str | None, seed: int) -> list[Sample]:
         """The samples of `split` by `seed`, or all rows of the file `data`.
@@ -65,12 +102,12 @@ class MotionTask:
 
     def verifier(self, reading: str | None = None) -> Verifier:
         """Accuracy and format, 5:1; for the reading "flexible", `flexible`'s. Else UsageError."""
-        if reading not in (None, "flexible"):
+        if reading not in (None, "motion", "flexible"):
             raise UsageError(
                 f"the prompt asks for answers in the style {reading!r}, which task {self.name!r} "
-                "doesn't read; its own prompts are motion and motion_short"
+                "doesn't read; it reads flexible, motion"
             )
-        return self.flexible() if reading else motion
+        return self.flexible() if reading == "flexible" else motion
 
     def flexible(self) -> Verifier:
         """The last five coordinates anywhere."""
@@ -82,13 +119,7 @@ class MotionTask:
 
     def perfect(self, sample: Sample) -> str:
         """The worked solution, with the reference as its answer."""
-        points, targets = coordinates(sample.question), coordinates(sample.reference)
-        if points is None or targets is None:
-            raise DataError(
-                f"sample {sample.id!r}: question and reference must hold coordinates, "
-                "such as (2.0), (3.5), …"
-            )
-        return worked(points, targets)
+        return _worked(sample)
 
     def figures(self, rows: Sequence[Mapping[str, Any]]) -> list[Table | Plot]:
         """Errors in and out of distribution, by position, and trajectories."""

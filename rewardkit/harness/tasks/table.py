@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from rewardkit.errors import DataError, UsageError
+from rewardkit.harness.asking import Asking
 from rewardkit.harness.data import hub_rows, read_rows
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample
+
+EXAMPLES = Path(__file__).parents[1] / "prompts" / "examples"
+"""Where the worked examples of our own are, a file for each task."""
 
 IDENTIFIERS = ("id", "unique_id")
 """Columns that name a row, first come first served; else its place in the file does."""
@@ -37,6 +42,8 @@ class TableTask:
     """An answer that was read, as the reference with which another one is compared."""
     group_by: tuple[str, ...] = ()
     split: str = "test"
+    asking: Asking | None = None
+    """Its words for the prompt strategies."""
 
     def load(self, *, data: str | None, split: str | None, seed: int) -> list[Sample]:
         """The rows of the file `data`, or of `split` on the hub. Raises DataError."""
