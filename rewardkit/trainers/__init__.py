@@ -10,12 +10,22 @@ from rewardkit.trainers.batch import check_columns
 from rewardkit.trainers.rewards import reward_func, reward_funcs
 
 if TYPE_CHECKING:
+    from rewardkit.trainers.evaluation import EvaluationCallback
     from rewardkit.trainers.momentum import MomentumGRPOTrainer
 
-__all__ = ["MomentumGRPOTrainer", "check_columns", "reward_func", "reward_funcs"]
+__all__ = [
+    "EvaluationCallback",
+    "MomentumGRPOTrainer",
+    "check_columns",
+    "reward_func",
+    "reward_funcs",
+]
 
 # imported when first asked for: rewards need neither torch nor TRL
-_LATER = {"MomentumGRPOTrainer": "rewardkit.trainers.momentum"}
+_LATER = {
+    "EvaluationCallback": "rewardkit.trainers.evaluation",
+    "MomentumGRPOTrainer": "rewardkit.trainers.momentum",
+}
 
 
 def __getattr__(name: str) -> object:

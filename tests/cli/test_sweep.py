@@ -15,7 +15,9 @@ from rewardkit.cli import sweep as cli
 from rewardkit.cli.arguments import names
 from rewardkit.cli.sweep_table import line, table
 from rewardkit.errors import BackendError
-from rewardkit.harness.metrics.summary import Lengths, Metric, TaskSummary
+from rewardkit.harness.metrics.lengths import Lengths
+from rewardkit.harness.metrics.metric import Metric
+from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.run import RunSummary
 from rewardkit.harness.sweep_results import SweepRun
 
@@ -27,7 +29,7 @@ TASK = TaskSummary(
         "format_rate": Metric(1.0, 0.997, 1.0, 1319),
         "unfinished_rate": Metric(0.012, 0.007, 0.02, 1319),
     },
-    lengths=Lengths(100.0, 87.0, 250.0, 1024),
+    lengths={"all": Lengths(100.0, 87.0, 250.0, 1024, 1319)},
 )  # fmt: skip
 
 
