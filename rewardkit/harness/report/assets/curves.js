@@ -8,7 +8,8 @@ function samplesCurve(told) {
     points: pointsAtK(task, kind),
   }))).filter(({ points }) => points.length);
   if (!series.some(({ points }) => points.length > 1)) return null;
-  return card("With several completions a problem", lines({
+  const dressed = told.length > 1 ? wideCard : card;
+  return dressed("With several completions a problem", lines({
     title: "pass@k and maj@k", xLabel: "k, completions of a problem", yLabel: "share of problems",
     series, shares: true, whole: true,
   }), note("pass@k: one of k completions is right. maj@k: the answer most of k agree on is right. ",
@@ -40,11 +41,16 @@ function trainings(told) {
 }
 
 function checkpointCurves(told) {
-  return trainings(told).map((runs) => wideCard("Over the checkpoints of the training", lines({
+  return trainings(told).map((runs, _, all) => wideCard(curveTitle(runs, all.length), lines({
     title: "Rates over training steps", xLabel: "training step", yLabel: "share of completions",
     shares: true, whole: true,
     series: CURVE_RATES.map((rate) => ({ name: metricName(rate), points: runs
       .filter(({ task }) => metric(task, rate))
       .map(({ run, task }) => point(run.step, metric(task, rate))) })),
   })));
+}
+
+function curveTitle(runs, trainings) {
+  if (trainings === 1) return "Over the checkpoints of the training";
+  return `Over the checkpoints, ${runs[0].runName} to ${runs.at(-1).runName}`;
 }
