@@ -13,6 +13,7 @@ from rewardkit.cli.compare import compare_command
 from rewardkit.cli.eval import eval_command
 from rewardkit.cli.export import export_command
 from rewardkit.cli.list import list_command
+from rewardkit.cli.report import report_command
 from rewardkit.cli.score import score_command
 from rewardkit.cli.verify import verify_command
 from rewardkit.errors import RewardkitError, UsageError
@@ -31,9 +32,10 @@ app = typer.Typer(
 )
 app.command("eval")(eval_command)
 app.command("score")(score_command)
-app.command("export")(export_command)
 app.command("verify")(verify_command)
 app.command("compare")(compare_command)
+app.command("report")(report_command)
+app.command("export")(export_command)
 app.command("list")(list_command)
 app.command("check")(check_command)
 

@@ -18,6 +18,7 @@ from rewardkit.harness.generation import OpenRequests, complete, open_requests
 from rewardkit.harness.metrics.summary import TaskSummary, summarise_task
 from rewardkit.harness.plan import Asked, Question, ask, fingerprint
 from rewardkit.harness.report.page import render
+from rewardkit.harness.report.runs import ReportRun
 from rewardkit.harness.reporter import Reporter, Silent
 from rewardkit.protocols import Backend
 from rewardkit.records import Sampling
@@ -160,8 +161,10 @@ def _finish(work: _Work, engine: RewardkitError | None, reporter: Reporter) -> R
     _end_session(work)
     rows = sorted(work.folder.rows().values(), key=_place(work.asked))
     summary = _sum_up(work.plan, rows)
-    work.folder.write_summary(summary.as_json())
-    work.folder.write_report(render(summary.tasks, rows, work.record))
+    plain = summary.as_json()
+    work.folder.write_summary(plain)
+    shown = ReportRun(work.folder.path.name, plain["tasks"], rows, work.record)
+    work.folder.write_report(render([shown]))
     return summary
 
 

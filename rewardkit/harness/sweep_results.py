@@ -9,7 +9,9 @@ from typing import Any
 
 from rewardkit.errors import MissingExtra
 from rewardkit.harness.checkpoints import in_order
+from rewardkit.harness.folder import REPORT
 from rewardkit.harness.report.curve import CurvePoint, draw_curve
+from rewardkit.harness.report.page import render_runs
 from rewardkit.harness.run import RunSummary
 
 CURVE = "eval_curve.png"
@@ -55,6 +57,8 @@ def write_together(folder: Path, runs: Sequence[SweepRun], note: Callable[[str],
     """The files in `folder` that show what has finished so far, all runs at once."""
     done = [run for run in runs if run.summary is not None]
     _draw(folder / CURVE, done, note)
+    if done:
+        render_runs([run.output_dir for run in done], folder / REPORT)
 
 
 def _draw(path: Path, runs: Sequence[SweepRun], note: Callable[[str], None]) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness.report.made import row, write_run
+
 HEAVY = (
     "datasets", "flint", "math_verify", "matplotlib", "openai", "sympy", "torch", "transformers",
     "trl", "vllm",
@@ -35,7 +37,7 @@ def test_help_loads_nothing_heavy() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert "HEAVY []" in done.stdout
-    for command in ("eval", "score", "export", "verify", "list", "check"):
+    for command in ("eval", "score", "verify", "compare", "report", "export", "list", "check"):
         assert command in done.stdout
 
 
@@ -160,3 +162,30 @@ def test_check_says_what_is_well_and_what_is_not(tmp_path: Path) -> None:
 
 def test_version() -> None:
     assert rewardkit("--version")[1].startswith("rewardkit 0.")
+
+
+def test_report_writes_a_page_of_the_runs_named(tmp_path: Path) -> None:
+    for name in ("before", "after"):
+        write_run(tmp_path / name, [row("1")])
+    page = tmp_path / "both.html"
+    found, out, err = rewardkit(
+        "report", str(tmp_path / "before"), str(tmp_path / "after"), "-o", str(page)
+    )
+    assert (found, out, err) == (0, f"{page}\n", "2 runs: before, after\n")
+    assert "2 runs" in page.read_text()
+    found, out, _ = rewardkit("report", str(tmp_path))
+    assert (found, out) == (0, f"{tmp_path / 'report.html'}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "holds no run"),
+        (["-o", "none/page.html"], "is no folder; make it"),
+        (["--open", "perhaps"], "isn't one of auto, yes, no"),
+    ],
+)
+def test_report_says_what_was_wrong(tmp_path: Path, arguments: list[str], says: str) -> None:
+    found, _, err = rewardkit("report", str(tmp_path), *arguments)
+    assert found == 2
+    assert says in err
