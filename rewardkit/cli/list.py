@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -33,9 +34,11 @@ def list_command(
 
 def _about(offer: Offer) -> str:
     """The first line of what documents the offer."""
-    if offer.kind in ("prompts", "recipes"):
-        return str(offer.value)
-    if offer.kind == "backends":
+    if offer.kind == "recipes":
+        from rewardkit.trainers.recipe import read
+
+        return str(read(Path(str(offer.value))).get("about", offer.value))
+    if offer.kind in ("prompts", "backends"):
         return str(offer.value)
     loaded = offer.load()
     text = getattr(loaded, "about", None)

@@ -12,6 +12,7 @@ from rewardkit.cli.check import check_command
 from rewardkit.cli.eval import eval_command
 from rewardkit.cli.list import list_command
 from rewardkit.cli.score import score_command
+from rewardkit.cli.train import train_command
 from rewardkit.cli.verify import verify_command
 from rewardkit.errors import RewardkitError, UsageError
 
@@ -30,6 +31,7 @@ app = typer.Typer(
 app.command("eval")(eval_command)
 app.command("score")(score_command)
 app.command("verify")(verify_command)
+app.command("train")(train_command)
 app.command("list")(list_command)
 app.command("check")(check_command)
 
