@@ -135,7 +135,7 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
             gradient_checkpointing=args.gradient_checkpointing_kwargs,
         )  # fmt: skip
         first, self._evaluated = self._evaluated is None, step
-        if first:
+        if first and self._keep_best:
             self._check_metric(summaries)
         if state.is_world_process_zero:
             self._record.evaluated(step, summaries)

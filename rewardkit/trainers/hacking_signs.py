@@ -108,10 +108,10 @@ def reward_apart(entries: Sequence[Entry], task: str) -> Sign | None:
     return Sign(
         f"apart/{task}",
         f"{task}: the training's mean {name} is {fmean(windows[-1]):.2f} up to step "
-        f"{last[-1].step}, and accuracy in evaluation {last[-1].value('accuracy'):.2f}, as far "
-        "apart as an evaluation before; see whether both ask with the same prompt, length limit "
-        "and temperature, whether the training's problems are too few, and what the rewards pay "
-        "for",
+        f"{last[-1].step}, and accuracy in evaluation {last[-1].value('accuracy'):.2f}, after "
+        "a gap like it at the evaluation before; see whether both ask with the same prompt, "
+        "length limit and temperature, whether the training's problems are too few, and what the "
+        "rewards pay for",
     )
 
 

