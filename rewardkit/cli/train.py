@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -58,10 +59,17 @@ def train_command(
     try:
         result = run_training(plan, reporter, tuple(sys.argv))
     except KeyboardInterrupt:
-        typer.echo(
-            f"interrupted; the same command line with --resume -o {plan.output_dir} carries on",
-            err=True,
-        )
+        if main:
+            typer.echo(_carrying_on(plan.output_dir), err=True)
         raise typer.Exit(INTERRUPTED) from None
     if main:
         print_training(result, plan)
+
+
+def _carrying_on(output_dir: Path) -> str:
+    """What to type after an interrupt; one that came before the first step left nothing."""
+    from rewardkit.trainers.training_folder import checkpoints
+
+    if checkpoints(output_dir):
+        return f"interrupted; the same command line with --resume -o {output_dir} carries on"
+    return f"interrupted before the first checkpoint; {output_dir} holds nothing to carry on from"

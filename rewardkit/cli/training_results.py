@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -83,8 +84,6 @@ def _next(result: TrainingResult, plan: TrainingPlan) -> str:
 
 
 def _shell(text: str) -> str:
-    import shlex
-
     return shlex.quote(text)
 
 
@@ -118,6 +117,14 @@ def _step(plan: TrainingPlan) -> str:
     )
 
 
+def _lengths(plan: TrainingPlan) -> str:
+    rows = plan.rows
+    return (
+        f"{len(rows.samples)} prompts, {rows.left_out} left out, the longest of {rows.longest} "
+        f"tokens; completions of at most {plan.config.max_completion_length}"
+    )
+
+
 def _engine(plan: TrainingPlan) -> str:
     config = plan.config
     device = "CPU" if config.use_cpu else "GPU"
@@ -128,4 +135,10 @@ def _engine(plan: TrainingPlan) -> str:
 
 
 def _value(value: object) -> str:
+    """A TOML value; its strings, numbers and lists are written as JSON's are."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{json.dumps(key)} = {_value(one)}"
+                               for key, one in value.items()) + "}"  # fmt: skip
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
     return json.dumps(value, ensure_ascii=False)

@@ -20,8 +20,27 @@ Note = Callable[[str], None]
 OURS = ("output_dir", "resume_from_checkpoint", "reward_weights", "model_init_kwargs")
 """GRPOConfig's fields that stand elsewhere in a recipe or a command."""
 DTYPES = ("auto", "bfloat16", "float16", "float32")
-ON_CPU = {"use_cpu": True, "bf16": False, "fp16": False, "gradient_checkpointing": False}
-"""Plain float32; memory is not what a CPU lacks."""
+ON_CPU = {"use_cpu": True, "bf16": False, "fp16": False}
+"""Plain float32."""
+
+CHOICES: Mapping[str, Any] = {
+    "loss_type": Literal["grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo"],
+    "multi_objective_aggregation": Literal["sum_then_normalize", "normalize_then_sum"],
+    "scale_rewards": Literal["group", "batch", "none"] | bool,
+    "use_vllm": Literal["auto"] | bool,
+    "vllm_mode": Literal["colocate", "server"],
+}
+"""What TRL looks at once the weights are loaded, if ever."""
+
+_INFINITY = float("inf")
+_RANGES = (
+    ("per_device_train_batch_size", 1, _INFINITY), ("gradient_accumulation_steps", 1, _INFINITY),
+    ("num_generations", 2, _INFINITY),  # an advantage is over the mean of a group
+    ("num_iterations", 1, _INFINITY), ("max_completion_length", 1, _INFINITY),
+    ("temperature", 1e-9, 100), ("top_p", 1e-9, 1), ("top_k", 0, _INFINITY),
+    ("beta", 0, _INFINITY), ("epsilon", 0, _INFINITY), ("learning_rate", 0, _INFINITY),
+    ("seed", 0, 2**32 - 1),
+)  # fmt: skip
 
 
 @functools.cache
@@ -31,7 +50,7 @@ def trainer_fields() -> Mapping[str, Any]:
     hints = typing.get_type_hints(config)
     names = [field.name for field in dataclasses.fields(config) if field.init]
     found = {name: hints[name] for name in names if name not in OURS}
-    return found | {"use_vllm": bool | Literal["auto"]}
+    return found | {name: hint for name, hint in CHOICES.items() if name in found}
 
 
 def has_gpu() -> bool:
@@ -58,7 +77,8 @@ def configured(
     values.setdefault("report_to", "none")
     if not on_gpu:
         values |= ON_CPU
-        note("no GPU here: training on the CPU, in float32")
+        values.setdefault("gradient_checkpointing", False)  # memory is not what a CPU lacks
+        note(f"{'use_cpu' if has_gpu() else 'no GPU here'}: training on the CPU, in float32")
     values["use_vllm"] = _uses_vllm(values.get("use_vllm", False), on_gpu=on_gpu, note=note)
     if values["use_vllm"] and values.get("vllm_mode", "colocate") == "colocate":
         values.setdefault("vllm_max_model_length", longest + completion)
@@ -104,17 +124,14 @@ def _made(values: Mapping[str, Any]) -> Any:
 
 
 def _check_groups(values: Mapping[str, Any]) -> None:
-    """UsageError where a step's completions are no whole number of groups."""
+    """UsageError for numbers out of range, and where a step holds no whole number of groups."""
+    for name, low, high in _RANGES:
+        value = values.get(name)
+        if value is not None and not low <= value <= high:
+            raise UsageError(f"trainer.{name} is {value}; it must be {_between(low, high)}")
     size = values.get("per_device_train_batch_size", 8)
     accumulated = values.get("gradient_accumulation_steps", 1)
     group = values.get("num_generations", 8)
-    for name, value, least in (
-        ("per_device_train_batch_size", size, 1),
-        ("gradient_accumulation_steps", accumulated, 1),
-        ("num_generations", group, 2),  # an advantage is over the mean of a group
-    ):
-        if value < least:
-            raise UsageError(f"{name} is {value}; it must be at least {least}")
     processes = int(os.environ.get("WORLD_SIZE", "1"))
     completions = size * accumulated * processes
     if completions % group:
@@ -123,6 +140,10 @@ def _check_groups(values: Mapping[str, Any]) -> None:
             f"gradient_accumulation_steps {accumulated} × {_counted(processes, 'process')}), no "
             f"multiple of num_generations {group}; change one of them"
         )
+
+
+def _between(low: float, high: float) -> str:
+    return f"at least {low:g}" if high == _INFINITY else f"from {low:g} to {high:g}"
 
 
 def _counted(count: int, thing: str) -> str:

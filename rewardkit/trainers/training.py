@@ -15,7 +15,6 @@ from rewardkit.harness.environment import hardware, versions
 from rewardkit.trainers import training_folder
 from rewardkit.trainers.documents import read_document
 from rewardkit.trainers.reporting import SilentTraining, TrainingReporter
-from rewardkit.trainers.rows import dataset
 from rewardkit.trainers.timed import Clock, TimedReward
 from rewardkit.trainers.training_plan import TrainingPlan, TrainOptions, plan_for
 
@@ -105,7 +104,7 @@ def _trainer(
             model=str(plan.folder),
             reward_funcs=[TimedReward(function, clock) for function in plan.functions],
             args=plan.config,
-            train_dataset=dataset(plan.rows),
+            train_dataset=plan.dataset,
             processing_class=plan.tokenizer,
             callbacks=[callback for callback in callbacks if callback is not None],
             **({} if momentum is None else asdict(momentum)),

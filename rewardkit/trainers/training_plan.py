@@ -15,11 +15,12 @@ from rewardkit.harness.backends import checkpoint, tokenization
 from rewardkit.harness.options import RUNS, template_for
 from rewardkit.harness.plan import Question, question
 from rewardkit.trainers import grpo_settings, recipe, tokens, training_folder
+from rewardkit.trainers.objectives import Schedule
 from rewardkit.trainers.overrides import overridden
 from rewardkit.trainers.recipe import Recipe
 from rewardkit.trainers.reporting import TrainingReporter
 from rewardkit.trainers.rewards import RewardFunction, reward_funcs
-from rewardkit.trainers.rows import Rows, rendered
+from rewardkit.trainers.rows import Rows, dataset, rendered
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +46,8 @@ class TrainingPlan:
     output_dir: Path
     question: Question
     rows: Rows
+    dataset: Any
+    """The rows as TRL takes them."""
     functions: Sequence[RewardFunction]
     config: Any
     """TRL's GRPOConfig."""
@@ -66,6 +69,8 @@ def plan_for(options: TrainOptions, reporter: TrainingReporter) -> TrainingPlan:
     task = _question(asked)
     functions, weights = _rewards(asked, task)
     folder = checkpoint.resolve(str(asked.model.name))
+    if not checkpoint.weight_files(folder):
+        raise UsageError(f"{folder} holds no weights; give a checkpoint's folder")
     rows = _rows(asked, task, folder, reporter)
     completion = _completion_length(asked, task, rows, folder)
     config = grpo_settings.configured(
@@ -80,7 +85,7 @@ def plan_for(options: TrainOptions, reporter: TrainingReporter) -> TrainingPlan:
         training_folder.check_same(output_dir, marks)
     return TrainingPlan(
         recipe=asked, folder=folder, output_dir=output_dir, question=task, rows=rows,
-        functions=functions, config=config, tokenizer=tokenizer,
+        dataset=dataset(rows), functions=functions, config=config, tokenizer=tokenizer,
         evaluation=_evaluation(asked, task, reporter), resumed_from=resumed_from, marks=marks,
     )  # fmt: skip
 
@@ -100,9 +105,37 @@ def _resolved(name: str, raw: recipe.Raw, options: TrainOptions) -> Recipe:
     found = recipe.build(name, overridden(raw, settings, fields), fields)
     if found.model.name is None:
         raise UsageError(f"recipe {name!r} has no model of its own; pass --model")
+    _check_counts(found)
+    _check_momentum(found)
+    return found
+
+
+def _check_counts(found: Recipe) -> None:
     if found.evaluation.every < 0:
         raise UsageError(f"evaluation.every is {found.evaluation.every}; 0 evaluates never")
-    return found
+    for name in ("limit", "max_prompt_length", "max_total_length"):
+        value = getattr(found.data, name)
+        if value is not None and value < 1:
+            raise UsageError(f"data.{name} is {value}; it must be at least 1")
+
+
+def _check_momentum(found: Recipe) -> None:
+    """As MomentumGRPOTrainer does, which looks at the last of these only over loaded weights."""
+    momentum = found.momentum
+    if momentum is None:
+        return
+    try:
+        Schedule(momentum.m0, momentum.increment, momentum.m_max)
+    except ValueError as error:
+        raise UsageError(f"[momentum]: {error}") from error
+    if not momentum.eps > 0:
+        raise UsageError(f"momentum.eps is {momentum.eps}; it must be above 0")
+    scaled = found.trainer.get("scale_rewards", "group")
+    if scaled not in ("group", True):
+        raise UsageError(
+            f"trainer.scale_rewards is {scaled!r}; [momentum] blends the statistics of groups, so "
+            "set scale_rewards=group"
+        )
 
 
 def _question(asked: Recipe) -> Question:

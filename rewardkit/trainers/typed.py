@@ -50,7 +50,7 @@ def _is(value: object, option: Any) -> bool:
     if origin is Any:
         return True
     if origin is typing.Literal:
-        return value in typing.get_args(option)
+        return isinstance(value, str) and value in typing.get_args(option)
     if _is_enum(origin):
         return value in [member.value for member in origin]
     if isinstance(value, bool):

@@ -35,7 +35,7 @@ def test_help_loads_nothing_heavy() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert "HEAVY []" in done.stdout
-    for command in ("eval", "score", "verify", "list", "check"):
+    for command in ("eval", "score", "verify", "train", "list", "check"):
         assert command in done.stdout
 
 

@@ -66,6 +66,17 @@ def test_check_prints_the_resolved_configuration_and_writes_nothing(
     assert not (tmp_path / "out").exists()
 
 
+def test_what_check_prints_is_a_recipe(tiny_checkpoint: Path, tmp_path: Path, capsys: Any) -> None:
+    given = arguments(tiny_checkpoint, tmp_path / "out", "--check", "--set", 'about="Δ \\"x\\""',
+                      "--set", "generation_kwargs={min_p = 0.1}", "--set", "eps=1e-6")  # fmt: skip
+    app(given, standalone_mode=False)
+    first = capsys.readouterr().out
+    mine = tmp_path / "motion.toml"
+    mine.write_text(first, encoding="utf-8")
+    app(["train", str(mine), "-o", str(tmp_path / "out"), "--check"], standalone_mode=False)
+    assert capsys.readouterr().out == first
+
+
 def test_a_training_says_how_it_went_and_what_to_type_next(
     tiny_checkpoint: Path, tmp_path: Path, capsys: Any
 ) -> None:

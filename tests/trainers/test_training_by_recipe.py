@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rewardkit.errors import MissingExtra, RewardkitError, RunMismatch, UsageError
+from rewardkit.errors import DataError, MissingExtra, RewardkitError, RunMismatch, UsageError
 from rewardkit.harness.backends import tokenization
 from rewardkit.protocols import Message
 from rewardkit.trainers import reward_func, reward_funcs, tokens, train, training_plan
@@ -180,6 +180,17 @@ class InterruptedAt(Told):
             os.kill(os.getpid(), signal.SIGINT)
 
 
+def test_a_second_interrupt_ends_at_once() -> None:
+    from rewardkit.trainers.watching import Interruption
+
+    told: list[str] = []
+    with Interruption(told.append):
+        os.kill(os.getpid(), signal.SIGINT)
+        assert len(told) == 1
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+
+
 def test_momentum_is_asked_for_by_a_setting(tiny_checkpoint: Path, tmp_path: Path) -> None:
     told = Told()
     train(
@@ -237,6 +248,13 @@ ERRORS: list[tuple[str, dict[str, object], str]] = [
     ("motion", {"rewards__acuracy": 1.0}, "no reward of task 'motion' named 'acuracy'"),
     ("motion", {"num_generations": 3}, "a step has 4 completions"),
     ("motion", {"num_generations": 1}, "num_generations is 1; it must be at least 2"),
+    ("motion", {"trainer__temperature": 0}, "trainer.temperature is 0; it must be from 1e-09"),
+    ("motion", {"loss_type": "gpro"}, "it must be grpo or bnpo or"),
+    ("motion", {"vllm_mode": "srver"}, "it must be colocate or server"),
+    ("motion", {"m_max": 2}, "[momentum]: m0 0.0, increment 0.01, m_max 2"),
+    ("motion", {"eps": 0}, "momentum.eps is 0; it must be above 0"),
+    ("game24", {"scale_rewards": "batch"}, "so set scale_rewards=group"),
+    ("motion", {"data__limit": 0}, "data.limit is 0; it must be at least 1"),
     ("motion", {"data__limit": 1}, "a generated batch takes 2 prompts"),
     ("motion", {"max_prompt_length": 1}, "all 50 prompts are longer than data.max_prompt_length"),
     ("motion", {"max_completion_length": 2000}, "the model takes 1024 in all"),
@@ -257,18 +275,19 @@ ERRORS: list[tuple[str, dict[str, object], str]] = [
 def test_what_cannot_be_is_said_before_any_weights_load(
     tiny_checkpoint: Path, tmp_path: Path, recipe: str, settings: dict[str, Any], said: str
 ) -> None:
-    folder = without_weights(tiny_checkpoint, tmp_path / "model")
+    folder = with_broken_weights(tiny_checkpoint, tmp_path / "model")
     with pytest.raises(UsageError) as caught:
         planned(recipe, folder, tmp_path / "out", **settings)
     assert said in str(caught.value)
     assert not (tmp_path / "out").exists()
 
 
-def without_weights(checkpoint: Path, folder: Path) -> Path:
+def with_broken_weights(checkpoint: Path, folder: Path) -> Path:
+    """Whoever loads them fails otherwise."""
     folder.mkdir()
     for path in checkpoint.iterdir():
-        if path.suffix != ".safetensors":
-            (folder / path.name).write_bytes(path.read_bytes())
+        weights = path.suffix == ".safetensors"
+        (folder / path.name).write_bytes(b"broken" if weights else path.read_bytes())
     return folder
 
 
@@ -279,11 +298,23 @@ def test_a_column_whose_name_trl_keeps_is_named(tiny_checkpoint: Path, tmp_path:
         planned("gsm8k-xml", tiny_checkpoint, tmp_path / "out", data=str(data))
 
 
+def test_a_column_of_mixed_types_is_named(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data.jsonl"
+    rows = [row | {"extra": extra} for row, extra in zip(GSM8K, (1, "x"), strict=False)]
+    data.write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(DataError, match="a column mixes types.*'x'"):
+        planned("gsm8k-xml", tiny_checkpoint, tmp_path / "out", data=str(data))
+
+
 def test_a_missing_model_or_package_says_what_to_give(
     tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(UsageError, match="no model at './nope'"):
         plan_for(TrainOptions(recipe="motion", model="./nope", settings=tiny("motion")), Told())
+    (tmp_path / "bare").mkdir()
+    (tmp_path / "bare" / "config.json").write_text("{}")
+    with pytest.raises(UsageError, match="holds no weights"):
+        planned("motion", tmp_path / "bare", tmp_path / "out")
     with pytest.raises(UsageError, match="'game24' has no model of its own; pass --model"):
         plan_for(TrainOptions(recipe="game24", settings=tiny("game24")), Told())
     real: Callable[..., Any] = importlib.util.find_spec
