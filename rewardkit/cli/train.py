@@ -67,9 +67,9 @@ def train_command(
 
 
 def _carrying_on(output_dir: Path) -> str:
-    """What to type after an interrupt; one that came before the first step left nothing."""
+    """What to type after an interrupt; one before the first step left nothing."""
     from rewardkit.trainers.training_folder import checkpoints
 
     if checkpoints(output_dir):
         return f"interrupted; the same command line with --resume -o {output_dir} carries on"
-    return f"interrupted before the first checkpoint; {output_dir} holds nothing to carry on from"
+    return "interrupted before the first checkpoint; the same command line begins anew"

@@ -18,8 +18,6 @@ from rewardkit.trainers.reporting import SilentTraining, TrainingReporter
 from rewardkit.trainers.timed import Clock, TimedReward
 from rewardkit.trainers.training_plan import TrainingPlan, TrainOptions, plan_for
 
-FINAL = "final"
-
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingResult:
@@ -75,11 +73,14 @@ def run_training(
         trainer = _trainer(plan, clock, reporter, interruption)
         main = bool(trainer.is_world_process_zero())
         if main:
-            training_folder.begin(plan.output_dir, plan.marks, _session(plan, command))
+            training_folder.begin(
+                plan.output_dir, plan.marks, _session(plan, command),
+                resumed=plan.resumed_from is not None,
+            )  # fmt: skip
         try:
             resumed = str(plan.resumed_from) if plan.resumed_from else None
             trainer.train(resume_from_checkpoint=resumed)
-            trainer.save_model(str(plan.output_dir / FINAL))
+            trainer.save_model(str(plan.output_dir / training_folder.FINAL))
         finally:
             reporter.ended()
             if main:
@@ -157,7 +158,7 @@ def _result(plan: TrainingPlan, steps: int, clock: Clock) -> TrainingResult:
     log = read_document(plan.output_dir / "train_log.json") or []
     return TrainingResult(
         output_dir=plan.output_dir,
-        final=plan.output_dir / FINAL,
+        final=plan.output_dir / training_folder.FINAL,
         task=task,
         steps=steps,
         evaluations=[

@@ -11,7 +11,7 @@ from typing import Any
 from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.trainers.documents import as_json, read_document, replace_text
 
-RECORD = "training.json"
+RECORD, FINAL = "training.json", "final"
 FREE = (
     "settings.name", "settings.about", "settings.evaluation.", "settings.trainer.max_steps",
     "settings.trainer.num_train_epochs", "settings.trainer.logging_steps",
@@ -36,11 +36,14 @@ def resumed_from(folder: Path, *, resume: bool) -> Path | None:
         raise UsageError(f"{folder} holds no checkpoint to resume from; leave --resume out")
     if resume:
         return found[-1]
-    if found or (folder / RECORD).is_file():
-        holds = f"checkpoints (the last is {found[-1].name})" if found else "record"
-        remedy = "carry on with --resume, or choose" if found else "choose"
+    if found:
         raise UsageError(
-            f"{folder} holds another training's {holds}; {remedy} another --output-dir"
+            f"{folder} holds another training's checkpoints (the last is {found[-1].name}); "
+            "carry on with --resume, or choose another --output-dir"
+        )
+    if (folder / FINAL).exists():
+        raise UsageError(
+            f"{folder} holds another training's {FINAL} model; choose another --output-dir"
         )
     return None
 
@@ -61,9 +64,11 @@ def check_same(folder: Path, marks: Mapping[str, Any]) -> None:
         )
 
 
-def begin(folder: Path, marks: Mapping[str, Any], record: Mapping[str, Any]) -> None:
+def begin(
+    folder: Path, marks: Mapping[str, Any], record: Mapping[str, Any], *, resumed: bool
+) -> None:
     """Write the training's record, with a session for each time it was begun or resumed."""
-    earlier = read_document(folder / RECORD) or {}
+    earlier = (read_document(folder / RECORD) if resumed else None) or {}
     sessions = [*earlier.get("sessions", []), {**record, "started": _now(), "ended": None}]
     _write(folder, {"marks": dict(marks), "sessions": sessions})
 

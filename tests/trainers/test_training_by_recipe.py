@@ -374,6 +374,32 @@ def test_a_resumed_training_may_go_on_for_longer(tiny_checkpoint: Path, trained:
     assert plan.resumed_from == trained / "checkpoint-1"
 
 
+def test_a_folder_with_a_final_model_alone_is_kept_too(
+    tiny_checkpoint: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "final").mkdir()
+    with pytest.raises(UsageError, match="another training's final model"):
+        planned("motion", tiny_checkpoint, tmp_path)
+
+
+def test_a_training_that_left_no_checkpoint_may_begin_anew(
+    tiny_checkpoint: Path, tmp_path: Path
+) -> None:
+    output = str(tmp_path / "out")
+    settings = tiny("motion", save_strategy="no", max_steps=3)
+    with pytest.raises(ZeroDivisionError):
+        train("motion", model=str(tiny_checkpoint), settings=settings, output_dir=output,
+              reporter=Breaks())  # fmt: skip
+    train("motion", model=str(tiny_checkpoint), settings=settings, output_dir=output)
+    sessions = json.loads((tmp_path / "out" / "training.json").read_text())["sessions"]
+    assert [session["steps"] for session in sessions] == [3]
+
+
+class Breaks(Told):
+    def stepped(self, step: int) -> None:
+        raise ZeroDivisionError
+
+
 def test_an_unknown_option_of_train_is_named() -> None:
     with pytest.raises(UsageError, match="did you mean 'resume'"):
         train("motion", resum=True)
