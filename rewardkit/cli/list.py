@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -36,7 +37,9 @@ def _about(offer: Offer) -> str:
     if offer.kind == "prompts":
         return _about_prompt(offer)
     if offer.kind == "recipes":
-        return str(offer.value)
+        from rewardkit.trainers.recipe import read
+
+        return str(read(Path(str(offer.value))).get("about", offer.value))
     if offer.kind == "backends":
         return str(offer.value)
     loaded = offer.load()

@@ -15,6 +15,7 @@ from rewardkit.cli.export import export_command
 from rewardkit.cli.list import list_command
 from rewardkit.cli.report import report_command
 from rewardkit.cli.score import score_command
+from rewardkit.cli.train import train_command
 from rewardkit.cli.verify import verify_command
 from rewardkit.errors import RewardkitError, UsageError
 
@@ -36,6 +37,7 @@ app.command("verify")(verify_command)
 app.command("compare")(compare_command)
 app.command("report")(report_command)
 app.command("export")(export_command)
+app.command("train")(train_command)
 app.command("list")(list_command)
 app.command("check")(check_command)
 

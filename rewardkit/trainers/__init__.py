@@ -12,6 +12,7 @@ from rewardkit.trainers.rewards import reward_func, reward_funcs
 if TYPE_CHECKING:
     from rewardkit.trainers.evaluation import EvaluationCallback
     from rewardkit.trainers.momentum import MomentumGRPOTrainer
+    from rewardkit.trainers.training import train
 
 __all__ = [
     "EvaluationCallback",
@@ -19,12 +20,14 @@ __all__ = [
     "check_columns",
     "reward_func",
     "reward_funcs",
+    "train",
 ]
 
 # imported when first asked for: rewards need neither torch nor TRL
 _LATER = {
     "EvaluationCallback": "rewardkit.trainers.evaluation",
     "MomentumGRPOTrainer": "rewardkit.trainers.momentum",
+    "train": "rewardkit.trainers.training",
 }
 
 
