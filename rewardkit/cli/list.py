@@ -37,7 +37,7 @@ def _about(offer: Offer) -> str:
     if offer.kind == "prompts":
         return _about_prompt(offer)
     if offer.kind == "recipes":
-        from rewardkit.trainers.recipe import read
+        from rewardkit.trainers.recipes.recipe import read
 
         return str(read(Path(str(offer.value))).get("about", offer.value))
     if offer.kind == "backends":

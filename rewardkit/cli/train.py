@@ -40,10 +40,10 @@ def train_command(
     """
     from rewardkit.cli.training_progress import TrainingProgress
     from rewardkit.cli.training_results import print_plan, print_training
-    from rewardkit.trainers.overrides import pairs
-    from rewardkit.trainers.reporting import SilentTraining, is_main_process
-    from rewardkit.trainers.training import run_training
-    from rewardkit.trainers.training_plan import TrainOptions, plan_for
+    from rewardkit.trainers.recipes.overrides import pairs
+    from rewardkit.trainers.training.plan import TrainOptions, plan_for
+    from rewardkit.trainers.training.reporting import SilentTraining, is_main_process
+    from rewardkit.trainers.training.train import run_training
 
     main = is_main_process()
     reporter = SilentTraining() if quiet or not main else TrainingProgress()
@@ -68,7 +68,7 @@ def train_command(
 
 def _carrying_on(output_dir: Path) -> str:
     """What to type after an interrupt; one before the first step left nothing."""
-    from rewardkit.trainers.training_folder import checkpoints
+    from rewardkit.trainers.training.training_folder import checkpoints
 
     if checkpoints(output_dir):
         return f"interrupted; the same command line with --resume -o {output_dir} carries on"

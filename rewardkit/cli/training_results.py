@@ -11,9 +11,9 @@ import typer
 from rich.table import Table
 
 from rewardkit.cli.results import console
-from rewardkit.trainers.grpo_settings import prompts_a_step
-from rewardkit.trainers.training import TrainingResult
-from rewardkit.trainers.training_plan import TrainingPlan
+from rewardkit.trainers.training.grpo_settings import prompts_a_step
+from rewardkit.trainers.training.plan import TrainingPlan
+from rewardkit.trainers.training.train import TrainingResult
 
 
 def print_plan(plan: TrainingPlan) -> None:

@@ -6,13 +6,13 @@ import importlib
 from typing import TYPE_CHECKING
 
 from rewardkit.errors import MissingExtra
-from rewardkit.trainers.batch import check_columns
-from rewardkit.trainers.rewards import reward_func, reward_funcs
+from rewardkit.trainers.rewards.batch import check_columns
+from rewardkit.trainers.rewards.functions import reward_func, reward_funcs
 
 if TYPE_CHECKING:
-    from rewardkit.trainers.evaluation import EvaluationCallback
+    from rewardkit.trainers.evaluation.callback import EvaluationCallback
     from rewardkit.trainers.momentum import MomentumGRPOTrainer
-    from rewardkit.trainers.training import train
+    from rewardkit.trainers.training.train import train
 
 __all__ = [
     "EvaluationCallback",
@@ -25,9 +25,9 @@ __all__ = [
 
 # imported when first asked for: rewards need neither torch nor TRL
 _LATER = {
-    "EvaluationCallback": "rewardkit.trainers.evaluation",
+    "EvaluationCallback": "rewardkit.trainers.evaluation.callback",
     "MomentumGRPOTrainer": "rewardkit.trainers.momentum",
-    "train": "rewardkit.trainers.training",
+    "train": "rewardkit.trainers.training.train",
 }
 
 

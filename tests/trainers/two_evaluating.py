@@ -12,7 +12,7 @@ from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
 from rewardkit.harness.options import EvalOptions
 from rewardkit.trainers import EvaluationCallback, reward_func
-from rewardkit.trainers.live_evaluation import LiveEvaluation
+from rewardkit.trainers.evaluation.questions import LiveEvaluation
 from tests.trainers.evaluated import Says, task
 from tests.trainers.forms import letters
 from tests.trainers.tiny_training import trainer
