@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from rewardkit import registry
 from rewardkit.errors import UnknownName, UsageError
@@ -13,7 +13,9 @@ from rewardkit.protocols import Task, Verifier
 from rewardkit.records import Sample, Verdict
 
 if TYPE_CHECKING:
-    from rewardkit.harness.run import Reporter, RunSummary
+    from rewardkit.harness.reporter import Reporter
+    from rewardkit.harness.run import RunSummary
+    from rewardkit.harness.sweep_results import SweepRun
 
 
 def load_verifier(name: str, **parameters: object) -> Verifier:
@@ -89,28 +91,80 @@ def _positive(timeout: float) -> float:
     return timeout
 
 
+@overload
 def evaluate(
     task: str | Task | Sequence[str | Task],
     model: str,
     *,
+    prompt: str | None = None,
     reporter: Reporter | None = None,
     **options: Any,
-) -> RunSummary:
+) -> RunSummary: ...
+
+
+@overload
+def evaluate(
+    task: str | Task | Sequence[str | Task],
+    model: str,
+    *,
+    prompt: list[str] | tuple[str, ...],
+    reporter: Reporter | None = None,
+    **options: Any,
+) -> list[SweepRun]: ...
+
+
+@overload
+def evaluate(
+    task: str | Task | Sequence[str | Task],
+    model: list[str] | tuple[str, ...],
+    *,
+    prompt: str | list[str] | tuple[str, ...] | None = None,
+    reporter: Reporter | None = None,
+    **options: Any,
+) -> list[SweepRun]: ...
+
+
+def evaluate(
+    task: str | Task | Sequence[str | Task],
+    model: str | list[str] | tuple[str, ...],
+    *,
+    prompt: str | list[str] | tuple[str, ...] | None = None,
+    reporter: Reporter | None = None,
+    **options: Any,
+) -> RunSummary | list[SweepRun]:
     """Generate with `model`, judge with the verifiers of `task`, and sum up.
 
     `options` are those of `rewardkit eval`, underscores for dashes (see `EvalOptions`): backend,
     data, limit, temperature, max_tokens, output_dir, … The same call carries on where an earlier
     one was cut off, and gives the finished result at once.
+
+    A list of models (globs such as "run/checkpoint-*" among them) or of prompts gives a list of
+    runs, in the order of the checkpoints' steps. Each has its `summary`, or its `error`: there an
+    error ends its own run only.
     """
     from rewardkit.harness.options import EvalOptions, plan_for
-    from rewardkit.harness.run import Silent, run
+    from rewardkit.harness.reporter import Silent
+    from rewardkit.harness.run import run
+    from rewardkit.harness.sweep import sweep
+    from rewardkit.harness.sweep_plan import plan_sweep
+    from rewardkit.harness.sweep_results import arranged
 
     tasks = tuple(task) if isinstance(task, Sequence) and not isinstance(task, str) else (task,)
+    models, prompts = _listed(model), _listed(prompt)
+    if not models:
+        raise UsageError("no model is named; give a checkpoint's folder")
+    options |= {"model": models[0], "prompt": prompts[0] if prompts else None}
     try:
-        chosen = EvalOptions(tasks=tasks, model=model, **options)
+        chosen = EvalOptions(tasks=tasks, **options)
     except TypeError:
         known = [field.name for field in dataclasses.fields(EvalOptions)]
         unknown = next(name for name in options if name not in known)
         raise UnknownName.among("option of evaluate", unknown, known) from None
     listener = reporter or Silent()
-    return run(plan_for(chosen, listener), listener)
+    if isinstance(model, str) and (prompt is None or isinstance(prompt, str)):
+        return run(plan_for(chosen, listener), listener)
+    return arranged(list(sweep(plan_sweep(chosen, models, prompts), listener)))
+
+
+def _listed(names: str | Sequence[str] | None) -> list[str]:
+    return [names] if isinstance(names, str) else list(names or ())

@@ -8,6 +8,7 @@ from pathlib import Path
 from rewardkit.hookspecs import hookimpl
 
 _PROMPTS = Path(__file__).parent / "harness" / "prompts"
+_RECIPES = Path(__file__).parent / "trainers" / "recipes"
 
 
 @hookimpl
@@ -62,3 +63,9 @@ def rewardkit_backends() -> Mapping[str, str]:
         "transformers": "rewardkit.harness.backends.transformers:TransformersBackend",
         "vllm": "rewardkit.harness.backends.vllm:VllmBackend",
     }
+
+
+@hookimpl
+def rewardkit_recipes() -> Mapping[str, str]:
+    """The recipes of docs/training.md, by their stem."""
+    return {path.stem: str(path) for path in sorted(_RECIPES.glob("*.toml"))}

@@ -127,7 +127,10 @@ class Backend(Protocol):
 
 
 class Task(Protocol):
-    """Problems, how to ask them and who judges the replies."""
+    """Problems, how to ask them and who judges the replies.
+
+    Optional: `asking`, a `rewardkit.harness.asking.Asking`, its words for the prompt strategies.
+    """
 
     @property
     def name(self) -> str:

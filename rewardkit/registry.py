@@ -96,6 +96,10 @@ class Registry:
         """The path of the prompt template under `name`."""
         return str(self.find("prompts", name).value)
 
+    def recipe(self, name: str) -> str:
+        """The path of the training recipe under `name`."""
+        return str(self.find("recipes", name).value)
+
     def backend(self, name: str) -> Callable[..., Any]:
         """The constructor of the backend under `name`."""
         return cast("Callable[..., Any]", self.find("backends", name).load())

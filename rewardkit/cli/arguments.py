@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import UsageError
@@ -21,3 +22,24 @@ def key_values(pairs: Iterable[str], option: str) -> dict[str, Any]:
         except ValueError:
             values[key.strip()] = value
     return values
+
+
+def names(values: Iterable[str]) -> list[str]:
+    """`a,b,c`, or one value for each, once each in this order; a file's name is taken whole."""
+    found: dict[str, None] = {}
+    for value in values:
+        parts = [value] if Path(value).is_file() else value.split(",")
+        found |= dict.fromkeys(part.strip() for part in parts if part.strip())
+    return list(found)
+
+
+def existing(words: Iterable[str]) -> list[str]:
+    """Words that stand by themselves: what a shell makes of an unquoted `run/checkpoint-*`."""
+    found = list(words)
+    for word in found:
+        if not Path(word).exists():
+            raise UsageError(
+                f"{word!r} is no option's value, and there is no such folder; further models "
+                "follow --model, or quote the pattern: --model 'run/checkpoint-*'"
+            )
+    return found

@@ -8,7 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from rewardkit.cli.arguments import key_values
+from rewardkit.cli.arguments import existing, key_values, names
+from rewardkit.cli.telling import Telling
+from rewardkit.errors import UsageError
 from rewardkit.records import Sampling
 
 _DEFAULT = Sampling()
@@ -18,7 +20,16 @@ INTERRUPTED = 130
 
 def eval_command(
     task: Annotated[list[str], typer.Option("--task", help="A task; repeat for several.")],
-    model: Annotated[str, typer.Option(help="A checkpoint's folder, or a hub id.")],
+    model: Annotated[
+        list[str],
+        typer.Option(
+            help="A checkpoint's folder, or a hub id; repeatable, and 'run/checkpoint-*' is all."
+        ),
+    ],
+    more_models: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="MODEL", help="Further folders: a shell's expansion of --model."),
+    ] = None,
     backend: Annotated[
         str, typer.Option(help="auto, vllm, transformers, openai, replay, or a plugin's.")
     ] = "auto",
@@ -28,7 +39,14 @@ def eval_command(
     split: Annotated[str | None, typer.Option(help="The data set's split.")] = None,
     limit: Annotated[int | None, typer.Option(help="Only so many problems.")] = None,
     prompt: Annotated[
-        str | None, typer.Option(help="A prompt's name, or a Jinja2 file of your own.")
+        list[str] | None,
+        typer.Option(help="A prompt's name, or a Jinja2 file of your own; several: a,b,c."),
+    ] = None,
+    num_fewshot: Annotated[
+        int | None, typer.Option(help="Examples drawn from the train split, for few_shot and cot.")
+    ] = None,
+    fewshot_data: Annotated[
+        str | None, typer.Option(help="A file to draw them from, instead of the train split.")
     ] = None,
     num_samples: Annotated[
         int, typer.Option("--num-samples", "-n", help="Completions a problem.")
@@ -62,19 +80,36 @@ def eval_command(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Discard what the folder holds.")
     ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Go on as a training writes checkpoints.")
+    ] = False,
+    watch_timeout: Annotated[
+        float | None, typer.Option(help="End after so many seconds without a new one.")
+    ] = None,
     max_errors: Annotated[
         float, typer.Option(help="Share of unjudged completions that fails the run.")
     ] = 0.05,
+    log_to: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TOOL", help="wandb, tensorboard or trackio; repeatable."),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The summary as JSON.")] = False,
 ) -> None:
     """Generate completions, judge them, and write a run's folder.
 
+    Several prompts or checkpoints are a run each, in a folder of its own, and one table.
+
     Killed at any moment, the same command line carries on where it was.
     """
+    from rewardkit.harness.sweep_plan import is_sweep
+
+    models = [*model, *existing(more_models or ())]
+    prompts = names(prompt or ())
     options: dict[str, Any] = {
-        "model": model, "backend": backend, "data": data, "split": split, "limit": limit,
-        "prompt": prompt, "num_samples": num_samples, "temperature": temperature,
+        "model": models[0], "backend": backend, "data": data, "split": split, "limit": limit,
+        "prompt": prompts[0] if prompts else None, "num_fewshot": num_fewshot,
+        "fewshot_data": fewshot_data, "num_samples": num_samples, "temperature": temperature,
         "top_p": top_p, "top_k": top_k, "max_tokens": max_tokens, "seed": seed,
         "stop": tuple(stop or ()), "system_prompt": system_prompt,
         "chat_template": not no_chat_template, "tensor_parallel_size": tensor_parallel_size,
@@ -83,28 +118,40 @@ def eval_command(
         "backend_args": key_values(backend_arg or (), "--backend-arg"), "base_url": base_url,
         "output_dir": output_dir, "overwrite": overwrite, "max_errors": max_errors,
     }  # fmt: skip
-    _evaluate(tuple(task), options, quiet=quiet, as_json=as_json)
+    if watch_timeout is not None and not watch:
+        raise UsageError("--watch-timeout says when --watch ends; add --watch")
+    tasks = tuple(task)
+    telling = Telling(quiet=quiet, as_json=as_json, log_to=tuple(log_to or ()))
+    telling.check()
+    if watch:
+        from rewardkit.cli.sweep import watch_several
+
+        watch_several(tasks, options, models, prompts, telling, timeout=watch_timeout)
+    elif is_sweep(models, prompts):
+        from rewardkit.cli.sweep import evaluate_several
+
+        evaluate_several(tasks, options, models, prompts, telling)
+    else:
+        _evaluate(tasks, options, telling)
 
 
-def _evaluate(
-    tasks: tuple[str, ...], options: dict[str, Any], *, quiet: bool, as_json: bool
-) -> None:
-    from rewardkit.cli.progress import ProgressReporter
+def _evaluate(tasks: tuple[str, ...], options: dict[str, Any], telling: Telling) -> None:
     from rewardkit.cli.results import print_run
     from rewardkit.harness.options import EvalOptions, plan_for
-    from rewardkit.harness.run import Silent, run
+    from rewardkit.harness.run import run
 
-    reporter = Silent() if quiet else ProgressReporter()
+    reporter = telling.reporter()
     chosen = EvalOptions(tasks=tasks, **options)
     try:
         summary = run(plan_for(chosen, reporter, tuple(sys.argv)), reporter)
     except KeyboardInterrupt:
         typer.echo("interrupted; the same command line carries on from here", err=True)
         raise typer.Exit(INTERRUPTED) from None
-    if as_json:
+    if telling.as_json:
         typer.echo(json.dumps({**summary.as_json(), "output_dir": str(summary.output_dir)}))
     else:
         print_run(summary)
+    telling.log(summary.output_dir)
     if summary.failed:
         typer.echo(
             f"rewardkit: more than {options['max_errors']:.0%} of the completions ended in "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -33,8 +34,12 @@ def list_command(
 
 def _about(offer: Offer) -> str:
     """The first line of what documents the offer."""
-    if offer.kind in ("prompts", "recipes"):
-        return str(offer.value)
+    if offer.kind == "prompts":
+        return _about_prompt(offer)
+    if offer.kind == "recipes":
+        from rewardkit.trainers.recipes.recipe import read
+
+        return str(read(Path(str(offer.value))).get("about", offer.value))
     if offer.kind == "backends":
         return str(offer.value)
     loaded = offer.load()
@@ -42,3 +47,15 @@ def _about(offer: Offer) -> str:
     if not isinstance(text, str):
         text = inspect.getdoc(loaded) or ""
     return text.partition("\n")[0]
+
+
+def _about_prompt(offer: Offer) -> str:
+    """What the prompt is, and the tasks that can be asked in it."""
+    from rewardkit.harness.prompting import load_template
+    from rewardkit.harness.strategies import takes
+    from rewardkit.registry import installed
+
+    template = load_template(offer.name, str(offer.value))
+    tasks = sorted(installed().offers("tasks"))
+    fitting = [task for task in tasks if takes(installed().task(task), template)]
+    return f"{template.about} Tasks: {', '.join(fitting) or 'none'}.".lstrip()

@@ -9,10 +9,14 @@ import typer
 
 from rewardkit import __version__
 from rewardkit.cli.check import check_command
+from rewardkit.cli.compare import compare_command
 from rewardkit.cli.data import data_command
 from rewardkit.cli.eval import eval_command
+from rewardkit.cli.export import export_command
 from rewardkit.cli.list import list_command
+from rewardkit.cli.report import report_command
 from rewardkit.cli.score import score_command
+from rewardkit.cli.train import train_command
 from rewardkit.cli.verify import verify_command
 from rewardkit.errors import RewardkitError, UsageError
 
@@ -32,6 +36,10 @@ app.command("eval")(eval_command)
 app.command("score")(score_command)
 app.command("verify")(verify_command)
 app.command("data")(data_command)
+app.command("compare")(compare_command)
+app.command("report")(report_command)
+app.command("export")(export_command)
+app.command("train")(train_command)
 app.command("list")(list_command)
 app.command("check")(check_command)
 

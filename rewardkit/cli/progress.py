@@ -30,7 +30,7 @@ class ProgressReporter:
         self._console = Console(file=sys.stderr)
         self._progress: Progress | None = None
         self._bar: Any = None
-        self._counts = {"total": 0, "done": 0, "new": 0, "tokens": 0, "right": 0}
+        self._counts: dict[str, int] = {}
         self._since = self._last_line = time.monotonic()
 
     def note(self, text: str) -> None:
@@ -39,7 +39,7 @@ class ProgressReporter:
 
     def started(self, total: int, done: int) -> None:
         """Show the bar, unless all is done."""
-        self._counts |= {"total": total, "done": done}
+        self._counts = {"total": total, "done": done, "new": 0, "tokens": 0, "right": 0}
         if done:
             self.note(f"{done:,} of {total:,} completions are there already; carrying on")
         if done < total and self._console.is_terminal:

@@ -1,13 +1,17 @@
-"""A run's figures as a table on stdout."""
+"""A run's figures as tables on stdout: what a person wants to know at its end. The rest stands in
+summary.json and the report."""
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from rich.console import Console
 from rich.table import Table
 
+from rewardkit.cli.warnings import warnings
+from rewardkit.harness.metrics import figures
 from rewardkit.harness.metrics.summary import Metric, TaskSummary
 from rewardkit.harness.run import RunSummary
 
@@ -15,10 +19,13 @@ PIPED_WIDTH = 120
 NAMES = {
     "accuracy": "accuracy, strict",
     "accuracy_flexible": "accuracy, flexible",
+    "flexible_gap": "flexible − strict",
+    "accuracy_finished": "accuracy, finished",
+    "accuracy_truncated": "accuracy, cut off",
     "score": "mean score",
-    "format_rate": "format rate",
-    "unfinished_rate": "unfinished rate",
+    "error_rate": "finished and wrong",
 }
+_AT = re.compile(r"(pass|maj)@([0-9]+)")
 
 
 def console() -> Console:
@@ -33,11 +40,14 @@ def print_run(summary: RunSummary) -> None:
 
 
 def print_summaries(tasks: Mapping[str, TaskSummary]) -> None:
-    """A table for each task, then what must not be missed."""
+    """For each task a table, its own tables, then what must not be missed."""
     out = console()
     for name, task in tasks.items():
         out.print(_table(name, task))
-        for warning in _warnings(task):
+        for figure in task.figures:
+            if isinstance(figure, figures.Table):
+                out.print(_own_table(name, figure))
+        for warning in warnings(task):
             out.print(f"! {warning}", style="yellow", markup=False)
 
 
@@ -48,37 +58,52 @@ def _table(name: str, task: TaskSummary) -> Table:
         title += f", {per_problem:g} completions each"
     table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column("")
-    table.add_column("value", justify="right")
-    table.add_column("95% interval", justify="right")
-    for metric, figure in task.metrics.items():
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("95% interval", justify="right", no_wrap=True)
+    for metric, figure in _told(task.metrics).items():
         table.add_row(NAMES.get(metric, metric.replace("_", " ")), *_cells(figure))
     for column, groups in task.groups.items():
         for group, figure in groups.items():
             table.add_row(f"accuracy, {column} {group}", *_cells(figure))
-    if task.lengths:
-        lengths = task.lengths
-        table.add_row("tokens, mean", f"{lengths.mean:.1f}", "")
+    if "all" in task.lengths:
+        lengths = task.lengths["all"]
         table.add_row(
             "tokens, median / p95 / max",
             f"{lengths.median:g} / {lengths.p95:g} / {lengths.maximum}", "",
         )  # fmt: skip
     for failure, count in task.failures.items():
-        table.add_row(f"failed: {failure}", f"{count:,}", "")
+        share = count / max(1, task.completions)
+        table.add_row(f"failed: {failure}", f"{count:,}", f"{share:.1%} of all")
     return table
+
+
+def _told(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
+    """All but what follows from others: of pass@k and maj@k the largest k, the mean score only
+    where it isn't accuracy."""
+    most = max((int(match[2]) for name in metrics if (match := _AT.fullmatch(name))), default=0)
+    return {
+        name: figure
+        for name, figure in metrics.items()
+        if (not (match := _AT.fullmatch(name)) or int(match[2]) == most)
+        and not (name == "score" and figure == metrics["accuracy"])
+    }
+
+
+def _own_table(task: str, figure: figures.Table) -> Table:
+    table = Table(title=f"{task}: {figure.title}", title_justify="left", title_style="bold",
+                  caption=figure.note or None, caption_justify="left")  # fmt: skip
+    for index, column in enumerate(figure.columns):
+        table.add_column(column, justify="right" if index else "left")
+    for row in figure.rows:
+        table.add_row(*map(_cell, row))
+    return table
+
+
+def _cell(cell: figures.Cell) -> str:
+    if cell is None:
+        return "–"
+    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
 
 
 def _cells(figure: Metric) -> tuple[str, str]:
     return f"{figure.value:.1%}", f"{figure.low:.1%} – {figure.high:.1%}"
-
-
-def _warnings(task: TaskSummary) -> Iterator[str]:
-    if task.truncated:
-        yield (
-            f"{task.truncated:,} of {task.completions:,} completions hit the token limit; "
-            "raise --max-tokens"
-        )
-    if task.errors:
-        yield (
-            f"{task.errors:,} of {task.completions:,} completions are unjudged and left out of "
-            "the means; samples.jsonl says why"
-        )

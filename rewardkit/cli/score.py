@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,10 +15,11 @@ from rewardkit.cli.verify import WORD
 from rewardkit.errors import UsageError
 
 if TYPE_CHECKING:
-    from rewardkit.harness.judge import Judges
-    from rewardkit.protocols import Task
+    from rewardkit.harness.metrics.summary import TaskSummary
+    from rewardkit.harness.scoring.judged import Agreement
+    from rewardkit.harness.scoring.score import ScorePlan
 
-MOST_SHOWN = 20
+INTERRUPTED = 130
 
 
 def score_command(
@@ -45,98 +47,91 @@ def score_command(
     output_dir: Annotated[
         Path | None, typer.Option("--output-dir", "-o", help="Write samples and summary here.")
     ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Discard what the folder holds.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The summary as JSON.")] = False,
 ) -> None:
-    """Judge completions from a file, or a run's folder again, without a model."""
-    from rewardkit.harness.score import Columns, score_file, score_run
+    """Judge completions from a file, or a run's folder again, without a model.
 
+    With a folder to write to, the same command line carries on where it was cut off.
+    """
+    from rewardkit.harness.scoring.columns import Columns
+    from rewardkit.harness.scoring.plans import Judging, Kept, plan_file, plan_run
+
+    kept = Kept(output_dir=output_dir, overwrite=overwrite, command=tuple(sys.argv))
     if file.is_dir():
         if task or verifier:
             raise UsageError(f"{file} is a run's folder: its task and verifier are recorded in it")
-        pairs = list(score_run(file))
-        _finish([now for _, now in pairs], output_dir, as_json=as_json)
-        _print_flips(pairs, as_json=as_json)
-        return
-    if (task is None) == (verifier is None):
-        raise UsageError("say who judges: --task NAME or --verifier NAME, one of them")
-    columns = Columns(completion_field or (), reference_field, label_field or ())
-    judges, resolved = _judges(task, verifier, key_values(verifier_arg or (), "--verifier-arg"))
-    known = _known(resolved, data)
-    name = task or verifier or ""
-    rows = list(score_file(file, name, judges, columns, task=resolved, known=known))
-    _finish(rows, output_dir, as_json=as_json)
-    if columns.labels:
-        _print_agreement(rows, as_json=as_json)
-
-
-def _judges(
-    task: str | None, verifier: str | None, parameters: dict[str, Any]
-) -> tuple[Judges, Task | None]:
-    from rewardkit.api import load_task, load_verifier
-    from rewardkit.harness.judge import Judges
-    from rewardkit.harness.score import with_parameters
-
-    if task is None:
-        return Judges(load_verifier(verifier or "", **parameters), None), None
-    resolved = load_task(task)
-    strict = with_parameters(resolved.verifier(), parameters) if parameters else resolved.verifier()
-    return Judges(strict, resolved.flexible()), resolved
-
-
-def _known(task: Task | None, data: str | None) -> dict[str, Any]:
-    if data is None:
-        return {}
-    if task is None:
-        raise UsageError("--data holds a task's problems; name the --task")
-    return {sample.id: sample for sample in task.load(data=data, split=None, seed=0)}
-
-
-def _finish(rows: list[dict[str, Any]], output_dir: Path | None, *, as_json: bool) -> None:
-    from rewardkit.cli.results import print_summaries
-    from rewardkit.harness.metrics.summary import summarise_tasks
-
-    summaries = summarise_tasks(rows)
-    plain = {"tasks": {name: summary.as_json() for name, summary in summaries.items()}}
-    if output_dir is not None:
-        from rewardkit.harness.folder import RunFolder
-
-        folder = RunFolder(output_dir)
-        with folder.opened({"scored": True}, overwrite=True):
-            folder.append(rows)
-            folder.write_summary(plain)
-    if as_json:
-        typer.echo(json.dumps(plain))
+        plan = plan_run(file, kept)
     else:
-        print_summaries(summaries)
+        parameters = key_values(verifier_arg or (), "--verifier-arg")
+        judging = Judging(task=task, verifier=verifier, parameters=parameters)
+        columns = Columns(completion_field or (), reference_field, label_field or ())
+        plan = plan_file(file, judging, columns, kept, data=data)
+    summaries, agreement = _score(plan, quiet=quiet)
+    _print(summaries, output_dir, as_json=as_json)
+    if file.is_dir():
+        _print_flips(agreement, as_json=as_json)
+    elif label_field:
+        _print_agreement(agreement, as_json=as_json)
 
 
-def _print_flips(pairs: Iterable[tuple[dict[str, Any], dict[str, Any]]], *, as_json: bool) -> None:
-    flips = [
-        (before, now) for before, now in pairs
-        if before["verdict"]["correct"] != now["verdict"]["correct"]
-    ]  # fmt: skip
-    typer.echo(f"{len(flips):,} verdicts flipped", err=as_json)
-    for before, now in flips[:MOST_SHOWN]:
-        typer.echo(
-            f"  {now['key']}: {_word(before)} → {_word(now)}, read {now['verdict']['answer']!r}, "
-            f"reference {now['reference']!r}",
-            err=as_json,
-        )
-    if len(flips) > MOST_SHOWN:
-        typer.echo(f"  … and {len(flips) - MOST_SHOWN:,} more", err=as_json)
+def _score(plan: ScorePlan, *, quiet: bool) -> tuple[Mapping[str, TaskSummary], Agreement]:
+    from rewardkit.cli.score_progress import ScoreProgress, Unwatched
+    from rewardkit.harness.scoring.score import score
+
+    try:
+        return score(plan, Unwatched() if quiet else ScoreProgress())
+    except KeyboardInterrupt:
+        kept = "; the same command line carries on from here" if plan.output_dir else ""
+        typer.echo(f"interrupted{kept}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
 
 
-def _print_agreement(rows: list[dict[str, Any]], *, as_json: bool) -> None:
-    wrong = [row for row in rows if row["verdict"]["correct"] != row["label"]]
-    typer.echo(f"{len(rows) - len(wrong):,} of {len(rows):,} verdicts agree with the labels",
-               err=as_json)  # fmt: skip
-    for row in wrong[:MOST_SHOWN]:
-        typer.echo(
-            f"  {row['key']}: {_word(row)}, labelled {row['label']}, "
-            f"read {row['verdict']['answer']!r}, reference {row['reference']!r}",
-            err=as_json,
-        )
+def _print(summaries: Mapping[str, TaskSummary], output_dir: Path | None, *, as_json: bool) -> None:
+    from rewardkit.cli.results import console, print_summaries
+
+    if as_json:
+        plain = {"tasks": {name: summary.as_json() for name, summary in summaries.items()}}
+        typer.echo(json.dumps(plain))
+        return
+    print_summaries(summaries)
+    if output_dir is not None:
+        console().print(str(output_dir), style="dim", markup=False, soft_wrap=True)
 
 
-def _word(row: dict[str, Any]) -> str:
+def _print_flips(agreement: Agreement, *, as_json: bool) -> None:
+    typer.echo(f"{agreement.differing:,} verdicts flipped", err=as_json)
+    for row in agreement.shown:
+        _print_differing(row, f"{WORD[row['before']['correct']]} → {_word(row)}", as_json=as_json)
+    _print_rest(agreement, as_json=as_json)
+
+
+def _print_agreement(agreement: Agreement, *, as_json: bool) -> None:
+    agreeing = agreement.compared - agreement.differing
+    typer.echo(
+        f"{agreeing:,} of {agreement.compared:,} verdicts agree with the labels", err=as_json
+    )
+    for row in agreement.shown:
+        _print_differing(row, f"{_word(row)}, labelled {row['label']}", as_json=as_json)
+    _print_rest(agreement, as_json=as_json)
+
+
+def _print_differing(row: Mapping[str, Any], what: str, *, as_json: bool) -> None:
+    typer.echo(
+        f"  {row['key']}: {what}, read {row['verdict']['answer']!r}, "
+        f"reference {row['reference']!r}",
+        err=as_json,
+    )
+
+
+def _print_rest(agreement: Agreement, *, as_json: bool) -> None:
+    more = agreement.differing - len(agreement.shown)
+    if more:
+        typer.echo(f"  … and {more:,} more", err=as_json)
+
+
+def _word(row: Mapping[str, Any]) -> str:
     return WORD[row["verdict"]["correct"]]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rewardkit import registry
 from rewardkit.errors import DataError, RewardkitError, UnknownName
 from rewardkit.harness.options import template_for
+from rewardkit.harness.strategies import check_rendering, prompts_of, worked_examples
 from rewardkit.judging import judge_many
 from rewardkit.protocols import Task
 from rewardkit.records import Sample
@@ -43,7 +44,7 @@ def check_installation(
     yield from _offers(offers, plugins)
     for name, offer in sorted(offers.offers("tasks").items()):
         if (not tasks or name in tasks) and (not plugins or offer.owner in plugins):
-            yield _task(offers, name, data)
+            yield from _task(offers, name, data)
 
 
 def _offers(offers: registry.Registry, plugins: Sequence[str]) -> Iterator[Finding]:
@@ -65,24 +66,47 @@ def _offers(offers: registry.Registry, plugins: Sequence[str]) -> Iterator[Findi
         yield Finding(not broken, f"plugin {owner}: {count} offers load", broken)
 
 
-def _task(offers: registry.Registry, name: str, data: str | None) -> Finding:
+def _task(offers: registry.Registry, name: str, data: str | None) -> Iterator[Finding]:
     try:
         task = offers.task(name)
         samples = task.load(data=data, split=None, seed=0)
     except DataError as error:
-        return Finding(False, f"task {name}: its references weren't checked", [str(error)])
+        yield Finding(False, f"task {name}: its references weren't checked", [str(error)])
+        return
     except RewardkitError as error:
-        return Finding(False, f"task {name}: {error}")
-    return _judged(task, name, samples)
+        yield Finding(False, f"task {name}: {error}")
+        return
+    yield _judged(task, name, samples)
+    yield _asked(task, name, samples)
+
+
+def _asked(task: Task, name: str, samples: Sequence[Sample]) -> Finding:
+    """Every prompt that fits the task renders on every row, and its worked examples are right."""
+    prompts = prompts_of(task)
+    bad: list[str] = []
+    for prompt in prompts:
+        try:
+            template = template_for(task, prompt, None)
+            check_rendering(template, samples)
+        except RewardkitError as error:
+            bad.append(str(error))
+            continue
+        worked = worked_examples(template)
+        verdicts = judge_many(task.verifier(template.reading), worked)
+        bad += [
+            f"prompt {prompt!r}, example {sample.id!r}: judged {verdict.failure}: {verdict.message}"
+            for (_, sample), verdict in zip(worked, verdicts, strict=True) if not verdict.correct
+        ]  # fmt: skip
+    return Finding(
+        not bad, f"task {name}: can be asked in {', '.join(prompts)}; each renders on every row",
+        bad[:MOST_SHOWN],
+    )  # fmt: skip
 
 
 def _judged(task: Task, name: str, samples: Sequence[Sample]) -> Finding:
-    """Every reference, stated as the task asks, is right; and the prompt renders."""
+    """Every reference, stated as the task asks, is right."""
     try:
-        template = template_for(task, None, None)
-        for sample in samples:
-            template.messages(sample)
-        judge = task.verifier(template.reading)
+        judge = task.verifier(template_for(task, None, None).reading)
     except RewardkitError as error:
         return Finding(False, f"task {name}: {error}")
     verdicts = judge_many(judge, [(task.perfect(sample), sample) for sample in samples])

@@ -10,11 +10,14 @@ import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from rewardkit.errors import DataError, MissingExtra
 
 Row = dict[str, Any]
+
+LONGEST_FIELD = 2**30
+"""Characters of the longest field of a CSV file."""
 
 
 def read_rows(path: str | Path) -> list[Row]:
@@ -55,35 +58,54 @@ def hub_rows(repository: str, configuration: str | None, split: str) -> list[Row
 
 
 def _jsonl(file: Path) -> Iterator[Row]:
-    with file.open(encoding="utf-8", errors="surrogatepass") as lines:
+    with file.open("rb") as lines:
         for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except ValueError as error:
-                raise DataError(f"{file.name}, line {number} isn't JSON: {error}") from error
-            if not isinstance(row, dict):
-                raise DataError(f"{file.name}, line {number} isn't a JSON object")
-            yield row
+            if line.strip():
+                yield json_row(line, number, file.name)
+
+
+def json_row(line: bytes, number: int, name: str) -> Row:
+    """The row that a line of JSON holds. DataError names the file and the line."""
+    try:
+        row = json.loads(line.decode("utf-8", "surrogatepass"))
+    except ValueError as error:  # bad UTF-8 is one, too
+        raise DataError(f"{name}, line {number} isn't JSON: {error}") from error
+    if not isinstance(row, dict):
+        raise DataError(f"{name}, line {number} isn't a JSON object")
+    return row
 
 
 def _csv(file: Path) -> Iterator[Row]:
     with file.open(encoding="utf-8-sig", newline="") as lines:
-        yield from csv.DictReader(lines)
+        yield from csv_rows(lines, file.name)
+
+
+def csv_rows(lines: TextIO, name: str) -> Iterator[Row]:
+    """The rows of an open CSV file. DataError names the file and the line."""
+    # the module's own limit, 131,072 characters a field, is less than a long completion has
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_FIELD))
+    reader = csv.DictReader(lines)
+    try:
+        yield from reader
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise DataError(f"{name}, after line {reader.line_num}, isn't CSV: {error}") from error
 
 
 def _parquet(file: Path) -> Iterator[Row]:
+    for batch in open_parquet(file).iter_batches():
+        yield from batch.to_pylist()
+
+
+def open_parquet(file: Path) -> Any:
+    """A pyarrow.parquet.ParquetFile that reads its columns as streams."""
     try:
         from pyarrow import parquet
     except ImportError as error:
         raise MissingExtra.needing("pyarrow", "data", f"reading {file.name}") from error
     try:
-        table = parquet.ParquetFile(file)
+        return parquet.ParquetFile(file, buffer_size=1 << 20)
     except Exception as error:  # pyarrow's errors share no base of their own
         raise DataError(f"{file.name} isn't a Parquet file: {_first_line(error)}") from error
-    for batch in table.iter_batches():
-        yield from batch.to_pylist()
 
 
 def _first_line(error: BaseException) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,23 @@ class RunFolder:
         with (self.path / SAMPLES).open("a", encoding="utf-8") as file:
             file.write("".join(as_line(row) for row in rows))
 
+    def append_lines(self, lines: Sequence[bytes]) -> None:
+        """Write rows, already as lines, at the end of samples.jsonl, in one piece."""
+        with (self.path / SAMPLES).open("ab") as file:
+            file.write(b"".join(lines))
+
+    def keep(self, wanted: Callable[[int], int]) -> None:
+        """Drop rows from the end of samples.jsonl; `wanted` says of how many there are how many
+        stay."""
+        path = self.path / SAMPLES
+        if not path.exists():
+            return
+        with path.open("rb+") as file:
+            rows = sum(1 for _ in file)
+            if (stay := wanted(rows)) < rows:
+                file.seek(0)
+                file.truncate(sum(len(line) for line in itertools.islice(file, stay)))
+
     def _refuse_foreign(self) -> None:
         ours = {RUN, SAMPLES, SUMMARY, REPORT, LOCK}
         if self.path.is_file():
@@ -103,9 +121,11 @@ class RunFolder:
                     f"{self.path} has samples but no {RUN}; use --overwrite to start anew"
                 )
             return
+        if not (self.path / SAMPLES).exists():
+            return  # it failed before its first completion: there is nothing to mix with others
         differing = [
             name for name in sorted({*known, *fingerprint})
-            if known.get(name) != _plain(fingerprint.get(name))
+            if known.get(name) != plain(fingerprint.get(name))
         ]  # fmt: skip
         if differing:
             told = "; ".join(
@@ -153,6 +173,29 @@ def read_samples(path: Path) -> Iterator[Row]:
         return
 
 
+def replaced_rows(path: Path) -> frozenset[int]:
+    """Numbers of the rows that a later one of the same key replaces: those on which the engine had
+    failed, and which were generated again. Without any, nothing is parsed."""
+    with contextlib.suppress(FileNotFoundError), (path / SAMPLES).open("rb") as lines:
+        if not any(b'"finish_reason": "error"' in line for line in lines):
+            return frozenset()
+    last: dict[str, int] = {}
+    replaced = []
+    for number, row in enumerate(read_samples(path)):
+        earlier = last.pop(row["key"], None)
+        if earlier is not None:
+            replaced.append(earlier)
+        if earlier is not None or row["finish_reason"] == "error":
+            last[row["key"]] = number
+    return frozenset(replaced)
+
+
+def standing_rows(path: Path) -> Iterator[Row]:
+    """The rows of a run but for those replaced, in the order written, one by one."""
+    replaced = replaced_rows(path)
+    return (row for number, row in enumerate(read_samples(path)) if number not in replaced)
+
+
 def as_line(row: Mapping[str, Any]) -> str:
     """A row as a line of JSON; half surrogates, which UTF-8 can't hold, are escaped."""
     line = json.dumps(row, ensure_ascii=False, default=str)
@@ -181,7 +224,8 @@ def _previous_line(file: Any, end: int) -> int:
     return 0
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
+    """The value as JSON gives it back."""
     return json.loads(json.dumps(value))
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.harness.folder import Row
+from rewardkit.harness.metrics.truncation import thinking_is_open
 from rewardkit.judging import judge_many
 from rewardkit.protocols import Verifier
 from rewardkit.records import Completion, Failure, Sample, Verdict
@@ -53,13 +54,14 @@ def sample_row(
     }
 
 
-def judged_rows(batch: Sequence[Generated]) -> list[Row]:
-    """The rows of a batch, with their verdicts, in order."""
+def judged_rows(batch: Sequence[Generated], workers: int | None = None) -> list[Row]:
+    """The rows of a batch, with their verdicts, by judges and in order. `workers` as for
+    `judge_many`."""
     rows: list[Row] = []
     for judges in dict.fromkeys(one.judges for one in batch):
         same = [one for one in batch if one.judges is judges]
-        strict = _verdicts(judges.strict, same)
-        flexible = _flexible(judges.flexible, same, strict)
+        strict = _verdicts(judges.strict, same, workers)
+        flexible = _flexible(judges.flexible, same, strict, workers)
         rows += [
             {**one.row, "verdict": verdict_fields(verdict), "flexible": forgiving}
             for one, verdict, forgiving in zip(same, strict, flexible, strict=True)
@@ -69,30 +71,47 @@ def judged_rows(batch: Sequence[Generated]) -> list[Row]:
 
 def verdict_fields(verdict: Verdict) -> dict[str, Any]:
     """A verdict as plain values."""
-    fields = asdict(verdict)
-    fields["failure"] = None if verdict.failure is None else verdict.failure.value
-    fields["parts"] = dict(verdict.parts)
-    return fields
+    return {
+        "correct": verdict.correct,
+        "score": verdict.score,
+        "answer": verdict.answer,
+        "failure": None if verdict.failure is None else verdict.failure.value,
+        "parts": dict(verdict.parts),
+        "message": verdict.message,
+    }
 
 
-def finished(verdict: Verdict, completion: Completion) -> Verdict:
+def finished(verdict: Verdict, completion: Completion, prompt: str = "") -> Verdict:
     """The verdict in the light of how the completion ended."""
     if completion.finish_reason == "error":
         return Verdict.unjudged(f"nothing was generated: {completion.message}")
-    if completion.finish_reason == "length" and verdict.failure in BEFORE_AN_ANSWER:
+    if verdict.failure not in BEFORE_AN_ANSWER:
+        return verdict
+    if completion.finish_reason == "length":
         return verdict.with_failure(
             Failure.TRUNCATED, "the token limit was reached before an answer"
+        )
+    if thinking_is_open(prompt, completion.text):
+        return verdict.with_failure(
+            Failure.TRUNCATED, "the thinking block is never closed, and no answer is given"
         )
     return verdict
 
 
-def _verdicts(verifier: Verifier, batch: Sequence[Generated]) -> list[Verdict]:
-    verdicts = judge_many(verifier, [(one.completion.text, one.sample) for one in batch])
-    return [finished(verdict, one.completion) for verdict, one in zip(verdicts, batch, strict=True)]
+def _verdicts(verifier: Verifier, batch: Sequence[Generated], workers: int | None) -> list[Verdict]:
+    items = [(one.completion.text, one.sample) for one in batch]
+    verdicts = judge_many(verifier, items, workers=workers)
+    return [
+        finished(verdict, one.completion, one.row["prompt"] or "")
+        for verdict, one in zip(verdicts, batch, strict=True)
+    ]
 
 
 def _flexible(
-    verifier: Verifier | None, batch: Sequence[Generated], strict: Sequence[Verdict]
+    verifier: Verifier | None,
+    batch: Sequence[Generated],
+    strict: Sequence[Verdict],
+    workers: int | None,
 ) -> list[dict[str, Any] | None]:
     """What the forgiving reading finds; whatever is right strictly is right here too."""
     if verifier is None:
@@ -101,9 +120,8 @@ def _flexible(
         {"correct": verdict.correct, "answer": verdict.answer} for verdict in strict
     ]
     again = [index for index, verdict in enumerate(strict) if verdict.correct is False]
-    forgiven = judge_many(
-        verifier, [(batch[index].completion.text, batch[index].sample) for index in again]
-    )
+    items = [(batch[index].completion.text, batch[index].sample) for index in again]
+    forgiven = judge_many(verifier, items, workers=workers)
     for index, verdict in zip(again, forgiven, strict=True):
         found[index] = {"correct": verdict.correct, "answer": verdict.answer}
     return found

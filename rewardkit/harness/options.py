@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from rewardkit import registry
 from rewardkit.errors import UsageError
@@ -16,8 +16,11 @@ from rewardkit.harness.backends.choose import choose
 from rewardkit.harness.backends.options import EngineOptions
 from rewardkit.harness.plan import Question, question
 from rewardkit.harness.prompting import PromptTemplate, load_template
-from rewardkit.harness.run import MAX_ERRORS, Reporter, RunPlan
-from rewardkit.protocols import Task
+from rewardkit.harness.reporter import Reporter
+from rewardkit.harness.run import MAX_ERRORS, RunPlan
+from rewardkit.harness.shots import Drawing
+from rewardkit.harness.strategies import check_drawing, check_rendering, fitted, named
+from rewardkit.protocols import Backend, Task
 from rewardkit.records import Sampling
 
 RUNS = "runs"
@@ -35,6 +38,8 @@ class EvalOptions:
     split: str | None = None
     limit: int | None = None
     prompt: str | None = None
+    num_fewshot: int | None = None
+    fewshot_data: str | None = None
     num_samples: int = 1
     temperature: float = 0.0
     top_p: float = 1.0
@@ -62,11 +67,19 @@ class EvalOptions:
                 raise UsageError(f"{name} is {value}; it must be from {low:g} to {high:g}")
         if not self.tasks:
             raise UsageError("no task is named; see: rewardkit list tasks")
+        if self.fewshot_data is not None and self.num_fewshot is None:
+            raise UsageError("--fewshot-data holds rows to draw from; say how many: --num-fewshot")
         if self.num_samples > 1 and self.temperature == 0:
             raise UsageError(
                 f"{self.num_samples} samples a problem at temperature 0 would all be the same; "
                 "set --temperature"
             )
+
+    def drawing(self) -> Drawing | None:
+        """How examples are drawn; None: prompts show the task's own."""
+        if self.num_fewshot is None:
+            return None
+        return Drawing(self.num_fewshot, self.seed, self.fewshot_data)
 
     def sampling(self) -> Sampling:
         """How completions are drawn, but for each task's length."""
@@ -88,9 +101,9 @@ class EvalOptions:
 
 _INFINITY = float("inf")
 _RANGES = (
-    ("limit", 1, _INFINITY), ("num_samples", 1, _INFINITY), ("temperature", 0, 100),
-    ("top_p", 1e-9, 1), ("top_k", 0, _INFINITY), ("max_tokens", 1, _INFINITY),
-    ("seed", 0, 2**63 - 1), ("tensor_parallel_size", 1, _INFINITY),
+    ("limit", 1, _INFINITY), ("num_fewshot", 0, _INFINITY), ("num_samples", 1, _INFINITY),
+    ("temperature", 0, 100), ("top_p", 1e-9, 1), ("top_k", 0, _INFINITY),
+    ("max_tokens", 1, _INFINITY), ("seed", 0, 2**63 - 1), ("tensor_parallel_size", 1, _INFINITY),
     ("data_parallel_size", 1, _INFINITY), ("max_model_len", 1, _INFINITY),
     ("gpu_memory_utilization", 1e-9, 1), ("max_errors", 0, 1),
 )  # fmt: skip
@@ -99,45 +112,90 @@ _RANGES = (
 def plan_for(options: EvalOptions, reporter: Reporter, command: tuple[str, ...] = ()) -> RunPlan:
     """Every name resolved, every prompt parsed, the data read and the tokenizer loaded; no
     weights yet."""
-    questions = [_question(options, task) for task in options.tasks]
-    backend_name = options.backend
-    if backend_name == AUTO:
-        backend_name, why = choose()
-        reporter.note(why)
-    backend = registry.installed().backend(backend_name)(options.model, options.engine())
+    questions = questions_for(options, [options.prompt])[options.prompt]
+    engine = backend_name(options, reporter)
+    return plan_with(
+        options, questions, load_backend(options, engine), engine=engine, command=command
+    )
+
+
+def plan_with(
+    options: EvalOptions,
+    questions: Sequence[Question],
+    backend: Backend,
+    *,
+    engine: str,
+    command: tuple[str, ...] = (),
+) -> RunPlan:
+    """The plan of a run over `backend`, whose name is `engine`."""
     return RunPlan(
         questions=questions,
         backend=backend,
         sampling=options.sampling(),
-        output_dir=Path(options.output_dir or _default_folder(options, questions)),
+        output_dir=Path(options.output_dir or default_folder(options)),
         num_samples=options.num_samples,
         max_tokens=options.max_tokens,
         max_errors=options.max_errors,
         overwrite=options.overwrite,
         command=command,
-        settings=_settings(options, backend_name),
+        settings=settings_of(options, engine),
     )
 
 
-def template_for(task: Task, prompt: str | None, system: str | None) -> PromptTemplate:
-    """The prompt of this name or file; None is the task's own."""
-    name = prompt or task.prompt
+def questions_for(
+    options: EvalOptions, prompts: Sequence[str | None]
+) -> dict[str | None, list[Question]]:
+    """For each prompt every task's problems, asked in it.
+
+    UsageError where examples are to be drawn and none of the prompts shows any.
+    """
+    asked = {prompt: [_question(options, task, prompt) for task in options.tasks]
+             for prompt in prompts}  # fmt: skip
+    templates = [one.template for questions in asked.values() for one in questions]
+    check_drawing(templates, options.drawing())
+    return asked
+
+
+def backend_name(options: EvalOptions, reporter: Reporter) -> str:
+    """The backend's name, once it is known to exist; "auto" is decided, and said why."""
+    name = options.backend
+    if name == AUTO:
+        name, why = choose()
+        reporter.note(why)
+    registry.installed().backend(name)
+    return name
+
+
+def load_backend(options: EvalOptions, name: str) -> Backend:
+    """The backend of this name with the model's tokenizer; no weights yet."""
+    return cast("Backend", registry.installed().backend(name)(options.model, options.engine()))
+
+
+def template_for(
+    task: Task, prompt: str | None, system: str | None, drawing: Drawing | None = None
+) -> PromptTemplate:
+    """The prompt of this name or file, in the task's words; None is the task's own.
+
+    Raises UsageError where the task can't be asked in it. A prompt without examples that are
+    drawn leaves `drawing` alone; `check_drawing` refuses a call in which none has any.
+    """
     if prompt and ("/" in prompt or Path(prompt).is_file()):
-        return load_template(prompt, prompt, system)
-    return load_template(name, registry.installed().prompt(name), system)
+        return fitted(load_template(prompt, prompt, system), task, drawing)
+    return named(task, prompt or task.prompt, system, drawing)
 
 
-def _question(options: EvalOptions, task: str | Task) -> Question:
+def _question(options: EvalOptions, task: str | Task, prompt: str | None) -> Question:
     resolved = registry.installed().task(task) if isinstance(task, str) else task
-    template = template_for(resolved, options.prompt, options.system_prompt)
-    resolved.verifier(template.reading)
-    return question(
+    template = template_for(resolved, prompt, options.system_prompt, options.drawing())
+    asked = question(
         resolved, template, data=options.data, split=options.split, seed=options.seed,
         limit=options.limit,
     )  # fmt: skip
+    check_rendering(template, asked.samples)
+    return asked
 
 
-def _settings(options: EvalOptions, backend_name: str) -> dict[str, Any]:
+def settings_of(options: EvalOptions, backend_name: str) -> dict[str, Any]:
     """The options as given, and the engine's own, which bind a folder."""
     given = {
         name: value for name, value in vars(options).items()
@@ -150,13 +208,21 @@ def _settings(options: EvalOptions, backend_name: str) -> dict[str, Any]:
     return given | {"engine": engine}
 
 
-def _default_folder(options: EvalOptions, questions: list[Question]) -> str:
-    """A folder named after the command, so that the same command finds it again."""
-    tasks = [question.task.name for question in questions]
-    given = _settings(options, options.backend) | {"tasks": tasks}
+def default_folder(options: EvalOptions, name: str | None = None) -> str:
+    """A folder named after the command, so that the same command finds it again.
+
+    `name` stands for the model's where the options' own says more than a name.
+    """
+    tasks = [task if isinstance(task, str) else task.name for task in options.tasks]
+    given = settings_of(options, options.backend) | {"tasks": tasks}
     for harmless in ("max_errors", "gpu_memory_utilization", "tensor_parallel_size",
                      "data_parallel_size"):  # fmt: skip
         given.pop(harmless)
     mark = hashlib.sha256(json.dumps(given, sort_keys=True, default=str).encode()).hexdigest()
-    model = re.sub(r"[^A-Za-z0-9._-]+", "-", options.model.rstrip("/").rpartition("/")[2])
-    return f"{RUNS}/{'+'.join(tasks)}-{model or 'model'}-{mark[:8]}"
+    model = name or options.model.rstrip("/").rpartition("/")[2]
+    return f"{RUNS}/{'+'.join(tasks)}-{file_name(model) or 'model'}-{mark[:8]}"
+
+
+def file_name(text: str) -> str:
+    """The text with nothing that a file's name had better not hold."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text)

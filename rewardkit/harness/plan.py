@@ -97,7 +97,8 @@ def ask(
         if room < (max_tokens or 1):
             raise _too_long(question.samples, prompts, limit, max_tokens)
         wanted = min(wanted, room)
-    return Asked(question, prompts, replace(sampling, max_tokens=wanted), num_samples)
+    drawn = replace(sampling, max_tokens=wanted, stop=(*sampling.stop, *question.template.stop))
+    return Asked(question, prompts, drawn, num_samples)
 
 
 def data_hash(samples: Sequence[Sample]) -> str:

@@ -1,22 +1,36 @@
-"""Prompts from Jinja2 templates.
-
-A template is text: one user message. It may hold a `{% block system %}…{% endblock %}`, which is
-the system message, and `{% set reading = "boxed" %}`, the style in which it asks for the answer.
-Its variables are `question` and the columns of the data set's row.
-"""
+"""Prompts from Jinja2 templates, rendered for a sample. docs/prompts.md has their form."""
 
 from __future__ import annotations
 
+import difflib
 import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import jinja2
-from jinja2 import nodes
 
 from rewardkit.errors import UsageError
+from rewardkit.harness.asking import Asked, Asking, Kind, asked
+from rewardkit.harness.shots import Shots, shown
+from rewardkit.harness.template_source import parse
 from rewardkit.protocols import Message
 from rewardkit.records import Sample
+
+_OF_TASKS = {"ask", "examples"}
+"""Variables that a prompt has once it is fitted to a task."""
+
+_PER_EXAMPLE = {"example"}
+"""Variables that only the blocks rendered for each example have."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """What a task adds to a prompt: its own words, and the examples to show."""
+
+    asking: Asking
+    shots: Shots
 
 
 @dataclass(frozen=True)
@@ -27,28 +41,112 @@ class PromptTemplate:
     source: str
     reading: str | None
     system: str | None
-    _user_part: jinja2.Template
-    _system_part: jinja2.Template | None
+    about: str
+    stop: tuple[str, ...]
+    shows: Kind
+    variables: frozenset[str]
+    """All that it uses and doesn't set."""
+    _parts: Mapping[str, jinja2.Template]
+    words: Words | None = None
+
+    @property
+    def has_examples(self) -> bool:
+        """Whether examples are shown in it."""
+        return "examples" in self.variables or "example" in self._parts
+
+    @property
+    def draws_examples(self) -> bool:
+        """Whether rows may be drawn for it, instead of the task's own examples."""
+        return self.has_examples and self.shows == "example"
+
+    @property
+    def needs_words(self) -> bool:
+        """Whether it can be asked only of a task that offers its words."""
+        return self.has_examples or "ask" in self.variables
 
     def messages(self, sample: Sample) -> list[Message]:
-        """The system message, if any, and the user's."""
-        variables = {**sample.columns, "question": sample.question}
+        """The system message, if any, then turns of examples, if any, and the question."""
+        examples = self._examples(sample)
+        variables = self._variables(sample, examples)
         system = self.system
-        try:
-            user = self._user_part.render(variables).strip()
-            if system is None and self._system_part is not None:
-                system = self._system_part.render(variables).strip()
-        except jinja2.TemplateError as error:
-            raise UsageError(
-                f"prompt {self.name!r} doesn't render for sample {sample.id!r}: {error}; "
-                f"its variables here: {', '.join(sorted(variables))}"
-            ) from error
+        if system is None:
+            system = self._render("system", variables, sample)
         turns = [Message("system", system)] if system else []
-        return [*turns, Message("user", user)]
+        opening = self._render("opening", variables, sample)
+        if "example" in self._parts:
+            for example in examples:
+                given = {**variables, "example": example}
+                asking = _joined(opening, self._render("example", given, sample))
+                turns.append(Message("user", asking))
+                turns.append(Message("assistant", self._render("reply", given, sample)))
+                opening = ""
+        return [*turns, Message("user", _joined(opening, self._render("user", variables, sample)))]
+
+    def reply(self, example: Sample) -> str:
+        """What the assistant answers where this sample is shown as an example."""
+        if self.words is None:
+            raise ValueError(f"prompt {self.name!r} isn't fitted to a task")
+        (shot,) = shown(self.words.asking, [example], self.reading)
+        if "reply" not in self._parts:
+            return _joined(shot.solution, shot.answer)
+        return self._render("reply", {**self._variables(example, [shot]), "example": shot}, example)
 
     def hash(self) -> str:
-        """Identifies what is asked: the template's text and the system prompt set over it."""
-        return hashlib.sha256(f"{self.source}\0{self.system}".encode()).hexdigest()
+        """Identifies what is asked: the template's text, the system prompt set over it, and the
+        task's words and examples where they are used."""
+        marks = f"{self.source}\0{self.system}"
+        if self.words is not None and self.needs_words:
+            asking = self.words.asking
+            examples = shown(asking, self.words.shots.samples, self.reading)
+            parts = (
+                asking.instruction, asking.working, asking.problem, asking.noun,
+                asking.form(self.reading),
+            )  # fmt: skip
+            marks = "\0".join(
+                [marks, *parts, *(one.hash() for one in examples), str(self.words.shots.count)]
+            )
+        return hashlib.sha256(marks.encode()).hexdigest()
+
+    def _examples(self, sample: Sample) -> list[Asked]:
+        if self.words is None or not self.has_examples:
+            return []
+        return shown(self.words.asking, self.words.shots.beside(sample), self.reading)
+
+    def _variables(self, sample: Sample, examples: Sequence[Asked]) -> dict[str, Any]:
+        variables: dict[str, Any] = {**sample.columns, "question": sample.question}
+        if self.words is not None and self.needs_words:
+            try:
+                variables["ask"] = asked(self.words.asking, sample, self.reading)
+            except jinja2.TemplateError as error:
+                raise UsageError(
+                    f"sample {sample.id!r} can't be put in the words of its task: {error}; "
+                    f"its columns: {', '.join(sorted(sample.columns))}"
+                ) from error
+            variables["examples"] = examples
+        return variables
+
+    def _render(self, part: str, variables: Mapping[str, Any], sample: Sample) -> str:
+        if part not in self._parts:
+            return ""
+        try:
+            return self._parts[part].render(variables).strip()
+        except Exception as error:  # whatever a user's template does wrong names the template
+            raise UsageError(
+                f"prompt {self.name!r} doesn't render for sample {sample.id!r}: "
+                f"{self._cause(error, variables)}"
+            ) from error
+
+    def _cause(self, error: Exception, variables: Mapping[str, Any]) -> str:
+        of_tasks = set() if self.words is None else _OF_TASKS
+        known = sorted({*variables, *of_tasks})
+        unknown = sorted(self.variables - set(known) - _PER_EXAMPLE)
+        if isinstance(error, jinja2.UndefinedError) and unknown:
+            close = difflib.get_close_matches(unknown[0], known, n=1)
+            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            return (
+                f"there is no variable {unknown[0]!r}{hint}; its variables here: {', '.join(known)}"
+            )
+        return f"{type(error).__name__}: {error}; its variables here: {', '.join(known)}"
 
 
 def load_template(name: str, path: str | Path, system: str | None = None) -> PromptTemplate:
@@ -57,30 +155,12 @@ def load_template(name: str, path: str | Path, system: str | None = None) -> Pro
         source = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"the prompt file {str(path)!r} can't be read: {error}") from error
-    environment = jinja2.Environment(undefined=jinja2.StrictUndefined)
-    try:
-        tree = environment.parse(source)
-        blocks = [node for node in tree.body if isinstance(node, nodes.Block)]
-        tree.body = [node for node in tree.body if not isinstance(node, nodes.Block)]
-        user = environment.from_string(tree)
-        parts = {block.name: environment.from_string(_template(block)) for block in blocks}
-    except jinja2.TemplateSyntaxError as error:
-        raise UsageError(f"prompt {name!r}, line {error.lineno}: {error.message}") from error
-    if set(parts) - {"system"}:
-        raise UsageError(f"prompt {name!r} has blocks {sorted(parts)}; only 'system' is known")
-    return PromptTemplate(name, source, _reading(tree), system, user, parts.get("system"))
+    parsed = parse(name, source)
+    return PromptTemplate(
+        name, source, parsed.reading, system, parsed.about, parsed.stop, parsed.shows,
+        parsed.variables, parsed.parts,
+    )  # fmt: skip
 
 
-def _template(block: nodes.Block) -> nodes.Template:
-    template = nodes.Template(block.body, lineno=block.lineno)
-    if block.environment is not None:
-        template.set_environment(block.environment)
-    return template
-
-
-def _reading(tree: nodes.Template) -> str | None:
-    for node in tree.find_all(nodes.Assign):
-        target, value = node.target, node.node
-        if isinstance(target, nodes.Name) and target.name == "reading":
-            return str(value.as_const()) if isinstance(value, nodes.Expr) else None
-    return None
+def _joined(*texts: str) -> str:
+    return "\n\n".join(text for text in texts if text)

@@ -2,68 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeVar
 
-from rewardkit.errors import BackendError
+from rewardkit.errors import RewardkitError
 from rewardkit.harness.environment import hardware, versions
 from rewardkit.harness.folder import Row, RunFolder
-from rewardkit.harness.judge import Generated, JudgingThread, sample_row
-from rewardkit.harness.metrics.summary import TaskSummary, summarise
+from rewardkit.harness.generation import OpenRequests, complete, open_requests
+from rewardkit.harness.metrics.summary import TaskSummary, summarise_task
 from rewardkit.harness.plan import Asked, Question, ask, fingerprint
 from rewardkit.harness.report.page import render
-from rewardkit.protocols import Backend, Request
-from rewardkit.records import Sample, Sampling
+from rewardkit.harness.report.runs import ReportRun
+from rewardkit.harness.reporter import Reporter, Silent
+from rewardkit.protocols import Backend
+from rewardkit.records import Sampling
+
+Result = TypeVar("Result")
 
 MAX_ERRORS = 0.05
 """The share of completions that may end unjudged before a run counts as failed."""
-
-
-class Reporter(Protocol):
-    """Who is told how a run goes on."""
-
-    def note(self, text: str) -> None:
-        """A sentence for the person who watches."""
-        ...
-
-    def started(self, total: int, done: int) -> None:
-        """So many completions are to be had, so many were there before."""
-        ...
-
-    def generating(self) -> None:
-        """The engine is up."""
-        ...
-
-    def written(self, rows: Sequence[Row]) -> None:
-        """These were judged and are safe."""
-        ...
-
-    def ended(self) -> None:
-        """Nothing more will come."""
-        ...
-
-
-class Silent:
-    """Tells nobody."""
-
-    def note(self, text: str) -> None:
-        """Nothing."""
-
-    def started(self, total: int, done: int) -> None:
-        """Nothing."""
-
-    def generating(self) -> None:
-        """Nothing."""
-
-    def written(self, rows: Sequence[Row]) -> None:
-        """Nothing."""
-
-    def ended(self) -> None:
-        """Nothing."""
 
 
 @dataclass(frozen=True)
@@ -106,30 +69,112 @@ def run(plan: RunPlan, reporter: Reporter | None = None) -> RunSummary:
     Raises RunMismatch where the folder is another run's, PromptTooLong before anything loads,
     BackendError when generation fails; whatever was finished stays in the folder.
     """
+    (outcome,) = run_all([plan], reporter)
+    if isinstance(outcome, RewardkitError):
+        raise outcome
+    return outcome
+
+
+def run_all(
+    plans: Sequence[RunPlan], reporter: Reporter | None = None
+) -> list[RunSummary | RewardkitError]:
+    """Runs over the one backend that the plans share, which starts once for all that is open in
+    them, or not at all. An error ends its own run only, and stands in its summary's place."""
     reporter = reporter or Silent()
+    backend = plans[0].backend
+    identity = cache(backend.fingerprint)
+    with contextlib.ExitStack() as held:
+        held.callback(backend.close)
+        opened = [_attempt(partial(_open, plan, identity, held)) for plan in plans]
+        works = [work for work in opened if isinstance(work, _Work)]
+        total = sum(len(one.question.samples) * one.num_samples
+                    for work in works for one in work.asked)  # fmt: skip
+        reporter.started(total, total - sum(work.missing for work in works))
+        held.callback(reporter.ended)
+        engine = _attempt(partial(_start, backend, works, reporter))
+        return [
+            _attempt(partial(_finish, work, engine, reporter))
+            if isinstance(work, _Work) else work
+            for work in opened
+        ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Work:
+    """A plan whose folder is held: what it asks, and what of that isn't done."""
+
+    plan: RunPlan
+    folder: RunFolder
+    asked: Sequence[Asked]
+    record: dict[str, Any]
+    open: Sequence[OpenRequests]
+
+    @property
+    def missing(self) -> int:
+        """Completions still to be had."""
+        return sum(map(len, self.open))
+
+
+def _attempt(step: Callable[[], Result]) -> Result | RewardkitError:
+    try:
+        return step()
+    except RewardkitError as error:
+        return error
+
+
+def _open(
+    plan: RunPlan, identity: Callable[[], Mapping[str, str]], held: contextlib.ExitStack
+) -> _Work:
+    """Check the plan and take its folder, until `held` is left."""
     folder = RunFolder(plan.output_dir)
     asked = [_ask(plan, question) for question in plan.questions]
-    marks = _fingerprint(plan, asked)
-    with folder.opened(marks, overwrite=plan.overwrite):
-        record = _record(plan, asked, marks, folder.read_record())
-        folder.write_record(record)
-        done = {key for key, row in folder.rows().items() if row["finish_reason"] != "error"}
-        total = sum(len(one.question.samples) * one.num_samples for one in asked)
-        reporter.started(total, len(done))
-        try:
-            _complete(plan, asked, done, folder, reporter)
-        finally:
-            reporter.ended()
-            record["sessions"][-1]["ended"] = _now()
-            # while the engine runs, it says what it settled on
-            record |= {"backend": dict(plan.backend.describe()), "hardware": hardware()}
-            folder.write_record(record)
-            plan.backend.close()
-        rows = sorted(folder.rows().values(), key=_place(asked))
-        summary = _sum_up(plan, rows)
-        folder.write_summary(summary.as_json())
-        folder.write_report(render(summary.tasks, rows, record))
-        return summary
+    marks = _fingerprint(plan, asked, identity())
+    held.enter_context(folder.opened(marks, overwrite=plan.overwrite))
+    record = _record(plan, asked, marks, folder.read_record())
+    folder.write_record(record)
+    done = {key for key, row in folder.rows().items() if row["finish_reason"] != "error"}
+    work = _Work(plan, folder, asked, record, [open_requests(one, done) for one in asked])
+    held.callback(_end_session, work)
+    return work
+
+
+def _start(backend: Backend, works: Sequence[_Work], reporter: Reporter) -> None:
+    """The engine starts only if something isn't done."""
+    missing = [work for work in works if work.missing]
+    if missing:
+        longest = max(one.longest for work in missing for one in work.asked)
+        backend.start(sum(work.missing for work in missing), longest)
+        reporter.generating()
+
+
+def _finish(work: _Work, engine: RewardkitError | None, reporter: Reporter) -> RunSummary:
+    """Generate and judge what is open, and sum up; `engine` is why it did not start."""
+    if work.missing:
+        if engine is not None:
+            raise engine
+
+        def write(rows: list[Row]) -> None:
+            work.folder.append(rows)
+            reporter.written(rows)
+
+        complete(work.plan.backend, work.asked, work.open, write)
+    _end_session(work)
+    rows = sorted(work.folder.rows().values(), key=_place(work.asked))
+    summary = _sum_up(work.plan, rows)
+    plain = summary.as_json()
+    work.folder.write_summary(plain)
+    shown = ReportRun(work.folder.path.name, plain["tasks"], rows, work.record)
+    work.folder.write_report(render([shown]))
+    return summary
+
+
+def _end_session(work: _Work) -> None:
+    """Once, while the engine runs: it says what it settled on."""
+    session = work.record["sessions"][-1]
+    if session["ended"] is None:
+        session["ended"] = _now()
+        work.record.update(backend=dict(work.plan.backend.describe()), hardware=hardware())
+        work.folder.write_record(work.record)
 
 
 def _ask(plan: RunPlan, question: Question) -> Asked:
@@ -139,64 +184,14 @@ def _ask(plan: RunPlan, question: Question) -> Asked:
     )  # fmt: skip
 
 
-def _complete(
-    plan: RunPlan, asked: Sequence[Asked], done: set[str], folder: RunFolder, reporter: Reporter
-) -> None:
-    """Generate and judge what isn't done; the engine starts only if something isn't."""
-    open_ones = [
-        (one, {request.key: (request, sample, index) for request, sample, index in one.requests()
-               if request.key not in done})
-        for one in asked
-    ]  # fmt: skip
-    missing = sum(len(requests) for _, requests in open_ones)
-    if not missing:
-        return
-
-    def write(rows: list[Row]) -> None:
-        folder.append(rows)
-        reporter.written(rows)
-
-    plan.backend.start(missing, max(one.longest for one in asked))
-    reporter.generating()
-    judging = JudgingThread(write)
-    try:
-        for one, requests in open_ones:
-            if requests:
-                _generate(plan.backend, one, requests, judging)
-    finally:
-        # whatever ended generation, what it finished is judged and written
-        judging.finish()
-
-
-def _generate(
-    backend: Backend,
-    asked: Asked,
-    requests: Mapping[str, tuple[Request, Sample, int]],
-    judging: JudgingThread,
-) -> None:
-    judges = asked.question.judges()
-    waiting = dict(requests)
-    to_generate = [request for request, _, _ in requests.values()]
-    for request, completion in backend.generate(to_generate, asked.sampling):
-        _, sample, index = waiting.pop(request.key)
-        task = asked.question.task.name
-        row = sample_row(request.key, task, sample, completion, index=index)
-        row["prompt"] = request.prompt.text
-        judging.put(Generated(row, sample, completion, judges))
-    if waiting:
-        raise BackendError(
-            f"the backend ended without completing {len(waiting)} of {len(requests)} requests"
-        )
-
-
-def _fingerprint(plan: RunPlan, asked: Sequence[Asked]) -> dict[str, Any]:
+def _fingerprint(
+    plan: RunPlan, asked: Sequence[Asked], backend: Mapping[str, str]
+) -> dict[str, Any]:
     sampling = asdict(plan.sampling) | {
         "max_tokens": {one.question.task.name: one.sampling.max_tokens for one in asked},
         "num_samples": plan.num_samples,
     }
-    return fingerprint(
-        plan.questions, plan.backend.fingerprint(), plan.settings.get("engine", {}), sampling
-    )
+    return fingerprint(plan.questions, backend, plan.settings.get("engine", {}), sampling)
 
 
 def _record(
@@ -243,8 +238,7 @@ def _sum_up(plan: RunPlan, rows: Sequence[Row]) -> RunSummary:
     for row in rows:
         by_task[row["task"]].append(row)
     tasks = {
-        one.task.name: summarise(by_task[one.task.name], one.task.group_by)
-        for one in plan.questions
+        one.task.name: summarise_task(one.task, by_task[one.task.name]) for one in plan.questions
     }
     completions = sum(summary.completions for summary in tasks.values())
     errors = sum(summary.errors for summary in tasks.values())

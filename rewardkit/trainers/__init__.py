@@ -6,16 +6,29 @@ import importlib
 from typing import TYPE_CHECKING
 
 from rewardkit.errors import MissingExtra
-from rewardkit.trainers.batch import check_columns
-from rewardkit.trainers.rewards import reward_func, reward_funcs
+from rewardkit.trainers.rewards.batch import check_columns
+from rewardkit.trainers.rewards.functions import reward_func, reward_funcs
 
 if TYPE_CHECKING:
+    from rewardkit.trainers.evaluation.callback import EvaluationCallback
     from rewardkit.trainers.momentum import MomentumGRPOTrainer
+    from rewardkit.trainers.training.train import train
 
-__all__ = ["MomentumGRPOTrainer", "check_columns", "reward_func", "reward_funcs"]
+__all__ = [
+    "EvaluationCallback",
+    "MomentumGRPOTrainer",
+    "check_columns",
+    "reward_func",
+    "reward_funcs",
+    "train",
+]
 
 # imported when first asked for: rewards need neither torch nor TRL
-_LATER = {"MomentumGRPOTrainer": "rewardkit.trainers.momentum"}
+_LATER = {
+    "EvaluationCallback": "rewardkit.trainers.evaluation.callback",
+    "MomentumGRPOTrainer": "rewardkit.trainers.momentum",
+    "train": "rewardkit.trainers.training.train",
+}
 
 
 def __getattr__(name: str) -> object:

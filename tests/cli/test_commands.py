@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness.report.made import row, write_run
+
 HEAVY = (
     "datasets", "flint", "math_verify", "matplotlib", "openai", "sympy", "torch", "transformers",
     "trl", "vllm",
@@ -35,7 +37,9 @@ def test_help_loads_nothing_heavy() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert "HEAVY []" in done.stdout
-    for command in ("eval", "score", "verify", "list", "check"):
+    for command in (
+        "eval", "score", "verify", "compare", "report", "export", "train", "list", "check",
+    ):  # fmt: skip
         assert command in done.stdout
 
 
@@ -95,11 +99,24 @@ def test_verify_reads_standard_input_and_gives_json() -> None:
         (["eval", "--task", "motion", "--model", "m", "--prompt", "motoin"], "mean 'motion'"),
         (["eval", "--task", "motion", "--model", "m", "--prompt", "./p.jinja"], "can't be read"),
         (["eval", "--task", "gsm8k", "--model", "m", "--data", "no.jsonl"], "no data file"),
+        (["eval", "--task", "motion", "--model", "m", "cot"], "'cot' is no option's value"),
+        (["eval", "--task", "motion", "--model", "nope/checkpoint-*"], "no folder matches --model"),
+        (["eval", "--task", "motion", "--model", "m", "--prompt", "motion,boxd"], "mean 'boxed'"),
+        (["eval", "--task", "motion", "--model", "m", "--watch-timeout", "3"], "add --watch"),
         (["eval", "--task", "motion", "--model", "./nope", "--backend", "transformers"], "nope"),
         (["eval", "--task", "gsm8k", "--model", "m", "--prompt", "choice", "--data", "no.jsonl"],
          "style 'strict', which task 'gsm8k' doesn't read"),
+        (["eval", "--task", "motion", "--model", "m", "--prompt", "xml"],
+         "can't be asked in 'xml'; it can in auto_cot, cot, motion, motion_short"),
+        (["eval", "--task", "game24", "--model", "m", "--prompt", "direct", "--num-fewshot", "2"],
+         "--num-fewshot has nothing to do"),
+        (["eval", "--task", "game24", "--model", "m", "--prompt", "cot", "--num-fewshot", "2",
+          "--fewshot-data", "no.jsonl"], "--fewshot-data no.jsonl: there is no data file"),
         (["score", "no.jsonl", "--task", "gsm8k"], "no data file"),
         (["score", "no.jsonl"], "--task NAME or --verifier NAME"),
+        (["eval", "--task", "motion", "--model", "m", "--log-to", "wanbd"], "mean 'wandb'"),
+        (["export", "nowhere", "--parquet", "s.parquet"], "nowhere holds no run.json"),
+        (["export", "nowhere"], "--parquet FILE, --model-index FILE"),
         (["list", "verfiers"], "verifiers"),
     ],
 )  # fmt: skip
@@ -117,6 +134,16 @@ def test_list_names_the_plugin() -> None:
     assert ["task", "gsm8k", "rewardkit"] in rows
 
 
+def test_list_says_of_each_prompt_what_it_is_and_which_tasks_take_it() -> None:
+    status, out, _ = rewardkit("list", "prompts")
+    assert status == 0
+    entries = " ".join(out.split()).split(" prompt ")
+    told = {entry.split()[0]: entry for entry in entries[1:]}
+    assert told["cot"].endswith("Tasks: aqua, game24, gsm8k, math500, motion.")
+    assert told["choice"].endswith("the letter in <answer>. Tasks: aqua.")
+    assert told["motion_short"].endswith("Tasks: motion.")
+
+
 def test_check_says_what_is_well_and_what_is_not(tmp_path: Path) -> None:
     data = tmp_path / "data.jsonl"
     data.write_text(
@@ -129,6 +156,7 @@ def test_check_says_what_is_well_and_what_is_not(tmp_path: Path) -> None:
     status, out, _ = rewardkit("check", "--task", "motion", "--task", "game24")
     assert status == 0, out
     assert "task game24: 200 of 200" in out
+    assert "task motion: can be asked in auto_cot, cot, motion, motion_short; each renders" in out
     status, out, _ = rewardkit("check", "--task", "gms8k")
     assert status == 1
     assert "did you mean 'gsm8k'" in out
@@ -136,3 +164,30 @@ def test_check_says_what_is_well_and_what_is_not(tmp_path: Path) -> None:
 
 def test_version() -> None:
     assert rewardkit("--version")[1].startswith("rewardkit 0.")
+
+
+def test_report_writes_a_page_of_the_runs_named(tmp_path: Path) -> None:
+    for name in ("before", "after"):
+        write_run(tmp_path / name, [row("1")])
+    page = tmp_path / "both.html"
+    found, out, err = rewardkit(
+        "report", str(tmp_path / "before"), str(tmp_path / "after"), "-o", str(page)
+    )
+    assert (found, out, err) == (0, f"{page}\n", "2 runs: before, after\n")
+    assert "2 runs" in page.read_text()
+    found, out, _ = rewardkit("report", str(tmp_path))
+    assert (found, out) == (0, f"{tmp_path / 'report.html'}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "holds no run"),
+        (["-o", "none/page.html"], "is no folder; make it"),
+        (["--open", "perhaps"], "isn't one of auto, yes, no"),
+    ],
+)
+def test_report_says_what_was_wrong(tmp_path: Path, arguments: list[str], says: str) -> None:
+    found, _, err = rewardkit("report", str(tmp_path), *arguments)
+    assert found == 2
+    assert says in err

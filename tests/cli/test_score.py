@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 
@@ -152,3 +154,116 @@ def test_a_run_is_judged_again_and_flips_are_told(tmp_path: Path) -> None:
     assert f"{rows[0]['key']}: right → wrong, read '9'" in out
     again = (tmp_path / "again" / "samples.jsonl").read_text().splitlines()
     assert [json.loads(line)["verdict"]["correct"] for line in again].count(False) == 1
+
+
+def test_a_run_judged_again_keeps_its_groups(tmp_path: Path) -> None:
+    data = write(
+        tmp_path / "data.jsonl",
+        [{"points": [0, 1, 2, 3, 4], "targets": [5, 6, 7, 8, 9], "distribution": where}
+         for where in ("in", "out")],
+    )  # fmt: skip
+    reply = "[Analysis]\n[ANSWER]\n(5.0), (6.0), (7.0), (8.0), (9.0)\n[End]"
+    replies = write(
+        tmp_path / "replies.jsonl", [{"id": str(i), "completion": reply} for i in range(2)]
+    )
+    run = tmp_path / "run"
+    subprocess.run(
+        [sys.executable, "-m", "rewardkit", "eval", "--task", "motion", "--data", data,
+         "--backend", "replay", "--model", replies, "-o", run, "--quiet"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    status, out, err = score(str(run), "--json")
+    assert status == 0, err
+    before = json.loads((run / "summary.json").read_text())["tasks"]["motion"]
+    assert set(before["groups"]["distribution"]) == {"in", "out"}
+    assert [figure["kind"] for figure in before["figures"]][:3] == ["table", "table", "plot"]
+    # a task's own figures need the texts, which are kept with -o
+    assert json.loads(out)["tasks"]["motion"] == {**before, "figures": []}
+
+
+def some_solutions(tmp_path: Path) -> str:
+    rows = [
+        {"id": f"p{i // 2}", "question": "q", "answer": "#### 5", "completion": f"#### {i}"}
+        for i in range(6)
+    ]
+    return write(tmp_path / "f.jsonl", rows)
+
+
+def test_a_folder_is_finished_once_and_then_told_again(tmp_path: Path) -> None:
+    file, run = some_solutions(tmp_path), tmp_path / "run"
+    command = [file, "--task", "gsm8k", "-o", str(run), "--json"]
+    _, first, _ = score(*command)
+    written = (run / "samples.jsonl").read_bytes()
+    status, second, err = score(*command)
+    assert (status, json.loads(second)) == (0, json.loads(first))
+    assert "6 completions are judged already; carrying on" in err
+    assert (run / "samples.jsonl").read_bytes() == written
+    assert [json.loads(line)["key"] for line in written.splitlines()] == [
+        f"gsm8k/p{i // 2}/{i % 2}" for i in range(6)
+    ]
+    summary = json.loads(first)["tasks"]["gsm8k"]
+    assert (summary["samples"], summary["completions"]) == (3, 6)
+    assert "pass@2" in summary["metrics"]
+
+
+def test_a_folder_is_bound_to_the_file_and_the_verifier(tmp_path: Path) -> None:
+    file, run = some_solutions(tmp_path), str(tmp_path / "run")
+    assert score(file, "--task", "gsm8k", "-o", run)[0] == 0
+    other = [file, "--task", "gsm8k", "--verifier-arg", "marker=A:", "-o", run]
+    status, _, err = score(*other)
+    assert status == 1
+    assert "belongs to another run, which differs in gsm8k.verifier" in err
+    with Path(file).open("a") as more:
+        more.write('{"question": "q", "answer": "#### 5", "completion": "#### 5"}\n')
+    assert "differs in file" in score(file, "--task", "gsm8k", "-o", run)[2]
+    assert score(*other, "--overwrite")[0] == 0
+
+
+def test_a_folder_is_not_judged_into_itself(tmp_path: Path) -> None:
+    run = str(tmp_path / "run")
+    score(some_solutions(tmp_path), "--task", "gsm8k", "-o", run)
+    status, _, err = score(run, "-o", run, "--overwrite")
+    assert status == 2
+    assert "where the completions stand" in err
+    assert (tmp_path / "run" / "samples.jsonl").stat().st_size
+
+
+def test_what_a_verifier_alone_judged_is_judged_again(tmp_path: Path) -> None:
+    rows = [{"reference": "(1.0, 2.0)", "completion": r"\boxed{4}"}, {"reference": "4"}]
+    rows[1]["completion"] = r"\boxed{4.0}"
+    file, run = write(tmp_path / "f.jsonl", rows), str(tmp_path / "run")
+    how = ["--verifier", "math", "--verifier-arg", "require_simplified=true"]
+    assert score(file, *how, "-o", run)[0] == 0
+    status, out, err = score(run)
+    assert status == 0, err
+    assert "0 verdicts flipped" in out
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_tables_are_judged_as_lines_are(tmp_path: Path, suffix: str) -> None:
+    rows = [{"reference": "5", "completion": f"so,\n#### {i}"} for i in range(10)]
+    file = tmp_path / f"f.{suffix}"
+    if suffix == "csv":
+        file.write_text("reference,completion\n" + "".join(
+            f'{row["reference"]},"{row["completion"]}"\n' for row in rows
+        ))  # fmt: skip
+    else:
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), file)
+    status, out, err = score(str(file), "--verifier", "gsm8k", "--json")
+    assert status == 0, err
+    assert accuracy(out, "gsm8k") == 0.1
+
+
+def test_a_tasks_own_figures_come_from_the_rows_on_disk(tmp_path: Path) -> None:
+    rows = [
+        {"numbers": [1, 2, 3, 4], "completion": r"\boxed{(1+2+3)*4}", "completion_tokens": 9},
+        {"numbers": [1, 2, 3, 4], "completion": "no", "completion_tokens": 3},
+    ]
+    run = tmp_path / "run"
+    status, _, err = score(write(tmp_path / "f.jsonl", rows), "--task", "game24", "-o", str(run))
+    assert status == 0, err
+    kept = json.loads((run / "summary.json").read_text())["tasks"]["game24"]
+    assert kept["figures"]
+    assert score(str(run), "-o", str(tmp_path / "again"))[0] == 0
+    again = json.loads((tmp_path / "again" / "summary.json").read_text())["tasks"]["game24"]
+    assert again == kept

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rewardkit import Sample, registry
+from rewardkit import Sample
 from rewardkit.errors import UsageError
 from rewardkit.harness.prompting import load_template
 
@@ -47,7 +47,18 @@ def test_the_hash_tells_templates_and_system_prompts_apart(tmp_path: Path) -> No
     [
         ("{{ question", "prompt 'p', line 1"),
         ("{{ qestion }}", "variables here: numbers, options, question"),
-        ("{% block sytem %}{% endblock %}", r"blocks \['sytem'\]"),
+        ("{{ qestion }}", r"no variable 'qestion' \(did you mean 'question'\?\); its"),
+        ("{{ question + 1 }}", "sample '0': TypeError"),
+        ("{{ options[7] }}", "sample '0': UndefinedError"),
+        ("{% include 'other' %}", "sample '0': TypeError: no loader"),
+        ("{% for x in options %}{{ question }}", "prompt 'p', line 1"),
+        ("{% block sytem %}{% endblock %}", r"blocks \['sytem'\]; known are 'system'"),
+        ("{% block reply %}a{% endblock %}", "block 'reply' alone"),
+        ("a\n{% if 1 %}{% block system %}a{% endblock %}{% endif %}", "line 2: block 'system'"),
+        ("{% set reading = 1 %}", "line 1: reading must be a text"),
+        ("a\n{% set reading = question %}", "line 2: reading must be a text"),
+        ("{% set stop = [1] %}", "stop must be a list of texts"),
+        ("{% set shows = 'short' %}", "shows must be 'example' or 'long'"),
     ],
 )
 def test_a_template_that_is_wrong_says_where(tmp_path: Path, text: str, said: str) -> None:
@@ -60,19 +71,18 @@ def test_a_missing_file_is_named() -> None:
         load_template("p", "nowhere.jinja")
 
 
-@pytest.mark.parametrize("name", sorted(registry.installed().offers("prompts")))
-def test_every_prompt_of_ours_renders_and_asks_for_a_style_that_a_task_reads(name: str) -> None:
-    loaded = load_template(name, registry.installed().prompt(name))
-    messages = loaded.messages(SAMPLE)
-    assert messages[-1].role == "user"
-    assert "How many?" in messages[-1].content
-    tasks = [registry.installed().task(task) for task in registry.installed().offers("tasks")]
+def test_what_a_template_sets_is_read_from_its_text(tmp_path: Path) -> None:
+    (tmp_path / "p.jinja").write_text(
+        '{% set stop = ["Q:", "A:"] %}{% set about = "Plain." %}{{ question }}'
+    )
+    loaded = load_template("p", tmp_path / "p.jinja")
+    assert (loaded.stop, loaded.about, loaded.reading) == (("Q:", "A:"), "Plain.", None)
+    assert loaded.messages(SAMPLE)[0].content == "How many?"
 
-    def reads(task: object) -> bool:
-        try:
-            task.verifier(loaded.reading)  # type: ignore[attr-defined]
-        except UsageError:
-            return False
-        return True
 
-    assert any(reads(task) for task in tasks)
+@pytest.mark.parametrize("odd", ["{{ 7 * 7 }}", "{% raw %}", "{# #}", "{{ options.__class__ }}"])
+def test_what_stands_in_the_data_is_never_run_as_a_template(tmp_path: Path, odd: str) -> None:
+    (tmp_path / "p.jinja").write_text("Q: {{ question }} {{ options[0] }}")
+    loaded = load_template("p", tmp_path / "p.jinja")
+    (message,) = loaded.messages(Sample("1", odd, "0", columns={"options": [odd]}))
+    assert message.content == f"Q: {odd} {odd}"

@@ -6,11 +6,49 @@ import json
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from rewardkit import Sample
-from rewardkit.errors import DataError
+from rewardkit.errors import DataError, UsageError
+from rewardkit.harness.asking import Asking
 from rewardkit.harness.data import read_rows
+from rewardkit.protocols import Verifier
+from rewardkit.verifiers.in_form import InForm
+from rewardkit.verifiers.r1_zero import R1ZeroFormat
 from rewardkit_countdown.verifier import Countdown, read_problem
+
+READINGS: dict[str | None, Verifier] = {
+    None: Countdown(),
+    "answer": Countdown(),
+    "xml": Countdown(),
+    "r1_zero": InForm(R1ZeroFormat(), Countdown()),
+}
+
+
+def _solution(sample: Sample) -> str:
+    """The worked solution of an example, whose data have none but the expression."""
+    return str(sample.columns.get("steps", "")).strip()
+
+
+def _expression(sample: Sample) -> str:
+    return str(sample.columns["solution"])
+
+
+ASKING = Asking(
+    instruction=(
+        "Use the numbers, each at most once, with +, -, *, / and brackets, to make the target."
+    ),
+    noun="EXPRESSION",
+    forms={
+        "answer": "<answer>{}</answer>",
+        "xml": "<answer>\n{}\n</answer>",
+        "r1_zero": "<answer> {} </answer>",
+    },
+    problem="Make {{ target }} of {{ numbers | join(', ') }}.",
+    solution=_solution,
+    answer=_expression,
+    examples=Path(__file__).parent / "examples.toml",
+)
 
 
 @dataclass(frozen=True)
@@ -22,6 +60,7 @@ class CountdownTask:
     max_tokens: int = 1024
     group_by: tuple[str, ...] = ("count",)
     problems: int = 100
+    asking: Asking = ASKING
 
     def load(self, *, data: str | None, split: str | None, seed: int) -> list[Sample]:
         """The problems of `split` by `seed`, or the rows of a file: numbers, target."""
@@ -39,9 +78,14 @@ class CountdownTask:
         columns = {**row, "count": len(problem[1])}
         return Sample(reference, question=reference, id=str(index), columns=columns)
 
-    def verifier(self, reading: str | None = None) -> Countdown:
-        """The exact one."""
-        return Countdown()
+    def verifier(self, reading: str | None = None) -> Verifier:
+        """The exact one, in the style that the prompt asked for."""
+        try:
+            return READINGS[reading]
+        except KeyError:
+            raise UsageError(
+                f"task 'countdown' reads no answers in the style {reading!r}"
+            ) from None
 
     def flexible(self) -> None:
         """None: there is one form."""

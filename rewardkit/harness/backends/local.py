@@ -60,6 +60,12 @@ class LocalModel:
         ids = {one for one in (*listed, self.tokenizer.token_id("eos_token")) if one is not None}
         return tuple(sorted(int(one) for one in ids))
 
+    @property
+    def padding(self) -> int:
+        """A token to fill rows with, masked out: the tokenizer's own, or one that ends a row."""
+        found = self.tokenizer.token_id("pad_token")
+        return found if found is not None else next(iter(self.stop_ids), 0)
+
     def render(self, messages: Sequence[Message]) -> Prompt:
         """The prompt by the model's chat template, or plain."""
         return self.tokenizer.prompt(messages, chat=self._chat)

@@ -117,11 +117,9 @@ class Engine:
 
     def close(self) -> None:
         """Shut down and give the memory back, so that another engine can start."""
-        from vllm.distributed.parallel_state import cleanup_dist_env_and_memory
-
         self._llm.llm_engine.engine_core.shutdown()
         del self._llm
-        cleanup_dist_env_and_memory()
+        _clean_up()
 
 
 def _build(arguments: Mapping[str, Any]) -> Any:
@@ -137,9 +135,18 @@ def _build(arguments: Mapping[str, Any]) -> Any:
         with _our_preloads():
             return vllm.LLM(**arguments)
     except (ValueError, TypeError) as error:
+        _clean_up()
         raise UsageError(f"vLLM refuses this model or these arguments: {error}") from error
-    except RuntimeError as error:
+    except Exception as error:  # the engine's, torch's and safetensors' own
+        _clean_up()
         raise BackendError(f"vLLM's engine did not start: {error}") from error
+
+
+def _clean_up() -> None:
+    """Let go of what an engine in this process leaves behind, so that another can start."""
+    from vllm.distributed.parallel_state import cleanup_dist_env_and_memory
+
+    cleanup_dist_env_and_memory()
 
 
 @contextmanager

@@ -2,43 +2,33 @@
 
 from __future__ import annotations
 
-import functools
-import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from statistics import fmean, median
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from rewardkit.harness.metrics.intervals import clustered
+from rewardkit.harness.metrics.figures import Plot, ShowsFigures, Table
+from rewardkit.harness.metrics.lengths import Lengths, lengths_by_outcome
+from rewardkit.harness.metrics.metric import Metric, Row, mean
+from rewardkit.harness.metrics.rates import correct, rates
+from rewardkit.harness.metrics.several import several
+from rewardkit.harness.metrics.truncation import is_truncated
+from rewardkit.harness.metrics.votes import SameAnswers, same_text, same_to
+from rewardkit.protocols import Task
 
-Row = Mapping[str, Any]
-UNFORMED = ("no_answer", "format", "no_reasoning", "truncated")
+__all__ = ["Lengths", "Metric", "TaskSummary", "summarise", "summarise_task", "summarise_tasks"]
 
-
-@dataclass(frozen=True)
-class Metric:
-    """A mean over `count` completions of values in [0, 1], with its 95% interval."""
-
-    value: float
-    low: float
-    high: float
-    count: int
-
-
-@dataclass(frozen=True)
-class Lengths:
-    """Completion lengths in tokens."""
-
-    mean: float
-    median: float
-    p95: float
-    maximum: int
+MOST_EXAMPLES = 3
+"""Rows named for each kind of failure."""
 
 
 @dataclass(frozen=True)
 class TaskSummary:
-    """One task's figures. Rates are over judged completions, unfinished and errors over all."""
+    """One task's figures. Rates are over judged completions, unfinished and errors over all.
+
+    `lengths` are by outcome, `examples` the keys of a few rows for each kind of failure,
+    `figures` the task's own tables and plots.
+    """
 
     samples: int
     completions: int
@@ -48,92 +38,98 @@ class TaskSummary:
     failures: Mapping[str, int]
     truncated: int
     errors: int
-    lengths: Lengths | None
+    lengths: Mapping[str, Lengths]
+    examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    figures: Sequence[Table | Plot] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Plain values for summary.json."""
-        return asdict(self)
+        plain = asdict(replace(self, figures=()))
+        return {**plain, "figures": [figure.as_json() for figure in self.figures]}
 
 
-def summarise(rows: Sequence[Row], group_by: Sequence[str] = ()) -> TaskSummary:
-    """The figures of one task's rows, as samples.jsonl holds them."""
-    rows = sorted(rows, key=lambda row: (row["id"], row["index"]))
+def summarise_tasks(
+    rows: Sequence[Row],
+    tasks: Mapping[str, Task],
+    group_by: Mapping[str, Sequence[str]] | None = None,
+) -> dict[str, TaskSummary]:
+    """The figures of each task that the rows name, also of one that `tasks` doesn't hold.
+
+    `group_by` are the columns, by task, where a run's record has others than the task.
+    """
+    by_task: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_task[row["task"]].append(row)
+    return {
+        name: summarise_task(tasks[name], of_task, (group_by or {}).get(name))
+        if name in tasks
+        else summarise(of_task)
+        for name, of_task in by_task.items()
+    }
+
+
+def summarise_task(
+    task: Task, rows: Sequence[Row], group_by: Sequence[str] | None = None
+) -> TaskSummary:
+    """The figures of a task's rows, those of its own included."""
+    columns = task.group_by if group_by is None else group_by
+    summary = summarise(rows, columns, same=same_to(task))
+    return replace(summary, figures=_own_figures(task, _in_order(rows)))
+
+
+def summarise(
+    rows: Sequence[Row], group_by: Sequence[str] = (), *, same: SameAnswers = same_text
+) -> TaskSummary:
+    """The figures of one task's rows, as samples.jsonl holds them.
+
+    `same` says which answers vote together for maj@k.
+    """
+    rows = _in_order(rows)
     judged = [row for row in rows if row["verdict"]["correct"] is not None]
     return TaskSummary(
         samples=len({row["id"] for row in rows}),
         completions=len(rows),
         judged=len(judged),
-        metrics=_metrics(judged, rows),
+        metrics=rates(rows) | several(judged, same),
         groups={column: _grouped(judged, column) for column in group_by},
-        failures=dict(sorted(Counter(_failures(rows)).items())),
-        truncated=sum(row["finish_reason"] == "length" for row in rows),
-        errors=sum(row["verdict"]["correct"] is None for row in rows),
-        lengths=_lengths(rows),
+        failures=dict(sorted(Counter(_failed(rows)).items())),
+        truncated=sum(map(is_truncated, rows)),
+        errors=len(rows) - len(judged),
+        lengths=lengths_by_outcome(rows),
+        examples=_examples(rows),
     )
 
 
-def summarise_tasks(rows: Sequence[Row]) -> dict[str, TaskSummary]:
-    """The figures of each task that the rows name."""
-    by_task: dict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        by_task[row["task"]].append(row)
-    return {name: summarise(of_task) for name, of_task in by_task.items()}
+def _own_figures(task: Task, rows: Sequence[Row]) -> tuple[Table | Plot, ...]:
+    if not isinstance(task, ShowsFigures):
+        return ()
+    try:
+        return tuple(task.figures(rows))
+    except Exception as error:  # a plugin's may raise anything; hours of generation stay summed up
+        said = f"{type(error).__name__}: {error}"
+        return (Table(f"The figures of task {task.name!r} failed", ("error",), ((said,),)),)
 
 
-def _metrics(judged: Sequence[Row], rows: Sequence[Row]) -> dict[str, Metric]:
-    figures: dict[str, tuple[Sequence[Row], Callable[[Row], float]]] = {
-        "accuracy": (judged, _correct),
-        "accuracy_flexible": (
-            [row for row in judged if row.get("flexible") is not None],
-            lambda row: float(bool(row["flexible"]["correct"])),
-        ),
-        "score": (judged, lambda row: float(row["verdict"]["score"])),
-        "format_rate": (
-            judged, lambda row: float(row["verdict"]["failure"] not in UNFORMED)
-        ),
-        "unfinished_rate": (
-            rows, lambda row: float(row["finish_reason"] == "length")
-        ),
-    }  # fmt: skip
-    for part in sorted({part for row in judged for part in row["verdict"]["parts"]}):
-        figures[f"part_{part}"] = (judged, functools.partial(_part, part))
-    return {name: mean(of, value) for name, (of, value) in figures.items() if of}
-
-
-def mean(rows: Sequence[Row], value: Callable[[Row], float]) -> Metric:
-    """The mean of a value in [0, 1] over rows, problems weighing alike, with its interval."""
-    by_problem: dict[str, list[float]] = defaultdict(list)
-    for row in rows:
-        by_problem[row["id"]].append(value(row))
-    groups = list(by_problem.values())
-    low, high = clustered(groups)
-    return Metric(fmean(fmean(group) for group in groups), low, high, len(rows))
+def _in_order(rows: Sequence[Row]) -> list[Row]:
+    return sorted(rows, key=lambda row: (row["id"], row["index"]))
 
 
 def _grouped(judged: Sequence[Row], column: str) -> dict[str, Metric]:
     groups: dict[str, list[Row]] = defaultdict(list)
     for row in judged:
         groups[str(row["columns"].get(column, ""))].append(row)
-    return {name: mean(rows, _correct) for name, rows in sorted(groups.items())}
+    return {name: mean(rows, correct) for name, rows in sorted(groups.items())}
 
 
-def _part(name: str, row: Row) -> float:
-    return float(row["verdict"]["parts"].get(name, 0.0))
+def _failed(rows: Sequence[Row]) -> list[str]:
+    return [row["verdict"]["failure"] for row in rows if row["verdict"]["failure"]]
 
 
-def _correct(row: Row) -> float:
-    return float(row["verdict"]["correct"])
-
-
-def _failures(rows: Iterable[Row]) -> Iterable[str]:
-    return (row["verdict"]["failure"] for row in rows if row["verdict"]["failure"])
-
-
-def _lengths(rows: Sequence[Row]) -> Lengths | None:
-    lengths = sorted(
-        row["completion_tokens"] for row in rows if row["completion_tokens"] is not None
-    )
-    if not lengths:
-        return None
-    p95 = lengths[math.ceil(0.95 * len(lengths)) - 1]
-    return Lengths(fmean(lengths), float(median(lengths)), float(p95), lengths[-1])
+def _examples(rows: Sequence[Row]) -> dict[str, list[str]]:
+    """The first few rows of each kind of failure, no two of one problem where that can be."""
+    keys: dict[str, dict[str, str]] = defaultdict(dict)
+    for row in rows:
+        failure = row["verdict"]["failure"]
+        if failure:
+            keys[failure].setdefault(row["id"], row["key"])
+    return {name: list(found.values())[:MOST_EXAMPLES] for name, found in sorted(keys.items())}

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from rewardkit.harness.tasks.table import TableTask
+from rewardkit.harness.asking import Asking
+from rewardkit.harness.tasks.table import EXAMPLES, TableTask
+from rewardkit.records import Sample
 from rewardkit.verifiers.choice import Choice
+from rewardkit.verifiers.in_form import AnswerBlockFormat, InForm
+from rewardkit.verifiers.r1_zero import R1ZeroFormat
+
+
+def _rationale(sample: Sample) -> str:
+    return str(sample.columns.get("rationale") or "").strip()
+
 
 AQUA = TableTask(
     name="aqua",
@@ -14,8 +23,25 @@ AQUA = TableTask(
     reference="correct",
     prompt="choice",
     max_tokens=1024,
-    readings={"strict": Choice(), "lenient": Choice(reading="lenient")},
+    readings={
+        "strict": Choice(),
+        "lenient": Choice(reading="lenient"),
+        "xml": InForm(AnswerBlockFormat(), Choice()),
+        "r1_zero": InForm(R1ZeroFormat(), Choice()),
+    },
     reading="strict",
     lenient=Choice(reading="lenient"),
     written="<answer>{}</answer>".format,
+    asking=Asking(
+        instruction="Answer this multiple-choice question.",
+        noun="LETTER",
+        forms={
+            "strict": "<answer>{}</answer>",
+            "xml": "<answer>\n{}\n</answer>",
+            "r1_zero": "<answer> {} </answer>",
+        },
+        problem="{{ question }}\n{{ options | join('\n') }}",
+        solution=_rationale,
+        examples=EXAMPLES / "aqua.toml",
+    ),
 )

@@ -3,18 +3,78 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rewardkit.errors import DataError, UsageError
+from rewardkit.harness.asking import Asking
 from rewardkit.harness.data import read_rows
-from rewardkit.harness.tasks.game24_solver import HIGHEST, solvable, worked
+from rewardkit.harness.metrics.figures import Plot, Table
+from rewardkit.harness.tasks.game24_figures import game24_figures
+from rewardkit.harness.tasks.game24_solver import HIGHEST, Solution, solvable, solve, worked
 from rewardkit.harness.tasks.parameters import check_count
+from rewardkit.harness.tasks.table import EXAMPLES
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample
 from rewardkit.verifiers.game24 import game24
+from rewardkit.verifiers.game24_reading import four_numbers
+from rewardkit.verifiers.in_form import AnswerBlockFormat, rubric_in_form
+from rewardkit.verifiers.r1_zero import R1ZeroFormat
 
 SPLITS = ("train", "test")
+
+READINGS: dict[str, Verifier] = {
+    "line": game24,
+    "boxed": game24,
+    "xml": rubric_in_form(AnswerBlockFormat(), game24),
+    "r1_zero": rubric_in_form(R1ZeroFormat(), game24),
+}
+"""By answer style; where none is asked for, an expression is read wherever it stands."""
+
+
+def _solution(sample: Sample) -> str:
+    """The steps of the row, or of a solution that is found for it."""
+    given = sample.columns.get("solution")
+    return str(given).strip() if given else "\n".join(_solved(sample).steps)
+
+
+def _expression(sample: Sample) -> str:
+    """The expression of the row, or of a solution that is found for it."""
+    given = sample.columns.get("expression")
+    return str(given) if given else _solved(sample).expression
+
+
+def _solved(sample: Sample) -> Solution:
+    found = solve(_hand(sample))
+    if found is None:
+        raise DataError(f"the hand {sample.reference} has no solution to show as an example")
+    return found
+
+
+def _hand(sample: Sample) -> tuple[int, ...]:
+    numbers = four_numbers(sample)
+    if numbers is None:
+        raise DataError(f"{sample.reference[:80]!r} isn't four numbers from 1 to 13")
+    return numbers
+
+
+ASKING = Asking(
+    instruction=(
+        "Use each of the four numbers exactly once, with +, -, *, / and brackets, to make 24."
+    ),
+    working='Write one step a line as "a op b = c (left: the numbers still to use)".',
+    noun="EXPRESSION",
+    forms={
+        "line": "Answer: {} = 24",
+        "xml": "<answer>\n{}\n</answer>",
+        "r1_zero": "<answer> {} </answer>",
+    },
+    problem="Make 24 of {{ question }}.",
+    solution=_solution,
+    answer=_expression,
+    examples=EXAMPLES / "game24.toml",
+)
 
 
 @dataclass(frozen=True)
@@ -30,6 +90,7 @@ class Game24Task:
     group_by: tuple[str, ...] = ()
     highest: int = HIGHEST
     test: int = 200
+    asking: Asking = ASKING
 
     def __post_init__(self) -> None:
         for name in ("highest", "test"):
@@ -69,15 +130,27 @@ class Game24Task:
         return Sample(text, question=text, id=str(row.get("id", index)), columns=row)
 
     def verifier(self, reading: str | None = None) -> Verifier:
-        """Outcome, process and length, 0.55 : 0.30 : 0.15."""
-        return game24
+        """Outcome, process and length, 0.55 : 0.30 : 0.15. UsageError for an unknown style."""
+        if reading is None:
+            return game24
+        try:
+            return READINGS[reading]
+        except KeyError:
+            raise UsageError(
+                f"the prompt asks for answers in the style {reading!r}, which task {self.name!r} "
+                f"doesn't read; it reads {', '.join(sorted(READINGS))}"
+            ) from None
 
     def flexible(self) -> None:
         """None: an expression is read wherever it stands already."""
 
     def perfect(self, sample: Sample) -> str:
         """A solution, step by step."""
-        return worked(tuple(int(number) for number in sample.reference.split()))
+        return worked(_hand(sample))
+
+    def figures(self, rows: Sequence[Mapping[str, Any]]) -> list[Table | Plot]:
+        """The outcomes, and lengths in tokens and in steps."""
+        return game24_figures(rows)
 
 
 def _listed(numbers: object, index: int) -> list[object]:

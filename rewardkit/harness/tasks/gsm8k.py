@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from rewardkit.harness.tasks.table import TableTask
+import re
+
+from rewardkit.harness.asking import Asking
+from rewardkit.harness.tasks.table import EXAMPLES, TableTask
+from rewardkit.records import Sample
 from rewardkit.verifiers.gsm8k import Gsm8k
+from rewardkit.verifiers.plain_number import number_in
 from rewardkit.verifiers.r1_zero import R1Zero
 
 
 def _final(answer: str) -> str:
     """The text after the last `####` of the answer column; the whole where there is none."""
     return answer.rpartition("####")[2].strip()
+
+
+def _solution(sample: Sample) -> str:
+    """The worked solution of a row, without the calculator's marks `<<48/2=24>>` and the answer."""
+    solution = str(sample.columns["answer"]).rpartition("####")[0]
+    return re.sub(r"<<[^<>]*>>", "", solution).strip()
+
+
+def _number(answer: str) -> str:
+    """The number that an answer such as "12 eggs" states; the answer where it states none."""
+    value = number_in(answer)
+    return answer if value is None else str(value)
 
 
 GSM8K = TableTask(
@@ -32,4 +49,17 @@ GSM8K = TableTask(
     lenient=Gsm8k(reading="flexible"),
     written="#### {}".format,
     final=_final,
+    asking=Asking(
+        instruction="Solve this problem.",
+        noun="NUMBER",
+        forms={
+            "hash": "#### {}",
+            "boxed": r"\boxed{{}}",
+            "xml": "<answer>\n{}\n</answer>",
+            "r1_zero": "<answer> {} </answer>",
+        },
+        solution=_solution,
+        examples=EXAMPLES / "gsm8k.toml",
+    ),
+    as_reference=_number,
 )

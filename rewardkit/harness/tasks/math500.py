@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
-from rewardkit.harness.tasks.table import TableTask
+import re
+
+from rewardkit.harness.asking import Asking
+from rewardkit.harness.tasks.table import EXAMPLES, TableTask
+from rewardkit.records import Sample
+from rewardkit.verifiers.in_form import AnswerBlockFormat, InForm
 from rewardkit.verifiers.math import Math
 from rewardkit.verifiers.r1_zero import R1Zero
+
+_FIGURE = re.compile(r"\[asy\].*?\[/asy\]\s*", re.DOTALL)
+_BOX = re.compile(r"\\f?box(?:ed)?\s*\{((?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\})*)\}")
+
+
+def _solution(sample: Sample) -> str:
+    """The worked solution of a row, without drawings; its box is opened, since the answer
+    follows in the form asked for."""
+    solution = _FIGURE.sub("", str(sample.columns.get("solution") or ""))
+    return _BOX.sub(r"\1", solution).strip()
+
 
 MATH500 = TableTask(
     name="math500",
@@ -15,9 +31,25 @@ MATH500 = TableTask(
     reference="answer",
     prompt="boxed",
     max_tokens=2048,
-    readings={"boxed": Math(), "flexible": Math(reading="flexible"), "r1_zero": R1Zero()},
+    readings={
+        "boxed": Math(),
+        "flexible": Math(reading="flexible"),
+        "xml": InForm(AnswerBlockFormat(), Math(reading="flexible")),
+        "r1_zero": R1Zero(),
+    },
     reading="boxed",
     lenient=Math(reading="flexible"),
     written=lambda reference: rf"\boxed{{{reference}}}",
     group_by=("level", "subject"),
+    asking=Asking(
+        instruction="Solve this problem.",
+        noun="ANSWER",
+        forms={
+            "boxed": r"\boxed{{}}",
+            "xml": "<answer>\n{}\n</answer>",
+            "r1_zero": "<answer> {} </answer>",
+        },
+        solution=_solution,
+        examples=EXAMPLES / "math500.toml",
+    ),
 )

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from rewardkit.errors import DataError, UnknownName, UsageError
+from rewardkit.harness.asking import Asking
 from rewardkit.harness.data import read_rows
+from rewardkit.harness.metrics.figures import Plot, Table
+from rewardkit.harness.tasks.motion_figures import motion_figures
 from rewardkit.harness.tasks.motion_laws import Law, Lines, Oscillations, Range, paths
 from rewardkit.harness.tasks.motion_methods import METHODS
 from rewardkit.harness.tasks.motion_rows import read_sample, sampled
 from rewardkit.harness.tasks.motion_sequences import worked
 from rewardkit.harness.tasks.parameters import check_count, checked_range
+from rewardkit.harness.tasks.table import EXAMPLES
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample
 from rewardkit.verifiers.motion import MotionFlexible, motion
@@ -23,6 +28,41 @@ OUT_ACCELERATIONS: Range = (0.5, 1.0)
 RANGES = (
     *("speeds", "out_speeds", "starts", "accelerations", "out_accelerations"),
     *("amplitudes", "out_amplitudes", "periods", "out_periods"),
+)
+
+
+def _analysis(sample: Sample) -> str:
+    return _worked(sample).partition("\n[ANSWER]")[0]
+
+
+def _worked(sample: Sample) -> str:
+    """The worked solution, by the method for its kind, with the reference as its answer."""
+    points, targets = five_points(sample.question), five_points(sample.reference)
+    if points is None or targets is None or points[0] != targets[0]:
+        raise DataError(
+            f"sample {sample.id!r}: question and reference must hold coordinates, "
+            "such as (2.0), (3.5), …"
+        )
+    kind = str(sample.columns.get("kind", "uniform"))
+    return worked(grouped(*points), grouped(*targets), kind=kind if kind in METHODS else "uniform")
+
+
+ASKING = Asking(
+    instruction="""\
+An object moves along a line. Its coordinate is recorded at equal intervals of time and rounded to \
+one decimal. From the first five coordinates predict the next five, each to one decimal and in \
+round brackets, with a comma and a space between.""",
+    working="""\
+Open the reasoning with [Analysis], and write nothing before it. It has three steps:
+S1: differences, a line each: Δx1 = x2 - x1 = value
+S2: mean speed: v = (Δx1 + Δx2 + Δx3 + Δx4) / 4 = sum / 4 = value
+S3: prediction, a line each: x6 = x5 + v = value""",
+    noun="(x6), (x7), (x8), (x9), (x10)",
+    forms={"motion": "[ANSWER]\n{}\n[End]"},
+    problem="Which five points follow {{ question }}?",
+    solution=_analysis,
+    examples=EXAMPLES / "motion.toml",
+    only=("cot", "auto_cot"),
 )
 
 
@@ -52,6 +92,7 @@ class MotionTask:
     out_amplitudes: Range = (3.0, 5.0)
     periods: Range = (8.0, 12.0)
     out_periods: Range = (12.0, 16.0)
+    asking: Asking = ASKING
 
     def __post_init__(self) -> None:
         if self.kind not in METHODS:
@@ -98,30 +139,28 @@ class MotionTask:
 
     def verifier(self, reading: str | None = None) -> Verifier:
         """Accuracy and format, 5:1; for the reading "flexible", `flexible`'s. Else UsageError."""
-        if reading not in (None, "flexible"):
+        if reading not in (None, "motion", "flexible"):
             raise UsageError(
                 f"the prompt asks for answers in the style {reading!r}, which task {self.name!r} "
-                "doesn't read; its own prompts are motion and motion_short"
+                "doesn't read; it reads flexible, motion"
             )
-        return self.flexible() if reading else motion
+        return self.flexible() if reading == "flexible" else motion
 
     def flexible(self) -> Verifier:
         """The last five points anywhere."""
         return MotionFlexible()
 
+    def posed(self, answer: str, other: str) -> tuple[str, Sample]:
+        """`answer` between the tags, and a sample with `other` as reference."""
+        return f"[Analysis]\n[ANSWER]\n{answer}\n[End]", Sample(other)
+
     def perfect(self, sample: Sample) -> str:
-        """The worked solution, by the method for the sample's kind, with the reference as its
-        answer."""
-        points, targets = five_points(sample.question), five_points(sample.reference)
-        if points is None or targets is None or points[0] != targets[0]:
-            raise DataError(
-                f"sample {sample.id!r}: question and reference must hold coordinates, "
-                "such as (2.0), (3.5), …"
-            )
-        kind = str(sample.columns.get("kind", "uniform"))
-        return worked(
-            grouped(*points), grouped(*targets), kind=kind if kind in METHODS else "uniform"
-        )
+        """The worked solution, with the reference as its answer."""
+        return _worked(sample)
+
+    def figures(self, rows: Sequence[Mapping[str, Any]]) -> list[Table | Plot]:
+        """Errors in and out of distribution, by position, and trajectories."""
+        return motion_figures(rows)
 
     def _generated(self, split: str, seed: int) -> list[Sample]:
         outside = split == "test_out"

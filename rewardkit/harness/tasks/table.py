@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from rewardkit.errors import DataError, UsageError
+from rewardkit.harness.asking import Asking
 from rewardkit.harness.data import hub_rows, read_rows
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample
+
+EXAMPLES = Path(__file__).parents[1] / "prompts" / "examples"
+"""Where the worked examples of our own are, a file for each task."""
 
 IDENTIFIERS = ("id", "unique_id")
 """Columns that name a row, first come first served; else its place in the file does."""
@@ -33,8 +38,12 @@ class TableTask:
     """How a perfect reply states a reference."""
     final: Callable[[str], str] = str.strip
     """The answer alone, out of the reference column."""
+    as_reference: Callable[[str], str] = str.strip
+    """An answer that was read, as the reference with which another one is compared."""
     group_by: tuple[str, ...] = ()
     split: str = "test"
+    asking: Asking | None = None
+    """Its words for the prompt strategies."""
 
     def load(self, *, data: str | None, split: str | None, seed: int) -> list[Sample]:
         """The rows of the file `data`, or of `split` on the hub. Raises DataError."""
@@ -69,6 +78,10 @@ class TableTask:
     def flexible(self) -> Verifier:
         """The verifier that forgives form."""
         return self.lenient
+
+    def posed(self, answer: str, other: str) -> tuple[str, Sample]:
+        """`answer` as a reply in the task's own style, and a sample with `other` as reference."""
+        return self.written(answer), Sample(self.as_reference(other))
 
     def perfect(self, sample: Sample) -> str:
         """The reference in the task's own style."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import random
 
 import pytest
@@ -7,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rewardkit.harness.metrics.intervals import clustered, wilson
+from rewardkit.harness.metrics.intervals import clustered, over_means, wilson
+from rewardkit.harness.metrics.passing import pass_at
 
 
 @given(st.integers(1, 5000), st.floats(0, 1))
@@ -26,17 +28,47 @@ def test_none_of_two_hundred_is_not_surely_zero() -> None:
 def test_samples_of_one_problem_are_no_independent_trials() -> None:
     alike = [[1.0] * 8] * 10 + [[0.0] * 8] * 10
     low, high = clustered(alike)
-    assert (low, high) == pytest.approx(wilson(0.5, 19), abs=1e-9)
+    assert (low, high) == pytest.approx(wilson(0.5, 20), abs=1e-9)
     single_low, single_high = wilson(0.5, 160)
     assert high - low > 2 * (single_high - single_low)
 
 
-def test_the_interval_covers_at_about_its_rate() -> None:
+def test_values_that_do_not_differ_still_leave_doubt() -> None:
+    low, high = over_means([0.5] * 20, 20)
+    assert (low, high) == pytest.approx(wilson(0.5, 20), abs=1e-9)
+
+
+def test_graded_scores_may_be_worth_more_than_shares() -> None:
+    low, high = clustered([[0.4], [0.5], [0.6]] * 20)
+    assert wilson(0.5, 60)[0] < low < 0.5 < high < wilson(0.5, 60)[1]
+
+
+@pytest.mark.parametrize(
+    ("samples", "k"),
+    [(1, 1), (8, 1), (8, 2), (8, 8)],
+    ids=["accuracy, one sample", "accuracy, eight that go together", "pass@2", "pass@8"],
+)
+def test_an_interval_covers_what_it_estimates_at_about_its_rate(samples: int, k: int) -> None:
+    """Of 1,000 runs over 50 problems, whose chances of a right sample are drawn from Beta(1/2, 1):
+    95% within 2.5 points, which is 3.6 standard errors."""
     draw = random.Random(1)
+    truth = 1 - math.prod((1 + i) / (1.5 + i) for i in range(k))
     covered = 0
-    for _ in range(400):
-        chances = [draw.betavariate(1, 2) for _ in range(60)]
-        groups = [[float(draw.random() < chance) for _ in range(4)] for chance in chances]
-        low, high = clustered(groups)
-        covered += low <= 1 / 3 <= high
-    assert 0.92 <= covered / 400 <= 0.98
+    for _ in range(1000):
+        right = [[draw.random() < chance for _ in range(samples)]
+                 for chance in (draw.betavariate(0.5, 1) for _ in range(50))]  # fmt: skip
+        if k == 1:
+            low, high = clustered([[float(one) for one in group] for group in right])
+        else:
+            low, high = over_means([pass_at(k, sum(group), samples) for group in right],
+                                   50 * samples / k)  # fmt: skip
+        covered += low <= truth <= high
+    assert abs(covered / 1000 - 0.95) <= 0.025
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=300))
+def test_one_sample_a_problem_has_wilsons_own_interval(right: list[bool]) -> None:
+    rate = sum(right) / len(right)
+    assert clustered([[float(one)] for one in right]) == pytest.approx(
+        wilson(rate, len(right)), abs=1e-9
+    )

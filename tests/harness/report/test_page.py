@@ -1,54 +1,151 @@
+"""The page without a browser: what stands in it, what may run in it, what is left out of it."""
+
 from __future__ import annotations
 
+import base64
+import gzip
+import hashlib
+import html.parser
+import json
 import re
 from typing import Any
 
-from rewardkit.harness.metrics.summary import summarise
-from rewardkit.harness.report.page import MOST_SAMPLES, render
+import pytest
 
-HOSTILE = [
-    "<script>alert(1)</script>",
-    '"><img src=x onerror=alert(1)>',
-    "</pre></details><iframe src=//evil.example>",
-    "{{ 7 * 7 }}{% raw %}",
-    "' onmouseover='alert(1)",
-    "<style>*{display:none}</style>",
-]
+from rewardkit.harness.report import samples
+from rewardkit.harness.report.packing import as_json, compressed, for_html
+from rewardkit.harness.report.page import SCRIPTS, STYLES, joined, render
+from rewardkit.harness.report.samples import common_start, pack
+from tests.harness.report.hostile import HOSTILE, hostile_run
+from tests.harness.report.made import as_run, row
 
 
-def row(index: int, text: str) -> dict[str, Any]:
-    verdict = {
-        "correct": False, "score": 0.0, "answer": text, "failure": "wrong",
-        "parts": {"form": 0.5}, "message": text,
+class Elements(html.parser.HTMLParser):
+    """The elements of a page, with their attributes and what stands in scripts and styles."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.raw: list[str] = []
+        self._open = False
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        self.raw.append("")
+        self._open = True
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open = False
+
+    def handle_data(self, data: str) -> None:
+        if self._open:
+            self.raw[-1] += data
+
+
+OURS = {
+    "html", "head", "meta", "title", "style", "body", "a", "header", "p", "nav", "button", "main",
+    "section", "noscript", "h1", "h2", "table", "tr", "td", "script",
+}  # fmt: skip
+
+
+def test_what_a_model_wrote_becomes_no_element_and_no_attribute() -> None:
+    calm = Elements(render([as_run("calm", [row("1")])]))
+    hostile = Elements(render([hostile_run()]))
+    assert {tag for tag, _ in hostile.found} <= OURS
+    scripts = [attributes for tag, attributes in hostile.found if tag == "script"]
+    assert [one for one in scripts if "type" not in one] == [{}]
+    names = {name for _, attributes in hostile.found for name in attributes}
+    assert names <= {name for _, attributes in calm.found for name in attributes}
+
+
+def test_the_policy_allows_the_pages_own_script_and_style_and_nothing_else() -> None:
+    page = Elements(render([hostile_run()]))
+    policy = next(at["content"] for tag, at in page.found if at.get("http-equiv"))
+    assert policy is not None
+    allowed = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    own = {
+        tag: "'sha256-" + base64.b64encode(hashlib.sha256(raw.encode()).digest()).decode() + "'"
+        for (tag, attributes), raw in zip(page.found, page.raw, strict=True)
+        if tag in ("script", "style") and "type" not in attributes
+    }
+    assert allowed == {
+        "default-src": "'none'", "script-src": own["script"], "style-src": own["style"],
+        "base-uri": "'none'", "form-action": "'none'",
+        "require-trusted-types-for": "'script'", "trusted-types": "'none'",
     }  # fmt: skip
-    return {
-        "key": f"t/{index}/0", "task": "t", "id": str(index), "index": 0, "prompt": text,
-        "completion": text, "finish_reason": "stop", "completion_tokens": 5, "reference": text,
-        "columns": {"kind": text}, "verdict": verdict, "flexible": None,
-    }  # fmt: skip
 
 
-def page(rows: list[dict[str, Any]]) -> str:
-    record = {"settings": {"model": HOSTILE[0]}, "started": "2026", "command": HOSTILE}
-    return render({HOSTILE[0]: summarise(rows, ("kind",))}, rows, record)
+def test_the_page_names_no_address_on_any_network() -> None:
+    page = render([as_run("r", [row("1")])])
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg\")", page)
+    assert not re.search(r"""\b(src|url)\s*[=(]""", joined(STYLES, "css") + joined(SCRIPTS, "js"))
 
 
-def test_what_a_model_wrote_is_escaped_wherever_it_stands() -> None:
-    html = page([row(index, text) for index, text in enumerate(HOSTILE)])
-    tags = set(re.findall(r"<(\w+)", html))
-    assert not tags & {"script", "img", "iframe"}
-    assert len(re.findall("<style", html)) == 1
-    assert "{{ 7 * 7 }}" in html
-    assert not re.search(r"<[^>]* on\w+=", html)
+@pytest.mark.parametrize("sink", ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write",
+                                  "eval(", "new Function", "DOMParser", "setHTML"])  # fmt: skip
+def test_the_pages_script_never_parses_markup_or_code(sink: str) -> None:
+    assert sink not in joined(SCRIPTS, "js")
 
 
-def test_the_page_asks_the_network_for_nothing() -> None:
-    html = render({"t": summarise([row(0, "x")])}, [row(0, "x")], {})
-    assert not re.search(r"""(src|href|url)\s*[=(]""", html)
-    assert "default-src 'none'" in html
+@pytest.mark.parametrize(
+    "text", HOSTILE, ids=lambda text: text[:24].encode("ascii", "replace").decode()
+)
+def test_json_in_the_page_closes_no_element_and_comes_back_as_it_was(text: str) -> None:
+    written = for_html({text: [text]})
+    assert not set("<>&") & set(written)
+    assert json.loads(written) == {text: [text]}
+    assert json.loads(gzip.decompress(base64.b64decode(compressed([text])))) == [text]
 
 
-def test_a_long_run_shows_its_first_samples_and_says_so() -> None:
-    html = page([row(index, "x") for index in range(MOST_SAMPLES + 10)])
-    assert html.count("<details>") == MOST_SAMPLES + 1
-    assert f"The first {MOST_SAMPLES} of {MOST_SAMPLES + 10}" in html
+def test_what_json_has_no_number_for_is_nothing() -> None:
+    value = {"a": [float("nan"), (1.0, float("inf"))], "b": 2.5}
+    assert json.loads(as_json(value)) == {"a": [None, [1.0, None]], "b": 2.5}
+
+
+def read(run_rows: list[dict[str, Any]]) -> tuple[dict[str, Any], list[list[Any]]]:
+    packed = pack([as_run("r", run_rows)])
+    return packed.table, [one for block in packed.blocks for one in block]
+
+
+def test_a_prompt_is_kept_once_for_all_completions_of_a_problem() -> None:
+    _, texts = read([row("1", index=0), row("1", index=1), row("2", index=0)])
+    assert [text[0] for text in texts] == ["What is 1?", 0, "What is 2?"]
+
+
+def test_what_all_prompts_begin_with_is_kept_once_and_ends_with_a_line() -> None:
+    table, _ = read([row("11"), row("12")])
+    assert table["prefixes"] == [(0, 0, "Answer in one number.\n")]
+
+
+@pytest.mark.parametrize(
+    ("texts", "start"),
+    [(["ab", "ac", "abc"], "a"), (["x", "y"], ""), (["one", "one"], "one"), (["", "a"], "")],
+)
+def test_the_common_start_of_texts(texts: list[str], start: str) -> None:
+    assert common_start(texts) == start
+
+
+def test_texts_lie_in_blocks_of_rows_or_of_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(samples, "BLOCK_TEXT", 1_000)
+    rows = [row(str(place), completion="x" * size) for place, size in enumerate([10, 2_000, 10])]
+    assert pack([as_run("r", rows)]).starts == [0, 2]
+    rows = [row(str(place), completion="") for place in range(samples.BLOCK_ROWS + 1)]
+    monkeypatch.setattr(samples, "BLOCK_TEXT", 10**9)
+    assert pack([as_run("r", rows)]).starts == [0, samples.BLOCK_ROWS]
+
+
+def test_rows_too_many_or_too_long_for_a_page_are_counted_as_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runs = [as_run(name, [row(str(place)) for place in range(10)]) for name in "ab"]
+    monkeypatch.setattr(samples, "MOST_SAMPLES", 8)
+    assert (pack(runs).left_out, pack(runs).table["run"]) == (12, [0] * 4 + [1] * 4)
+    monkeypatch.setattr(samples, "MOST_TEXT", 0)
+    assert (pack(runs).left_out, pack(runs).blocks) == (20, [])
+
+
+def test_without_scripts_the_figures_are_there() -> None:
+    page = render([as_run("r", [row("1"), row("2", correct=False)])])
+    noscript = page[page.index("<noscript>") : page.index("</noscript>")]
+    assert "50.0%" in noscript

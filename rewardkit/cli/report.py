@@ -1,0 +1,52 @@
+"""`rewardkit report`: runs as one page."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rewardkit.errors import UsageError
+
+OPEN = ("auto", "yes", "no")
+
+
+def report_command(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN…", help="Run folders, or folders that hold some: a sweep's."),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="The page's file; by default report.html in the first folder."
+        ),
+    ] = None,
+    open_it: Annotated[
+        str,
+        typer.Option("--open", help="Open it in a browser: yes, no, or auto: at a terminal."),
+    ] = "auto",
+) -> None:
+    """Write one self-contained HTML page for one run or several, to read and to compare."""
+    from rewardkit.harness.report.page import render_runs
+
+    if open_it not in OPEN:
+        raise UsageError(f"--open {open_it!r} isn't one of {', '.join(OPEN)}")
+    path = output or runs[0] / "report.html"
+    if not path.parent.is_dir():
+        raise UsageError(f"{path.parent} is no folder; make it, or choose another --output")
+    shown = render_runs(runs, path)
+    names = ", ".join(run.name for run in shown)
+    typer.echo(f"{len(shown)} runs: {names}" if len(shown) > 1 else names, err=True)
+    typer.echo(str(path))
+    if open_it == "yes" or (open_it == "auto" and sys.stdout.isatty()):
+        _show(path)
+
+
+def _show(path: Path) -> None:
+    import webbrowser
+
+    if not webbrowser.open(path.resolve().as_uri()):
+        typer.echo(f"no browser could be opened here; open {path} in one", err=True)

@@ -1,0 +1,106 @@
+"""A sweep's runs as one table: a row for each run and task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rich import box
+from rich.table import Table
+
+from rewardkit.harness.metrics.summary import Metric, TaskSummary
+from rewardkit.harness.sweep_results import SweepRun
+
+COLUMNS = {
+    "accuracy": "accuracy",
+    "interval": "95% interval",
+    "flexible": "flexible",
+    "format": "format",
+    "unfinished": "unfinished",
+    "tokens": "tokens",
+}
+BY_USE = ("interval", "unfinished", "format", "flexible", "tokens")
+"""What a narrow terminal goes without, the last first."""
+GAP = 2
+MOST = 40
+"""Characters of a label before it is folded."""
+
+
+def line(run: SweepRun) -> Iterator[str]:
+    """What is told of a run as it ends: a line for each task, or its error."""
+    if run.summary is None:
+        yield f"{run.label}: failed: {run.error}"
+        return
+    for name, task in run.summary.tasks.items():
+        cells = _cells(task)
+        yield (
+            f"{run.label}: {name}: accuracy {cells['accuracy']} ({cells['interval']}), "
+            f"format {cells['format']}, unfinished {cells['unfinished']}"
+        )
+
+
+def table(runs: Sequence[SweepRun], width: int) -> Table:
+    """The figures side by side; what doesn't fit into `width` stands in each summary.json."""
+    rows = list(_rows(runs))
+    tasks = list(dict.fromkeys(row["task"] for row in rows if "task" in row))
+    named = {"run": "run"} | ({"task": "task"} if len(tasks) > 1 else {})
+    columns = _fitting(named | COLUMNS, rows, width)
+    found = Table(box=box.SIMPLE_HEAD, padding=(0, GAP // 2), pad_edge=False, show_edge=False,
+                  title_style="bold", title_justify="left", caption_justify="left")  # fmt: skip
+    found.title = _title(runs, tasks)
+    for column, title in columns.items():
+        words = column in named
+        found.add_column(title, justify="left" if words else "right", no_wrap=not words,
+                         overflow="fold")  # fmt: skip
+    for row in rows:
+        found.add_row(*(row.get(column, "") for column in columns),
+                      style="red" if row["accuracy"] == "failed" else None)  # fmt: skip
+    if left_out := [COLUMNS[name] for name in COLUMNS if name not in columns]:
+        found.caption = f"no room for {', '.join(left_out)}: see summary.json"
+    return found
+
+
+def _title(runs: Sequence[SweepRun], tasks: Sequence[str]) -> str:
+    """The task, where it is one, and its size, where that is one."""
+    sizes = {run.summary.tasks[task].samples for run in runs if run.summary for task in tasks}
+    return ", ".join(tasks) + (f": {sizes.pop():,} problems" if len(sizes) == 1 else "")
+
+
+def _rows(runs: Sequence[SweepRun]) -> Iterator[dict[str, str]]:
+    for run in runs:
+        if run.summary is None:
+            yield {"run": run.label, "accuracy": "failed"}
+            continue
+        for name, task in run.summary.tasks.items():
+            yield {"run": run.label, "task": name, **_cells(task)}
+
+
+def _cells(task: TaskSummary) -> dict[str, str]:
+    accuracy = task.metrics.get("accuracy")
+    return {
+        "accuracy": _share(accuracy),
+        "interval": f"{accuracy.low:.1%} – {accuracy.high:.1%}" if accuracy else "–",
+        "flexible": _share(task.metrics.get("accuracy_flexible")),
+        "format": _share(task.metrics.get("format_rate")),
+        "unfinished": _share(task.metrics.get("unfinished_rate")),
+        "tokens": f"{task.lengths['all'].median:g}" if task.lengths else "–",
+    }
+
+
+def _share(metric: Metric | None) -> str:
+    return "–" if metric is None else f"{metric.value:.1%}"
+
+
+def _fitting(
+    columns: Mapping[str, str], rows: Sequence[Mapping[str, str]], width: int
+) -> dict[str, str]:
+    """The columns that fit, the less useful left out one by one."""
+    needed = {
+        name: min(MOST, max(len(title), *(len(row.get(name, "")) for row in rows)))
+        for name, title in columns.items()
+    }
+    kept = dict(columns)
+    for name in reversed(BY_USE):
+        if sum(needed[one] + GAP + 1 for one in kept) <= width:
+            break
+        del kept[name]
+    return kept

@@ -1,0 +1,75 @@
+"""`rewardkit train`: GRPO by a recipe, with the verifiers of evaluation."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+INTERRUPTED = 130
+"""The exit status by which shells know an interrupt."""
+
+
+def train_command(
+    recipe: Annotated[str, typer.Argument(help="A recipe's name, or a TOML file of your own.")],
+    model: Annotated[
+        str | None, typer.Option(help="A checkpoint's folder, or a hub id; else the recipe's.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Over the recipe's; repeatable."),
+    ] = None,
+    data: Annotated[str | None, typer.Option(help="JSONL, Parquet or CSV to train on.")] = None,
+    output_dir: Annotated[
+        str | None, typer.Option("--output-dir", "-o", help="The training's folder.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Carry on from the folder's last checkpoint.")
+    ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Check everything, show it, and train nothing.")
+    ] = False,
+    seed: Annotated[int | None, typer.Option(help="Of the training.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+) -> None:
+    """Train a model by a recipe: its rewards are the verdicts of evaluation.
+
+    Interrupted, it saves a checkpoint that --resume carries on from.
+    """
+    from rewardkit.cli.training_progress import TrainingProgress
+    from rewardkit.cli.training_results import print_plan, print_training
+    from rewardkit.trainers.recipes.overrides import pairs
+    from rewardkit.trainers.training.plan import TrainOptions, plan_for
+    from rewardkit.trainers.training.reporting import SilentTraining, is_main_process
+    from rewardkit.trainers.training.train import run_training
+
+    main = is_main_process()
+    reporter = SilentTraining() if quiet or not main else TrainingProgress()
+    options = TrainOptions(
+        recipe=recipe, model=model, settings=pairs(settings or ()), data=data,
+        output_dir=output_dir, resume=resume, seed=seed,
+    )  # fmt: skip
+    plan = plan_for(options, reporter)
+    if check:
+        if main:
+            print_plan(plan)
+        return
+    try:
+        result = run_training(plan, reporter, tuple(sys.argv))
+    except KeyboardInterrupt:
+        if main:
+            typer.echo(_carrying_on(plan.output_dir), err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    if main:
+        print_training(result, plan)
+
+
+def _carrying_on(output_dir: Path) -> str:
+    """What to type after an interrupt; one before the first step left nothing."""
+    from rewardkit.trainers.training.training_folder import checkpoints
+
+    if checkpoints(output_dir):
+        return f"interrupted; the same command line with --resume -o {output_dir} carries on"
+    return "interrupted before the first checkpoint; the same command line begins anew"

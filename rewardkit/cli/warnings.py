@@ -1,0 +1,62 @@
+"""What must not be missed about a task's figures, a sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rewardkit.harness.metrics.summary import TaskSummary
+
+LARGE_GAP = 0.05
+"""The share of completions that are right but for their form, above which it is said."""
+
+WIDE_REACH = 0.2
+"""By how much pass@k exceeds accuracy, and is twice as high, before it is said."""
+
+
+def warnings(task: TaskSummary) -> Iterator[str]:
+    """The sentences, most important first."""
+    yield from _unjudged(task)
+    yield from _truncated(task)
+    yield from _gap(task)
+    yield from _reach(task)
+
+
+def _unjudged(task: TaskSummary) -> Iterator[str]:
+    if task.errors:
+        yield (
+            f"{task.errors:,} of {task.completions:,} completions are unjudged and left out of "
+            "the means; samples.jsonl says why"
+        )
+
+
+def _truncated(task: TaskSummary) -> Iterator[str]:
+    if not task.truncated:
+        return
+    cut = (
+        f"{task.truncated:,} of {task.completions:,} completions were cut off at the token limit "
+        "or never ended their thinking; raise --max-tokens"
+    )
+    finished = task.metrics.get("accuracy_finished")
+    yield f"{cut} (of those that ended, {finished.value:.0%} are right)" if finished else cut
+
+
+def _gap(task: TaskSummary) -> Iterator[str]:
+    gap = task.metrics.get("flexible_gap")
+    if gap and gap.value >= LARGE_GAP:
+        strict, flexible = task.metrics["accuracy"], task.metrics["accuracy_flexible"]
+        yield (
+            f"strict {strict.value:.0%}, flexible {flexible.value:.0%}: the answers are there, "
+            "not in the form asked for; look at the prompt"
+        )
+
+
+def _reach(task: TaskSummary) -> Iterator[str]:
+    most = max((int(name[5:]) for name in task.metrics if name.startswith("pass@")), default=0)
+    if not most:
+        return
+    single, several = task.metrics["accuracy"], task.metrics[f"pass@{most}"]
+    if several.value >= max(2 * single.value, single.value + WIDE_REACH):
+        yield (
+            f"pass@{most} is {several.value:.0%} where one completion is right in "
+            f"{single.value:.0%}: the right answers are within reach, and seldom drawn"
+        )

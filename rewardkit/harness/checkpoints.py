@@ -1,0 +1,114 @@
+"""The checkpoints of a training: found, in the order of their steps, whole or still written."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import UsageError
+
+STATE = "trainer_state.json"
+_NUMBERED = re.compile(r"(?:checkpoint|global_step|step|iter|epoch)[-_]?(\d+)")
+_INDEXES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
+
+
+def is_pattern(model: str) -> bool:
+    """Whether this stands for all that match it, rather than for one model."""
+    return any(mark in model for mark in "*?[") and not Path(model).exists()
+
+
+def expand(models: Sequence[str]) -> list[str]:
+    """The models named, each once; the checkpoints of a folder in the order of their steps.
+
+    UsageError for a pattern that nothing matches.
+    """
+    found: list[str] = []
+    for model in models:
+        matches = matching(model) if is_pattern(model) else [model]
+        if not matches:
+            raise UsageError(f"no folder matches --model {model!r}")
+        found += matches
+    return in_order(found)
+
+
+def matching(pattern: str) -> list[str]:
+    """What matches: folders, or files where there are no folders among them."""
+    found = sorted(glob.glob(os.path.expanduser(pattern)))
+    return in_order([path for path in found if Path(path).is_dir()] or found)
+
+
+def in_order(models: Iterable[str]) -> list[str]:
+    """Each once, as named; but checkpoints of one folder stand together, by step."""
+    unique = list(dict.fromkeys(model.rstrip("/") or model for model in models))
+    first: dict[str, int] = {}
+    for place, model in enumerate(unique):
+        first.setdefault(_series(model), place)
+    return sorted(unique, key=lambda model: (first[_series(model)], _number(model) or 0, model))
+
+
+def family(pattern: str) -> str:
+    """The pattern that a watch follows: a training's folder stands for its checkpoints, and so
+    does any one of them, for a shell makes such a list of `run/checkpoint-*`."""
+    if any(mark in pattern for mark in "*?["):
+        return pattern
+    path = Path(pattern)
+    folder = path.parent if _number(pattern) is not None else path
+    return str(folder / "checkpoint-*")
+
+
+def step_of(model: str) -> int | None:
+    """The step in the checkpoint's name, or the one that its trainer wrote down."""
+    number = _number(model)
+    if number is not None:
+        return number
+    step = _state(Path(model)).get("global_step")
+    return step if isinstance(step, int) else None
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether all of the checkpoint is written.
+
+    transformers' Trainer writes the weights, a sharded model's index after its shards, then the
+    optimizer, and trainer_state.json last of all.
+    """
+    if not isinstance(_state(folder).get("global_step"), int):
+        return False
+    return all(
+        (folder / name).is_file()
+        for index in _INDEXES
+        for name in set(_object(folder / index).get("weight_map", {}).values())
+    )
+
+
+def ends_training(folder: Path) -> bool:
+    """Whether the training that wrote this checkpoint was over with it."""
+    state = _state(folder)
+    last = state.get("max_steps")
+    return isinstance(last, int) and 0 < last <= state.get("global_step", 0)
+
+
+def _series(model: str) -> str:
+    return model if _number(model) is None else str(Path(model).parent)
+
+
+def _number(model: str) -> int | None:
+    match = _NUMBERED.fullmatch(Path(model).name)
+    return int(match[1]) if match else None
+
+
+def _state(folder: Path) -> dict[str, Any]:
+    return _object(folder / STATE)
+
+
+def _object(path: Path) -> dict[str, Any]:
+    """The JSON object in a file; empty where there is none, or not yet all of it."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}

@@ -1,0 +1,1 @@
+"""Runs over the same problems, side by side."""

@@ -1,0 +1,168 @@
+"""A baseline and other runs, problem by problem."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from rewardkit.errors import RunMismatch, UsageError
+from rewardkit.harness.comparison.judged_run import JudgedRun, Problem, read_run
+from rewardkit.harness.metrics.intervals import clustered
+from rewardkit.harness.metrics.paired import Difference, Groups, difference, holm
+from rewardkit.harness.metrics.summary import Metric
+
+METRICS = ("accuracy", "accuracy_flexible", "score")
+
+
+@dataclass(frozen=True)
+class Flip:
+    """A problem on which the runs differ, with its mean value in each."""
+
+    id: str
+    baseline: float
+    run: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One run beside the baseline, on one task."""
+
+    task: str
+    metric: str
+    baseline: str
+    run: str
+    problems: int
+    """Those that both runs could judge."""
+    left_out: int
+    """Those with nothing judged in one of the runs."""
+    baseline_value: Metric
+    run_value: Metric
+    difference: Difference
+    p_adjusted: float
+    """The p-value, for all comparisons with this baseline together (Holm)."""
+    won: Sequence[Flip]
+    lost: Sequence[Flip]
+    differs_in: Sequence[str]
+    """What of the runs' fingerprints differs."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+    def is_worse(self, margin: float = 0.0) -> bool:
+        """Whether the whole interval of the difference lies below −`margin`."""
+        return self.difference.high < -margin
+
+
+def compare(
+    baseline: Path, runs: Sequence[Path], *, task: str | None = None, metric: str = "accuracy"
+) -> list[Comparison]:
+    """Each run beside the baseline, on each task they share, or on `task` alone.
+
+    Raises RunMismatch where the data differ, or a run is unfinished; UsageError for a metric or a
+    task that isn't there.
+    """
+    if metric not in METRICS:
+        raise UsageError(f"no metric {metric!r}; known: {', '.join(METRICS)}")
+    first = read_run(baseline, metric)
+    found = [
+        one
+        for path in runs
+        for one in _beside(first, read_run(path, metric), task=task, metric=metric)
+    ]
+    adjusted = holm([one.difference.p_value for one in found])
+    return [replace(one, p_adjusted=p) for one, p in zip(found, adjusted, strict=True)]
+
+
+def _beside(
+    first: JudgedRun, second: JudgedRun, *, task: str | None, metric: str
+) -> list[Comparison]:
+    shared = [name for name in first.tasks if name in second.tasks]
+    if task is not None:
+        shared = [name for name in shared if name == task]
+    if not shared:
+        wanted = f"both asked {task!r}" if task else "both asked"
+        raise RunMismatch(
+            f"there is no task that {wanted}: {first.label} has {_named(first.tasks)}, "
+            f"{second.label} has {_named(second.tasks)}"
+        )
+    return [_on(name, first, second, metric) for name in shared]
+
+
+def _on(task: str, first: JudgedRun, second: JudgedRun, metric: str) -> Comparison:
+    before, after = first.tasks[task], second.tasks[task]
+    _refuse_other_data(task, first, second)
+    pairs = {id: (_judged(before[id], metric), _judged(after[id], metric)) for id in before}
+    kept = {id: pair for id, pair in pairs.items() if all(pair)}
+    if not kept:
+        raise RunMismatch(
+            f"no problem of {task} has a judged value of {metric} in both {first.label} and "
+            f"{second.label}"
+        )
+    old, new = [pair[0] for pair in kept.values()], [pair[1] for pair in kept.values()]
+    flips = [Flip(id, fmean(one), fmean(other)) for id, (one, other) in kept.items()]
+    return Comparison(
+        task=task,
+        metric=metric,
+        baseline=first.label,
+        run=second.label,
+        problems=len(kept),
+        left_out=len(pairs) - len(kept),
+        baseline_value=_mean(old),
+        run_value=_mean(new),
+        difference=(found := difference(old, new)),
+        p_adjusted=found.p_value,
+        won=sorted((one for one in flips if one.run > one.baseline), key=_by_size),
+        lost=sorted((one for one in flips if one.run < one.baseline), key=_by_size),
+        differs_in=_differing(first.record, second.record),
+    )
+
+
+def _refuse_other_data(task: str, first: JudgedRun, second: JudgedRun) -> None:
+    before, after = first.tasks[task], second.tasks[task]
+    if before.keys() != after.keys():
+        raise RunMismatch(
+            f"{first.label} and {second.label} asked different problems of {task}: "
+            f"{len(before.keys() & after.keys()):,} in both, {_only(before, after)} only in the "
+            f"first, {_only(after, before)} only in the second; ask both the same "
+            "(--data, --split, --limit, --seed)"
+        )
+    for id in before:
+        for what in ("reference", "question"):
+            old, new = getattr(before[id], what), getattr(after[id], what)
+            if old != new:
+                raise RunMismatch(
+                    f"problem {id!r} of {task} isn't the same in both: its {what} is "
+                    f"{str(old)[:60]!r} in {first.label} and {str(new)[:60]!r} in {second.label}"
+                )
+
+
+def _only(one: Mapping[str, Problem], other: Mapping[str, Problem]) -> str:
+    alone = [id for id in one if id not in other]
+    return f"{len(alone):,}" + (f" (such as {alone[0]!r})" if alone else "")
+
+
+def _judged(problem: Problem, metric: str) -> list[float]:
+    return [value for value in problem.values[metric] if value is not None]
+
+
+def _mean(groups: Groups) -> Metric:
+    low, high = clustered(groups)
+    return Metric(fmean(fmean(group) for group in groups), low, high, sum(map(len, groups)))
+
+
+def _by_size(flip: Flip) -> tuple[float, int, str]:
+    """The largest change first, then by id, 9 before 10."""
+    return -abs(flip.run - flip.baseline), len(flip.id), flip.id
+
+
+def _differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
+    one, other = first.get("fingerprint", {}), second.get("fingerprint", {})
+    return sorted(name for name in {*one, *other} if one.get(name) != other.get(name))
+
+
+def _named(tasks: Mapping[str, object]) -> str:
+    return ", ".join(tasks) or "none"

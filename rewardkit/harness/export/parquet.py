@@ -1,0 +1,83 @@
+"""Samples as one Parquet file, written row group by row group from samples.jsonl."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import MissingExtra
+from rewardkit.harness.export.whole import whole_file
+from rewardkit.harness.folder import Row, standing_rows
+
+ROWS = 5_000
+"""Rows in a row group: what is held in memory at once."""
+
+
+def write_parquet(runs: Sequence[Path], path: Path, *, overwrite: bool) -> int:
+    """The samples of these runs, in one table with typed columns; gives their number.
+
+    `run` names the run's folder; `columns`, which differ from task to task, are JSON. UsageError
+    where the file exists, unless `overwrite`.
+    """
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise MissingExtra.needing("pyarrow", "data", f"writing {path.name}") from error
+    schema = _schema(pyarrow)
+    rows = (_typed(run.name, row) for run in runs for row in standing_rows(run))
+    count = 0
+    with (
+        whole_file(path, overwrite=overwrite) as part,
+        parquet.ParquetWriter(part, schema, compression="zstd") as writer,
+    ):
+        while some := list(itertools.islice(rows, ROWS)):
+            writer.write_table(pyarrow.Table.from_pylist(some, schema))
+            count += len(some)
+    return count
+
+
+def _schema(pyarrow: Any) -> Any:
+    text, number, truth = pyarrow.string(), pyarrow.int32(), pyarrow.bool_()
+    read = [("correct", truth), ("answer", text)]
+    verdict = [
+        *read, ("score", pyarrow.float64()), ("failure", text), ("message", text),
+        ("parts", pyarrow.map_(text, pyarrow.float64())),
+    ]  # fmt: skip
+    return pyarrow.schema(
+        [
+            ("run", text), ("key", text), ("task", text), ("id", text), ("index", number),
+            ("prompt", text), ("completion", text), ("finish_reason", text),
+            ("prompt_tokens", number), ("completion_tokens", number), ("reference", text),
+            ("columns", text), ("verdict", pyarrow.struct(verdict)),
+            ("flexible", pyarrow.struct(read)), ("label", truth),
+            ("before", pyarrow.struct(read)),
+        ]
+    )  # fmt: skip
+
+
+def _typed(run: str, row: Row) -> Row:
+    parts = list(row["verdict"]["parts"].items())
+    typed: Row = _storable(
+        {
+            **row,
+            "run": run,
+            "columns": json.dumps(row["columns"], ensure_ascii=False),
+            "verdict": {**row["verdict"], "parts": parts},
+        }
+    )
+    return typed
+
+
+def _storable(value: Any) -> Any:
+    """Half surrogates, which UTF-8 can't hold, as they are escaped."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {name: _storable(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_storable(inner) for inner in value)
+    return value

@@ -1,0 +1,1 @@
+"""A run's figures, told to the tools that people watch trainings with."""

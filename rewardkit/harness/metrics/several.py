@@ -1,0 +1,55 @@
+"""Several completions a problem: pass@k and maj@k."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from statistics import fmean
+
+from rewardkit.harness.metrics.intervals import over_means
+from rewardkit.harness.metrics.majority import majorities
+from rewardkit.harness.metrics.metric import Metric, Row
+from rewardkit.harness.metrics.passing import pass_at
+from rewardkit.harness.metrics.votes import Ballot, SameAnswers, ballots
+
+
+def several(judged: Sequence[Row], same: SameAnswers) -> dict[str, Metric]:
+    """pass@k and maj@k for each k up to the most judged completions that a problem has, if > 1.
+
+    Each is a mean over problems with its interval over problems. A problem with fewer than k
+    judged completions, after errors, is left out of it; `count` says how many are in. A verifier
+    that never says what it read leaves nothing to vote with, and no maj@k.
+    """
+    by_problem: dict[str, list[Row]] = defaultdict(list)
+    for row in judged:
+        by_problem[row["id"]].append(row)
+    problems = list(by_problem.values())
+    most = max(map(len, problems), default=0)
+    if most < 2:
+        return {}
+    passed = dict(_passed(problems, most))
+    if all(row["verdict"].get("answer") is None for row in judged):
+        return passed
+    return passed | dict(_voted(ballots(problems, same), most))
+
+
+def _passed(problems: Sequence[Sequence[Row]], most: int) -> Iterator[tuple[str, Metric]]:
+    counts = [
+        (sum(row["verdict"]["correct"] for row in rows), len(rows)) for rows in problems
+    ]  # fmt: skip
+    for k in range(1, most + 1):
+        of = [(correct, count) for correct, count in counts if count >= k]
+        yield f"pass@{k}", _metric([pass_at(k, *one) for one in of], k, [one[1] for one in of])
+
+
+def _voted(votes: Sequence[Ballot], most: int) -> Iterator[tuple[str, Metric]]:
+    values = [majorities(one.correct, one.wrong, one.silent) for one in votes]
+    for k in range(1, most + 1):
+        of = [one for one in values if len(one) >= k]
+        yield f"maj@{k}", _metric([one[k - 1] for one in of], k, [len(one) for one in of])
+
+
+def _metric(values: Sequence[float], k: int, counts: Sequence[int]) -> Metric:
+    """The mean over problems; n completions of one are worth at most n / k trials of k."""
+    low, high = over_means(values, sum(counts) / k)
+    return Metric(fmean(values), low, high, len(values))

@@ -1,0 +1,22 @@
+"""Whether a completion came to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def is_truncated(row: Mapping[str, Any]) -> bool:
+    """Whether a row's completion hit the token limit, or never closed its thinking block."""
+    return row["finish_reason"] == "length" or thinking_is_open(
+        row.get("prompt") or "", row.get("completion") or ""
+    )
+
+
+def thinking_is_open(prompt: str, completion: str) -> bool:
+    """Whether the last `<think>` is never closed; the prompt's last words may have opened it."""
+    opened = completion.rfind("<think")
+    closed = completion.rfind("</think")
+    if opened < 0 and prompt.rstrip().endswith("<think>"):
+        return closed < 0
+    return opened > closed

@@ -1,0 +1,35 @@
+// Accuracy by the groups of a column: bars, or a table where many runs are compared.
+
+const MOST_BARS = 3;
+
+function groupsCards(told) {
+  const columns = new Set(told.flatMap(({ task }) => task.groups.map(([column]) => column)));
+  return [...columns].map((column) => {
+    const rows = told.flatMap((one) => groupRows(one, column));
+    if (told.length > MOST_BARS) return groupsTable(column, rows, told);
+    sortTogether(rows, (one) => one.group);
+    return card(`Accuracy by ${column}`, bars(`Accuracy by ${column}`, rows));
+  });
+}
+
+function groupRows({ task, runName, place }, column) {
+  const groups = task.groups.find(([own]) => own === column)?.[1] ?? [];
+  return groups.map(([group, figure]) => {
+    const label = (group || "(none)") + (runName === null ? "" : ` · ${runName}`);
+    return { ...rateBar(label, `series-${place % 8}`, figure), group, place };
+  });
+}
+
+function groupsTable(column, rows, told) {
+  const groups = [...new Set(rows.map((one) => one.group))];
+  const cell = (group, { place }) =>
+    rows.find((one) => one.group === group && one.place === place)?.number ?? "–";
+  const cells = groups.map((group) => [group || "(none)", ...told.map((one) => cell(group, one))]);
+  return wideCard(`Accuracy by ${column}`, runsTable(told, cells));
+}
+
+// Puts rows with the same mark next to each other, marks in the order in which they first come.
+function sortTogether(rows, markOf) {
+  const order = [...new Set(rows.map(markOf))];
+  rows.sort((one, other) => order.indexOf(markOf(one)) - order.indexOf(markOf(other)));
+}

@@ -1,0 +1,51 @@
+// What outcomes and metrics are called, and how numbers are written.
+
+const OUTCOMES = [
+  { word: "right", sign: "✓" },
+  { word: "wrong", sign: "✕" },
+  { word: "unjudged", sign: "?" },
+];
+const TRUNCATED = { word: "truncated", sign: "…" };
+
+const METRIC_NAMES = new Map([
+  ["accuracy", "accuracy, strict"],
+  ["accuracy_flexible", "accuracy, flexible"],
+  ["flexible_gap", "right in another form only"],
+  ["score", "mean score"],
+  ["format_rate", "in the form asked for"],
+  ["unfinished_rate", "unfinished"],
+  ["error_rate", "finished and wrong"],
+  ["accuracy_finished", "accuracy where finished"],
+  ["accuracy_truncated", "accuracy where truncated"],
+]);
+
+function metricName(name) {
+  if (METRIC_NAMES.has(name)) return METRIC_NAMES.get(name);
+  return name.startsWith("part_") ? `component ${name.slice(5)}` : spaced(name);
+}
+
+function percent(value) {
+  return `${(100 * value).toFixed(1)}%`;
+}
+
+function interval(figure) {
+  return `${(100 * figure.low).toFixed(1)} – ${percent(figure.high)}`;
+}
+
+function whole(value) {
+  return value.toLocaleString("en");
+}
+
+// At most four digits that mean something.
+function short(value) {
+  if (!Number.isFinite(value)) return "–";
+  return Number.isInteger(value) ? whole(value) : String(Number(value.toPrecision(4)));
+}
+
+function spaced(name) {
+  return name.replaceAll("_", " ");
+}
+
+function many(number, one) {
+  return `${whole(number)} ${one}${number === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,1 @@
+"""Judging completions that exist already: streamed, on all cores, resumable."""

@@ -1,0 +1,104 @@
+"""Where a file's rows hold completions, references and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rewardkit.errors import DataError, UsageError
+
+COMPLETION_FIELDS = ("completion", "response", "output", "generation", "solution", "text")
+"""Where a completion is looked for when nobody says; the first one that a row has."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which fields of a file's rows to read; dots reach into nested objects.
+
+    `labels` say, for each of `completions`, whether it is right, to compare the verdicts with.
+    """
+
+    completions: Sequence[str] = ()
+    reference: str | None = None
+    labels: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if self.labels and len(self.labels) != len(self.completions):
+            raise UsageError(
+                f"{len(self.labels)} label fields for {len(self.completions)} completion fields; "
+                "name as many of each"
+            )
+
+    @property
+    def completions_a_row(self) -> int:
+        """How many completions each row holds."""
+        return max(1, len(self.completions))
+
+
+def field(row: Mapping[str, Any], name: str) -> Any:
+    """A field by its name or by its dotted path; None where there is no such field."""
+    if name in row:
+        return row[name]
+    value: Any = row
+    for part in name.split("."):
+        if not isinstance(value, Mapping) or part not in value:
+            return None
+        value = value[part]
+    return value
+
+
+def completions(row: Mapping[str, Any], number: int, columns: Columns) -> list[str]:
+    """The texts of a row's completions. DataError names the row and the field that's missing."""
+    fields = columns.completions or [_completion_field(row, number)]
+    texts = [field(row, name) for name in fields]
+    for name, text in zip(fields, texts, strict=True):
+        if not isinstance(text, str):
+            raise DataError(
+                f"row {number + 1} has no text in {name!r}; it has "
+                f"{', '.join(_paths(row))}; name the field with --completion-field"
+            )
+    return texts
+
+
+def reference(row: Mapping[str, Any], number: int, columns: Columns) -> str:
+    """A row's reference. DataError names the row and the field that's missing."""
+    name = columns.reference or "reference"
+    value = field(row, name)
+    if value is None:
+        raise DataError(
+            f"row {number + 1} has no {name!r}; it has "
+            f"{', '.join(_paths(row))}; name the field with --reference-field"
+        )
+    return str(value)
+
+
+def labels(row: Mapping[str, Any], number: int, columns: Columns) -> list[bool]:
+    """The labels of a row's completions. DataError for what is neither true nor false."""
+    return [_label(row, number, name) for name in columns.labels]
+
+
+def _completion_field(row: Mapping[str, Any], number: int) -> str:
+    for name in COMPLETION_FIELDS:
+        if isinstance(row.get(name), str):
+            return name
+    raise DataError(
+        f"row {number + 1} has none of {', '.join(COMPLETION_FIELDS)}; it has "
+        f"{', '.join(_paths(row))}; name the field with --completion-field"
+    )
+
+
+def _label(row: Mapping[str, Any], number: int, name: str) -> bool:
+    label = field(row, name)
+    if isinstance(label, bool) or label in (0, 1):
+        return bool(label)
+    raise DataError(f"row {number + 1}: the label {name!r} is {label!r}, not true or false")
+
+
+def _paths(row: Mapping[str, Any]) -> Iterable[str]:
+    """The names of a row's fields, nested ones by their path."""
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            yield from (f"{name}.{path}" for path in _paths(value))
+        else:
+            yield name

@@ -1,0 +1,178 @@
+"""Scoring: a file's or a run's completions judged as a stream, counted, and kept in a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+from rewardkit.harness.environment import hardware, versions
+from rewardkit.harness.folder import RunFolder, read_samples
+from rewardkit.harness.metrics.summary import TaskSummary
+from rewardkit.harness.scoring.jobs import FileJob, RunJob
+from rewardkit.harness.scoring.judged import Agreement, JudgedPiece
+from rewardkit.harness.scoring.numbering import Numbering
+from rewardkit.harness.scoring.pieces import Piece
+from rewardkit.harness.scoring.processes import cores, spread
+from rewardkit.harness.scoring.summaries import sum_up, sum_up_with_figures
+from rewardkit.harness.scoring.tally import Tally
+from rewardkit.protocols import Task
+
+SPREAD_FROM = 16 * 2**20
+"""Bytes of rows from which starting more processes pays: about two seconds of judging."""
+
+
+class Watcher(Protocol):
+    """Who is told how far scoring is."""
+
+    def started(self, size: int) -> None:
+        """So many bytes are to be read."""
+        ...
+
+    def carried_on(self, completions: int) -> None:
+        """So many completions were judged before."""
+        ...
+
+    def judged(self, completions: int, end: int) -> None:
+        """So many more are judged and safe; the file is read up to here."""
+        ...
+
+    def ended(self) -> None:
+        """Nothing more will come."""
+        ...
+
+
+@dataclass(frozen=True)
+class ScorePlan:
+    """Everything that decides a scoring, resolved."""
+
+    job: FileJob | RunJob
+    group_by: Mapping[str, tuple[str, ...]]
+    """The tasks, in the order of their figures, and the columns their figures are grouped by."""
+    tasks: Mapping[str, Task] = field(default_factory=dict)
+    """Those of them that are tasks, and not verifiers alone."""
+    output_dir: Path | None = None
+    fingerprint: Mapping[str, Any] = field(default_factory=dict)
+    record: Mapping[str, Any] = field(default_factory=dict)
+    overwrite: bool = False
+    processes: int | None = None
+    """None: one a core for a large file, this one for a small one."""
+
+
+@dataclass
+class Scored:
+    """What a scoring has found so far."""
+
+    tally: Tally = field(default_factory=Tally)
+    agreement: Agreement = field(default_factory=Agreement)
+
+    def take(self, judged: JudgedPiece) -> None:
+        """Count one more piece."""
+        self.tally.extend(judged.tally)
+        self.agreement.extend(judged.agreement)
+
+
+def score(plan: ScorePlan, watcher: Watcher) -> tuple[dict[str, TaskSummary], Agreement]:
+    """Judge what isn't judged yet, and sum up all of it, in memory that doesn't grow with texts.
+
+    With a folder, rows are appended to its samples.jsonl in the order of the file, and a scoring
+    that was cut off carries on after the last whole one. Raises RunMismatch where the folder is
+    another's, DataError for a row that can't be read; what came before it is safe.
+    """
+    scored = Scored()
+    if plan.output_dir is None:
+        _judge(plan, scored, _Place(0, Numbering(_each(plan))), None, watcher)
+        return sum_up(scored.tally, plan.tasks, plan.group_by), scored.agreement
+    folder = RunFolder(plan.output_dir)
+    with folder.opened(plan.fingerprint, overwrite=plan.overwrite):
+        record = _opened_record(plan, folder.read_record())
+        folder.write_record(record)
+        place = _carry_on(plan, folder, scored)
+        if len(scored.tally):
+            watcher.carried_on(len(scored.tally))
+        try:
+            _judge(plan, scored, place, folder, watcher)
+        finally:
+            record["sessions"][-1]["ended"] = _now()
+            folder.write_record(record)
+        summaries = sum_up_with_figures(scored.tally, plan.tasks, plan.group_by, folder.path)
+        plain = {"tasks": {name: summary.as_json() for name, summary in summaries.items()}}
+        folder.write_summary({**plain, "failed": False})
+    return summaries, scored.agreement
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where in its file a scoring is: the rows to skip, and the completions numbered so far."""
+
+    skip: int
+    numbering: Numbering
+
+
+def _judge(
+    plan: ScorePlan, scored: Scored, place: _Place, folder: RunFolder | None, watcher: Watcher
+) -> None:
+    watcher.started(plan.job.source.size)
+    try:
+        for piece, judged in _judged(plan, plan.job.source.pieces(place.skip)):
+            _number(plan.job, judged, place.numbering)
+            if folder is not None:
+                folder.append_lines(judged.lines)
+            scored.take(judged)
+            watcher.judged(len(judged.tally), piece.end)
+    finally:
+        watcher.ended()
+
+
+def _judged(plan: ScorePlan, pieces: Iterator[Piece]) -> Iterator[tuple[Piece, JudgedPiece]]:
+    """Each piece judged, in order: here where there is little to do, else on all cores."""
+    processes = plan.processes or (cores() if plan.job.source.size >= SPREAD_FROM else 1)
+    if processes == 1:
+        return ((piece, plan.job(piece)) for piece in pieces)
+    return spread(replace(plan.job, workers=1), pieces, processes)
+
+
+def _number(job: FileJob | RunJob, judged: JudgedPiece, numbering: Numbering) -> None:
+    if isinstance(job, FileJob):
+        each = range(job.columns.completions_a_row)
+        firsts = (numbering.first(identifier) for identifier in judged.ids)
+        judged.number(job.name, [first + place for first in firsts for place in each])
+
+
+def _each(plan: ScorePlan) -> int:
+    return plan.job.columns.completions_a_row if isinstance(plan.job, FileJob) else 1
+
+
+def _carry_on(plan: ScorePlan, folder: RunFolder, scored: Scored) -> _Place:
+    """Count the rows that are safe, and find the place after them."""
+    each = _each(plan)
+    numbering = Numbering(each)
+    folder.keep(lambda rows: rows - rows % each)
+    for number, row in enumerate(read_samples(folder.path)):
+        if number % each == 0:
+            numbering.first(row["id"])
+        scored.tally.add(row, plan.group_by[row["task"]])
+        scored.agreement.add(row)
+    skip = len(scored.tally) // each
+    if isinstance(plan.job, RunJob):
+        for dropped in sorted(plan.job.dropped):
+            skip += dropped < skip
+    return _Place(skip, numbering)
+
+
+def _opened_record(plan: ScorePlan, earlier: Mapping[str, Any]) -> dict[str, Any]:
+    started = _now()
+    return {
+        **plan.record,
+        "fingerprint": dict(plan.fingerprint),
+        "versions": versions(),
+        "hardware": hardware(),
+        "started": earlier.get("started", started),
+        "sessions": [*earlier.get("sessions", []), {"started": started, "ended": None}],
+    }
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

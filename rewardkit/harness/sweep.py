@@ -1,0 +1,144 @@
+"""Several checkpoints or prompts in one call: a run each, and what shows them together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from rewardkit.errors import RewardkitError, UsageError
+from rewardkit.harness.checkpoints import step_of
+from rewardkit.harness.folder import LOCK, RUN, SUMMARY, RunFolder, plain
+from rewardkit.harness.metrics.summary import summarise_tasks
+from rewardkit.harness.options import (
+    backend_name,
+    load_backend,
+    plan_with,
+    questions_for,
+    settings_of,
+)
+from rewardkit.harness.plan import Question
+from rewardkit.harness.reporter import Reporter
+from rewardkit.harness.run import RunPlan, RunSummary, run_all
+from rewardkit.harness.sweep_plan import Sweep
+from rewardkit.harness.sweep_results import SweepRun, arranged, write_together
+from rewardkit.harness.watch import watch
+
+
+def sweep(plan: Sweep, reporter: Reporter) -> Iterator[SweepRun]:
+    """Each run as it ends: all prompts of a checkpoint with one start of its engine, which is
+    released before the next checkpoint's.
+
+    Names, prompts and data are checked first; after that, an error ends its own run only.
+    """
+    return _sweep(plan, plan.models, reporter)
+
+
+def watch_sweep(
+    plan: Sweep, reporter: Reporter, *, timeout: float | None = None
+) -> Iterator[SweepRun]:
+    """The same, over checkpoints as a training writes them; one that it deletes before it was
+    read is left out, and said."""
+    for run in _sweep(plan, watch(plan.models, reporter.note, timeout=timeout), reporter):
+        if run.error is not None and not Path(run.model).exists():
+            reporter.note(f"{run.label} is left out: {run.model} was deleted before it was read")
+        else:
+            yield run
+
+
+def _sweep(plan: Sweep, models: Iterable[str], reporter: Reporter) -> Iterator[SweepRun]:
+    _refuse_foreign(plan.folder)
+    asked = questions_for(plan.options, plan.prompts)
+    engine = backend_name(plan.options, reporter)
+    note_once = cache(reporter.note)
+    finished = list(_of_deleted(plan, asked, engine))
+    yield from finished
+    for model in models:
+        runs = [_outline(plan, model, prompt) for prompt in plan.prompts]
+        reporter.note(f"evaluating {model}")
+        ended = _evaluate(plan, runs, asked, engine, reporter)
+        finished += ended
+        write_together(plan.folder, arranged(finished), note_once)
+        yield from ended
+
+
+def _of_deleted(
+    plan: Sweep, asked: Mapping[str | None, Sequence[Question]], engine: str
+) -> Iterator[SweepRun]:
+    """The finished runs of an earlier call whose checkpoints are no longer there."""
+    for path in sorted(plan.folder.glob(f"*/{SUMMARY}")):
+        folder = RunFolder(path.parent)
+        record = folder.read_record()
+        model, prompt = (record.get("settings", {}).get(name) for name in ("model", "prompt"))
+        if not isinstance(model, str) or Path(model).exists() or prompt not in plan.prompts:
+            continue
+        run = _outline(plan, model, prompt)
+        same = settings_of(replace(plan.options, model=model, prompt=prompt), engine)
+        if (run.output_dir, record["settings"]) == (folder.path, plain(same)):
+            of = {one.task.name: one.task for one in asked[prompt]}
+            tasks = summarise_tasks(list(folder.rows().values()), of)
+            failed = bool(json.loads(path.read_text(encoding="utf-8"))["failed"])
+            yield replace(run, summary=RunSummary(tasks, folder.path, failed))
+
+
+def _outline(plan: Sweep, model: str, prompt: str | None) -> SweepRun:
+    label = plan.labels.of(model, prompt)
+    return SweepRun(label, model, prompt, step_of(model), plan.folder / label)
+
+
+def _evaluate(
+    plan: Sweep,
+    runs: Sequence[SweepRun],
+    asked: Mapping[str | None, Sequence[Question]],
+    engine: str,
+    reporter: Reporter,
+) -> list[SweepRun]:
+    """The runs of one checkpoint, done. What went wrong is kept as words: an error itself would
+    hold on to the frames that it passed through, and to the engine in them."""
+    try:
+        plans = _plans(plan, runs, asked, engine)
+        outcomes = run_all(plans, reporter)
+    except RewardkitError as error:
+        return [replace(run, error=str(error)) for run in runs]
+    except Exception as error:  # an engine's or a plugin's own: the other checkpoints go on
+        return [replace(run, error=f"{type(error).__name__}: {error}") for run in runs]
+    return [
+        replace(run, summary=outcome) if isinstance(outcome, RunSummary)
+        else replace(run, error=str(outcome))
+        for run, outcome in zip(runs, outcomes, strict=True)
+    ]  # fmt: skip
+
+
+def _plans(
+    plan: Sweep,
+    runs: Sequence[SweepRun],
+    asked: Mapping[str | None, Sequence[Question]],
+    engine: str,
+) -> list[RunPlan]:
+    chosen = [
+        replace(plan.options, model=run.model, prompt=run.prompt, output_dir=str(run.output_dir))
+        for run in runs
+    ]
+    backend = load_backend(chosen[0], engine)
+    return [
+        plan_with(options, asked[options.prompt], backend, engine=engine, command=plan.command)
+        for options in chosen
+    ]
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """A training's folder or a thesis's is not a place for a sweep's files."""
+    if folder.is_file():
+        raise UsageError(f"{folder} is a file; --output-dir must name a folder")
+    if (folder / "config.json").exists():
+        raise UsageError(
+            f"{folder} holds a model; results are never written into a checkpoint's folder"
+        )
+    if folder.is_dir() and any(folder.iterdir()) and not _holds_runs(folder):
+        raise UsageError(f"{folder} holds other files and no runs; choose another --output-dir")
+
+
+def _holds_runs(folder: Path) -> bool:
+    return any((entry / name).exists() for entry in folder.iterdir() for name in (LOCK, RUN))

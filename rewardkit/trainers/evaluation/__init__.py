@@ -1,0 +1,1 @@
+"""Evaluation while a model trains, by the code of `rewardkit eval`."""

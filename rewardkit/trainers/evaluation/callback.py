@@ -1,0 +1,182 @@
+"""Evaluation while TRL trains: the harness's run on the live model, its curve, the best checkpoint
+and the signs of reward hacking."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from transformers import TrainerCallback
+
+from rewardkit.errors import MissingExtra, UsageError
+from rewardkit.harness.metrics.summary import TaskSummary
+from rewardkit.harness.options import EvalOptions
+from rewardkit.protocols import Task
+from rewardkit.trainers.evaluation.best import BEST, BestCheckpoint, improves, refuse_second_judge
+from rewardkit.trainers.evaluation.live import LiveCheckpoint, from_main
+from rewardkit.trainers.evaluation.questions import LiveEvaluation
+from rewardkit.trainers.evaluation.record import TrainingRecord
+
+EVALUATIONS = "evaluation"
+
+Listener = Callable[[int, Mapping[str, TaskSummary]], None]
+
+
+class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers has no types
+    """Evaluates the model in training by tasks: before the first step, every `every`th, at the end.
+
+    Options are those of `rewardkit eval`, and so are the results: greedy unless `temperature` is
+    set, independent of the training's sampling and without effect on it. `metric`, of the first
+    task, decides the best checkpoint; `error_rate` and `unfinished_rate` are best low. UsageError
+    for what can't be asked: names, data and prompts here, lengths and `metric` before the first
+    step.
+    """
+
+    def __init__(
+        self,
+        task: str | Task | Sequence[str | Task],
+        *,
+        every: int,
+        prompt: str | None = None,
+        data: str | None = None,
+        split: str | None = None,
+        limit: int | None = None,
+        num_samples: int = 1,
+        temperature: float = 0.0,
+        top_p: float = 1.0,
+        top_k: int = 0,
+        max_tokens: int | None = None,
+        seed: int = 0,
+        stop: Sequence[str] = (),
+        system_prompt: str | None = None,
+        chat_template: bool = True,
+        batch_size: int = 64,
+        metric: str = "accuracy",
+        keep_best: bool = True,
+        output_dir: str | Path | None = None,
+        truncation_share: float = 0.2,
+        on_evaluation: Listener | None = None,
+    ) -> None:
+        _check(every=every, batch_size=batch_size, truncation_share=truncation_share)
+        tasks = tuple(task) if isinstance(task, Sequence) and not isinstance(task, str) else (task,)
+        options = EvalOptions(
+            tasks=tasks, model="in training", prompt=prompt, data=data, split=split, limit=limit,
+            num_samples=num_samples, temperature=temperature, top_p=top_p, top_k=top_k,
+            max_tokens=max_tokens, seed=seed, stop=tuple(stop), system_prompt=system_prompt,
+            chat_template=chat_template,
+        )  # fmt: skip
+        self._asked = LiveEvaluation.of(options, batch_size)
+        self._every = every
+        self._metric = metric
+        self._keep_best = keep_best
+        self._chosen_dir = None if output_dir is None else Path(output_dir)
+        self._truncation_share = truncation_share
+        self._on_evaluation = on_evaluation
+
+    def on_train_begin(
+        self, args: Any, state: Any, control: Any, *, model: Any, processing_class: Any, **_: Any
+    ) -> None:
+        """Read what a resumed training left, and evaluate before the first step."""
+        self._output_dir = self._chosen_dir or Path(args.output_dir)
+        self._checkpoint: LiveCheckpoint = self._asked.checkpoint(model, processing_class)
+        self._evaluated: int | None = None
+        self._record = TrainingRecord(
+            self._output_dir, resumed_at=state.global_step, truncation_share=self._truncation_share
+        )
+        if self._keep_best:
+            refuse_second_judge(args)
+            self._begin_best(args, state)
+        if state.global_step == 0:
+            self._evaluate(args, state, model)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, *, model: Any, **_: Any) -> Any:
+        """Evaluate at every `every`th step and the last; where that is the best, have it saved."""
+        if state.global_step % self._every == 0 or control.should_training_stop:
+            self._evaluate_and_keep(args, state, control, model)
+        return control
+
+    def on_epoch_end(self, args: Any, state: Any, control: Any, *, model: Any, **_: Any) -> Any:
+        """Evaluate the last step, where only now it is known to be the last."""
+        if control.should_training_stop and self._evaluated != state.global_step:
+            self._evaluate_and_keep(args, state, control, model)
+        return control
+
+    def on_log(
+        self, args: Any, state: Any, control: Any, *, logs: Mapping[str, Any], **_: Any
+    ) -> None:
+        """Keep what the trainer logs."""
+        if state.is_world_process_zero:
+            self._record.logged(state.global_step, logs)
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Say which checkpoint is the best, once it is there."""
+        if (
+            self._keep_best
+            and state.is_world_process_zero
+            and state.best_global_step == state.global_step
+        ):
+            self._best(args).write(state)
+
+    def _evaluate_and_keep(self, args: Any, state: Any, control: Any, model: Any) -> None:
+        summaries = self._evaluate(args, state, model)
+        best = self._best(args)
+        found = summaries[best.task].metrics.get(self._metric)
+        if self._keep_best and found and improves(self._metric, found.value, state.best_metric):
+            best.take(state, found.value, state.global_step)
+            control.should_save = True
+
+    def _evaluate(self, args: Any, state: Any, model: Any) -> Mapping[str, TaskSummary]:
+        step = state.global_step
+        summaries = self._asked.at(
+            step, model, self._checkpoint,
+            folder=self._output_dir / EVALUATIONS / f"step-{step:06d}",
+            gradient_checkpointing=args.gradient_checkpointing_kwargs,
+        )  # fmt: skip
+        first, self._evaluated = self._evaluated is None, step
+        if first and self._keep_best:
+            self._check_metric(summaries)
+        if state.is_world_process_zero:
+            self._record.evaluated(step, summaries)
+            if self._on_evaluation is not None:
+                self._on_evaluation(step, summaries)
+        return summaries
+
+    def _check_metric(self, summaries: Mapping[str, TaskSummary]) -> None:
+        task = self._asked.questions[0].task.name
+        metrics = summaries[task].metrics
+        if self._metric not in metrics:
+            unjudged = summaries[task].errors
+            raise UsageError(
+                f"task {task!r} has no metric {self._metric!r}; it has {', '.join(metrics)}"
+                + (f"; {unjudged} completions could not be judged" if unjudged else "")
+            )
+
+    def _best(self, args: Any) -> BestCheckpoint:
+        return BestCheckpoint(
+            task=self._asked.questions[0].task.name,
+            metric=self._metric,
+            checkpoints=Path(args.output_dir),
+            record=self._output_dir / BEST,
+        )
+
+    def _begin_best(self, args: Any, state: Any) -> None:
+        """The best of a resumed training, the same in every process; of a new one there is none."""
+        best = self._best(args)
+        if from_main(state.is_world_process_zero and best.known(state)):
+            best.take(state, state.best_metric, state.best_global_step)
+        else:
+            best.forget(state)
+        if state.is_world_process_zero:
+            best.write(state)
+
+
+def _check(*, every: int, batch_size: int, truncation_share: float) -> None:
+    if importlib.util.find_spec("matplotlib") is None:
+        raise MissingExtra.needing("matplotlib", "train", "eval_curve.png")
+    for name, value in (("every", every), ("batch_size", batch_size)):
+        if not isinstance(value, int) or value < 1:
+            raise UsageError(f"{name} is {value}; it must be a whole number, at least 1")
+    if not 0 <= truncation_share <= 1:
+        raise UsageError(f"truncation_share is {truncation_share}; it must be from 0 to 1")

@@ -1,0 +1,1 @@
+"""Recipes: what a training is made of, each a TOML file."""

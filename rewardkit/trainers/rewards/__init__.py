@@ -1,0 +1,1 @@
+"""Verifiers as TRL reward functions."""

@@ -1,0 +1,154 @@
+"""Verifiers as TRL reward functions: the rewards of training are the verdicts of evaluation."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from rewardkit import registry
+from rewardkit.errors import UsageError
+from rewardkit.judging import DEADLINE
+from rewardkit.protocols import Judged, Task, Verifier
+from rewardkit.records import Sample, Verdict
+from rewardkit.trainers.rewards.batch import read_batch
+from rewardkit.trainers.rewards.judged import Judge, LogExtra, LogMetric, Logs
+from rewardkit.trainers.rewards.naming import name_of
+from rewardkit.trainers.rewards.references import REFERENCE_COLUMNS, ByColumn, ByTask, Reader
+from rewardkit.trainers.rewards.taught import READINGS, task_or_verifier, taught
+from rewardkit.verifiers.rubric import Rubric
+
+
+class RewardFunction:
+    """A verifier, or one part of a rubric, as TRL calls it. `__name__` is its name in the logs."""
+
+    def __init__(
+        self, name: str, judge: Judge, *, part: str | None = None, low: float, high: float
+    ) -> None:
+        self.__name__ = name
+        self._judge = judge
+        self._part = part
+        self._low = low
+        self._high = high
+
+    def __call__(
+        self,
+        completions: Sequence[object],
+        *,
+        prompts: Sequence[object] | None = None,
+        log_extra: LogExtra | None = None,
+        log_metric: LogMetric | None = None,
+        **columns: object,
+    ) -> list[float | None]:
+        """The rewards of the completions, in order, each finite, or None where it is unjudged."""
+        batch = read_batch(completions, prompts, columns)
+        logs = Logs(log_extra, log_metric)
+        return [
+            self._reward(verdict) for verdict in self._judge.verdicts(batch, self.__name__, logs)
+        ]
+
+    def __repr__(self) -> str:
+        return f"<reward function {self.__name__}>"
+
+    def _reward(self, verdict: Verdict) -> float | None:
+        if verdict.score is None:
+            return None
+        score = verdict.score
+        if self._part is not None:  # a verdict that ran out of time has no parts
+            score = verdict.parts.get(self._part, score)
+        return self._low + (self._high - self._low) * score
+
+
+def reward_func(
+    verifier: str | Verifier,
+    *,
+    name: str | None = None,
+    low: float = 0.0,
+    high: float = 1.0,
+    reference: str | Sequence[str] | None = REFERENCE_COLUMNS,
+    timeout: float = DEADLINE,
+    workers: int | None = None,
+) -> RewardFunction:
+    """A verifier as a TRL reward: `low` + (`high` − `low`) × score, or None where it is unjudged.
+
+    `verifier` is a name or any callable `(text, sample)`, an async one too. `reference` is the
+    column that holds the reference, or several of which the first there is counts, or None for a
+    verifier that reads none; the other columns are the sample's `columns`. Each verdict has
+    `timeout` seconds, then it is wrong; `workers` processes (default: one a core) judge.
+    """
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise UsageError(f"low is {low} and high is {high}; both must be finite, and low lower")
+    names = (reference,) if isinstance(reference, str) else tuple(reference or ())
+    title = name or name_of(verifier)
+    loaded = _loaded(verifier)
+    judge = _judge(loaded, ByColumn(names), label=title, timeout=timeout, workers=workers)
+    return RewardFunction(title, judge, low=low, high=high)
+
+
+def reward_funcs(
+    task: str | Task | Verifier,
+    *,
+    reading: str | None = None,
+    reference: str | Sequence[str] | None = None,
+    timeout: float = DEADLINE,
+    workers: int | None = None,
+) -> tuple[list[RewardFunction], list[float]]:
+    """A task's reward functions and their weights, for GRPOTrainer and its `reward_weights`.
+
+    One function for each part of the task's rubric, named as the part is, with scores in [0, 1];
+    a completion is judged once for all of them, and an unjudged one is None in all. A task without
+    a rubric has one function, of its name and weight 1. A verifier, or its name, does for a task.
+
+    `reading` is the answer style that the prompt asks for (`gsm8k`: "xml"). Rows are read as
+    evaluation reads them; a column `reference`, or the one named here, is the reference itself.
+    """
+    found = task_or_verifier(task) if isinstance(task, str) else task
+    names = (reference,) if isinstance(reference, str) else tuple(reference or ())
+    if hasattr(found, "verifier"):
+        asked = cast("Task", found)
+        title = asked.name
+        verifier = asked.verifier(reading or READINGS.get(title))
+        reader: Reader = ByColumn(names) if names else ByTask(asked)
+    else:
+        title, verifier = name_of(task), found
+        reader = ByColumn(names or REFERENCE_COLUMNS)
+    verifier = taught(verifier)
+    judge = _judge(_loaded(verifier), reader, label=title, timeout=timeout, workers=workers)
+    if not isinstance(verifier, Rubric):
+        return [RewardFunction(title, judge, low=0.0, high=1.0)], [1.0]
+    functions = [
+        RewardFunction(part, judge, part=part, low=0.0, high=1.0) for part in verifier.parts
+    ]
+    return functions, [verifier.weights[part] for part in verifier.parts]
+
+
+@dataclass(frozen=True)
+class Awaited:
+    """An async verifier, run to its end in the worker."""
+
+    verifier: Any
+
+    def __call__(self, text: str, sample: Sample, /) -> Judged:
+        """What the verifier gives once awaited."""
+        return cast("Judged", asyncio.run(self.verifier(text, sample)))
+
+
+def _loaded(verifier: str | Verifier) -> Verifier:
+    loaded = registry.installed().verifier(verifier) if isinstance(verifier, str) else verifier
+    called = getattr(loaded, "func", loaded)  # functools.partial
+    if inspect.iscoroutinefunction(called) or inspect.iscoroutinefunction(type(called).__call__):
+        return Awaited(loaded)
+    return loaded
+
+
+def _judge(
+    verifier: Verifier, reader: Reader, *, label: str, timeout: float, workers: int | None
+) -> Judge:
+    if not timeout > 0:
+        raise UsageError(f"timeout is {timeout}; it must be a positive number of seconds")
+    if workers is not None and workers < 1:
+        raise UsageError(f"workers is {workers}; it must be at least 1")
+    return Judge(verifier, reader, label=label, timeout=timeout, workers=workers)

@@ -1,0 +1,1 @@
+"""A training by a recipe: planned, checked, run, told."""

@@ -1,0 +1,171 @@
+"""Training by a recipe: TRL's trainer over a plan that was checked through."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import UnknownName, UsageError
+from rewardkit.harness.environment import hardware, versions
+from rewardkit.trainers.evaluation.documents import read_document
+from rewardkit.trainers.training import training_folder
+from rewardkit.trainers.training.plan import TrainingPlan, TrainOptions, plan_for
+from rewardkit.trainers.training.reporting import SilentTraining, TrainingReporter
+from rewardkit.trainers.training.timed import Clock, TimedReward
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingResult:
+    """What a training came to, and where it is."""
+
+    output_dir: Path
+    final: Path
+    """The model after the last step, with its tokenizer."""
+    task: str
+    steps: int
+    evaluations: Sequence[tuple[int, Mapping[str, Any]]]
+    """The task's metrics, as summary.json holds them, by step."""
+    best: Mapping[str, Any] | None
+    """best.json: step, checkpoint, metric and value of the best checkpoint."""
+    reward_share: float
+    """Of the steps' time; in [0, 1]."""
+
+
+def train(
+    recipe: str,
+    *,
+    model: str | None = None,
+    settings: Mapping[str, object] | None = None,
+    reporter: TrainingReporter | None = None,
+    **options: Any,
+) -> TrainingResult:
+    """Train `model` by a recipe's name or TOML file, with `settings` over the recipe's.
+
+    `settings` are those of --set, and `options` the other ones of `rewardkit train`: data,
+    output_dir, resume, seed. UsageError before any weights load for whatever can't be.
+    """
+    known = ("data", "output_dir", "resume", "seed")
+    for name in options:
+        if name not in known:
+            raise UnknownName.among("option of train", name, (*known, "model", "settings"))
+    listener = reporter or SilentTraining()
+    asked = TrainOptions(recipe=recipe, model=model, settings=settings or {}, **options)
+    return run_training(plan_for(asked, listener), listener)
+
+
+def run_training(
+    plan: TrainingPlan, reporter: TrainingReporter, command: Sequence[str] = ()
+) -> TrainingResult:
+    """Train by the plan and save the model.
+
+    KeyboardInterrupt on Ctrl-C, once a checkpoint is saved.
+    """
+    from rewardkit.trainers.training.quiet import only_warnings
+    from rewardkit.trainers.training.watching import Interruption
+
+    clock = Clock()
+    with only_warnings(reporter.note), _threads(plan), Interruption(reporter.note) as interruption:
+        trainer = _trainer(plan, clock, reporter, interruption)
+        main = bool(trainer.is_world_process_zero())
+        if main:
+            training_folder.begin(
+                plan.output_dir, plan.marks, _session(plan, command),
+                resumed=plan.resumed_from is not None,
+            )  # fmt: skip
+        try:
+            resumed = str(plan.resumed_from) if plan.resumed_from else None
+            trainer.train(resume_from_checkpoint=resumed)
+            trainer.save_model(str(plan.output_dir / training_folder.FINAL))
+        finally:
+            reporter.ended()
+            if main:
+                training_folder.end(plan.output_dir, steps=trainer.state.global_step)
+    return _result(plan, trainer.state.global_step, clock)
+
+
+def _trainer(
+    plan: TrainingPlan, clock: Clock, reporter: TrainingReporter, interruption: Any
+) -> Any:
+    """TRL's trainer, or the one with momentum, over the plan."""
+    from transformers import PrinterCallback
+    from trl import GRPOTrainer
+
+    from rewardkit.trainers.momentum import MomentumGRPOTrainer
+    from rewardkit.trainers.training.watching import Watch
+
+    momentum = plan.recipe.momentum
+    callbacks = [Watch(reporter, clock), plan.evaluation, interruption]
+    try:
+        trainer = (GRPOTrainer if momentum is None else MomentumGRPOTrainer)(
+            model=str(plan.folder),
+            reward_funcs=[TimedReward(function, clock) for function in plan.functions],
+            args=plan.config,
+            train_dataset=plan.dataset,
+            processing_class=plan.tokenizer,
+            callbacks=[callback for callback in callbacks if callback is not None],
+            **({} if momentum is None else asdict(momentum)),
+        )
+    except (OSError, ValueError, ImportError, NotImplementedError, ConnectionError) as error:
+        raise UsageError(f"TRL can't begin to train {plan.folder}: {error}") from error
+    trainer.remove_callback(PrinterCallback)
+    return trainer
+
+
+@contextlib.contextmanager
+def _threads(plan: TrainingPlan) -> Iterator[None]:
+    """On a CPU as many threads as pay: one for each 64 MiB of weights, as in evaluation."""
+    import torch
+
+    from rewardkit.harness.backends.local import LocalModel
+    from rewardkit.harness.backends.options import EngineOptions
+
+    before = torch.get_num_threads()
+    if plan.config.use_cpu:
+        local = LocalModel(str(plan.folder), EngineOptions(), backend="transformers")
+        torch.set_num_threads(local.useful_threads(before))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _session(plan: TrainingPlan, command: Sequence[str]) -> dict[str, Any]:
+    """What it takes to run this again."""
+    return {
+        "command": list(command or sys.argv),
+        "recipe": plan.recipe.name,
+        "model": str(plan.folder),
+        "samples": len(plan.rows.samples),
+        "left_out": plan.rows.left_out,
+        "max_completion_length": plan.config.max_completion_length,
+        "seed": plan.config.seed,
+        "processes": plan.config.world_size,
+        "use_vllm": plan.config.use_vllm,
+        "prompt_source": plan.question.template.source,
+        "resumed_from": str(plan.resumed_from) if plan.resumed_from else None,
+        "versions": versions() | {"trl": importlib.metadata.version("trl")},
+        "hardware": hardware(),
+    }
+
+
+def _result(plan: TrainingPlan, steps: int, clock: Clock) -> TrainingResult:
+    task = plan.question.task.name
+    log = read_document(plan.output_dir / "train_log.json") or []
+    return TrainingResult(
+        output_dir=plan.output_dir,
+        final=plan.output_dir / training_folder.FINAL,
+        task=task,
+        steps=steps,
+        evaluations=[
+            (entry["step"], entry["evaluation"][task])
+            for entry in log
+            if task in entry["evaluation"]
+        ],
+        best=read_document(plan.output_dir / "best.json"),
+        reward_share=clock.reward_share,
+    )

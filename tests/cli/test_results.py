@@ -1,0 +1,86 @@
+"""What the end of a run prints."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from rewardkit.cli import results
+from rewardkit.cli.warnings import warnings
+from rewardkit.harness.metrics.summary import summarise, summarise_task
+from rewardkit.harness.tasks.motion import MotionTask
+from tests.harness.metrics.making import Row, problem, row
+
+
+def forgiven(rows: list[Row]) -> list[Row]:
+    return [{**one, "flexible": {"correct": True, "answer": None}} for one in rows]
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([row(1, None), row(2, "wrong")], []),
+        ([row(1, None), row(2, "error")], ["1 of 2 completions are unjudged and left out"]),
+        (
+            [row(1, None), row(2, "truncated", finish_reason="length")],
+            ["1 of 2 completions were cut off at the token limit or never ended their thinking; "
+             "raise --max-tokens (of those that ended, 100% are right)"],
+        ),
+        ([row(1, "truncated", finish_reason="length")], ["raise --max-tokens"]),
+        (
+            forgiven([row(index, "format" if index else None) for index in range(8)]),
+            ["strict 12%, flexible 100%: the answers are there, not in the form asked for"],
+        ),
+        (forgiven([row(index, "format" if index == 0 else None) for index in range(40)]), []),
+        (
+            problem("a", *"7777777", right=1),
+            ["pass@8 is 100% where one completion is right in 12%"],
+        ),
+        (problem("a", "7", right=7), []),
+    ],
+)  # fmt: skip
+def test_what_matters_is_said_and_nothing_else(rows: list[Row], said: list[str]) -> None:
+    found = list(warnings(summarise(rows)))
+    assert len(found) == len(said)
+    for sentence, part in zip(found, said, strict=True):
+        assert part in sentence
+
+
+def shown(
+    rows: list[Row], width: int, monkeypatch: pytest.MonkeyPatch, task: MotionTask | None = None
+) -> str:
+    written = io.StringIO()
+    console = Console(width=width, file=written)
+    monkeypatch.setattr(results, "console", lambda: console)
+    summary = summarise_task(task, rows) if task else summarise(rows)
+    results.print_summaries({"t": summary})
+    return written.getvalue()
+
+
+@pytest.mark.parametrize("width", [60, 120])
+def test_the_table_fits_and_leaves_what_follows_to_the_report(
+    width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = forgiven([*problem("a", *"789", right=5), *problem("b", *"7777777", None)])
+    text = shown(rows, width, monkeypatch)
+    assert max(map(len, text.splitlines())) <= width
+    for name in ("accuracy, strict", "flexible − strict", "pass@8", "maj@8", "failed: wrong"):
+        assert name in text
+    assert "…" not in text
+    assert "pass@4" not in text
+    assert "mean score" not in text
+
+
+@pytest.mark.parametrize("width", [60, 120])
+def test_a_tasks_own_tables_are_printed(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    points = "(1.0), (2.0), (3.0), (4.0), (5.0)"
+    rows = [
+        row(where, None, answer=points, reference=points, columns={"distribution": where})
+        for where in ("in", "out")
+    ]
+    text = shown(rows, width, monkeypatch, MotionTask())
+    assert "t: Errors" in text
+    assert "MSE" in text
+    assert "by position" in text

@@ -1,0 +1,143 @@
+"""A sweep's table: every figure where there is room, and never a broken line."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+from rich.console import Console
+
+from rewardkit.cli import sweep as cli
+from rewardkit.cli.arguments import names
+from rewardkit.cli.sweep_table import line, table
+from rewardkit.errors import BackendError
+from rewardkit.harness.metrics.lengths import Lengths
+from rewardkit.harness.metrics.metric import Metric
+from rewardkit.harness.metrics.summary import TaskSummary
+from rewardkit.harness.run import RunSummary
+from rewardkit.harness.sweep_results import SweepRun
+
+TASK = TaskSummary(
+    samples=1319, completions=1319, judged=1319, groups={}, failures={}, truncated=0, errors=0,
+    metrics={
+        "accuracy": Metric(0.912, 0.895, 0.926, 1319),
+        "accuracy_flexible": Metric(0.941, 0.927, 0.953, 1319),
+        "format_rate": Metric(1.0, 0.997, 1.0, 1319),
+        "unfinished_rate": Metric(0.012, 0.007, 0.02, 1319),
+    },
+    lengths={"all": Lengths(100.0, 87.0, 250.0, 1024, 1319)},
+)  # fmt: skip
+
+
+def ended(label: str, *tasks: str, error: str | None = None) -> SweepRun:
+    summary = RunSummary(dict.fromkeys(tasks, TASK), Path("out"), failed=False)
+    return SweepRun(label, "m", None, None, Path("out"), None if error else summary, error)
+
+
+def printed(runs: list[SweepRun], width: int) -> list[str]:
+    out = io.StringIO()
+    console = Console(file=out, width=width, color_system=None)
+    console.print(table(runs, console.width))
+    return [line.rstrip() for line in out.getvalue().splitlines()]
+
+
+def test_a_wide_table_has_every_figure() -> None:
+    lines = printed([ended("checkpoint-100+auto_cot", "gsm8k"), ended("cot", "gsm8k")], 120)
+    assert [" ".join(text.split()) for text in (*lines[:2], *lines[3:])] == [
+        "gsm8k: 1,319 problems",
+        "run accuracy 95% interval flexible format unfinished tokens",
+        "checkpoint-100+auto_cot 91.2% 89.5% – 92.6% 94.1% 100.0% 1.2% 87",
+        "cot 91.2% 89.5% – 92.6% 94.1% 100.0% 1.2% 87",
+    ]
+
+
+COLUMNS = ("95% interval", "flexible", "format", "unfinished", "tokens")
+
+
+@pytest.mark.parametrize("width", [30, 40, 60, 80, 100, 120])
+def test_a_table_fits_and_says_what_it_left_out(width: int) -> None:
+    runs = [ended("checkpoint-100+auto_cot", "gsm8k"), ended("checkpoint-200+cot", "gsm8k")]
+    lines = printed(runs, width)
+    assert max(map(len, lines)) <= width
+    rows = [text for text in lines if text.startswith("checkpoint-")]
+    assert all("91.2%" in row for row in rows)
+    assert len(rows) == 2
+    left_out = " ".join(lines).partition("no room for")[2]
+    assert all((name in lines[1]) != (name in left_out) for name in COLUMNS)
+
+
+def test_several_tasks_are_rows_of_their_own_and_a_failed_run_is_one() -> None:
+    runs = [ended("a", "gsm8k", "aqua"), ended("b", error="it is damaged")]
+    rows = [text.split()[:3] for text in printed(runs, 120)]
+    assert rows[-3:] == [["a", "gsm8k", "91.2%"], ["a", "aqua", "91.2%"], ["b", "failed"]]
+
+
+def test_each_run_is_told_as_it_ends() -> None:
+    assert list(line(ended("cot", "gsm8k"))) == [
+        "cot: gsm8k: accuracy 91.2% (89.5% – 92.6%), format 100.0%, unfinished 1.2%"
+    ]
+    assert list(line(ended("cot", error="it is damaged"))) == ["cot: failed: it is damaged"]
+
+
+OPTIONS = {"model": "a", "output_dir": "out"}
+
+
+def test_an_interrupted_sweep_prints_what_it_has_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(plan: object, reporter: object) -> Iterator[SweepRun]:
+        yield ended("a", "gsm8k")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "sweep", interrupted)
+    with pytest.raises(typer.Exit) as caught:
+        cli.evaluate_several(("gsm8k",), OPTIONS, ["a", "b"], [], quiet=True, as_json=False)
+    out, err = capsys.readouterr()
+    assert caught.value.exit_code == 130
+    assert "91.2%" in out
+    assert err == "interrupted; the same command line carries on from here\n"
+
+
+def test_runs_that_failed_alike_are_named_together(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [ended("a", "gsm8k"), ended("b", error="damaged"), ended("c", error="damaged")]
+    monkeypatch.setattr(cli, "sweep", lambda plan, reporter: iter(runs))
+    with pytest.raises(typer.Exit) as caught:
+        cli.evaluate_several(("gsm8k",), OPTIONS, ["a", "b", "c"], [], quiet=True, as_json=True)
+    out, err = capsys.readouterr()
+    assert caught.value.exit_code == 1
+    assert [run["error"] for run in json.loads(out)] == [None, "damaged", "damaged"]
+    assert err == "rewardkit: b, c: damaged\n"
+
+
+def test_a_watch_to_which_nothing_came_says_where_it_looked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("data.jsonl").write_text('{"question": "a", "answer": "#### 1"}')
+    options = OPTIONS | {"data": "data.jsonl", "backend": "transformers"}
+    with pytest.raises(BackendError, match=r"no checkpoint came: rnu/checkpoint-\*"):
+        cli.watch_several(("gsm8k",), options, ["rnu"], [], timeout=0, quiet=True, as_json=False)
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        (["direct,cot"], ["direct", "cot"]),
+        (["direct", "cot, xml"], ["direct", "cot", "xml"]),
+        (["cot,cot,"], ["cot"]),
+        (["a,b.jinja", "cot"], ["a,b.jinja", "cot"]),
+        ([], []),
+    ],
+)
+def test_names_are_listed_with_commas_or_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: list[str], found: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a,b.jinja").touch()
+    assert names(given) == found

@@ -1,0 +1,126 @@
+"""`rewardkit train` as users type it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rewardkit.cli import training_progress
+from rewardkit.cli.main import app
+from rewardkit.cli.training_progress import TrainingProgress
+from tests.cli.test_commands import rewardkit
+
+TINY = [
+    "num_generations=2", "per_device_train_batch_size=2", "gradient_accumulation_steps=1",
+    "max_completion_length=6", "max_steps=2", "logging_steps=1", "prompt=motion_short",
+    "evaluation.every=1", "evaluation.limit=2", "evaluation.max_tokens=6",
+]  # fmt: skip
+
+
+def arguments(model: Path, output: Path, *more: str) -> list[str]:
+    settings = [word for setting in TINY for word in ("--set", setting)]
+    return ["train", "motion", "--model", str(model), *settings, "-o", str(output), *more]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["train", "moton"], "no recipe named 'moton'; did you mean 'motion'?"),
+        (
+            ["train", "./none.toml"],
+            "there is no recipe file 'none.toml'; see: rewardkit list recipes",
+        ),
+        (["train", "motion", "--set", "beta"], "--set 'beta' isn't KEY=VALUE"),
+        (["train", "motion", "--set", "btea=1"], "did you mean 'beta'?"),
+    ],
+)
+def test_a_bad_argument_exits_2_and_says_what_was_meant(given: list[str], said: str) -> None:
+    status, out, err = rewardkit(*given)
+    assert (status, out) == (2, "")
+    assert said in " ".join(err.split())
+    assert "Traceback" not in err
+
+
+def test_list_names_the_recipes() -> None:
+    status, out, _ = rewardkit("list", "recipes")
+    assert status == 0
+    rows = [line.split()[:3] for line in out.splitlines()]
+    for name in ("motion", "gsm8k-xml", "game24", "r1-zero"):
+        assert ["recipe", name, "rewardkit"] in rows
+    assert "predict the next five" in out
+
+
+def test_check_prints_the_resolved_configuration_and_writes_nothing(
+    tiny_checkpoint: Path, tmp_path: Path, capsys: Any
+) -> None:
+    app(arguments(tiny_checkpoint, tmp_path / "out", "--check", "--seed", "3"),
+        standalone_mode=False)  # fmt: skip
+    out = capsys.readouterr().out
+    assert "a step: 1 prompts × 2 = 2 completions" in out
+    assert "[trainer]" in out
+    assert "beta = 0.04" in out
+    assert "seed = 3" in out
+    assert 'prompt = "motion_short"' in out
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_check_prints_is_a_recipe(tiny_checkpoint: Path, tmp_path: Path, capsys: Any) -> None:
+    given = arguments(tiny_checkpoint, tmp_path / "out", "--check", "--set", 'about="Δ \\"x\\""',
+                      "--set", "generation_kwargs={min_p = 0.1}", "--set", "eps=1e-6")  # fmt: skip
+    app(given, standalone_mode=False)
+    first = capsys.readouterr().out
+    mine = tmp_path / "motion.toml"
+    mine.write_text(first, encoding="utf-8")
+    app(["train", str(mine), "-o", str(tmp_path / "out"), "--check"], standalone_mode=False)
+    assert capsys.readouterr().out == first
+
+
+def test_a_training_says_how_it_went_and_what_to_type_next(
+    tiny_checkpoint: Path, tmp_path: Path, capsys: Any
+) -> None:
+    output = tmp_path / "out"
+    app(arguments(tiny_checkpoint, output), standalone_mode=False)
+    out, err = capsys.readouterr()
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert any(line.startswith("before 0 0.0%") for line in lines)
+    assert any(line.startswith("after 2 0.0%") for line in lines)
+    assert f"final model {output}/final" in lines
+    assert f"log, curve {output}/train_log.json, {output}/eval_curve.png" in lines
+    assert (
+        f"next rewardkit eval --task motion --model {output}/final --prompt motion_short" in lines
+    )
+    assert "step 0: accuracy motion 0.0%" in err
+    assert "step 1/2: reward 0.000 (accuracy 0.000, format 0.000), KL " in err
+    assert "of the time" in err
+    assert "{'" not in out + err  # TRL's own lines
+
+
+def test_quiet_says_nothing_on_stderr(tiny_checkpoint: Path, tmp_path: Path, capsys: Any) -> None:
+    app(arguments(tiny_checkpoint, tmp_path / "out", "--quiet"), standalone_mode=False)
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "final model" in out
+
+
+class Clock:
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+def test_a_line_tells_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    clock = Clock()
+    monkeypatch.setattr(training_progress, "time", clock)
+    progress = TrainingProgress()
+    progress.started(10, 4)
+    clock.now = 30.0
+    progress.stepped(6)
+    progress.logged({"reward": 1.5, "rewards/a/mean": None, "kl": 0.01, "reward_share": 0.002})  # type: ignore[dict-item]
+    progress.ended()
+    assert capsys.readouterr().err.splitlines() == [
+        "training 10 steps, from step 4 on",
+        "step 6/10: reward 1.500 (a unjudged), KL 0.0100, rewards 0.2% of the time, 0:01:00 left",
+    ]

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rewardkit.errors import RunMismatch, UsageError
+from rewardkit.harness.comparison.compare import compare
+
+Answers = Mapping[str, Sequence[bool | None]]
+
+
+def write_run(
+    folder: Path, answers: Answers, *, task: str = "sums", ends: int = 0, **changes: Any
+) -> Path:
+    """A run's folder; `answers` says of each problem's completions whether they are right."""
+    folder.mkdir(parents=True)
+    most = max(map(len, answers.values()))
+    record = {
+        "fingerprint": {"model.weights": folder.name, "sums.data": "same"},
+        "tasks": {task: {"samples": len(answers) + ends, "num_samples": most}},
+    }
+    (folder / "run.json").write_text(json.dumps(record))
+    rows = [
+        {
+            "key": f"{task}/{id}/{index}", "task": task, "id": id, "index": index,
+            "reference": id, "columns": {"question": f"what is {id}?"}, "completion": "…",
+            "verdict": {"correct": right, "score": None if right is None else right / 2},
+            "flexible": None if right is None else {"correct": True, "answer": "1"}, **changes,
+        }
+        for id, outcomes in answers.items()
+        for index, right in enumerate(outcomes)
+    ]  # fmt: skip
+    (folder / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder
+
+
+def outcomes(pattern: str) -> Answers:
+    """A problem for each letter: r right, w wrong, u unjudged; a comma parts problems."""
+    letters = {"r": True, "w": False, "u": None}
+    problems = pattern.split(",") if "," in pattern else list(pattern)
+    return {str(place): [letters[one] for one in word] for place, word in enumerate(problems)}
+
+
+def test_problems_are_paired_by_id_and_flips_told_each_way(tmp_path: Path) -> None:
+    before = write_run(tmp_path / "a", outcomes("rrrwwwww"))
+    answers = outcomes("wrrrrrrw")
+    after = write_run(tmp_path / "b", dict(reversed(answers.items())))
+    (found,) = compare(before, [after])
+    assert (found.problems, found.left_out) == (8, 0)
+    assert (found.baseline_value.value, found.run_value.value) == (0.375, 0.75)
+    assert found.difference.value == pytest.approx(0.375)
+    assert [flip.id for flip in found.won] == ["3", "4", "5", "6"]
+    assert [flip.id for flip in found.lost] == ["0"]
+    assert found.difference.p_value == pytest.approx(0.375)  # 5 coins, at most one the other way
+    assert found.differs_in == ["model.weights"]
+
+
+def test_several_samples_weigh_by_problem(tmp_path: Path) -> None:
+    before = write_run(tmp_path / "a", outcomes("rrww,wwww,rrrr"))
+    after = write_run(tmp_path / "b", outcomes("rrrr,wwwr,rrrr"))
+    (found,) = compare(before, [after])
+    assert found.difference.value == pytest.approx((0.5 + 0.25) / 3)
+    assert [(flip.id, flip.baseline, flip.run) for flip in found.won] == [
+        ("0", 0.5, 1.0), ("1", 0.0, 0.25),
+    ]  # fmt: skip
+    assert found.difference.test == "paired permutation"
+
+
+def test_what_one_run_could_not_judge_is_left_out_and_counted(tmp_path: Path) -> None:
+    before = write_run(tmp_path / "a", outcomes("rruw"))
+    after = write_run(tmp_path / "b", outcomes("rurw"))
+    (found,) = compare(before, [after])
+    assert (found.problems, found.left_out) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("metric", "difference"), [("accuracy", 0.5), ("score", 0.25), ("accuracy_flexible", 0.0)]
+)
+def test_other_values_can_be_compared(metric: str, difference: float, tmp_path: Path) -> None:
+    before = write_run(tmp_path / "a", outcomes("wwrr"))
+    after = write_run(tmp_path / "b", outcomes("rrrr"))
+    (found,) = compare(before, [after], metric=metric)
+    assert found.difference.value == pytest.approx(difference)
+
+
+def test_several_runs_share_one_level_of_error(tmp_path: Path) -> None:
+    before = write_run(tmp_path / "a", outcomes("w" * 8))
+    good = write_run(tmp_path / "b", outcomes("r" * 8))
+    same = write_run(tmp_path / "c", outcomes("w" * 8))
+    first, second = compare(before, [good, same])
+    assert first.p_adjusted == pytest.approx(2 * first.difference.p_value)
+    assert second.p_adjusted == 1.0
+
+
+@pytest.mark.parametrize(
+    ("answers", "changes", "message"),
+    [
+        (outcomes("rrr"), {}, "1 (such as '3') only in the first"),
+        (outcomes("rrrrr"), {}, "1 (such as '4') only in the second"),
+        (outcomes("rrrr"), {"reference": "9"}, "its reference is '0' in"),
+        (outcomes("rrrr"), {"columns": {"question": "why?"}}, "'why?' in"),
+        (outcomes("rrrr"), {"task": "other"}, "there is no task that both asked"),
+        (outcomes("rrrr"), {"ends": 3}, "is unfinished: 4 of 7 completions of sums"),
+        (outcomes("uuuu"), {}, "no problem of sums has a judged value of accuracy in both"),
+    ],
+    ids=["fewer", "more", "references", "questions", "tasks", "unfinished", "all unjudged"],
+)
+def test_other_data_are_refused_with_the_reason(
+    answers: Answers, changes: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    before = write_run(tmp_path / "a", outcomes("rrrr"))
+    after = write_run(tmp_path / "b", answers, **changes)
+    with pytest.raises(RunMismatch) as caught:
+        compare(before, [after])
+    assert message in str(caught.value)
+
+
+def test_a_folder_without_a_run_is_refused_and_its_runs_named(tmp_path: Path) -> None:
+    before = write_run(tmp_path / "sweep" / "a", outcomes("r"))
+    with pytest.raises(RunMismatch, match=r"holds several runs, name them: .*sweep/a"):
+        compare(tmp_path / "sweep", [before])
+    with pytest.raises(RunMismatch, match="give a run's folder"):
+        compare(before, [tmp_path / "nowhere"])
+
+
+def test_an_unknown_metric_is_refused(tmp_path: Path) -> None:
+    before = write_run(tmp_path / "a", outcomes("r"))
+    with pytest.raises(UsageError, match="no metric 'acuracy'; known: accuracy"):
+        compare(before, [before], metric="acuracy")
+
+
+def command(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "rewardkit", "compare", *map(str, arguments)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_the_command_prints_the_figures_and_fails_only_on_evidence(tmp_path: Path) -> None:
+    before = write_run(tmp_path / "a", outcomes("r" * 20))
+    worse = write_run(tmp_path / "b", outcomes("r" * 8 + "w" * 12))
+    noisy = write_run(tmp_path / "c", outcomes("r" * 19 + "w"))
+    done = command(before, worse, noisy, "--fail-if-worse", "--flips", "3")
+    assert done.returncode == 1
+    assert "-60.0%" in done.stdout
+    assert "worse: 8, 9, 10 and 9 more" in done.stdout
+    assert done.stderr == f"rewardkit: {worse} is worse on sums than {before}\n"
+    assert command(before, noisy, "--fail-if-worse").returncode == 0
+    assert command(before, worse, "--fail-if-worse", "--margin", "0.9").returncode == 0
+    (told,) = json.loads(command(before, worse, "--json").stdout)
+    assert len(told["lost"]) == 12
+
+
+def test_a_refusal_ends_with_a_sentence(tmp_path: Path) -> None:
+    done = command(tmp_path / "a", tmp_path / "b")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("rewardkit: ")
+    assert "holds no run.json" in done.stderr

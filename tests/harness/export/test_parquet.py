@@ -1,0 +1,81 @@
+"""Samples as Parquet: typed, whole, as they stand at the end of a run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyarrow import parquet
+
+from rewardkit.errors import UsageError
+from rewardkit.harness.export.parquet import write_parquet
+
+
+def row(number: int, **changes: Any) -> dict[str, Any]:
+    verdict = {
+        "correct": True, "score": 1.0, "answer": "½", "failure": None,
+        "parts": {"accuracy": 1.0, "format": 0.5}, "message": "by exact numbers",
+    }  # fmt: skip
+    return {
+        "key": f"t/{number}/0", "task": "t", "id": str(number), "index": 0, "prompt": None,
+        "completion": "<script>ü\ud800", "finish_reason": "stop", "prompt_tokens": 7,
+        "completion_tokens": None, "reference": "0.5", "columns": {"level": 3, "x": [1]},
+        "verdict": verdict, "flexible": {"correct": True, "answer": "½"}, **changes,
+    }  # fmt: skip
+
+
+def run(folder: Path, rows: list[dict[str, Any]]) -> Path:
+    folder.mkdir()
+    (folder / "samples.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+    return folder
+
+
+def test_every_field_has_its_type_and_comes_back(tmp_path: Path) -> None:
+    unjudged = {"correct": None, "score": None, "answer": None, "failure": "error", "parts": {},
+                "message": "?"}  # fmt: skip
+    rows = [row(0), row(1, verdict=unjudged, flexible=None, label=False)]
+    file = tmp_path / "s.parquet"
+    assert write_parquet([run(tmp_path / "one", rows)], file, overwrite=False) == 2
+    table = parquet.read_table(file)
+    types = {field.name: str(field.type) for field in table.schema}
+    assert types["index"] == "int32"
+    assert types["label"] == "bool"
+    assert "score: double" in types["verdict"]
+    first, second = table.to_pylist()
+    assert first["run"] == "one"
+    assert first["completion"] == "<script>ü\\ud800"
+    assert json.loads(first["columns"]) == {"level": 3, "x": [1]}
+    assert first["verdict"] == rows[0]["verdict"] | {"parts": [("accuracy", 1.0), ("format", 0.5)]}
+    assert (first["prompt"], first["completion_tokens"], first["label"]) == (None, None, None)
+    assert (second["verdict"]["correct"], second["flexible"], second["label"]) == (
+        None, None, False,
+    )  # fmt: skip
+
+
+def test_a_row_that_was_generated_again_is_there_once(tmp_path: Path) -> None:
+    rows = [row(0, finish_reason="error"), row(1), row(0, completion="again")]
+    runs = [run(tmp_path / "a", rows), run(tmp_path / "b", [row(5)])]
+    write_parquet(runs, tmp_path / "s.parquet", overwrite=False)
+    table = parquet.read_table(tmp_path / "s.parquet").to_pylist()
+    assert [(one["run"], one["id"]) for one in table] == [("a", "1"), ("a", "0"), ("b", "5")]
+    assert table[1]["completion"] == "again"
+
+
+def test_a_file_that_exists_stays_unless_it_is_to_be_replaced(tmp_path: Path) -> None:
+    file = tmp_path / "s.parquet"
+    file.write_text("mine")
+    one = run(tmp_path / "a", [row(0)])
+    with pytest.raises(UsageError, match="use --overwrite"):
+        write_parquet([one], file, overwrite=False)
+    assert file.read_text() == "mine"
+    assert write_parquet([one], file, overwrite=True) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "s.parquet"]
+
+
+def test_what_fails_leaves_no_file(tmp_path: Path) -> None:
+    broken = run(tmp_path / "a", [row(0), row(1, index="many")])
+    with pytest.raises(Exception, match="many"):
+        write_parquet([broken], tmp_path / "s.parquet", overwrite=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from rewardkit.harness.metrics.lengths import Lengths, lengths_by_outcome
+from tests.harness.metrics.making import row
+
+
+def test_each_completion_has_one_outcome_and_all_are_together() -> None:
+    rows = [
+        row(1, None, completion_tokens=10),
+        row(2, None, completion_tokens=30),
+        row(3, "wrong", completion_tokens=20),
+        row(4, None, completion_tokens=64, finish_reason="length"),
+        row(5, "truncated", completion_tokens=64, finish_reason="length"),
+        row(6, "error", completion_tokens=5),
+        row(7, "error", completion_tokens=None, finish_reason="error"),
+    ]
+    found = lengths_by_outcome(rows)
+    assert {name: lengths.count for name, lengths in found.items()} == {
+        "all": 6, "correct": 2, "wrong": 1, "truncated": 2, "unjudged": 1,
+    }  # fmt: skip
+    assert found["correct"] == Lengths(20.0, 20.0, 30.0, 30, 2)
+
+
+def test_the_95th_percentile_is_a_length_that_occurs() -> None:
+    rows = [row(tokens, None, completion_tokens=tokens) for tokens in range(1, 41)]
+    assert lengths_by_outcome(rows)["all"] == Lengths(20.5, 20.5, 38.0, 40, 40)
+
+
+def test_without_token_counts_there_are_none() -> None:
+    assert lengths_by_outcome([row(1, None, completion_tokens=None)]) == {}

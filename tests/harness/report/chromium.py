@@ -1,0 +1,178 @@
+"""Headless Chromium, driven through its debugging pipe with the standard library alone."""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import json
+import os
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--disable-dev-shm-usage", "--hide-scrollbars", "--remote-debugging-pipe",
+]  # fmt: skip
+
+# Chromium reads commands from descriptor 3 and writes to 4
+LAUNCH = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execv(sys.argv[3], sys.argv[3:])"  # fmt: skip  # noqa: E501
+PATIENCE = 60.0
+"""Seconds until a command that isn't answered counts as broken; far above any answer's time."""
+
+
+def chromium() -> str | None:
+    """The browser's path, or None where there is none."""
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+
+
+class Browser:
+    """A browser with one page, and all that the page said, asked for and opened meanwhile."""
+
+    def __init__(self) -> None:
+        self.errors: list[str] = []
+        self.requests: list[str] = []
+        self.dialogs: list[str] = []
+        self._events: list[dict[str, Any]] = []
+        self._number = 0
+        self._buffer = b""
+
+    def __enter__(self) -> Self:
+        self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        theirs_in, ours_out = (_high(end) for end in os.pipe())
+        ours_in, theirs_out = (_high(end) for end in os.pipe())
+        command = [sys.executable, "-c", LAUNCH, str(theirs_in), str(theirs_out), chromium() or "",
+                   *FLAGS, f"--user-data-dir={self._profile.name}", "about:blank"]  # fmt: skip
+        self._process = subprocess.Popen(
+            command, pass_fds=(theirs_in, theirs_out), start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        os.close(theirs_in)
+        os.close(theirs_out)
+        self._in, self._out = ours_in, ours_out
+        self._session: str | None = None
+        targets = self.send("Target.getTargets")["targetInfos"]
+        target = next(one["targetId"] for one in targets if one["type"] == "page")
+        attached = self.send("Target.attachToTarget", targetId=target, flatten=True)
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            self.send(f"{domain}.enable")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:  # fmt: skip
+        self._process.kill()
+        self._process.wait()
+        os.close(self._in)
+        os.close(self._out)
+        self._profile.cleanup()
+
+    def send(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """A command's result. RuntimeError with what the browser says against it."""
+        self._number += 1
+        message = {"id": self._number, "method": method, "params": parameters}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._out, json.dumps(message).encode() + b"\0")
+        return self._result(self._number, method)
+
+    def open(self, path: Path, fragment: str = "") -> None:
+        """Load a file anew, and wait until its script has opened the page."""
+        self.send("Page.navigate", url="about:blank")
+        self.send("Page.navigate", url=path.resolve().as_uri() + fragment)
+        self.wait_for("performance.getEntriesByName('rewardkit:painted').length")
+
+    def value(self, expression: str) -> Any:
+        """What a JavaScript expression gives, or, of a promise, what it comes to."""
+        found = self.send("Runtime.evaluate", expression=expression, returnByValue=True,
+                          awaitPromise=True)  # fmt: skip
+        if "exceptionDetails" in found:
+            raise RuntimeError(json.dumps(found["exceptionDetails"]))
+        return found["result"].get("value")
+
+    def wait_for(self, expression: str) -> Any:
+        """The expression's value as soon as it is true."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            if value := self.value(expression):
+                return value
+            time.sleep(0.02)
+        raise TimeoutError(f"{expression} stayed false; the page said {self.errors}")
+
+    def press(self, key: str) -> None:
+        """A key, as typed."""
+        text = {"text": key} if len(key) == 1 else {}
+        self.send("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
+        self.send("Input.dispatchKeyEvent", type="keyUp", key=key)
+
+    def click(self, selector: str) -> None:
+        """A real click in the middle of the first element that fits."""
+        x, y = self.value(
+            f"(() => {{ const one = document.querySelector({json.dumps(selector)});"
+            " one.scrollIntoView({block: 'nearest'}); const at = one.getBoundingClientRect();"
+            " return [at.x + at.width / 2, at.y + at.height / 2]; })()"
+        )
+        for kind in ("mousePressed", "mouseReleased"):
+            self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def screen(self, width: int, height: int, scheme: str = "light") -> None:
+        """The size of the window, and which colours the system prefers."""
+        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height,
+                  deviceScaleFactor=1, mobile=width < 500)  # fmt: skip
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.send("Emulation.setEmulatedMedia", features=features)
+
+    def picture(self, path: Path) -> None:
+        """What is in sight, as a PNG."""
+        found = self.send("Page.captureScreenshot", format="png")
+        path.write_bytes(base64.b64decode(found["data"]))
+
+    def _result(self, number: int, method: str) -> dict[str, Any]:
+        while True:
+            message = self._read(method)
+            if message.get("id") == number:
+                if "error" in message:
+                    raise RuntimeError(f"{method}: {message['error']['message']}")
+                return dict(message["result"])
+            self._note(message)
+
+    def _read(self, method: str) -> dict[str, Any]:
+        while b"\0" not in self._buffer:
+            ready, _, _ = select.select([self._in], [], [], PATIENCE)
+            piece = os.read(self._in, 1 << 20) if ready else b""
+            if not piece:
+                raise RuntimeError(f"Chromium didn't answer {method}")
+            self._buffer += piece
+        line, _, self._buffer = self._buffer.partition(b"\0")
+        return dict(json.loads(line))
+
+    def _note(self, message: dict[str, Any]) -> None:
+        told = message.get("params", {})
+        match message.get("method"):
+            case "Runtime.exceptionThrown":
+                self.errors.append(json.dumps(told["exceptionDetails"]))
+            case "Runtime.consoleAPICalled" if told["type"] in ("error", "warning", "assert"):
+                self.errors.append(json.dumps(told["args"]))
+            case "Log.entryAdded" if told["entry"]["level"] in ("error", "warning"):
+                self.errors.append(told["entry"]["text"])
+            case "Network.requestWillBeSent":
+                self.requests.append(told["request"]["url"])
+            case "Page.javascriptDialogOpening":
+                self.dialogs.append(told["message"])
+
+
+def _high(descriptor: int) -> int:
+    """The descriptor moved above those that Chromium takes."""
+    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD, 10)
+    os.close(descriptor)
+    return moved

@@ -1,0 +1,57 @@
+"""Runs made up for the report's tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rewardkit.harness.folder import RunFolder
+from rewardkit.harness.metrics.summary import summarise_tasks
+from rewardkit.harness.report.runs import ReportRun
+
+
+def row(
+    identifier: str,
+    *,
+    correct: bool | None = True,
+    completion: str = "So it is #### 7",
+    answer: str | None = "7",
+    reference: str = "7",
+    index: int = 0,
+    task: str = "gsm8k",
+    **changes: Any,
+) -> dict[str, Any]:
+    """A row as samples.jsonl holds it."""
+    failure = {True: None, False: "wrong", None: "error"}[correct]
+    return {
+        "key": f"{task}/{identifier}/{index}", "task": task, "id": identifier, "index": index,
+        "prompt": f"Answer in one number.\nWhat is {identifier}?", "completion": completion,
+        "finish_reason": "stop", "prompt_tokens": 12, "completion_tokens": len(completion),
+        "reference": reference, "columns": {},
+        "verdict": {
+            "correct": correct, "score": None if correct is None else float(correct),
+            "answer": answer, "failure": failure, "parts": {}, "message": "",
+        },
+        "flexible": None if correct is None else {"correct": correct, "answer": answer},
+    } | changes  # fmt: skip
+
+
+def as_run(name: str, rows: Sequence[dict[str, Any]], **record: Any) -> ReportRun:
+    """The rows as a run, with their summary."""
+    tasks = {name: one.as_json() for name, one in summarise_tasks(rows, {}).items()}
+    return ReportRun(name, tasks, rows, record)
+
+
+def write_run(folder: Path, rows: Sequence[dict[str, Any]], model: str = "m") -> Path:
+    """A run's folder, as an evaluation that hasn't ended leaves it but for its summary."""
+    run = RunFolder(folder)
+    with run.opened({"of": folder.name}, overwrite=False):
+        run.append(rows)
+        summaries = summarise_tasks(rows, {})
+        run.write_summary({"tasks": {name: one.as_json() for name, one in summaries.items()}})
+        run.write_record({
+            "fingerprint": {"of": folder.name}, "settings": {"model": model},
+            "command": ["rewardkit", "eval", "--model", model],
+        })  # fmt: skip
+    return folder

@@ -1,0 +1,323 @@
+"""The page in headless Chromium: opened, filtered, clicked, attacked, on a phone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rewardkit.harness.report.page import render
+from rewardkit.harness.report.runs import ReportRun
+from tests.harness.report.chromium import Browser, chromium
+from tests.harness.report.hostile import HOSTILE, hostile_run
+from tests.harness.report.made import as_run, row
+
+pytestmark = pytest.mark.skipif(
+    chromium() is None, reason="no Chromium here: none on PATH, and CHROMIUM names none"
+)
+
+COUNT = 3_000
+
+
+def many_rows() -> list[dict[str, Any]]:
+    """Right and wrong by turns, every tenth unjudged, every seventh cut off."""
+    return [
+        row(
+            str(place), correct=None if place % 10 == 9 else place % 2 == 0,
+            completion=f"Thinking of {place}, 17 then 7 and 177 #### 7 or so.",
+            finish_reason="length" if place % 7 == 0 else "stop", completion_tokens=place % 997,
+        )
+        for place in range(COUNT)
+    ]  # fmt: skip
+
+
+def two_runs() -> list[ReportRun]:
+    """One problem lost, two gained, one as it was; and one that only the first was asked."""
+    before = [row("1"), row("2", correct=False, answer="6"), row("3", correct=False), row("4"),
+              row("5")]  # fmt: skip
+    after = [row("1", correct=False, answer="8", completion="#### 8"), row("2"), row("3"), row("4")]
+    return [as_run("before", before), as_run("after", after)]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with Browser() as one:
+        yield one
+
+
+@pytest.fixture
+def at(browser: Browser, tmp_path: Path) -> Iterator[Any]:
+    """Opens a page of runs at a fragment; afterwards nothing may have gone wrong in it."""
+    page = tmp_path / "report.html"
+    browser.errors.clear()
+    browser.requests.clear()
+    browser.dialogs.clear()
+    browser.screen(1280, 800)
+
+    def opened(runs: list[ReportRun], fragment: str = "") -> Browser:
+        page.write_text(render(runs), encoding="utf-8")
+        browser.open(page, fragment)
+        browser.wait_for("performance.getEntriesByName('rewardkit:texts').length")
+        return browser
+
+    yield opened
+    assert browser.errors == []
+    assert browser.dialogs == []
+    assert {url.partition("#")[0] for url in browser.requests} <= {page.as_uri(), "about:blank"}
+
+
+def text(browser: Browser, selector: str) -> str:
+    return str(browser.value(f"document.querySelector({json.dumps(selector)})?.textContent ?? ''"))
+
+
+def shown(browser: Browser) -> str:
+    """The list's count, as the reader sees it."""
+    return text(browser, ".status")
+
+
+def chosen(browser: Browser) -> str:
+    """The sample whose detail is shown."""
+    return text(browser, "#detail h2")
+
+
+def test_it_opens_on_the_summary_and_shows_accuracy_first(at: Any) -> None:
+    browser = at([as_run("r", [row("1"), row("2", correct=False)])])
+    assert text(browser, ".headline .value") == "50.0%"
+    assert browser.value("document.querySelectorAll('#view-summary svg').length") >= 3
+    assert browser.value("document.querySelector('#view-samples').hidden") is True
+
+
+@pytest.mark.parametrize(
+    ("fragment", "status"),
+    [
+        ("", "3,000 samples"),
+        ("?outcome=right", "1,500 samples"),
+        ("?outcome=unjudged", "300 samples"),
+        ("?outcome=truncated", "429 samples"),
+        ("?failure=wrong", "1,200 samples"),
+        ("?q=thinking+of+2999,", "1 sample"),
+        ("?q=WHAT+IS+12?", "1 sample"),
+        ("?q=one+number", "3,000 samples"),
+        ("?q=not+there", "0 samples"),
+        ("?outcome=right&q=%23%23%23%23+7", "1,500 samples"),
+        ("?task=unheard+of", "0 samples"),
+    ],
+)
+def test_the_address_filters(at: Any, fragment: str, status: str) -> None:
+    assert shown(at([as_run("r", many_rows())], f"#samples{fragment}")) == status
+
+
+def test_clicks_and_typing_filter(at: Any) -> None:
+    browser = at([as_run("r", many_rows())])
+    browser.click('nav a[href="#samples"]')
+    browser.wait_for("!document.querySelector('#view-samples').hidden")
+    browser.click(".segments .wrong")
+    assert shown(browser) == "1,200 samples"
+    browser.press("/")
+    browser.send("Input.insertText", text="what is 11?")
+    assert shown(browser) == "1 sample"
+    browser.wait_for("document.querySelector('#detail h2')?.textContent === 'gsm8k/11/0'")
+    assert "q=what+is+11" in browser.value("location.hash")
+
+
+def test_only_the_rows_in_sight_are_elements_and_the_last_can_be_reached(at: Any) -> None:
+    browser = at([as_run("r", many_rows())], "#samples")
+    assert browser.value("document.querySelectorAll('.list .row').length") < 40
+    browser.value("document.querySelector('.list').scrollTop = 1e9")
+    browser.wait_for(f"!!document.querySelector('.list #row-{COUNT - 1}')")
+    assert browser.value("document.querySelectorAll('.list .row').length") < 40
+
+
+@pytest.mark.parametrize(
+    ("sort", "first"),
+    [("longest", "gsm8k/996/0"), ("shortest", "gsm8k/0/0"), ("id", "gsm8k/0/0")],
+)
+def test_the_list_is_sorted(at: Any, sort: str, first: str) -> None:
+    assert chosen(at([as_run("r", many_rows())], f"#samples?sort={sort}")) == first
+
+
+def test_j_and_k_go_through_the_list_and_the_address_keeps_the_place(at: Any) -> None:
+    runs = [as_run("r", many_rows())]
+    browser = at(runs, "#samples?outcome=right")
+    for key in "jjjk":
+        browser.press(key)
+    browser.wait_for("document.querySelector('#detail h2').textContent === 'gsm8k/4/0'")
+    address = browser.value("location.hash")
+    assert "sample=gsm8k%2F4%2F0" in address
+    assert chosen(at(runs, address)) == "gsm8k/4/0"
+    assert browser.value("document.querySelector('[aria-selected=true]').id") == "row-4"
+
+
+def test_an_address_of_a_sample_that_is_not_there_says_so(at: Any) -> None:
+    browser = at([as_run("r", [row("1")])], "#samples?sample=gsm8k%2F99%2F0")
+    assert "holds no sample gsm8k/99/0" in text(browser, "#detail")
+
+
+@pytest.mark.parametrize(
+    ("completion", "answer", "marked", "said"),
+    [
+        ("7 or 17 #### 7, not 77", "7", [8 + 5], "is marked"),
+        ("only 77", "7", [6], "is marked"),
+        ("1,800 altogether", "1800", [], "letter for letter"),
+        ("no number", None, [], "nothing was read"),
+        ("7", "", [], "an empty answer"),
+    ],
+)
+def test_the_part_that_was_read_is_marked_or_said_not_to_be_found(
+    at: Any, completion: str, answer: str | None, marked: list[int], said: str
+) -> None:
+    one = row("1", correct=False, completion=completion, answer=answer)
+    browser = at([as_run("r", [one])], "#samples")
+    found = browser.value(
+        "[...document.querySelectorAll('.block mark')].map(mark => {"
+        " const before = document.createRange(); before.selectNodeContents(mark.parentNode);"
+        " before.setEndBefore(mark); return before.toString().length; })"
+    )
+    assert found == marked
+    assert said in text(browser, ".block h4")
+
+
+def test_a_sample_shows_all_that_is_known_of_it(at: Any) -> None:
+    one = row("1", correct=False, answer="6", completion="#### 6", finish_reason="length")
+    one["verdict"] |= {"parts": {"form": 0.5}, "message": "off by one"}
+    one["flexible"] = {"correct": True, "answer": "7"}
+    detail = text(at([as_run("r", [one, row("1", index=1)])], "#samples"), "#detail")
+    for part in ("wrong", "read6", "reference7", "flexible reading: right7", "off by one", "form",
+                 "6 tokens", "12 in the prompt", "token limit", "What is 1?", "truncated",
+                 "Samples of this problem"):  # fmt: skip
+        assert part in detail
+
+
+@pytest.mark.parametrize(
+    ("flip", "keys"),
+    [
+        ("", ["1", "2", "3", "4"]),
+        ("any", ["1", "2", "3"]),
+        ("lost", ["1"]),
+        ("gained", ["2", "3"]),
+        ("same", ["4"]),
+    ],
+)
+def test_two_runs_stand_side_by_side_and_their_flips_are_found(
+    at: Any, flip: str, keys: list[str]
+) -> None:
+    browser = at(two_runs(), f"#samples?run=before&against=after&flip={flip}")
+    found = browser.value(
+        "[...document.querySelectorAll('.list .row')].map(row => row.getAttribute('aria-label'))"
+    )
+    assert [label.split("/")[1] for label in found] == keys
+    assert browser.value("document.querySelectorAll('.side-run').length") == 2
+    assert "before" in text(browser, ".side-run:first-child h3")
+    assert "after" in text(browser, ".side-run:last-child h3")
+
+
+def test_the_summary_of_two_runs_counts_flips_and_leads_to_them(at: Any) -> None:
+    browser = at(two_runs())
+    flips = (
+        "[...document.querySelectorAll('.card')]"
+        ".find(card => card.textContent.startsWith('Flips')).querySelector('tbody').textContent"
+    )
+    assert browser.value(flips) == "after124"
+    browser.click('a[href*="flip=gained"]')
+    browser.wait_for("document.querySelector('.status')?.textContent === '2 pairs'")
+
+
+def test_runs_over_other_data_are_said_to_differ(at: Any) -> None:
+    runs = [as_run("a", [row("1")]), as_run("b", [row("1", reference="8")])]
+    assert "references differ" in text(at(runs, "#samples?run=a&against=b"), "#detail")
+
+
+def test_checkpoints_of_one_training_are_a_curve(at: Any) -> None:
+    runs = [as_run(f"c{step}", [row("1")], settings={"model": f"out/checkpoint-{step}"})
+            for step in (10, 20)]  # fmt: skip
+    assert "Over the checkpoints" in text(at(runs), "#view-summary")
+    assert "Over the checkpoints" not in text(at(two_runs()), "#view-summary")
+
+
+def test_the_toggle_turns_the_colours(at: Any) -> None:
+    browser = at([as_run("r", [row("1")])])
+    paper = "getComputedStyle(document.body).backgroundColor"
+    browser.value("localStorage.clear()")
+    found = []
+    for _ in range(3):
+        browser.click("#theme")
+        found.append(
+            (browser.value("document.documentElement.dataset.theme"), browser.value(paper))
+        )
+    light, dark, system = found
+    assert [name for name, _ in found] == ["light", "dark", "system"]
+    assert light[1] == system[1] != dark[1]
+    browser.screen(1280, 800, "dark")
+    assert browser.value(paper) == dark[1]
+
+
+@pytest.mark.parametrize("view", ["summary", "samples", "record"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_makes_the_page_scroll_sideways(at: Any, view: str, width: int) -> None:
+    at([as_run("r", [row("1")])]).screen(width, 844)
+    browser = at([hostile_run(), hostile_run("x" * 300)], f"#{view}")
+    browser.screen(width, 844)
+    browser.value("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
+    assert browser.value("Math.max(document.documentElement.scrollWidth,"
+                         " document.body.scrollWidth)") <= width  # fmt: skip
+
+
+def test_a_hostile_run_executes_nothing(at: Any) -> None:
+    browser = at([hostile_run(), hostile_run("__proto__")])
+    for fragment in ("#summary", "#record", "#samples", "#samples?outcome=wrong&sort=id"):
+        browser.value(f"location.hash = {json.dumps(fragment)}")
+        browser.value("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+        browser.value("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
+    assert shown(browser) == f"{4 * len(HOSTILE)} samples"
+    for name in ("run", "against", "flip", "task", "failure", "group"):
+        browser.value(
+            f"[...document.querySelector('select[data-name={name}]').options].forEach(one => {{"
+            f" const all = document.querySelector('select[data-name={name}]');"
+            " all.value = one.value; all.dispatchEvent(new Event('change')); })"
+        )
+    assert browser.value("window.pwned") is None
+    assert browser.value("Object.keys(Object.prototype).length + ({}).polluted") is None
+
+
+def test_hostile_completions_are_shown_as_text_and_execute_nothing(at: Any) -> None:
+    rows = [row(str(place), correct=False, completion=hostile, answer=hostile[-40:], prompt=hostile)
+            for place, hostile in enumerate(HOSTILE)]  # fmt: skip
+    browser = at([as_run("r", rows)], "#samples")
+    completion = "document.querySelector('.block pre')"
+    for place, hostile in enumerate(HOSTILE):
+        browser.wait_for(f"document.querySelector('#detail h2')?.textContent === 'gsm8k/{place}/0'")
+        browser.value("document.querySelectorAll('.block pre button').forEach(one => one.click())")
+        elements = f"[...{completion}.querySelectorAll('*')].map(one => one.localName)"
+        assert set(browser.value(elements)) <= {"mark"}, hostile[:80]
+        letters = len(hostile.encode("utf-16-le", "surrogatepass")) // 2
+        assert browser.value(f"{completion}.textContent.length") >= letters, hostile[:80]
+        assert browser.value("window.pwned") is None, hostile[:80]
+        browser.press("j")
+
+
+def test_controls_that_act_unseen_are_shown_by_name(at: Any) -> None:
+    one = row("1", completion="a\u202eb\x00c\x1b[31m")
+    browser = at([as_run("r", [one])], "#samples")
+    assert text(browser, ".block pre") == "a⟦U+202E⟧b␀c␛[31m"
+
+
+def test_a_script_that_came_in_all_the_same_would_be_stopped(browser: Browser, at: Any) -> None:
+    at([as_run("r", [row("1")])])
+    for attempt in (
+        "document.body.innerHTML = '<img src=x onerror=window.pwned=1>'",
+        "document.body.append(Object.assign(document.createElement('script'),"
+        " {text: 'window.pwned=1'}))",
+        "document.querySelector('main').setAttribute('onclick', 'window.pwned=1');"
+        " document.querySelector('main').click()",
+        "new Image().src = 'http://127.0.0.1:9/x'",
+        "fetch('http://127.0.0.1:9/x').catch(() => {})",
+    ):
+        browser.value(f"(() => {{ try {{ {attempt}; }} catch {{ }} }})()")
+    browser.value("new Promise(done => setTimeout(done, 100))")
+    assert browser.value("window.pwned") is None
+    assert any("Content Security Policy" in error for error in browser.errors)
+    browser.errors.clear()
+    browser.requests[:] = [url for url in browser.requests if not url.startswith("http:")]

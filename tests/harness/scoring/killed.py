@@ -1,0 +1,54 @@
+"""Scores FILE into FOLDER with PROCESSES processes; the text "kill" ends all of it, once.
+
+    python killed.py FILE FOLDER PROCESSES MARK
+
+MARK is a file that says that it has happened.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from rewardkit import Bounded, Sample, Verdict
+from rewardkit.harness.judge import Judges
+from rewardkit.harness.scoring import pieces
+from rewardkit.harness.scoring.columns import Columns
+from rewardkit.harness.scoring.jobs import FileJob
+from rewardkit.harness.scoring.score import ScorePlan, score
+
+HOME = os.getpid()
+
+
+@dataclass(frozen=True)
+class Deadly(Bounded):
+    home: int
+    mark: str
+
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        if text == "kill" and not Path(self.mark).exists():
+            Path(self.mark).touch()
+            os.kill(self.home, signal.SIGKILL)
+        return Verdict.judged(text == sample.reference, answer=text)
+
+
+class Unwatched:
+    def started(self, size: int) -> None: ...
+    def carried_on(self, completions: int) -> None:
+        sys.stdout.write(str(completions))
+
+    def judged(self, completions: int, end: int) -> None: ...
+    def ended(self) -> None: ...
+
+
+file, folder, processes, mark = sys.argv[1:]
+pieces.PIECE = 1_500
+job = FileJob(
+    pieces.open_source(Path(file)), "t", Judges(Deadly(HOME, mark), None),
+    Columns(("a", "b"), None, ("right", "right")),
+)  # fmt: skip
+plan = ScorePlan(job, {"t": ()}, {}, Path(folder), {"file": 1}, processes=int(processes))
+score(plan, Unwatched())

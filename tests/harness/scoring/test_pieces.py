@@ -1,0 +1,112 @@
+"""Files in pieces: every row once, in order, from any row on."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from rewardkit.errors import DataError
+from rewardkit.harness.scoring import pieces
+from rewardkit.harness.scoring.pieces import open_source
+
+ROWS = [
+    {"number": str(number), "text": 'a "quoted"\nline, and ' + "x" * 40} for number in range(97)
+]
+
+
+def jsonl(path: Path) -> None:
+    """With blank lines, which are no rows, and no newline at the end."""
+    lines = [json.dumps(row) + "\n" * (1 + row["number"].endswith("5")) for row in ROWS]
+    path.write_text("\n \n" + "".join(lines).rstrip("\n"))
+
+
+def windows(path: Path) -> None:
+    path.write_bytes("".join(json.dumps(row) + "\r\n" for row in ROWS).encode())
+
+
+def table(path: Path) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, ["number", "text"])
+        writer.writeheader()
+        writer.writerows(ROWS)
+
+
+def parquet(path: Path) -> None:
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(ROWS), path, row_group_size=40)
+
+
+FORMS = [("a.jsonl", jsonl), ("b.jsonl", windows), ("c.csv", table), ("d.parquet", parquet)]
+
+
+@pytest.fixture(autouse=True)
+def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces, "PIECE", 700)
+    monkeypatch.setattr(pieces, "ROWS", 7)
+
+
+@pytest.mark.parametrize(("name", "write"), FORMS)
+@pytest.mark.parametrize("skip", [0, 1, 7, 40, 96, 97, 200])
+def test_rows_come_once_in_order_from_any_row_on(
+    tmp_path: Path, name: str, write: Callable[[Path], None], skip: int
+) -> None:
+    write(tmp_path / name)
+    source = open_source(tmp_path / name)
+    found: list[dict[str, Any]] = []
+    for piece in source.pieces(skip):
+        rows = list(source.rows(piece))
+        assert (piece.first, piece.count) == (skip + len(found), len(rows))
+        assert 0 < piece.end <= source.size
+        found += rows
+    assert found == ROWS[skip:]
+
+
+@pytest.mark.parametrize(("name", "write"), FORMS)
+def test_a_piece_is_small_and_the_last_one_ends_the_file(
+    tmp_path: Path, name: str, write: Callable[[Path], None]
+) -> None:
+    write(tmp_path / name)
+    source = open_source(tmp_path / name)
+    counts = [(piece.count, piece.end) for piece in source.pieces(0)]
+    assert len(counts) > 5
+    assert max(count for count, _ in counts) < 20
+    assert counts[-1][1] == source.size
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b'{"a": 1}\n\n{"a": 2\n', "line 3 isn't JSON"),
+        (b'{"a": 1}\n[2]\n', "line 2 isn't a JSON object"),
+        (b'{"a": "\xff"}\n', "line 1 isn't JSON"),
+    ],
+)
+def test_a_broken_line_is_named(tmp_path: Path, content: bytes, said: str) -> None:
+    path = tmp_path / "f.jsonl"
+    path.write_bytes(content)
+    source = open_source(path)
+    with pytest.raises(DataError, match=said):
+        [list(source.rows(piece)) for piece in source.pieces(0)]
+
+
+def test_a_long_field_of_a_csv_file_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "f.csv"
+    path.write_text(f'completion\n"{"long, " * 50_000}"\n')
+    source = open_source(path)
+    (piece,) = source.pieces(0)
+    assert next(source.rows(piece))["completion"] == "long, " * 50_000
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("f.txt", "isn't one of"), ("no.jsonl", "no data file")]
+)
+def test_what_is_no_file_of_rows_is_refused(tmp_path: Path, name: str, said: str) -> None:
+    (tmp_path / "f.txt").touch()
+    with pytest.raises(DataError, match=said):
+        open_source(tmp_path / name)

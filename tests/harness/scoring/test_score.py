@@ -1,0 +1,279 @@
+"""Scoring as a stream: alone or on several processes, cut off anywhere, the result is the same."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rewardkit import Bounded, Failure, Sample, Verdict
+from rewardkit.errors import DataError, JudgingError, RunMismatch
+from rewardkit.harness.folder import read_samples
+from rewardkit.harness.judge import Judges
+from rewardkit.harness.metrics.summary import summarise
+from rewardkit.harness.scoring import pieces
+from rewardkit.harness.scoring.columns import Columns
+from rewardkit.harness.scoring.jobs import FileJob
+from rewardkit.harness.scoring.pieces import open_source
+from rewardkit.harness.scoring.score import ScorePlan, score
+from rewardkit.judging import close_pools
+from rewardkit.protocols import Verifier
+
+SCRIPT = Path(__file__).with_name("killed.py")
+
+
+@pytest.fixture(autouse=True)
+def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(pieces, "PIECE", 1_500)
+    yield
+    close_pools()
+
+
+class Watcher:
+    def __init__(self) -> None:
+        self.size = self.earlier = self.completions = self.end = 0
+        self.over = False
+
+    def started(self, size: int) -> None:
+        self.size = size
+
+    def carried_on(self, completions: int) -> None:
+        self.earlier = completions
+
+    def judged(self, completions: int, end: int) -> None:
+        assert end >= self.end
+        self.completions, self.end = self.completions + completions, end
+
+    def ended(self) -> None:
+        self.over = True
+
+
+def equal(text: str, sample: Sample) -> bool:
+    while text == "hang":
+        pass
+    return text == sample.reference
+
+
+@dataclass(frozen=True)
+class Same(Bounded):
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        return Verdict.judged(text == sample.reference, answer=text)
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def some_rows(count: int = 200) -> list[dict[str, Any]]:
+    return [
+        {"id": f"p{number // 3}", "reference": "ü7", "completion": f"ü{number % 9}",
+         "completion_tokens": number, "other": {"x": number}}
+        for number in range(count)
+    ]  # fmt: skip
+
+
+def plan(file: Path, folder: Path | None, verifier: Verifier, **changes: Any) -> ScorePlan:
+    job = FileJob(
+        open_source(file), "t", Judges(verifier, None), Columns(), written=folder is not None
+    )
+    return replace(ScorePlan(job, {"t": ()}, {}, folder, {"file": file.name}), **changes)
+
+
+def test_rows_and_figures_are_the_same_on_one_process_and_on_three(tmp_path: Path) -> None:
+    file = write(tmp_path / "f.jsonl", some_rows())
+    written, told = [], []
+    for processes in (1, 3):
+        watcher = Watcher()
+        folder = tmp_path / str(processes)
+        summaries, _ = score(plan(file, folder, Same(), processes=processes), watcher)
+        assert (watcher.completions, watcher.end, watcher.over) == (200, watcher.size, True)
+        written.append((folder / "samples.jsonl").read_bytes())
+        told.append((folder / "summary.json").read_bytes())
+        counted, _ = score(plan(file, None, Same(), processes=processes), Watcher())
+        assert counted == summaries
+    assert written[0] == written[1]
+    assert told[0] == told[1]
+    rows = list(read_samples(tmp_path / "1"))
+    assert [row["key"] for row in rows] == [f"t/p{n // 3}/{n % 3}" for n in range(200)]
+    assert [list(row) for row in rows] == [list(rows[0])] * 200
+    assert list(rows[0])[:4] == ["key", "task", "id", "index"]
+    assert summaries == {"t": summarise(rows)}
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_killed_in_the_midst_the_same_command_ends_with_the_same_bytes(
+    tmp_path: Path, processes: str
+) -> None:
+    # far enough in that the first pieces are written, however slowly a process starts
+    rows = [
+        {"reference": "1", "a": "kill" if number == 400 else "1", "b": "2", "right": number < 150}
+        for number in range(500)
+    ]
+    file = write(tmp_path / "f.jsonl", rows)
+
+    def run(folder: str, mark: Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, SCRIPT, file, tmp_path / folder, processes, mark],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    (tmp_path / "never").touch()
+    assert run("whole", tmp_path / "never").returncode == 0
+    assert run("cut", tmp_path / "mark").returncode == -signal.SIGKILL
+    samples = tmp_path / "cut" / "samples.jsonl"
+    safe = samples.read_bytes().splitlines(keepends=True)
+    assert 0 < len(safe) < 1_000
+    # as if the kill had come within a row, in the midst of a problem's two
+    samples.write_bytes(b"".join(safe[:-1]) + safe[-1][:20])
+    again = run("cut", tmp_path / "mark")
+    assert (again.returncode, again.stdout) == (0, str((len(safe) - 1) // 2 * 2)), again.stderr
+    for name in ("samples.jsonl", "summary.json"):
+        assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    record = json.loads((tmp_path / "cut" / "run.json").read_text())
+    assert [bool(session["ended"]) for session in record["sessions"]] == [False, True]
+
+
+def test_carrying_on_after_any_row_gives_the_same(tmp_path: Path) -> None:
+    file = write(tmp_path / "f.jsonl", some_rows(40))
+    folder = tmp_path / "run"
+    whole, _ = score(plan(file, folder, Same()), Watcher())
+    lines = (folder / "samples.jsonl").read_bytes().splitlines(keepends=True)
+    for kept in (0, 1, 17, 39, 40):
+        (folder / "samples.jsonl").write_bytes(b"".join(lines[:kept]))
+        watcher = Watcher()
+        assert score(plan(file, folder, Same()), watcher)[0] == whole
+        assert (watcher.earlier, watcher.completions) == (kept, 40 - kept)
+        assert (folder / "samples.jsonl").read_bytes() == b"".join(lines)
+
+
+def test_a_folder_of_another_scoring_is_refused(tmp_path: Path) -> None:
+    file = write(tmp_path / "f.jsonl", some_rows(4))
+    score(plan(file, tmp_path / "run", Same(), fingerprint={"file": "a"}), Watcher())
+    other = plan(file, tmp_path / "run", Same(), fingerprint={"file": "b"})
+    with pytest.raises(RunMismatch, match='file: "a" there, "b" now'):
+        score(other, Watcher())
+    score(replace(other, overwrite=True), Watcher())
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_what_came_before_a_row_that_can_not_be_read_is_safe(
+    tmp_path: Path, processes: int
+) -> None:
+    rows = some_rows()
+    del rows[150]["reference"]
+    file = write(tmp_path / "f.jsonl", rows)
+    with pytest.raises(DataError, match="row 151 has no 'reference'"):
+        score(plan(file, tmp_path / "run", Same(), processes=processes), Watcher())
+    safe = list(read_samples(tmp_path / "run"))
+    assert 100 < len(safe) <= 150
+    assert [row["columns"] for row in safe] == rows[: len(safe)]
+
+
+def test_deadlines_hold_in_every_process(tmp_path: Path) -> None:
+    rows = [{"reference": "1", "completion": "hang" if n % 30 == 7 else "1"} for n in range(60)]
+    file = write(tmp_path / "f.jsonl", rows)
+    score(plan(file, tmp_path / "run", equal, processes=2), Watcher())
+    found = [row["verdict"]["failure"] for row in read_samples(tmp_path / "run")]
+    assert found == [Failure.TIMEOUT if n % 30 == 7 else None for n in range(60)]
+
+
+class Unloadable:
+    def __reduce__(self) -> Any:
+        return int, ("no number",)
+
+    def __call__(self, text: str, sample: Sample) -> bool:
+        return True
+
+
+class Ending(Bounded):
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        import os
+
+        os._exit(3)
+
+
+def unsendable() -> Verifier:
+    lock = threading.Lock()
+
+    def locked(text: str, sample: Sample) -> bool:
+        with lock:
+            return True
+
+    return locked
+
+
+@pytest.mark.parametrize(
+    ("verifier", "said"),
+    [
+        (Unloadable(), "can't be loaded into a judging process"),
+        (unsendable(), "can't be sent to other processes"),
+        (Ending(), r"ended by itself \(status 3\)"),
+    ],
+)
+def test_a_process_that_can_not_judge_is_an_error_that_says_so(
+    tmp_path: Path, verifier: Verifier, said: str
+) -> None:
+    file = write(tmp_path / "f.jsonl", some_rows(30))
+    with pytest.raises(JudgingError, match=said):
+        score(plan(file, None, verifier, processes=2), Watcher())
+
+
+def test_memory_does_not_hold_the_texts(tmp_path: Path) -> None:
+    """The rows' texts are 60 MB; what stays of them must be far less."""
+    import tracemalloc
+
+    file = tmp_path / "f.jsonl"
+    line = json.dumps({"reference": "1", "completion": "x" * 10_000}) + "\n"
+    with file.open("w") as out:
+        out.writelines(itertools.repeat(line, 6_000))
+    tracemalloc.start()
+    try:
+        score(plan(file, None, Same(), processes=1), Watcher())
+        assert tracemalloc.get_traced_memory()[1] < 8 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_no_judging_process_outlives_the_caller(tmp_path: Path) -> None:
+    file = write(tmp_path / "f.jsonl", [{"reference": "1", "completion": "x"}] * 50)
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, time\n"
+        "from pathlib import Path\n"
+        "from rewardkit.harness.judge import Judges\n"
+        "from rewardkit.harness.scoring.columns import Columns\n"
+        "from rewardkit.harness.scoring.jobs import FileJob\n"
+        "from rewardkit.harness.scoring.pieces import open_source\n"
+        "from rewardkit.harness.scoring.score import ScorePlan, score\n"
+        "from rewardkit import Bounded, Verdict\n"
+        "from rewardkit.cli.score_progress import Unwatched\n"
+        "class Slow(Bounded):\n"
+        "    def __call__(self, text, sample):\n"
+        f"        Path({str(tmp_path / 'pid')!r}).write_text(str(os.getpid()))\n"
+        "        time.sleep(600)\n"
+        f"job = FileJob(open_source(Path({str(file)!r})), 't', Judges(Slow(), None), Columns())\n"
+        "score(ScorePlan(job, {'t': ()}, processes=2), Unwatched())\n"
+    )
+    process = subprocess.Popen([sys.executable, script])
+    wait_until(lambda: (tmp_path / "pid").exists() and bool((tmp_path / "pid").read_text()))
+    process.kill()
+    process.wait()
+    wait_until(lambda: not Path(f"/proc/{(tmp_path / 'pid').read_text()}").exists())
+
+
+def wait_until(condition: Any, seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)

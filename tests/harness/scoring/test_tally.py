@@ -1,0 +1,86 @@
+"""Packed rows sum up to what the rows themselves do."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from rewardkit.harness.metrics.summary import summarise
+from rewardkit.harness.scoring.tally import Tally
+
+GROUPS = ("level",)
+
+
+def row(number: int, completions: int, values: list[float]) -> dict[str, Any]:
+    dice = random.Random(number)
+    correct = dice.choice([True, False, None])
+    score = None if correct is None else 1.0 if correct else dice.choice(values)
+    failure = {True: None, False: dice.choice(["wrong", "format"]), None: "error"}[correct]
+    identifier = f"problem ü\ud800 {number // completions}"
+    return {
+        "key": f"t/{identifier}/{number % completions}",
+        "task": "t",
+        "id": identifier,
+        "index": number % completions,
+        "completion": dice.choice(["done", "<think>", "<think>a</think>b"]),
+        "finish_reason": dice.choice(["stop", "length"]),
+        "completion_tokens": dice.choice([None, 0, 3, 4000]),
+        "columns": {"level": dice.choice([1, 2]), "other": number},
+        "verdict": {
+            "correct": correct,
+            "score": score,
+            "answer": dice.choice([None, "½", "7"]),
+            "failure": failure,
+            "parts": {} if correct is None else {"format": dice.choice(values)},
+            "message": "",
+        },
+        "flexible": dice.choice([None, {"correct": correct, "answer": "7"}]),
+    }
+
+
+@pytest.mark.parametrize("completions", [1, 4])
+@pytest.mark.parametrize("values", [[0.0, 1.0], [0.0, 0.25, 0.7]])
+def test_the_summary_is_that_of_the_rows(completions: int, values: list[float]) -> None:
+    rows = [row(number, completions, values) for number in range(400)]
+    whole = Tally()
+    for start in range(0, 400, 90):
+        part = Tally()
+        for one in rows[start : start + 90]:
+            part.add(one, GROUPS)
+        whole.extend(part)
+    packed = whole.rows()
+    assert len(whole) == 400
+    assert summarise(packed["t"], GROUPS) == summarise(rows, GROUPS)
+    told = ("key", "id", "index", "completion_tokens", "finish_reason")
+    assert [{name: one[name] for name in told} for one in packed["t"]] == [
+        {name: one[name] for name in told} for one in rows
+    ]
+    for one, other in zip(packed["t"], rows, strict=True):
+        same = {"message": "", **one["verdict"]}
+        assert completions == 1 or same["answer"] == other["verdict"]["answer"]
+        assert {**same, "answer": None} == {**other["verdict"], "answer": None}
+
+
+def test_a_row_takes_a_few_dozen_bytes() -> None:
+    tally = Tally()
+    for number in range(20_000):
+        tally.add(row(number, 1, [0.0, 1.0]) | {"id": str(number)}, GROUPS)
+    held = [vars(tally)[name] for name in ("_shape", "_index", "_tokens", "_start", "_graded")]
+    size = sum(len(one) * one.itemsize for one in held)
+    for strings in (vars(tally)["_ids"], vars(tally)["_answers"]):
+        size += len(vars(strings)["_text"]) + 8 * len(strings)
+    assert size / 20_000 < 50
+    assert len(vars(tally)["_shapes"]) < 300
+
+
+def test_long_answers_are_told_apart_without_being_kept() -> None:
+    tally = Tally()
+    for index, answer in enumerate(["x" * 500, "x" * 499 + "y", "x" * 500]):
+        one = row(1, 1, [0.0])
+        verdict = {**one["verdict"], "answer": answer}
+        tally.add({**one, "index": index, "verdict": verdict})
+    first, second, third = (one["verdict"]["answer"] for one in tally.rows()["t"])
+    assert first == third != second
+    assert len(first) < 60

@@ -1,0 +1,179 @@
+"""Sweeps with real engines: killed they carry on, and each engine is gone before the next."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import weakref
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rewardkit
+from rewardkit.harness.backends.transformers import TransformersBackend
+from rewardkit.harness.backends.vllm import VllmBackend
+from tests.tiny import build
+
+ROWS = 8
+
+
+@pytest.fixture
+def training(tmp_path: Path) -> Path:
+    """A training's folder, with its data beside the checkpoints 9 and 10."""
+    run = tmp_path / "run"
+    for step in (9, 10):
+        checkpoint = build(run / f"checkpoint-{step}", seed=step)
+        state = {"global_step": step, "max_steps": 10}
+        (checkpoint / "trainer_state.json").write_text(json.dumps(state))
+    rows = [
+        {"question": f"She sold {i} clips. How many in all?", "answer": f"So\n#### {i}"}
+        for i in range(ROWS)
+    ]
+    (run / "gsm8k.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return run
+
+
+def command(run: Path, output: Path, *more: str) -> list[str]:
+    return [
+        sys.executable, "-m", "rewardkit", "eval", "--task", "gsm8k", "--data",
+        str(run / "gsm8k.jsonl"), "--backend", "transformers", "--max-tokens", "60",
+        "--backend-arg", "batch_size=2", "-o", str(output), "--prompt", "gsm8k,boxed", "--json",
+        "--quiet", *more,
+    ]  # fmt: skip
+
+
+def figures(out: str) -> list[dict[str, Any]]:
+    return [{name: value for name, value in run.items() if name != "output_dir"}
+            for run in json.loads(out)]  # fmt: skip
+
+
+def test_a_killed_sweep_ends_as_one_that_was_not(training: Path, tmp_path: Path) -> None:
+    shell = [str(training / "checkpoint-10"), str(training / "checkpoint-9")]
+    whole = subprocess.run(command(training, tmp_path / "whole", "--model", *shell),
+                           capture_output=True, text=True, check=False)  # fmt: skip
+    assert whole.returncode == 0, whole.stderr
+    labels = [f"checkpoint-{step}+{prompt}" for step in (9, 10) for prompt in ("gsm8k", "boxed")]
+    assert [run["label"] for run in json.loads(whole.stdout)] == labels
+    quoted = command(training, tmp_path / "killed", "--model", str(training / "checkpoint-*"))
+    third = tmp_path / "killed" / labels[2] / "samples.jsonl"
+    process = subprocess.Popen(quoted, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not third.exists() or not third.read_bytes().count(b"\n"):
+        assert process.poll() is None, "it ended before it could be killed"
+        time.sleep(0.002)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    first = (tmp_path / "killed" / labels[0] / "samples.jsonl").read_bytes()
+    again = subprocess.run(quoted, capture_output=True, text=True, check=False)
+    assert again.returncode == 0, again.stderr
+    assert figures(again.stdout) == figures(whole.stdout)
+    assert (tmp_path / "killed" / labels[0] / "samples.jsonl").read_bytes() == first
+    assert (tmp_path / "killed" / "eval_curve.png").read_bytes().startswith(b"\x89PNG")
+    for label in labels:
+        lines = (tmp_path / "killed" / label / "samples.jsonl").read_text().splitlines()
+        assert len(lines) == ROWS
+
+
+def test_a_watch_evaluates_what_a_training_writes_and_ends_with_it(
+    training: Path, tmp_path: Path
+) -> None:
+    """The last checkpoint is moved in file by file, its state last, while the watch waits."""
+    late = tmp_path / "late"
+    (training / "checkpoint-10").rename(late)
+    process = subprocess.Popen(
+        [*command(training, tmp_path / "out", "--watch", "--model", str(training))],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        first = tmp_path / "out" / "checkpoint-9+boxed" / "summary.json"
+        while not first.exists():
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.05)
+        target = training / "checkpoint-10"
+        target.mkdir()
+        for path in sorted(late.iterdir(), key=lambda path: path.name == "trainer_state.json"):
+            shutil.copy(path, target)
+        out, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert process.returncode == 0, err
+    assert [run["step"] for run in json.loads(out)] == [9, 9, 10, 10]
+    assert (tmp_path / "out" / "eval_curve.png").exists()
+
+
+def test_an_interrupted_watch_prints_its_table(training: Path, tmp_path: Path) -> None:
+    (training / "checkpoint-10").rename(tmp_path / "late")
+    told = [one for one in command(training, tmp_path / "out", "--watch") if one != "--quiet"]
+    process = subprocess.Popen(
+        [*told, "--model", str(training)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("waiting for new checkpoints"):
+            process.send_signal(signal.SIGINT)
+            break
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert err == "ended by hand; the same command line carries on from here\n"
+    assert [run["label"] for run in json.loads(out)] == ["checkpoint-9+gsm8k", "checkpoint-9+boxed"]
+
+
+def test_a_damaged_checkpoint_fails_alone(training: Path, tmp_path: Path) -> None:
+    weights = training / "checkpoint-9" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:3000])
+    done = subprocess.run(
+        command(training, tmp_path / "out", "--model", str(training / "checkpoint-*")),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "checkpoint-9+gsm8k, checkpoint-9+boxed: transformers can't load" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert [run["failed"] for run in json.loads(done.stdout)] == [True, True, False, False]
+
+
+BACKENDS = {"transformers": TransformersBackend, "vllm": VllmBackend}
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+@pytest.mark.parametrize("name", ["transformers", pytest.param("vllm", marks=pytest.mark.vllm)])
+def test_an_engine_is_gone_before_the_next_one_loads(
+    training: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    backend: Any = BACKENDS[name]
+    loaded: list[weakref.ref[Any]] = []
+    starts: list[str] = []
+    start = backend.start
+
+    def watched(self: Any, requests: int, longest: int) -> None:
+        gc.collect()
+        assert not [one for one in loaded if one() is not None]
+        start(self, requests, longest)
+        starts.append(f"{self.folder.name}: {requests}")
+        loaded.extend(map(weakref.ref, weights(self)))
+
+    monkeypatch.setattr(backend, "start", watched)
+    runs = rewardkit.evaluate(
+        "gsm8k", [str(training / "checkpoint-*")], prompt=["gsm8k", "boxed"], backend=name,
+        data=str(training / "gsm8k.jsonl"), max_tokens=12, output_dir=str(tmp_path / "out"),
+    )  # fmt: skip
+    assert [run.error for run in runs] == [None] * 4
+    assert starts == [f"checkpoint-9: {2 * ROWS}", f"checkpoint-10: {2 * ROWS}"]
+    gc.collect()
+    assert len(loaded) >= 2
+    assert not [one for one in loaded if one() is not None]
+
+
+def weights(backend: Any) -> list[Any]:
+    """What takes the memory: the model, and vLLM's cache of keys and values."""
+    if isinstance(backend, TransformersBackend):
+        return [backend._model]
+    engine: Any = backend._engine
+    runner = engine._llm.llm_engine.model_executor.driver_worker.worker.model_runner
+    return [runner.model, *runner.kv_caches]

@@ -1,0 +1,319 @@
+"""What the callback writes, keeps and refuses. What it finds is test_live_evaluation.py's."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from datasets import concatenate_datasets
+from transformers import TrainerCallback
+
+from rewardkit.errors import DataError, UsageError
+from rewardkit.harness.metrics.summary import TaskSummary, summarise
+from rewardkit.trainers import EvaluationCallback, reward_func
+from rewardkit.trainers.evaluation.questions import LiveEvaluation
+from tests.trainers.evaluated import Says, data, task
+from tests.trainers.forms import letters
+from tests.trainers.tiny_training import GRPOTrainer, rows, trainer
+
+Values = Mapping[int, float | None]
+
+
+def scripted(values: Values, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Evaluations that find, at each step, that share of ten replies right; None: unjudged."""
+
+    def at(self: LiveEvaluation, step: int, *args: Any, **kwargs: Any) -> dict[str, TaskSummary]:
+        value = values[step]
+        verdicts = [
+            {"correct": None, "score": None, "failure": "error", "parts": {}} if value is None else
+            {"correct": index < 10 * value, "score": float(index < 10 * value),
+             "failure": None if index < 10 * value else "wrong", "parts": {}}
+            for index in range(10)
+        ]  # fmt: skip
+        return {"says": summarise([
+            {"id": str(index), "index": 0, "verdict": verdict, "columns": {}, "flexible": None,
+             "finish_reason": "stop" if verdict["correct"] else "length", "completion": "",
+             "completion_tokens": 3, "key": f"says/{index}/0", "task": "says"}
+            for index, verdict in enumerate(verdicts)
+        ])}  # fmt: skip
+
+    monkeypatch.setattr(LiveEvaluation, "at", at)
+
+
+def trained(
+    checkpoint: Path,
+    folder: Path,
+    *,
+    settings: Mapping[str, Any],
+    callback: EvaluationCallback | None = None,
+    resume: str | None = None,
+    **options: Any,
+) -> GRPOTrainer:
+    """A training in folder/out, evaluated at every step."""
+    found = callback or EvaluationCallback(
+        task(Says()), **{"every": 1, "data": data(folder), **options}
+    )
+    built = trainer(
+        checkpoint, folder / "out", reward_func(letters), settings=settings, callbacks=[found],
+        data=concatenate_datasets([rows(), rows()]),
+    )  # fmt: skip
+    built.train(resume_from_checkpoint=resume and str(folder / "out" / resume))
+    return built
+
+
+def log(folder: Path) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = json.loads(
+        (folder / "out" / "train_log.json").read_text(),
+        parse_constant=lambda name: pytest.fail(f"{name} is no JSON"),
+    )
+    return entries
+
+
+def best(folder: Path) -> Any:
+    return json.loads((folder / "out" / "best.json").read_text())
+
+
+def checkpoints(folder: Path) -> list[str]:
+    return sorted(path.name for path in (folder / "out").glob("checkpoint-*"))
+
+
+def test_the_log_the_curve_and_the_runs_are_there(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    heard: list[tuple[int, list[str]]] = []
+    trained(
+        tiny_checkpoint, tmp_path, settings={"max_steps": 3}, every=2, keep_best=False,
+        on_evaluation=lambda step, summaries: heard.append((step, list(summaries))),
+    )  # fmt: skip
+    entries = log(tmp_path)
+    assert [entry["step"] for entry in entries] == [0, 1, 2, 3]
+    evaluated = [entry["step"] for entry in entries if entry["evaluation"]]
+    assert evaluated == [0, 2, 3]
+    assert heard == [(step, ["says"]) for step in evaluated]
+    for entry in entries[1:]:
+        assert entry["logs"]["rewards/letters/mean"] == entry["logs"]["reward"]
+    assert entries[-1]["logs"]["train_runtime"] > 0
+    for step in evaluated:
+        run = tmp_path / "out" / "evaluation" / f"step-{step:06d}"
+        summary = json.loads((run / "summary.json").read_text())["tasks"]["says"]
+        assert entries[step]["evaluation"] == {"says": summary["metrics"]}
+        assert json.loads((run / "run.json").read_text())["settings"]["temperature"] == 0
+        assert len((run / "samples.jsonl").read_text().splitlines()) == 5
+    assert (tmp_path / "out" / "eval_curve.png").read_bytes().startswith(b"\x89PNG")
+    assert checkpoints(tmp_path) == []
+    assert not (tmp_path / "out" / "best.json").exists()
+
+
+def test_files_go_where_they_are_told_to(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    trained(tiny_checkpoint, tmp_path, settings={"max_steps": 1}, output_dir=tmp_path / "other")
+    names = {path.name for path in (tmp_path / "other").iterdir()}
+    assert names == {"train_log.json", "eval_curve.png", "evaluation", "best.json"}
+    found = json.loads((tmp_path / "other" / "best.json").read_text())
+    assert found["checkpoint"] == str(tmp_path / "out" / "checkpoint-1")
+
+
+RISE_AND_FALL = {0: 0.9, 1: 0.3, 2: 0.7, 3: 0.4, 4: 0.7}
+NO, EACH = {"save_strategy": "no"}, {"save_strategy": "steps", "save_steps": 1}
+BEST_KEPT = {
+    "the trainer saves nothing else": (NO, {}, RISE_AND_FALL, 2, ["checkpoint-1", "checkpoint-2"]),
+    "rotation leaves the best and the last":
+        ({**EACH, "save_total_limit": 2}, {}, RISE_AND_FALL, 2, ["checkpoint-2", "checkpoint-4"]),
+    "rotation leaves one": ({**NO, "save_total_limit": 1}, {}, RISE_AND_FALL, 2, ["checkpoint-2"]),
+    "a limit of one, and all saved":
+        ({**EACH, "save_total_limit": 1}, {}, RISE_AND_FALL, 2, ["checkpoint-2"]),
+    "a rate that is best low":
+        ({**NO, "save_total_limit": 1}, {"metric": "unfinished_rate"}, RISE_AND_FALL, 2,
+         ["checkpoint-2"]),
+    "the last step, between two evaluations":
+        ({**NO, "save_total_limit": 1}, {"every": 3}, {0: 0.1, 3: 0.2, 4: 0.3}, 4,
+         ["checkpoint-4"]),
+    "a step where nothing was judged":
+        ({**NO, "save_total_limit": 1}, {}, {0: 0.1, 1: 0.2, 2: None, 3: 0.3, 4: 0.1}, 3,
+         ["checkpoint-3"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("settings", "options", "values", "step", "left"), BEST_KEPT.values(), ids=BEST_KEPT
+)
+def test_the_best_checkpoint_is_kept(
+    settings: dict[str, Any], options: dict[str, Any], values: Values, step: int,
+    left: Sequence[str], tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    scripted(values, monkeypatch)
+    trained(tiny_checkpoint, tmp_path, settings={**settings, "max_steps": 4}, **options)
+    metric = options.get("metric", "accuracy")
+    right = values[step] or 0.0
+    assert best(tmp_path) == {
+        "step": step,
+        "checkpoint": str(tmp_path / "out" / f"checkpoint-{step}"),
+        "task": "says",
+        "metric": metric,
+        "value": pytest.approx(right if metric == "accuracy" else 1 - right),
+    }
+    assert checkpoints(tmp_path) == list(left)
+    assert (tmp_path / "out" / left[0] / "model.safetensors").is_file()
+
+
+def test_a_training_that_another_callback_stops_is_evaluated_and_kept_too(
+    tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stops(TrainerCallback):  # type: ignore[misc]
+        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
+            control.should_training_stop = state.global_step == 2
+            return control
+
+    scripted({0: 0.1, 2: 0.3}, monkeypatch)
+    callback = EvaluationCallback(task(Says()), every=3, data=data(tmp_path))
+    built = trainer(
+        tiny_checkpoint, tmp_path / "out", reward_func(letters), settings={"max_steps": 4},
+        callbacks=[callback, Stops()],
+    )  # fmt: skip
+    built.train()
+    assert [entry["step"] for entry in log(tmp_path) if entry["evaluation"]] == [0, 2]
+    assert best(tmp_path)["step"] == 2
+    assert checkpoints(tmp_path) == ["checkpoint-2"]
+
+
+SAVED = {"save_strategy": "steps", "save_steps": 1, "save_total_limit": 2, "max_steps": 4}
+
+
+@pytest.mark.parametrize("strategy", ["steps", "no"])
+def test_a_resumed_training_carries_on_its_log_and_its_best(
+    strategy: str, tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted({0: 0.1, 1: 0.2, 2: 0.6, 3: 0.5, 4: 0.4}, monkeypatch)
+    trained(tiny_checkpoint, tmp_path, settings={**SAVED, "max_steps": 3})
+    before = log(tmp_path)
+    scripted({3: 0.5, 4: 0.4, 5: 0.7}, monkeypatch)
+    built = trained(
+        tiny_checkpoint, tmp_path, resume="checkpoint-3",
+        settings={**SAVED, "max_steps": 4, "save_strategy": strategy},
+    )  # fmt: skip
+    assert log(tmp_path)[:4] == before[:4]
+    assert [entry["step"] for entry in log(tmp_path)] == [0, 1, 2, 3, 4]
+    assert best(tmp_path)["step"] == 2
+    assert built.state.best_model_checkpoint == str(tmp_path / "out" / "checkpoint-2")
+    assert "checkpoint-2" in checkpoints(tmp_path)
+
+
+def test_resumed_before_its_best_a_training_forgets_what_came_later(
+    tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = {**SAVED, "save_total_limit": 4}
+    scripted({0: 0.1, 1: 0.2, 2: 0.6, 3: 0.9}, monkeypatch)
+    trained(tiny_checkpoint, tmp_path, settings={**every, "max_steps": 3})
+    assert best(tmp_path)["step"] == 3
+    scripted({2: 0.5, 3: 0.3, 4: 0.4}, monkeypatch)
+    trained(tiny_checkpoint, tmp_path, resume="checkpoint-2", settings=every)
+    assert best(tmp_path)["step"] == 2
+    accuracy = [entry["evaluation"]["says"]["accuracy"]["value"] for entry in log(tmp_path)]
+    assert accuracy == pytest.approx([0.1, 0.2, 0.6, 0.3, 0.4])
+
+
+@pytest.mark.parametrize(
+    ("gone", "metric", "said"),
+    [("checkpoint-2", "accuracy", "checkpoint-2 is gone"),
+     ("best.json", "accuracy", "names none by accuracy of says"),
+     ("", "unfinished_rate", "names none by unfinished_rate of says")],
+)  # fmt: skip
+def test_a_best_that_is_gone_is_sought_anew(
+    gone: str, metric: str, said: str, tiny_checkpoint: Path, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
+) -> None:  # fmt: skip
+    scripted({0: 0.1, 1: 0.2, 2: 0.6, 3: 0.5, 4: 0.4}, monkeypatch)
+    trained(tiny_checkpoint, tmp_path, settings={**SAVED, "max_steps": 3})
+    if gone == "best.json":
+        (tmp_path / "out" / gone).unlink()
+    elif gone:
+        shutil.rmtree(tmp_path / "out" / gone)
+    trained(tiny_checkpoint, tmp_path, resume="checkpoint-3", settings=SAVED, metric=metric)
+    assert best(tmp_path)["step"] == 4
+    assert said in caplog.text
+
+
+def test_a_training_that_begins_anew_forgets_the_one_before(
+    tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted({0: 0.1, 1: 0.9, 2: 0.6}, monkeypatch)
+    trained(tiny_checkpoint, tmp_path, settings={"max_steps": 2})
+    scripted({0: 0.1, 1: 0.2}, monkeypatch)
+    callback = EvaluationCallback(task(Says()), every=1, data=data(tmp_path))
+    for _ in range(2):  # and the same callback does for another training
+        trained(tiny_checkpoint, tmp_path, settings={"max_steps": 1}, callback=callback)
+        assert [entry["step"] for entry in log(tmp_path)] == [0, 1]
+        assert best(tmp_path)["value"] == pytest.approx(0.2)
+
+
+def test_a_sign_is_told_once_until_it_clears(
+    tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:  # fmt: skip
+    caplog.set_level(logging.WARNING, "rewardkit")
+    scripted({0: 0.1, 1: 0.2, 2: 0.9, 3: 0.3, 4: None}, monkeypatch)
+    trained(tiny_checkpoint, tmp_path, settings={"max_steps": 4})
+    told = {entry["step"]: entry["warnings"] for entry in log(tmp_path)}
+    steps = [step for step, said in told.items() for one in said if "says: " in one]
+    assert steps == [0, 3]
+    assert "80% of the completions of step 1" not in caplog.text
+    assert "70% of the completions of step 3's evaluation are unfinished" in told[3][0]
+    assert told[3][0] in caplog.text
+    assert "10 of 10 completions of step 4's evaluation could not be judged" in caplog.text
+    assert any("length limit" in one for one in told[3]), "six tokens truncate everything"
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "no such task": ({"task": "gms8k"}, "did you mean 'gsm8k'"),
+    "no such prompt": ({"prompt": "boxd"}, "did you mean 'boxed'"),
+    "no such file": ({"data": "none.jsonl"}, "none.jsonl"),
+    "no task": ({"task": ()}, "no task is named"),
+    "no steps": ({"every": 0}, "every is 0; it must be a whole number, at least 1"),
+    "no batch": ({"batch_size": 0}, "batch_size is 0"),
+    "no share": ({"truncation_share": 1.5}, "truncation_share is 1.5; it must be from 0 to 1"),
+    "no limit": ({"limit": 0}, "limit is 0"),
+    "equal samples": ({"num_samples": 4}, "at temperature 0 would all be the same"),
+}
+
+
+@pytest.mark.parametrize(("options", "said"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_asked_is_refused_at_once(
+    options: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=said):
+        EvaluationCallback(**{"task": task(Says()), "every": 1, "data": data(tmp_path), **options})  # type: ignore[arg-type]
+
+
+def test_a_prompt_that_wants_more_than_the_data_has_is_refused_at_once(tmp_path: Path) -> None:
+    prompt = tmp_path / "ask.jinja"
+    prompt.write_text("{{ question }} {{ hint }}")
+    with pytest.raises(UsageError, match="doesn't render for sample '0': there is no variable 'hint'"):
+        EvaluationCallback(task(Says()), every=1, data=data(tmp_path), prompt=str(prompt))
+
+
+@pytest.mark.parametrize(
+    ("settings", "options", "said"),
+    [
+        ({}, {"metric": "acuracy"},
+         "task 'says' has no metric 'acuracy'; it has accuracy, accuracy_flexible, flexible_gap"),
+        ({}, {"max_tokens": 1020}, "lower --max-tokens to"),
+        ({"metric_for_best_model": "reward"}, {}, "keeps the best checkpoint by 'reward'"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_the_training_is_refused_before_its_first_step(
+    settings: dict[str, Any], options: dict[str, Any], said: str,
+    tiny_checkpoint: Path, tmp_path: Path,
+) -> None:  # fmt: skip
+    with pytest.raises(UsageError, match=said):
+        trained(tiny_checkpoint, tmp_path, settings={"max_steps": 1, **settings}, **options)
+    assert not (tmp_path / "out" / "train_log.json").exists()
+
+
+def test_a_log_that_is_none_is_named(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    trained(tiny_checkpoint, tmp_path, settings={**SAVED, "max_steps": 1})
+    for text in ("[", '{"step": 1}', '[{"step": 1}]'):
+        (tmp_path / "out" / "train_log.json").write_text(text)
+        with pytest.raises(DataError, match=r"train_log\.json is no.*move it away"):
+            trained(tiny_checkpoint, tmp_path, settings=SAVED, resume="checkpoint-1")

@@ -1,0 +1,155 @@
+"""Recipes as files, and what --set changes in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rewardkit.errors import UsageError
+from rewardkit.registry import Registry, installed
+from rewardkit.trainers.recipes.overrides import overridden, pairs
+from rewardkit.trainers.recipes.recipe import Recipe, build, find
+
+FIELDS: Mapping[str, Any] = {
+    "beta": float,
+    "bf16": bool | None,
+    "epsilon": float,
+    "learning_rate": float,
+    "max_steps": int,
+    "num_generations": int | None,
+    "report_to": None | str | list[str],
+    "seed": int,
+    "temperature": float,
+    "use_vllm": bool,
+}
+"""A few of GRPOConfig's, so that reading takes no TRL."""
+
+RAW = {
+    "task": "motion",
+    "rewards": {"accuracy": 5.0, "format": 1.0},
+    "trainer": {"learning_rate": 1e-6},
+    "evaluation": {"every": 10},
+}
+
+
+def with_set(*texts: str) -> Recipe:
+    return build("mine", overridden(RAW, pairs(texts), FIELDS), FIELDS)
+
+
+def value(recipe: Recipe, path: str) -> Any:
+    found: Any = recipe.settings()
+    for key in path.split("."):
+        found = found[key]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "expected"),
+    [
+        ("learning_rate=2e-5", "trainer.learning_rate", 2e-5),
+        ("trainer.learning_rate=1", "trainer.learning_rate", 1),
+        ("max_steps=20", "trainer.max_steps", 20),
+        ("bf16=false", "trainer.bf16", False),
+        ("prompt=motion_short", "prompt", "motion_short"),
+        ('prompt="motion_short"', "prompt", "motion_short"),
+        ("prompt=24", "prompt", "24"),
+        ("chat_template=false", "chat_template", False),
+        ("evaluation.every=5", "evaluation.every", 5),
+        ("every=5", "evaluation.every", 5),
+        ("evaluation.temperature=0.5", "evaluation.temperature", 0.5),
+        ("trainer.temperature=0.5", "trainer.temperature", 0.5),
+        ("rewards.accuracy=2", "rewards.accuracy", 2),
+        ("accuracy=2", "rewards.accuracy", 2),
+        ("eps=1e-6", "momentum.eps", 1e-6),
+        ("dtype=bfloat16", "model.dtype", "bfloat16"),
+        ("data.file=a=b.jsonl", "data.file", "a=b.jsonl"),
+        ("max_prompt_length=256", "data.max_prompt_length", 256),
+        ('stop=["\\n", "END"]', "evaluation.stop", ["\n", "END"]),
+        ("report_to=wandb", "trainer.report_to", "wandb"),
+    ],
+)
+def test_set_takes_leaf_and_dotted_names_and_toml_values(
+    text: str, path: str, expected: object
+) -> None:
+    assert value(with_set(text), path) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("learning_rte=1", "no setting named 'learning_rte'; did you mean 'learning_rate'?"),
+        ("trainer.max_step=1", "did you mean 'trainer.max_steps'?"),
+        ("zzz=1", "see rewardkit train RECIPE --check"),
+        ("learning_rate", "--set 'learning_rate' isn't KEY=VALUE"),
+        ("=1", "isn't KEY=VALUE"),
+        ("learning_rate=fast", "trainer.learning_rate is 'fast'; it must be a number"),
+        ("max_steps=2.5", "trainer.max_steps is 2.5; it must be a whole number"),
+        ("max_steps=true", "trainer.max_steps is true; it must be a whole number"),
+        ("bf16=1", "trainer.bf16 is 1; it must be true or false"),
+        ("stop=END", "evaluation.stop is 'END'; it must be a list"),
+        ("temperature=1", "ambiguous: set evaluation.temperature or trainer.temperature"),
+        ("seed=1", "ambiguous: set data.seed or trainer.seed"),
+        ("data=x.jsonl", "data is a section; set one of data.file"),
+        ("warmup_ratio=0.1", "warmup_ratio can't be set: TRL takes warmup_steps=0.1"),
+        ("output_dir=x", "pass --output-dir"),
+        ("trainer.reward_weights=[1]", "set rewards.NAME"),
+    ],
+)
+def test_a_setting_that_cannot_be_says_what_was_meant(text: str, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        with_set(text)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("toml", "said"),
+    [
+        ('tsk = "motion"', "no key of recipe 'mine' named 'tsk'; did you mean 'task'?"),
+        ('about = "x"', "recipe 'mine' names no task"),
+        ('task = "motion"\n[evaluation]\nevry = 1', "did you mean 'every'?"),
+        ('task = "motion"\n[trainer]\nbeta = "x"', "trainer.beta is 'x'; it must be a number"),
+        ('task = "motion"\n[rewards]\naccuracy = "x"', "rewards.accuracy is 'x'"),
+        ('task = "motion"\ntrainer = 3', "trainer is a section; set trainer.KEY"),
+        ("task = motion", "isn't TOML"),
+    ],
+)
+def test_a_file_that_is_no_recipe_says_why(tmp_path: Path, toml: str, said: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(toml)
+    with pytest.raises(UsageError) as caught:
+        build(*find(str(path)), FIELDS)
+    assert said in str(caught.value)
+
+
+def test_a_missing_file_and_a_misspelt_name_say_where_to_look() -> None:
+    with pytest.raises(UsageError, match="no recipe file 'none.toml'; see: rewardkit list recipes"):
+        find("./none.toml")
+    with pytest.raises(UsageError, match="did you mean 'motion'"):
+        find("moton")
+
+
+def test_the_four_recipes_come_through_the_hook() -> None:
+    assert set(installed().offers("recipes")) >= {"motion", "gsm8k-xml", "game24", "r1-zero"}
+    for name, offer in installed().offers("recipes").items():
+        assert installed().recipe(name) == offer.value
+        assert find(name)[1]["task"] in installed().offers("tasks")
+
+
+def test_a_plugin_offers_a_recipe(tmp_path: Path) -> None:
+    from rewardkit import hookimpl
+
+    class Plugin:
+        @hookimpl
+        def rewardkit_recipes(self) -> Mapping[str, str]:
+            return {"mine": str(tmp_path / "mine.toml")}
+
+    assert Registry(Plugin()).recipe("mine") == str(tmp_path / "mine.toml")
+
+
+def test_what_set_changes_leaves_the_recipe_alone() -> None:
+    with_set("accuracy=9", "learning_rate=1")
+    assert RAW["rewards"] == {"accuracy": 5.0, "format": 1.0}
+    assert with_set().momentum is None
