@@ -297,7 +297,7 @@ def test_a_prompt_that_wants_more_than_the_data_has_is_refused_at_once(tmp_path:
     ("settings", "options", "said"),
     [
         ({}, {"metric": "acuracy"},
-         "task 'says' has no metric 'acuracy'; it has accuracy, accuracy_flexible, score"),
+         "task 'says' has no metric 'acuracy'; it has accuracy, accuracy_flexible, flexible_gap"),
         ({}, {"max_tokens": 1020}, "lower --max-tokens to"),
         ({"metric_for_best_model": "reward"}, {}, "keeps the best checkpoint by 'reward'"),
     ],

@@ -246,7 +246,7 @@ def planned(recipe: str, model: Path, output: Path, told: Told | None = None, **
 ERRORS: list[tuple[str, dict[str, object], str]] = [
     ("motion", {"task": "moton"}, "no task named 'moton'; did you mean 'motion'?"),
     ("motion", {"prompt": "motion_shrt"}, "did you mean 'motion_short'?"),
-    ("motion", {"prompt": "xml"}, "style 'xml', which task 'motion' doesn't read"),
+    ("motion", {"prompt": "xml"}, "task 'motion' can't be asked in 'xml'"),
     ("motion", {"rewards__acuracy": 1.0}, "no reward of task 'motion' named 'acuracy'"),
     ("motion", {"num_generations": 3}, "a step has 4 completions"),
     ("motion", {"num_generations": 1}, "num_generations is 1; it must be at least 2"),
