@@ -289,7 +289,9 @@ def test_what_cannot_be_asked_is_refused_at_once(
 def test_a_prompt_that_wants_more_than_the_data_has_is_refused_at_once(tmp_path: Path) -> None:
     prompt = tmp_path / "ask.jinja"
     prompt.write_text("{{ question }} {{ hint }}")
-    with pytest.raises(UsageError, match="doesn't render for sample '0': there is no variable 'hint'"):
+    with pytest.raises(
+        UsageError, match="doesn't render for sample '0': there is no variable 'hint'"
+    ):
         EvaluationCallback(task(Says()), every=1, data=data(tmp_path), prompt=str(prompt))
 
 
