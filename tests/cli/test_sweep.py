@@ -14,6 +14,7 @@ from rich.console import Console
 from rewardkit.cli import sweep as cli
 from rewardkit.cli.arguments import names
 from rewardkit.cli.sweep_table import line, table
+from rewardkit.cli.telling import Telling
 from rewardkit.errors import BackendError
 from rewardkit.harness.metrics.lengths import Lengths
 from rewardkit.harness.metrics.metric import Metric
@@ -21,6 +22,8 @@ from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.run import RunSummary
 from rewardkit.harness.sweep_results import SweepRun
 
+QUIETLY = Telling(quiet=True, as_json=False)
+IN_JSON = Telling(quiet=True, as_json=True)
 TASK = TaskSummary(
     samples=1319, completions=1319, judged=1319, groups={}, failures={}, truncated=0, errors=0,
     metrics={
@@ -95,7 +98,7 @@ def test_an_interrupted_sweep_prints_what_it_has_and_says_so(
 
     monkeypatch.setattr(cli, "sweep", interrupted)
     with pytest.raises(typer.Exit) as caught:
-        cli.evaluate_several(("gsm8k",), OPTIONS, ["a", "b"], [], quiet=True, as_json=False)
+        cli.evaluate_several(("gsm8k",), OPTIONS, ["a", "b"], [], QUIETLY)
     out, err = capsys.readouterr()
     assert caught.value.exit_code == 130
     assert "91.2%" in out
@@ -108,7 +111,9 @@ def test_runs_that_failed_alike_are_named_together(
     runs = [ended("a", "gsm8k"), ended("b", error="damaged"), ended("c", error="damaged")]
     monkeypatch.setattr(cli, "sweep", lambda plan, reporter: iter(runs))
     with pytest.raises(typer.Exit) as caught:
-        cli.evaluate_several(("gsm8k",), OPTIONS, ["a", "b", "c"], [], quiet=True, as_json=True)
+        cli.evaluate_several(
+            ("gsm8k",), OPTIONS, ["a", "b", "c"], [], Telling(quiet=True, as_json=True)
+        )
     out, err = capsys.readouterr()
     assert caught.value.exit_code == 1
     assert [run["error"] for run in json.loads(out)] == [None, "damaged", "damaged"]
@@ -122,7 +127,7 @@ def test_a_watch_to_which_nothing_came_says_where_it_looked(
     Path("data.jsonl").write_text('{"question": "a", "answer": "#### 1"}')
     options = OPTIONS | {"data": "data.jsonl", "backend": "transformers"}
     with pytest.raises(BackendError, match=r"no checkpoint came: rnu/checkpoint-\*"):
-        cli.watch_several(("gsm8k",), options, ["rnu"], [], timeout=0, quiet=True, as_json=False)
+        cli.watch_several(("gsm8k",), options, ["rnu"], [], QUIETLY, timeout=0)
 
 
 @pytest.mark.parametrize(
