@@ -94,7 +94,7 @@ def _table(of_task: Sequence[Comparison]) -> Table:
             Text(one.run),
             f"{value.value:.1%}\n{value.low:.1%} – {value.high:.1%}",
             f"{change.value:+.1%}\n{change.low:+.1%} – {change.high:+.1%}",
-            _probability(one.p_adjusted), str(len(one.won)), str(len(one.lost)),
+            _probability(one.p_adjusted).removeprefix("= "), str(len(one.won)), str(len(one.lost)),
         )  # fmt: skip
     return table
 
@@ -107,9 +107,9 @@ def _told(one: Comparison) -> str:
         verdict = "better than the baseline"
     else:
         verdict = "no difference that chance doesn't explain"
-    parts = [f"{verdict}; {change.test}, p = {_probability(change.p_value)}"]
+    parts = [f"{verdict}; {change.test}, p {_probability(change.p_value)}"]
     if one.p_adjusted != change.p_value:
-        parts.append(f"with the other comparisons {_probability(one.p_adjusted)} (Holm)")
+        parts.append(f"with the other comparisons p {_probability(one.p_adjusted)} (Holm)")
     if one.left_out:
         parts.append(f"{one.left_out:,} problems left out, unjudged in one of the runs")
     if one.differs_in:
@@ -118,7 +118,7 @@ def _told(one: Comparison) -> str:
 
 
 def _probability(p_value: float) -> str:
-    return "< 0.0001" if p_value < 1e-4 else f"{p_value:.4f}"
+    return "< 0.0001" if p_value < 1e-4 else f"= {p_value:.4f}"
 
 
 def _listed(changed: Sequence[Flip], most: int) -> str:
