@@ -64,6 +64,16 @@ def test_where_figures_are_missing_they_are_those_of_the_rows(
     assert run.tasks["gsm8k"]["metrics"]["accuracy"]["value"] == 0.5
 
 
+@pytest.mark.parametrize("cut", ['{"key": "gsm8k/3/0", "ta', '{"key": "gsm8k/\u00f6'])
+def test_a_last_line_that_a_kill_cut_short_is_left_out(tmp_path: Path, cut: str) -> None:
+    folder = write_run(tmp_path / "r", [row("1"), row("2", correct=False)])
+    (folder / "summary.json").unlink()
+    with (folder / "samples.jsonl").open("ab") as file:
+        file.write(cut.encode()[: len(cut)])
+    (run,) = read_runs([folder])
+    assert [one["id"] for one in run.rows] == ["1", "2"]
+
+
 @pytest.mark.parametrize(
     ("files", "error", "says"),
     [
