@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from rewardkit.harness.metrics.summary import summarise
 from rewardkit.harness.report.page import render
 from rewardkit.harness.report.runs import ReportRun
 from tests.harness.report.chromium import Browser, chromium
@@ -149,6 +150,29 @@ def test_j_and_k_go_through_the_list_and_the_address_keeps_the_place(at: Any) ->
     assert "sample=gsm8k%2F4%2F0" in address
     assert chosen(at(runs, address)) == "gsm8k/4/0"
     assert browser.value("document.querySelector('[aria-selected=true]').id") == "row-4"
+
+
+def test_where_one_sample_has_no_others_nothing_is_told_of_them(at: Any) -> None:
+    browser = at([as_run("r", [row("1", prompt=None)])], "#samples")
+    assert text(browser, "#detail > .block:last-child") == "Promptnone is recorded"
+    assert browser.value("document.querySelector('#detail').lastChild.nodeType") == 1
+
+
+def test_a_run_without_rows_says_so_and_one_unjudged_shows_no_figure(at: Any) -> None:
+    assert "No completion has been judged" in text(at([as_run("r", [])]), "#view-summary")
+    unjudged = at([as_run("r", [row("1", correct=None)])])
+    assert text(unjudged, ".headline .value") == "not known"
+
+
+def test_of_many_groups_the_largest_are_drawn(at: Any) -> None:
+    rows = [row(str(place), columns={"kind": f"k{max(place, 9)}"}) for place in range(200)]
+    tasks = {"gsm8k": summarise(rows, ("kind",)).as_json()}
+    browser = at([ReportRun("r", tasks, rows, {})])
+    card = ("[...document.querySelectorAll('.card')]"
+            ".find(one => one.textContent.startsWith('Accuracy by kind'))")  # fmt: skip
+    assert browser.value(f"{card}.querySelectorAll('.track').length") == 60
+    assert "k9" in browser.value(f"{card}.textContent")
+    assert "60 largest groups" in browser.value(f"{card}.textContent")
 
 
 def test_an_address_of_a_sample_that_is_not_there_says_so(at: Any) -> None:

@@ -24,7 +24,7 @@ function headline(task) {
   const value = accuracy
     ? make("p", { class: "value", "aria-label": `accuracy ${percent(accuracy.value)}` },
       (100 * accuracy.value).toFixed(1), make("small", {}, "%"))
-    : make("p", { class: "value" }, "–");
+    : make("p", { class: "value none" }, "not known");
   return make("div", { class: "headline" },
     make("div", {}, make("p", { class: "dim small" }, "accuracy"), value),
     make("dl", {}, ...facts.map(([name, told]) =>
@@ -70,5 +70,5 @@ function ratesCard(task) {
   const rows = task.metrics.filter(([name]) => !AT_K.test(name)).map(([name, figure]) =>
     rateBar(metricName(name), RATE_KINDS.get(name) ?? "series-5", figure));
   return card("Rates", bars(`Rates of ${task.name} with 95% intervals`, rows),
-    note("Shares of completions; whiskers are 95% intervals."));
+    note("Shares of completions, and means of scores from 0 to 1; whiskers are 95% intervals."));
 }

@@ -2,7 +2,8 @@
 
 function openOverview() {
   const names = [...new Set(page.runs.flatMap((run) => run.tasks.map(({ name }) => name)))];
-  byId("view-summary").replaceChildren(lead(), ...names.map(taskSection));
+  const empty = names.length ? null : make("p", { class: "dim" }, "No completion has been judged yet.");
+  byId("view-summary").replaceChildren(...[lead(), empty, ...names.map(taskSection)].filter(Boolean));
 }
 
 function lead() {
@@ -11,8 +12,10 @@ function lead() {
       make("p", {}, page.runs.map((run) => visible(run.name)).join(" · ")));
   }
   const [run] = page.runs;
-  return make("div", { class: "lead" }, make("h1", {}, named(lastPart(run.model))),
-    make("p", {}, named([run.model, ...run.short].join(" · "))),
+  const title = lastPart(run.model);
+  const told = [run.model === title ? null : run.model, ...run.short].filter(Boolean).join(" · ");
+  return make("div", { class: "lead" }, make("h1", {}, named(title)),
+    told ? make("p", {}, named(told)) : null,
     run.started ? make("p", {}, dayAndTime(run.started)) : null);
 }
 
