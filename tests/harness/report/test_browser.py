@@ -164,6 +164,29 @@ def test_a_run_without_rows_says_so_and_one_unjudged_shows_no_figure(at: Any) ->
     assert text(unjudged, ".headline .value") == "not known"
 
 
+def test_a_run_that_has_not_ended_says_how_far_it_is(at: Any) -> None:
+    told = {"gsm8k": {"samples": 3, "num_samples": 2}}
+    browser = at([as_run("r", [row("1")], tasks=told)])
+    assert "1 of 6 completions: the run hasn't ended" in text(browser, ".warning")
+    rows = [row(str(place), index=index) for place in range(3) for index in range(2)]
+    assert text(at([as_run("r", rows, tasks=told)]), ".warning") == ""
+
+
+def test_on_paper_the_page_is_light_and_shows_what_was_chosen(at: Any) -> None:
+    browser = at([as_run("r", [row("1")])], "#samples")
+    browser.screen(1280, 800, "dark")
+    shown = "(one => getComputedStyle(document.querySelector(one)).display !== 'none')"
+    paper = "getComputedStyle(document.body).backgroundColor"
+    dark = browser.value(paper)
+    browser.send("Emulation.setEmulatedMedia", media="print",
+                 features=[{"name": "prefers-color-scheme", "value": "dark"}])  # fmt: skip
+    found = browser.value(f"['.listing', '.controls', '.detail'].map({shown})")
+    light = browser.value(paper)
+    browser.send("Emulation.setEmulatedMedia", media="")
+    assert found == [False, False, True]
+    assert light != dark
+
+
 def test_of_many_groups_the_largest_are_drawn(at: Any) -> None:
     rows = [row(str(place), columns={"kind": f"k{max(place, 9)}"}) for place in range(200)]
     tasks = {"gsm8k": summarise(rows, ("kind",)).as_json()}

@@ -31,18 +31,21 @@ function headline(task) {
       make("div", {}, make("dt", {}, name), make("dd", {}, told)))));
 }
 
+// What is warned of: how many completions, out of how many, and what is the matter with them.
 const WARNED = [
-  ["truncated", "cut off, or never out of their thinking"],
-  ["errors", "not judged, and left out of the means"],
+  [(task) => (task.completions < task.wanted ? task.completions : 0), "wanted",
+    "the run hasn't ended, these are its figures so far"],
+  [(task) => task.truncated, "completions", "cut off, or never out of their thinking"],
+  [(task) => task.errors, "completions", "not judged, and left out of the means"],
 ];
 const MOST_LISTED = 4;
 
-// One sentence on what was cut off and one on what could not be judged, over all the runs.
+// A sentence on each, over all the runs.
 function warnings(told) {
-  return WARNED.map(([field, what]) => {
-    const found = told.filter(({ task }) => task[field]).map(({ task, runName }) => {
+  return WARNED.map(([countOf, total, what]) => {
+    const found = told.filter(({ task }) => countOf(task)).map(({ task, runName }) => {
       const who = runName === null ? "" : ` (${visible(runName)})`;
-      return `${whole(task[field])} of ${many(task.completions, "completion")}${who}`;
+      return `${whole(countOf(task))} of ${many(task[total], "completion")}${who}`;
     });
     return found.length ? make("p", { class: "warning" }, `${listed(found)}: ${what}.`) : null;
   }).filter(Boolean);
