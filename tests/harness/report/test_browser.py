@@ -272,6 +272,15 @@ def test_the_summary_of_two_runs_counts_flips_and_leads_to_them(at: Any) -> None
     browser.wait_for("document.querySelector('.status')?.textContent === '2 pairs'")
 
 
+def test_a_task_that_one_run_alone_was_asked_is_shown_as_that_runs(at: Any) -> None:
+    runs = [as_run("a", [row("1")]), as_run("b", [row("1", task="math500", correct=False)])]
+    browser = at(runs)
+    assert text(browser, ".task:last-child h2") == "math500 · b"
+    assert text(browser, ".task:last-child .headline .value") == "0.0%"
+    browser.click(".task:last-child .plot a")
+    browser.wait_for("document.querySelector('.status')?.textContent === '1 sample'")
+
+
 def test_runs_over_other_data_are_said_to_differ(at: Any) -> None:
     runs = [as_run("a", [row("1")]), as_run("b", [row("1", reference="8")])]
     assert "references differ" in text(at(runs, "#samples?run=a&against=b"), "#detail")

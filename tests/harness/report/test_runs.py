@@ -17,7 +17,8 @@ def test_a_sweeps_folder_stands_for_its_runs_in_natural_order(tmp_path: Path) ->
     for name in ("checkpoint-100", "checkpoint-20"):
         write_run(tmp_path / "sweep" / name, [row("1")], f"out/{name}")
     write_run(tmp_path / "training" / "evaluation" / "step-000010", [row("1")])
-    found = find_runs([tmp_path / "sweep", tmp_path / "training", tmp_path / "sweep"])
+    again = tmp_path / "training" / ".." / "sweep" / "checkpoint-20"
+    found = find_runs([tmp_path / "sweep", tmp_path / "training", tmp_path / "sweep", again])
     assert [one.name for one in found] == ["checkpoint-20", "checkpoint-100", "step-000010"]
     assert [run.step for run in read_runs(found)] == [20, 100, 10]
 

@@ -29,15 +29,17 @@ function lastPart(path) {
 }
 
 function taskSection(name) {
-  const several = page.runs.length > 1;
-  const told = page.runs.flatMap((run, place) => run.tasks.filter((task) => task.name === name)
-    .map((task) => ({ run, place, task, runName: several ? run.name : null })));
-  const [{ task }] = told;
+  const found = page.runs.flatMap((run, place) => run.tasks.filter((task) => task.name === name)
+    .map((task) => ({ run, place, task })));
+  const several = found.length > 1;
+  const told = found.map((one) => ({ ...one, runName: several ? one.run.name : null }));
+  const [{ run, task }] = told;
+  const only = page.runs.length > 1 && !several ? make("span", { class: "dim" }, " · ", named(run.name)) : null;
   const cards = several
     ? [accuracyByRun(told), flipsCard(told), ...checkpointCurves(told), figuresTable(told),
       samplesCurve(told), failuresTable(told)]
     : [ratesCard(task), samplesCurve(told), failuresCard(task)];
-  return make("section", { class: "task" }, make("h2", {}, named(name)),
+  return make("section", { class: "task" }, make("h2", {}, named(name), only),
     several ? null : headline(task), ...warnings(told),
     make("div", { class: "cards" },
       ...[...cards, lengthsCard(told), ...groupsCards(told)].filter(Boolean)),
