@@ -21,7 +21,9 @@ def report_command(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="The page's file; by default report.html in the first folder."
+            "--output",
+            "-o",
+            help="The page's file, or its folder; by default report.html in the first RUN.",
         ),
     ] = None,
     open_it: Annotated[
@@ -30,11 +32,14 @@ def report_command(
     ] = "auto",
 ) -> None:
     """Write one self-contained HTML page for one run or several, to read and to compare."""
+    from rewardkit.harness.folder import REPORT
     from rewardkit.harness.report.page import render_runs
 
     if open_it not in OPEN:
         raise UsageError(f"--open {open_it!r} isn't one of {', '.join(OPEN)}")
-    path = output or runs[0] / "report.html"
+    path = output or runs[0]
+    if path.is_dir():
+        path /= REPORT
     if not path.parent.is_dir():
         raise UsageError(f"{path.parent} is no folder; make it, or choose another --output")
     shown = render_runs(runs, path)

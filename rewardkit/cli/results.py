@@ -16,6 +16,7 @@ from rewardkit.harness.metrics.summary import Metric, TaskSummary
 from rewardkit.harness.run import RunSummary
 
 PIPED_WIDTH = 120
+MOST_GROUPS = 30
 NAMES = {
     "accuracy": "accuracy, strict",
     "accuracy_flexible": "accuracy, flexible",
@@ -52,10 +53,9 @@ def print_summaries(tasks: Mapping[str, TaskSummary]) -> None:
 
 
 def _table(name: str, task: TaskSummary) -> Table:
-    per_problem = task.completions / max(1, task.samples)
-    title = f"{name}: {task.samples:,} problems"
-    if per_problem != 1:
-        title += f", {per_problem:g} completions each"
+    title = f"{name}: {task.samples:,} problem{'' if task.samples == 1 else 's'}"
+    if task.completions != task.samples:
+        title += f", {task.completions:,} completions"
     table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column("")
     table.add_column("value", justify="right", no_wrap=True)
@@ -63,6 +63,9 @@ def _table(name: str, task: TaskSummary) -> Table:
     for metric, figure in _told(task.metrics).items():
         table.add_row(NAMES.get(metric, metric.replace("_", " ")), *_cells(figure))
     for column, groups in task.groups.items():
+        if len(groups) > MOST_GROUPS:
+            table.add_row(f"accuracy by {column}", f"{len(groups):,} groups", "in summary.json")
+            continue
         for group, figure in groups.items():
             table.add_row(f"accuracy, {column} {group}", *_cells(figure))
     if "all" in task.lengths:

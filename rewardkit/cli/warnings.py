@@ -24,7 +24,8 @@ def warnings(task: TaskSummary) -> Iterator[str]:
 def _unjudged(task: TaskSummary) -> Iterator[str]:
     if task.errors:
         yield (
-            f"{task.errors:,} of {task.completions:,} completions are unjudged and left out of "
+            f"{task.errors:,} of {task.completions:,} completions "
+            f"{'is' if task.errors == 1 else 'are'} unjudged and left out of "
             "the means; samples.jsonl says why"
         )
 
@@ -33,8 +34,9 @@ def _truncated(task: TaskSummary) -> Iterator[str]:
     if not task.truncated:
         return
     cut = (
-        f"{task.truncated:,} of {task.completions:,} completions were cut off at the token limit "
-        "or never ended their thinking; raise --max-tokens"
+        f"{task.truncated:,} of {task.completions:,} completions "
+        f"{'was' if task.truncated == 1 else 'were'} cut off at the token limit "
+        "or never came out of thinking; raise --max-tokens"
     )
     finished = task.metrics.get("accuracy_finished")
     yield f"{cut} (of those that ended, {finished.value:.0%} are right)" if finished else cut

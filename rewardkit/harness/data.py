@@ -6,6 +6,7 @@ which every evaluation of a local file would pay. Hub ids go through `datasets`.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import json
 from collections.abc import Iterator
@@ -67,7 +68,8 @@ def _jsonl(file: Path) -> Iterator[Row]:
 def json_row(line: bytes, number: int, name: str) -> Row:
     """The row that a line of JSON holds. DataError names the file and the line."""
     try:
-        row = json.loads(line.decode("utf-8", "surrogatepass"))
+        text = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+        row = json.loads(text.decode("utf-8", "surrogatepass"))
     except ValueError as error:  # bad UTF-8 is one, too
         raise DataError(f"{name}, line {number} isn't JSON: {error}") from error
     if not isinstance(row, dict):

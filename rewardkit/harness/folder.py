@@ -159,13 +159,16 @@ def _as_document(value: Mapping[str, Any]) -> str:
 
 
 def read_samples(path: Path) -> Iterator[Row]:
-    """The rows of a run's samples.jsonl, in the order written."""
+    """The rows of a run's samples.jsonl, in the order written, but for a last one that a kill cut
+    short or that is being written."""
     try:
-        with (path / SAMPLES).open(encoding="utf-8") as lines:
+        with (path / SAMPLES).open("rb") as lines:
             for number, line in enumerate(lines, 1):
                 try:
                     yield json.loads(line)
                 except ValueError as error:
+                    if not line.endswith(b"\n"):
+                        return
                     raise RunMismatch(
                         f"{path / SAMPLES}, line {number} isn't JSON: {error}"
                     ) from error

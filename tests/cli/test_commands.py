@@ -177,6 +177,10 @@ def test_report_writes_a_page_of_the_runs_named(tmp_path: Path) -> None:
     assert "2 runs" in page.read_text()
     found, out, _ = rewardkit("report", str(tmp_path))
     assert (found, out) == (0, f"{tmp_path / 'report.html'}\n")
+    found, out, _ = rewardkit("report", str(tmp_path / "before"), "-o", str(tmp_path / "after"))
+    assert (found, out) == (0, f"{tmp_path / 'after' / 'report.html'}\n")
+    status, _, err = rewardkit("report", str(tmp_path / "nowhere"))
+    assert (status, "nowhere is no folder; give one" in err) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -22,11 +22,15 @@ def forgiven(rows: list[Row]) -> list[Row]:
     ("rows", "said"),
     [
         ([row(1, None), row(2, "wrong")], []),
-        ([row(1, None), row(2, "error")], ["1 of 2 completions are unjudged and left out"]),
+        ([row(1, None), row(2, "error")], ["1 of 2 completions is unjudged and left out"]),
         (
             [row(1, None), row(2, "truncated", finish_reason="length")],
-            ["1 of 2 completions were cut off at the token limit or never ended their thinking; "
+            ["1 of 2 completions was cut off at the token limit or never came out of thinking; "
              "raise --max-tokens (of those that ended, 100% are right)"],
+        ),
+        (
+            [row(1, "error"), row(2, "error")],
+            ["2 of 2 completions are unjudged and left out"],
         ),
         ([row(1, "truncated", finish_reason="length")], ["raise --max-tokens"]),
         (
@@ -71,6 +75,32 @@ def test_the_table_fits_and_leaves_what_follows_to_the_report(
     assert "…" not in text
     assert "pass@4" not in text
     assert "mean score" not in text
+
+
+@pytest.mark.parametrize(
+    ("rows", "title"),
+    [
+        ([row(1, None)], "t: 1 problem\n"),
+        ([row(1, None), row(2, None)], "t: 2 problems\n"),
+        ([*problem("a", *"78"), row(2, None)], "t: 2 problems, 3 completions\n"),
+    ],
+)
+def test_the_title_counts(rows: list[Row], title: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = shown(rows, 60, monkeypatch).splitlines()
+    assert lines[0].rstrip() + "\n" == title
+
+
+def test_a_multitude_of_groups_is_left_to_the_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    def told(groups: int) -> str:
+        rows = [row(index, None, columns={"kind": str(index)}) for index in range(groups)]
+        written = io.StringIO()
+        monkeypatch.setattr(results, "console", lambda: Console(width=80, file=written))
+        results.print_summaries({"t": summarise(rows, ("kind",))})
+        return written.getvalue()
+
+    assert "accuracy, kind 29" in told(30)
+    assert "31 groups" in told(31)
+    assert "kind 29" not in told(31)
 
 
 @pytest.mark.parametrize("width", [60, 120])

@@ -81,6 +81,28 @@ def test_another_marker_and_labels_of_several_models(tmp_path: Path) -> None:
     assert "gsm8k/1/0: right, labelled False" in out
 
 
+def test_the_flexible_reading_finds_the_reference_by_the_marker_too(tmp_path: Path) -> None:
+    rows = [{"completion": said, "reference": "so 3 + 1\nA: 4"} for said in ("A: 4", "4", "5")]
+    status, out, err = score(
+        write(tmp_path / "f.jsonl", rows), "--task", "gsm8k", "--verifier-arg", "marker=A:",
+        "--reference-field", "reference", "--json",
+    )  # fmt: skip
+    assert status == 0, err
+    metrics = json.loads(out)["tasks"]["gsm8k"]["metrics"]
+    assert metrics["accuracy"]["value"] == pytest.approx(1 / 3)
+    assert metrics["accuracy_flexible"]["value"] == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("name", ["f.jsonl", "f.csv"])
+def test_a_file_without_rows_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("")
+    for options in ([], ["-o", str(tmp_path / "out")]):
+        status, _, err = score(tmp_path / name, "--verifier", "math", *options)
+        assert status == 2
+        assert "holds no rows" in err
+    assert not (tmp_path / "out" / "summary.json").exists()
+
+
 def test_completions_are_joined_to_their_problems_by_id(tmp_path: Path) -> None:
     data = write(
         tmp_path / "data.jsonl",
@@ -101,7 +123,17 @@ def test_completions_are_joined_to_their_problems_by_id(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "options", "said"),
     [
-        ({"a": "x"}, ["--verifier", "math"], "row 1 has no 'reference'; it has a"),
+        ({"a": "x"}, ["--verifier", "math"], "row 1 has nothing in 'reference'; it has a"),
+        (
+            {"reference": None, "a": 1},
+            ["--verifier", "math"],
+            "has nothing in 'reference'; it has ",
+        ),
+        (
+            {"reference": "1", "completion": None},
+            ["--verifier", "math"],
+            "row 1 has no text in any of completion, ",
+        ),
         ({"reference": "1", "a": {"b": "x"}}, ["--verifier", "math"], "it has reference, a.b"),
         (
             {"reference": "1", "a": 5},
@@ -212,7 +244,8 @@ def test_a_folder_is_bound_to_the_file_and_the_verifier(tmp_path: Path) -> None:
     other = [file, "--task", "gsm8k", "--verifier-arg", "marker=A:", "-o", run]
     status, _, err = score(*other)
     assert status == 1
-    assert "belongs to another run, which differs in gsm8k.verifier" in err
+    assert "belongs to another run, which differs in " in err
+    assert "gsm8k.verifier: " in err
     with Path(file).open("a") as more:
         more.write('{"question": "q", "answer": "#### 5", "completion": "#### 5"}\n')
     assert "differs in file" in score(file, "--task", "gsm8k", "-o", run)[2]

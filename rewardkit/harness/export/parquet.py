@@ -45,7 +45,8 @@ def _schema(pyarrow: Any) -> Any:
     read = [("correct", truth), ("answer", text)]
     verdict = [
         *read, ("score", pyarrow.float64()), ("failure", text), ("message", text),
-        ("parts", pyarrow.map_(text, pyarrow.float64())),
+        # not a map: `datasets` reads no file that has one
+        ("parts", pyarrow.list_(pyarrow.struct([("name", text), ("score", pyarrow.float64())]))),
     ]  # fmt: skip
     return pyarrow.schema(
         [
@@ -60,7 +61,7 @@ def _schema(pyarrow: Any) -> Any:
 
 
 def _typed(run: str, row: Row) -> Row:
-    parts = list(row["verdict"]["parts"].items())
+    parts = [{"name": name, "score": score} for name, score in row["verdict"]["parts"].items()]
     typed: Row = _storable(
         {
             **row,

@@ -116,7 +116,10 @@ def _page(runs: Sequence[ReportRun], left_out: int) -> dict[str, Any]:
                 "training": run.training,
                 "short": in_short(run.record),
                 "started": str(run.record.get("started", "")),
-                "tasks": [task_for_page(name, task) for name, task in run.tasks.items()],
+                "tasks": [
+                    task_for_page(name, task) | {"wanted": run.wanted(name)}
+                    for name, task in run.tasks.items()
+                ],
                 "command": command(run.record),
                 "sections": sections(run.record),
                 "whole": whole(run.record),

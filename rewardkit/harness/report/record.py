@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Mapping
+from pathlib import PurePath
 from typing import Any
 
 Section = tuple[str, list[tuple[str, str]]]
 
 
 def command(record: Mapping[str, Any]) -> str:
-    """The command line, as a shell takes it; empty where none is recorded."""
-    return shlex.join(str(word) for word in record.get("command", ()))
+    """The command line, as a shell takes it, wherever rewardkit lies here; empty where none is
+    recorded."""
+    words = [str(word) for word in record.get("command", ())]
+    if words and PurePath(words[0]).name in ("rewardkit", "__main__.py"):
+        words[0] = "rewardkit"
+    return shlex.join(words)
 
 
 def in_short(record: Mapping[str, Any]) -> list[str]:

@@ -39,6 +39,11 @@ class ReportRun:
         known = step_of(self.model)
         return step_of(self.name) if known is None else known
 
+    def wanted(self, task: str) -> int:
+        """How many completions of a task there are to be; 0 where the record doesn't say."""
+        told = self.record.get("tasks", {}).get(task, {})
+        return int(told.get("samples", 0)) * int(told.get("num_samples", 1))
+
     @property
     def training(self) -> str:
         """What the checkpoints of one training, asked alike, have in common."""
@@ -51,7 +56,7 @@ def find_runs(folders: Sequence[Path]) -> list[Path]:
 
     UsageError where a folder is missing or holds no run.
     """
-    found: dict[Path, None] = {}
+    found: dict[Path, Path] = {}
     for folder in folders:
         if not folder.is_dir():
             raise UsageError(f"{folder} is no folder; give one that `rewardkit eval` wrote")
@@ -61,8 +66,8 @@ def find_runs(folders: Sequence[Path]) -> list[Path]:
                 f"{folder} holds no run: neither it nor a folder in it has a {SAMPLES}; "
                 "give a folder that `rewardkit eval` wrote"
             )
-        found |= dict.fromkeys(runs)
-    return list(found)
+        found |= {run.resolve(): run for run in runs if run.resolve() not in found}
+    return list(found.values())
 
 
 def read_runs(folders: Sequence[Path]) -> list[ReportRun]:

@@ -67,7 +67,7 @@ def reference(row: Mapping[str, Any], number: int, columns: Columns) -> str:
     value = field(row, name)
     if value is None:
         raise DataError(
-            f"row {number + 1} has no {name!r}; it has "
+            f"row {number + 1} has nothing in {name!r}; it has "
             f"{', '.join(_paths(row))}; name the field with --reference-field"
         )
     return str(value)
@@ -83,7 +83,7 @@ def _completion_field(row: Mapping[str, Any], number: int) -> str:
         if isinstance(row.get(name), str):
             return name
     raise DataError(
-        f"row {number + 1} has none of {', '.join(COMPLETION_FIELDS)}; it has "
+        f"row {number + 1} has no text in any of {', '.join(COMPLETION_FIELDS)}; it has "
         f"{', '.join(_paths(row))}; name the field with --completion-field"
     )
 

@@ -21,6 +21,9 @@ from rewardkit.harness.scoring.score import ScorePlan
 from rewardkit.protocols import Task, Verifier
 from rewardkit.records import Sample
 
+OF_REFERENCES = ("marker",)
+"""Parameters that say how references are written, for the strict and the flexible reading alike."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Kept:
@@ -54,10 +57,14 @@ class Judging:
         if self.task is None:
             return Judges(installed.verifier(self.name, **self.parameters), None), None
         task = installed.task(self.task)
-        strict = task.verifier(reading)
+        strict, flexible = task.verifier(reading), task.flexible()
         if self.parameters:
             strict = registry.with_parameters(type(strict).__name__, strict, dict(self.parameters))
-        return Judges(strict, task.flexible()), task
+            shared = {one: self.parameters[one] for one in OF_REFERENCES
+                      if one in self.parameters and hasattr(flexible, one)}  # fmt: skip
+            if flexible is not None:
+                flexible = registry.with_parameters(type(flexible).__name__, flexible, shared)
+        return Judges(strict, flexible), task
 
 
 def plan_file(

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
+from rewardkit.errors import DataError
 from rewardkit.harness.environment import hardware, versions
 from rewardkit.harness.folder import RunFolder, read_samples
 from rewardkit.harness.metrics.summary import TaskSummary
@@ -79,11 +80,12 @@ def score(plan: ScorePlan, watcher: Watcher) -> tuple[dict[str, TaskSummary], Ag
 
     With a folder, rows are appended to its samples.jsonl in the order of the file, and a scoring
     that was cut off carries on after the last whole one. Raises RunMismatch where the folder is
-    another's, DataError for a row that can't be read; what came before it is safe.
+    another's, DataError for a row that can't be read, before which all is safe, or for no row.
     """
     scored = Scored()
     if plan.output_dir is None:
         _judge(plan, scored, _Place(0, Numbering(_each(plan))), None, watcher)
+        _refuse_none(scored)
         return sum_up(scored.tally, plan.tasks, plan.group_by), scored.agreement
     folder = RunFolder(plan.output_dir)
     with folder.opened(plan.fingerprint, overwrite=plan.overwrite):
@@ -97,10 +99,16 @@ def score(plan: ScorePlan, watcher: Watcher) -> tuple[dict[str, TaskSummary], Ag
         finally:
             record["sessions"][-1]["ended"] = _now()
             folder.write_record(record)
+        _refuse_none(scored)
         summaries = sum_up_with_figures(scored.tally, plan.tasks, plan.group_by, folder.path)
         plain = {"tasks": {name: summary.as_json() for name, summary in summaries.items()}}
         folder.write_summary({**plain, "failed": False})
     return summaries, scored.agreement
+
+
+def _refuse_none(scored: Scored) -> None:
+    if not len(scored.tally):
+        raise DataError("there is nothing to judge: the file holds no rows")
 
 
 @dataclass(frozen=True)

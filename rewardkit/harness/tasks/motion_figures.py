@@ -119,12 +119,13 @@ def _trajectory(title: str, one: Prediction) -> Plot:
         "predicted": _drawn(one.points, later),
     }
     plane = len(one.targets[0]) > 1
+    drawn = "; drawn are the first two of three coordinates" if len(one.targets[0]) > 2 else ""
     return Plot(
         f"{title}: {one.row['key']}",
         "x" if plane else "position",
         "y" if plane else "coordinate",
         {name: points for name, points in series.items() if points},
-        note=f"mean absolute error {one.error:.3g}",
+        note=f"mean absolute error {one.error:.3g}{drawn}",
     )
 
 

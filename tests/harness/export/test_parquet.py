@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from datasets import Features
 from pyarrow import parquet
 
 from rewardkit.errors import UsageError
@@ -47,11 +48,19 @@ def test_every_field_has_its_type_and_comes_back(tmp_path: Path) -> None:
     assert first["run"] == "one"
     assert first["completion"] == "<script>ü\\ud800"
     assert json.loads(first["columns"]) == {"level": 3, "x": [1]}
-    assert first["verdict"] == rows[0]["verdict"] | {"parts": [("accuracy", 1.0), ("format", 0.5)]}
+    parts = [{"name": "accuracy", "score": 1.0}, {"name": "format", "score": 0.5}]
+    assert first["verdict"] == rows[0]["verdict"] | {"parts": parts}
     assert (first["prompt"], first["completion_tokens"], first["label"]) == (None, None, None)
     assert (second["verdict"]["correct"], second["flexible"], second["label"]) == (
         None, None, False,
     )  # fmt: skip
+
+
+def test_the_library_datasets_knows_every_type(tmp_path: Path) -> None:
+    file = tmp_path / "s.parquet"
+    write_parquet([run(tmp_path / "one", [row(0)])], file, overwrite=False)
+    features = Features.from_arrow_schema(parquet.read_schema(file))
+    assert features["verdict"]["correct"].dtype == "bool"
 
 
 def test_a_row_that_was_generated_again_is_there_once(tmp_path: Path) -> None:

@@ -30,6 +30,10 @@ from tests.harness.metrics.making import problem, row
         (MotionTask(), "(1.0), (2.0), (3.0), (4.0), (5.0)", "(3.0), (4.0), (5.0), (6.0), (7.0)",
          False),
         (MotionTask(), "(1.0), (2.0)", "(1.0), (2.0), (3.0)", False),
+        (MotionTask(), ", ".join(["(1.0, 2.0)"] * 5), ", ".join(["(1.00, 2.00)"] * 5), True),
+        (MotionTask(), ", ".join(["(1.0, 2.0)"] * 5), ", ".join(["(2.0, 1.0)"] * 5), False),
+        (MotionTask(), ", ".join(["(1, 2, 3)"] * 5), ", ".join(["(1.0, 2.0, 3.0)"] * 5), True),
+        (MotionTask(), ", ".join(["(1, 2, 3)"] * 5), ", ".join(["(1, 2)"] * 5), False),
         (Game24Task(), "(8 - 4) * 6", "6 * (8 - 4)", False),
     ],
 )  # fmt: skip

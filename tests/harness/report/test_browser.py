@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from rewardkit.harness.metrics.summary import summarise
 from rewardkit.harness.report.page import render
 from rewardkit.harness.report.runs import ReportRun
 from tests.harness.report.chromium import Browser, chromium
@@ -151,6 +152,52 @@ def test_j_and_k_go_through_the_list_and_the_address_keeps_the_place(at: Any) ->
     assert browser.value("document.querySelector('[aria-selected=true]').id") == "row-4"
 
 
+def test_where_one_sample_has_no_others_nothing_is_told_of_them(at: Any) -> None:
+    browser = at([as_run("r", [row("1", prompt=None)])], "#samples")
+    assert text(browser, "#detail > .block:last-child") == "Promptnone is recorded"
+    assert browser.value("document.querySelector('#detail').lastChild.nodeType") == 1
+
+
+def test_a_run_without_rows_says_so_and_one_unjudged_shows_no_figure(at: Any) -> None:
+    assert "No completion has been judged" in text(at([as_run("r", [])]), "#view-summary")
+    unjudged = at([as_run("r", [row("1", correct=None)])])
+    assert text(unjudged, ".headline .value") == "not known"
+
+
+def test_a_run_that_has_not_ended_says_how_far_it_is(at: Any) -> None:
+    told = {"gsm8k": {"samples": 3, "num_samples": 2}}
+    browser = at([as_run("r", [row("1")], tasks=told)])
+    assert "1 of 6 completions: the run hasn't ended" in text(browser, ".warning")
+    rows = [row(str(place), index=index) for place in range(3) for index in range(2)]
+    assert text(at([as_run("r", rows, tasks=told)]), ".warning") == ""
+
+
+def test_on_paper_the_page_is_light_and_shows_what_was_chosen(at: Any) -> None:
+    browser = at([as_run("r", [row("1")])], "#samples")
+    browser.screen(1280, 800, "dark")
+    shown = "(one => getComputedStyle(document.querySelector(one)).display !== 'none')"
+    paper = "getComputedStyle(document.body).backgroundColor"
+    dark = browser.value(paper)
+    browser.send("Emulation.setEmulatedMedia", media="print",
+                 features=[{"name": "prefers-color-scheme", "value": "dark"}])  # fmt: skip
+    found = browser.value(f"['.listing', '.controls', '.detail'].map({shown})")
+    light = browser.value(paper)
+    browser.send("Emulation.setEmulatedMedia", media="")
+    assert found == [False, False, True]
+    assert light != dark
+
+
+def test_of_many_groups_the_largest_are_drawn(at: Any) -> None:
+    rows = [row(str(place), columns={"kind": f"k{max(place, 9)}"}) for place in range(200)]
+    tasks = {"gsm8k": summarise(rows, ("kind",)).as_json()}
+    browser = at([ReportRun("r", tasks, rows, {})])
+    card = ("[...document.querySelectorAll('.card')]"
+            ".find(one => one.textContent.startsWith('Accuracy by kind'))")  # fmt: skip
+    assert browser.value(f"{card}.querySelectorAll('.track').length") == 60
+    assert "k9" in browser.value(f"{card}.textContent")
+    assert "60 largest groups" in browser.value(f"{card}.textContent")
+
+
 def test_an_address_of_a_sample_that_is_not_there_says_so(at: Any) -> None:
     browser = at([as_run("r", [row("1")])], "#samples?sample=gsm8k%2F99%2F0")
     assert "holds no sample gsm8k/99/0" in text(browser, "#detail")
@@ -223,6 +270,15 @@ def test_the_summary_of_two_runs_counts_flips_and_leads_to_them(at: Any) -> None
     assert browser.value(flips) == "after124"
     browser.click('a[href*="flip=gained"]')
     browser.wait_for("document.querySelector('.status')?.textContent === '2 pairs'")
+
+
+def test_a_task_that_one_run_alone_was_asked_is_shown_as_that_runs(at: Any) -> None:
+    runs = [as_run("a", [row("1")]), as_run("b", [row("1", task="math500", correct=False)])]
+    browser = at(runs)
+    assert text(browser, ".task:last-child h2") == "math500 · b"
+    assert text(browser, ".task:last-child .headline .value") == "0.0%"
+    browser.click(".task:last-child .plot a")
+    browser.wait_for("document.querySelector('.status')?.textContent === '1 sample'")
 
 
 def test_runs_over_other_data_are_said_to_differ(at: Any) -> None:

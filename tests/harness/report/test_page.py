@@ -15,6 +15,7 @@ import pytest
 from rewardkit.harness.report import samples
 from rewardkit.harness.report.packing import as_json, compressed, for_html
 from rewardkit.harness.report.page import SCRIPTS, STYLES, joined, render
+from rewardkit.harness.report.record import command
 from rewardkit.harness.report.samples import common_start, pack
 from tests.harness.report.hostile import HOSTILE, hostile_run
 from tests.harness.report.made import as_run, row
@@ -149,3 +150,16 @@ def test_without_scripts_the_figures_are_there() -> None:
     page = render([as_run("r", [row("1"), row("2", correct=False)])])
     noscript = page[page.index("<noscript>") : page.index("</noscript>")]
     assert "50.0%" in noscript
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        (["/opt/venv/bin/rewardkit", "eval", "--stop", "a b"], "rewardkit eval --stop 'a b'"),
+        (["/src/rewardkit/__main__.py", "score", "f.jsonl"], "rewardkit score f.jsonl"),
+        (["/src/train.py", "--x"], "/src/train.py --x"),
+        ([], ""),
+    ],
+)
+def test_the_command_is_told_as_it_is_typed_anywhere(typed: list[str], shown: str) -> None:
+    assert command({"command": typed}) == shown

@@ -17,7 +17,8 @@ def test_a_sweeps_folder_stands_for_its_runs_in_natural_order(tmp_path: Path) ->
     for name in ("checkpoint-100", "checkpoint-20"):
         write_run(tmp_path / "sweep" / name, [row("1")], f"out/{name}")
     write_run(tmp_path / "training" / "evaluation" / "step-000010", [row("1")])
-    found = find_runs([tmp_path / "sweep", tmp_path / "training", tmp_path / "sweep"])
+    again = tmp_path / "training" / ".." / "sweep" / "checkpoint-20"
+    found = find_runs([tmp_path / "sweep", tmp_path / "training", tmp_path / "sweep", again])
     assert [one.name for one in found] == ["checkpoint-20", "checkpoint-100", "step-000010"]
     assert [run.step for run in read_runs(found)] == [20, 100, 10]
 
@@ -62,6 +63,16 @@ def test_where_figures_are_missing_they_are_those_of_the_rows(
         (folder / "summary.json").write_text(json.dumps(summary))
     (run,) = read_runs([folder])
     assert run.tasks["gsm8k"]["metrics"]["accuracy"]["value"] == 0.5
+
+
+@pytest.mark.parametrize("cut", ['{"key": "gsm8k/3/0", "ta', '{"key": "gsm8k/\u00f6'])
+def test_a_last_line_that_a_kill_cut_short_is_left_out(tmp_path: Path, cut: str) -> None:
+    folder = write_run(tmp_path / "r", [row("1"), row("2", correct=False)])
+    (folder / "summary.json").unlink()
+    with (folder / "samples.jsonl").open("ab") as file:
+        file.write(cut.encode()[: len(cut)])
+    (run,) = read_runs([folder])
+    assert [one["id"] for one in run.rows] == ["1", "2"]
 
 
 @pytest.mark.parametrize(

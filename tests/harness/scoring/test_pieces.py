@@ -13,6 +13,7 @@ import pyarrow.parquet
 import pytest
 
 from rewardkit.errors import DataError
+from rewardkit.harness.data import read_rows
 from rewardkit.harness.scoring import pieces
 from rewardkit.harness.scoring.pieces import open_source
 
@@ -77,6 +78,15 @@ def test_a_piece_is_small_and_the_last_one_ends_the_file(
     assert len(counts) > 5
     assert max(count for count, _ in counts) < 20
     assert counts[-1][1] == source.size
+
+
+@pytest.mark.parametrize("content", [b'\xef\xbb\xbf{"a": 1}\n{"a": 2}\n', b'{"a": 1}\r\n{"a": 2}'])
+def test_lines_as_windows_writes_them_are_read(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "f.jsonl"
+    path.write_bytes(content)
+    source = open_source(path)
+    assert [row for piece in source.pieces(0) for row in source.rows(piece)] == [{"a": 1}, {"a": 2}]
+    assert read_rows(path) == [{"a": 1}, {"a": 2}]
 
 
 @pytest.mark.parametrize(

@@ -173,7 +173,7 @@ def test_what_came_before_a_row_that_can_not_be_read_is_safe(
     rows = some_rows()
     del rows[150]["reference"]
     file = write(tmp_path / "f.jsonl", rows)
-    with pytest.raises(DataError, match="row 151 has no 'reference'"):
+    with pytest.raises(DataError, match="row 151 has nothing in 'reference'"):
         score(plan(file, tmp_path / "run", Same(), processes=processes), Watcher())
     safe = list(read_samples(tmp_path / "run"))
     assert 100 < len(safe) <= 150

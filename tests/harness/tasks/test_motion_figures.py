@@ -109,6 +109,13 @@ def test_points_in_a_plane_are_drawn_in_it() -> None:
     assert trajectory.series["predicted"][-1] == (5.0, 0.4)
 
 
+def test_of_points_in_space_the_first_two_coordinates_are_drawn_and_said_to_be() -> None:
+    points = "(1, 2, 3), (2, 3, 4), (3, 4, 5), (4, 5, 6), (5, 6, 7)"
+    figures = motion_figures([row("a", None, answer=points, reference=points)])
+    assert plots(figures)[-1].series["true"][0] == (1.0, 2.0)
+    assert "the first two of three coordinates" in plots(figures)[-1].note
+
+
 def test_without_any_prediction_only_the_failures_are_shown() -> None:
     figures = motion_figures([reply("a", None)])
     assert len(figures) == 1

@@ -34,8 +34,8 @@ function flipsCard(told) {
   if (!others.length) return null;
   const rows = others.map((other) => {
     const { lost, gained, paired } = countFlips(first, other);
-    const link = (flip, number) => make("a", { href: address("samples", samplesOf(
-      first.task, first.runName, { against: other.runName, flip })) }, whole(number));
+    const link = (flip, number) => (number ? make("a", { href: address("samples", samplesOf(
+      first.task, first.runName, { against: other.runName, flip })) }, whole(number)) : "0");
     return [other.runName, link("lost", lost), link("gained", gained), whole(paired)];
   });
   return wideCard(`Flips against ${first.runName}`,

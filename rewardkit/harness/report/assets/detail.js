@@ -15,7 +15,7 @@ async function showDetail(sample, against) {
   if (turn !== detailFor) return;  // another was chosen meanwhile
   pane.replaceChildren(detailHeader(sample), ...differing(read),
     make("div", { class: "sides" }, ...chosen.map((one, place) => oneSide(one, read[place]))),
-    ...promptBlocks(read), othersBlock(sample));
+    ...promptBlocks(read), ...othersBlocks(sample));
   pane.scrollTop = 0;
 }
 
@@ -101,17 +101,17 @@ function promptBlocks(read) {
 
 const MOST_OTHERS = 64;
 
-function othersBlock(sample) {
+function othersBlocks(sample) {
   const same = [];
   for (let other = 0; other < table.count && same.length <= MOST_OTHERS; other += 1) {
     if (table.problem[other] === table.problem[sample]) same.push(other);
   }
-  if (same.length < 2) return null;
+  if (same.length < 2) return [];
   const button = (other) => make("button", { type: "button", "aria-current": other === sample ? "true" : null,
     class: outcomeOf(other).word, onclick: () => pick(other) },
     make("span", { class: "sign", "aria-hidden": "true" }, outcomeOf(other).sign),
     make("span", {}, `${outcomeOf(other).word} · ${table.index[other]}`),
     page.runs.length > 1 ? named(page.runs[table.run[other]].name) : null);
-  return block("Samples of this problem", same.length > MOST_OTHERS ? `the first ${MOST_OTHERS}` : null,
-    make("div", { class: "others" }, ...same.slice(0, MOST_OTHERS).map(button)));
+  return [block("Samples of this problem", same.length > MOST_OTHERS ? `the first ${MOST_OTHERS}` : null,
+    make("div", { class: "others" }, ...same.slice(0, MOST_OTHERS).map(button)))];
 }

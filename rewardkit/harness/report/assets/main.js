@@ -24,10 +24,17 @@ function showFailure(error) {
   throw error;
 }
 
+function sayIfColourless() {
+  if (CSS.supports("color", "light-dark(red, red)")) return;
+  byId("view-summary").prepend(make("p", { class: "warning" },
+    "The plots' colours are missing here; it takes a browser of mid-2024 or later."));
+}
+
 async function openPage() {
   openTheme();
   await openTable();
   openOverview();
+  sayIfColourless();
   openRecord();
   openSamples();
   openKeys();

@@ -24,25 +24,28 @@ function headline(task) {
   const value = accuracy
     ? make("p", { class: "value", "aria-label": `accuracy ${percent(accuracy.value)}` },
       (100 * accuracy.value).toFixed(1), make("small", {}, "%"))
-    : make("p", { class: "value" }, "–");
+    : make("p", { class: "value none" }, "not known");
   return make("div", { class: "headline" },
     make("div", {}, make("p", { class: "dim small" }, "accuracy"), value),
     make("dl", {}, ...facts.map(([name, told]) =>
       make("div", {}, make("dt", {}, name), make("dd", {}, told)))));
 }
 
+// What is warned of: how many completions, out of how many, and what is the matter with them.
 const WARNED = [
-  ["truncated", "cut off, or never out of their thinking"],
-  ["errors", "not judged, and left out of the means"],
+  [(task) => (task.completions < task.wanted ? task.completions : 0), "wanted",
+    "the run hasn't ended, these are its figures so far"],
+  [(task) => task.truncated, "completions", "cut off, or never out of their thinking"],
+  [(task) => task.errors, "completions", "not judged, and left out of the means"],
 ];
 const MOST_LISTED = 4;
 
-// One sentence on what was cut off and one on what could not be judged, over all the runs.
+// A sentence on each, over all the runs.
 function warnings(told) {
-  return WARNED.map(([field, what]) => {
-    const found = told.filter(({ task }) => task[field]).map(({ task, runName }) => {
+  return WARNED.map(([countOf, total, what]) => {
+    const found = told.filter(({ task }) => countOf(task)).map(({ task, runName }) => {
       const who = runName === null ? "" : ` (${visible(runName)})`;
-      return `${whole(task[field])} of ${many(task.completions, "completion")}${who}`;
+      return `${whole(countOf(task))} of ${many(task[total], "completion")}${who}`;
     });
     return found.length ? make("p", { class: "warning" }, `${listed(found)}: ${what}.`) : null;
   }).filter(Boolean);
@@ -70,5 +73,5 @@ function ratesCard(task) {
   const rows = task.metrics.filter(([name]) => !AT_K.test(name)).map(([name, figure]) =>
     rateBar(metricName(name), RATE_KINDS.get(name) ?? "series-5", figure));
   return card("Rates", bars(`Rates of ${task.name} with 95% intervals`, rows),
-    note("Shares of completions; whiskers are 95% intervals."));
+    note("Shares of completions, and means of scores from 0 to 1; whiskers are 95% intervals."));
 }

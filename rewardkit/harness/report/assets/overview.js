@@ -2,7 +2,8 @@
 
 function openOverview() {
   const names = [...new Set(page.runs.flatMap((run) => run.tasks.map(({ name }) => name)))];
-  byId("view-summary").replaceChildren(lead(), ...names.map(taskSection));
+  const empty = names.length ? null : make("p", { class: "dim" }, "No completion has been judged yet.");
+  byId("view-summary").replaceChildren(...[lead(), empty, ...names.map(taskSection)].filter(Boolean));
 }
 
 function lead() {
@@ -11,8 +12,10 @@ function lead() {
       make("p", {}, page.runs.map((run) => visible(run.name)).join(" · ")));
   }
   const [run] = page.runs;
-  return make("div", { class: "lead" }, make("h1", {}, named(lastPart(run.model))),
-    make("p", {}, named([run.model, ...run.short].join(" · "))),
+  const title = lastPart(run.model);
+  const told = [run.model === title ? null : run.model, ...run.short].filter(Boolean).join(" · ");
+  return make("div", { class: "lead" }, make("h1", {}, named(title)),
+    told ? make("p", {}, named(told)) : null,
     run.started ? make("p", {}, dayAndTime(run.started)) : null);
 }
 
@@ -26,15 +29,17 @@ function lastPart(path) {
 }
 
 function taskSection(name) {
-  const several = page.runs.length > 1;
-  const told = page.runs.flatMap((run, place) => run.tasks.filter((task) => task.name === name)
-    .map((task) => ({ run, place, task, runName: several ? run.name : null })));
-  const [{ task }] = told;
+  const found = page.runs.flatMap((run, place) => run.tasks.filter((task) => task.name === name)
+    .map((task) => ({ run, place, task })));
+  const several = found.length > 1;
+  const told = found.map((one) => ({ ...one, runName: several ? one.run.name : null }));
+  const [{ run, task }] = told;
+  const only = page.runs.length > 1 && !several ? make("span", { class: "dim" }, " · ", named(run.name)) : null;
   const cards = several
     ? [accuracyByRun(told), flipsCard(told), ...checkpointCurves(told), figuresTable(told),
       samplesCurve(told), failuresTable(told)]
     : [ratesCard(task), samplesCurve(told), failuresCard(task)];
-  return make("section", { class: "task" }, make("h2", {}, named(name)),
+  return make("section", { class: "task" }, make("h2", {}, named(name), only),
     several ? null : headline(task), ...warnings(told),
     make("div", { class: "cards" },
       ...[...cards, lengthsCard(told), ...groupsCards(told)].filter(Boolean)),
