@@ -36,6 +36,8 @@ def print_training(result: TrainingResult, plan: TrainingPlan) -> None:
         f"checkpoints   {result.output_dir}/checkpoint-*",
         *([f"log, curve    {result.output_dir}/train_log.json, {result.output_dir}/eval_curve.png"]
           if result.evaluations else []),
+        *([f"warnings      {len(result.warnings)}, in {result.output_dir}/train_log.json"]
+          if result.warnings else []),
         f"next          {_next(result, plan)}",
     ]  # fmt: skip
     for line in lines:
