@@ -49,6 +49,22 @@ class PreparedVerifier(Protocol):
         ...
 
 
+@runtime_checkable
+class StagedVerifier(Protocol):
+    """A verifier of several parts, which tells what they decided as they do.
+
+    Where a text passes a limit on the way, the last that was told is its verdict.
+    """
+
+    def stages(self, text: str, sample: Sample, /) -> Iterator[Verdict]:
+        """The verdict so far, undecided parts out of time; the last one is that of `__call__`."""
+        ...
+
+    def __call__(self, text: str, sample: Sample, /) -> Judged:
+        """The verdict on `text`, however long it takes."""
+        ...
+
+
 class Bounded:
     """The base of verifiers whose cost is bounded by construction: they need no worker.
 

@@ -32,7 +32,7 @@ def train_command(
         bool, typer.Option("--check", help="Check everything, show it, and train nothing.")
     ] = False,
     seed: Annotated[int | None, typer.Option(help="Of the training.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, only warnings.")] = False,
 ) -> None:
     """Train a model by a recipe: its rewards are the verdicts of evaluation.
 
@@ -42,11 +42,11 @@ def train_command(
     from rewardkit.cli.training_results import print_plan, print_training
     from rewardkit.trainers.recipes.overrides import pairs
     from rewardkit.trainers.training.plan import TrainOptions, plan_for
-    from rewardkit.trainers.training.reporting import SilentTraining, is_main_process
+    from rewardkit.trainers.training.reporting import is_main_process, quiet_training
     from rewardkit.trainers.training.train import run_training
 
     main = is_main_process()
-    reporter = SilentTraining() if quiet or not main else TrainingProgress()
+    reporter = quiet_training() if quiet or not main else TrainingProgress()
     options = TrainOptions(
         recipe=recipe, model=model, settings=pairs(settings or ()), data=data,
         output_dir=output_dir, resume=resume, seed=seed,

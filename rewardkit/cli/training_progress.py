@@ -44,6 +44,12 @@ class TrainingProgress:
         """A line of its own."""
         self._console.print(text, style="dim", markup=False, highlight=False, soft_wrap=True)
 
+    def warned(self, text: str) -> None:
+        """A line that stands out."""
+        self._console.print(
+            f"warning: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True
+        )
+
     def started(self, total: int, done: int) -> None:
         """Show the bar, or say how far it is."""
         self._step, self._first, self._total = done, done, total

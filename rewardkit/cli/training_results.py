@@ -36,6 +36,8 @@ def print_training(result: TrainingResult, plan: TrainingPlan) -> None:
         f"checkpoints   {result.output_dir}/checkpoint-*",
         *([f"log, curve    {result.output_dir}/train_log.json, {result.output_dir}/eval_curve.png"]
           if result.evaluations else []),
+        *([f"warnings      {len(result.warnings)}, in {result.output_dir}/train_log.json"]
+          if result.warnings else []),
         f"next          {_next(result, plan)}",
     ]  # fmt: skip
     for line in lines:
@@ -74,8 +76,10 @@ def _next(result: TrainingResult, plan: TrainingPlan) -> str:
         ("--data", recipe.evaluation.data),
         ("--split", recipe.evaluation.split),
         ("--system-prompt", recipe.system_prompt),
+        ("--num-fewshot", recipe.evaluation.num_fewshot),
+        ("--fewshot-data", recipe.evaluation.fewshot_data),
     ]
-    told = [f"{name} {_shell(value)}" for name, value in options if value is not None]
+    told = [f"{name} {_shell(str(value))}" for name, value in options if value is not None]
     if not recipe.chat_template:
         told.append("--no-chat-template")
     return " ".join(

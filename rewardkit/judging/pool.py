@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
@@ -31,6 +32,9 @@ START_SECONDS = 120.0
 KEPT = 8
 """Pools kept alive; the least recently used one is closed for the next."""
 
+MOST_KEPT = 64
+"""The same, where closed ones are asked for again: a training has as many rewards as it has."""
+
 Item = tuple[str, Sample]
 
 _BOOT = (
@@ -50,19 +54,27 @@ class Worker:
     def judge(self, items: Sequence[Item], allowed: float) -> list[Verdict]:
         """The verdicts of `items`, in order, each within the seconds allowed. Fewer come back when
         one ended the worker: the last verdict is that one's, the rest are still to be judged."""
-        verdicts: list[Verdict] = []
-        try:
+        with contextlib.suppress(ConnectionError):  # a dead one's channel says so when read
             self.channel.send_bytes(pickle.dumps(list(items)))
-            for _ in items:
-                if not self.channel.poll(allowed):
-                    self.alive = False
-                    return [*verdicts, too_costly("judging it would pass the deadline")]
-                verdicts.append(pickle.loads(self.channel.recv_bytes()))
-        except (EOFError, ConnectionError):
-            self.alive = False
-            if len(verdicts) < len(items):
-                verdicts.append(too_costly("judging it ended the worker process"))
+        verdicts: list[Verdict] = []
+        while self.alive and len(verdicts) < len(items):
+            verdicts.append(self._next(allowed))
         return verdicts
+
+    def _next(self, allowed: float) -> Verdict:
+        """The next item's verdict; where a limit ends the worker, what it told so far."""
+        told: Verdict | None = None
+        cause = "would pass the deadline"
+        end = time.monotonic() + allowed
+        try:
+            while self.channel.poll(max(0.0, end - time.monotonic())):
+                told, is_last = pickle.loads(self.channel.recv_bytes())
+                if is_last:
+                    return told
+        except (EOFError, ConnectionError):
+            cause = "ended the worker process"
+        self.alive = False
+        return told or too_costly(f"judging it {cause}")
 
 
 class Pool:
@@ -160,6 +172,9 @@ class Pool:
 
 _pools: OrderedDict[tuple[bytes, int], Pool] = OrderedDict()
 _pools_lock = threading.Lock()
+_kept = KEPT
+_closed: set[int] = set()
+"""Pools that were closed for others, by their keys' hashes."""
 
 
 @contextlib.contextmanager
@@ -169,6 +184,7 @@ def pool_in_use(verifier: Verifier, deadline: float) -> Iterator[Pool]:
     with _pools_lock:
         pool = _pools.pop(key, None)
         if pool is None or pool.broken():
+            _make_room(key)
             pool = Pool(*key)
         _pools[key] = pool
         pool.users += 1
@@ -178,9 +194,18 @@ def pool_in_use(verifier: Verifier, deadline: float) -> Iterator[Pool]:
         with _pools_lock:
             pool.users -= 1
             unused = [key for key, pool in _pools.items() if not pool.users]
-            surplus = [_pools.pop(key) for key in unused[: max(0, len(_pools) - KEPT)]]
+            surplus = [_pools.pop(key) for key in unused[: max(0, len(_pools) - _kept)]]
+            _closed.update(hash(key) for key in unused[: len(surplus)])
         for old in surplus:
             old.close()
+
+
+def _make_room(key: tuple[bytes, int]) -> None:
+    """Keep one more, where this pool was closed only to be started again."""
+    global _kept
+    if hash(key) in _closed:
+        _closed.remove(hash(key))
+        _kept = min(_kept + 1, MOST_KEPT)
 
 
 def close_pools() -> None:

@@ -6,7 +6,8 @@ It never forks the caller's process, which may hold threads or CUDA.
 
 Frames on the control socket: one byte, `F` (with a worker's channel as ancillary descriptor) is
 answered by the worker's process id; `K` with an id kills that worker. On a worker's channel a
-pickled list of (text, sample) is answered by one pickled verdict each, as they are decided.
+pickled list of (text, sample) is answered, in turn, by pickled pairs of a verdict and whether it
+is that text's last.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import struct
 import sys
 from multiprocessing.connection import Connection
 
-from rewardkit.judging.outcome import call, too_costly
+from rewardkit.judging.outcome import in_stages, too_costly
 from rewardkit.protocols import PreparedVerifier, Verifier
 
 PID = struct.Struct("!q")
@@ -85,13 +86,13 @@ def _serve(channel: Connection, verifier: Verifier, memory: int, cpu_seconds: in
         while True:
             for text, sample in pickle.loads(channel.recv_bytes()):
                 _limit_cpu(cpu_seconds)
-                verdict = call(verifier, text, sample)
-                channel.send_bytes(pickle.dumps(verdict))
+                for told in in_stages(verifier, text, sample):
+                    channel.send_bytes(pickle.dumps(told))
     except (EOFError, OSError):
         os._exit(0)
     except MemoryError:
         with contextlib.suppress(Exception):
-            channel.send_bytes(pickle.dumps(too_costly("judging it ran out of memory")))
+            channel.send_bytes(pickle.dumps((too_costly("judging it ran out of memory"), True)))
         os._exit(1)
     finally:
         os._exit(1)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from rewardkit.protocols import QuickVerifier, Verifier
-from rewardkit.records import Sample, Verdict
+from rewardkit.records import Failure, Sample, Verdict
+
+_OUT_OF_TIME = Verdict.wrong(Failure.TIMEOUT, message="judging it would pass a limit")
 
 
 @dataclass(frozen=True)
@@ -53,19 +55,37 @@ class Rubric:
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """The combined verdict on `text`."""
-        return self._combine(
-            {name: Verdict.of(part(text, sample)) for name, part in self.parts.items()}
-        )
+        *_, verdict = self.stages(text, sample)
+        return verdict
+
+    def stages(self, text: str, sample: Sample, /) -> Iterator[Verdict]:
+        """The combined verdict as part after part decides, the likely costly ones last.
+
+        A part that hasn't decided counts as out of time: cut short there, the others keep theirs.
+        """
+        decided = self._quickly(text, sample)
+        waiting = [name for name in self.parts if name not in decided]
+        for name in sorted(waiting, key=self._is_costly):
+            yield self._combine(decided)
+            decided[name] = Verdict.of(self.parts[name](text, sample))
+        yield self._combine(decided)
 
     def quick(self, text: str, sample: Sample, /) -> Verdict | None:
         """The combined verdict, where every part decides quickly; else None."""
-        verdicts: dict[str, Verdict] = {}
-        for name, part in self.parts.items():
-            verdict = part.quick(text, sample) if isinstance(part, QuickVerifier) else None
-            if verdict is None:
-                return None
-            verdicts[name] = verdict
-        return self._combine(verdicts)
+        decided = self._quickly(text, sample)
+        return self._combine(decided) if len(decided) == len(self.parts) else None
+
+    def _is_costly(self, name: str) -> tuple[bool, bool]:
+        """Once it hasn't decided quickly: where it could have, then where it reads the answer."""
+        return isinstance(self.parts[name], QuickVerifier), name == self.decides
+
+    def _quickly(self, text: str, sample: Sample) -> dict[str, Verdict]:
+        quick = {
+            name: part.quick(text, sample)
+            for name, part in self.parts.items()
+            if isinstance(part, QuickVerifier)
+        }
+        return {name: verdict for name, verdict in quick.items() if verdict is not None}
 
     def prepare(self) -> None:
         """Load what the parts need."""
@@ -73,7 +93,8 @@ class Rubric:
             if hasattr(part, "prepare"):
                 part.prepare()
 
-    def _combine(self, verdicts: Mapping[str, Verdict]) -> Verdict:
+    def _combine(self, decided: Mapping[str, Verdict]) -> Verdict:
+        verdicts = {name: decided.get(name, _OUT_OF_TIME) for name in self.parts}
         scores: dict[str, float] = {}
         for name, verdict in verdicts.items():
             if verdict.score is None:

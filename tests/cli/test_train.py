@@ -98,10 +98,24 @@ def test_a_training_says_how_it_went_and_what_to_type_next(
 
 
 def test_quiet_says_nothing_on_stderr(tiny_checkpoint: Path, tmp_path: Path, capsys: Any) -> None:
-    app(arguments(tiny_checkpoint, tmp_path / "out", "--quiet"), standalone_mode=False)
+    calm = ("--set", "truncation_share=1", "--quiet")
+    app(arguments(tiny_checkpoint, tmp_path / "out", *calm), standalone_mode=False)
     out, err = capsys.readouterr()
     assert err == ""
     assert "final model" in out
+    assert "warnings" not in out
+
+
+@pytest.mark.parametrize("quiet", [(), ("--quiet",)])
+def test_warnings_are_said_also_to_the_quiet_and_counted_at_the_end(
+    tiny_checkpoint: Path, tmp_path: Path, capsys: Any, quiet: tuple[str, ...]
+) -> None:
+    app(arguments(tiny_checkpoint, tmp_path / "out", *quiet), standalone_mode=False)
+    out, err = capsys.readouterr()
+    said = [line for line in err.splitlines() if line.startswith("warning: motion: 100% of the")]
+    assert len(said) == 1
+    assert quiet == () or said == err.splitlines()
+    assert f"warnings      1, in {tmp_path}/out/train_log.json" in out.splitlines()
 
 
 class Clock:

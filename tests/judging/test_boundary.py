@@ -19,7 +19,8 @@ import pytest
 import rewardkit
 from rewardkit import Bounded, Failure, Sample, Verdict
 from rewardkit.errors import JudgingError, UsageError
-from rewardkit.judging import close_pools, judge, judge_many
+from rewardkit.judging import close_pools, judge, judge_many, pool
+from rewardkit.verifiers.rubric import Rubric
 
 DEADLINE = 0.5
 SLACK = 1.0
@@ -113,6 +114,35 @@ def test_neighbours_keep_their_verdicts() -> None:
             assert verdict.correct is (not i % 2 or text == "5"), text
         else:
             assert verdict.failure is Failure.TIMEOUT
+
+
+def short(text: str, sample: Sample) -> float:
+    return 0.5
+
+
+@pytest.mark.parametrize("text", ["spin", "die", "memory", "recurse"])
+def test_a_rubric_s_parts_that_were_decided_keep_their_scores(text: str) -> None:
+    weights = {"answer": 3.0, "short": 1.0}
+    judges = Rubric({"answer": costly, "short": short}, weights, decides="answer")
+    verdicts = judge_many(judges, [(text, Sample("x")), ("x", Sample("x"))], deadline=DEADLINE)
+    assert [dict(verdict.parts) for verdict in verdicts] == [
+        {"answer": 0.0, "short": 0.5},
+        {"answer": 1.0, "short": 0.5},
+    ]
+    assert (verdicts[0].correct, verdicts[0].failure) == (False, Failure.TIMEOUT)
+    assert verdicts[0].score == 0.125
+
+
+def test_pools_closed_for_want_of_room_get_it_once_they_are_wanted_again() -> None:
+    def costs(least: int) -> Callable[[str, Sample], bool]:
+        return lambda text, sample: len(text) >= least
+
+    verifiers = [costs(least) for least in range(pool.KEPT + 3)]
+    for _ in range(3):
+        assert all(judge(one, "a" * 99, Sample("x")).correct for one in verifiers)
+    kept = dict(pool._pools)
+    assert all(judge(one, "a" * 99, Sample("x")).correct for one in verifiers)
+    assert dict(pool._pools) == kept  # none was started anew
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])

@@ -45,13 +45,24 @@ def resolve(model: str) -> Path:
     folder = Path(model).expanduser()
     if folder.is_dir():
         if not (folder / "config.json").is_file():
-            raise UsageError(f"{model} holds no config.json; give a checkpoint's folder")
+            raise UsageError(_incomplete(folder))
         return folder
     if folder.exists() or model.startswith((".", "/", "~")) or model.count("/") != 1:
         raise UsageError(
             f"no model at {model!r}; give a checkpoint's folder or a hub id such as owner/name"
         )
     return _download(model)
+
+
+def _incomplete(folder: Path) -> str:
+    base = read_json(folder / "adapter_config.json").get("base_model_name_or_path")
+    if base is None:
+        return f"{folder} holds no config.json; give a checkpoint's folder"
+    return (
+        f"{folder} holds an adapter, no whole model; merge it into its base {base!r}, and save the "
+        "tokenizer beside it: PeftModel.from_pretrained(base, adapter).merge_and_unload()"
+        ".save_pretrained(folder)"
+    )
 
 
 def _download(model: str) -> Path:

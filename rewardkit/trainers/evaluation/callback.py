@@ -40,6 +40,8 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
         *,
         every: int,
         prompt: str | None = None,
+        num_fewshot: int | None = None,
+        fewshot_data: str | None = None,
         data: str | None = None,
         split: str | None = None,
         limit: int | None = None,
@@ -62,10 +64,10 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
         _check(every=every, batch_size=batch_size, truncation_share=truncation_share)
         tasks = tuple(task) if isinstance(task, Sequence) and not isinstance(task, str) else (task,)
         options = EvalOptions(
-            tasks=tasks, model="in training", prompt=prompt, data=data, split=split, limit=limit,
-            num_samples=num_samples, temperature=temperature, top_p=top_p, top_k=top_k,
-            max_tokens=max_tokens, seed=seed, stop=tuple(stop), system_prompt=system_prompt,
-            chat_template=chat_template,
+            tasks=tasks, model="in training", prompt=prompt, num_fewshot=num_fewshot,
+            fewshot_data=fewshot_data, data=data, split=split, limit=limit, num_samples=num_samples,
+            temperature=temperature, top_p=top_p, top_k=top_k, max_tokens=max_tokens, seed=seed,
+            stop=tuple(stop), system_prompt=system_prompt, chat_template=chat_template,
         )  # fmt: skip
         self._asked = LiveEvaluation.of(options, batch_size)
         self._every = every

@@ -17,8 +17,9 @@ from rewardkit.trainers.evaluation.at_rest import at_rest
 from rewardkit.trainers.evaluation.live import LiveBackend, LiveCheckpoint, from_main
 
 _ASKED = (
-    "data", "split", "limit", "prompt", "num_samples", "temperature", "top_p", "top_k",
-    "max_tokens", "seed", "stop", "system_prompt", "chat_template",
+    "data", "split", "limit", "prompt", "num_fewshot", "fewshot_data", "num_samples",
+    "temperature", "top_p", "top_k", "max_tokens", "seed", "stop", "system_prompt",
+    "chat_template",
 )  # fmt: skip
 
 

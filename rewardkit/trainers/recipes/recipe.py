@@ -60,6 +60,8 @@ class EvaluationSettings:
     data: str | None = None
     split: str | None = None
     limit: int | None = None
+    num_fewshot: int | None = None
+    fewshot_data: str | None = None
     num_samples: int = 1
     temperature: float = 0.0
     top_p: float = 1.0

@@ -16,7 +16,7 @@ from rewardkit.protocols import Judged, Task, Verifier
 from rewardkit.records import Sample, Verdict
 from rewardkit.trainers.rewards.batch import read_batch
 from rewardkit.trainers.rewards.judged import Judge, LogExtra, LogMetric, Logs
-from rewardkit.trainers.rewards.naming import name_of
+from rewardkit.trainers.rewards.naming import check_distinct, name_of
 from rewardkit.trainers.rewards.references import REFERENCE_COLUMNS, ByColumn, ByTask, Reader
 from rewardkit.trainers.rewards.taught import READINGS, task_or_verifier, taught
 from rewardkit.verifiers.rubric import Rubric
@@ -44,6 +44,8 @@ class RewardFunction:
         **columns: object,
     ) -> list[float | None]:
         """The rewards of the completions, in order, each finite, or None where it is unjudged."""
+        if log_metric is not None:  # a trainer asks
+            check_distinct(self.__name__, self, completions)
         batch = read_batch(completions, prompts, columns)
         logs = Logs(log_extra, log_metric)
         return [

@@ -5,9 +5,25 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
+import weakref
 from collections.abc import Iterator, Mapping
 
+from rewardkit.errors import UsageError
 from rewardkit.verifiers.rubric import Rubric
+
+_last_asked: dict[str, tuple[object, weakref.ref[object]]] = {}
+"""By name: the completions that a trainer asked for last, and the function."""
+
+
+def check_distinct(name: str, function: object, completions: object) -> None:
+    """UsageError where a trainer asks two functions of one name for the same completions."""
+    asked, other = _last_asked.get(name, (None, None))
+    if asked is completions and other is not None and other() not in (None, function):
+        raise UsageError(
+            f"two reward functions are named {name!r}, and TRL would log the mean of both; name "
+            "them: reward_func(…, name='…')"
+        )
+    _last_asked[name] = (completions, weakref.ref(function))
 
 
 def name_of(verifier: object) -> str:

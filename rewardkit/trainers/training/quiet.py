@@ -12,15 +12,15 @@ TOLD = ("rewardkit", "trl")
 
 
 @contextlib.contextmanager
-def only_warnings(note: Callable[[str], None]) -> Iterator[None]:
-    """No bars and no notices; warnings of rewardkit, TRL and Python go to `note`, each once."""
+def only_warnings(warned: Callable[[str], None]) -> Iterator[None]:
+    """No bars and no notices; warnings of rewardkit, TRL and Python go to `warned`, each once."""
     from transformers.utils import logging as chatter
 
     verbosity, bars = chatter.get_verbosity(), chatter.is_progress_bar_enabled()
     chatter.set_verbosity_error()
     logging.getLogger("vllm").setLevel(logging.ERROR)  # TRL imports it wherever it is installed
     chatter.disable_progress_bar()
-    teller = _Teller(note)
+    teller = _Teller(warned)
     loggers = [logging.getLogger(name) for name in TOLD]
     spread = [logger.propagate for logger in loggers]
     for logger in loggers:
@@ -42,9 +42,9 @@ def only_warnings(note: Callable[[str], None]) -> Iterator[None]:
 
 
 class _Teller(logging.Handler):
-    def __init__(self, note: Callable[[str], None]) -> None:
+    def __init__(self, warned: Callable[[str], None]) -> None:
         super().__init__(logging.WARNING)
-        self._note = note
+        self._warned = warned
         self._told: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -53,4 +53,4 @@ class _Teller(logging.Handler):
     def tell(self, text: str) -> None:
         if text not in self._told:
             self._told.add(text)
-            self._note(f"warning: {text}")
+            self._warned(text)

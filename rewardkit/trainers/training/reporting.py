@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -14,6 +15,10 @@ class TrainingReporter(Protocol):
 
     def note(self, text: str) -> None:
         """A sentence for the person who watches."""
+        ...
+
+    def warned(self, text: str) -> None:
+        """A warning of rewardkit, TRL or Python."""
         ...
 
     def started(self, total: int, done: int) -> None:
@@ -43,6 +48,9 @@ class SilentTraining:
     def note(self, text: str) -> None:
         """Nothing."""
 
+    def warned(self, text: str) -> None:
+        """Nothing."""
+
     def started(self, total: int, done: int) -> None:
         """Nothing."""
 
@@ -57,6 +65,19 @@ class SilentTraining:
 
     def ended(self) -> None:
         """Nothing."""
+
+
+class QuietTraining(SilentTraining):
+    """Tells of nothing but warnings, on stderr."""
+
+    def warned(self, text: str) -> None:
+        """A line of its own."""
+        sys.stderr.write(f"warning: {text}\n")
+
+
+def quiet_training() -> TrainingReporter:
+    """Warnings alone, of the process that speaks."""
+    return QuietTraining() if is_main_process() else SilentTraining()
 
 
 def is_main_process() -> bool:

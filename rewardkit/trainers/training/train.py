@@ -15,7 +15,7 @@ from rewardkit.harness.environment import hardware, versions
 from rewardkit.trainers.evaluation.documents import read_document
 from rewardkit.trainers.training import training_folder
 from rewardkit.trainers.training.plan import TrainingPlan, TrainOptions, plan_for
-from rewardkit.trainers.training.reporting import SilentTraining, TrainingReporter
+from rewardkit.trainers.training.reporting import TrainingReporter, quiet_training
 from rewardkit.trainers.training.timed import Clock, TimedReward
 
 
@@ -32,6 +32,8 @@ class TrainingResult:
     """The task's metrics, as summary.json holds them, by step."""
     best: Mapping[str, Any] | None
     """best.json: step, checkpoint, metric and value of the best checkpoint."""
+    warnings: Sequence[str]
+    """The signs of reward hacking that showed, in train_log.json."""
     reward_share: float
     """Of the steps' time; in [0, 1]."""
 
@@ -53,7 +55,7 @@ def train(
     for name in options:
         if name not in known:
             raise UnknownName.among("option of train", name, (*known, "model", "settings"))
-    listener = reporter or SilentTraining()
+    listener = reporter or quiet_training()
     asked = TrainOptions(recipe=recipe, model=model, settings=settings or {}, **options)
     return run_training(plan_for(asked, listener), listener)
 
@@ -69,7 +71,11 @@ def run_training(
     from rewardkit.trainers.training.watching import Interruption
 
     clock = Clock()
-    with only_warnings(reporter.note), _threads(plan), Interruption(reporter.note) as interruption:
+    with (
+        only_warnings(reporter.warned),
+        _threads(plan),
+        Interruption(reporter.note) as interruption,
+    ):
         trainer = _trainer(plan, clock, reporter, interruption)
         main = bool(trainer.is_world_process_zero())
         if main:
@@ -167,5 +173,6 @@ def _result(plan: TrainingPlan, steps: int, clock: Clock) -> TrainingResult:
             if task in entry["evaluation"]
         ],
         best=read_document(plan.output_dir / "best.json"),
+        warnings=[warning for entry in log for warning in entry["warnings"]],
         reward_share=clock.reward_share,
     )

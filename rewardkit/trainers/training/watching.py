@@ -9,6 +9,7 @@ from typing import Any
 
 from transformers import TrainerCallback
 
+from rewardkit.errors import UsageError
 from rewardkit.trainers.training.reporting import TrainingReporter
 from rewardkit.trainers.training.timed import Clock
 
@@ -21,7 +22,13 @@ class Watch(TrainerCallback):  # type: ignore[misc]  # transformers has no types
         self._clock = clock
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """How many steps there are."""
+        """How many steps there are. UsageError where none is left: one more would be trained."""
+        if state.global_step >= state.max_steps:
+            raise UsageError(
+                f"{args.output_dir} is trained already: its last checkpoint is of step "
+                f"{state.global_step}, of {state.max_steps}; set max_steps or num_train_epochs "
+                "higher to go on"
+            )
         if state.is_world_process_zero:
             self._reporter.started(state.max_steps, state.global_step)
 

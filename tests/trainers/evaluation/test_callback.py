@@ -17,7 +17,7 @@ from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.metrics.summary import TaskSummary, summarise
 from rewardkit.trainers import EvaluationCallback, reward_func
 from rewardkit.trainers.evaluation.questions import LiveEvaluation
-from tests.trainers.evaluated import Says, data, task
+from tests.trainers.evaluated import Says, data, samples, task
 from tests.trainers.forms import letters
 from tests.trainers.tiny_training import GRPOTrainer, rows, trainer
 
@@ -274,6 +274,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no batch": ({"batch_size": 0}, "batch_size is 0"),
     "no share": ({"truncation_share": 1.5}, "truncation_share is 1.5; it must be from 0 to 1"),
     "no limit": ({"limit": 0}, "limit is 0"),
+    "examples from nowhere": ({"fewshot_data": "x.jsonl"}, "say how many: --num-fewshot"),
     "equal samples": ({"num_samples": 4}, "at temperature 0 would all be the same"),
 }
 
@@ -293,6 +294,19 @@ def test_a_prompt_that_wants_more_than_the_data_has_is_refused_at_once(tmp_path:
         UsageError, match="doesn't render for sample '0': there is no variable 'hint'"
     ):
         EvaluationCallback(task(Says()), every=1, data=data(tmp_path), prompt=str(prompt))
+
+
+def test_examples_are_drawn_as_in_eval(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    shown = tmp_path / "shown.jsonl"
+    shown.write_text(json.dumps({"question": "What is two and two?", "answer": "e"}))
+    drawn = {"prompt": "few_shot", "num_fewshot": 1, "fewshot_data": str(shown)}
+    callback = EvaluationCallback(
+        "gsm8k", every=1, data=data(tmp_path), max_tokens=6, keep_best=False, **drawn
+    )  # type: ignore[arg-type]
+    trained(tiny_checkpoint, tmp_path, settings={"max_steps": 1}, callback=callback)
+    asked = samples(tmp_path / "out" / "evaluation" / "step-000001")
+    assert len(asked) == 5
+    assert all("What is two and two?" in row["prompt"] for row in asked.values())
 
 
 @pytest.mark.parametrize(

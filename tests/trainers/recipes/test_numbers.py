@@ -53,6 +53,7 @@ TABLE: list[tuple[str, str, Any]] = [
     ("motion", "num_train_epochs", 10),
     ("motion", "max_steps", -1),
     ("motion", "beta", 0.04),
+    ("motion", "use_bias_correction_kl", False),  # k3 alone
     ("motion", "epsilon", 0.2),
     ("motion", "scale_rewards", "group"),
     ("motion", "loss_type", "bnpo"),
@@ -75,6 +76,7 @@ TABLE: list[tuple[str, str, Any]] = [
     ("gsm8k-xml", "max_grad_norm", 0.1),
     ("gsm8k-xml", "num_train_epochs", 1),
     ("gsm8k-xml", "beta", 0.04),  # TRL's default of then
+    ("gsm8k-xml", "use_bias_correction_kl", False),
     ("gsm8k-xml", "temperature", 0.9),  # TRL's default of then
     ("gsm8k-xml", "epsilon", 0.2),
     ("gsm8k-xml", "scale_rewards", "group"),
@@ -87,6 +89,7 @@ TABLE: list[tuple[str, str, Any]] = [
     ("game24", "lr_scheduler_type", "constant"),
     ("game24", "max_steps", 50),
     ("game24", "beta", 0.01),
+    ("game24", "use_bias_correction_kl", False),
     ("game24", "epsilon", 0.2),
     ("game24", "scale_rewards", "group"),
     ("game24", "temperature", 0.7),

@@ -16,6 +16,8 @@ from rewardkit.trainers import reward_func, reward_funcs
 from rewardkit.verifiers.game24 import game24
 from rewardkit.verifiers.gsm8k_xml import gsm8k_xml
 from rewardkit.verifiers.motion import motion
+from rewardkit.verifiers.r1_zero import R1ZeroFormat
+from rewardkit.verifiers.rubric import Rubric
 
 TARGETS = "(6.0), (7.0), (8.0), (9.0), (10.0)"
 RIGHT = f"[Analysis] [ANSWER] {TARGETS} [End]"
@@ -132,17 +134,27 @@ def test_a_hostile_completion_is_wrong_in_time() -> None:
     assert rewards == [0.0, 1.0]
 
 
-def test_a_part_of_a_rubric_that_ran_out_of_time_is_0() -> None:
+def test_a_part_of_a_rubric_that_ran_out_of_time_is_0_and_the_others_stand() -> None:
     def hangs(text: str, sample: Sample) -> bool:
         while True:
             pass
 
-    from rewardkit.verifiers.rubric import Rubric
+    parts = {"a": hangs, "b": hangs, "format": R1ZeroFormat()}
+    functions, _ = reward_funcs(Rubric(parts, dict.fromkeys(parts, 1.0), "a"), timeout=0.2)
+    completions, answers = ["<think>x</think> <answer>1</answer>"], ["1"]
+    rewards = [function(completions, answer=answers) for function in functions]
+    assert rewards == [[0.0], [0.0], [1.0]]
 
-    rubric = Rubric({"a": hangs, "b": hangs}, {"a": 1.0, "b": 1.0}, decides="a")
-    functions, _ = reward_funcs(rubric, timeout=0.2)
-    completions, answers = ["x"], ["1"]
-    assert [function(completions, answer=answers) for function in functions] == [[0.0], [0.0]]
+
+def test_two_functions_of_one_name_are_told_apart_or_refused() -> None:
+    batch = {"completions": ["a"], "answer": ["a"], "log_metric": lambda *_: None}
+    first, second = (reward_func(lambda text, sample: bool(text)) for _ in range(2))
+    assert first(**batch) == first(**batch) == [1.0]
+    with pytest.raises(UsageError, match="two reward functions are named 'lambda'"):
+        second(**batch)
+    named = reward_func(lambda text, sample: True, name="second")
+    assert first(**batch) == named(**batch) == [1.0]
+    assert second(["a"], answer=["a"]) == [1.0]  # nothing is logged
 
 
 def test_trls_asynchronous_trainer_calls_all_functions_at_once_with_less() -> None:

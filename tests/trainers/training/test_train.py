@@ -376,6 +376,16 @@ def test_a_resumed_training_may_go_on_for_longer(tiny_checkpoint: Path, trained:
     assert plan.resumed_from == trained / "checkpoint-1"
 
 
+def test_a_training_that_is_done_is_not_trained_a_step_more(
+    tiny_checkpoint: Path, trained: Path
+) -> None:
+    with pytest.raises(UsageError, match=r"trained already: .* step 1, of 1; set max_steps"):
+        train(
+            "motion", model=str(tiny_checkpoint), settings=tiny("motion", max_steps=1),
+            output_dir=str(trained), resume=True,
+        )  # fmt: skip
+
+
 def test_a_folder_with_a_final_model_alone_is_kept_too(
     tiny_checkpoint: Path, tmp_path: Path
 ) -> None:
