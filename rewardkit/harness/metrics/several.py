@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 from statistics import fmean
 
 from rewardkit.harness.metrics.intervals import over_means
@@ -18,12 +19,10 @@ def several(judged: Sequence[Row], same: SameAnswers) -> dict[str, Metric]:
 
     Each is a mean over problems with its interval over problems. A problem with fewer than k
     judged completions, after errors, is left out of it; `count` says how many are in. A verifier
-    that never says what it read leaves nothing to vote with, and no maj@k.
+    that never says what it read leaves nothing to vote with, and no maj@k. Rows of a problem stand
+    together.
     """
-    by_problem: dict[str, list[Row]] = defaultdict(list)
-    for row in judged:
-        by_problem[row["id"]].append(row)
-    problems = list(by_problem.values())
+    problems = [list(rows) for _, rows in groupby(judged, key=itemgetter("id"))]
     most = max(map(len, problems), default=0)
     if most < 2:
         return {}
