@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rewardkit.harness.metrics.summary import TaskSummary
+
+UNJUDGED = "are unjudged and left out of the means; samples.jsonl says why"
+CUT_OFF = (
+    "were cut off at the token limit or never ended their thinking; raise --max-tokens"
+)  # fmt: skip
+
+MOST_NAMED = 3
+"""Runs that are named, those with the largest shares."""
 
 LARGE_GAP = 0.05
 """The share of completions that are right but for their form, above which it is said."""
@@ -21,21 +29,33 @@ def warnings(task: TaskSummary) -> Iterator[str]:
     yield from _reach(task)
 
 
+def of_runs(runs: Sequence[tuple[str, TaskSummary]]) -> Iterator[str]:
+    """What must not be missed about several runs, by their names, a sentence for all of them."""
+    for told, counts in (
+        (UNJUDGED, [task.errors for _, task in runs]),
+        (CUT_OFF, [task.truncated for _, task in runs]),
+    ):
+        found = sorted(
+            ((count / task.completions, name)
+             for (name, task), count in zip(runs, counts, strict=True) if count),
+            key=lambda one: -one[0],
+        )  # fmt: skip
+        if found:
+            named = ", ".join(f"{name} {share:.1%}" for share, name in found[:MOST_NAMED])
+            more = f" and {len(found) - MOST_NAMED:,} more" if len(found) > MOST_NAMED else ""
+            of = sum(task.completions for _, task in runs)
+            yield f"{sum(counts):,} of {of:,} completions {told}: {named}{more}"
+
+
 def _unjudged(task: TaskSummary) -> Iterator[str]:
     if task.errors:
-        yield (
-            f"{task.errors:,} of {task.completions:,} completions are unjudged and left out of "
-            "the means; samples.jsonl says why"
-        )
+        yield (f"{task.errors:,} of {task.completions:,} completions {UNJUDGED}")
 
 
 def _truncated(task: TaskSummary) -> Iterator[str]:
     if not task.truncated:
         return
-    cut = (
-        f"{task.truncated:,} of {task.completions:,} completions were cut off at the token limit "
-        "or never ended their thinking; raise --max-tokens"
-    )
+    cut = f"{task.truncated:,} of {task.completions:,} completions {CUT_OFF}"
     finished = task.metrics.get("accuracy_finished")
     yield f"{cut} (of those that ended, {finished.value:.0%} are right)" if finished else cut
 
