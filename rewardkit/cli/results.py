@@ -53,7 +53,7 @@ def print_summaries(tasks: Mapping[str, TaskSummary]) -> None:
 
 def _table(name: str, task: TaskSummary) -> Table:
     per_problem = task.completions / max(1, task.samples)
-    title = f"{name}: {task.samples:,} problems"
+    title = f"{name}: {task.samples:,} problem{'s' * (task.samples != 1)}"
     if per_problem != 1:
         title += f", {per_problem:g} completions each"
     table = Table(title=title, title_justify="left", title_style="bold")

@@ -24,7 +24,7 @@ class Outcome(NamedTuple):
 
 @dataclass
 class Outcomes:
-    """Rows in the order of their problems, a number each: a million take some 30 MB."""
+    """Rows in the order of their problems: 16 bytes each, and 8 for each component of a score."""
 
     known: list[Outcome] = field(default_factory=list)
     outcome: array[int] = field(default_factory=lambda: array("I"))
