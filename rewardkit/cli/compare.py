@@ -110,16 +110,16 @@ def _table(of_task: Sequence[Comparison], names: Mapping[str, str]) -> Table:
             Text(names[one.run]),
             f"{value.value:.1%}\n{value.low:.1%} – {value.high:.1%}",
             f"{change.value:+.1%}\n{change.low:+.1%} – {change.high:+.1%}",
-            _probability(one.p_adjusted), str(len(one.won)), str(len(one.lost)),
+            _probability(one.p_adjusted).removeprefix("= "), str(len(one.won)), str(len(one.lost)),
         )  # fmt: skip
     return table
 
 
 def _told(one: Comparison) -> str:
     change = one.difference
-    parts = [f"{_verdict(one)}; {change.test}: p {_equals(change.p_value)}"]
+    parts = [f"{_verdict(one)}; {change.test}, p {_probability(change.p_value)}"]
     if one.p_adjusted != change.p_value:
-        parts.append(f"with the other comparisons p {_equals(one.p_adjusted)} (Holm)")
+        parts.append(f"with the other comparisons p {_probability(one.p_adjusted)} (Holm)")
     parts += map(_group, _shown_groups(one))
     if one.left_out:
         parts.append(f"{one.left_out:,} problems left out, unjudged in one of the runs")
@@ -148,13 +148,8 @@ def _group(one: GroupComparison) -> str:
     )
 
 
-def _equals(p_value: float) -> str:
-    told = _probability(p_value)
-    return told if told.startswith("<") else f"= {told}"
-
-
 def _probability(p_value: float) -> str:
-    return "< 0.0001" if p_value < 1e-4 else f"{p_value:.4f}"
+    return "< 0.0001" if p_value < 1e-4 else f"= {p_value:.4f}"
 
 
 def _listed(changed: Sequence[Flip], most: int) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +30,9 @@ class Job:
 def quieten() -> None:
     """Errors only, and on stderr: stdout is for results. To be called before vLLM's import."""
     os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
+    # what it says while it is imported comes before its own logging is set up
+    logging.getLogger("vllm").setLevel(os.environ["VLLM_LOGGING_LEVEL"])
+    warnings.filterwarnings("ignore", category=FutureWarning, module=r"vllm\.")
     os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")

@@ -57,6 +57,7 @@ def _panel(
             at, [metric["low"] for _, metric in known], [metric["high"] for _, metric in known],
             color=line.get_color(), alpha=0.15, linewidth=0,
         )  # fmt: skip
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set(title=task, xlabel="step", ylabel="share of completions", ylim=(-0.02, 1.02))
     axes.grid(alpha=0.3)
     if axes.lines:

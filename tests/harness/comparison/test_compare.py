@@ -227,5 +227,5 @@ def test_a_better_run_that_the_test_does_not_bear_out_is_called_so(tmp_path: Pat
     after = write_run(tmp_path / "b" / "run", outcomes("rrrrr"))
     told = command(before, after).stdout
     assert "better than the baseline by its interval, not by the test" in told
-    assert "McNemar, exact: p = 0.0625" in told
+    assert "McNemar, exact, p = 0.0625" in told
     assert "│ b/run │" in told
