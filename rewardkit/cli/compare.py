@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,14 +14,25 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from rewardkit.harness.comparison.compare import Comparison, Flip
+    from rewardkit.harness.comparison.groups import GroupComparison
 
 SHOWN = 10
 """Flips listed each way unless asked for more."""
 
+LEVEL = 0.05
+"""The p-value below which a difference isn't put down to chance, as the 95% intervals have it."""
+
+MOST_GROUPS = 5
+"""Groups of one column that are printed; `--json` has all."""
+
 
 def compare_command(
-    baseline: Annotated[Path, typer.Argument(help="A run's folder.")],
-    runs: Annotated[list[Path], typer.Argument(help="Other runs over the same problems.")],
+    baseline: Annotated[
+        Path, typer.Argument(help="A run's folder, or a sweep's: its first run is the baseline.")
+    ],
+    runs: Annotated[
+        list[Path] | None, typer.Argument(help="Other runs, or sweeps, over the same problems.")
+    ] = None,
     task: Annotated[str | None, typer.Option(help="Only this task.")] = None,
     metric: Annotated[str, typer.Option(help="accuracy, accuracy_flexible or score.")] = "accuracy",
     flips: Annotated[int, typer.Option(help="Changed problems to list each way.")] = SHOWN,
@@ -43,7 +55,7 @@ def compare_command(
 
     if not 0 <= margin <= 1:
         raise UsageError(f"--margin is {margin}; it must be from 0 to 1")
-    found = compare(baseline, runs, task=task, metric=metric)
+    found = compare(baseline, runs or (), task=task, metric=metric)
     if as_json:
         typer.echo(json.dumps([one.as_json() for one in found], ensure_ascii=False))
     else:
@@ -57,20 +69,24 @@ def compare_command(
 
 def _print(found: Sequence[Comparison], most: int) -> None:
     from rewardkit.cli.results import console
+    from rewardkit.harness.report.runs import short_names
 
     out = console()
-    for task in dict.fromkeys(one.task for one in found):
-        of_task = [one for one in found if one.task == task]
-        out.print(_table(of_task))
+    paths = list(dict.fromkeys([found[0].baseline, *(one.run for one in found)]))
+    names = dict(zip(paths, short_names(list(map(Path, paths))), strict=True))
+    tasks = list(dict.fromkeys(one.task for one in found))
+    for task in tasks:
+        out.print(_table([one for one in found if one.task == task], names))
     for one in found:
-        out.print(f"\n{one.run}", style="bold", markup=False, soft_wrap=True)
+        on = f", {one.task}" if len(tasks) > 1 else ""
+        out.print(f"\n{one.run}{on}", style="bold", markup=False, soft_wrap=True)
         out.print(_told(one), markup=False)
         for title, changed in (("better", one.won), ("worse", one.lost)):
             if changed and most:
                 out.print(f"  {title}: {_listed(changed, most)}", markup=False)
 
 
-def _table(of_task: Sequence[Comparison]) -> Table:
+def _table(of_task: Sequence[Comparison], names: Mapping[str, str]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
@@ -85,13 +101,13 @@ def _table(of_task: Sequence[Comparison]) -> Table:
         table.add_column(heading, justify="right")
     base = first.baseline_value
     table.add_row(
-        Text(first.baseline), f"{base.value:.1%}\n{base.low:.1%} – {base.high:.1%}",
+        Text(names[first.baseline]), f"{base.value:.1%}\n{base.low:.1%} – {base.high:.1%}",
         "baseline", "", "", "",
     )  # fmt: skip
     for one in of_task:
         value, change = one.run_value, one.difference
         table.add_row(
-            Text(one.run),
+            Text(names[one.run]),
             f"{value.value:.1%}\n{value.low:.1%} – {value.high:.1%}",
             f"{change.value:+.1%}\n{change.low:+.1%} – {change.high:+.1%}",
             _probability(one.p_adjusted).removeprefix("= "), str(len(one.won)), str(len(one.lost)),
@@ -101,20 +117,35 @@ def _table(of_task: Sequence[Comparison]) -> Table:
 
 def _told(one: Comparison) -> str:
     change = one.difference
-    if one.is_worse():
-        verdict = "worse than the baseline"
-    elif change.low > 0:
-        verdict = "better than the baseline"
-    else:
-        verdict = "no difference that chance doesn't explain"
-    parts = [f"{verdict}; {change.test}, p {_probability(change.p_value)}"]
+    parts = [f"{_verdict(one)}; {change.test}, p {_probability(change.p_value)}"]
     if one.p_adjusted != change.p_value:
         parts.append(f"with the other comparisons p {_probability(one.p_adjusted)} (Holm)")
+    parts += map(_group, _shown_groups(one))
     if one.left_out:
         parts.append(f"{one.left_out:,} problems left out, unjudged in one of the runs")
     if one.differs_in:
         parts.append(f"the runs differ in {', '.join(one.differs_in)}")
     return "\n".join(f"  {part}" for part in parts)
+
+
+def _verdict(one: Comparison) -> str:
+    if not one.is_worse() and one.difference.low <= 0:
+        return "no difference beyond chance"
+    verdict = "worse than the baseline" if one.is_worse() else "better than the baseline"
+    return verdict if one.p_adjusted < LEVEL else f"{verdict} by its interval, not by the test"
+
+
+def _shown_groups(one: Comparison) -> list[GroupComparison]:
+    """Those of columns with a few groups: more would bury what matters, one says nothing new."""
+    counts = Counter(group.column for group in one.groups)
+    return [group for group in one.groups if 1 < counts[group.column] <= MOST_GROUPS]
+
+
+def _group(one: GroupComparison) -> str:
+    return (
+        f"{one.column} {one.group}: {one.baseline:.1%} → {one.run:.1%} "
+        f"({one.low:+.1%} – {one.high:+.1%}; {one.problems:,} problems)"
+    )
 
 
 def _probability(p_value: float) -> str:

@@ -13,8 +13,9 @@ from typing import Any
 import typer
 
 from rewardkit.cli.results import console
-from rewardkit.cli.sweep_table import line, table
+from rewardkit.cli.sweep_table import labelled, line, table
 from rewardkit.cli.telling import Telling
+from rewardkit.cli.warnings import of_runs
 from rewardkit.errors import BackendError
 from rewardkit.harness.options import EvalOptions
 from rewardkit.harness.reporter import Reporter
@@ -86,6 +87,8 @@ def _tell(runs: list[SweepRun], folder: Path, telling: Telling) -> None:
     elif runs:
         out = console()
         out.print(table(runs, out.width))
+        for warning in of_runs(list(labelled(runs))):
+            out.print(f"! {warning}", style="yellow", markup=False)
         out.print(str(folder), style="dim", markup=False, soft_wrap=True)
     if any(run.summary for run in runs):
         telling.log(folder)

@@ -16,9 +16,12 @@ COLUMNS = {
     "flexible": "flexible",
     "format": "format",
     "unfinished": "unfinished",
+    "pass": "pass@",
+    "maj": "maj@",
     "tokens": "tokens",
 }
-BY_USE = ("interval", "unfinished", "format", "flexible", "tokens")
+"""Those of several completions a problem, with their number, only where there are."""
+BY_USE = ("interval", "unfinished", "pass", "format", "maj", "flexible", "tokens")
 """What a narrow terminal goes without, the last first."""
 GAP = 2
 MOST = 40
@@ -40,10 +43,12 @@ def line(run: SweepRun) -> Iterator[str]:
 
 def table(runs: Sequence[SweepRun], width: int) -> Table:
     """The figures side by side; what doesn't fit into `width` stands in each summary.json."""
-    rows = list(_rows(runs))
+    most = max((_most(task) for _, task in labelled(runs)), default=0)
+    rows = list(_rows(runs, most))
     tasks = list(dict.fromkeys(row["task"] for row in rows if "task" in row))
     named = {"run": "run"} | ({"task": "task"} if len(tasks) > 1 else {})
-    columns = _fitting(named | COLUMNS, rows, width)
+    titles = _titles(most)
+    columns = _fitting(named | titles, rows, width)
     found = Table(box=box.SIMPLE_HEAD, padding=(0, GAP // 2), pad_edge=False, show_edge=False,
                   title_style="bold", title_justify="left", caption_justify="left")  # fmt: skip
     found.title = _title(runs, tasks)
@@ -54,9 +59,30 @@ def table(runs: Sequence[SweepRun], width: int) -> Table:
     for row in rows:
         found.add_row(*(row.get(column, "") for column in columns),
                       style="red" if row["accuracy"] == "failed" else None)  # fmt: skip
-    if left_out := [COLUMNS[name] for name in COLUMNS if name not in columns]:
+    if left_out := [title for name, title in titles.items() if name not in columns]:
         found.caption = f"no room for {', '.join(left_out)}: see summary.json"
     return found
+
+
+def labelled(runs: Sequence[SweepRun]) -> Iterator[tuple[str, TaskSummary]]:
+    """Each task of each run that has figures, by a name that says both where there are several."""
+    for run in runs:
+        tasks = run.summary.tasks if run.summary else {}
+        for name, task in tasks.items():
+            yield f"{run.label} ({name})" if len(tasks) > 1 else run.label, task
+
+
+def _titles(most: int) -> dict[str, str]:
+    return {
+        name: f"{title}{most}" if title.endswith("@") else title
+        for name, title in COLUMNS.items()
+        if most or not title.endswith("@")
+    }
+
+
+def _most(task: TaskSummary) -> int:
+    """The largest k of pass@k; 0 where problems have one completion each."""
+    return max((int(name[5:]) for name in task.metrics if name.startswith("pass@")), default=0)
 
 
 def _title(runs: Sequence[SweepRun], tasks: Sequence[str]) -> str:
@@ -65,16 +91,16 @@ def _title(runs: Sequence[SweepRun], tasks: Sequence[str]) -> str:
     return ", ".join(tasks) + (f": {sizes.pop():,} problems" if len(sizes) == 1 else "")
 
 
-def _rows(runs: Sequence[SweepRun]) -> Iterator[dict[str, str]]:
+def _rows(runs: Sequence[SweepRun], most: int) -> Iterator[dict[str, str]]:
     for run in runs:
         if run.summary is None:
             yield {"run": run.label, "accuracy": "failed"}
             continue
         for name, task in run.summary.tasks.items():
-            yield {"run": run.label, "task": name, **_cells(task)}
+            yield {"run": run.label, "task": name, **_cells(task, most)}
 
 
-def _cells(task: TaskSummary) -> dict[str, str]:
+def _cells(task: TaskSummary, most: int = 0) -> dict[str, str]:
     accuracy = task.metrics.get("accuracy")
     return {
         "accuracy": _share(accuracy),
@@ -82,6 +108,8 @@ def _cells(task: TaskSummary) -> dict[str, str]:
         "flexible": _share(task.metrics.get("accuracy_flexible")),
         "format": _share(task.metrics.get("format_rate")),
         "unfinished": _share(task.metrics.get("unfinished_rate")),
+        "pass": _share(task.metrics.get(f"pass@{most}")),
+        "maj": _share(task.metrics.get(f"maj@{most}")),
         "tokens": f"{task.lengths['all'].median:g}" if task.lengths else "–",
     }
 
@@ -99,7 +127,7 @@ def _fitting(
         for name, title in columns.items()
     }
     kept = dict(columns)
-    for name in reversed(BY_USE):
+    for name in [name for name in reversed(BY_USE) if name in columns]:
         if sum(needed[one] + GAP + 1 for one in kept) <= width:
             break
         del kept[name]

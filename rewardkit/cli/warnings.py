@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rewardkit.harness.metrics.summary import TaskSummary
+
+UNJUDGED = "unjudged and left out of the means; samples.jsonl says why"
+CUT_OFF = "cut off at the token limit or never came out of thinking; raise --max-tokens"
+
+MOST_NAMED = 3
+"""Runs that are named, those with the largest shares."""
 
 LARGE_GAP = 0.05
 """The share of completions that are right but for their form, above which it is said."""
@@ -21,23 +27,35 @@ def warnings(task: TaskSummary) -> Iterator[str]:
     yield from _reach(task)
 
 
+def of_runs(runs: Sequence[tuple[str, TaskSummary]]) -> Iterator[str]:
+    """What must not be missed about several runs, by their names, a sentence for all of them."""
+    for told, counts in (
+        (f"are {UNJUDGED}", [task.errors for _, task in runs]),
+        (f"were {CUT_OFF}", [task.truncated for _, task in runs]),
+    ):
+        found = sorted(
+            ((count / task.completions, name)
+             for (name, task), count in zip(runs, counts, strict=True) if count),
+            key=lambda one: -one[0],
+        )  # fmt: skip
+        if found:
+            named = ", ".join(f"{name} {share:.1%}" for share, name in found[:MOST_NAMED])
+            more = f" and {len(found) - MOST_NAMED:,} more" if len(found) > MOST_NAMED else ""
+            of = sum(task.completions for _, task in runs)
+            yield f"{sum(counts):,} of {of:,} completions {told}: {named}{more}"
+
+
 def _unjudged(task: TaskSummary) -> Iterator[str]:
     if task.errors:
-        yield (
-            f"{task.errors:,} of {task.completions:,} completions "
-            f"{'is' if task.errors == 1 else 'are'} unjudged and left out of "
-            "the means; samples.jsonl says why"
-        )
+        verb = "is" if task.errors == 1 else "are"
+        yield f"{task.errors:,} of {task.completions:,} completions {verb} {UNJUDGED}"
 
 
 def _truncated(task: TaskSummary) -> Iterator[str]:
     if not task.truncated:
         return
-    cut = (
-        f"{task.truncated:,} of {task.completions:,} completions "
-        f"{'was' if task.truncated == 1 else 'were'} cut off at the token limit "
-        "or never came out of thinking; raise --max-tokens"
-    )
+    verb = "was" if task.truncated == 1 else "were"
+    cut = f"{task.truncated:,} of {task.completions:,} completions {verb} {CUT_OFF}"
     finished = task.metrics.get("accuracy_finished")
     yield f"{cut} (of those that ended, {finished.value:.0%} are right)" if finished else cut
 

@@ -38,7 +38,7 @@ def test_help_loads_nothing_heavy() -> None:
     )
     assert "HEAVY []" in done.stdout
     for command in (
-        "eval", "score", "verify", "compare", "report", "export", "train", "list", "check",
+        "eval", "score", "verify", "data", "compare", "report", "export", "train", "list", "check",
     ):  # fmt: skip
         assert command in done.stdout
 
@@ -195,3 +195,17 @@ def test_report_says_what_was_wrong(tmp_path: Path, arguments: list[str], says: 
     found, _, err = rewardkit("report", str(tmp_path), *arguments)
     assert found == 2
     assert says in err
+
+
+def test_a_command_loads_no_other_ones() -> None:
+    program = (
+        "import sys; sys.argv = ['rewardkit', 'list', 'recipes']\n"
+        "from rewardkit.cli.main import COMMANDS, run\n"
+        "try: run()\n"
+        "except SystemExit: pass\n"
+        "print('LOADED', [name for name in COMMANDS if f'rewardkit.cli.{name}' in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert "LOADED ['list']" in done.stdout

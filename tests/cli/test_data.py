@@ -15,7 +15,7 @@ GAME = ["game24", "--set", "highest=9", "--split", "train"]
 
 
 def run(*arguments: str) -> str:
-    done = CliRunner().invoke(app, ["data", *arguments], catch_exceptions=True)
+    done = CliRunner().invoke(app(), ["data", *arguments], catch_exceptions=True)
     if done.exception and not isinstance(done.exception, SystemExit):
         raise done.exception
     assert done.exit_code == 0, done.output

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from rewardkit.cli import sweep as cli
 from rewardkit.cli.arguments import names
 from rewardkit.cli.sweep_table import line, table
 from rewardkit.cli.telling import Telling
+from rewardkit.cli.warnings import of_runs
 from rewardkit.errors import BackendError
 from rewardkit.harness.metrics.lengths import Lengths
 from rewardkit.harness.metrics.metric import Metric
@@ -71,6 +73,35 @@ def test_a_table_fits_and_says_what_it_left_out(width: int) -> None:
     assert len(rows) == 2
     left_out = " ".join(lines).partition("no room for")[2]
     assert all((name in lines[1]) != (name in left_out) for name in COLUMNS)
+
+
+def test_several_completions_a_problem_have_their_columns() -> None:
+    several = {"pass@1": TASK.metrics["accuracy"], "pass@4": Metric(0.97, 0.9, 0.99, 1319),
+               "maj@4": Metric(0.93, 0.9, 0.95, 1319)}  # fmt: skip
+    task = replace(TASK, metrics={**TASK.metrics, **several})
+    run = replace(ended("cot"), summary=RunSummary({"gsm8k": task}, Path("out"), failed=False))
+    lines = [" ".join(text.split()) for text in printed([run], 120)]
+    assert lines[1].endswith("unfinished pass@4 maj@4 tokens")
+    assert lines[3].endswith("1.2% 97.0% 93.0% 87")
+
+
+def test_what_must_not_be_missed_is_said_of_all_runs_at_once() -> None:
+    def cut(share: int, errors: int) -> TaskSummary:
+        return replace(TASK, completions=100, truncated=share, errors=errors)
+
+    runs = [
+        ("a", cut(7, 0)),
+        ("b", cut(0, 0)),
+        ("c", cut(50, 1)),
+        ("d", cut(9, 0)),
+        ("e", cut(8, 0)),
+    ]
+    unjudged, truncated = of_runs(runs)
+    assert unjudged.startswith("1 of 500 completions are unjudged")
+    assert unjudged.endswith(": c 1.0%")
+    assert truncated.startswith("74 of 500 completions were cut off at the token limit")
+    assert truncated.endswith("raise --max-tokens: c 50.0%, d 9.0%, e 8.0% and 1 more")
+    assert list(of_runs([("b", cut(0, 0))])) == []
 
 
 def test_several_tasks_are_rows_of_their_own_and_a_failed_run_is_one() -> None:

@@ -55,7 +55,7 @@ def test_list_names_the_recipes() -> None:
 def test_check_prints_the_resolved_configuration_and_writes_nothing(
     tiny_checkpoint: Path, tmp_path: Path, capsys: Any
 ) -> None:
-    app(arguments(tiny_checkpoint, tmp_path / "out", "--check", "--seed", "3"),
+    app()(arguments(tiny_checkpoint, tmp_path / "out", "--check", "--seed", "3"),
         standalone_mode=False)  # fmt: skip
     out = capsys.readouterr().out
     assert "a step: 1 prompts × 2 = 2 completions" in out
@@ -69,11 +69,11 @@ def test_check_prints_the_resolved_configuration_and_writes_nothing(
 def test_what_check_prints_is_a_recipe(tiny_checkpoint: Path, tmp_path: Path, capsys: Any) -> None:
     given = arguments(tiny_checkpoint, tmp_path / "out", "--check", "--set", 'about="Δ \\"x\\""',
                       "--set", "generation_kwargs={min_p = 0.1}", "--set", "eps=1e-6")  # fmt: skip
-    app(given, standalone_mode=False)
+    app()(given, standalone_mode=False)
     first = capsys.readouterr().out
     mine = tmp_path / "motion.toml"
     mine.write_text(first, encoding="utf-8")
-    app(["train", str(mine), "-o", str(tmp_path / "out"), "--check"], standalone_mode=False)
+    app()(["train", str(mine), "-o", str(tmp_path / "out"), "--check"], standalone_mode=False)
     assert capsys.readouterr().out == first
 
 
@@ -81,7 +81,7 @@ def test_a_training_says_how_it_went_and_what_to_type_next(
     tiny_checkpoint: Path, tmp_path: Path, capsys: Any
 ) -> None:
     output = tmp_path / "out"
-    app(arguments(tiny_checkpoint, output), standalone_mode=False)
+    app()(arguments(tiny_checkpoint, output), standalone_mode=False)
     out, err = capsys.readouterr()
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert any(line.startswith("before 0 0.0%") for line in lines)
@@ -99,7 +99,7 @@ def test_a_training_says_how_it_went_and_what_to_type_next(
 
 def test_quiet_says_nothing_on_stderr(tiny_checkpoint: Path, tmp_path: Path, capsys: Any) -> None:
     calm = ("--set", "truncation_share=1", "--quiet")
-    app(arguments(tiny_checkpoint, tmp_path / "out", *calm), standalone_mode=False)
+    app()(arguments(tiny_checkpoint, tmp_path / "out", *calm), standalone_mode=False)
     out, err = capsys.readouterr()
     assert err == ""
     assert "final model" in out

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from rewardkit.errors import RunMismatch, UsageError
+from rewardkit.harness.comparison.groups import GroupComparison, by_group
 from rewardkit.harness.comparison.judged_run import JudgedRun, Problem, read_run
 from rewardkit.harness.metrics.intervals import clustered
 from rewardkit.harness.metrics.paired import Difference, Groups, difference, holm
 from rewardkit.harness.metrics.summary import Metric
+from rewardkit.harness.report.runs import find_runs
 
 METRICS = ("accuracy", "accuracy_flexible", "score")
 
@@ -45,8 +47,9 @@ class Comparison:
     """The p-value, for all comparisons with this baseline together (Holm)."""
     won: Sequence[Flip]
     lost: Sequence[Flip]
+    groups: Sequence[GroupComparison]
     differs_in: Sequence[str]
-    """What of the runs' fingerprints differs."""
+    """What both runs' fingerprints hold of this task, and differs."""
 
     def as_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -58,23 +61,32 @@ class Comparison:
 
 
 def compare(
-    baseline: Path, runs: Sequence[Path], *, task: str | None = None, metric: str = "accuracy"
+    baseline: Path, runs: Sequence[Path] = (), *, task: str | None = None, metric: str = "accuracy"
 ) -> list[Comparison]:
     """Each run beside the baseline, on each task they share, or on `task` alone.
 
+    A folder of several runs, such as a sweep's, stands for them; its first may be the baseline.
     Raises RunMismatch where the data differ, or a run is unfinished; UsageError for a metric or a
-    task that isn't there.
+    run that isn't there.
     """
     if metric not in METRICS:
         raise UsageError(f"no metric {metric!r}; known: {', '.join(METRICS)}")
-    first = read_run(baseline, metric)
+    folder, *others = _folders([baseline, *runs])
+    first = read_run(folder, metric)
     found = [
         one
-        for path in runs
+        for path in others
         for one in _beside(first, read_run(path, metric), task=task, metric=metric)
     ]
     adjusted = holm([one.difference.p_value for one in found])
     return [replace(one, p_adjusted=p) for one, p in zip(found, adjusted, strict=True)]
+
+
+def _folders(named: Sequence[Path]) -> list[Path]:
+    found = find_runs(named)
+    if len(found) < 2:
+        raise UsageError(f"{found[0]} is one run; name another to compare it with")
+    return found
 
 
 def _beside(
@@ -117,7 +129,8 @@ def _on(task: str, first: JudgedRun, second: JudgedRun, metric: str) -> Comparis
         p_adjusted=found.p_value,
         won=sorted((one for one in flips if one.run > one.baseline), key=_by_size),
         lost=sorted((one for one in flips if one.run < one.baseline), key=_by_size),
-        differs_in=_differing(first.record, second.record),
+        groups=list(by_group(before, kept)),
+        differs_in=_differing(first, second, task),
     )
 
 
@@ -131,13 +144,19 @@ def _refuse_other_data(task: str, first: JudgedRun, second: JudgedRun) -> None:
             "(--data, --split, --limit, --seed)"
         )
     for id in before:
-        for what in ("reference", "question"):
-            old, new = getattr(before[id], what), getattr(after[id], what)
+        for what, old, new in _told_of(before[id], after[id]):
             if old != new:
                 raise RunMismatch(
                     f"problem {id!r} of {task} isn't the same in both: its {what} is "
                     f"{str(old)[:60]!r} in {first.label} and {str(new)[:60]!r} in {second.label}"
                 )
+
+
+def _told_of(one: Problem, other: Problem) -> Iterator[tuple[str, object, object]]:
+    """What both runs know of a problem, by name."""
+    yield "reference", one.reference, other.reference
+    for name in one.question.keys() & other.question.keys():
+        yield name, one.question[name], other.question[name]
 
 
 def _only(one: Mapping[str, Problem], other: Mapping[str, Problem]) -> str:
@@ -159,9 +178,14 @@ def _by_size(flip: Flip) -> tuple[float, int, str]:
     return -abs(flip.run - flip.baseline), len(flip.id), flip.id
 
 
-def _differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
-    one, other = first.get("fingerprint", {}), second.get("fingerprint", {})
-    return sorted(name for name in {*one, *other} if one.get(name) != other.get(name))
+def _differing(first: JudgedRun, second: JudgedRun, task: str) -> list[str]:
+    one, other = (run.record.get("fingerprint", {}) for run in (first, second))
+    elsewhere = tuple(f"{name}." for name in {*first.tasks, *second.tasks} - {task})
+    return sorted(
+        name
+        for name in one.keys() & other.keys() - {"tasks"}
+        if one[name] != other[name] and not name.startswith(elsewhere)
+    )
 
 
 def _named(tasks: Mapping[str, object]) -> str:

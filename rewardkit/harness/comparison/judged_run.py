@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,13 +10,19 @@ from typing import Any
 from rewardkit.errors import RunMismatch
 from rewardkit.harness.folder import RUN, Row, RunFolder, read_samples
 
+POSED_IN = ("question", "problem", "options", "numbers", "points")
+"""The columns of our tasks' data that hold what is asked."""
+
 
 @dataclass(slots=True)
 class Problem:
     """One problem's completions in a run; a value is None where the completion is unjudged."""
 
     reference: str
-    question: object
+    question: Mapping[str, object]
+    """The columns that it is posed in, of those that the data have."""
+    groups: Mapping[str, str]
+    """Its group in each column that the run's figures are grouped by."""
     values: dict[str, list[float | None]] = field(default_factory=dict)
 
 
@@ -33,12 +39,15 @@ def read_run(path: Path, metric: str) -> JudgedRun:
     """The run in the folder `path`; RunMismatch where there is none, or it isn't finished."""
     record = RunFolder(path).read_record()
     if not record:
-        raise RunMismatch(f"{path} holds no {RUN}{_instead(path)}")
-    rows = {row["key"]: _light(row, metric) for row in read_samples(path)}
+        raise RunMismatch(f"{path} holds no {RUN}; give a run's folder, or a sweep's")
+    told = record.get("tasks", {})
+    rows = {row["key"]: _light(row, metric, told) for row in read_samples(path)}
     tasks: dict[str, dict[str, Problem]] = {}
     for row in sorted(rows.values(), key=lambda row: int(row["index"])):
         problems = tasks.setdefault(row["task"], {})
-        problem = problems.setdefault(row["id"], Problem(row["reference"], row["question"]))
+        problem = problems.setdefault(
+            row["id"], Problem(row["reference"], row["question"], row["groups"])
+        )
         problem.values.setdefault(metric, []).append(row["value"])
     _refuse_unfinished(path, record, tasks, metric)
     return JudgedRun(str(path), record, tasks)
@@ -57,11 +66,15 @@ def value_of(row: Row, metric: str) -> float | None:
     return None if flexible is None else float(bool(flexible["correct"]))
 
 
-def _light(row: Row, metric: str) -> dict[str, Any]:
-    """A row without its texts, of which a large run has gigabytes."""
+def _light(row: Row, metric: str, told: Mapping[str, Any]) -> dict[str, Any]:
+    """A row without its texts, of which a large run has gigabytes; `told` is of its tasks."""
+    columns = row["columns"]
+    group_by = told.get(row["task"], {}).get("group_by", ())
     return {
         "task": row["task"], "id": row["id"], "index": row["index"],
-        "reference": row["reference"], "question": row["columns"].get("question"),
+        "reference": row["reference"],
+        "question": {name: columns[name] for name in POSED_IN if name in columns},
+        "groups": {name: str(columns.get(name, "")) for name in group_by},
         "value": value_of(row, metric),
     }  # fmt: skip
 
@@ -80,11 +93,3 @@ def _refuse_unfinished(
                 f"{path} is unfinished: {there:,} of {wanted:,} completions of {task}; the command "
                 f"in its {RUN} carries on"
             )
-
-
-def _instead(path: Path) -> str:
-    """Where the runs are, if the folder holds several."""
-    inner: Sequence[Path] = sorted(found.parent for found in path.glob(f"*/{RUN}"))
-    if not inner:
-        return "; give a run's folder"
-    return f"; it holds several runs, name them: {' '.join(map(str, inner))}"

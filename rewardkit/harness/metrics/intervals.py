@@ -29,19 +29,24 @@ def wilson(rate: float, count: float, level: float = LEVEL) -> tuple[float, floa
 def clustered(groups: Sequence[Sequence[float]], level: float = LEVEL) -> tuple[float, float]:
     """The interval of the mean of values in [0, 1], where those of one group go together.
 
-    Groups, none of them empty, weigh alike. The samples of one problem are no independent trials:
-    they are worth at most what they would be if they were.
+    Groups, none of them empty, weigh alike.
     """
-    values = [value for group in groups for value in group]
+    means = [group[0] if len(group) == 1 else fmean(group) for group in groups]
+    return of_means(means, [value for group in groups for value in group], level)
+
+
+def of_means(
+    means: Sequence[float], values: Sequence[float], level: float = LEVEL
+) -> tuple[float, float]:
+    """The interval of the mean of groups' means, where `values` are all that the groups hold.
+
+    The samples of one problem are no independent trials: they are worth at most what they would be
+    if they were.
+    """
     rate = fmean(values)
-    spread = fmean((value - rate) ** 2 for value in values)
+    spread = math.fsum((value - rate) ** 2 for value in values) / len(values)
     most = rate * (1 - rate) * len(values) / spread if spread else math.inf
-    return over_means(means_of(groups), most, level)
-
-
-def means_of(groups: Sequence[Sequence[float]]) -> list[float]:
-    """The mean of each group."""
-    return [group[0] if len(group) == 1 else fmean(group) for group in groups]
+    return over_means(means, most, level)
 
 
 def over_means(means: Sequence[float], most: float, level: float = LEVEL) -> tuple[float, float]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from bisect import bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean, median
+from itertools import accumulate
 
 from rewardkit.harness.metrics.metric import Row
-from rewardkit.harness.metrics.truncation import is_truncated
+from rewardkit.harness.metrics.outcomes import Outcome, Outcomes
 
 OUTCOMES = ("all", "correct", "wrong", "truncated", "unjudged")
 
@@ -25,30 +26,41 @@ class Lengths:
     count: int
 
 
-def lengths_by_outcome(rows: Sequence[Row]) -> dict[str, Lengths]:
+def lengths_by_outcome(rows: Sequence[Row], outcomes: Outcomes) -> dict[str, Lengths]:
     """The lengths of all and of each outcome that occurs; empty where no tokens are counted."""
-    found: dict[str, list[int]] = defaultdict(list)
-    for row in rows:
+    found: dict[str, Counter[int]] = defaultdict(Counter)
+    names = [ended(one) for one in outcomes.known]
+    for row, place in zip(rows, outcomes.outcome, strict=True):
         tokens = row["completion_tokens"]
         if tokens is not None:
-            found["all"].append(tokens)
-            found[outcome(row)].append(tokens)
-    return {name: _lengths(sorted(found[name])) for name in OUTCOMES if name in found}
+            found["all"][tokens] += 1
+            found[names[place]][tokens] += 1
+    return {name: _lengths(found[name]) for name in OUTCOMES if name in found}
 
 
-def outcome(row: Row) -> str:
-    """A row's one outcome: "unjudged"; "truncated", be it right or wrong, for its length says
-    nothing but the limit; else "correct" or "wrong"."""
-    correct = row["verdict"]["correct"]
-    if correct is None:
+def ended(one: Outcome) -> str:
+    """ "unjudged"; "truncated", be it right or wrong, for its length says nothing but the limit;
+    else "correct" or "wrong"."""
+    if one.correct is None:
         return "unjudged"
-    if is_truncated(row):
+    if one.truncated:
         return "truncated"
-    return "correct" if correct else "wrong"
+    return "correct" if one.correct else "wrong"
 
 
-def _lengths(ordered: Sequence[int]) -> Lengths:
-    p95 = ordered[math.ceil(0.95 * len(ordered)) - 1]
+def _lengths(counts: Counter[int]) -> Lengths:
+    """From how many completions are of each length."""
+    values = sorted(counts)
+    ends = list(accumulate(counts[value] for value in values))
+    count = ends[-1]
+
+    def ranked(place: int) -> int:
+        return values[bisect_right(ends, place)]
+
     return Lengths(
-        fmean(ordered), float(median(ordered)), float(p95), ordered[-1], len(ordered)
-    )  # fmt: skip
+        mean=sum(value * times for value, times in counts.items()) / count,
+        median=(ranked((count - 1) // 2) + ranked(count // 2)) / 2,
+        p95=float(ranked(math.ceil(0.95 * count) - 1)),
+        maximum=values[-1],
+        count=count,
+    )

@@ -1,17 +1,18 @@
-"""A figure with its interval, from rows of problems."""
+"""A figure with its interval, from values of problems."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from array import array
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby, islice
+from operator import itemgetter, ne
 from statistics import fmean
 from typing import Any
 
-from rewardkit.harness.metrics.intervals import clustered, means_of
+from rewardkit.harness.metrics.intervals import of_means
 
 Row = Mapping[str, Any]
-Value = Callable[[Row], float]
 
 
 @dataclass(frozen=True)
@@ -27,14 +28,22 @@ class Metric:
     count: int
 
 
-def mean(rows: Sequence[Row], value: Value) -> Metric:
-    """The mean of a value in [0, 1] over rows: of each problem's mean, problems weighing alike.
+def mean(values: Sequence[float], problems: Sequence[int]) -> Metric:
+    """The mean of values in [0, 1]: of each problem's mean, problems weighing alike.
 
-    Its interval takes problems, not completions, for the trials.
+    `problems` says whose each value is; those of one stand together. The interval takes problems,
+    not completions, for the trials.
     """
-    by_problem: dict[str, list[float]] = defaultdict(list)
-    for row in rows:
-        by_problem[row["id"]].append(value(row))
-    groups = list(by_problem.values())
-    low, high = clustered(groups)
-    return Metric(fmean(means_of(groups)), low, high, len(rows))
+    means = _means(values, problems)
+    low, high = of_means(means, values)
+    return Metric(fmean(means), low, high, len(values))
+
+
+def _means(values: Sequence[float], problems: Sequence[int]) -> Sequence[float]:
+    if all(map(ne, problems, islice(problems, 1, None))):  # one each, as most often
+        return values
+    means = array("d")
+    for _, found in groupby(zip(problems, values, strict=True), key=itemgetter(0)):
+        of_problem = [value for _, value in found]
+        means.append(of_problem[0] if len(of_problem) == 1 else fmean(of_problem))
+    return means

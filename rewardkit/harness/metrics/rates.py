@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Sequence
-
-from rewardkit.harness.metrics.metric import Metric, Row, Value, mean
-from rewardkit.harness.metrics.truncation import is_truncated
+from rewardkit.harness.metrics.metric import Metric
+from rewardkit.harness.metrics.outcomes import Outcome, Outcomes
 
 UNFORMED = ("no_answer", "format", "no_reasoning", "truncated")
 """Failures of completions without an answer in the form asked for."""
 
 
-def rates(rows: Sequence[Row]) -> dict[str, Metric]:
+def rates(outcomes: Outcomes) -> dict[str, Metric]:
     """Each rate over the completions that it is about; left out where there are none.
 
     Over judged completions:
@@ -32,43 +29,48 @@ def rates(rows: Sequence[Row]) -> dict[str, Metric]:
     - error_rate: the share that is wrong other than for want of an answer before the limit. Where
       all are judged, accuracy + error_rate + the share of failure "truncated" is 1.
     """
-    judged = [row for row in rows if row["verdict"]["correct"] is not None]
-    forgiven = [row for row in judged if row.get("flexible") is not None]
-    cut = [row for row in judged if is_truncated(row)]
-    whole = [row for row in judged if not is_truncated(row)] if cut else []
-    figures: dict[str, tuple[Sequence[Row], Value]] = {
-        "accuracy": (judged, correct),
-        "accuracy_flexible": (forgiven, _flexible),
-        "flexible_gap": (forgiven, _only_flexible),
-        "score": (judged, lambda row: float(row["verdict"]["score"])),
-        "format_rate": (judged, lambda row: float(row["verdict"]["failure"] not in UNFORMED)),
-        "unfinished_rate": (rows, lambda row: float(is_truncated(row))),
-        "error_rate": (rows, _error),
-        "accuracy_finished": (whole, correct),
-        "accuracy_truncated": (cut, correct),
+    some_cut = any(one.truncated and one.correct is not None for one in outcomes.known)
+    figures = {
+        "accuracy": outcomes.rate(accuracy),
+        "accuracy_flexible": outcomes.rate(_flexible),
+        "flexible_gap": outcomes.rate(_only_flexible),
+        "score": outcomes.mean_score(outcomes.score),
+        "format_rate": outcomes.rate(_formed),
+        "unfinished_rate": outcomes.rate(lambda one: float(one.truncated)),
+        "error_rate": outcomes.rate(_error),
+        "accuracy_finished": outcomes.rate(_finished) if some_cut else None,
+        "accuracy_truncated": outcomes.rate(_cut) if some_cut else None,
     }
-    for part in sorted({part for row in judged for part in row["verdict"]["parts"]}):
-        figures[f"part_{part}"] = (judged, functools.partial(_part, part))
-    return {name: mean(of, value) for name, (of, value) in figures.items() if of}
+    for part, scores in sorted(outcomes.parts.items()):
+        figures[f"part_{part}"] = outcomes.mean_score(scores)
+    return {name: figure for name, figure in figures.items() if figure is not None}
 
 
-def correct(row: Row) -> float:
+def accuracy(one: Outcome) -> float | None:
     """1 for a right completion, 0 for a wrong one."""
-    return float(row["verdict"]["correct"])
+    return None if one.correct is None else float(one.correct)
 
 
-def _flexible(row: Row) -> float:
-    return float(bool(row["flexible"]["correct"]))
+def _flexible(one: Outcome) -> float | None:
+    return None if one.correct is None or one.flexible is None else float(one.flexible)
 
 
-def _only_flexible(row: Row) -> float:
-    return float(bool(row["flexible"]["correct"]) and not row["verdict"]["correct"])
+def _only_flexible(one: Outcome) -> float | None:
+    flexible = _flexible(one)
+    return None if flexible is None else flexible * (not one.correct)
 
 
-def _error(row: Row) -> float:
-    verdict = row["verdict"]
-    return float(verdict["correct"] is False and verdict["failure"] != "truncated")
+def _formed(one: Outcome) -> float | None:
+    return None if one.correct is None else float(one.failure not in UNFORMED)
 
 
-def _part(name: str, row: Row) -> float:
-    return float(row["verdict"]["parts"].get(name, 0.0))
+def _error(one: Outcome) -> float:
+    return float(one.correct is False and one.failure != "truncated")
+
+
+def _finished(one: Outcome) -> float | None:
+    return None if one.truncated else accuracy(one)
+
+
+def _cut(one: Outcome) -> float | None:
+    return accuracy(one) if one.truncated else None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 from statistics import fmean
 
 from rewardkit.harness.metrics.intervals import over_means
@@ -17,20 +18,25 @@ def several(judged: Sequence[Row], same: SameAnswers) -> dict[str, Metric]:
     """pass@k and maj@k for each k up to the most judged completions that a problem has, if > 1.
 
     Each is a mean over problems with its interval over problems. A problem with fewer than k
-    judged completions, after errors, is left out of it; `count` says how many are in. A verifier
-    that never says what it read leaves nothing to vote with, and no maj@k.
+    judged completions, after errors, is left out of it; `count` says how many are in. Rows of a
+    problem stand together.
     """
-    by_problem: dict[str, list[Row]] = defaultdict(list)
-    for row in judged:
-        by_problem[row["id"]].append(row)
-    problems = list(by_problem.values())
+    problems = [list(rows) for _, rows in groupby(judged, key=itemgetter("id"))]
     most = max(map(len, problems), default=0)
     if most < 2:
         return {}
     passed = dict(_passed(problems, most))
-    if all(row["verdict"].get("answer") is None for row in judged):
+    if not _tells_answers(judged):
         return passed
     return passed | dict(_voted(ballots(problems, same), most))
+
+
+def _tells_answers(judged: Sequence[Row]) -> bool:
+    """A verifier that judges answers and never says which leaves nothing to vote with; where there
+    was nothing to read, the majority is wrong."""
+    if any(row["verdict"].get("answer") is not None for row in judged):
+        return True
+    return all(row["verdict"]["failure"] not in (None, "wrong") for row in judged)
 
 
 def _passed(problems: Sequence[Sequence[Row]], most: int) -> Iterator[tuple[str, Metric]]:

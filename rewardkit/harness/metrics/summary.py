@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from operator import itemgetter
 from typing import Any
 
 from rewardkit.harness.metrics.figures import Plot, ShowsFigures, Table
 from rewardkit.harness.metrics.lengths import Lengths, lengths_by_outcome
 from rewardkit.harness.metrics.metric import Metric, Row, mean
-from rewardkit.harness.metrics.rates import correct, rates
+from rewardkit.harness.metrics.outcomes import Outcomes, read_outcomes
+from rewardkit.harness.metrics.rates import accuracy, rates
 from rewardkit.harness.metrics.several import several
-from rewardkit.harness.metrics.truncation import is_truncated
 from rewardkit.harness.metrics.votes import SameAnswers, same_text, same_to
 from rewardkit.protocols import Task
 
@@ -85,18 +87,19 @@ def summarise(
     `same` says which answers vote together for maj@k.
     """
     rows = _in_order(rows)
-    judged = [row for row in rows if row["verdict"]["correct"] is not None]
+    outcomes = read_outcomes(rows)
+    judged = sum(one.correct is not None for one in outcomes)
     return TaskSummary(
-        samples=len({row["id"] for row in rows}),
+        samples=outcomes.problems,
         completions=len(rows),
-        judged=len(judged),
-        metrics=rates(rows) | several(judged, same),
-        groups={column: _grouped(judged, column) for column in group_by},
-        failures=dict(sorted(Counter(_failed(rows)).items())),
-        truncated=sum(map(is_truncated, rows)),
-        errors=len(rows) - len(judged),
-        lengths=lengths_by_outcome(rows),
-        examples=_examples(rows),
+        judged=judged,
+        metrics=rates(outcomes) | _of_several(rows, outcomes, same),
+        groups={column: _grouped(rows, outcomes, column) for column in group_by},
+        failures=dict(sorted(Counter(one.failure for one in outcomes if one.failure).items())),
+        truncated=sum(one.truncated for one in outcomes),
+        errors=len(rows) - judged,
+        lengths=lengths_by_outcome(rows, outcomes),
+        examples=_examples(rows, outcomes),
     )
 
 
@@ -111,25 +114,34 @@ def _own_figures(task: Task, rows: Sequence[Row]) -> tuple[Table | Plot, ...]:
 
 
 def _in_order(rows: Sequence[Row]) -> list[Row]:
-    return sorted(rows, key=lambda row: (row["id"], row["index"]))
+    # twice, for pairs to sort by would take more room than the rows of a large file
+    return sorted(sorted(rows, key=itemgetter("index")), key=itemgetter("id"))
 
 
-def _grouped(judged: Sequence[Row], column: str) -> dict[str, Metric]:
-    groups: dict[str, list[Row]] = defaultdict(list)
-    for row in judged:
-        groups[str(row["columns"].get(column, ""))].append(row)
-    return {name: mean(rows, correct) for name, rows in sorted(groups.items())}
+def _of_several(rows: Sequence[Row], outcomes: Outcomes, same: SameAnswers) -> dict[str, Metric]:
+    if len(rows) == outcomes.problems:
+        return {}
+    return several(
+        [row for row, one in zip(rows, outcomes, strict=True) if one.correct is not None], same
+    )
 
 
-def _failed(rows: Sequence[Row]) -> list[str]:
-    return [row["verdict"]["failure"] for row in rows if row["verdict"]["failure"]]
+def _grouped(rows: Sequence[Row], outcomes: Outcomes, column: str) -> dict[str, Metric]:
+    values: dict[str, array[float]] = defaultdict(lambda: array("d"))
+    problems: dict[str, array[int]] = defaultdict(lambda: array("I"))
+    for row, one, problem in zip(rows, outcomes, outcomes.problem, strict=True):
+        value = accuracy(one)
+        if value is not None:
+            group = str(row["columns"].get(column, ""))
+            values[group].append(value)
+            problems[group].append(problem)
+    return {name: mean(of, problems[name]) for name, of in sorted(values.items())}
 
 
-def _examples(rows: Sequence[Row]) -> dict[str, list[str]]:
-    """The first few rows of each kind of failure, no two of one problem where that can be."""
+def _examples(rows: Sequence[Row], outcomes: Outcomes) -> dict[str, list[str]]:
+    """The first few rows of each kind of failure, no two of one problem."""
     keys: dict[str, dict[str, str]] = defaultdict(dict)
-    for row in rows:
-        failure = row["verdict"]["failure"]
-        if failure:
-            keys[failure].setdefault(row["id"], row["key"])
-    return {name: list(found.values())[:MOST_EXAMPLES] for name, found in sorted(keys.items())}
+    for row, one in zip(rows, outcomes, strict=True):
+        if one.failure and len(keys[one.failure]) < MOST_EXAMPLES:
+            keys[one.failure].setdefault(row["id"], row["key"])
+    return {name: list(found.values()) for name, found in sorted(keys.items())}

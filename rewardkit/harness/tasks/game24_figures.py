@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rewardkit.harness.metrics.figures import Plot, Point, Table
-from rewardkit.harness.metrics.lengths import outcome
+from rewardkit.harness.metrics.lengths import ended
+from rewardkit.harness.metrics.outcomes import outcome_of
 from rewardkit.verifiers.game24_reading import read_reply, read_step
 
 Row = Mapping[str, Any]
@@ -52,7 +53,7 @@ def _token_lengths(judged: Sequence[Row]) -> Plot | None:
     width = max(1, -(-(max(row["completion_tokens"] for row in known) + 1) // BINS))
     counts: dict[str, Counter[int]] = defaultdict(Counter)
     for row in known:
-        counts[outcome(row)][row["completion_tokens"] // width] += 1
+        counts[ended(outcome_of(row))][row["completion_tokens"] // width] += 1
     last = max(place for found in counts.values() for place in found)
     series: dict[str, list[Point]] = {
         name: [((place + 0.5) * width, float(counts[name][place])) for place in range(last + 1)]

@@ -121,12 +121,70 @@ def test_other_data_are_refused_with_the_reason(
     assert message in str(caught.value)
 
 
-def test_a_folder_without_a_run_is_refused_and_its_runs_named(tmp_path: Path) -> None:
-    before = write_run(tmp_path / "sweep" / "a", outcomes("r"))
-    with pytest.raises(RunMismatch, match=r"holds several runs, name them: .*sweep/a"):
-        compare(tmp_path / "sweep", [before])
-    with pytest.raises(RunMismatch, match="give a run's folder"):
+def test_a_sweeps_folder_stands_for_its_runs_and_its_first_is_the_baseline(tmp_path: Path) -> None:
+    sweep = tmp_path / "sweep"
+    for step in (100, 20, 3):
+        write_run(sweep / f"checkpoint-{step}", outcomes("rw"))
+    found = compare(sweep)
+    assert {Path(one.baseline).name for one in found} == {"checkpoint-3"}
+    assert [Path(one.run).name for one in found] == ["checkpoint-20", "checkpoint-100"]
+    beside = compare(sweep / "checkpoint-100", [sweep])
+    assert [Path(one.run).name for one in beside] == ["checkpoint-3", "checkpoint-20"]
+
+
+def test_a_folder_without_a_run_or_a_run_alone_is_refused(tmp_path: Path) -> None:
+    before = write_run(tmp_path / "a", outcomes("r"))
+    with pytest.raises(UsageError, match="nowhere is no folder"):
         compare(before, [tmp_path / "nowhere"])
+    with pytest.raises(UsageError, match="is one run; name another to compare it with"):
+        compare(before, [before])
+    other = write_run(tmp_path / "b", outcomes("r"))
+    (other / "run.json").unlink()
+    with pytest.raises(RunMismatch, match="holds no run.json; give a run's folder"):
+        compare(before, [other])
+
+
+@pytest.mark.parametrize(
+    ("column", "old", "new"),
+    [("problem", "1 + 1", "1 + 2"), ("options", ["A)1"], ["A)2"]), ("points", [1.0], [2.0])],
+)
+def test_a_problem_posed_otherwise_is_refused_by_what_it_is_posed_in(
+    column: str, old: object, new: object, tmp_path: Path
+) -> None:
+    before = write_run(tmp_path / "a", outcomes("r"), columns={column: old})
+    after = write_run(tmp_path / "b", outcomes("r"), columns={column: new})
+    with pytest.raises(RunMismatch, match=rf"its {column} is .* in .*a and .* in .*b"):
+        compare(before, [after])
+
+
+def test_groups_are_compared_apart(tmp_path: Path) -> None:
+    runs = []
+    for name, pattern in (("a", "rrrr"), ("b", "rrww")):
+        run = write_run(tmp_path / name, outcomes(pattern))
+        record = json.loads((run / "run.json").read_text())
+        record["tasks"]["sums"]["group_by"] = ["place"]
+        (run / "run.json").write_text(json.dumps(record))
+        rows = [json.loads(line) for line in (run / "samples.jsonl").read_text().splitlines()]
+        for row in rows:
+            row["columns"]["place"] = "in" if row["id"] in "012" else "out"
+        (run / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        runs.append(run)
+    (found,) = compare(runs[0], runs[1:])
+    inside, outside = found.groups
+    assert (inside.group, inside.problems, inside.baseline) == ("in", 3, 1.0)
+    assert inside.run == pytest.approx(2 / 3)
+    assert (outside.group, outside.problems, outside.run) == ("out", 1, 0.0)
+    assert inside.low < inside.run - inside.baseline < inside.high
+    assert "place in: 100.0% → 66.7% (" in command(*runs).stdout
+
+
+def test_only_what_both_runs_record_of_the_task_differs(tmp_path: Path) -> None:
+    runs = [write_run(tmp_path / name, outcomes("r")) for name in "ab"]
+    record = json.loads((runs[1] / "run.json").read_text())
+    record["fingerprint"] |= {"tasks": ["sums", "other"], "file": "x", "sums.data": "another"}
+    (runs[1] / "run.json").write_text(json.dumps(record))
+    (found,) = compare(runs[0], runs[1:])
+    assert found.differs_in == ["model.weights", "sums.data"]
 
 
 def test_an_unknown_metric_is_refused(tmp_path: Path) -> None:
@@ -159,6 +217,15 @@ def test_the_command_prints_the_figures_and_fails_only_on_evidence(tmp_path: Pat
 
 def test_a_refusal_ends_with_a_sentence(tmp_path: Path) -> None:
     done = command(tmp_path / "a", tmp_path / "b")
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("rewardkit: ")
-    assert "holds no run.json" in done.stderr
+    assert "is no folder; give one that `rewardkit eval` wrote" in done.stderr
+
+
+def test_a_better_run_that_the_test_does_not_bear_out_is_called_so(tmp_path: Path) -> None:
+    before = write_run(tmp_path / "a" / "run", outcomes("wwwww"))
+    after = write_run(tmp_path / "b" / "run", outcomes("rrrrr"))
+    told = command(before, after).stdout
+    assert "better than the baseline by its interval, not by the test" in told
+    assert "McNemar, exact, p = 0.0625" in told
+    assert "│ b/run │" in told

@@ -1,7 +1,17 @@
 from __future__ import annotations
 
+import statistics
+
+from hypothesis import given
+from hypothesis import strategies as st
+
 from rewardkit.harness.metrics.lengths import Lengths, lengths_by_outcome
-from tests.harness.metrics.making import row
+from rewardkit.harness.metrics.outcomes import read_outcomes
+from tests.harness.metrics.making import Row, row
+
+
+def lengths(rows: list[Row]) -> dict[str, Lengths]:
+    return lengths_by_outcome(rows, read_outcomes(rows))
 
 
 def test_each_completion_has_one_outcome_and_all_are_together() -> None:
@@ -14,8 +24,8 @@ def test_each_completion_has_one_outcome_and_all_are_together() -> None:
         row(6, "error", completion_tokens=5),
         row(7, "error", completion_tokens=None, finish_reason="error"),
     ]
-    found = lengths_by_outcome(rows)
-    assert {name: lengths.count for name, lengths in found.items()} == {
+    found = lengths(rows)
+    assert {name: of.count for name, of in found.items()} == {
         "all": 6, "correct": 2, "wrong": 1, "truncated": 2, "unjudged": 1,
     }  # fmt: skip
     assert found["correct"] == Lengths(20.0, 20.0, 30.0, 30, 2)
@@ -23,8 +33,18 @@ def test_each_completion_has_one_outcome_and_all_are_together() -> None:
 
 def test_the_95th_percentile_is_a_length_that_occurs() -> None:
     rows = [row(tokens, None, completion_tokens=tokens) for tokens in range(1, 41)]
-    assert lengths_by_outcome(rows)["all"] == Lengths(20.5, 20.5, 38.0, 40, 40)
+    assert lengths(rows)["all"] == Lengths(20.5, 20.5, 38.0, 40, 40)
 
 
 def test_without_token_counts_there_are_none() -> None:
-    assert lengths_by_outcome([row(1, None, completion_tokens=None)]) == {}
+    assert lengths([row(1, None, completion_tokens=None)]) == {}
+
+
+@given(st.lists(st.integers(0, 50), min_size=1))
+def test_lengths_are_those_of_the_completions_in_order(tokens: list[int]) -> None:
+    rows = [row(place, None, completion_tokens=count) for place, count in enumerate(tokens)]
+    ordered = sorted(tokens)
+    assert lengths(rows)["all"] == Lengths(
+        statistics.fmean(tokens), statistics.median(tokens),
+        ordered[-(-95 * len(tokens) // 100) - 1], max(tokens), len(tokens),
+    )  # fmt: skip

@@ -1,7 +1,16 @@
 from __future__ import annotations
 
+import random
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import astuple
+from statistics import fmean
+
 import pytest
 
+from rewardkit.harness.metrics.intervals import clustered
+from rewardkit.harness.metrics.metric import Metric
+from rewardkit.harness.metrics.outcomes import read_outcomes
 from rewardkit.harness.metrics.rates import rates
 from tests.harness.metrics.making import Row, row
 
@@ -10,8 +19,12 @@ def flexible(correct: bool | None) -> dict[str, object]:
     return {"flexible": {"correct": correct, "answer": None}}
 
 
+def figures(rows: list[Row]) -> dict[str, Metric]:
+    return rates(read_outcomes(rows))
+
+
 def values(rows: list[Row]) -> dict[str, float]:
-    return {name: metric.value for name, metric in rates(rows).items()}
+    return {name: metric.value for name, metric in figures(rows).items()}
 
 
 def test_the_gap_is_what_only_the_flexible_reading_finds_right() -> None:
@@ -21,7 +34,7 @@ def test_the_gap_is_what_only_the_flexible_reading_finds_right() -> None:
         row(3, "format", **flexible(True)),
         row(4, "no_answer", **flexible(None)),
     ]
-    found = rates(rows)
+    found = figures(rows)
     assert found["flexible_gap"].value == 0.5
     assert found["flexible_gap"].value == pytest.approx(
         found["accuracy_flexible"].value - found["accuracy"].value
@@ -32,7 +45,7 @@ def test_the_gap_is_what_only_the_flexible_reading_finds_right() -> None:
 
 
 def test_a_task_without_a_flexible_reading_has_no_gap() -> None:
-    assert not {"accuracy_flexible", "flexible_gap"} & set(rates([row(1, None)]))
+    assert not {"accuracy_flexible", "flexible_gap"} & set(figures([row(1, None)]))
 
 
 def test_finished_and_cut_off_completions_are_told_apart() -> None:
@@ -60,9 +73,54 @@ def test_finished_and_cut_off_completions_are_told_apart() -> None:
     ],
 )
 def test_a_rate_over_nothing_is_left_out(rows: list[Row], absent: list[str]) -> None:
-    assert not set(absent) & set(rates(rows))
+    assert not set(absent) & set(figures(rows))
 
 
 def test_unjudged_completions_count_among_all_and_not_among_the_wrong() -> None:
     found = values([row(1, "error"), row(2, "wrong")])
     assert (found["accuracy"], found["error_rate"], found["unfinished_rate"]) == (0.0, 0.5, 0.0)
+
+
+@pytest.mark.parametrize("samples", [1, 3], ids=["one completion", "up to three completions"])
+def test_each_figure_is_the_mean_of_its_problems_means_to_the_last_bit(samples: int) -> None:
+    draw = random.Random(samples)
+    kinds = (None, "wrong", "format", "truncated", "error")
+    rows = [
+        row(
+            name, (failure := draw.choice(kinds)), index=index, **flexible(failure in kinds[:3:2]),
+            parts={part: draw.random() for part in draw.sample(("a", "b"), draw.randrange(3))},
+            finish_reason=draw.choice(("stop", "length")),
+        )
+        for name in range(200) for index in range(draw.randint(1, samples))
+    ]  # fmt: skip
+    found = figures(rows)
+
+    def expected(value: Callable[[Row], float | None]) -> tuple[float, float, float, int]:
+        by_problem: dict[str, list[float]] = defaultdict(list)
+        for one in rows:
+            if (number := value(one)) is not None:
+                by_problem[one["id"]].append(number)
+        groups = list(by_problem.values())
+        return fmean(map(fmean, groups)), *clustered(groups), sum(map(len, groups))
+
+    def judged(value: Callable[[Row], float]) -> Callable[[Row], float | None]:
+        return lambda one: None if one["verdict"]["correct"] is None else float(value(one))
+
+    right = judged(lambda one: one["verdict"]["correct"])
+    assert {name: astuple(figure) for name, figure in found.items()} == {
+        "accuracy": expected(right),
+        "accuracy_flexible": expected(judged(lambda one: one["flexible"]["correct"])),
+        "flexible_gap": expected(judged(lambda one: one["verdict"]["failure"] == "format")),
+        "score": expected(judged(lambda one: one["verdict"]["score"])),
+        "format_rate": expected(judged(lambda one: one["verdict"]["failure"] in (None, "wrong"))),
+        "unfinished_rate": expected(lambda one: float(one["finish_reason"] == "length")),
+        "error_rate": expected(lambda one: float(one["verdict"]["failure"] in ("wrong", "format"))),
+        "accuracy_finished": expected(
+            lambda one: right(one) if one["finish_reason"] == "stop" else None
+        ),
+        "accuracy_truncated": expected(
+            lambda one: right(one) if one["finish_reason"] == "length" else None
+        ),
+        "part_a": expected(judged(lambda one: one["verdict"]["parts"].get("a", 0.0))),
+        "part_b": expected(judged(lambda one: one["verdict"]["parts"].get("b", 0.0))),
+    }

@@ -40,6 +40,11 @@ def test_without_any_answer_read_there_is_no_vote() -> None:
     assert set(several(rows, same_text)) == {"pass@1", "pass@2"}
 
 
+def test_where_nothing_was_there_to_read_the_majority_is_wrong() -> None:
+    found = several([row("a", "no_answer"), row("a", "truncated", index=1)], same_text)
+    assert found["maj@2"].value == 0.0
+
+
 def test_an_interval_is_over_problems() -> None:
     rows = [one for name in range(20) for one in problem(name, right=8 * (name % 2)) or []]
     rows += [one for name in range(0, 20, 2) for one in problem(name, *["7"] * 8)]
