@@ -70,8 +70,12 @@ def run() -> None:
         sys.exit(_told(error, 2))
     except RewardkitError as error:
         sys.exit(_told(error, 1))
+    except OSError as error:  # no permission, a full disk
+        if error.filename is None:
+            raise
+        sys.exit(_told(f"{error.filename}: {error.strerror}", 1))
 
 
-def _told(error: RewardkitError, status: int) -> int:
+def _told(error: RewardkitError | str, status: int) -> int:
     typer.echo(f"rewardkit: {error}", err=True)
     return status

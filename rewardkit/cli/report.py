@@ -23,7 +23,8 @@ def report_command(
         typer.Option(
             "--output",
             "-o",
-            help="The page's file, or its folder; by default report.html in the first RUN.",
+            help="The page's file, or its folder; by default report.html in the RUN, or, of "
+            "several, here.",
         ),
     ] = None,
     open_it: Annotated[
@@ -37,7 +38,7 @@ def report_command(
 
     if open_it not in OPEN:
         raise UsageError(f"--open {open_it!r} isn't one of {', '.join(OPEN)}")
-    path = output or runs[0]
+    path = output or (runs[0] if len(runs) == 1 else Path())
     if path.is_dir():
         path /= REPORT
     if not path.parent.is_dir():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -166,6 +167,13 @@ def test_version() -> None:
     assert rewardkit("--version")[1].startswith("rewardkit 0.")
 
 
+def test_a_folder_that_cannot_be_made_is_named_without_a_traceback(tmp_path: Path) -> None:
+    file = tmp_path / "f.jsonl"
+    file.write_text('{"reference": "5", "completion": "\\\\boxed{5}"}\n')
+    status, _, err = rewardkit("score", str(file), "--verifier", "math", "-o", "/proc/none/run")
+    assert (status, err.splitlines()[-1]) == (1, "rewardkit: /proc/none: No such file or directory")
+
+
 def test_report_writes_a_page_of_the_runs_named(tmp_path: Path) -> None:
     for name in ("before", "after"):
         write_run(tmp_path / name, [row("1")])
@@ -179,6 +187,8 @@ def test_report_writes_a_page_of_the_runs_named(tmp_path: Path) -> None:
     assert (found, out) == (0, f"{tmp_path / 'report.html'}\n")
     found, out, _ = rewardkit("report", str(tmp_path / "before"), "-o", str(tmp_path / "after"))
     assert (found, out) == (0, f"{tmp_path / 'after' / 'report.html'}\n")
+    with contextlib.chdir(tmp_path):
+        assert rewardkit("report", "before", "after", "--open", "no")[1] == "report.html\n"
     status, _, err = rewardkit("report", str(tmp_path / "nowhere"))
     assert (status, "nowhere is no folder; give one" in err) == (2, True)
 

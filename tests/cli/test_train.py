@@ -110,7 +110,7 @@ def test_quiet_says_nothing_on_stderr(tiny_checkpoint: Path, tmp_path: Path, cap
 def test_warnings_are_said_also_to_the_quiet_and_counted_at_the_end(
     tiny_checkpoint: Path, tmp_path: Path, capsys: Any, quiet: tuple[str, ...]
 ) -> None:
-    app(arguments(tiny_checkpoint, tmp_path / "out", *quiet), standalone_mode=False)
+    app()(arguments(tiny_checkpoint, tmp_path / "out", *quiet), standalone_mode=False)
     out, err = capsys.readouterr()
     said = [line for line in err.splitlines() if line.startswith("warning: motion: 100% of the")]
     assert len(said) == 1
