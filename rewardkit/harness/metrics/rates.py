@@ -8,6 +8,12 @@ from rewardkit.harness.metrics.outcomes import Outcome, Outcomes
 UNFORMED = ("no_answer", "format", "no_reasoning", "truncated")
 """Failures of completions without an answer in the form asked for."""
 
+NAMES = (
+    "accuracy", "accuracy_flexible", "flexible_gap", "score", "format_rate", "unfinished_rate",
+    "error_rate", "accuracy_finished", "accuracy_truncated",
+)  # fmt: skip
+"""The rates that a task may have besides its parts."""
+
 
 def rates(outcomes: Outcomes) -> dict[str, Metric]:
     """Each rate over the completions that it is about; left out where there are none.

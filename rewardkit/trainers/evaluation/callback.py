@@ -10,7 +10,8 @@ from typing import Any
 
 from transformers import TrainerCallback
 
-from rewardkit.errors import MissingExtra, UsageError
+from rewardkit.errors import MissingExtra, UnknownName, UsageError
+from rewardkit.harness.metrics.rates import NAMES
 from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.options import EvalOptions
 from rewardkit.protocols import Task
@@ -20,6 +21,9 @@ from rewardkit.trainers.evaluation.questions import LiveEvaluation
 from rewardkit.trainers.evaluation.record import TrainingRecord
 
 EVALUATIONS = "evaluation"
+
+OF_A_RUN = ("part_", "pass@", "maj@")
+"""Beginnings of metrics that only a run can tell whether it has them."""
 
 Listener = Callable[[int, Mapping[str, TaskSummary]], None]
 
@@ -62,6 +66,8 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
         on_evaluation: Listener | None = None,
     ) -> None:
         _check(every=every, batch_size=batch_size, truncation_share=truncation_share)
+        if keep_best and metric not in NAMES and not metric.startswith(OF_A_RUN):
+            raise UnknownName.among("metric", metric, NAMES)
         tasks = tuple(task) if isinstance(task, Sequence) and not isinstance(task, str) else (task,)
         options = EvalOptions(
             tasks=tasks, model="in training", prompt=prompt, num_fewshot=num_fewshot,

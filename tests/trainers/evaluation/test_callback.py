@@ -272,6 +272,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no task": ({"task": ()}, "no task is named"),
     "no steps": ({"every": 0}, "every is 0; it must be a whole number, at least 1"),
     "no batch": ({"batch_size": 0}, "batch_size is 0"),
+    "no metric": ({"metric": "acuracy"}, "no metric named 'acuracy'; did you mean 'accuracy'"),
     "no share": ({"truncation_share": 1.5}, "truncation_share is 1.5; it must be from 0 to 1"),
     "no limit": ({"limit": 0}, "limit is 0"),
     "examples from nowhere": ({"fewshot_data": "x.jsonl"}, "say how many: --num-fewshot"),
@@ -312,8 +313,8 @@ def test_examples_are_drawn_as_in_eval(tiny_checkpoint: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("settings", "options", "said"),
     [
-        ({}, {"metric": "acuracy"},
-         "task 'says' has no metric 'acuracy'; it has accuracy, accuracy_flexible, flexible_gap"),
+        ({}, {"metric": "part_form"},
+         "task 'says' has no metric 'part_form'; it has accuracy, accuracy_flexible, flexible_gap"),
         ({}, {"max_tokens": 1020}, "lower --max-tokens to"),
         ({"metric_for_best_model": "reward"}, {}, "keeps the best checkpoint by 'reward'"),
     ],
