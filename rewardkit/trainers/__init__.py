@@ -12,6 +12,7 @@ from rewardkit.trainers.rewards.functions import reward_func, reward_funcs
 if TYPE_CHECKING:
     from rewardkit.trainers.evaluation.callback import EvaluationCallback
     from rewardkit.trainers.momentum import MomentumGRPOTrainer
+    from rewardkit.trainers.training.rows import train_dataset
     from rewardkit.trainers.training.train import train
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "reward_func",
     "reward_funcs",
     "train",
+    "train_dataset",
 ]
 
 # imported when first asked for: rewards need neither torch nor TRL
@@ -28,6 +30,7 @@ _LATER = {
     "EvaluationCallback": "rewardkit.trainers.evaluation.callback",
     "MomentumGRPOTrainer": "rewardkit.trainers.momentum",
     "train": "rewardkit.trainers.training.train",
+    "train_dataset": "rewardkit.trainers.training.rows",
 }
 
 

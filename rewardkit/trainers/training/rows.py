@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rewardkit import registry
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.backends.tokenization import Tokenizer
-from rewardkit.harness.plan import Question, data_hash
-from rewardkit.protocols import Prompt
+from rewardkit.harness.options import template_for
+from rewardkit.harness.plan import Question, data_hash, question
+from rewardkit.protocols import Message, Prompt, Task
 from rewardkit.records import Sample
 from rewardkit.trainers.rewards.batch import WITHHELD, check_columns
 
@@ -37,35 +39,29 @@ class Rows:
         """TRL's column `prompt`: messages, or text where there is no chat template."""
         if not self.conversational:
             return [prompt.text for prompt in self.prompts]
-        return [
-            [{"role": turn.role, "content": turn.content} for turn in prompt.messages]
-            for prompt in self.prompts
-        ]
+        return [_turns(prompt.messages) for prompt in self.prompts]
 
     def table(self) -> list[dict[str, Any]]:
         """The data set's rows: the task's columns, question, reference and prompt."""
         return [
-            {**_columns(sample), "question": sample.question, "reference": sample.reference,
-             "prompt": asked}
-            for sample, asked in zip(self.samples, self.asked(), strict=True)
-        ]  # fmt: skip
+            _row(sample, asked) for sample, asked in zip(self.samples, self.asked(), strict=True)
+        ]
 
 
 def rendered(
-    question: Question, tokenizer: Tokenizer, *, chat: bool, max_prompt_length: int | None
+    asked: Question, tokenizer: Tokenizer, *, chat: bool, max_prompt_length: int | None
 ) -> Rows:
     """Every prompt, and the rows that keep within `max_prompt_length` tokens.
 
     UsageError for a column whose name TRL reserves, and where no prompt is short enough.
     """
-    check_columns({name for sample in question.samples for name in sample.columns})
+    _check_columns(asked)
     prompts = [
-        tokenizer.prompt(question.template.messages(sample), chat=chat)
-        for sample in question.samples
+        tokenizer.prompt(asked.template.messages(sample), chat=chat) for sample in asked.samples
     ]
     kept = [
         (sample, prompt)
-        for sample, prompt in zip(question.samples, prompts, strict=True)
+        for sample, prompt in zip(asked.samples, prompts, strict=True)
         if max_prompt_length is None or len(prompt.token_ids) <= max_prompt_length
     ]
     if not kept:
@@ -83,13 +79,40 @@ def rendered(
     )
 
 
+def train_dataset(
+    task: str | Task,
+    *,
+    prompt: str | None = None,
+    system_prompt: str | None = None,
+    data: str | None = None,
+    split: str | None = "train",
+    seed: int = 0,
+    limit: int | None = None,
+) -> Any:
+    """A task's problems as a data set for GRPOTrainer, asked as `rewardkit eval` asks them.
+
+    A `datasets.Dataset` with the column `prompt`, a conversation, and all that `reward_funcs(task)`
+    reads. `data`, `split`, `seed` and `limit` are those of evaluation. UsageError for a name that
+    nothing offers, or a column whose name TRL reserves.
+    """
+    resolved = registry.installed().task(task) if isinstance(task, str) else task
+    template = template_for(resolved, prompt, system_prompt)
+    asked = question(resolved, template, data=data, split=split, seed=seed, limit=limit)
+    _check_columns(asked)
+    return _table([_row(one, _turns(template.messages(one))) for one in asked.samples])
+
+
 def dataset(rows: Rows) -> Any:
     """The rows as a `datasets.Dataset`. DataError where a column mixes types."""
+    return _table(rows.table())
+
+
+def _table(rows: list[dict[str, Any]]) -> Any:
     import pyarrow
     from datasets import Dataset
 
     try:
-        return Dataset.from_list(rows.table())
+        return Dataset.from_list(rows)
     except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
         raise DataError(
             f"the rows make no table, since a column mixes types: {error}; give every row the "
@@ -97,5 +120,17 @@ def dataset(rows: Rows) -> Any:
         ) from error
 
 
-def _columns(sample: Sample) -> Mapping[str, object]:
-    return {name: value for name, value in sample.columns.items() if name not in WITHHELD}
+def _row(sample: Sample, prompt: object) -> dict[str, Any]:
+    """A row of the data set: the task's columns, question, reference and prompt."""
+    columns = {name: value for name, value in sample.columns.items() if name not in WITHHELD}
+    return {
+        **columns, "question": sample.question, "reference": sample.reference, "prompt": prompt,
+    }  # fmt: skip
+
+
+def _turns(messages: Sequence[Message]) -> list[dict[str, str]]:
+    return [{"role": turn.role, "content": turn.content} for turn in messages]
+
+
+def _check_columns(asked: Question) -> None:
+    check_columns({name for sample in asked.samples for name in sample.columns})
