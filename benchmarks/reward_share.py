@@ -24,7 +24,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from trl import GRPOConfig, GRPOTrainer
 
 import rewardkit
-from rewardkit.harness.prompting import load_template
+from rewardkit.harness.prompting.template import load_template
 from rewardkit.harness.tasks.motion import MotionTask
 from rewardkit.trainers import reward_func, reward_funcs
 

@@ -15,7 +15,7 @@ from rewardkit.records import Sample, Verdict
 if TYPE_CHECKING:
     from rewardkit.harness.reporter import Reporter
     from rewardkit.harness.run import RunSummary
-    from rewardkit.harness.sweep_results import SweepRun
+    from rewardkit.harness.sweeps.results import SweepRun
 
 
 def load_verifier(name: str, **parameters: object) -> Verifier:
@@ -145,9 +145,9 @@ def evaluate(
     from rewardkit.harness.options import EvalOptions, plan_for
     from rewardkit.harness.reporter import Silent
     from rewardkit.harness.run import run
-    from rewardkit.harness.sweep import sweep
-    from rewardkit.harness.sweep_plan import plan_sweep
-    from rewardkit.harness.sweep_results import arranged
+    from rewardkit.harness.sweeps.plan import plan_sweep
+    from rewardkit.harness.sweeps.results import arranged
+    from rewardkit.harness.sweeps.sweep import sweep
 
     tasks = tuple(task) if isinstance(task, Sequence) and not isinstance(task, str) else (task,)
     models, prompts = _listed(model), _listed(prompt)

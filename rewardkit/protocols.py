@@ -145,7 +145,8 @@ class Backend(Protocol):
 class Task(Protocol):
     """Problems, how to ask them and who judges the replies.
 
-    Optional: `asking`, a `rewardkit.harness.asking.Asking`, its words for the prompt strategies.
+    Optional: `asking`, a `rewardkit.harness.prompting.asking.Asking`, its words for the prompt
+    strategies.
     """
 
     @property

@@ -102,7 +102,7 @@ def eval_command(
 
     Killed at any moment, the same command line carries on where it was.
     """
-    from rewardkit.harness.sweep_plan import is_sweep
+    from rewardkit.harness.sweeps.plan import is_sweep
 
     models = [*model, *existing(more_models or ())]
     prompts = names(prompt or ())

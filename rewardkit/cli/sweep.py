@@ -19,9 +19,9 @@ from rewardkit.cli.warnings import of_runs
 from rewardkit.errors import BackendError
 from rewardkit.harness.options import EvalOptions
 from rewardkit.harness.reporter import Reporter
-from rewardkit.harness.sweep import sweep, watch_sweep
-from rewardkit.harness.sweep_plan import plan_sweep, plan_watch
-from rewardkit.harness.sweep_results import SweepRun, arranged
+from rewardkit.harness.sweeps.plan import plan_sweep, plan_watch
+from rewardkit.harness.sweeps.results import SweepRun, arranged
+from rewardkit.harness.sweeps.sweep import sweep, watch_sweep
 
 INTERRUPTED = 130
 """The exit status by which shells know an interrupt."""

@@ -8,7 +8,7 @@ from rich import box
 from rich.table import Table
 
 from rewardkit.harness.metrics.summary import Metric, TaskSummary
-from rewardkit.harness.sweep_results import SweepRun
+from rewardkit.harness.sweeps.results import SweepRun
 
 COLUMNS = {
     "accuracy": "accuracy",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rewardkit import registry
 from rewardkit.errors import DataError, RewardkitError, UnknownName
 from rewardkit.harness.options import template_for
-from rewardkit.harness.strategies import check_rendering, prompts_of, worked_examples
+from rewardkit.harness.prompting.strategies import check_rendering, prompts_of, worked_examples
 from rewardkit.judging import judge_many
 from rewardkit.protocols import Task
 from rewardkit.records import Sample

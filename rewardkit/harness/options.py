@@ -15,11 +15,11 @@ from rewardkit.errors import UsageError
 from rewardkit.harness.backends.choose import choose
 from rewardkit.harness.backends.options import EngineOptions
 from rewardkit.harness.plan import Question, question
-from rewardkit.harness.prompting import PromptTemplate, load_template
+from rewardkit.harness.prompting.shots import Drawing
+from rewardkit.harness.prompting.strategies import check_drawing, check_rendering, fitted, named
+from rewardkit.harness.prompting.template import PromptTemplate, load_template
 from rewardkit.harness.reporter import Reporter
 from rewardkit.harness.run import MAX_ERRORS, RunPlan
-from rewardkit.harness.shots import Drawing
-from rewardkit.harness.strategies import check_drawing, check_rendering, fitted, named
 from rewardkit.protocols import Backend, Task
 from rewardkit.records import Sampling
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from rewardkit.errors import DataError, PromptTooLong, UsageError
 from rewardkit.harness.judge import Judges
-from rewardkit.harness.prompting import PromptTemplate
+from rewardkit.harness.prompting.template import PromptTemplate
 from rewardkit.protocols import Backend, Prompt, Request, Task
 from rewardkit.records import Sample, Sampling
 

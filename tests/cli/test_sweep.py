@@ -22,7 +22,7 @@ from rewardkit.harness.metrics.lengths import Lengths
 from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.run import RunSummary
-from rewardkit.harness.sweep_results import SweepRun
+from rewardkit.harness.sweeps.results import SweepRun
 
 QUIETLY = Telling(quiet=True, as_json=False)
 IN_JSON = Telling(quiet=True, as_json=True)

@@ -17,7 +17,7 @@ import pytest
 
 from rewardkit.errors import BackendError, DataError, PromptTooLong, RunMismatch, UsageError
 from rewardkit.harness.plan import question
-from rewardkit.harness.prompting import load_template
+from rewardkit.harness.prompting.template import load_template
 from rewardkit.harness.run import RunPlan, run
 from rewardkit.harness.tasks.gsm8k import GSM8K
 from rewardkit.protocols import Message, Prompt, Request

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from rewardkit import Sample
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.asking import Asking
 from rewardkit.harness.data import read_rows
+from rewardkit.harness.prompting.asking import Asking
 from rewardkit.protocols import Verifier
 from rewardkit.verifiers.in_form import InForm
 from rewardkit.verifiers.r1_zero import R1ZeroFormat

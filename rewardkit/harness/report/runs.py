@@ -11,9 +11,9 @@ from typing import Any
 
 from rewardkit import registry
 from rewardkit.errors import RunMismatch, UsageError
-from rewardkit.harness.checkpoints import step_of
 from rewardkit.harness.folder import SAMPLES, SUMMARY, Row, RunFolder
 from rewardkit.harness.metrics.summary import summarise_tasks
+from rewardkit.harness.sweeps.checkpoints import step_of
 
 DEEPEST = 2
 """Runs lie this many folders below the one named: OUT/label, OUT/evaluation/step-000010."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewardkit.harness.asking import Asking
+from rewardkit.harness.prompting.asking import Asking
 from rewardkit.harness.tasks.table import EXAMPLES, TableTask
 from rewardkit.records import Sample
 from rewardkit.verifiers.choice import Choice

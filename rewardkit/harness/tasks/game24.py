@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.asking import Asking
 from rewardkit.harness.data import read_rows
 from rewardkit.harness.metrics.figures import Plot, Table
+from rewardkit.harness.prompting.asking import Asking
 from rewardkit.harness.tasks.game24_figures import game24_figures
 from rewardkit.harness.tasks.game24_solver import HIGHEST, Solution, solvable, solve, worked
 from rewardkit.harness.tasks.parameters import check_count

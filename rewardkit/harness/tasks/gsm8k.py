@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rewardkit.harness.asking import Asking
+from rewardkit.harness.prompting.asking import Asking
 from rewardkit.harness.tasks.table import EXAMPLES, TableTask
 from rewardkit.records import Sample
 from rewardkit.verifiers.gsm8k import Gsm8k

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rewardkit.errors import DataError, UnknownName, UsageError
-from rewardkit.harness.asking import Asking
 from rewardkit.harness.data import read_rows
 from rewardkit.harness.metrics.figures import Plot, Table
+from rewardkit.harness.prompting.asking import Asking
 from rewardkit.harness.tasks.motion_figures import motion_figures
 from rewardkit.harness.tasks.motion_laws import Law, Lines, Oscillations, Range, paths
 from rewardkit.harness.tasks.motion_methods import METHODS

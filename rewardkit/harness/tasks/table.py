@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.asking import Asking
 from rewardkit.harness.data import hub_rows, read_rows
+from rewardkit.harness.prompting.asking import Asking
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample
 

@@ -6,7 +6,7 @@ import pytest
 
 import rewardkit
 from rewardkit.errors import UsageError
-from rewardkit.harness.prompting import load_template
+from rewardkit.harness.prompting.template import load_template
 from rewardkit.harness.tasks.game24 import Game24Task
 from rewardkit.registry import installed
 

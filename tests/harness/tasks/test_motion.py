@@ -7,7 +7,7 @@ import pytest
 
 import rewardkit
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.prompting import load_template
+from rewardkit.harness.prompting.template import load_template
 from rewardkit.harness.tasks.motion import MotionTask
 from rewardkit.harness.tasks.motion_sequences import sequences, worked
 from rewardkit.records import Sample

@@ -12,9 +12,9 @@ from typing import Any
 import jinja2
 
 from rewardkit.errors import UsageError
-from rewardkit.harness.asking import Asked, Asking, Kind, asked
-from rewardkit.harness.shots import Shots, shown
-from rewardkit.harness.template_source import parse
+from rewardkit.harness.prompting.asking import Asked, Asking, Kind, asked
+from rewardkit.harness.prompting.shots import Shots, shown
+from rewardkit.harness.prompting.source import parse
 from rewardkit.protocols import Message
 from rewardkit.records import Sample
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import MissingExtra
-from rewardkit.harness.checkpoints import in_order
 from rewardkit.harness.folder import REPORT
 from rewardkit.harness.report.curve import CurvePoint, draw_curve
 from rewardkit.harness.report.page import render_runs
 from rewardkit.harness.run import RunSummary
+from rewardkit.harness.sweeps.checkpoints import in_order
 
 CURVE = "eval_curve.png"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.asking import Asked, Asking, Kind, example_rows, solved
+from rewardkit.harness.prompting.asking import Asked, Asking, Kind, example_rows, solved
 from rewardkit.harness.tasks.table import IDENTIFIERS
 from rewardkit.protocols import Task
 from rewardkit.records import Sample

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rewardkit.errors import UsageError
-from rewardkit.harness.checkpoints import expand, family, in_order, is_pattern
 from rewardkit.harness.options import EvalOptions, default_folder, file_name
+from rewardkit.harness.sweeps.checkpoints import expand, family, in_order, is_pattern
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,12 @@ import pytest
 import rewardkit
 from rewardkit import hookimpl, registry
 from rewardkit.errors import BackendError, RewardkitError, UnknownName, UsageError
-from rewardkit.harness import sweep_results
 from rewardkit.harness.options import EvalOptions
 from rewardkit.harness.reporter import Silent
-from rewardkit.harness.sweep import sweep, watch_sweep
-from rewardkit.harness.sweep_plan import is_sweep, plan_sweep, plan_watch
-from rewardkit.harness.sweep_results import SweepRun
+from rewardkit.harness.sweeps import results as sweep_results
+from rewardkit.harness.sweeps.plan import is_sweep, plan_sweep, plan_watch
+from rewardkit.harness.sweeps.results import SweepRun
+from rewardkit.harness.sweeps.sweep import sweep, watch_sweep
 from rewardkit.protocols import Message, Prompt, Request
 from rewardkit.records import Completion, Sampling
 from rewardkit.registry import Plugin

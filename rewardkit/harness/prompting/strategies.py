@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from rewardkit import registry
 from rewardkit.errors import UsageError
-from rewardkit.harness.asking import GENERIC, Asking
-from rewardkit.harness.prompting import PromptTemplate, Words, load_template
-from rewardkit.harness.shots import Drawing, Shots, built_in, drawn
+from rewardkit.harness.prompting.asking import GENERIC, Asking
+from rewardkit.harness.prompting.shots import Drawing, Shots, built_in, drawn
+from rewardkit.harness.prompting.template import PromptTemplate, Words, load_template
 from rewardkit.protocols import Message, Task
 from rewardkit.records import Sample
 

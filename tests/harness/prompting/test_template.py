@@ -6,7 +6,7 @@ import pytest
 
 from rewardkit import Sample
 from rewardkit.errors import UsageError
-from rewardkit.harness.prompting import load_template
+from rewardkit.harness.prompting.template import load_template
 
 SAMPLE = Sample("72", "How many?", "0", columns={"options": ["A) 1", "B) 2"], "numbers": "1 2 3 4"})
 

@@ -9,7 +9,6 @@ from functools import cache
 from pathlib import Path
 
 from rewardkit.errors import RewardkitError, UsageError
-from rewardkit.harness.checkpoints import step_of
 from rewardkit.harness.folder import LOCK, RUN, SUMMARY, RunFolder, plain
 from rewardkit.harness.metrics.summary import summarise_tasks
 from rewardkit.harness.options import (
@@ -22,9 +21,10 @@ from rewardkit.harness.options import (
 from rewardkit.harness.plan import Question
 from rewardkit.harness.reporter import Reporter
 from rewardkit.harness.run import RunPlan, RunSummary, run_all
-from rewardkit.harness.sweep_plan import Sweep
-from rewardkit.harness.sweep_results import SweepRun, arranged, write_together
-from rewardkit.harness.watch import watch
+from rewardkit.harness.sweeps.checkpoints import step_of
+from rewardkit.harness.sweeps.plan import Sweep
+from rewardkit.harness.sweeps.results import SweepRun, arranged, write_together
+from rewardkit.harness.sweeps.watch import watch
 
 
 def sweep(plan: Sweep, reporter: Reporter) -> Iterator[SweepRun]:

@@ -16,15 +16,15 @@ from rewardkit import Sample, registry
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.backends.tokenization import Tokenizer
 from rewardkit.harness.options import EvalOptions, template_for
-from rewardkit.harness.prompting import PromptTemplate
-from rewardkit.harness.shots import Drawing
-from rewardkit.harness.strategies import (
+from rewardkit.harness.prompting.shots import Drawing
+from rewardkit.harness.prompting.strategies import (
     asking_of,
     check_drawing,
     check_rendering,
     prompts_of,
     worked_examples,
 )
+from rewardkit.harness.prompting.template import PromptTemplate
 from rewardkit.harness.tasks.gsm8k import GSM8K
 from rewardkit.harness.tasks.math500 import MATH500
 from rewardkit.judging import judge_many
@@ -33,7 +33,7 @@ from rewardkit.records import Failure
 from rewardkit.verifiers.gsm8k import Gsm8k
 from tests.tiny import CHAT_TEMPLATE
 
-DOCS = Path(__file__).parents[2] / "docs" / "prompts.md"
+DOCS = Path(__file__).parents[3] / "docs" / "prompts.md"
 TEXT_TASKS = ("aqua", "game24", "gsm8k", "math500")
 STRATEGIES = (
     "direct", "few_shot", "cot", "auto_cot", "long_cot", "xml", "think_answer", "r1_zero",

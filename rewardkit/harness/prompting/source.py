@@ -17,7 +17,7 @@ import jinja2
 from jinja2 import meta, nodes
 
 from rewardkit.errors import UsageError
-from rewardkit.harness.asking import Kind
+from rewardkit.harness.prompting.asking import Kind
 
 BLOCKS = ("system", "opening", "example", "reply")
 KINDS: tuple[Kind, ...] = ("example", "long")

@@ -1,0 +1,1 @@
+"""How problems are put: templates, strategies, worked examples."""

@@ -1,0 +1,1 @@
+"""Several prompts or checkpoints in one call: a run each."""
