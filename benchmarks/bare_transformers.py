@@ -36,18 +36,21 @@ def main() -> None:
     chats = {
         problem["id"]: tokenizer.apply_chat_template(
             [{"role": "user", "content": problem["prompt"]}],
-            tokenize=False, add_generation_prompt=True,
+            tokenize=False,
+            add_generation_prompt=True,
         )
         for problem in problems
-    }  # fmt: skip
+    }
     ordered = sorted(chats, key=lambda identifier: -len(chats[identifier]))
     completions: dict[str, str] = {}
     for first in range(0, len(ordered), arguments.batch_size):
         batch = ordered[first : first + arguments.batch_size]
         inputs = tokenizer(
             [chats[identifier] for identifier in batch],
-            return_tensors="pt", padding=True, add_special_tokens=False,
-        )  # fmt: skip
+            return_tensors="pt",
+            padding=True,
+            add_special_tokens=False,
+        )
         with torch.inference_mode():
             out = model.generate(**inputs, max_new_tokens=arguments.max_tokens, do_sample=False)
         texts = tokenizer.batch_decode(

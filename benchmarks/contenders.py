@@ -49,16 +49,34 @@ def rewardkit(job: Job) -> Contender:
     options = {
         "vllm": ["--backend", "vllm", "--model", str(job.model)],
         "transformers": ["--backend", "transformers", "--model", str(job.model)],
-        "server": ["--backend", "openai", "--model", SERVED_NAME, "--base-url", job.url,
-                   "--backend-arg", f"concurrency={_AT_ONCE}"],
-    }[job.engine]  # fmt: skip
+        "server": [
+            "--backend",
+            "openai",
+            "--model",
+            SERVED_NAME,
+            "--base-url",
+            job.url,
+            "--backend-arg",
+            f"concurrency={_AT_ONCE}",
+        ],
+    }[job.engine]
 
     def command(out: Path) -> list[str]:
         return [
-            job.rewardkit_python, "-m", "rewardkit", "eval", "--task", "gsm8k",
-            "--data", str(job.problems), *options, "--max-tokens", str(job.max_tokens),
-            "--output-dir", str(out),
-        ]  # fmt: skip
+            job.rewardkit_python,
+            "-m",
+            "rewardkit",
+            "eval",
+            "--task",
+            "gsm8k",
+            "--data",
+            str(job.problems),
+            *options,
+            "--max-tokens",
+            str(job.max_tokens),
+            "--output-dir",
+            str(out),
+        ]
 
     return Contender(REWARDKIT, command, _rewardkit_completions)
 
@@ -96,9 +114,15 @@ def _bare(job: Job, name: str, extra: list[str], environment: Mapping[str, str])
 
     def command(out: Path) -> list[str]:
         return [
-            job.rewardkit_python, str(HERE / f"bare_{script}.py"), model, str(job.problems),
-            str(out), "--max-tokens", str(job.max_tokens), *extra,
-        ]  # fmt: skip
+            job.rewardkit_python,
+            str(HERE / f"bare_{script}.py"),
+            model,
+            str(job.problems),
+            str(out),
+            "--max-tokens",
+            str(job.max_tokens),
+            *extra,
+        ]
 
     return Contender(name, command, _bare_completions, environment)
 
@@ -106,14 +130,32 @@ def _bare(job: Job, name: str, extra: list[str], environment: Mapping[str, str])
 def lm_eval(job: Job, environment: Mapping[str, str]) -> Contender:
     """lm-evaluation-harness as it comes; its batches as large as rewardkit's."""
     model = {
-        "vllm": ["--model", "vllm", "--batch_size", "auto",
-                 "--model_args", f"pretrained={job.model},dtype=float32"],
-        "transformers": ["--model", "hf", "--batch_size", str(_BATCH), "--device", "cpu",
-                         "--model_args", f"pretrained={job.model},dtype=float32"],
-        "server": ["--model", "local-chat-completions", "--model_args",
-                   f"model={SERVED_NAME},base_url={job.url}/chat/completions,"
-                   f"num_concurrent={_AT_ONCE},tokenized_requests=False"],
-    }[job.engine]  # fmt: skip
+        "vllm": [
+            "--model",
+            "vllm",
+            "--batch_size",
+            "auto",
+            "--model_args",
+            f"pretrained={job.model},dtype=float32",
+        ],
+        "transformers": [
+            "--model",
+            "hf",
+            "--batch_size",
+            str(_BATCH),
+            "--device",
+            "cpu",
+            "--model_args",
+            f"pretrained={job.model},dtype=float32",
+        ],
+        "server": [
+            "--model",
+            "local-chat-completions",
+            "--model_args",
+            f"model={SERVED_NAME},base_url={job.url}/chat/completions,"
+            f"num_concurrent={_AT_ONCE},tokenized_requests=False",
+        ],
+    }[job.engine]
     cache = _SMALL_CACHE if job.engine == "vllm" else {}
     return _lm_eval(job, LM_EVAL, model, {**environment, **cache})
 
@@ -127,9 +169,11 @@ def lm_eval_tuned(job: Job, environment: Mapping[str, str], record: Mapping[str,
         return Contender(name, model, lm_eval_task.read_completions, {**environment, **threads})
     arguments = f"pretrained={job.model},dtype=float32,enforce_eager=True"
     return _lm_eval(
-        job, name, ["--model", "vllm", "--batch_size", "auto", "--model_args", arguments],
+        job,
+        name,
+        ["--model", "vllm", "--batch_size", "auto", "--model_args", arguments],
         {**environment, **threads, **_SMALL_CACHE, **_IN_PROCESS},
-    )  # fmt: skip
+    )
 
 
 def _lm_eval(job: Job, name: str, model: list[str], environment: Mapping[str, str]) -> Contender:

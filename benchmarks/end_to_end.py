@@ -32,7 +32,7 @@ from turns import OFFLINE, agreement, environment, run, take_turns
 from vllm_server import ARGUMENTS, served
 
 from rewardkit import registry
-from rewardkit.harness.options import template_for
+from rewardkit.harness.run.options import template_for
 
 
 def main() -> None:
@@ -61,9 +61,10 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--lm-eval-python", default="")
     parser.add_argument("--without-lm-eval", action="store_true")
     parser.add_argument(
-        "--also-tuned", action="store_true",
+        "--also-tuned",
+        action="store_true",
         help="the rivals a second time, with the engine's settings that rewardkit chooses",
-    )  # fmt: skip
+    )
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     if not (options.lm_eval_python or options.without_lm_eval):
@@ -80,15 +81,23 @@ def _job(options: argparse.Namespace, folder: Path) -> Iterator[Job]:
     server = nullcontext("")
     if options.engine == "server":
         server = served(
-            options.rewardkit_python, options.model, contenders.SERVED_NAME,
-            environment({"VLLM_CPU_KVCACHE_SPACE": "1"}), folder / "server.log",
-        )  # fmt: skip
+            options.rewardkit_python,
+            options.model,
+            contenders.SERVED_NAME,
+            environment({"VLLM_CPU_KVCACHE_SPACE": "1"}),
+            folder / "server.log",
+        )
     with server as url:
         yield Job(
-            engine=options.engine, model=options.model.resolve(), problems=problems,
-            max_tokens=options.max_tokens, rewardkit_python=options.rewardkit_python,
-            lm_eval_python=options.lm_eval_python, tasks=tasks, url=url,
-        )  # fmt: skip
+            engine=options.engine,
+            model=options.model.resolve(),
+            problems=problems,
+            max_tokens=options.max_tokens,
+            rewardkit_python=options.rewardkit_python,
+            lm_eval_python=options.lm_eval_python,
+            tasks=tasks,
+            url=url,
+        )
 
 
 def _write_problems(data: Path, limit: int, problems: Path) -> None:

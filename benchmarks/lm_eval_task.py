@@ -22,20 +22,32 @@ def write_task(folder: Path, problems: Path, max_tokens: int) -> None:
         "doc_to_target": "{{answer}}",
         "num_fewshot": 0,
         "generation_kwargs": {
-            "until": [], "do_sample": False, "temperature": 0.0, "max_gen_toks": max_tokens,
+            "until": [],
+            "do_sample": False,
+            "temperature": 0.0,
+            "max_gen_toks": max_tokens,
         },
-        "metric_list": [{
-            "metric": "exact_match", "aggregation": "mean", "higher_is_better": True,
-            "ignore_case": True, "ignore_punctuation": False,
-            "regexes_to_ignore": [",", "\\$", "(?s).*#### ", "\\.$"],
-        }],
+        "metric_list": [
+            {
+                "metric": "exact_match",
+                "aggregation": "mean",
+                "higher_is_better": True,
+                "ignore_case": True,
+                "ignore_punctuation": False,
+                "regexes_to_ignore": [",", "\\$", "(?s).*#### ", "\\.$"],
+            }
+        ],
         "filter_list": [
             _filter("strict-match", {"regex_pattern": "#### (\\-?[0-9\\.\\,]+)"}),
-            _filter("flexible-extract", {
-                "group_select": -1, "regex_pattern": "(-?[$0-9.,]{2,})|(-?[0-9]+)",
-            }),
+            _filter(
+                "flexible-extract",
+                {
+                    "group_select": -1,
+                    "regex_pattern": "(-?[$0-9.,]{2,})|(-?[0-9]+)",
+                },
+            ),
         ],
-    }  # fmt: skip
+    }
     # JSON is YAML
     (folder / f"{TASK}.yaml").write_text(json.dumps(task, indent=2))
 
@@ -50,9 +62,20 @@ def _filter(name: str, regex: dict[str, object]) -> dict[str, object]:
 def command(python: str, model: Iterable[str], *, tasks: Path, out: Path) -> list[str]:
     """The command line; `model` is its --model with what belongs to it."""
     return [
-        python, "-m", "lm_eval", "run", *model, "--tasks", TASK, "--include_path", str(tasks),
-        "--apply_chat_template", "--output_path", str(out), "--log_samples",
-    ]  # fmt: skip
+        python,
+        "-m",
+        "lm_eval",
+        "run",
+        *model,
+        "--tasks",
+        TASK,
+        "--include_path",
+        str(tasks),
+        "--apply_chat_template",
+        "--output_path",
+        str(out),
+        "--log_samples",
+    ]
 
 
 def name_vllm(folder: Path, version: str) -> Path:

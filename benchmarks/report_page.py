@@ -22,10 +22,10 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from rewardkit.harness.folder import RunFolder  # noqa: E402
 from rewardkit.harness.metrics.summary import summarise  # noqa: E402
 from rewardkit.harness.report.page import render, render_runs  # noqa: E402
 from rewardkit.harness.report.runs import ReportRun  # noqa: E402
+from rewardkit.harness.store.run_folder import RunFolder  # noqa: E402
 from tests.harness.report.chromium import Browser, chromium  # noqa: E402
 
 TEXT = """the of and to in is that it was for on are with as they at be this from have or by one
@@ -64,17 +64,27 @@ def row(index: int, rng: random.Random) -> dict[str, Any]:
         text += f"\n#### {answer}"
     correct = {"right": True, "error": None}.get(kind, False)
     return {
-        "key": f"gsm8k/{index}/0", "task": "gsm8k", "id": str(index), "index": 0,
-        "prompt": f"{FEWSHOT}{words(rng, 400)}?", "completion": text,
+        "key": f"gsm8k/{index}/0",
+        "task": "gsm8k",
+        "id": str(index),
+        "index": 0,
+        "prompt": f"{FEWSHOT}{words(rng, 400)}?",
+        "completion": text,
         "finish_reason": "length" if kind == "truncated" else "stop",
-        "prompt_tokens": 150, "completion_tokens": len(text) // 4, "reference": reference,
+        "prompt_tokens": 150,
+        "completion_tokens": len(text) // 4,
+        "reference": reference,
         "columns": {"level": f"Level {index % 5 + 1}"},
         "verdict": {
-            "correct": correct, "score": None if correct is None else float(correct),
-            "answer": answer, "failure": None if correct else kind, "parts": {}, "message": "",
+            "correct": correct,
+            "score": None if correct is None else float(correct),
+            "answer": answer,
+            "failure": None if correct else kind,
+            "parts": {},
+            "message": "",
         },
         "flexible": {"correct": correct, "answer": answer},
-    }  # fmt: skip
+    }
 
 
 def write_run(folder: Path, samples: int, seed: int = 0) -> float:
@@ -83,9 +93,10 @@ def write_run(folder: Path, samples: int, seed: int = 0) -> float:
     rows = [row(index, rng) for index in range(samples)]
     record = {
         "command": ["rewardkit", "eval", "--task", "gsm8k", "--model", "out/checkpoint-100"],
-        "settings": {"model": "out/checkpoint-100"}, "started": "2026-01-01T00:00:00+00:00",
+        "settings": {"model": "out/checkpoint-100"},
+        "started": "2026-01-01T00:00:00+00:00",
         "tasks": {"gsm8k": {"samples": samples}},
-    }  # fmt: skip
+    }
     tasks = {"gsm8k": summarise(rows, ("level",)).as_json()}
     run = RunFolder(folder)
     with run.opened({"made": seed}, overwrite=True):
@@ -104,8 +115,12 @@ def measure(page: Path) -> dict[str, Any]:
         for _ in range(3):
             browser.open(page)
             browser.wait_for("performance.getEntriesByName('rewardkit:texts').length")
-            opened.append([browser.value(f"performance.getEntriesByName('rewardkit:{mark}')[0].startTime")
-                           for mark in OPEN])  # fmt: skip
+            opened.append(
+                [
+                    browser.value(f"performance.getEntriesByName('rewardkit:{mark}')[0].startTime")
+                    for mark in OPEN
+                ]
+            )
         marks = {
             mark: statistics.median(each)
             for mark, each in zip(OPEN, zip(*opened, strict=True), strict=True)
@@ -114,18 +129,25 @@ def measure(page: Path) -> dict[str, Any]:
         filters = {name: filtered(browser, address) for name, address in FILTERS.items()}
         elements = browser.value("document.getElementsByTagName('*').length")
         heap = browser.value("performance.memory.usedJSHeapSize / 1e6")
-        return {"open_ms": marks, "samples_ms": samples, "filter_ms": filters,
-                "elements": elements, "heap_MB": heap}  # fmt: skip
+        return {
+            "open_ms": marks,
+            "samples_ms": samples,
+            "filter_ms": filters,
+            "elements": elements,
+            "heap_MB": heap,
+        }
 
 
 def filtered(browser: Browser, address: str) -> float:
     """From the change of the address until the next frame is painted."""
-    return float(browser.value(
-        "new Promise(done => { const started = performance.now();"
-        f" location.hash = {json.dumps(address)};"
-        " addEventListener('hashchange', () => requestAnimationFrame(() => setTimeout("
-        "() => done(performance.now() - started))), {once: true}); })"
-    ))  # fmt: skip
+    return float(
+        browser.value(
+            "new Promise(done => { const started = performance.now();"
+            f" location.hash = {json.dumps(address)};"
+            " addEventListener('hashchange', () => requestAnimationFrame(() => setTimeout("
+            "() => done(performance.now() - started))), {once: true}); })"
+        )
+    )
 
 
 def main() -> None:

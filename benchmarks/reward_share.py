@@ -24,8 +24,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from trl import GRPOConfig, GRPOTrainer
 
 import rewardkit
-from rewardkit.harness.prompting.template import load_template
-from rewardkit.harness.tasks.motion import MotionTask
+from rewardkit.harness.prompts.template import load_template
+from rewardkit.harness.tasks.motion.task import MotionTask
 from rewardkit.trainers import reward_func, reward_funcs
 
 PROMPTS = Path(rewardkit.__file__).parent / "harness" / "prompts"
@@ -58,9 +58,16 @@ class Timed(GRPOTrainer):
 def settings(output: str, steps: int, **more: Any) -> GRPOConfig:
     """TRL's configuration for a CPU."""
     return GRPOConfig(
-        output_dir=output, max_steps=steps, use_cpu=True, bf16=False, report_to="none",
-        save_strategy="no", disable_tqdm=True, logging_steps=steps, **more,
-    )  # fmt: skip
+        output_dir=output,
+        max_steps=steps,
+        use_cpu=True,
+        bf16=False,
+        report_to="none",
+        save_strategy="no",
+        disable_tqdm=True,
+        logging_steps=steps,
+        **more,
+    )
 
 
 def motion(model: Path, steps: int, output: str) -> Timed:
@@ -68,17 +75,25 @@ def motion(model: Path, steps: int, output: str) -> Timed:
     template = load_template("motion_short", PROMPTS / "motion_short.jinja")
     rows = [
         {
-            "prompt": [{"role": one.role, "content": one.content}
-                       for one in template.messages(sample)],
+            "prompt": [
+                {"role": one.role, "content": one.content} for one in template.messages(sample)
+            ],
             "reference": sample.reference,
         }
         for sample in MotionTask().load(data=None, split="train", seed=0)
-    ]  # fmt: skip
+    ]
     functions, weights = reward_funcs("motion", reference="reference")
     config = settings(
-        output, steps, per_device_train_batch_size=64, num_generations=8, learning_rate=1e-4,
-        max_completion_length=200, reward_weights=weights, beta=0.04, loss_type="bnpo",
-    )  # fmt: skip
+        output,
+        steps,
+        per_device_train_batch_size=64,
+        num_generations=8,
+        learning_rate=1e-4,
+        max_completion_length=200,
+        reward_weights=weights,
+        beta=0.04,
+        loss_type="bnpo",
+    )
     return trainer(model, functions, config, rows)
 
 
@@ -104,9 +119,13 @@ def gsm8k(model: Path, solutions: Path, steps: int, output: str) -> Timed:
         }
 
     config = settings(
-        output, steps, per_device_train_batch_size=COMPLETIONS, num_generations=len(MODELS),
-        max_completion_length=512, shuffle_dataset=False,
-    )  # fmt: skip
+        output,
+        steps,
+        per_device_train_batch_size=COMPLETIONS,
+        num_generations=len(MODELS),
+        max_completion_length=512,
+        shuffle_dataset=False,
+    )
     function = reward_func(rewardkit.load_verifier("gsm8k", marker="A:"))
     return trainer(model, [function], config, rows, rollout_func=replay)
 

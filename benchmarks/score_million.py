@@ -52,8 +52,10 @@ def solutions(path: Path, form: str) -> Iterator[dict[str, object]]:
     rows = [json.loads(line) for line in path.open()]
     found = [
         (row["question"], _answer(row["ground_truth"]), model["solution"])
-        for row in rows for model in row.values() if isinstance(model, dict)
-    ]  # fmt: skip
+        for row in rows
+        for model in row.values()
+        if isinstance(model, dict)
+    ]
     for turn in itertools.count():
         for number, (question, answer, solution) in enumerate(found):
             text, _, final = solution.rpartition("\nA: ")

@@ -29,9 +29,12 @@ def timed(command: Sequence[str], environment: Mapping[str, str], log: Path) -> 
     with log.open("wb") as output:
         start = time.perf_counter()
         process = subprocess.Popen(
-            command, env=dict(environment), stdin=subprocess.DEVNULL, stdout=output,
+            command,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
             stderr=subprocess.STDOUT,
-        )  # fmt: skip
+        )
         # not process.wait(): only wait4 gives this one process' use, not all children's together
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - start

@@ -42,9 +42,11 @@ def main() -> None:
     tokenizer.pre_tokenizer = qwen2.pre_tokenizer
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=arguments.vocabulary, special_tokens=SPECIAL, show_progress=False,
+        vocab_size=arguments.vocabulary,
+        special_tokens=SPECIAL,
+        show_progress=False,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-    )  # fmt: skip
+    )
     tokenizer.train_from_iterator(arguments.text.read_text().splitlines(), trainer)
     wrapped = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>"
@@ -53,15 +55,22 @@ def main() -> None:
     wrapped.save_pretrained(arguments.out)
     torch.manual_seed(0)
     config = Qwen2Config(
-        vocab_size=len(wrapped), hidden_size=128, intermediate_size=256, num_hidden_layers=2,
-        num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=arguments.positions,
-        eos_token_id=SPECIAL.index("<|im_end|>"), pad_token_id=0, bos_token_id=None,
+        vocab_size=len(wrapped),
+        hidden_size=128,
+        intermediate_size=256,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=arguments.positions,
+        eos_token_id=SPECIAL.index("<|im_end|>"),
+        pad_token_id=0,
+        bos_token_id=None,
         tie_word_embeddings=True,
         # ten times the usual: with less, the embedding of the last token outweighs the layers and
         # each completion is that token again, which is no work for a verifier and no evidence that
         # two systems were asked the same
         initializer_range=0.2,
-    )  # fmt: skip
+    )
     Qwen2ForCausalLM(config).save_pretrained(arguments.out)
 
 

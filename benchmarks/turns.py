@@ -17,9 +17,10 @@ OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
 def environment(more: Mapping[str, str]) -> dict[str, str]:
     """This process', without what would set an engine up behind the benchmark's back."""
     inherited = {
-        name: value for name, value in os.environ.items()
+        name: value
+        for name, value in os.environ.items()
         if not name.startswith(("VLLM_", "OMP_", "MKL_", "PYTHON", "LD_PRELOAD"))
-    }  # fmt: skip
+    }
     return inherited | OFFLINE | dict(more)
 
 

@@ -64,9 +64,16 @@ class Figures:
         recall = f"{self.accepted_right / right:.4f}" if right else "–"
         p50, p99 = (1e6 * _quantile(self.walls, share) for share in (0.5, 0.99))
         cells = (
-            name, len(self.walls), f"{precision:.4f}", recall, self.accepted_wrong,
-            self.rejected_right, f"{len(self.walls) / self.cpu:,.0f}", f"{p50:,.0f}", f"{p99:,.0f}",
-        )  # fmt: skip
+            name,
+            len(self.walls),
+            f"{precision:.4f}",
+            recall,
+            self.accepted_wrong,
+            self.rejected_right,
+            f"{len(self.walls) / self.cpu:,.0f}",
+            f"{p50:,.0f}",
+            f"{p99:,.0f}",
+        )
         return f"| {' | '.join(map(str, cells))} |"
 
 

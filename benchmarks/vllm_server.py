@@ -17,10 +17,15 @@ _START = 300.0
 _STOP = 30.0
 
 ARGUMENTS = (
-    "--dtype", "float32", "--enforce-eager", "--max-num-seqs", "256",
+    "--dtype",
+    "float32",
+    "--enforce-eager",
+    "--max-num-seqs",
+    "256",
     # no client is to profit from the prompts that another sent
-    "--no-enable-prefix-caching", "--disable-uvicorn-access-log",
-)  # fmt: skip
+    "--no-enable-prefix-caching",
+    "--disable-uvicorn-access-log",
+)
 
 
 @contextmanager
@@ -30,14 +35,27 @@ def served(
     """The base URL of an OpenAI-compatible server of `model`, which it calls `name`."""
     port = _free_port()
     command = [
-        python, "-m", "vllm.entrypoints.openai.api_server", "--model", str(model),
-        "--served-model-name", name, "--host", "127.0.0.1", "--port", str(port), *ARGUMENTS,
-    ]  # fmt: skip
+        python,
+        "-m",
+        "vllm.entrypoints.openai.api_server",
+        "--model",
+        str(model),
+        "--served-model-name",
+        name,
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+        *ARGUMENTS,
+    ]
     with log.open("wb") as output:
         process = subprocess.Popen(
-            command, env=dict(environment), stdout=output, stderr=subprocess.STDOUT,
+            command,
+            env=dict(environment),
+            stdout=output,
+            stderr=subprocess.STDOUT,
             start_new_session=True,
-        )  # fmt: skip
+        )
     try:
         _await(process, f"http://127.0.0.1:{port}/health", log)
         yield f"http://127.0.0.1:{port}/v1"

@@ -56,9 +56,15 @@ def draw(values: dict[str, Tensor], path: Path) -> None:
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
     for name, value in values.items():
         left.hist(
-            value[:1_000_000].numpy(), bins=200, range=(-0.3, 0.3), density=True,
-            histtype="step", log=True, label=name, **STYLES[name],
-        )  # fmt: skip
+            value[:1_000_000].numpy(),
+            bins=200,
+            range=(-0.3, 0.3),
+            density=True,
+            histtype="step",
+            log=True,
+            label=name,
+            **STYLES[name],
+        )
         counts = torch.logspace(2, torch.tensor(len(value)).log10().item(), 200).long()
         counts = counts.clamp(max=len(value))
         running = value.cumsum(0)[counts - 1] / counts

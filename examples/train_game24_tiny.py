@@ -15,8 +15,8 @@ from itertools import combinations_with_replacement
 
 from warm_start import Demonstration, make
 
-from rewardkit.harness.tasks.game24 import Game24Task
-from rewardkit.harness.tasks.game24_solver import solve, worked
+from rewardkit.harness.tasks.game24.solver import solve, worked
+from rewardkit.harness.tasks.game24.task import Game24Task
 
 LAST_STEP_ONLY = 0.60
 HIGHEST = 20

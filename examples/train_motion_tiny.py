@@ -18,7 +18,7 @@ from itertools import pairwise
 
 from warm_start import Demonstration, make
 
-from rewardkit.harness.tasks.motion_sequences import GIVEN, LENGTH, sequences, worked
+from rewardkit.harness.tasks.motion.sequences import GIVEN, LENGTH, sequences, worked
 from rewardkit.verifiers.motion_reading import rendered
 
 SPEEDS = (0.5, 3.0)

@@ -13,9 +13,9 @@ from rewardkit.protocols import Task, Verifier
 from rewardkit.records import Sample, Verdict
 
 if TYPE_CHECKING:
-    from rewardkit.harness.reporter import Reporter
-    from rewardkit.harness.run import RunSummary
-    from rewardkit.harness.sweeps.results import SweepRun
+    from rewardkit.harness.run.reporter import Reporter
+    from rewardkit.harness.run.run import RunSummary
+    from rewardkit.harness.sweeps.sweep_results import SweepRun
 
 
 def load_verifier(name: str, **parameters: object) -> Verifier:
@@ -142,12 +142,12 @@ def evaluate(
     runs, in the order of the checkpoints' steps. Each has its `summary`, or its `error`: there an
     error ends its own run only.
     """
-    from rewardkit.harness.options import EvalOptions, plan_for
-    from rewardkit.harness.reporter import Silent
-    from rewardkit.harness.run import run
-    from rewardkit.harness.sweeps.plan import plan_sweep
-    from rewardkit.harness.sweeps.results import arranged
+    from rewardkit.harness.run.options import EvalOptions, plan_for
+    from rewardkit.harness.run.reporter import Silent
+    from rewardkit.harness.run.run import run
     from rewardkit.harness.sweeps.sweep import sweep
+    from rewardkit.harness.sweeps.sweep_plan import plan_sweep
+    from rewardkit.harness.sweeps.sweep_results import arranged
 
     tasks = tuple(task) if isinstance(task, Sequence) and not isinstance(task, str) else (task,)
     models, prompts = _listed(model), _listed(prompt)

@@ -41,10 +41,10 @@ def rewardkit_tasks() -> Mapping[str, str]:
     """The tasks of docs/tasks.md."""
     return {
         "aqua": "rewardkit.harness.tasks.aqua:AQUA",
-        "game24": "rewardkit.harness.tasks.game24:Game24Task",
+        "game24": "rewardkit.harness.tasks.game24.task:Game24Task",
         "gsm8k": "rewardkit.harness.tasks.gsm8k:GSM8K",
         "math500": "rewardkit.harness.tasks.math500:MATH500",
-        "motion": "rewardkit.harness.tasks.motion:MotionTask",
+        "motion": "rewardkit.harness.tasks.motion.task:MotionTask",
     }
 
 
@@ -61,7 +61,7 @@ def rewardkit_backends() -> Mapping[str, str]:
         "openai": "rewardkit.harness.backends.openai:OpenAIBackend",
         "replay": "rewardkit.harness.backends.replay:ReplayBackend",
         "transformers": "rewardkit.harness.backends.transformers:TransformersBackend",
-        "vllm": "rewardkit.harness.backends.vllm:VllmBackend",
+        "vllm": "rewardkit.harness.backends.vllm.backend:VllmBackend",
     }
 
 

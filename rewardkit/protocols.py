@@ -145,7 +145,7 @@ class Backend(Protocol):
 class Task(Protocol):
     """Problems, how to ask them and who judges the replies.
 
-    Optional: `asking`, a `rewardkit.harness.prompting.asking.Asking`, its words for the prompt
+    Optional: `wording`, a `rewardkit.harness.prompts.wording.TaskWording`, its words for the prompt
     strategies.
     """
 

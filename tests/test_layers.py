@@ -24,16 +24,27 @@ LAYERS = [
     ("__init__", "__main__"),
 ]
 HEAVY = {
-    "datasets", "flint", "latex2sympy2_extended", "math_verify", "matplotlib", "openai", "ray",
-    "scipy", "sympy", "torch", "transformers", "trl", "vllm",
-}  # fmt: skip
+    "datasets",
+    "flint",
+    "latex2sympy2_extended",
+    "math_verify",
+    "matplotlib",
+    "openai",
+    "ray",
+    "scipy",
+    "sympy",
+    "torch",
+    "transformers",
+    "trl",
+    "vllm",
+}
 # modules that only a process which is about to load weights imports
 AT_THE_EDGE = {
     "harness/backends/drawing.py",
     "harness/backends/stopping.py",
     "trainers/evaluation/callback.py",  # a subclass of transformers' callback
     "trainers/momentum.py",  # a subclass of TRL's trainer: its base must be there to define it
-    "trainers/training/watching.py",  # subclasses of transformers' callback
+    "trainers/training/trainer_callbacks.py",  # subclasses of transformers' callback
 }
 FILES = sorted(ROOT.rglob("*.py"))
 

@@ -101,17 +101,23 @@ def _table(of_task: Sequence[Comparison], names: Mapping[str, str]) -> Table:
         table.add_column(heading, justify="right")
     base = first.baseline_value
     table.add_row(
-        Text(names[first.baseline]), f"{base.value:.1%}\n{base.low:.1%} – {base.high:.1%}",
-        "baseline", "", "", "",
-    )  # fmt: skip
+        Text(names[first.baseline]),
+        f"{base.value:.1%}\n{base.low:.1%} – {base.high:.1%}",
+        "baseline",
+        "",
+        "",
+        "",
+    )
     for one in of_task:
         value, change = one.run_value, one.difference
         table.add_row(
             Text(names[one.run]),
             f"{value.value:.1%}\n{value.low:.1%} – {value.high:.1%}",
             f"{change.value:+.1%}\n{change.low:+.1%} – {change.high:+.1%}",
-            _probability(one.p_adjusted).removeprefix("= "), str(len(one.won)), str(len(one.lost)),
-        )  # fmt: skip
+            _probability(one.p_adjusted).removeprefix("= "),
+            str(len(one.won)),
+            str(len(one.lost)),
+        )
     return table
 
 

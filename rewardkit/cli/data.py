@@ -29,7 +29,13 @@ def data_command(
 ) -> None:
     """Write a task's problems as rows that `--data` reads back, sample for sample."""
     from rewardkit.api import load_task
-    from rewardkit.harness.generated import as_json, check_target, problems, rows_of, write_rows
+    from rewardkit.harness.store.dataset_file import (
+        as_json,
+        check_target,
+        problems,
+        rows_of,
+        write_rows,
+    )
 
     if output:
         check_target(output, overwrite=overwrite)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from rewardkit.cli.arguments import existing, key_values, names
-from rewardkit.cli.telling import Telling
+from rewardkit.cli.output import Telling
 from rewardkit.errors import UsageError
 from rewardkit.records import Sampling
 
@@ -102,22 +102,39 @@ def eval_command(
 
     Killed at any moment, the same command line carries on where it was.
     """
-    from rewardkit.harness.sweeps.plan import is_sweep
+    from rewardkit.harness.sweeps.sweep_plan import is_sweep
 
     models = [*model, *existing(more_models or ())]
     prompts = names(prompt or ())
     options: dict[str, Any] = {
-        "model": models[0], "backend": backend, "data": data, "split": split, "limit": limit,
-        "prompt": prompts[0] if prompts else None, "num_fewshot": num_fewshot,
-        "fewshot_data": fewshot_data, "num_samples": num_samples, "temperature": temperature,
-        "top_p": top_p, "top_k": top_k, "max_tokens": max_tokens, "seed": seed,
-        "stop": tuple(stop or ()), "system_prompt": system_prompt,
-        "chat_template": not no_chat_template, "tensor_parallel_size": tensor_parallel_size,
-        "data_parallel_size": data_parallel_size, "dtype": dtype, "max_model_len": max_model_len,
+        "model": models[0],
+        "backend": backend,
+        "data": data,
+        "split": split,
+        "limit": limit,
+        "prompt": prompts[0] if prompts else None,
+        "num_fewshot": num_fewshot,
+        "fewshot_data": fewshot_data,
+        "num_samples": num_samples,
+        "temperature": temperature,
+        "top_p": top_p,
+        "top_k": top_k,
+        "max_tokens": max_tokens,
+        "seed": seed,
+        "stop": tuple(stop or ()),
+        "system_prompt": system_prompt,
+        "chat_template": not no_chat_template,
+        "tensor_parallel_size": tensor_parallel_size,
+        "data_parallel_size": data_parallel_size,
+        "dtype": dtype,
+        "max_model_len": max_model_len,
         "gpu_memory_utilization": gpu_memory_utilization,
-        "backend_args": key_values(backend_arg or (), "--backend-arg"), "base_url": base_url,
-        "output_dir": output_dir, "overwrite": overwrite, "max_errors": max_errors,
-    }  # fmt: skip
+        "backend_args": key_values(backend_arg or (), "--backend-arg"),
+        "base_url": base_url,
+        "output_dir": output_dir,
+        "overwrite": overwrite,
+        "max_errors": max_errors,
+    }
     if watch_timeout is not None and not watch:
         raise UsageError("--watch-timeout says when --watch ends; add --watch")
     tasks = tuple(task)
@@ -137,8 +154,8 @@ def eval_command(
 
 def _evaluate(tasks: tuple[str, ...], options: dict[str, Any], telling: Telling) -> None:
     from rewardkit.cli.results import print_run
-    from rewardkit.harness.options import EvalOptions, plan_for
-    from rewardkit.harness.run import run
+    from rewardkit.harness.run.options import EvalOptions, plan_for
+    from rewardkit.harness.run.run import run
 
     reporter = telling.reporter()
     chosen = EvalOptions(tasks=tasks, **options)

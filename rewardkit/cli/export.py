@@ -24,7 +24,7 @@ def export_command(
     """Write the samples of runs as Parquet, or their figures as a model card's metadata."""
     from rewardkit.harness.export.model_index import write_model_index
     from rewardkit.harness.export.parquet import write_parquet
-    from rewardkit.harness.folder import RUN
+    from rewardkit.harness.store.run_folder import RUN
 
     if parquet is None and model_index is None:
         raise UsageError("say what to write: --parquet FILE, --model-index FILE, or both")

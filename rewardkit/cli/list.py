@@ -51,8 +51,8 @@ def _about(offer: Offer) -> str:
 
 def _about_prompt(offer: Offer) -> str:
     """What the prompt is, and the tasks that can be asked in it."""
-    from rewardkit.harness.prompting.strategies import takes
-    from rewardkit.harness.prompting.template import load_template
+    from rewardkit.harness.prompts.strategies import takes
+    from rewardkit.harness.prompts.template import load_template
     from rewardkit.registry import installed
 
     template = load_template(offer.name, str(offer.value))

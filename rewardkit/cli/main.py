@@ -13,8 +13,17 @@ from rewardkit import __version__
 from rewardkit.errors import RewardkitError, UsageError
 
 COMMANDS = (
-    "eval", "score", "verify", "data", "compare", "report", "export", "train", "list", "check",
-)  # fmt: skip
+    "eval",
+    "score",
+    "verify",
+    "data",
+    "compare",
+    "report",
+    "export",
+    "train",
+    "list",
+    "check",
+)
 """Each in a file of its name, which holds NAME_command."""
 
 

@@ -33,8 +33,8 @@ def report_command(
     ] = "auto",
 ) -> None:
     """Write one self-contained HTML page for one run or several, to read and to compare."""
-    from rewardkit.harness.folder import REPORT
     from rewardkit.harness.report.page import render_runs
+    from rewardkit.harness.store.run_folder import REPORT
 
     if open_it not in OPEN:
         raise UsageError(f"--open {open_it!r} isn't one of {', '.join(OPEN)}")

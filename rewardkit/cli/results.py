@@ -13,7 +13,7 @@ from rich.table import Table
 from rewardkit.cli.warnings import warnings
 from rewardkit.harness.metrics import figures
 from rewardkit.harness.metrics.summary import Metric, TaskSummary
-from rewardkit.harness.run import RunSummary
+from rewardkit.harness.run.run import RunSummary
 
 PIPED_WIDTH = 120
 MOST_GROUPS = 30
@@ -72,8 +72,9 @@ def _table(name: str, task: TaskSummary) -> Table:
         lengths = task.lengths["all"]
         table.add_row(
             "tokens, median / p95 / max",
-            f"{lengths.median:g} / {lengths.p95:g} / {lengths.maximum}", "",
-        )  # fmt: skip
+            f"{lengths.median:g} / {lengths.p95:g} / {lengths.maximum}",
+            "",
+        )
     for failure, count in task.failures.items():
         share = count / max(1, task.completions)
         table.add_row(f"failed: {failure}", f"{count:,}", f"{share:.1%} of all")
@@ -93,8 +94,13 @@ def _told(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
 
 
 def _own_table(task: str, figure: figures.Table) -> Table:
-    table = Table(title=f"{task}: {figure.title}", title_justify="left", title_style="bold",
-                  caption=figure.note or None, caption_justify="left")  # fmt: skip
+    table = Table(
+        title=f"{task}: {figure.title}",
+        title_justify="left",
+        title_style="bold",
+        caption=figure.note or None,
+        caption_justify="left",
+    )
     for index, column in enumerate(figure.columns):
         table.add_column(column, justify="right" if index else "left")
     for row in figure.rows:

@@ -16,7 +16,7 @@ from rewardkit.errors import UsageError
 
 if TYPE_CHECKING:
     from rewardkit.harness.metrics.summary import TaskSummary
-    from rewardkit.harness.scoring.judged import Agreement
+    from rewardkit.harness.scoring.judged_piece import Agreement
     from rewardkit.harness.scoring.score import ScorePlan
 
 INTERRUPTED = 130
@@ -58,7 +58,7 @@ def score_command(
     With a folder to write to, the same command line carries on where it was cut off.
     """
     from rewardkit.harness.scoring.columns import Columns
-    from rewardkit.harness.scoring.plans import Judging, Kept, plan_file, plan_run
+    from rewardkit.harness.scoring.scoring_plan import Judging, Kept, plan_file, plan_run
 
     kept = Kept(output_dir=output_dir, overwrite=overwrite, command=tuple(sys.argv))
     if file.is_dir():

@@ -31,12 +31,15 @@ class ScoreProgress:
         if self._console.is_terminal:
             whole = Column(no_wrap=True)
             self._progress = Progress(
-                TextColumn("judging", table_column=whole), BarColumn(bar_width=None),
+                TextColumn("judging", table_column=whole),
+                BarColumn(bar_width=None),
                 TaskProgressColumn(table_column=whole),
                 TextColumn("{task.fields[rate]}", table_column=whole),
                 TimeRemainingColumn(compact=True, table_column=whole),
-                console=self._console, expand=True, transient=True,
-            )  # fmt: skip
+                console=self._console,
+                expand=True,
+                transient=True,
+            )
             self._bar = self._progress.add_task("", total=size, rate="")
             self._progress.start()
 

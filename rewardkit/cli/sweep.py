@@ -12,16 +12,16 @@ from typing import Any
 
 import typer
 
+from rewardkit.cli.output import Telling
 from rewardkit.cli.results import console
 from rewardkit.cli.sweep_table import labelled, line, table
-from rewardkit.cli.telling import Telling
 from rewardkit.cli.warnings import of_runs
 from rewardkit.errors import BackendError
-from rewardkit.harness.options import EvalOptions
-from rewardkit.harness.reporter import Reporter
-from rewardkit.harness.sweeps.plan import plan_sweep, plan_watch
-from rewardkit.harness.sweeps.results import SweepRun, arranged
+from rewardkit.harness.run.options import EvalOptions
+from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.sweeps.sweep import sweep, watch_sweep
+from rewardkit.harness.sweeps.sweep_plan import plan_sweep, plan_watch
+from rewardkit.harness.sweeps.sweep_results import SweepRun, arranged
 
 INTERRUPTED = 130
 """The exit status by which shells know an interrupt."""

@@ -8,7 +8,7 @@ from rich import box
 from rich.table import Table
 
 from rewardkit.harness.metrics.summary import Metric, TaskSummary
-from rewardkit.harness.sweeps.results import SweepRun
+from rewardkit.harness.sweeps.sweep_results import SweepRun
 
 COLUMNS = {
     "accuracy": "accuracy",
@@ -49,16 +49,26 @@ def table(runs: Sequence[SweepRun], width: int) -> Table:
     named = {"run": "run"} | ({"task": "task"} if len(tasks) > 1 else {})
     titles = _titles(most)
     columns = _fitting(named | titles, rows, width)
-    found = Table(box=box.SIMPLE_HEAD, padding=(0, GAP // 2), pad_edge=False, show_edge=False,
-                  title_style="bold", title_justify="left", caption_justify="left")  # fmt: skip
+    found = Table(
+        box=box.SIMPLE_HEAD,
+        padding=(0, GAP // 2),
+        pad_edge=False,
+        show_edge=False,
+        title_style="bold",
+        title_justify="left",
+        caption_justify="left",
+    )
     found.title = _title(runs, tasks)
     for column, title in columns.items():
         words = column in named
-        found.add_column(title, justify="left" if words else "right", no_wrap=not words,
-                         overflow="fold")  # fmt: skip
+        found.add_column(
+            title, justify="left" if words else "right", no_wrap=not words, overflow="fold"
+        )
     for row in rows:
-        found.add_row(*(row.get(column, "") for column in columns),
-                      style="red" if row["accuracy"] == "failed" else None)  # fmt: skip
+        found.add_row(
+            *(row.get(column, "") for column in columns),
+            style="red" if row["accuracy"] == "failed" else None,
+        )
     if left_out := [title for name, title in titles.items() if name not in columns]:
         found.caption = f"no room for {', '.join(left_out)}: see summary.json"
     return found

@@ -41,16 +41,21 @@ def train_command(
     from rewardkit.cli.training_progress import TrainingProgress
     from rewardkit.cli.training_results import print_plan, print_training
     from rewardkit.trainers.recipes.overrides import pairs
-    from rewardkit.trainers.training.plan import TrainOptions, plan_for
     from rewardkit.trainers.training.reporting import is_main_process, quiet_training
     from rewardkit.trainers.training.train import run_training
+    from rewardkit.trainers.training.training_plan import TrainOptions, plan_for
 
     main = is_main_process()
     reporter = quiet_training() if quiet or not main else TrainingProgress()
     options = TrainOptions(
-        recipe=recipe, model=model, settings=pairs(settings or ()), data=data,
-        output_dir=output_dir, resume=resume, seed=seed,
-    )  # fmt: skip
+        recipe=recipe,
+        model=model,
+        settings=pairs(settings or ()),
+        data=data,
+        output_dir=output_dir,
+        resume=resume,
+        seed=seed,
+    )
     plan = plan_for(options, reporter)
     if check:
         if main:

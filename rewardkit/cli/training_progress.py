@@ -107,8 +107,11 @@ class TrainingProgress:
 
 
 def _figures(logs: Mapping[str, float]) -> Iterator[str]:
-    parts = [name.split("/")[1] for name in logs if name.startswith("rewards/")
-             and name.endswith("/mean")]  # fmt: skip
+    parts = [
+        name.split("/")[1]
+        for name in logs
+        if name.startswith("rewards/") and name.endswith("/mean")
+    ]
     values = [(part, logs[f"rewards/{part}/mean"]) for part in parts]
     told = [f"{part} {'unjudged' if value is None else f'{value:.3f}'}" for part, value in values]
     yield f"reward {logs['reward']:.3f}" + (f" ({', '.join(told)})" if told else "")

@@ -12,8 +12,8 @@ from rich.table import Table
 
 from rewardkit.cli.results import console
 from rewardkit.trainers.training.grpo_settings import prompts_a_step
-from rewardkit.trainers.training.plan import TrainingPlan
 from rewardkit.trainers.training.train import TrainingResult
+from rewardkit.trainers.training.training_plan import TrainingPlan
 
 
 def print_plan(plan: TrainingPlan) -> None:
@@ -31,15 +31,27 @@ def print_training(result: TrainingResult, plan: TrainingPlan) -> None:
     lines = [
         f"{result.steps} steps; {share}",
         f"final model   {result.final}",
-        *([f"best          {best} ({result.best['metric']} {result.best['value']:.1%})"]
-          if result.best else []),
+        *(
+            [f"best          {best} ({result.best['metric']} {result.best['value']:.1%})"]
+            if result.best
+            else []
+        ),
         f"checkpoints   {result.output_dir}/checkpoint-*",
-        *([f"log, curve    {result.output_dir}/train_log.json, {result.output_dir}/eval_curve.png"]
-          if result.evaluations else []),
-        *([f"warnings      {len(result.warnings)}, in {result.output_dir}/train_log.json"]
-          if result.warnings else []),
+        *(
+            [
+                f"log, curve    {result.output_dir}/train_log.json, "
+                f"{result.output_dir}/eval_curve.png"
+            ]
+            if result.evaluations
+            else []
+        ),
+        *(
+            [f"warnings      {len(result.warnings)}, in {result.output_dir}/train_log.json"]
+            if result.warnings
+            else []
+        ),
         f"next          {_next(result, plan)}",
-    ]  # fmt: skip
+    ]
     for line in lines:
         typer.echo(line)
 
@@ -84,7 +96,7 @@ def _next(result: TrainingResult, plan: TrainingPlan) -> str:
         told.append("--no-chat-template")
     return " ".join(
         [f"rewardkit eval --task {result.task} --model {_shell(str(result.final))}", *told]
-    )  # fmt: skip
+    )
 
 
 def _shell(text: str) -> str:
@@ -141,8 +153,11 @@ def _engine(plan: TrainingPlan) -> str:
 def _value(value: object) -> str:
     """A TOML value; its strings, numbers and lists are written as JSON's are."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{json.dumps(key)} = {_value(one)}"
-                               for key, one in value.items()) + "}"  # fmt: skip
+        return (
+            "{"
+            + ", ".join(f"{json.dumps(key)} = {_value(one)}" for key, one in value.items())
+            + "}"
+        )
     if isinstance(value, list):
         return f"[{', '.join(map(_value, value))}]"
     return json.dumps(value, ensure_ascii=False)

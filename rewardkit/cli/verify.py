@@ -35,14 +35,17 @@ def verify_command(
 ) -> None:
     """Judge one completion. Exit status 0: right, 1: wrong, 2: unjudged."""
     from rewardkit.api import load_verifier, verify
-    from rewardkit.harness.judge import verdict_fields
+    from rewardkit.harness.run.judging_thread import verdict_fields
 
     completion = sys.stdin.read() if text == "-" else text
     judge = load_verifier(verifier, **key_values(verifier_arg or (), "--verifier-arg"))
     verdict = verify(
-        judge, completion, reference, timeout=timeout,
+        judge,
+        completion,
+        reference,
+        timeout=timeout,
         columns=key_values(column or (), "--column"),
-    )  # fmt: skip
+    )
     if as_json:
         typer.echo(json.dumps(verdict_fields(verdict)))
     else:

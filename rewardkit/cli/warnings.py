@@ -34,10 +34,13 @@ def of_runs(runs: Sequence[tuple[str, TaskSummary]]) -> Iterator[str]:
         (f"were {CUT_OFF}", [task.truncated for _, task in runs]),
     ):
         found = sorted(
-            ((count / task.completions, name)
-             for (name, task), count in zip(runs, counts, strict=True) if count),
+            (
+                (count / task.completions, name)
+                for (name, task), count in zip(runs, counts, strict=True)
+                if count
+            ),
             key=lambda one: -one[0],
-        )  # fmt: skip
+        )
         if found:
             named = ", ".join(f"{name} {share:.1%}" for share, name in found[:MOST_NAMED])
             more = f" and {len(found) - MOST_NAMED:,} more" if len(found) > MOST_NAMED else ""

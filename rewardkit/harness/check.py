@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from rewardkit import registry
 from rewardkit.errors import DataError, RewardkitError, UnknownName
-from rewardkit.harness.options import template_for
-from rewardkit.harness.prompting.strategies import check_rendering, prompts_of, worked_examples
+from rewardkit.harness.prompts.strategies import check_rendering, prompts_of, worked_examples
+from rewardkit.harness.run.options import template_for
 from rewardkit.judging import judge_many
 from rewardkit.protocols import Task
 from rewardkit.records import Sample
@@ -95,12 +95,14 @@ def _asked(task: Task, name: str, samples: Sequence[Sample]) -> Finding:
         verdicts = judge_many(task.verifier(template.reading), worked)
         bad += [
             f"prompt {prompt!r}, example {sample.id!r}: judged {verdict.failure}: {verdict.message}"
-            for (_, sample), verdict in zip(worked, verdicts, strict=True) if not verdict.correct
-        ]  # fmt: skip
+            for (_, sample), verdict in zip(worked, verdicts, strict=True)
+            if not verdict.correct
+        ]
     return Finding(
-        not bad, f"task {name}: can be asked in {', '.join(prompts)}; each renders on every row",
+        not bad,
+        f"task {name}: can be asked in {', '.join(prompts)}; each renders on every row",
         bad[:MOST_SHOWN],
-    )  # fmt: skip
+    )
 
 
 def _judged(task: Task, name: str, samples: Sequence[Sample]) -> Finding:
@@ -112,10 +114,12 @@ def _judged(task: Task, name: str, samples: Sequence[Sample]) -> Finding:
     verdicts = judge_many(judge, [(task.perfect(sample), sample) for sample in samples])
     bad = [
         f"{sample.id}: reference {sample.reference!r} judged {verdict.failure}: {verdict.message}"
-        for sample, verdict in zip(samples, verdicts, strict=True) if not verdict.correct
-    ]  # fmt: skip
+        for sample, verdict in zip(samples, verdicts, strict=True)
+        if not verdict.correct
+    ]
     right = len(samples) - len(bad)
     return Finding(
-        not bad, f"task {name}: {right:,} of {len(samples):,} references judge themselves right",
+        not bad,
+        f"task {name}: {right:,} of {len(samples):,} references judge themselves right",
         bad[:MOST_SHOWN],
-    )  # fmt: skip
+    )

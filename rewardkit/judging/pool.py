@@ -88,11 +88,20 @@ class Pool:
         self._control, theirs = socket.socketpair()
         with theirs:
             self._nursery = subprocess.Popen(
-                [sys.executable, "-c", _BOOT, str(theirs.fileno()), str(MEMORY),
-                 str(cpu_seconds), *sys.path],
-                pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=2,
+                [
+                    sys.executable,
+                    "-c",
+                    _BOOT,
+                    str(theirs.fileno()),
+                    str(MEMORY),
+                    str(cpu_seconds),
+                    *sys.path,
+                ],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=2,
                 start_new_session=True,
-            )  # fmt: skip
+            )
         self._await_ready(pickled)
 
     def _await_ready(self, pickled: bytes) -> None:

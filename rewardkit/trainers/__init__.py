@@ -12,8 +12,8 @@ from rewardkit.trainers.rewards.functions import reward_func, reward_funcs
 if TYPE_CHECKING:
     from rewardkit.trainers.evaluation.callback import EvaluationCallback
     from rewardkit.trainers.momentum import MomentumGRPOTrainer
-    from rewardkit.trainers.training.rows import train_dataset
     from rewardkit.trainers.training.train import train
+    from rewardkit.trainers.training.training_rows import train_dataset
 
 __all__ = [
     "EvaluationCallback",
@@ -30,7 +30,7 @@ _LATER = {
     "EvaluationCallback": "rewardkit.trainers.evaluation.callback",
     "MomentumGRPOTrainer": "rewardkit.trainers.momentum",
     "train": "rewardkit.trainers.training.train",
-    "train_dataset": "rewardkit.trainers.training.rows",
+    "train_dataset": "rewardkit.trainers.training.training_rows",
 }
 
 

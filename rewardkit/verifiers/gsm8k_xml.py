@@ -148,10 +148,14 @@ gsm8k_xml = Rubric(
         "xmlcount": XmlCount(),
     },
     weights={
-        "correctness": 2.0, "int": 0.5, "strict_format": 0.5, "soft_format": 0.5, "xmlcount": 0.5,
+        "correctness": 2.0,
+        "int": 0.5,
+        "strict_format": 0.5,
+        "soft_format": 0.5,
+        "xmlcount": 0.5,
     },
     decides="correctness",
-)  # fmt: skip
+)
 
 
 def _answer(text: str) -> str | None:

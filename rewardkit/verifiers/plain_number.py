@@ -28,9 +28,13 @@ _SCALE = re.compile(
     r"[\s~]{0,2}(?P<word>hundred|thousand|million|billion|trillion|percent)\b|k\b", re.IGNORECASE
 )
 _SCALES = {
-    "hundred": "1e2", "thousand": "1e3", "million": "1e6", "billion": "1e9", "trillion": "1e12",
+    "hundred": "1e2",
+    "thousand": "1e3",
+    "million": "1e6",
+    "billion": "1e9",
+    "trillion": "1e12",
     "percent": "1e-2",
-}  # fmt: skip
+}
 _HEDGE = re.compile(
     r"[<>≤≥≠±∓√]|\\(?:[gl]eq?|[gl]t|neq?|pm|mp|sqrt|times|div|cdot)(?![a-zA-Z])"
     r"|\b(?:or|either|not|between|minus|negative|plus|times|at\s(?:least|most)|up\sto"

@@ -13,7 +13,7 @@ _OUT_OF_TIME = Verdict.wrong(Failure.TIMEOUT, message="judging it would pass a l
 
 @dataclass(frozen=True)
 class Rubric:
-    """Judges by `parts`; the score is the weighted mean of theirs, in [0, 1].
+    """Judge by `parts`; the score is the weighted mean of theirs, in [0, 1].
 
     The reward is the weighted sum, in [0, sum of weights]. `decides` names the part whose
     correctness, answer and failure are the verdict's. One unjudged part leaves all unjudged.

@@ -13,16 +13,27 @@ import pytest
 from tests.harness.report.made import row, write_run
 
 HEAVY = (
-    "datasets", "flint", "math_verify", "matplotlib", "openai", "sympy", "torch", "transformers",
-    "trl", "vllm",
-)  # fmt: skip
+    "datasets",
+    "flint",
+    "math_verify",
+    "matplotlib",
+    "openai",
+    "sympy",
+    "torch",
+    "transformers",
+    "trl",
+    "vllm",
+)
 
 
 def rewardkit(*arguments: str, stdin: str = "") -> tuple[int, str, str]:
     done = subprocess.run(
         [sys.executable, "-m", "rewardkit", *arguments],
-        input=stdin, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return done.returncode, done.stdout, done.stderr
 
 
@@ -39,8 +50,17 @@ def test_help_loads_nothing_heavy() -> None:
     )
     assert "HEAVY []" in done.stdout
     for command in (
-        "eval", "score", "verify", "data", "compare", "report", "export", "train", "list", "check",
-    ):  # fmt: skip
+        "eval",
+        "score",
+        "verify",
+        "data",
+        "compare",
+        "report",
+        "export",
+        "train",
+        "list",
+        "check",
+    ):
         assert command in done.stdout
 
 
@@ -105,14 +125,44 @@ def test_verify_reads_standard_input_and_gives_json() -> None:
         (["eval", "--task", "motion", "--model", "m", "--prompt", "motion,boxd"], "mean 'boxed'"),
         (["eval", "--task", "motion", "--model", "m", "--watch-timeout", "3"], "add --watch"),
         (["eval", "--task", "motion", "--model", "./nope", "--backend", "transformers"], "nope"),
-        (["eval", "--task", "gsm8k", "--model", "m", "--prompt", "choice", "--data", "no.jsonl"],
-         "style 'strict', which task 'gsm8k' doesn't read"),
-        (["eval", "--task", "motion", "--model", "m", "--prompt", "xml"],
-         "can't be asked in 'xml'; it can in auto_cot, cot, motion, motion_short"),
-        (["eval", "--task", "game24", "--model", "m", "--prompt", "direct", "--num-fewshot", "2"],
-         "--num-fewshot has nothing to do"),
-        (["eval", "--task", "game24", "--model", "m", "--prompt", "cot", "--num-fewshot", "2",
-          "--fewshot-data", "no.jsonl"], "--fewshot-data no.jsonl: there is no data file"),
+        (
+            ["eval", "--task", "gsm8k", "--model", "m", "--prompt", "choice", "--data", "no.jsonl"],
+            "style 'strict', which task 'gsm8k' doesn't read",
+        ),
+        (
+            ["eval", "--task", "motion", "--model", "m", "--prompt", "xml"],
+            "can't be asked in 'xml'; it can in auto_cot, cot, motion, motion_short",
+        ),
+        (
+            [
+                "eval",
+                "--task",
+                "game24",
+                "--model",
+                "m",
+                "--prompt",
+                "direct",
+                "--num-fewshot",
+                "2",
+            ],
+            "--num-fewshot has nothing to do",
+        ),
+        (
+            [
+                "eval",
+                "--task",
+                "game24",
+                "--model",
+                "m",
+                "--prompt",
+                "cot",
+                "--num-fewshot",
+                "2",
+                "--fewshot-data",
+                "no.jsonl",
+            ],
+            "--fewshot-data no.jsonl: there is no data file",
+        ),
         (["score", "no.jsonl", "--task", "gsm8k"], "no data file"),
         (["score", "no.jsonl"], "--task NAME or --verifier NAME"),
         (["eval", "--task", "motion", "--model", "m", "--log-to", "wanbd"], "mean 'wandb'"),
@@ -120,7 +170,7 @@ def test_verify_reads_standard_input_and_gives_json() -> None:
         (["export", "nowhere"], "--parquet FILE, --model-index FILE"),
         (["list", "verfiers"], "verifiers"),
     ],
-)  # fmt: skip
+)
 def test_a_bad_argument_exits_2_and_says_what_was_meant(arguments: list[str], said: str) -> None:
     status, out, err = rewardkit(*arguments)
     assert status == 2, (out, err)

@@ -25,8 +25,11 @@ def run(*arguments: str) -> str:
 def test_rows_go_to_standard_output() -> None:
     rows = [json.loads(line) for line in run("motion", "--count", "4", "--seed", "3").splitlines()]
     assert [row["id"] for row in rows] == [
-        "test_in-0000", "test_in-0001", "test_out-0000", "test_out-0001",
-    ]  # fmt: skip
+        "test_in-0000",
+        "test_in-0001",
+        "test_out-0000",
+        "test_out-0001",
+    ]
     assert len(rows[0]["points"]) == len(rows[0]["targets"]) == 5
 
 
@@ -46,13 +49,17 @@ def test_an_evaluation_reads_the_file(tmp_path: Path, suffix: str) -> None:
         )
     )
     summary = evaluate(
-        task="motion", model=str(replies), backend="replay", data=str(file),
+        task="motion",
+        model=str(replies),
+        backend="replay",
+        data=str(file),
         output_dir=str(tmp_path / "run"),
-    ).tasks["motion"]  # fmt: skip
+    ).tasks["motion"]
     assert (summary.samples, summary.metrics["accuracy"].value) == (6, 1.0)
     assert {group: figure.value for group, figure in summary.groups["distribution"].items()} == {
-        "in": 1.0, "out": 1.0,
-    }  # fmt: skip
+        "in": 1.0,
+        "out": 1.0,
+    }
 
 
 def test_the_largest_number_is_a_parameter() -> None:

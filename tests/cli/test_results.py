@@ -10,7 +10,7 @@ from rich.console import Console
 from rewardkit.cli import results
 from rewardkit.cli.warnings import warnings
 from rewardkit.harness.metrics.summary import summarise, summarise_task
-from rewardkit.harness.tasks.motion import MotionTask
+from rewardkit.harness.tasks.motion.task import MotionTask
 from tests.harness.metrics.making import Row, problem, row
 
 
@@ -25,8 +25,10 @@ def forgiven(rows: list[Row]) -> list[Row]:
         ([row(1, None), row(2, "error")], ["1 of 2 completions is unjudged and left out"]),
         (
             [row(1, None), row(2, "truncated", finish_reason="length")],
-            ["1 of 2 completions was cut off at the token limit or never came out of thinking; "
-             "raise --max-tokens (of those that ended, 100% are right)"],
+            [
+                "1 of 2 completions was cut off at the token limit or never came out of thinking; "
+                "raise --max-tokens (of those that ended, 100% are right)"
+            ],
         ),
         (
             [row(1, "error"), row(2, "error")],
@@ -44,7 +46,7 @@ def forgiven(rows: list[Row]) -> list[Row]:
         ),
         (problem("a", "7", right=7), []),
     ],
-)  # fmt: skip
+)
 def test_what_matters_is_said_and_nothing_else(rows: list[Row], said: list[str]) -> None:
     found = list(warnings(summarise(rows)))
     assert len(found) == len(said)

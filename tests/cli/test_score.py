@@ -16,8 +16,10 @@ import pytest
 def score(*arguments: str) -> tuple[int, str, str]:
     done = subprocess.run(
         [sys.executable, "-m", "rewardkit", "score", *arguments],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return done.returncode, done.stdout, done.stderr
 
 
@@ -72,10 +74,22 @@ def test_another_marker_and_labels_of_several_models(tmp_path: Path) -> None:
         ],
     )
     status, out, err = score(
-        file, "--task", "gsm8k", "--verifier-arg", "marker=A:", "--reference-field", "truth",
-        "--completion-field", "small.text", "--label-field", "small.right",
-        "--completion-field", "large.text", "--label-field", "large.right",
-    )  # fmt: skip
+        file,
+        "--task",
+        "gsm8k",
+        "--verifier-arg",
+        "marker=A:",
+        "--reference-field",
+        "truth",
+        "--completion-field",
+        "small.text",
+        "--label-field",
+        "small.right",
+        "--completion-field",
+        "large.text",
+        "--label-field",
+        "large.right",
+    )
     assert status == 0, err
     assert "3 of 4 verdicts agree with the labels" in out
     assert "gsm8k/1/0: right, labelled False" in out
@@ -84,9 +98,15 @@ def test_another_marker_and_labels_of_several_models(tmp_path: Path) -> None:
 def test_the_flexible_reading_finds_the_reference_by_the_marker_too(tmp_path: Path) -> None:
     rows = [{"completion": said, "reference": "so 3 + 1\nA: 4"} for said in ("A: 4", "4", "5")]
     status, out, err = score(
-        write(tmp_path / "f.jsonl", rows), "--task", "gsm8k", "--verifier-arg", "marker=A:",
-        "--reference-field", "reference", "--json",
-    )  # fmt: skip
+        write(tmp_path / "f.jsonl", rows),
+        "--task",
+        "gsm8k",
+        "--verifier-arg",
+        "marker=A:",
+        "--reference-field",
+        "reference",
+        "--json",
+    )
     assert status == 0, err
     metrics = json.loads(out)["tasks"]["gsm8k"]["metrics"]
     assert metrics["accuracy"]["value"] == pytest.approx(1 / 3)
@@ -171,10 +191,26 @@ def test_a_run_is_judged_again_and_flips_are_told(tmp_path: Path) -> None:
     )
     run = tmp_path / "run"
     subprocess.run(
-        [sys.executable, "-m", "rewardkit", "eval", "--task", "gsm8k", "--data", data,
-         "--backend", "replay", "--model", replies, "-o", run, "--quiet"],
-        check=True, capture_output=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "rewardkit",
+            "eval",
+            "--task",
+            "gsm8k",
+            "--data",
+            data,
+            "--backend",
+            "replay",
+            "--model",
+            replies,
+            "-o",
+            run,
+            "--quiet",
+        ],
+        check=True,
+        capture_output=True,
+    )
     assert "0 verdicts flipped" in score(str(run))[1]
     samples = run / "samples.jsonl"
     rows = [json.loads(line) for line in samples.read_text().splitlines()]
@@ -191,19 +227,37 @@ def test_a_run_is_judged_again_and_flips_are_told(tmp_path: Path) -> None:
 def test_a_run_judged_again_keeps_its_groups(tmp_path: Path) -> None:
     data = write(
         tmp_path / "data.jsonl",
-        [{"points": [0, 1, 2, 3, 4], "targets": [5, 6, 7, 8, 9], "distribution": where}
-         for where in ("in", "out")],
-    )  # fmt: skip
+        [
+            {"points": [0, 1, 2, 3, 4], "targets": [5, 6, 7, 8, 9], "distribution": where}
+            for where in ("in", "out")
+        ],
+    )
     reply = "[Analysis]\n[ANSWER]\n(5.0), (6.0), (7.0), (8.0), (9.0)\n[End]"
     replies = write(
         tmp_path / "replies.jsonl", [{"id": str(i), "completion": reply} for i in range(2)]
     )
     run = tmp_path / "run"
     subprocess.run(
-        [sys.executable, "-m", "rewardkit", "eval", "--task", "motion", "--data", data,
-         "--backend", "replay", "--model", replies, "-o", run, "--quiet"],
-        check=True, capture_output=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "rewardkit",
+            "eval",
+            "--task",
+            "motion",
+            "--data",
+            data,
+            "--backend",
+            "replay",
+            "--model",
+            replies,
+            "-o",
+            run,
+            "--quiet",
+        ],
+        check=True,
+        capture_output=True,
+    )
     status, out, err = score(str(run), "--json")
     assert status == 0, err
     before = json.loads((run / "summary.json").read_text())["tasks"]["motion"]
@@ -277,9 +331,10 @@ def test_tables_are_judged_as_lines_are(tmp_path: Path, suffix: str) -> None:
     rows = [{"reference": "5", "completion": f"so,\n#### {i}"} for i in range(10)]
     file = tmp_path / f"f.{suffix}"
     if suffix == "csv":
-        file.write_text("reference,completion\n" + "".join(
-            f'{row["reference"]},"{row["completion"]}"\n' for row in rows
-        ))  # fmt: skip
+        file.write_text(
+            "reference,completion\n"
+            + "".join(f'{row["reference"]},"{row["completion"]}"\n' for row in rows)
+        )
     else:
         pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), file)
     status, out, err = score(str(file), "--verifier", "gsm8k", "--json")

@@ -14,20 +14,26 @@ from rich.console import Console
 
 from rewardkit.cli import sweep as cli
 from rewardkit.cli.arguments import names
+from rewardkit.cli.output import Telling
 from rewardkit.cli.sweep_table import line, table
-from rewardkit.cli.telling import Telling
 from rewardkit.cli.warnings import of_runs
 from rewardkit.errors import BackendError
 from rewardkit.harness.metrics.lengths import Lengths
 from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.metrics.summary import TaskSummary
-from rewardkit.harness.run import RunSummary
-from rewardkit.harness.sweeps.results import SweepRun
+from rewardkit.harness.run.run import RunSummary
+from rewardkit.harness.sweeps.sweep_results import SweepRun
 
 QUIETLY = Telling(quiet=True, as_json=False)
 IN_JSON = Telling(quiet=True, as_json=True)
 TASK = TaskSummary(
-    samples=1319, completions=1319, judged=1319, groups={}, failures={}, truncated=0, errors=0,
+    samples=1319,
+    completions=1319,
+    judged=1319,
+    groups={},
+    failures={},
+    truncated=0,
+    errors=0,
     metrics={
         "accuracy": Metric(0.912, 0.895, 0.926, 1319),
         "accuracy_flexible": Metric(0.941, 0.927, 0.953, 1319),
@@ -35,7 +41,7 @@ TASK = TaskSummary(
         "unfinished_rate": Metric(0.012, 0.007, 0.02, 1319),
     },
     lengths={"all": Lengths(100.0, 87.0, 250.0, 1024, 1319)},
-)  # fmt: skip
+)
 
 
 def ended(label: str, *tasks: str, error: str | None = None) -> SweepRun:
@@ -76,8 +82,11 @@ def test_a_table_fits_and_says_what_it_left_out(width: int) -> None:
 
 
 def test_several_completions_a_problem_have_their_columns() -> None:
-    several = {"pass@1": TASK.metrics["accuracy"], "pass@4": Metric(0.97, 0.9, 0.99, 1319),
-               "maj@4": Metric(0.93, 0.9, 0.95, 1319)}  # fmt: skip
+    several = {
+        "pass@1": TASK.metrics["accuracy"],
+        "pass@4": Metric(0.97, 0.9, 0.99, 1319),
+        "maj@4": Metric(0.93, 0.9, 0.95, 1319),
+    }
     task = replace(TASK, metrics={**TASK.metrics, **several})
     run = replace(ended("cot"), summary=RunSummary({"gsm8k": task}, Path("out"), failed=False))
     lines = [" ".join(text.split()) for text in printed([run], 120)]

@@ -13,10 +13,17 @@ from rewardkit.cli.training_progress import TrainingProgress
 from tests.cli.test_commands import rewardkit
 
 TINY = [
-    "num_generations=2", "per_device_train_batch_size=2", "gradient_accumulation_steps=1",
-    "max_completion_length=6", "max_steps=2", "logging_steps=1", "prompt=motion_short",
-    "evaluation.every=1", "evaluation.limit=2", "evaluation.max_tokens=6",
-]  # fmt: skip
+    "num_generations=2",
+    "per_device_train_batch_size=2",
+    "gradient_accumulation_steps=1",
+    "max_completion_length=6",
+    "max_steps=2",
+    "logging_steps=1",
+    "prompt=motion_short",
+    "evaluation.every=1",
+    "evaluation.limit=2",
+    "evaluation.max_tokens=6",
+]
 
 
 def arguments(model: Path, output: Path, *more: str) -> list[str]:
@@ -55,8 +62,10 @@ def test_list_names_the_recipes() -> None:
 def test_check_prints_the_resolved_configuration_and_writes_nothing(
     tiny_checkpoint: Path, tmp_path: Path, capsys: Any
 ) -> None:
-    app()(arguments(tiny_checkpoint, tmp_path / "out", "--check", "--seed", "3"),
-        standalone_mode=False)  # fmt: skip
+    app()(
+        arguments(tiny_checkpoint, tmp_path / "out", "--check", "--seed", "3"),
+        standalone_mode=False,
+    )
     out = capsys.readouterr().out
     assert "a step: 1 prompts × 2 = 2 completions" in out
     assert "[trainer]" in out
@@ -67,8 +76,17 @@ def test_check_prints_the_resolved_configuration_and_writes_nothing(
 
 
 def test_what_check_prints_is_a_recipe(tiny_checkpoint: Path, tmp_path: Path, capsys: Any) -> None:
-    given = arguments(tiny_checkpoint, tmp_path / "out", "--check", "--set", 'about="Δ \\"x\\""',
-                      "--set", "generation_kwargs={min_p = 0.1}", "--set", "eps=1e-6")  # fmt: skip
+    given = arguments(
+        tiny_checkpoint,
+        tmp_path / "out",
+        "--check",
+        "--set",
+        'about="Δ \\"x\\""',
+        "--set",
+        "generation_kwargs={min_p = 0.1}",
+        "--set",
+        "eps=1e-6",
+    )
     app()(given, standalone_mode=False)
     first = capsys.readouterr().out
     mine = tmp_path / "motion.toml"

@@ -18,10 +18,22 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder into which the distribution is installed, entry point and all."""
     target = tmp_path_factory.mktemp("site")
     subprocess.run(
-        [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation",
-         "--no-index", "--target", target, SOURCE],
-        check=True, capture_output=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--no-build-isolation",
+            "--no-index",
+            "--target",
+            target,
+            SOURCE,
+        ],
+        check=True,
+        capture_output=True,
+    )
     return target
 
 
@@ -31,8 +43,11 @@ def rewardkit(site: Path, *arguments: str, plugins: str | None = None) -> tuple[
         environment["REWARDKIT_PLUGINS"] = plugins
     done = subprocess.run(
         [sys.executable, "-m", "rewardkit", *arguments],
-        env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return done.returncode, done.stdout, done.stderr
 
 

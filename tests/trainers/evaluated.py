@@ -44,17 +44,28 @@ class SaysAtRandom(Bounded):
 def task(verifier: Verifier, name: str = "says") -> TableTask:
     """Whether each of five replies holds a letter."""
     return TableTask(
-        name=name, about="Says a letter.", repository="none", configuration=None,
-        question="question", reference="answer", prompt="gsm8k", max_tokens=12,
-        readings={"hash": verifier}, reading="hash", lenient=verifier, written=str,
-    )  # fmt: skip
+        name=name,
+        about="Says a letter.",
+        repository="none",
+        configuration=None,
+        question="question",
+        reference="answer",
+        prompt="gsm8k",
+        max_tokens=12,
+        readings={"hash": verifier},
+        reading="hash",
+        lenient=verifier,
+        written=str,
+    )
 
 
 def data(folder: Path) -> str:
     """The five questions as a file: letters that a random model says, and some that it doesn't."""
     path = folder / "questions.jsonl"
-    lines = [json.dumps({"question": question, "answer": letter})
-             for question, letter in zip(QUESTIONS, "eeZZZ", strict=True)]  # fmt: skip
+    lines = [
+        json.dumps({"question": question, "answer": letter})
+        for question, letter in zip(QUESTIONS, "eeZZZ", strict=True)
+    ]
     path.write_text("\n".join(lines), encoding="utf-8")
     return str(path)
 

@@ -29,9 +29,13 @@ SETTINGS = {
 def accuracies(model: Path, folder: Path) -> dict[str, float]:
     """Greedy, of motions in and out of the distribution trained on."""
     summary = rewardkit.evaluate(
-        TASK, str(model), prompt="motion_short", backend="transformers", seed=1,
+        TASK,
+        str(model),
+        prompt="motion_short",
+        backend="transformers",
+        seed=1,
         output_dir=str(folder),
-    )  # fmt: skip
+    )
     groups = summary.tasks["motion"].groups["distribution"]
     return {name: metric.value for name, metric in groups.items()}
 
@@ -41,9 +45,12 @@ def test_a_few_steps_mend_what_the_demonstrations_had_wrong(tmp_path: Path) -> N
     before = accuracies(MOTION_TINY, tmp_path / "before")
     assert max(before.values()) <= 0.1
     learnt = train(
-        "motion", model=str(MOTION_TINY), output_dir=str(tmp_path / "learnt"), seed=0,
+        "motion",
+        model=str(MOTION_TINY),
+        output_dir=str(tmp_path / "learnt"),
+        seed=0,
         settings={**SETTINGS, "max_steps": 12, "evaluation.every": 12, "evaluation.limit": 20},
-    )  # fmt: skip
+    )
     after = accuracies(learnt.final, tmp_path / "after")
     assert min(after.values()) >= 0.5, after
     (found,) = compare(tmp_path / "before", [tmp_path / "after"])
@@ -55,9 +62,12 @@ def test_the_reward_that_trl_logs_is_the_score_of_its_completions(tmp_path: Path
     """At the warm start, whose rewards vary: mean reward = (5 + 1) × mean score, to 1e-6."""
     settings = {"max_steps": 1, "logging_steps": 1, "log_completions": True, "evaluation.limit": 2}
     learnt = train(
-        "motion", model=str(MOTION_TINY), output_dir=str(tmp_path / "run"), seed=0,
+        "motion",
+        model=str(MOTION_TINY),
+        output_dir=str(tmp_path / "run"),
+        seed=0,
         settings={**SETTINGS, **settings},
-    )  # fmt: skip
+    )
     log = json.loads((learnt.output_dir / "train_log.json").read_text())
     logged = next(entry["logs"] for entry in log if "reward" in entry["logs"])
     (table,) = (learnt.output_dir / "completions").glob("*.parquet")
@@ -73,8 +83,10 @@ def test_the_reward_that_trl_logs_is_the_score_of_its_completions(tmp_path: Path
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     done = subprocess.run(
         [sys.executable, "-m", "rewardkit", "score", str(file), "--task", "motion", "--json"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     metrics = json.loads(done.stdout)["tasks"]["motion"]["metrics"]
     assert len(rows) == metrics["score"]["count"] == 64
     assert 0.1 < metrics["part_accuracy"]["value"] < 0.9

@@ -208,24 +208,52 @@ def test_evaluation_leaves_the_history_alone(tiny_checkpoint: Path, tmp_path: Pa
     ],
 )
 def test_settings_that_do_not_fit_are_errors(
-    settings: dict[str, Any], more: dict[str, Any], message: str,
-    tiny_checkpoint: Path, tmp_path: Path,
-) -> None:  # fmt: skip
+    settings: dict[str, Any],
+    more: dict[str, Any],
+    message: str,
+    tiny_checkpoint: Path,
+    tmp_path: Path,
+) -> None:
     with pytest.raises(UsageError, match=message):
-        trainer(tiny_checkpoint, tmp_path, reward_func(letters),
-                of=MomentumGRPOTrainer, settings=settings, **more)  # fmt: skip
+        trainer(
+            tiny_checkpoint,
+            tmp_path,
+            reward_func(letters),
+            of=MomentumGRPOTrainer,
+            settings=settings,
+            **more,
+        )
 
 
 def test_two_processes_agree(tiny_checkpoint: Path, tmp_path: Path) -> None:
     """Groups of four over two processes of six completions each: one group lies on both."""
     script = Path(__file__).with_name("two_processes.py")
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2",
-               "--master-port", "0", "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:0",
-               str(script), str(tiny_checkpoint), str(tmp_path)]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--nproc-per-node",
+        "2",
+        "--master-port",
+        "0",
+        "--rdzv-backend",
+        "c10d",
+        "--rdzv-endpoint",
+        "localhost:0",
+        str(script),
+        str(tiny_checkpoint),
+        str(tmp_path),
+    ]
     root = str(Path(__file__).parents[2])
     settings = {"PYTHONPATH": root, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, cwd=root, timeout=200,
-                          env={**os.environ, **settings})  # fmt: skip
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        cwd=root,
+        timeout=200,
+        env={**os.environ, **settings},
+    )
     assert done.returncode == 0, done.stderr[-4000:]
     first, second = (json.loads((tmp_path / f"{rank}.json").read_text()) for rank in (0, 1))
     assert first["history"] == second["history"]

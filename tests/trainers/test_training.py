@@ -11,7 +11,7 @@ import pytest
 from datasets import Dataset
 
 from rewardkit import load_task, verify_batch
-from rewardkit.harness.prompting.template import load_template
+from rewardkit.harness.prompts.template import load_template
 from rewardkit.records import Failure
 from rewardkit.registry import installed
 from rewardkit.trainers import reward_func, reward_funcs

@@ -10,9 +10,9 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from rewardkit.harness.options import EvalOptions
+from rewardkit.harness.run.options import EvalOptions
 from rewardkit.trainers import EvaluationCallback, reward_func
-from rewardkit.trainers.evaluation.questions import LiveEvaluation
+from rewardkit.trainers.evaluation.live_evaluation import LiveEvaluation
 from tests.trainers.evaluated import Says, task
 from tests.trainers.forms import letters
 from tests.trainers.tiny_training import trainer
@@ -21,8 +21,12 @@ from tests.trainers.tiny_training import trainer
 def train(checkpoint: Path, output: Path, data: str) -> None:
     """Two steps, each evaluated and saved; each process writes what it took for the best."""
     callback = EvaluationCallback(task(Says()), every=1, data=data, batch_size=2)
-    settings = {"per_device_train_batch_size": 4, "ddp_backend": "gloo",
-                "save_strategy": "steps", "save_steps": 1}  # fmt: skip
+    settings = {
+        "per_device_train_batch_size": 4,
+        "ddp_backend": "gloo",
+        "save_strategy": "steps",
+        "save_steps": 1,
+    }
     built = trainer(
         checkpoint, output, reward_func(letters), settings=settings, callbacks=[callback]
     )
@@ -41,11 +45,22 @@ def evaluate_sharded(checkpoint: Path, output: Path, data: str) -> None:
         fully_shard(layer, mesh=mesh)
     fully_shard(model, mesh=mesh)
     register_fsdp_forward_method(model, "generate")
-    options = EvalOptions(tasks=(task(Says()),), model="sharded", data=data,
-                          num_samples=3, temperature=1.0, max_tokens=60)  # fmt: skip
+    options = EvalOptions(
+        tasks=(task(Says()),),
+        model="sharded",
+        data=data,
+        num_samples=3,
+        temperature=1.0,
+        max_tokens=60,
+    )
     asked = LiveEvaluation.of(options, batch_size=2)
-    asked.at(2, model, asked.checkpoint(model, tokenizer), folder=output / "sharded",
-             gradient_checkpointing=None)  # fmt: skip
+    asked.at(
+        2,
+        model,
+        asked.checkpoint(model, tokenizer),
+        folder=output / "sharded",
+        gradient_checkpointing=None,
+    )
 
 
 def main(checkpoint: Path, output: Path) -> None:

@@ -45,8 +45,9 @@ def test_a_rubric_in_a_form_keeps_its_parts() -> None:
     steps = "8 / 8 = 1\n7 - 1 = 6\n4 * 6 = 24\n"
     right = verify(rubric, steps + "<answer>4 * (7 - 8 / 8)</answer>", "4 7 8 8")
     assert (right.correct, dict(right.parts)) == (
-        True, {"outcome": 1.0, "process": 1.0, "length": 1.0},
-    )  # fmt: skip
+        True,
+        {"outcome": 1.0, "process": 1.0, "length": 1.0},
+    )
     loose = verify(rubric, steps + "Answer: 4 * (7 - 8 / 8)", "4 7 8 8")
     assert (loose.correct, loose.score, loose.failure) == (False, 0.0, Failure.FORMAT)
     assert dict(loose.parts) == {"outcome": 0.0, "process": 0.0, "length": 0.0}

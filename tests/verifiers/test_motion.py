@@ -248,9 +248,31 @@ def test_a_coordinate_beyond_all_floats_leaves_the_score_finite(number: str) -> 
 @pytest.mark.parametrize("verifier", [motion, MotionFlexible()])
 @pytest.mark.parametrize(
     "piece",
-    ["(", "( ", "(1", "1 ", "Δx", "Δx1 = ", "Δx1 = (1) - ", "v: ", "v=", "v ", "speed = 1 + ",
-     "[ANSWER]", "[Analysis]", "[End]", " ", "-", "1.", "1e", "(1), ", "1,", "S1S2", "\x00"],
-)  # fmt: skip
+    [
+        "(",
+        "( ",
+        "(1",
+        "1 ",
+        "Δx",
+        "Δx1 = ",
+        "Δx1 = (1) - ",
+        "v: ",
+        "v=",
+        "v ",
+        "speed = 1 + ",
+        "[ANSWER]",
+        "[Analysis]",
+        "[End]",
+        " ",
+        "-",
+        "1.",
+        "1e",
+        "(1), ",
+        "1,",
+        "S1S2",
+        "\x00",
+    ],
+)
 def test_a_hostile_reply_is_judged_in_time(verifier: MotionFlexible, piece: str) -> None:
     noise = piece * (100_000 // len(piece))
     for text in (noise, f"[Analysis]{noise}[ANSWER]{noise}[End]", f"[Analysis][ANSWER]{noise}"):

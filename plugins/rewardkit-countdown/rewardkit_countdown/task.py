@@ -10,8 +10,8 @@ from pathlib import Path
 
 from rewardkit import Sample
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.data import read_rows
-from rewardkit.harness.prompting.asking import Asking
+from rewardkit.harness.prompts.wording import TaskWording
+from rewardkit.harness.store.data_files import read_rows
 from rewardkit.protocols import Verifier
 from rewardkit.verifiers.in_form import InForm
 from rewardkit.verifiers.r1_zero import R1ZeroFormat
@@ -34,7 +34,7 @@ def _expression(sample: Sample) -> str:
     return str(sample.columns["solution"])
 
 
-ASKING = Asking(
+ASKING = TaskWording(
     instruction=(
         "Use the numbers, each at most once, with +, -, *, / and brackets, to make the target."
     ),
@@ -60,7 +60,7 @@ class CountdownTask:
     max_tokens: int = 1024
     group_by: tuple[str, ...] = ("count",)
     problems: int = 100
-    asking: Asking = ASKING
+    wording: TaskWording = ASKING
 
     def load(self, *, data: str | None, split: str | None, seed: int) -> list[Sample]:
         """The problems of `split` by `seed`, or the rows of a file: numbers, target."""

@@ -1,4 +1,4 @@
-"""Drawing tokens in transformers so that a completion depends on its own seed alone."""
+"""Draw tokens in transformers so that a completion depends on its own seed alone."""
 
 from __future__ import annotations
 
@@ -31,10 +31,12 @@ class SeededDraw:
 
         logits = scores.float() / self._sampling.temperature
         logits = _keep_top_p(_keep_top_k(logits, self._sampling.top_k), self._sampling.top_p)
-        draws = torch.stack([
-            torch.empty(logits.shape[-1]).exponential_(generator=generator)
-            for generator in self._generators
-        ])  # fmt: skip
+        draws = torch.stack(
+            [
+                torch.empty(logits.shape[-1]).exponential_(generator=generator)
+                for generator in self._generators
+            ]
+        )
         # -log of an exponential draw is a Gumbel draw
         return logits - draws.log().to(logits.device)
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import UsageError
-from rewardkit.harness.backends import checkpoint, tokenization
+from rewardkit.harness.backends import tokenization
 from rewardkit.harness.backends.options import EngineOptions
 from rewardkit.harness.backends.stopping import Reader
+from rewardkit.harness.store import checkpoint
 from rewardkit.protocols import Message, Prompt, Request
 from rewardkit.records import Sampling
 

@@ -16,8 +16,19 @@ from rewardkit.harness.backends.options import EngineOptions
 from rewardkit.protocols import Message, Prompt, Request
 from rewardkit.records import Completion, Sampling
 
-_OURS = ("model", "messages", "prompt", "n", "seed", "temperature", "top_p", "top_k",
-         "max_tokens", "stop", "stream")  # fmt: skip
+_OURS = (
+    "model",
+    "messages",
+    "prompt",
+    "n",
+    "seed",
+    "temperature",
+    "top_p",
+    "top_k",
+    "max_tokens",
+    "stop",
+    "stream",
+)
 _CLIENT = ("concurrency", "max_retries", "timeout")
 
 Heard = tuple[Request, Completion] | RewardkitError | None
@@ -35,8 +46,14 @@ class OpenAIBackend:
     def __init__(self, model: str, options: EngineOptions) -> None:
         if importlib.util.find_spec("openai") is None:
             raise MissingExtra.needing("openai", "openai", "the openai backend")
-        options.refuse("openai", "dtype", "max_model_len", "tensor_parallel_size",
-                       "data_parallel_size", "gpu_memory_utilization")  # fmt: skip
+        options.refuse(
+            "openai",
+            "dtype",
+            "max_model_len",
+            "tensor_parallel_size",
+            "data_parallel_size",
+            "gpu_memory_utilization",
+        )
         options.reject_arguments_named(_OURS, "the server")
         self._model = model
         self._chat = options.chat_template

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.backends.checkpoint import hash_file
 from rewardkit.harness.backends.options import EngineOptions
+from rewardkit.harness.store.checkpoint import hash_file
 from rewardkit.protocols import Message, Prompt, Request
 from rewardkit.records import Completion, Sampling
 
@@ -27,8 +27,15 @@ class ReplayBackend:
     max_model_len: int | None = None
 
     def __init__(self, model: str, options: EngineOptions) -> None:
-        options.refuse("replay", "dtype", "max_model_len", "tensor_parallel_size",
-                       "data_parallel_size", "gpu_memory_utilization", "base_url")  # fmt: skip
+        options.refuse(
+            "replay",
+            "dtype",
+            "max_model_len",
+            "tensor_parallel_size",
+            "data_parallel_size",
+            "gpu_memory_utilization",
+            "base_url",
+        )
         options.reject_arguments_but([], "replay")
         path = Path(model).expanduser()
         self._path = path / "samples.jsonl" if path.is_dir() else path

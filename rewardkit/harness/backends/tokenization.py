@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import MissingExtra, UsageError
-from rewardkit.harness.backends.checkpoint import read_json
 from rewardkit.harness.backends.templates import render_chat
+from rewardkit.harness.store.checkpoint import read_json
 from rewardkit.protocols import Message, Prompt
 
 _SPECIAL = (

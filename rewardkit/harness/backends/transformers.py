@@ -30,8 +30,9 @@ class TransformersBackend(LocalModel):
     def __init__(self, model: str, options: EngineOptions) -> None:
         if importlib.util.find_spec("torch") is None:
             raise MissingExtra.needing("torch", "transformers", "the transformers backend")
-        options.refuse("transformers", "tensor_parallel_size", "data_parallel_size",
-                       "gpu_memory_utilization")  # fmt: skip
+        options.refuse(
+            "transformers", "tensor_parallel_size", "data_parallel_size", "gpu_memory_utilization"
+        )
         options.reject_arguments_but(
             ["batch_size", "device", "threads", *_PASSED_ON], "transformers"
         )

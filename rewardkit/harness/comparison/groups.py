@@ -38,6 +38,10 @@ def by_group(
     for (column, group), found in sorted(members.items()):
         old, new = [pair[0] for pair in found], [pair[1] for pair in found]
         yield GroupComparison(
-            column, group, len(found), fmean(map(fmean, old)), fmean(map(fmean, new)),
+            column,
+            group,
+            len(found),
+            fmean(map(fmean, old)),
+            fmean(map(fmean, new)),
             *paired_interval(old, new),
-        )  # fmt: skip
+        )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import RunMismatch
-from rewardkit.harness.folder import RUN, Row, RunFolder, read_samples
+from rewardkit.harness.store.run_folder import RUN, Row, RunFolder, read_samples
 
 POSED_IN = ("question", "problem", "options", "numbers", "points")
 """The columns of our tasks' data that hold what is asked."""
@@ -71,12 +71,14 @@ def _light(row: Row, metric: str, told: Mapping[str, Any]) -> dict[str, Any]:
     columns = row["columns"]
     group_by = told.get(row["task"], {}).get("group_by", ())
     return {
-        "task": row["task"], "id": row["id"], "index": row["index"],
+        "task": row["task"],
+        "id": row["id"],
+        "index": row["index"],
         "reference": row["reference"],
         "question": {name: columns[name] for name in POSED_IN if name in columns},
         "groups": {name: str(columns.get(name, "")) for name in group_by},
         "value": value_of(row, metric),
-    }  # fmt: skip
+    }
 
 
 def _refuse_unfinished(

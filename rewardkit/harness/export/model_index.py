@@ -9,8 +9,8 @@ from typing import Any
 
 from rewardkit import registry
 from rewardkit.errors import MissingExtra, RunMismatch, UnknownName, UsageError
-from rewardkit.harness.export.whole import whole_file
-from rewardkit.harness.folder import SUMMARY, RunFolder
+from rewardkit.harness.store.atomic_write import whole_file
+from rewardkit.harness.store.run_folder import SUMMARY, RunFolder
 
 FORMS = (".yaml", ".yml", ".json", ".md")
 NAMES = {"accuracy": "accuracy, strict", "accuracy_flexible": "accuracy, flexible"}
@@ -81,10 +81,12 @@ def _results(run: Path) -> Iterator[Any]:
                     metric_type=metric,
                     metric_name=NAMES.get(metric, metric),
                     metric_value=figure["value"],
-                    metric_args={"interval_95": [figure["low"], figure["high"]],
-                                 "count": figure["count"]},
+                    metric_args={
+                        "interval_95": [figure["low"], figure["high"]],
+                        "count": figure["count"],
+                    },
                     **_data(task, summary, record),
-                )  # fmt: skip
+                )
 
 
 def _data(name: str, summary: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,9 +99,11 @@ def _data(name: str, summary: Mapping[str, Any], record: Mapping[str, Any]) -> d
     sampling, settings = told.get("sampling", {}), record.get("settings", {})
     whole = "sampling" in told and not settings.get("data")  # else whose rows they are isn't known
     asked = {
-        "problems": summary["samples"], "prompt": told.get("prompt"),
-        "num_samples": told.get("num_samples"), "temperature": sampling.get("temperature"),
-    }  # fmt: skip
+        "problems": summary["samples"],
+        "prompt": told.get("prompt"),
+        "num_samples": told.get("num_samples"),
+        "temperature": sampling.get("temperature"),
+    }
     return {
         "dataset_type": getattr(task, "repository", name),
         "dataset_name": name,

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import MissingExtra
-from rewardkit.harness.export.whole import whole_file
-from rewardkit.harness.folder import Row, standing_rows
+from rewardkit.harness.store.atomic_write import whole_file
+from rewardkit.harness.store.run_folder import Row, standing_rows
 
 ROWS = 5_000
 """Rows in a row group: what is held in memory at once."""
@@ -44,20 +44,33 @@ def _schema(pyarrow: Any) -> Any:
     text, number, truth = pyarrow.string(), pyarrow.int32(), pyarrow.bool_()
     read = [("correct", truth), ("answer", text)]
     verdict = [
-        *read, ("score", pyarrow.float64()), ("failure", text), ("message", text),
+        *read,
+        ("score", pyarrow.float64()),
+        ("failure", text),
+        ("message", text),
         # not a map: `datasets` reads no file that has one
         ("parts", pyarrow.list_(pyarrow.struct([("name", text), ("score", pyarrow.float64())]))),
-    ]  # fmt: skip
+    ]
     return pyarrow.schema(
         [
-            ("run", text), ("key", text), ("task", text), ("id", text), ("index", number),
-            ("prompt", text), ("completion", text), ("finish_reason", text),
-            ("prompt_tokens", number), ("completion_tokens", number), ("reference", text),
-            ("columns", text), ("verdict", pyarrow.struct(verdict)),
-            ("flexible", pyarrow.struct(read)), ("label", truth),
+            ("run", text),
+            ("key", text),
+            ("task", text),
+            ("id", text),
+            ("index", number),
+            ("prompt", text),
+            ("completion", text),
+            ("finish_reason", text),
+            ("prompt_tokens", number),
+            ("completion_tokens", number),
+            ("reference", text),
+            ("columns", text),
+            ("verdict", pyarrow.struct(verdict)),
+            ("flexible", pyarrow.struct(read)),
+            ("label", truth),
             ("before", pyarrow.struct(read)),
         ]
-    )  # fmt: skip
+    )
 
 
 def _typed(run: str, row: Row) -> Row:

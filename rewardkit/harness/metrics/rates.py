@@ -9,9 +9,16 @@ UNFORMED = ("no_answer", "format", "no_reasoning", "truncated")
 """Failures of completions without an answer in the form asked for."""
 
 NAMES = (
-    "accuracy", "accuracy_flexible", "flexible_gap", "score", "format_rate", "unfinished_rate",
-    "error_rate", "accuracy_finished", "accuracy_truncated",
-)  # fmt: skip
+    "accuracy",
+    "accuracy_flexible",
+    "flexible_gap",
+    "score",
+    "format_rate",
+    "unfinished_rate",
+    "error_rate",
+    "accuracy_finished",
+    "accuracy_truncated",
+)
 """The rates that a task may have besides its parts."""
 
 

@@ -12,9 +12,9 @@ from typing import Any
 from rewardkit.harness.metrics.figures import Plot, ShowsFigures, Table
 from rewardkit.harness.metrics.lengths import Lengths, lengths_by_outcome
 from rewardkit.harness.metrics.metric import Metric, Row, mean
+from rewardkit.harness.metrics.multi_sample import several
 from rewardkit.harness.metrics.outcomes import Outcomes, read_outcomes
 from rewardkit.harness.metrics.rates import accuracy, rates
-from rewardkit.harness.metrics.several import several
 from rewardkit.harness.metrics.votes import SameAnswers, same_text, same_to
 from rewardkit.protocols import Task
 

@@ -77,10 +77,8 @@ def ballots(problems: Sequence[Sequence[Row]], same: SameAnswers) -> list[Ballot
     right = [sum(row["verdict"]["correct"] for row in rows) for rows in problems]
     wrong = [Counter(vote for row in rows if (vote := _vote(row)) is not None) for rows in problems]
     contested = {
-        index: list(votes)
-        for index, votes in enumerate(wrong)
-        if right[index] and len(votes) > 1
-    }  # fmt: skip
+        index: list(votes) for index, votes in enumerate(wrong) if right[index] and len(votes) > 1
+    }
     leading = _leading(contested, same)
     return [
         Ballot(correct, _sizes(votes, leading.get(index, {})), len(rows) - correct - votes.total())

@@ -35,10 +35,12 @@ def draw_curve(points: Sequence[CurvePoint], path: Path) -> None:
     points = sorted(points, key=lambda point: point.step)
     names = list(dict.fromkeys(name for point in points for name in point.tasks))
     figure = Figure(figsize=(7, 3.4 * max(1, len(names))), layout="constrained", dpi=120)
-    for axes, name in zip(figure.subplots(max(1, len(names)), squeeze=False)[:, 0], names,
-                          strict=False):  # fmt: skip
-        _panel(axes, name, [(point.step, point.tasks[name]) for point in points
-                            if name in point.tasks])  # fmt: skip
+    for axes, name in zip(
+        figure.subplots(max(1, len(names)), squeeze=False)[:, 0], names, strict=False
+    ):
+        _panel(
+            axes, name, [(point.step, point.tasks[name]) for point in points if name in point.tasks]
+        )
     partial = path.with_name(f".{path.name}.partial")
     figure.savefig(partial, format="png")
     os.replace(partial, path)
@@ -54,9 +56,13 @@ def _panel(
         at = [step for step, _ in known]
         (line,) = axes.plot(at, [metric["value"] for _, metric in known], ".-", label=label)
         axes.fill_between(
-            at, [metric["low"] for _, metric in known], [metric["high"] for _, metric in known],
-            color=line.get_color(), alpha=0.15, linewidth=0,
-        )  # fmt: skip
+            at,
+            [metric["low"] for _, metric in known],
+            [metric["high"] for _, metric in known],
+            color=line.get_color(),
+            alpha=0.15,
+            linewidth=0,
+        )
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set(title=task, xlabel="step", ylabel="share of completions", ylim=(-0.02, 1.02))
     axes.grid(alpha=0.3)

@@ -28,11 +28,33 @@ ASSETS = Path(__file__).parent / "assets"
 
 STYLES = ("palette", "page", "plots", "samples")
 SCRIPTS = (
-    "names", "dom", "blocks", "store", "place", "theme",
-    "axis", "bars", "lines", "tables",
-    "metrics", "failures", "lengths", "groups", "compared", "curves", "overview", "record",
-    "filter", "paired", "list", "reading", "detail", "controls", "keys", "main",
-)  # fmt: skip
+    "names",
+    "dom",
+    "blocks",
+    "store",
+    "place",
+    "theme",
+    "axis",
+    "bars",
+    "lines",
+    "tables",
+    "metrics",
+    "failures",
+    "lengths",
+    "groups",
+    "compared",
+    "curves",
+    "overview",
+    "record",
+    "filter",
+    "paired",
+    "list",
+    "reading",
+    "detail",
+    "controls",
+    "keys",
+    "main",
+)
 """The page's parts, in the order in which they are joined."""
 
 

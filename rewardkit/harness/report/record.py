@@ -27,9 +27,12 @@ def in_short(record: Mapping[str, Any]) -> list[str]:
         record.get("backend", {}).get("name"),
         *(f"prompt {task['prompt']}" for task in tasks if "prompt" in task),
         *(f"temperature {task['sampling']['temperature']}" for task in tasks if "sampling" in task),
-        *(f"{task['num_samples']} completions a problem"
-          for task in tasks if task.get("num_samples", 1) > 1),
-    ]  # fmt: skip
+        *(
+            f"{task['num_samples']} completions a problem"
+            for task in tasks
+            if task.get("num_samples", 1) > 1
+        ),
+    ]
     return [str(word) for word in dict.fromkeys(words) if word]
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from rewardkit import registry
 from rewardkit.errors import RunMismatch, UsageError
-from rewardkit.harness.folder import SAMPLES, SUMMARY, Row, RunFolder
 from rewardkit.harness.metrics.summary import summarise_tasks
-from rewardkit.harness.sweeps.checkpoints import step_of
+from rewardkit.harness.store.checkpoints import step_of
+from rewardkit.harness.store.run_folder import SAMPLES, SUMMARY, Row, RunFolder
 
 DEEPEST = 2
 """Runs lie this many folders below the one named: OUT/label, OUT/evaluation/step-000010."""
@@ -72,10 +72,7 @@ def find_runs(folders: Sequence[Path]) -> list[Path]:
 
 def read_runs(folders: Sequence[Path]) -> list[ReportRun]:
     """What run folders hold, each run under the shortest name that tells it from the others."""
-    return [
-        _read(folder, name)
-        for folder, name in zip(folders, short_names(folders), strict=True)
-    ]  # fmt: skip
+    return [_read(folder, name) for folder, name in zip(folders, short_names(folders), strict=True)]
 
 
 def short_names(folders: Sequence[Path]) -> list[str]:

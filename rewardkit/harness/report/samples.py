@@ -61,29 +61,44 @@ class Table:
     def add(self, run: int, row: Row, grouped_by: Sequence[str]) -> None:
         """A sample more."""
         verdict, flexible = row["verdict"], row.get("flexible")
-        self.rows.append((
-            run,
-            self.tasks.place(row["task"]),
-            self.problems.place((row["task"], row["id"])),
-            row["index"],
-            OUTCOMES[verdict["correct"]],
-            self.failures.place(verdict["failure"] or ""),
-            int(is_truncated(row)),
-            row["completion_tokens"],
-            self.finishes.place(row["finish_reason"]),
-            3 if flexible is None else OUTCOMES[flexible["correct"]],
-            None if verdict["answer"] is None else verdict["answer"][:SHORT],
-            row["reference"][:SHORT],
-            [self.groups.place((column, str(row["columns"].get(column, ""))))
-             for column in grouped_by],
-        ))  # fmt: skip
+        self.rows.append(
+            (
+                run,
+                self.tasks.place(row["task"]),
+                self.problems.place((row["task"], row["id"])),
+                row["index"],
+                OUTCOMES[verdict["correct"]],
+                self.failures.place(verdict["failure"] or ""),
+                int(is_truncated(row)),
+                row["completion_tokens"],
+                self.finishes.place(row["finish_reason"]),
+                3 if flexible is None else OUTCOMES[flexible["correct"]],
+                None if verdict["answer"] is None else verdict["answer"][:SHORT],
+                row["reference"][:SHORT],
+                [
+                    self.groups.place((column, str(row["columns"].get(column, ""))))
+                    for column in grouped_by
+                ],
+            )
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, column by column."""
         columns = (
-            "run", "task", "problem", "index", "outcome", "failure", "truncated", "tokens",
-            "finish", "flexible", "answer", "reference", "groups",
-        )  # fmt: skip
+            "run",
+            "task",
+            "problem",
+            "index",
+            "outcome",
+            "failure",
+            "truncated",
+            "tokens",
+            "finish",
+            "flexible",
+            "answer",
+            "reference",
+            "groups",
+        )
         values: list[Any] = [list(column) for column in zip(*self.rows, strict=True)]
         return {
             "tasks": self.tasks.listed(),
@@ -157,17 +172,19 @@ class _Texts:
         verdict, flexible = row["verdict"], row.get("flexible")
         here, prompt = len(self._rows), row["prompt"] or ""
         first = self._prompts.setdefault(prompt, here)
-        self._rows.append([
-            prompt[len(self._prefix) :] if first == here else first,
-            row["completion"],
-            verdict["answer"],
-            row["reference"],
-            verdict["score"],
-            verdict["message"],
-            list(verdict["parts"].items()),
-            None if flexible is None else flexible["answer"],
-            row["prompt_tokens"],
-        ])  # fmt: skip
+        self._rows.append(
+            [
+                prompt[len(self._prefix) :] if first == here else first,
+                row["completion"],
+                verdict["answer"],
+                row["reference"],
+                verdict["score"],
+                verdict["message"],
+                list(verdict["parts"].items()),
+                None if flexible is None else flexible["answer"],
+                row["prompt_tokens"],
+            ]
+        )
 
     def blocks(self) -> tuple[list[list[Any]], list[int]]:
         """All rows in blocks, and the place of each block's first."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.errors import DataError
-from rewardkit.harness.folder import Row, as_line
-from rewardkit.harness.judge import Generated, Judges, judged_rows, sample_row
+from rewardkit.harness.run.judging_thread import Generated, TaskVerifiers, judged_rows, sample_row
 from rewardkit.harness.scoring.columns import Columns, completions, labels, reference
-from rewardkit.harness.scoring.judged import JudgedPiece, headless
+from rewardkit.harness.scoring.judged_piece import JudgedPiece, headless
 from rewardkit.harness.scoring.pieces import Piece, Source
+from rewardkit.harness.store.run_folder import Row, as_line
 from rewardkit.protocols import Task
 from rewardkit.records import Completion, Sample
 
@@ -20,7 +20,7 @@ Job = Callable[[Piece], JudgedPiece]
 
 @dataclass(frozen=True)
 class FileJob:
-    """Judges the completions of any system's file.
+    """Judge the completions of any system's file.
 
     A row's sample is read by `task`, or is its reference field; or, by its `id`, one of the
     `known` samples. Raises DataError naming the row and the field that's missing.
@@ -28,7 +28,7 @@ class FileJob:
 
     source: Source
     name: str
-    judges: Judges
+    judges: TaskVerifiers
     columns: Columns
     task: Task | None = None
     known: Mapping[str, Sample] = field(default_factory=dict)
@@ -80,10 +80,10 @@ class FileJob:
 
 @dataclass(frozen=True)
 class RunJob:
-    """Judges a run's completions again; each row keeps the verdict that it had `before`."""
+    """Judge a run's completions again; each row keeps the verdict that it had `before`."""
 
     source: Source
-    judges: Mapping[str, Judges]
+    judges: Mapping[str, TaskVerifiers]
     group_by: Mapping[str, tuple[str, ...]]
     dropped: frozenset[int] = frozenset()
     """Numbers of the rows that a later one of the same key replaces."""
@@ -93,9 +93,10 @@ class RunJob:
     def __call__(self, piece: Piece) -> JudgedPiece:
         """The rows of a piece, judged again."""
         rows = [
-            row for number, row in enumerate(self.source.rows(piece), piece.first)
+            row
+            for number, row in enumerate(self.source.rows(piece), piece.first)
             if number not in self.dropped
-        ]  # fmt: skip
+        ]
         again = judged_rows([self._generated(row) for row in rows], self.workers)
         by_key = {row["key"]: row for row in again}
         judged = JudgedPiece()
@@ -110,9 +111,12 @@ class RunJob:
     def _generated(self, row: Row) -> Generated:
         sample = Sample(row["reference"], id=row["id"], columns=row["columns"])
         completion = Completion(
-            row["completion"], row["finish_reason"], row["prompt_tokens"],
-            row["completion_tokens"], row["verdict"]["message"],
-        )  # fmt: skip
+            row["completion"],
+            row["finish_reason"],
+            row["prompt_tokens"],
+            row["completion_tokens"],
+            row["verdict"]["message"],
+        )
         bare = {name: value for name, value in row.items() if name not in ("verdict", "flexible")}
         before = {name: row["verdict"][name] for name in ("correct", "answer")}
         return Generated({**bare, "before": before}, sample, completion, self.judges[row["task"]])

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rewardkit.errors import DataError
-from rewardkit.harness.data import csv_rows, json_row, open_parquet
+from rewardkit.harness.store.data_files import csv_rows, json_row, open_parquet
 
 Row = dict[str, Any]
 
@@ -61,8 +61,11 @@ def open_source(path: Path) -> Source:
     if not path.is_file():
         raise DataError(f"there is no data file {str(path)!r}; give .jsonl, .parquet or .csv")
     sources: dict[str, Callable[[Path], Source]] = {
-        ".jsonl": JsonLines, ".json": JsonLines, ".csv": Csv, ".parquet": Parquet,
-    }  # fmt: skip
+        ".jsonl": JsonLines,
+        ".json": JsonLines,
+        ".csv": Csv,
+        ".parquet": Parquet,
+    }
     try:
         return sources[path.suffix.lower()](path)
     except KeyError:
@@ -172,6 +175,9 @@ def _without(surplus: int, piece: Piece) -> Piece:
     full = (index for index, line in enumerate(lines) if line.strip())
     start = next(itertools.islice(full, surplus, None))
     return Piece(
-        piece.first + surplus, piece.count - surplus, b"\n".join(lines[start:]), piece.end,
+        piece.first + surplus,
+        piece.count - surplus,
+        b"\n".join(lines[start:]),
+        piece.end,
         piece.line + start,
-    )  # fmt: skip
+    )

@@ -24,7 +24,7 @@ import cloudpickle
 
 from rewardkit.errors import JudgingError
 from rewardkit.harness.scoring.jobs import Job
-from rewardkit.harness.scoring.judged import JudgedPiece
+from rewardkit.harness.scoring.judged_piece import JudgedPiece
 from rewardkit.harness.scoring.pieces import Piece
 
 AHEAD = 4
@@ -69,9 +69,11 @@ class _Judging:
             # standard input closes when this process ends, however it ends
             self._process = subprocess.Popen(
                 [sys.executable, "-c", _BOOT, str(theirs.fileno()), *sys.path],
-                pass_fds=[theirs.fileno()], stdin=subprocess.PIPE, stdout=2,
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.PIPE,
+                stdout=2,
                 start_new_session=True,
-            )  # fmt: skip
+            )
         self.channel = Connection(ours.detach())
         self._send(pickled)
 

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rewardkit.errors import DataError
-from rewardkit.harness.environment import hardware, versions
-from rewardkit.harness.folder import RunFolder, read_samples
 from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.scoring.jobs import FileJob, RunJob
-from rewardkit.harness.scoring.judged import Agreement, JudgedPiece
+from rewardkit.harness.scoring.judged_piece import Agreement, JudgedPiece
 from rewardkit.harness.scoring.numbering import Numbering
 from rewardkit.harness.scoring.pieces import Piece
 from rewardkit.harness.scoring.processes import cores, spread
-from rewardkit.harness.scoring.summaries import sum_up, sum_up_with_figures
+from rewardkit.harness.scoring.scoring_summary import sum_up, sum_up_with_figures
 from rewardkit.harness.scoring.tally import Tally
+from rewardkit.harness.store.environment import hardware, versions
+from rewardkit.harness.store.run_folder import RunFolder, read_samples
 from rewardkit.protocols import Task
 
 SPREAD_FROM = 16 * 2**20

@@ -175,11 +175,16 @@ def _shape(row: Row, group_by: Sequence[str], values: tuple[float | None, ...] |
     verdict, flexible = row["verdict"], row["flexible"]
     thinking = thinking_is_open(row.get("prompt") or "", row["completion"])
     return (
-        row["task"], row["finish_reason"], thinking,
-        verdict["correct"], verdict["failure"], tuple(verdict["parts"]), values,
+        row["task"],
+        row["finish_reason"],
+        thinking,
+        verdict["correct"],
+        verdict["failure"],
+        tuple(verdict["parts"]),
+        values,
         flexible and ("flexible", flexible["correct"]),
         tuple((name, row["columns"].get(name, "")) for name in group_by),
-    )  # fmt: skip
+    )
 
 
 def _shared(shape: Shape) -> dict[str, Any]:
@@ -192,12 +197,14 @@ def _shared(shape: Shape) -> dict[str, Any]:
         "prompt": None,
         "completion": OPENED if thinking else "",
         "verdict": {
-            "correct": correct, "score": score, "failure": failure,
+            "correct": correct,
+            "score": score,
+            "failure": failure,
             "parts": dict(zip(parts, of_parts, strict=True)),
         },
         "flexible": flexible and {"correct": flexible[1]},
         "columns": dict(groups),
-    }  # fmt: skip
+    }
 
 
 def _graded(verdict: Mapping[str, Any]) -> bool:

@@ -9,21 +9,21 @@ from functools import cache
 from pathlib import Path
 
 from rewardkit.errors import RewardkitError, UsageError
-from rewardkit.harness.folder import LOCK, RUN, SUMMARY, RunFolder, plain
 from rewardkit.harness.metrics.summary import summarise_tasks
-from rewardkit.harness.options import (
+from rewardkit.harness.run.options import (
     backend_name,
     load_backend,
+    plan_tasks,
     plan_with,
-    questions_for,
     settings_of,
 )
-from rewardkit.harness.plan import Question
-from rewardkit.harness.reporter import Reporter
-from rewardkit.harness.run import RunPlan, RunSummary, run_all
-from rewardkit.harness.sweeps.checkpoints import step_of
-from rewardkit.harness.sweeps.plan import Sweep
-from rewardkit.harness.sweeps.results import SweepRun, arranged, write_together
+from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.run.run import RunPlan, RunSummary, run_all
+from rewardkit.harness.run.task_plan import TaskPlan
+from rewardkit.harness.store.checkpoints import step_of
+from rewardkit.harness.store.run_folder import LOCK, RUN, SUMMARY, RunFolder, plain
+from rewardkit.harness.sweeps.sweep_plan import Sweep
+from rewardkit.harness.sweeps.sweep_results import SweepRun, arranged, write_together
 from rewardkit.harness.sweeps.watch import watch
 
 
@@ -50,7 +50,7 @@ def watch_sweep(
 
 def _sweep(plan: Sweep, models: Iterable[str], reporter: Reporter) -> Iterator[SweepRun]:
     _refuse_foreign(plan.folder)
-    asked = questions_for(plan.options, plan.prompts)
+    asked = plan_tasks(plan.options, plan.prompts)
     engine = backend_name(plan.options, reporter)
     note_once = cache(reporter.note)
     finished = list(_of_deleted(plan, asked, engine))
@@ -65,7 +65,7 @@ def _sweep(plan: Sweep, models: Iterable[str], reporter: Reporter) -> Iterator[S
 
 
 def _of_deleted(
-    plan: Sweep, asked: Mapping[str | None, Sequence[Question]], engine: str
+    plan: Sweep, asked: Mapping[str | None, Sequence[TaskPlan]], engine: str
 ) -> Iterator[SweepRun]:
     """The finished runs of an earlier call whose checkpoints are no longer there."""
     for path in sorted(plan.folder.glob(f"*/{SUMMARY}")):
@@ -91,7 +91,7 @@ def _outline(plan: Sweep, model: str, prompt: str | None) -> SweepRun:
 def _evaluate(
     plan: Sweep,
     runs: Sequence[SweepRun],
-    asked: Mapping[str | None, Sequence[Question]],
+    asked: Mapping[str | None, Sequence[TaskPlan]],
     engine: str,
     reporter: Reporter,
 ) -> list[SweepRun]:
@@ -105,16 +105,17 @@ def _evaluate(
     except Exception as error:  # an engine's or a plugin's own: the other checkpoints go on
         return [replace(run, error=f"{type(error).__name__}: {error}") for run in runs]
     return [
-        replace(run, summary=outcome) if isinstance(outcome, RunSummary)
+        replace(run, summary=outcome)
+        if isinstance(outcome, RunSummary)
         else replace(run, error=str(outcome))
         for run, outcome in zip(runs, outcomes, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _plans(
     plan: Sweep,
     runs: Sequence[SweepRun],
-    asked: Mapping[str | None, Sequence[Question]],
+    asked: Mapping[str | None, Sequence[TaskPlan]],
     engine: str,
 ) -> list[RunPlan]:
     chosen = [

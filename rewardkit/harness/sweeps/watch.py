@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from rewardkit.harness.sweeps.checkpoints import STATE, ends_training, family, is_whole, matching
+from rewardkit.harness.store.checkpoints import STATE, ends_training, family, is_whole, matching
 
 SECONDS_BETWEEN_LOOKS = 3.0
 

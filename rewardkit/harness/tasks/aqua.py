@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewardkit.harness.prompting.asking import Asking
+from rewardkit.harness.prompts.wording import TaskWording
 from rewardkit.harness.tasks.table import EXAMPLES, TableTask
 from rewardkit.records import Sample
 from rewardkit.verifiers.choice import Choice
@@ -32,7 +32,7 @@ AQUA = TableTask(
     reading="strict",
     lenient=Choice(reading="lenient"),
     written="<answer>{}</answer>".format,
-    asking=Asking(
+    wording=TaskWording(
         instruction="Answer this multiple-choice question.",
         noun="LETTER",
         forms={

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rewardkit.harness.prompting.asking import Asking
+from rewardkit.harness.prompts.wording import TaskWording
 from rewardkit.harness.tasks.table import EXAMPLES, TableTask
 from rewardkit.records import Sample
 from rewardkit.verifiers.gsm8k import Gsm8k
@@ -49,7 +49,7 @@ GSM8K = TableTask(
     lenient=Gsm8k(reading="flexible"),
     written="#### {}".format,
     final=_final,
-    asking=Asking(
+    wording=TaskWording(
         instruction="Solve this problem.",
         noun="NUMBER",
         forms={

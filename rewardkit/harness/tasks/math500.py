@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rewardkit.harness.prompting.asking import Asking
+from rewardkit.harness.prompts.wording import TaskWording
 from rewardkit.harness.tasks.table import EXAMPLES, TableTask
 from rewardkit.records import Sample
 from rewardkit.verifiers.in_form import AnswerBlockFormat, InForm
@@ -41,7 +41,7 @@ MATH500 = TableTask(
     lenient=Math(reading="flexible"),
     written=lambda reference: rf"\boxed{{{reference}}}",
     group_by=("level", "subject"),
-    asking=Asking(
+    wording=TaskWording(
         instruction="Solve this problem.",
         noun="ANSWER",
         forms={

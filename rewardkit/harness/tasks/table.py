@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.data import hub_rows, read_rows
-from rewardkit.harness.prompting.asking import Asking
+from rewardkit.harness.prompts.wording import TaskWording
+from rewardkit.harness.store.data_files import hub_rows, read_rows
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample
 
@@ -42,7 +42,7 @@ class TableTask:
     """An answer that was read, as the reference with which another one is compared."""
     group_by: tuple[str, ...] = ()
     split: str = "test"
-    asking: Asking | None = None
+    wording: TaskWording | None = None
     """Its words for the prompt strategies."""
 
     def load(self, *, data: str | None, split: str | None, seed: int) -> list[Sample]:

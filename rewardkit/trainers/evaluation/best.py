@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import UsageError
-from rewardkit.trainers.evaluation.documents import as_json, read_document, replace_text
+from rewardkit.trainers.evaluation.json_files import as_json, read_document, replace_text
 
 BEST = "best.json"
 LOW_IS_BETTER = ("error_rate", "unfinished_rate")
@@ -56,9 +56,10 @@ class BestCheckpoint:
         logger.warning(
             "the best checkpoint is sought anew from step %d on: %s",
             state.global_step,
-            f"{self.folder(step)} is gone" if ours else
-            f"{self.record} names none by {self.metric} of {self.task}",
-        )  # fmt: skip
+            f"{self.folder(step)} is gone"
+            if ours
+            else f"{self.record} names none by {self.metric} of {self.task}",
+        )
         return False
 
     def take(self, state: Any, value: float, step: int) -> None:

@@ -13,12 +13,12 @@ from transformers import TrainerCallback
 from rewardkit.errors import MissingExtra, UnknownName, UsageError
 from rewardkit.harness.metrics.rates import NAMES
 from rewardkit.harness.metrics.summary import TaskSummary
-from rewardkit.harness.options import EvalOptions
+from rewardkit.harness.run.options import EvalOptions
 from rewardkit.protocols import Task
 from rewardkit.trainers.evaluation.best import BEST, BestCheckpoint, improves, refuse_second_judge
-from rewardkit.trainers.evaluation.live import LiveCheckpoint, from_main
-from rewardkit.trainers.evaluation.questions import LiveEvaluation
-from rewardkit.trainers.evaluation.record import TrainingRecord
+from rewardkit.trainers.evaluation.live_backend import LiveCheckpoint, from_main
+from rewardkit.trainers.evaluation.live_evaluation import LiveEvaluation
+from rewardkit.trainers.evaluation.training_record import TrainingRecord
 
 EVALUATIONS = "evaluation"
 
@@ -70,11 +70,24 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
             raise UnknownName.among("metric", metric, NAMES)
         tasks = tuple(task) if isinstance(task, Sequence) and not isinstance(task, str) else (task,)
         options = EvalOptions(
-            tasks=tasks, model="in training", prompt=prompt, num_fewshot=num_fewshot,
-            fewshot_data=fewshot_data, data=data, split=split, limit=limit, num_samples=num_samples,
-            temperature=temperature, top_p=top_p, top_k=top_k, max_tokens=max_tokens, seed=seed,
-            stop=tuple(stop), system_prompt=system_prompt, chat_template=chat_template,
-        )  # fmt: skip
+            tasks=tasks,
+            model="in training",
+            prompt=prompt,
+            num_fewshot=num_fewshot,
+            fewshot_data=fewshot_data,
+            data=data,
+            split=split,
+            limit=limit,
+            num_samples=num_samples,
+            temperature=temperature,
+            top_p=top_p,
+            top_k=top_k,
+            max_tokens=max_tokens,
+            seed=seed,
+            stop=tuple(stop),
+            system_prompt=system_prompt,
+            chat_template=chat_template,
+        )
         self._asked = LiveEvaluation.of(options, batch_size)
         self._every = every
         self._metric = metric
@@ -138,10 +151,12 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
     def _evaluate(self, args: Any, state: Any, model: Any) -> Mapping[str, TaskSummary]:
         step = state.global_step
         summaries = self._asked.at(
-            step, model, self._checkpoint,
+            step,
+            model,
+            self._checkpoint,
             folder=self._output_dir / EVALUATIONS / f"step-{step:06d}",
             gradient_checkpointing=args.gradient_checkpointing_kwargs,
-        )  # fmt: skip
+        )
         first, self._evaluated = self._evaluated is None, step
         if first and self._keep_best:
             self._check_metric(summaries)

@@ -11,7 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from rewardkit.trainers.evaluation.logged import Entry, evaluations, logged, rose, scatter, since
+from rewardkit.trainers.evaluation.log_series import (
+    Entry,
+    evaluations,
+    logged,
+    rose,
+    scatter,
+    since,
+)
 
 RECENT = 3
 """The last logs that must agree: one batch in a row proves nothing."""

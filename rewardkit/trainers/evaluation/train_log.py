@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import DataError
-from rewardkit.trainers.evaluation.documents import as_json, read_document, replace_text
+from rewardkit.trainers.evaluation.json_files import as_json, read_document, replace_text
 
 Entry = dict[str, Any]
 """`{"step", "logs": {…}, "evaluation": {task: metrics}, "warnings": […]}`"""

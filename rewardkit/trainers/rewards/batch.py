@@ -8,8 +8,15 @@ from dataclasses import dataclass
 
 from rewardkit.errors import DataError, UsageError
 
-PASSED = ("completion_ids", "completions", "environments", "log_extra", "log_metric", "prompts",
-          "trainer_state")  # fmt: skip
+PASSED = (
+    "completion_ids",
+    "completions",
+    "environments",
+    "log_extra",
+    "log_metric",
+    "prompts",
+    "trainer_state",
+)
 """TRL's own keyword arguments: a column of such a name ends the training or is overwritten."""
 
 WITHHELD = ("completion", "prompt")

@@ -15,10 +15,10 @@ from rewardkit.judging import DEADLINE
 from rewardkit.protocols import Judged, Task, Verifier
 from rewardkit.records import Sample, Verdict
 from rewardkit.trainers.rewards.batch import read_batch
-from rewardkit.trainers.rewards.judged import Judge, LogExtra, LogMetric, Logs
+from rewardkit.trainers.rewards.batch_judge import Judge, LogExtra, LogMetric, Logs
 from rewardkit.trainers.rewards.naming import check_distinct, name_of
-from rewardkit.trainers.rewards.references import REFERENCE_COLUMNS, ByColumn, ByTask, Reader
-from rewardkit.trainers.rewards.taught import READINGS, task_or_verifier, taught
+from rewardkit.trainers.rewards.sample_readers import REFERENCE_COLUMNS, ByColumn, ByTask, Reader
+from rewardkit.trainers.rewards.task_rewards import READINGS, task_or_verifier, taught
 from rewardkit.verifiers.rubric import Rubric
 
 

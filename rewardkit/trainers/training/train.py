@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import UnknownName, UsageError
-from rewardkit.harness.environment import hardware, versions
-from rewardkit.trainers.evaluation.documents import read_document
+from rewardkit.harness.store.environment import hardware, versions
+from rewardkit.trainers.evaluation.json_files import read_document
 from rewardkit.trainers.training import training_folder
-from rewardkit.trainers.training.plan import TrainingPlan, TrainOptions, plan_for
 from rewardkit.trainers.training.reporting import TrainingReporter, quiet_training
-from rewardkit.trainers.training.timed import Clock, TimedReward
+from rewardkit.trainers.training.timing import Clock, TimedReward
+from rewardkit.trainers.training.training_plan import TrainingPlan, TrainOptions, plan_for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +67,8 @@ def run_training(
 
     KeyboardInterrupt on Ctrl-C, once a checkpoint is saved.
     """
-    from rewardkit.trainers.training.quiet import only_warnings
-    from rewardkit.trainers.training.watching import Interruption
+    from rewardkit.trainers.training.log_filter import only_warnings
+    from rewardkit.trainers.training.trainer_callbacks import Interruption
 
     clock = Clock()
     with (
@@ -80,9 +80,11 @@ def run_training(
         main = bool(trainer.is_world_process_zero())
         if main:
             training_folder.begin(
-                plan.output_dir, plan.marks, _session(plan, command),
+                plan.output_dir,
+                plan.marks,
+                _session(plan, command),
                 resumed=plan.resumed_from is not None,
-            )  # fmt: skip
+            )
         try:
             resumed = str(plan.resumed_from) if plan.resumed_from else None
             trainer.train(resume_from_checkpoint=resumed)
@@ -102,7 +104,7 @@ def _trainer(
     from trl import GRPOTrainer
 
     from rewardkit.trainers.momentum import MomentumGRPOTrainer
-    from rewardkit.trainers.training.watching import Watch
+    from rewardkit.trainers.training.trainer_callbacks import Watch
 
     momentum = plan.recipe.momentum
     callbacks = [Watch(reporter, clock), plan.evaluation, interruption]

@@ -9,23 +9,31 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import RunMismatch, UsageError
-from rewardkit.trainers.evaluation.documents import as_json, read_document, replace_text
+from rewardkit.trainers.evaluation.json_files import as_json, read_document, replace_text
 
 RECORD, FINAL = "training.json", "final"
 FREE = (
-    "settings.name", "settings.about", "settings.evaluation.", "settings.trainer.max_steps",
-    "settings.trainer.num_train_epochs", "settings.trainer.logging_steps",
-    "settings.trainer.save_steps", "settings.trainer.save_total_limit",
+    "settings.name",
+    "settings.about",
+    "settings.evaluation.",
+    "settings.trainer.max_steps",
+    "settings.trainer.num_train_epochs",
+    "settings.trainer.logging_steps",
+    "settings.trainer.save_steps",
+    "settings.trainer.save_total_limit",
     "settings.trainer.report_to",
-)  # fmt: skip
+)
 """Settings that a resumed training may change: how long it goes on and who watches it."""
 
 
 def checkpoints(folder: Path) -> list[Path]:
     """The checkpoints in `folder`, the last one last."""
-    found = [(int(match[1]), path) for path in folder.glob("checkpoint-*")
-             if (match := re.fullmatch(r"checkpoint-(\d+)", path.name))
-             and (path / "trainer_state.json").is_file()]  # fmt: skip
+    found = [
+        (int(match[1]), path)
+        for path in folder.glob("checkpoint-*")
+        if (match := re.fullmatch(r"checkpoint-(\d+)", path.name))
+        and (path / "trainer_state.json").is_file()
+    ]
     return [path for _, path in sorted(found)]
 
 

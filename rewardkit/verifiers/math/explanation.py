@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rewardkit.verifiers.math.reference import Side, side, tree
-from rewardkit.verifiers.math.spelling import spelled
+from rewardkit.verifiers.math.syntax.parsed_answer import Side, side, tree
+from rewardkit.verifiers.math.syntax.spelling import spelled
 
 Explanation = list[tuple[str, str]]
 """Pairs of what is told and what is to be told of it."""

@@ -10,16 +10,17 @@ from fractions import Fraction
 from typing import Literal
 
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.verifiers.math import engine, symbolic, tree
-from rewardkit.verifiers.math.compare import compare
-from rewardkit.verifiers.math.exact import equal
+from rewardkit.verifiers.math.comparison.compare import compare
+from rewardkit.verifiers.math.comparison.simplest import simplest
+from rewardkit.verifiers.math.comparison.values import Policy, Units
 from rewardkit.verifiers.math.explanation import Explanation, explained
-from rewardkit.verifiers.math.extraction import answers, bare_reference
-from rewardkit.verifiers.math.numeric import Outcome
-from rewardkit.verifiers.math.reference import Side, side
-from rewardkit.verifiers.math.reference import tree as tree_of
-from rewardkit.verifiers.math.simplest import simplest
-from rewardkit.verifiers.math.values import Policy, Units
+from rewardkit.verifiers.math.fallback import math_verify, symbolic
+from rewardkit.verifiers.math.numbers.equality import Outcome
+from rewardkit.verifiers.math.syntax import tree
+from rewardkit.verifiers.math.syntax.exact import equal
+from rewardkit.verifiers.math.syntax.extraction import answers, bare_reference
+from rewardkit.verifiers.math.syntax.parsed_answer import Side, side
+from rewardkit.verifiers.math.syntax.parsed_answer import tree as tree_of
 
 LONGEST = 4_000
 """Characters of the longest answer that is evaluated; a longer one can't be meant as one."""
@@ -88,7 +89,7 @@ class Math:
 
     def prepare(self) -> None:
         """Load the symbolic engines."""
-        engine.prepare()
+        math_verify.prepare()
 
     def compare_quick(self, answer: str, reference: str) -> Verdict | None:
         """Compare an answer already read with a reference, in bounded time; None: undecided."""
@@ -121,8 +122,8 @@ class Math:
         one, other = tree_of(mine), tree_of(gold)
         if one is not None and other is not None:
             outcome = Outcome(symbolic.equivalent(one, other), "sympy")
-        elif engine.readable(gold.text):
-            outcome = Outcome(engine.equivalent(mine.text, gold.text), "math-verify")
+        elif math_verify.readable(gold.text):
+            outcome = Outcome(math_verify.equivalent(mine.text, gold.text), "math-verify")
         elif other is None:
             return Verdict.unjudged(f"the reference {reference!r} can't be read", answer=answer)
         else:
@@ -217,4 +218,4 @@ def _too_much(found: Sequence[str], reference: str) -> Verdict | None:
 
 
 def _several(gold: str) -> bool:
-    return engine.listed(side(gold).text) or bool(_SEVERAL.search(gold))
+    return math_verify.listed(side(gold).text) or bool(_SEVERAL.search(gold))

@@ -12,7 +12,7 @@ from rewardkit.harness.backends.choose import choose
 from rewardkit.harness.backends.openai import OpenAIBackend
 from rewardkit.harness.backends.options import EngineOptions
 from rewardkit.harness.backends.transformers import TransformersBackend
-from rewardkit.harness.backends.vllm import VllmBackend
+from rewardkit.harness.backends.vllm.backend import VllmBackend
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_rendering_loads_no_heavy_library(tiny_checkpoint: object) -> None:
         "import sys\n"
         "from rewardkit.harness.backends.options import EngineOptions\n"
         "from rewardkit.harness.backends.transformers import TransformersBackend\n"
-        "from rewardkit.harness.backends.vllm import VllmBackend\n"
+        "from rewardkit.harness.backends.vllm.backend import VllmBackend\n"
         "from rewardkit.protocols import Message\n"
         "for kind in (TransformersBackend, VllmBackend):\n"
         f"    backend = kind({str(tiny_checkpoint)!r}, EngineOptions())\n"

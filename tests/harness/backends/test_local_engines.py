@@ -12,9 +12,9 @@ from tokenizers import Tokenizer
 
 from rewardkit.harness.backends.options import EngineOptions
 from rewardkit.harness.backends.transformers import TransformersBackend
-from rewardkit.harness.backends.vllm import VllmBackend
+from rewardkit.harness.backends.vllm.backend import VllmBackend
 from rewardkit.records import Sampling
-from tests.harness.backends.asking import complete, requests, start
+from tests.harness.backends.completing import complete, requests, start
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),

@@ -13,7 +13,7 @@ from rewardkit.errors import BackendError, UsageError
 from rewardkit.harness.backends.openai import OpenAIBackend
 from rewardkit.harness.backends.options import EngineOptions
 from rewardkit.records import Sampling
-from tests.harness.backends.asking import complete, requests
+from tests.harness.backends.completing import complete, requests
 
 
 class Server(ThreadingHTTPServer):
@@ -82,10 +82,13 @@ def reply(body: dict[str, Any], said: str) -> dict[str, Any]:
         else {"text": f"{said} {body['seed']}", "logprobs": None}
     )
     return {
-        "id": "1", "created": 0, "model": "tiny", "choices": [choice],
+        "id": "1",
+        "created": 0,
+        "model": "tiny",
+        "choices": [choice],
         "object": "chat.completion" if "messages" in body else "text_completion",
         "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture

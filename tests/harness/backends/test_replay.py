@@ -10,7 +10,7 @@ from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.backends.options import EngineOptions
 from rewardkit.harness.backends.replay import ReplayBackend
 from rewardkit.records import Completion, Sampling
-from tests.harness.backends.asking import complete, requests
+from tests.harness.backends.completing import complete, requests
 
 QUESTIONS = ("a", "b")
 
@@ -54,8 +54,13 @@ def test_another_task_s_row_is_not_taken(tmp_path: Path) -> None:
 
 
 def test_a_run_s_folder_is_read_with_its_reasons_and_counts(tmp_path: Path) -> None:
-    row = {"key": "test/0/0", "completion": "x", "finish_reason": "length",
-           "prompt_tokens": 5, "completion_tokens": 9}  # fmt: skip
+    row = {
+        "key": "test/0/0",
+        "completion": "x",
+        "finish_reason": "length",
+        "prompt_tokens": 5,
+        "completion_tokens": 9,
+    }
     (tmp_path / "samples.jsonl").write_text(json.dumps(row), encoding="utf-8")
     backend = ReplayBackend(str(tmp_path), EngineOptions())
     backend.start(1, 0)

@@ -10,15 +10,19 @@ import pytest
 from rewardkit.errors import BackendError, UnknownName, UsageError
 from rewardkit.harness.backends.local import LocalModel
 from rewardkit.harness.backends.options import EngineOptions
-from rewardkit.harness.backends.vllm import VllmBackend
-from rewardkit.harness.backends.vllm_settings import Job, cache_bytes, engine_arguments
+from rewardkit.harness.backends.vllm.backend import VllmBackend
+from rewardkit.harness.backends.vllm.settings import Job, cache_bytes, engine_arguments
 from rewardkit.records import Sampling
-from tests.harness.backends.asking import complete, requests, start
+from tests.harness.backends.completing import complete, requests, start
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 
-LARGE = {"num_attention_heads": 32, "num_key_value_heads": 8, "hidden_size": 4096,
-         "num_hidden_layers": 32}  # fmt: skip
+LARGE = {
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "hidden_size": 4096,
+    "num_hidden_layers": 32,
+}
 
 
 @pytest.fixture
@@ -37,9 +41,12 @@ def test_the_cache_holds_the_job_and_no_more() -> None:
 @pytest.mark.parametrize("on_gpu", [True, False])
 def test_options_and_arguments_reach_the_engine(local: LocalModel, on_gpu: bool) -> None:
     options = EngineOptions(
-        seed=3, tensor_parallel_size=2, max_model_len=77, gpu_memory_utilization=0.5,
+        seed=3,
+        tensor_parallel_size=2,
+        max_model_len=77,
+        gpu_memory_utilization=0.5,
         arguments={"max_num_seqs": 9, "enforce_eager": False},
-    )  # fmt: skip
+    )
     found = engine_arguments(local, options, Job(10, 50), on_gpu=on_gpu)
     assert found["seed"] == 3
     assert found["tensor_parallel_size"] == 2

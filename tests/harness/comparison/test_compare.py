@@ -28,14 +28,20 @@ def write_run(
     (folder / "run.json").write_text(json.dumps(record))
     rows = [
         {
-            "key": f"{task}/{id}/{index}", "task": task, "id": id, "index": index,
-            "reference": id, "columns": {"question": f"what is {id}?"}, "completion": "…",
+            "key": f"{task}/{id}/{index}",
+            "task": task,
+            "id": id,
+            "index": index,
+            "reference": id,
+            "columns": {"question": f"what is {id}?"},
+            "completion": "…",
             "verdict": {"correct": right, "score": None if right is None else right / 2},
-            "flexible": None if right is None else {"correct": True, "answer": "1"}, **changes,
+            "flexible": None if right is None else {"correct": True, "answer": "1"},
+            **changes,
         }
         for id, outcomes in answers.items()
         for index, right in enumerate(outcomes)
-    ]  # fmt: skip
+    ]
     (folder / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return folder
 
@@ -67,8 +73,9 @@ def test_several_samples_weigh_by_problem(tmp_path: Path) -> None:
     (found,) = compare(before, [after])
     assert found.difference.value == pytest.approx((0.5 + 0.25) / 3)
     assert [(flip.id, flip.baseline, flip.run) for flip in found.won] == [
-        ("0", 0.5, 1.0), ("1", 0.0, 0.25),
-    ]  # fmt: skip
+        ("0", 0.5, 1.0),
+        ("1", 0.0, 0.25),
+    ]
     assert found.difference.test == "paired permutation"
 
 
@@ -196,8 +203,10 @@ def test_an_unknown_metric_is_refused(tmp_path: Path) -> None:
 def command(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "rewardkit", "compare", *map(str, arguments)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def test_the_command_prints_the_figures_and_fails_only_on_evidence(tmp_path: Path) -> None:

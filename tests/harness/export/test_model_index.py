@@ -37,11 +37,16 @@ def test_the_hub_reads_the_figures_back_from_a_card(tmp_path: Path) -> None:
     assert (accuracy.metric_value, accuracy.metric_name) == (0.5, "accuracy, strict")
     assert accuracy.metric_args == {"interval_95": [0.25, 0.75], "count": 8}
     assert (accuracy.dataset_type, accuracy.dataset_config, accuracy.dataset_split) == (
-        "openai/gsm8k", "main", "test",
-    )  # fmt: skip
+        "openai/gsm8k",
+        "main",
+        "test",
+    )
     assert accuracy.dataset_args == {
-        "problems": 8, "prompt": "cot", "num_samples": 4, "temperature": 0.7,
-    }  # fmt: skip
+        "problems": 8,
+        "prompt": "cot",
+        "num_samples": 4,
+        "temperature": 0.7,
+    }
 
 
 @pytest.mark.parametrize("name", ["m.yaml", "m.yml", "m.json"])
@@ -52,8 +57,9 @@ def test_several_tasks_of_a_model_stand_in_one_index(tmp_path: Path, name: str) 
     card = ModelCard(f"---\n{(tmp_path / name).read_text()}\n---\n")
     _, results = model_index_to_eval_results(card.data.to_dict()["model-index"])
     assert [(one.dataset_type, one.dataset_split) for one in results[::4]] == [
-        ("openai/gsm8k", "test"), ("of-a-plugin", None),
-    ]  # fmt: skip
+        ("openai/gsm8k", "test"),
+        ("of-a-plugin", None),
+    ]
 
 
 def test_a_card_keeps_its_words_and_its_other_metadata(tmp_path: Path) -> None:

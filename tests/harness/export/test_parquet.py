@@ -16,15 +16,29 @@ from rewardkit.harness.export.parquet import write_parquet
 
 def row(number: int, **changes: Any) -> dict[str, Any]:
     verdict = {
-        "correct": True, "score": 1.0, "answer": "½", "failure": None,
-        "parts": {"accuracy": 1.0, "format": 0.5}, "message": "by exact numbers",
-    }  # fmt: skip
+        "correct": True,
+        "score": 1.0,
+        "answer": "½",
+        "failure": None,
+        "parts": {"accuracy": 1.0, "format": 0.5},
+        "message": "by exact numbers",
+    }
     return {
-        "key": f"t/{number}/0", "task": "t", "id": str(number), "index": 0, "prompt": None,
-        "completion": "<script>ü\ud800", "finish_reason": "stop", "prompt_tokens": 7,
-        "completion_tokens": None, "reference": "0.5", "columns": {"level": 3, "x": [1]},
-        "verdict": verdict, "flexible": {"correct": True, "answer": "½"}, **changes,
-    }  # fmt: skip
+        "key": f"t/{number}/0",
+        "task": "t",
+        "id": str(number),
+        "index": 0,
+        "prompt": None,
+        "completion": "<script>ü\ud800",
+        "finish_reason": "stop",
+        "prompt_tokens": 7,
+        "completion_tokens": None,
+        "reference": "0.5",
+        "columns": {"level": 3, "x": [1]},
+        "verdict": verdict,
+        "flexible": {"correct": True, "answer": "½"},
+        **changes,
+    }
 
 
 def run(folder: Path, rows: list[dict[str, Any]]) -> Path:
@@ -34,8 +48,14 @@ def run(folder: Path, rows: list[dict[str, Any]]) -> Path:
 
 
 def test_every_field_has_its_type_and_comes_back(tmp_path: Path) -> None:
-    unjudged = {"correct": None, "score": None, "answer": None, "failure": "error", "parts": {},
-                "message": "?"}  # fmt: skip
+    unjudged = {
+        "correct": None,
+        "score": None,
+        "answer": None,
+        "failure": "error",
+        "parts": {},
+        "message": "?",
+    }
     rows = [row(0), row(1, verdict=unjudged, flexible=None, label=False)]
     file = tmp_path / "s.parquet"
     assert write_parquet([run(tmp_path / "one", rows)], file, overwrite=False) == 2
@@ -52,8 +72,10 @@ def test_every_field_has_its_type_and_comes_back(tmp_path: Path) -> None:
     assert first["verdict"] == rows[0]["verdict"] | {"parts": parts}
     assert (first["prompt"], first["completion_tokens"], first["label"]) == (None, None, None)
     assert (second["verdict"]["correct"], second["flexible"], second["label"]) == (
-        None, None, False,
-    )  # fmt: skip
+        None,
+        None,
+        False,
+    )
 
 
 def test_the_library_datasets_knows_every_type(tmp_path: Path) -> None:

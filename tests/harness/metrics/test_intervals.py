@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from rewardkit.harness.metrics.intervals import clustered, over_means, wilson
-from rewardkit.harness.metrics.passing import pass_at
+from rewardkit.harness.metrics.pass_at_k import pass_at
 
 
 @given(st.integers(1, 5000), st.floats(0, 1))
@@ -55,13 +55,16 @@ def test_an_interval_covers_what_it_estimates_at_about_its_rate(samples: int, k:
     truth = 1 - math.prod((1 + i) / (1.5 + i) for i in range(k))
     covered = 0
     for _ in range(1000):
-        right = [[draw.random() < chance for _ in range(samples)]
-                 for chance in (draw.betavariate(0.5, 1) for _ in range(50))]  # fmt: skip
+        right = [
+            [draw.random() < chance for _ in range(samples)]
+            for chance in (draw.betavariate(0.5, 1) for _ in range(50))
+        ]
         if k == 1:
             low, high = clustered([[float(one) for one in group] for group in right])
         else:
-            low, high = over_means([pass_at(k, sum(group), samples) for group in right],
-                                   50 * samples / k)  # fmt: skip
+            low, high = over_means(
+                [pass_at(k, sum(group), samples) for group in right], 50 * samples / k
+            )
         covered += low <= truth <= high
     assert abs(covered / 1000 - 0.95) <= 0.025
 

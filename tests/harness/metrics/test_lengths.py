@@ -26,8 +26,12 @@ def test_each_completion_has_one_outcome_and_all_are_together() -> None:
     ]
     found = lengths(rows)
     assert {name: of.count for name, of in found.items()} == {
-        "all": 6, "correct": 2, "wrong": 1, "truncated": 2, "unjudged": 1,
-    }  # fmt: skip
+        "all": 6,
+        "correct": 2,
+        "wrong": 1,
+        "truncated": 2,
+        "unjudged": 1,
+    }
     assert found["correct"] == Lengths(20.0, 20.0, 30.0, 30, 2)
 
 
@@ -45,6 +49,9 @@ def test_lengths_are_those_of_the_completions_in_order(tokens: list[int]) -> Non
     rows = [row(place, None, completion_tokens=count) for place, count in enumerate(tokens)]
     ordered = sorted(tokens)
     assert lengths(rows)["all"] == Lengths(
-        statistics.fmean(tokens), statistics.median(tokens),
-        ordered[-(-95 * len(tokens) // 100) - 1], max(tokens), len(tokens),
-    )  # fmt: skip
+        statistics.fmean(tokens),
+        statistics.median(tokens),
+        ordered[-(-95 * len(tokens) // 100) - 1],
+        max(tokens),
+        len(tokens),
+    )

@@ -87,12 +87,16 @@ def test_each_figure_is_the_mean_of_its_problems_means_to_the_last_bit(samples: 
     kinds = (None, "wrong", "format", "truncated", "error")
     rows = [
         row(
-            name, (failure := draw.choice(kinds)), index=index, **flexible(failure in kinds[:3:2]),
+            name,
+            (failure := draw.choice(kinds)),
+            index=index,
+            **flexible(failure in kinds[:3:2]),
             parts={part: draw.random() for part in draw.sample(("a", "b"), draw.randrange(3))},
             finish_reason=draw.choice(("stop", "length")),
         )
-        for name in range(200) for index in range(draw.randint(1, samples))
-    ]  # fmt: skip
+        for name in range(200)
+        for index in range(draw.randint(1, samples))
+    ]
     found = figures(rows)
 
     def expected(value: Callable[[Row], float | None]) -> tuple[float, float, float, int]:

@@ -9,16 +9,20 @@ import pytest
 from rewardkit.harness.metrics.figures import Plot, Table
 from rewardkit.harness.metrics.summary import summarise, summarise_task, summarise_tasks
 from rewardkit.harness.tasks.math500 import MATH500
-from rewardkit.harness.tasks.motion import MotionTask
+from rewardkit.harness.tasks.motion.task import MotionTask
 from tests.harness.metrics.making import Row, problem, row
 
 
 def leveled(identifier: int, failure: str | None, **more: object) -> Row:
     return row(
-        identifier, failure, completion_tokens=identifier, columns={"level": identifier % 2},
-        parts={"form": 0.5}, flexible={"correct": failure in (None, "format"), "answer": None},
+        identifier,
+        failure,
+        completion_tokens=identifier,
+        columns={"level": identifier % 2},
+        parts={"form": 0.5},
+        flexible={"correct": failure in (None, "format"), "answer": None},
         **more,
-    )  # fmt: skip
+    )
 
 
 ROWS = [
@@ -68,8 +72,9 @@ def test_each_failure_names_rows_of_up_to_three_problems() -> None:
     rows = [row(name, "wrong", index=index) for name in "dcba" for index in range(2)]
     rows.append(row("e", "format"))
     assert summarise(rows).examples == {
-        "format": ["t/e/0"], "wrong": ["t/a/0", "t/b/0", "t/c/0"],
-    }  # fmt: skip
+        "format": ["t/e/0"],
+        "wrong": ["t/a/0", "t/b/0", "t/c/0"],
+    }
 
 
 def test_the_order_of_rows_changes_no_byte() -> None:

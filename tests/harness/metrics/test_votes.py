@@ -6,10 +6,10 @@ import pytest
 
 from rewardkit.harness.metrics.votes import Ballot, Pair, ballots, same_text, same_to
 from rewardkit.harness.tasks.aqua import AQUA
-from rewardkit.harness.tasks.game24 import Game24Task
+from rewardkit.harness.tasks.game24.task import Game24Task
 from rewardkit.harness.tasks.gsm8k import GSM8K
 from rewardkit.harness.tasks.math500 import MATH500
-from rewardkit.harness.tasks.motion import MotionTask
+from rewardkit.harness.tasks.motion.task import MotionTask
 from rewardkit.protocols import Task
 from tests.harness.metrics.making import problem, row
 
@@ -25,10 +25,18 @@ from tests.harness.metrics.making import problem, row
         (GSM8K, "$1,200", "1200.0", True),
         (GSM8K, "5 or 6", "5", False),
         (AQUA, "B", "C", False),
-        (MotionTask(), "(1.0), (2.0), (3.0), (4.0), (5.0)", "(1.1), (2.0), (3.0), (4.0), (5.0)",
-         True),
-        (MotionTask(), "(1.0), (2.0), (3.0), (4.0), (5.0)", "(3.0), (4.0), (5.0), (6.0), (7.0)",
-         False),
+        (
+            MotionTask(),
+            "(1.0), (2.0), (3.0), (4.0), (5.0)",
+            "(1.1), (2.0), (3.0), (4.0), (5.0)",
+            True,
+        ),
+        (
+            MotionTask(),
+            "(1.0), (2.0), (3.0), (4.0), (5.0)",
+            "(3.0), (4.0), (5.0), (6.0), (7.0)",
+            False,
+        ),
         (MotionTask(), "(1.0), (2.0)", "(1.0), (2.0), (3.0)", False),
         (MotionTask(), ", ".join(["(1.0, 2.0)"] * 5), ", ".join(["(1.00, 2.00)"] * 5), True),
         (MotionTask(), ", ".join(["(1.0, 2.0)"] * 5), ", ".join(["(2.0, 1.0)"] * 5), False),
@@ -36,7 +44,7 @@ from tests.harness.metrics.making import problem, row
         (MotionTask(), ", ".join(["(1, 2, 3)"] * 5), ", ".join(["(1, 2)"] * 5), False),
         (Game24Task(), "(8 - 4) * 6", "6 * (8 - 4)", False),
     ],
-)  # fmt: skip
+)
 def test_a_tasks_own_verifier_says_which_answers_are_equal(
     task: Task, answer: str, other: str, expected: bool
 ) -> None:

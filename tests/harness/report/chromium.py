@@ -17,13 +17,21 @@ from types import TracebackType
 from typing import Any, Self
 
 FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--disable-dev-shm-usage", "--hide-scrollbars", "--remote-debugging-pipe",
-]  # fmt: skip
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--hide-scrollbars",
+    "--remote-debugging-pipe",
+]
 
 # Chromium reads commands from descriptor 3 and writes to 4
-LAUNCH = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execv(sys.argv[3], sys.argv[3:])"  # fmt: skip  # noqa: E501
+LAUNCH = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execv(sys.argv[3], sys.argv[3:])"  # noqa: E501
 PATIENCE = 60.0
 """Seconds until a command that isn't answered counts as broken; far above any answer's time."""
 
@@ -49,12 +57,25 @@ class Browser:
         self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         theirs_in, ours_out = (_high(end) for end in os.pipe())
         ours_in, theirs_out = (_high(end) for end in os.pipe())
-        command = [sys.executable, "-c", LAUNCH, str(theirs_in), str(theirs_out), chromium() or "",
-                   *FLAGS, f"--user-data-dir={self._profile.name}", "about:blank"]  # fmt: skip
+        command = [
+            sys.executable,
+            "-c",
+            LAUNCH,
+            str(theirs_in),
+            str(theirs_out),
+            chromium() or "",
+            *FLAGS,
+            f"--user-data-dir={self._profile.name}",
+            "about:blank",
+        ]
         self._process = subprocess.Popen(
-            command, pass_fds=(theirs_in, theirs_out), start_new_session=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            command,
+            pass_fds=(theirs_in, theirs_out),
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         os.close(theirs_in)
         os.close(theirs_out)
         self._in, self._out = ours_in, ours_out
@@ -68,9 +89,11 @@ class Browser:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
         trace: TracebackType | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._process.kill()
         self._process.wait()
         os.close(self._in)
@@ -94,8 +117,9 @@ class Browser:
 
     def value(self, expression: str) -> Any:
         """What a JavaScript expression gives, or, of a promise, what it comes to."""
-        found = self.send("Runtime.evaluate", expression=expression, returnByValue=True,
-                          awaitPromise=True)  # fmt: skip
+        found = self.send(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
         if "exceptionDetails" in found:
             raise RuntimeError(json.dumps(found["exceptionDetails"]))
         return found["result"].get("value")
@@ -127,8 +151,13 @@ class Browser:
 
     def screen(self, width: int, height: int, scheme: str = "light") -> None:
         """The size of the window, and which colours the system prefers."""
-        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height,
-                  deviceScaleFactor=1, mobile=width < 500)  # fmt: skip
+        self.send(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=width < 500,
+        )
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self.send("Emulation.setEmulatedMedia", features=features)
 

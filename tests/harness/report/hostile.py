@@ -47,9 +47,9 @@ HOSTILE = [
     "x" * 1_000_000 + f"<img src=x onerror={PWN}>",
     "<div>" * 20_000,
     "a\u0300" * 5_000 + "\r\n\t\x0b\x0c" * 50,
-    f"`;{PWN};`\\';{PWN};//\";{PWN};//\\\"</title></textarea></noscript></template>",
-    f"\" style=\"position:fixed;inset:0\" onclick=\"{PWN}\" class='badge",
-]  # fmt: skip
+    f'`;{PWN};`\\\';{PWN};//";{PWN};//\\"</title></textarea></noscript></template>',
+    f'" style="position:fixed;inset:0" onclick="{PWN}" class=\'badge',
+]
 
 KEYS = ["__proto__", "constructor", "toString", *HOSTILE[:8], HOSTILE[28]]
 
@@ -76,15 +76,27 @@ def hostile_run(name: str = HOSTILE[1]) -> ReportRun:
 
 def _row(task: str, identifier: str, text: str) -> dict[str, Any]:
     return {
-        "key": f"{task}/{identifier}/0", "task": task, "id": identifier, "index": 0,
-        "prompt": text, "completion": text, "finish_reason": text[:300], "prompt_tokens": 1,
-        "completion_tokens": 5, "reference": text, "columns": {HOSTILE[3]: text[:300]},
+        "key": f"{task}/{identifier}/0",
+        "task": task,
+        "id": identifier,
+        "index": 0,
+        "prompt": text,
+        "completion": text,
+        "finish_reason": text[:300],
+        "prompt_tokens": 1,
+        "completion_tokens": 5,
+        "reference": text,
+        "columns": {HOSTILE[3]: text[:300]},
         "verdict": {
-            "correct": False, "score": 0.0, "answer": text, "failure": "wrong",
-            "parts": dict.fromkeys(KEYS, 0.5), "message": text,
+            "correct": False,
+            "score": 0.0,
+            "answer": text,
+            "failure": "wrong",
+            "parts": dict.fromkeys(KEYS, 0.5),
+            "message": text,
         },
         "flexible": {"correct": False, "answer": text[1:]},
-    }  # fmt: skip
+    }
 
 
 def _figures() -> list[Table | Plot]:

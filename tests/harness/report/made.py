@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rewardkit.harness.folder import RunFolder
 from rewardkit.harness.metrics.summary import summarise_tasks
 from rewardkit.harness.report.runs import ReportRun
+from rewardkit.harness.store.run_folder import RunFolder
 
 
 def row(
@@ -25,16 +25,27 @@ def row(
     """A row as samples.jsonl holds it."""
     failure = {True: None, False: "wrong", None: "error"}[correct]
     return {
-        "key": f"{task}/{identifier}/{index}", "task": task, "id": identifier, "index": index,
-        "prompt": f"Answer in one number.\nWhat is {identifier}?", "completion": completion,
-        "finish_reason": "stop", "prompt_tokens": 12, "completion_tokens": len(completion),
-        "reference": reference, "columns": {},
+        "key": f"{task}/{identifier}/{index}",
+        "task": task,
+        "id": identifier,
+        "index": index,
+        "prompt": f"Answer in one number.\nWhat is {identifier}?",
+        "completion": completion,
+        "finish_reason": "stop",
+        "prompt_tokens": 12,
+        "completion_tokens": len(completion),
+        "reference": reference,
+        "columns": {},
         "verdict": {
-            "correct": correct, "score": None if correct is None else float(correct),
-            "answer": answer, "failure": failure, "parts": {}, "message": "",
+            "correct": correct,
+            "score": None if correct is None else float(correct),
+            "answer": answer,
+            "failure": failure,
+            "parts": {},
+            "message": "",
         },
         "flexible": None if correct is None else {"correct": correct, "answer": answer},
-    } | changes  # fmt: skip
+    } | changes
 
 
 def as_run(name: str, rows: Sequence[dict[str, Any]], **record: Any) -> ReportRun:
@@ -50,8 +61,11 @@ def write_run(folder: Path, rows: Sequence[dict[str, Any]], model: str = "m") ->
         run.append(rows)
         summaries = summarise_tasks(rows, {})
         run.write_summary({"tasks": {name: one.as_json() for name, one in summaries.items()}})
-        run.write_record({
-            "fingerprint": {"of": folder.name}, "settings": {"model": model},
-            "command": ["rewardkit", "eval", "--model", model],
-        })  # fmt: skip
+        run.write_record(
+            {
+                "fingerprint": {"of": folder.name},
+                "settings": {"model": model},
+                "command": ["rewardkit", "eval", "--model", model],
+            }
+        )
     return folder

@@ -27,18 +27,25 @@ def many_rows() -> list[dict[str, Any]]:
     """Right and wrong by turns, every tenth unjudged, every seventh cut off."""
     return [
         row(
-            str(place), correct=None if place % 10 == 9 else place % 2 == 0,
+            str(place),
+            correct=None if place % 10 == 9 else place % 2 == 0,
             completion=f"Thinking of {place}, 17 then 7 and 177 #### 7 or so.",
-            finish_reason="length" if place % 7 == 0 else "stop", completion_tokens=place % 997,
+            finish_reason="length" if place % 7 == 0 else "stop",
+            completion_tokens=place % 997,
         )
         for place in range(COUNT)
-    ]  # fmt: skip
+    ]
 
 
 def two_runs() -> list[ReportRun]:
     """One problem lost, two gained, one as it was; and one that only the first was asked."""
-    before = [row("1"), row("2", correct=False, answer="6"), row("3", correct=False), row("4"),
-              row("5")]  # fmt: skip
+    before = [
+        row("1"),
+        row("2", correct=False, answer="6"),
+        row("3", correct=False),
+        row("4"),
+        row("5"),
+    ]
     after = [row("1", correct=False, answer="8", completion="#### 8"), row("2"), row("3"), row("4")]
     return [as_run("before", before), as_run("after", after)]
 
@@ -178,8 +185,11 @@ def test_on_paper_the_page_is_light_and_shows_what_was_chosen(at: Any) -> None:
     shown = "(one => getComputedStyle(document.querySelector(one)).display !== 'none')"
     paper = "getComputedStyle(document.body).backgroundColor"
     dark = browser.value(paper)
-    browser.send("Emulation.setEmulatedMedia", media="print",
-                 features=[{"name": "prefers-color-scheme", "value": "dark"}])  # fmt: skip
+    browser.send(
+        "Emulation.setEmulatedMedia",
+        media="print",
+        features=[{"name": "prefers-color-scheme", "value": "dark"}],
+    )
     found = browser.value(f"['.listing', '.controls', '.detail'].map({shown})")
     light = browser.value(paper)
     browser.send("Emulation.setEmulatedMedia", media="")
@@ -191,8 +201,10 @@ def test_of_many_groups_the_largest_are_drawn(at: Any) -> None:
     rows = [row(str(place), columns={"kind": f"k{max(place, 9)}"}) for place in range(200)]
     tasks = {"gsm8k": summarise(rows, ("kind",)).as_json()}
     browser = at([ReportRun("r", tasks, rows, {})])
-    card = ("[...document.querySelectorAll('.card')]"
-            ".find(one => one.textContent.startsWith('Accuracy by kind'))")  # fmt: skip
+    card = (
+        "[...document.querySelectorAll('.card')]"
+        ".find(one => one.textContent.startsWith('Accuracy by kind'))"
+    )
     assert browser.value(f"{card}.querySelectorAll('.track').length") == 60
     assert "k9" in browser.value(f"{card}.textContent")
     assert "60 largest groups" in browser.value(f"{card}.textContent")
@@ -232,9 +244,20 @@ def test_a_sample_shows_all_that_is_known_of_it(at: Any) -> None:
     one["verdict"] |= {"parts": {"form": 0.5}, "message": "off by one"}
     one["flexible"] = {"correct": True, "answer": "7"}
     detail = text(at([as_run("r", [one, row("1", index=1)])], "#samples"), "#detail")
-    for part in ("wrong", "read6", "reference7", "flexible reading: right7", "off by one", "form",
-                 "6 tokens", "12 in the prompt", "token limit", "What is 1?", "truncated",
-                 "Samples of this problem"):  # fmt: skip
+    for part in (
+        "wrong",
+        "read6",
+        "reference7",
+        "flexible reading: right7",
+        "off by one",
+        "form",
+        "6 tokens",
+        "12 in the prompt",
+        "token limit",
+        "What is 1?",
+        "truncated",
+        "Samples of this problem",
+    ):
         assert part in detail
 
 
@@ -287,8 +310,10 @@ def test_runs_over_other_data_are_said_to_differ(at: Any) -> None:
 
 
 def test_checkpoints_of_one_training_are_a_curve(at: Any) -> None:
-    runs = [as_run(f"c{step}", [row("1")], settings={"model": f"out/checkpoint-{step}"})
-            for step in (10, 20)]  # fmt: skip
+    runs = [
+        as_run(f"c{step}", [row("1")], settings={"model": f"out/checkpoint-{step}"})
+        for step in (10, 20)
+    ]
     assert "Over the checkpoints" in text(at(runs), "#view-summary")
     assert "Over the checkpoints" not in text(at(two_runs()), "#view-summary")
 
@@ -317,8 +342,10 @@ def test_nothing_makes_the_page_scroll_sideways(at: Any, view: str, width: int) 
     browser = at([hostile_run(), hostile_run("x" * 300)], f"#{view}")
     browser.screen(width, 844)
     browser.value("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
-    assert browser.value("Math.max(document.documentElement.scrollWidth,"
-                         " document.body.scrollWidth)") <= width  # fmt: skip
+    assert (
+        browser.value("Math.max(document.documentElement.scrollWidth, document.body.scrollWidth)")
+        <= width
+    )
 
 
 def test_a_hostile_run_executes_nothing(at: Any) -> None:
@@ -339,8 +366,10 @@ def test_a_hostile_run_executes_nothing(at: Any) -> None:
 
 
 def test_hostile_completions_are_shown_as_text_and_execute_nothing(at: Any) -> None:
-    rows = [row(str(place), correct=False, completion=hostile, answer=hostile[-40:], prompt=hostile)
-            for place, hostile in enumerate(HOSTILE)]  # fmt: skip
+    rows = [
+        row(str(place), correct=False, completion=hostile, answer=hostile[-40:], prompt=hostile)
+        for place, hostile in enumerate(HOSTILE)
+    ]
     browser = at([as_run("r", rows)], "#samples")
     completion = "document.querySelector('.block pre')"
     for place, hostile in enumerate(HOSTILE):

@@ -45,9 +45,27 @@ class Elements(html.parser.HTMLParser):
 
 
 OURS = {
-    "html", "head", "meta", "title", "style", "body", "a", "header", "p", "nav", "button", "main",
-    "section", "noscript", "h1", "h2", "table", "tr", "td", "script",
-}  # fmt: skip
+    "html",
+    "head",
+    "meta",
+    "title",
+    "style",
+    "body",
+    "a",
+    "header",
+    "p",
+    "nav",
+    "button",
+    "main",
+    "section",
+    "noscript",
+    "h1",
+    "h2",
+    "table",
+    "tr",
+    "td",
+    "script",
+}
 
 
 def test_what_a_model_wrote_becomes_no_element_and_no_attribute() -> None:
@@ -71,10 +89,14 @@ def test_the_policy_allows_the_pages_own_script_and_style_and_nothing_else() -> 
         if tag in ("script", "style") and "type" not in attributes
     }
     assert allowed == {
-        "default-src": "'none'", "script-src": own["script"], "style-src": own["style"],
-        "base-uri": "'none'", "form-action": "'none'",
-        "require-trusted-types-for": "'script'", "trusted-types": "'none'",
-    }  # fmt: skip
+        "default-src": "'none'",
+        "script-src": own["script"],
+        "style-src": own["style"],
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "require-trusted-types-for": "'script'",
+        "trusted-types": "'none'",
+    }
 
 
 def test_the_page_names_no_address_on_any_network() -> None:
@@ -83,8 +105,19 @@ def test_the_page_names_no_address_on_any_network() -> None:
     assert not re.search(r"""\b(src|url)\s*[=(]""", joined(STYLES, "css") + joined(SCRIPTS, "js"))
 
 
-@pytest.mark.parametrize("sink", ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write",
-                                  "eval(", "new Function", "DOMParser", "setHTML"])  # fmt: skip
+@pytest.mark.parametrize(
+    "sink",
+    [
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacentHTML",
+        "document.write",
+        "eval(",
+        "new Function",
+        "DOMParser",
+        "setHTML",
+    ],
+)
 def test_the_pages_script_never_parses_markup_or_code(sink: str) -> None:
     assert sink not in joined(SCRIPTS, "js")
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rewardkit import Bounded, Sample, Verdict
-from rewardkit.harness.judge import Judges
+from rewardkit.harness.run.judging_thread import TaskVerifiers
 from rewardkit.harness.scoring import pieces
 from rewardkit.harness.scoring.columns import Columns
 from rewardkit.harness.scoring.jobs import FileJob
@@ -47,8 +47,10 @@ class Unwatched:
 file, folder, processes, mark = sys.argv[1:]
 pieces.PIECE = 1_500
 job = FileJob(
-    pieces.open_source(Path(file)), "t", Judges(Deadly(HOME, mark), None),
+    pieces.open_source(Path(file)),
+    "t",
+    TaskVerifiers(Deadly(HOME, mark), None),
     Columns(("a", "b"), None, ("right", "right")),
-)  # fmt: skip
+)
 plan = ScorePlan(job, {"t": ()}, {}, Path(folder), {"file": 1}, processes=int(processes))
 score(plan, Unwatched())

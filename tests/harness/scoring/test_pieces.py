@@ -13,9 +13,9 @@ import pyarrow.parquet
 import pytest
 
 from rewardkit.errors import DataError
-from rewardkit.harness.data import read_rows
 from rewardkit.harness.scoring import pieces
 from rewardkit.harness.scoring.pieces import open_source
+from rewardkit.harness.store.data_files import read_rows
 
 ROWS = [
     {"number": str(number), "text": 'a "quoted"\nline, and ' + "x" * 40} for number in range(97)

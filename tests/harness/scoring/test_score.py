@@ -18,14 +18,14 @@ import pytest
 
 from rewardkit import Bounded, Failure, Sample, Verdict
 from rewardkit.errors import DataError, JudgingError, RunMismatch
-from rewardkit.harness.folder import read_samples
-from rewardkit.harness.judge import Judges
 from rewardkit.harness.metrics.summary import summarise
+from rewardkit.harness.run.judging_thread import TaskVerifiers
 from rewardkit.harness.scoring import pieces
 from rewardkit.harness.scoring.columns import Columns
 from rewardkit.harness.scoring.jobs import FileJob
 from rewardkit.harness.scoring.pieces import open_source
 from rewardkit.harness.scoring.score import ScorePlan, score
+from rewardkit.harness.store.run_folder import read_samples
 from rewardkit.judging import close_pools
 from rewardkit.protocols import Verifier
 
@@ -77,15 +77,20 @@ def write(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 def some_rows(count: int = 200) -> list[dict[str, Any]]:
     return [
-        {"id": f"p{number // 3}", "reference": "ü7", "completion": f"ü{number % 9}",
-         "completion_tokens": number, "other": {"x": number}}
+        {
+            "id": f"p{number // 3}",
+            "reference": "ü7",
+            "completion": f"ü{number % 9}",
+            "completion_tokens": number,
+            "other": {"x": number},
+        }
         for number in range(count)
-    ]  # fmt: skip
+    ]
 
 
 def plan(file: Path, folder: Path | None, verifier: Verifier, **changes: Any) -> ScorePlan:
     job = FileJob(
-        open_source(file), "t", Judges(verifier, None), Columns(), written=folder is not None
+        open_source(file), "t", TaskVerifiers(verifier, None), Columns(), written=folder is not None
     )
     return replace(ScorePlan(job, {"t": ()}, {}, folder, {"file": file.name}), **changes)
 
@@ -125,8 +130,10 @@ def test_killed_in_the_midst_the_same_command_ends_with_the_same_bytes(
     def run(folder: str, mark: Path) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, SCRIPT, file, tmp_path / folder, processes, mark],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
     (tmp_path / "never").touch()
     assert run("whole", tmp_path / "never").returncode == 0
@@ -251,7 +258,7 @@ def test_no_judging_process_outlives_the_caller(tmp_path: Path) -> None:
     script.write_text(
         "import os, time\n"
         "from pathlib import Path\n"
-        "from rewardkit.harness.judge import Judges\n"
+        "from rewardkit.harness.run.judging_thread import TaskVerifiers\n"
         "from rewardkit.harness.scoring.columns import Columns\n"
         "from rewardkit.harness.scoring.jobs import FileJob\n"
         "from rewardkit.harness.scoring.pieces import open_source\n"
@@ -262,7 +269,8 @@ def test_no_judging_process_outlives_the_caller(tmp_path: Path) -> None:
         "    def __call__(self, text, sample):\n"
         f"        Path({str(tmp_path / 'pid')!r}).write_text(str(os.getpid()))\n"
         "        time.sleep(600)\n"
-        f"job = FileJob(open_source(Path({str(file)!r})), 't', Judges(Slow(), None), Columns())\n"
+        f"job = FileJob(open_source(Path({str(file)!r})), 't', "
+        "TaskVerifiers(Slow(), None), Columns())\n"
         "score(ScorePlan(job, {'t': ()}, processes=2), Unwatched())\n"
     )
     process = subprocess.Popen([sys.executable, script])

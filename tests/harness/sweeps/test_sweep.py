@@ -14,12 +14,12 @@ import pytest
 import rewardkit
 from rewardkit import hookimpl, registry
 from rewardkit.errors import BackendError, RewardkitError, UnknownName, UsageError
-from rewardkit.harness.options import EvalOptions
-from rewardkit.harness.reporter import Silent
-from rewardkit.harness.sweeps import results as sweep_results
-from rewardkit.harness.sweeps.plan import is_sweep, plan_sweep, plan_watch
-from rewardkit.harness.sweeps.results import SweepRun
+from rewardkit.harness.run.options import EvalOptions
+from rewardkit.harness.run.reporter import Silent
+from rewardkit.harness.sweeps import sweep_results
 from rewardkit.harness.sweeps.sweep import sweep, watch_sweep
+from rewardkit.harness.sweeps.sweep_plan import is_sweep, plan_sweep, plan_watch
+from rewardkit.harness.sweeps.sweep_results import SweepRun
 from rewardkit.protocols import Message, Prompt, Request
 from rewardkit.records import Completion, Sampling
 from rewardkit.registry import Plugin
@@ -64,8 +64,10 @@ class Engine:
             answer = number if int(number) < right else "none"
             boxed = "\\boxed" in request.prompt.text
             Engine.events.append(("asked", self.model.name, number))
-            yield request, Completion(f"\\boxed{{{answer}}}" if boxed else f"#### {answer}",
-                                      "stop", 9, 4)  # fmt: skip
+            yield (
+                request,
+                Completion(f"\\boxed{{{answer}}}" if boxed else f"#### {answer}", "stop", 9, 4),
+            )
 
     def describe(self) -> Mapping[str, object]:
         return {"name": "engine"}
@@ -113,8 +115,13 @@ class Notes(Silent):
 
 
 def options(**more: Any) -> EvalOptions:
-    common = {"model": "run/checkpoint-1", "backend": "engine", "data": "data.jsonl",
-              "output_dir": "out", "max_tokens": 50}  # fmt: skip
+    common = {
+        "model": "run/checkpoint-1",
+        "backend": "engine",
+        "data": "data.jsonl",
+        "output_dir": "out",
+        "max_tokens": 50,
+    }
     return EvalOptions(tasks=("gsm8k",), **common | more)
 
 
@@ -128,10 +135,11 @@ def events(kind: str) -> list[tuple[Any, ...]]:
 
 def accuracies(runs: Sequence[SweepRun]) -> dict[str, float | str | None]:
     return {
-        run.label: run.error if run.summary is None
+        run.label: run.error
+        if run.summary is None
         else round(run.summary.tasks["gsm8k"].metrics["accuracy"].value * PROBLEMS)
         for run in runs
-    }  # fmt: skip
+    }
 
 
 def test_prompts_are_compared_with_one_start_for_all_their_requests() -> None:
@@ -172,9 +180,13 @@ def test_each_checkpoint_s_prompts_run_while_its_engine_is_there() -> None:
         checkpoint(step, weights)
     runs = run("run/checkpoint-*", prompts=["gsm8k", "boxed"])
     assert list(accuracies(runs).items()) == [
-        ("checkpoint-9+gsm8k", 1), ("checkpoint-9+boxed", 1), ("checkpoint-10+gsm8k", 2),
-        ("checkpoint-10+boxed", 2), ("checkpoint-100+gsm8k", 5), ("checkpoint-100+boxed", 5),
-    ]  # fmt: skip
+        ("checkpoint-9+gsm8k", 1),
+        ("checkpoint-9+boxed", 1),
+        ("checkpoint-10+gsm8k", 2),
+        ("checkpoint-10+boxed", 2),
+        ("checkpoint-100+gsm8k", 5),
+        ("checkpoint-100+boxed", 5),
+    ]
     assert [event[:2] for event in Engine.events if event[0] in ("start", "close")] == [
         (kind, f"checkpoint-{step}") for step in (9, 10, 100) for kind in ("start", "close")
     ]
@@ -191,10 +203,15 @@ def test_the_curve_has_a_panel_for_each_prompt(monkeypatch: pytest.MonkeyPatch) 
     run("run/checkpoint-*", prompts=["gsm8k", "boxed"])
     assert len(drawn) == 1
     curve = [
-        (point.step, {name: round(PROBLEMS * metrics["accuracy"]["value"])
-                      for name, metrics in point.tasks.items()})
+        (
+            point.step,
+            {
+                name: round(PROBLEMS * metrics["accuracy"]["value"])
+                for name, metrics in point.tasks.items()
+            },
+        )
         for point in drawn[-1]
-    ]  # fmt: skip
+    ]
     assert curve == [
         (10, {"gsm8k · gsm8k": 2, "gsm8k · boxed": 2}),
         (20, {"gsm8k · gsm8k": 3, "gsm8k · boxed": 3}),
@@ -314,11 +331,14 @@ def test_a_sweep_writes_nothing_among_other_files() -> None:
         (["run/checkpoint-?"], ["boxed"], ["checkpoint-1", "checkpoint-2"]),
         (["run/checkpoint-2*"], ["boxed"], ["checkpoint-2"]),
         (["a/best", "b/best"], [], ["a-best", "b-best"]),
-        (["owner/one", "owner/two"], ["xml", "boxed"],
-         ["one+xml", "one+boxed", "two+xml", "two+boxed"]),
+        (
+            ["owner/one", "owner/two"],
+            ["xml", "boxed"],
+            ["one+xml", "one+boxed", "two+xml", "two+boxed"],
+        ),
         (["run/checkpoint-1"], [], ["checkpoint-1"]),
     ],
-)  # fmt: skip
+)
 def test_runs_are_called_by_what_differs(
     models: list[str], prompts: list[str], labels: list[str]
 ) -> None:
@@ -337,10 +357,14 @@ def test_two_runs_of_one_name_are_refused() -> None:
 @pytest.mark.parametrize(
     ("models", "prompts", "several"),
     [
-        (["m"], [], False), (["m", "m/"], ["cot"], False), (["m"], ["cot", "cot"], False),
-        (["m", "n"], [], True), (["m"], ["cot", "xml"], True), (["m-*"], [], True),
+        (["m"], [], False),
+        (["m", "m/"], ["cot"], False),
+        (["m"], ["cot", "cot"], False),
+        (["m", "n"], [], True),
+        (["m"], ["cot", "xml"], True),
+        (["m-*"], [], True),
     ],
-)  # fmt: skip
+)
 def test_what_asks_for_several_runs(models: list[str], prompts: list[str], several: bool) -> None:
     assert is_sweep(models, prompts) is several
 
@@ -415,11 +439,13 @@ def test_from_python_lists_give_a_list_of_runs() -> None:
     assert [run.label for run in runs][-1] == "checkpoint-10+boxed"
     assert runs[-1].summary is not None
     assert runs[-1].summary.tasks["gsm8k"].metrics["accuracy"].value == 1
-    (one,) = rewardkit.evaluate("gsm8k", "run/checkpoint-9", prompt=["gsm8k"],
-                                **common | {"output_dir": "one"})  # fmt: skip
+    (one,) = rewardkit.evaluate(
+        "gsm8k", "run/checkpoint-9", prompt=["gsm8k"], **common | {"output_dir": "one"}
+    )
     assert one.output_dir == Path("one/checkpoint-9")
-    alone = rewardkit.evaluate("gsm8k", "run/checkpoint-9", prompt="gsm8k",
-                               **common | {"output_dir": "alone"})  # fmt: skip
+    alone = rewardkit.evaluate(
+        "gsm8k", "run/checkpoint-9", prompt="gsm8k", **common | {"output_dir": "alone"}
+    )
     assert alone.tasks["gsm8k"].samples == PROBLEMS
     with pytest.raises(UsageError, match="no model is named"):
         rewardkit.evaluate("gsm8k", [])

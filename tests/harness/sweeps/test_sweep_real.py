@@ -18,7 +18,7 @@ import pytest
 
 import rewardkit
 from rewardkit.harness.backends.transformers import TransformersBackend
-from rewardkit.harness.backends.vllm import VllmBackend
+from rewardkit.harness.backends.vllm.backend import VllmBackend
 from tests.tiny import build
 
 ROWS = 8
@@ -42,22 +42,45 @@ def training(tmp_path: Path) -> Path:
 
 def command(run: Path, output: Path, *more: str) -> list[str]:
     return [
-        sys.executable, "-m", "rewardkit", "eval", "--task", "gsm8k", "--data",
-        str(run / "gsm8k.jsonl"), "--backend", "transformers", "--max-tokens", "60",
-        "--backend-arg", "batch_size=2", "-o", str(output), "--prompt", "gsm8k,boxed", "--json",
-        "--quiet", *more,
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "rewardkit",
+        "eval",
+        "--task",
+        "gsm8k",
+        "--data",
+        str(run / "gsm8k.jsonl"),
+        "--backend",
+        "transformers",
+        "--max-tokens",
+        "60",
+        "--backend-arg",
+        "batch_size=2",
+        "-o",
+        str(output),
+        "--prompt",
+        "gsm8k,boxed",
+        "--json",
+        "--quiet",
+        *more,
+    ]
 
 
 def figures(out: str) -> list[dict[str, Any]]:
-    return [{name: value for name, value in run.items() if name != "output_dir"}
-            for run in json.loads(out)]  # fmt: skip
+    return [
+        {name: value for name, value in run.items() if name != "output_dir"}
+        for run in json.loads(out)
+    ]
 
 
 def test_a_killed_sweep_ends_as_one_that_was_not(training: Path, tmp_path: Path) -> None:
     shell = [str(training / "checkpoint-10"), str(training / "checkpoint-9")]
-    whole = subprocess.run(command(training, tmp_path / "whole", "--model", *shell),
-                           capture_output=True, text=True, check=False)  # fmt: skip
+    whole = subprocess.run(
+        command(training, tmp_path / "whole", "--model", *shell),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert whole.returncode == 0, whole.stderr
     labels = [f"checkpoint-{step}+{prompt}" for step in (9, 10) for prompt in ("gsm8k", "boxed")]
     assert [run["label"] for run in json.loads(whole.stdout)] == labels
@@ -88,8 +111,10 @@ def test_a_watch_evaluates_what_a_training_writes_and_ends_with_it(
     (training / "checkpoint-10").rename(late)
     process = subprocess.Popen(
         [*command(training, tmp_path / "out", "--watch", "--model", str(training))],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     try:
         first = tmp_path / "out" / "checkpoint-9+boxed" / "summary.json"
         while not first.exists():
@@ -112,8 +137,10 @@ def test_an_interrupted_watch_prints_its_table(training: Path, tmp_path: Path) -
     told = [one for one in command(training, tmp_path / "out", "--watch") if one != "--quiet"]
     process = subprocess.Popen(
         [*told, "--model", str(training)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert process.stderr is not None
     for line in process.stderr:
         if line.startswith("waiting for new checkpoints"):
@@ -130,8 +157,10 @@ def test_a_damaged_checkpoint_fails_alone(training: Path, tmp_path: Path) -> Non
     weights.write_bytes(weights.read_bytes()[:3000])
     done = subprocess.run(
         command(training, tmp_path / "out", "--model", str(training / "checkpoint-*")),
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 1
     assert "checkpoint-9+gsm8k, checkpoint-9+boxed: transformers can't load" in done.stderr
     assert "Traceback" not in done.stderr
@@ -160,9 +189,14 @@ def test_an_engine_is_gone_before_the_next_one_loads(
 
     monkeypatch.setattr(backend, "start", watched)
     runs = rewardkit.evaluate(
-        "gsm8k", [str(training / "checkpoint-*")], prompt=["gsm8k", "boxed"], backend=name,
-        data=str(training / "gsm8k.jsonl"), max_tokens=12, output_dir=str(tmp_path / "out"),
-    )  # fmt: skip
+        "gsm8k",
+        [str(training / "checkpoint-*")],
+        prompt=["gsm8k", "boxed"],
+        backend=name,
+        data=str(training / "gsm8k.jsonl"),
+        max_tokens=12,
+        output_dir=str(tmp_path / "out"),
+    )
     assert [run.error for run in runs] == [None] * 4
     assert starts == [f"checkpoint-9: {2 * ROWS}", f"checkpoint-10: {2 * ROWS}"]
     gc.collect()

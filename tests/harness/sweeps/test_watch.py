@@ -56,9 +56,12 @@ class Training:
 
     def watched(self, *models: str, timeout: float | None = None) -> list[str]:
         found = watch(
-            [str(self.root / model) for model in models], self.notes.append,
-            timeout=timeout, sleep=self.pass_time, clock=self.clock,
-        )  # fmt: skip
+            [str(self.root / model) for model in models],
+            self.notes.append,
+            timeout=timeout,
+            sleep=self.pass_time,
+            clock=self.clock,
+        )
         return [str(Path(model).relative_to(self.root)) for model in found]
 
 
@@ -68,17 +71,20 @@ class Training:
         pytest.param(
             {0: [written(100), written(9), written(10)]},
             ["run/checkpoint-9", "run/checkpoint-10", "run/checkpoint-100"],
-            ["the training is over"], id="those there are, by step",
+            ["the training is over"],
+            id="those there are, by step",
         ),
         pytest.param(
             {0: [written(50)], 60: [written(100)]},
             ["run/checkpoint-50", "run/checkpoint-100"],
-            ["waiting for new checkpoints", "the training is over"], id="then those that come",
+            ["waiting for new checkpoints", "the training is over"],
+            id="then those that come",
         ),
         pytest.param(
             {0: [half(50)], 60: [written(50)], 90: [written(100)]},
             ["run/checkpoint-50", "run/checkpoint-100"],
-            ["waiting for", "waiting for", "the training is over"], id="each once whole",
+            ["waiting for", "waiting for", "the training is over"],
+            id="each once whole",
         ),
         pytest.param(
             {0: [half(30)], 1: [written(50)], 2: [deleted(30)], 400: [written(100)]},
@@ -87,13 +93,14 @@ class Training:
             id="too late, after the timeout",
         ),
         pytest.param(
-            {0: [written(50), half(60)]}, ["run/checkpoint-50"],
+            {0: [written(50), half(60)]},
+            ["run/checkpoint-50"],
             ["waiting for", "left out, as they have no whole trainer_state.json"],
             id="never whole",
         ),
         pytest.param({}, [], ["waiting for", "no new checkpoint came"], id="none at all"),
     ],
-)  # fmt: skip
+)
 def test_what_a_watch_finds(
     tmp_path: Path, timetable: dict[float, list[Event]], found: list[str], said: list[str]
 ) -> None:
@@ -108,8 +115,13 @@ def test_what_a_watch_finds(
 def test_the_timeout_is_counted_from_when_the_last_one_was_done(tmp_path: Path) -> None:
     training = Training(tmp_path, {0: [written(10)], 500: [written(20)]})
     found = []
-    models = watch([str(tmp_path / "run")], training.notes.append, timeout=100,
-                   sleep=training.pass_time, clock=training.clock)  # fmt: skip
+    models = watch(
+        [str(tmp_path / "run")],
+        training.notes.append,
+        timeout=100,
+        sleep=training.pass_time,
+        clock=training.clock,
+    )
     for model in models:
         found.append(Path(model).name)
         training.now += 450  # its evaluation
@@ -118,9 +130,7 @@ def test_the_timeout_is_counted_from_when_the_last_one_was_done(tmp_path: Path) 
 
 
 def test_several_trainings_are_watched_until_all_are_over(tmp_path: Path) -> None:
-    training = Training(
-        tmp_path, {0: [written(100, run="a")], 200: [written(100, run="b")]}
-    )  # fmt: skip
+    training = Training(tmp_path, {0: [written(100, run="a")], 200: [written(100, run="b")]})
     assert training.watched("a", "b") == ["a/checkpoint-100", "b/checkpoint-100"]
 
 
@@ -128,8 +138,12 @@ def test_a_training_that_ends_is_known_though_its_last_checkpoint_is_deleted(
     tmp_path: Path,
 ) -> None:
     training = Training(tmp_path, {0: [written(100)]})
-    models = watch([str(tmp_path / "run")], training.notes.append,
-                   sleep=training.pass_time, clock=training.clock)  # fmt: skip
+    models = watch(
+        [str(tmp_path / "run")],
+        training.notes.append,
+        sleep=training.pass_time,
+        clock=training.clock,
+    )
     assert Path(next(models)).name == "checkpoint-100"
     deleted(100)(tmp_path)
     assert list(models) == []

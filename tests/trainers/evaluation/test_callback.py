@@ -16,7 +16,7 @@ from transformers import TrainerCallback
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.metrics.summary import TaskSummary, summarise
 from rewardkit.trainers import EvaluationCallback, reward_func
-from rewardkit.trainers.evaluation.questions import LiveEvaluation
+from rewardkit.trainers.evaluation.live_evaluation import LiveEvaluation
 from tests.trainers.evaluated import Says, data, samples, task
 from tests.trainers.forms import letters
 from tests.trainers.tiny_training import GRPOTrainer, rows, trainer
@@ -30,17 +30,35 @@ def scripted(values: Values, monkeypatch: pytest.MonkeyPatch) -> None:
     def at(self: LiveEvaluation, step: int, *args: Any, **kwargs: Any) -> dict[str, TaskSummary]:
         value = values[step]
         verdicts = [
-            {"correct": None, "score": None, "failure": "error", "parts": {}} if value is None else
-            {"correct": index < 10 * value, "score": float(index < 10 * value),
-             "failure": None if index < 10 * value else "wrong", "parts": {}}
+            {"correct": None, "score": None, "failure": "error", "parts": {}}
+            if value is None
+            else {
+                "correct": index < 10 * value,
+                "score": float(index < 10 * value),
+                "failure": None if index < 10 * value else "wrong",
+                "parts": {},
+            }
             for index in range(10)
-        ]  # fmt: skip
-        return {"says": summarise([
-            {"id": str(index), "index": 0, "verdict": verdict, "columns": {}, "flexible": None,
-             "finish_reason": "stop" if verdict["correct"] else "length", "completion": "",
-             "completion_tokens": 3, "key": f"says/{index}/0", "task": "says"}
-            for index, verdict in enumerate(verdicts)
-        ])}  # fmt: skip
+        ]
+        return {
+            "says": summarise(
+                [
+                    {
+                        "id": str(index),
+                        "index": 0,
+                        "verdict": verdict,
+                        "columns": {},
+                        "flexible": None,
+                        "finish_reason": "stop" if verdict["correct"] else "length",
+                        "completion": "",
+                        "completion_tokens": 3,
+                        "key": f"says/{index}/0",
+                        "task": "says",
+                    }
+                    for index, verdict in enumerate(verdicts)
+                ]
+            )
+        }
 
     monkeypatch.setattr(LiveEvaluation, "at", at)
 
@@ -59,9 +77,13 @@ def trained(
         task(Says()), **{"every": 1, "data": data(folder), **options}
     )
     built = trainer(
-        checkpoint, folder / "out", reward_func(letters), settings=settings, callbacks=[found],
+        checkpoint,
+        folder / "out",
+        reward_func(letters),
+        settings=settings,
+        callbacks=[found],
         data=concatenate_datasets([rows(), rows()]),
-    )  # fmt: skip
+    )
     built.train(resume_from_checkpoint=resume and str(folder / "out" / resume))
     return built
 
@@ -85,9 +107,13 @@ def checkpoints(folder: Path) -> list[str]:
 def test_the_log_the_curve_and_the_runs_are_there(tiny_checkpoint: Path, tmp_path: Path) -> None:
     heard: list[tuple[int, list[str]]] = []
     trained(
-        tiny_checkpoint, tmp_path, settings={"max_steps": 3}, every=2, keep_best=False,
+        tiny_checkpoint,
+        tmp_path,
+        settings={"max_steps": 3},
+        every=2,
+        keep_best=False,
         on_evaluation=lambda step, summaries: heard.append((step, list(summaries))),
-    )  # fmt: skip
+    )
     entries = log(tmp_path)
     assert [entry["step"] for entry in entries] == [0, 1, 2, 3]
     evaluated = [entry["step"] for entry in entries if entry["evaluation"]]
@@ -119,30 +145,58 @@ RISE_AND_FALL = {0: 0.9, 1: 0.3, 2: 0.7, 3: 0.4, 4: 0.7}
 NO, EACH = {"save_strategy": "no"}, {"save_strategy": "steps", "save_steps": 1}
 BEST_KEPT = {
     "the trainer saves nothing else": (NO, {}, RISE_AND_FALL, 2, ["checkpoint-1", "checkpoint-2"]),
-    "rotation leaves the best and the last":
-        ({**EACH, "save_total_limit": 2}, {}, RISE_AND_FALL, 2, ["checkpoint-2", "checkpoint-4"]),
+    "rotation leaves the best and the last": (
+        {**EACH, "save_total_limit": 2},
+        {},
+        RISE_AND_FALL,
+        2,
+        ["checkpoint-2", "checkpoint-4"],
+    ),
     "rotation leaves one": ({**NO, "save_total_limit": 1}, {}, RISE_AND_FALL, 2, ["checkpoint-2"]),
-    "a limit of one, and all saved":
-        ({**EACH, "save_total_limit": 1}, {}, RISE_AND_FALL, 2, ["checkpoint-2"]),
-    "a rate that is best low":
-        ({**NO, "save_total_limit": 1}, {"metric": "unfinished_rate"}, RISE_AND_FALL, 2,
-         ["checkpoint-2"]),
-    "the last step, between two evaluations":
-        ({**NO, "save_total_limit": 1}, {"every": 3}, {0: 0.1, 3: 0.2, 4: 0.3}, 4,
-         ["checkpoint-4"]),
-    "a step where nothing was judged":
-        ({**NO, "save_total_limit": 1}, {}, {0: 0.1, 1: 0.2, 2: None, 3: 0.3, 4: 0.1}, 3,
-         ["checkpoint-3"]),
-}  # fmt: skip
+    "a limit of one, and all saved": (
+        {**EACH, "save_total_limit": 1},
+        {},
+        RISE_AND_FALL,
+        2,
+        ["checkpoint-2"],
+    ),
+    "a rate that is best low": (
+        {**NO, "save_total_limit": 1},
+        {"metric": "unfinished_rate"},
+        RISE_AND_FALL,
+        2,
+        ["checkpoint-2"],
+    ),
+    "the last step, between two evaluations": (
+        {**NO, "save_total_limit": 1},
+        {"every": 3},
+        {0: 0.1, 3: 0.2, 4: 0.3},
+        4,
+        ["checkpoint-4"],
+    ),
+    "a step where nothing was judged": (
+        {**NO, "save_total_limit": 1},
+        {},
+        {0: 0.1, 1: 0.2, 2: None, 3: 0.3, 4: 0.1},
+        3,
+        ["checkpoint-3"],
+    ),
+}
 
 
 @pytest.mark.parametrize(
     ("settings", "options", "values", "step", "left"), BEST_KEPT.values(), ids=BEST_KEPT
 )
 def test_the_best_checkpoint_is_kept(
-    settings: dict[str, Any], options: dict[str, Any], values: Values, step: int,
-    left: Sequence[str], tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    settings: dict[str, Any],
+    options: dict[str, Any],
+    values: Values,
+    step: int,
+    left: Sequence[str],
+    tiny_checkpoint: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     scripted(values, monkeypatch)
     trained(tiny_checkpoint, tmp_path, settings={**settings, "max_steps": 4}, **options)
     metric = options.get("metric", "accuracy")
@@ -169,9 +223,12 @@ def test_a_training_that_another_callback_stops_is_evaluated_and_kept_too(
     scripted({0: 0.1, 2: 0.3}, monkeypatch)
     callback = EvaluationCallback(task(Says()), every=3, data=data(tmp_path))
     built = trainer(
-        tiny_checkpoint, tmp_path / "out", reward_func(letters), settings={"max_steps": 4},
+        tiny_checkpoint,
+        tmp_path / "out",
+        reward_func(letters),
+        settings={"max_steps": 4},
         callbacks=[callback, Stops()],
-    )  # fmt: skip
+    )
     built.train()
     assert [entry["step"] for entry in log(tmp_path) if entry["evaluation"]] == [0, 2]
     assert best(tmp_path)["step"] == 2
@@ -190,9 +247,11 @@ def test_a_resumed_training_carries_on_its_log_and_its_best(
     before = log(tmp_path)
     scripted({3: 0.5, 4: 0.4, 5: 0.7}, monkeypatch)
     built = trained(
-        tiny_checkpoint, tmp_path, resume="checkpoint-3",
+        tiny_checkpoint,
+        tmp_path,
+        resume="checkpoint-3",
         settings={**SAVED, "max_steps": 4, "save_strategy": strategy},
-    )  # fmt: skip
+    )
     assert log(tmp_path)[:4] == before[:4]
     assert [entry["step"] for entry in log(tmp_path)] == [0, 1, 2, 3, 4]
     assert best(tmp_path)["step"] == 2
@@ -216,14 +275,21 @@ def test_resumed_before_its_best_a_training_forgets_what_came_later(
 
 @pytest.mark.parametrize(
     ("gone", "metric", "said"),
-    [("checkpoint-2", "accuracy", "checkpoint-2 is gone"),
-     ("best.json", "accuracy", "names none by accuracy of says"),
-     ("", "unfinished_rate", "names none by unfinished_rate of says")],
-)  # fmt: skip
+    [
+        ("checkpoint-2", "accuracy", "checkpoint-2 is gone"),
+        ("best.json", "accuracy", "names none by accuracy of says"),
+        ("", "unfinished_rate", "names none by unfinished_rate of says"),
+    ],
+)
 def test_a_best_that_is_gone_is_sought_anew(
-    gone: str, metric: str, said: str, tiny_checkpoint: Path, tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
-) -> None:  # fmt: skip
+    gone: str,
+    metric: str,
+    said: str,
+    tiny_checkpoint: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     scripted({0: 0.1, 1: 0.2, 2: 0.6, 3: 0.5, 4: 0.4}, monkeypatch)
     trained(tiny_checkpoint, tmp_path, settings={**SAVED, "max_steps": 3})
     if gone == "best.json":
@@ -249,9 +315,11 @@ def test_a_training_that_begins_anew_forgets_the_one_before(
 
 
 def test_a_sign_is_told_once_until_it_clears(
-    tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    tiny_checkpoint: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
-) -> None:  # fmt: skip
+) -> None:
     caplog.set_level(logging.WARNING, "rewardkit")
     scripted({0: 0.1, 1: 0.2, 2: 0.9, 3: 0.3, 4: None}, monkeypatch)
     trained(tiny_checkpoint, tmp_path, settings={"max_steps": 4})
@@ -313,16 +381,23 @@ def test_examples_are_drawn_as_in_eval(tiny_checkpoint: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("settings", "options", "said"),
     [
-        ({}, {"metric": "part_form"},
-         "task 'says' has no metric 'part_form'; it has accuracy, accuracy_flexible, flexible_gap"),
+        (
+            {},
+            {"metric": "part_form"},
+            "task 'says' has no metric 'part_form'; it has accuracy, "
+            "accuracy_flexible, flexible_gap",
+        ),
         ({}, {"max_tokens": 1020}, "lower --max-tokens to"),
         ({"metric_for_best_model": "reward"}, {}, "keeps the best checkpoint by 'reward'"),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_fit_the_training_is_refused_before_its_first_step(
-    settings: dict[str, Any], options: dict[str, Any], said: str,
-    tiny_checkpoint: Path, tmp_path: Path,
-) -> None:  # fmt: skip
+    settings: dict[str, Any],
+    options: dict[str, Any],
+    said: str,
+    tiny_checkpoint: Path,
+    tmp_path: Path,
+) -> None:
     with pytest.raises(UsageError, match=said):
         trained(tiny_checkpoint, tmp_path, settings={"max_steps": 1, **settings}, **options)
     assert not (tmp_path / "out" / "train_log.json").exists()

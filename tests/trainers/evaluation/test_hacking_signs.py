@@ -17,11 +17,19 @@ def rate(value: float, count: int) -> dict[str, float]:
 
 
 def evaluated(
-    step: int, accuracy: float, form: float, *, unfinished: float = 0.0, count: int = 200,
+    step: int,
+    accuracy: float,
+    form: float,
+    *,
+    unfinished: float = 0.0,
+    count: int = 200,
     task: str = "motion",
-) -> Entry:  # fmt: skip
-    metrics = {"accuracy": rate(accuracy, count), "format_rate": rate(form, count),
-               "unfinished_rate": rate(unfinished, count)}  # fmt: skip
+) -> Entry:
+    metrics = {
+        "accuracy": rate(accuracy, count),
+        "format_rate": rate(form, count),
+        "unfinished_rate": rate(unfinished, count),
+    }
     return {"step": step, "logs": {}, "evaluation": {task: metrics}, "warnings": []}
 
 
@@ -50,70 +58,152 @@ NOISY_LOW, NOISY_HIGH = [0.1, 0.9, 0.2, 0.8], [0.4, 0.95, 0.3, 0.9]
 CASES: dict[str, tuple[list[Entry], set[str]]] = {
     "nothing yet": ([], set()),
     "one evaluation": ([evaluated(0, 0.1, 0.9)], set()),
-    "format rises while accuracy falls":
-        ([evaluated(0, 0.6, 0.5), evaluated(10, 0.3, 0.9)], {"format/motion"}),
+    "format rises while accuracy falls": (
+        [evaluated(0, 0.6, 0.5), evaluated(10, 0.3, 0.9)],
+        {"format/motion"},
+    ),
     "both rise": ([evaluated(0, 0.3, 0.5), evaluated(10, 0.6, 0.9)], set()),
     "both fall": ([evaluated(0, 0.6, 0.9), evaluated(10, 0.3, 0.5)], set()),
     "accuracy falls at full format": ([evaluated(0, 0.6, 0.9), evaluated(10, 0.3, 0.9)], set()),
-    "the same figures of ten problems are noise":
-        ([evaluated(0, 0.6, 0.5, count=10), evaluated(10, 0.3, 0.9, count=10)], set()),
-    "a slow slide shows against the evaluations before":
-        ([evaluated(10 * i, 0.6 - 0.05 * i, 0.5 + 0.06 * i) for i in range(5)], {"format/motion"}),
-    "it clears when accuracy is back":
-        ([evaluated(0, 0.6, 0.5), evaluated(10, 0.3, 0.9), evaluated(20, 0.65, 0.9)], set()),
-    "any task's format is watched":
-        ([evaluated(0, 0.6, 0.5, task="game24"), evaluated(10, 0.3, 0.9, task="game24")],
-         {"format/game24"}),
-    "reward rises while accuracy falls":
-        (in_order(logs(1, "reward", LOW), evaluated(4, 0.6, 1.0), logs(5, "reward", HIGH),
-                  evaluated(8, 0.4, 1.0)), {"reward/motion"}),
-    "a reward above 1 too":
-        (in_order(logs(1, "reward", [9 * one for one in LOW]), evaluated(4, 0.6, 1.0),
-                  logs(5, "reward", [9 * one for one in HIGH]), evaluated(8, 0.4, 1.0)),
-         {"reward/motion"}),
-    "a reward that rises within its scatter":
-        (in_order(logs(1, "reward", NOISY_LOW), evaluated(4, 0.6, 1.0),
-                  logs(5, "reward", NOISY_HIGH), evaluated(8, 0.4, 1.0)), set()),
-    "reward and accuracy rise":
-        (in_order(logs(1, "reward", LOW), evaluated(4, 0.4, 1.0), logs(5, "reward", HIGH),
-                  evaluated(8, 0.8, 1.0)), set()),
-    "reward falls with accuracy":
-        (in_order(logs(1, "reward", HIGH), evaluated(4, 0.8, 1.0), logs(5, "reward", LOW),
-                  evaluated(8, 0.4, 1.0)), set()),
-    "rewards and accuracy far apart twice":
-        (in_order(logs(1, "reward", HIGH), evaluated(4, 0.3, 1.0), logs(5, "reward", HIGH),
-                  evaluated(8, 0.3, 1.0)), {"apart/motion"}),
-    "far apart once":
-        (in_order(logs(1, "reward", HIGH), evaluated(4, 0.8, 1.0), logs(5, "reward", HIGH),
-                  evaluated(8, 0.45, 1.0)), set()),
-    "a reward of another scale says nothing of accuracy":
-        (in_order(logs(1, "reward", [2 * one for one in HIGH]), evaluated(4, 0.3, 1.0),
-                  logs(5, "reward", HIGH), evaluated(8, 0.3, 1.0)), set()),
-    "the task's own share in training counts before the reward":
-        (in_order(logs(1, "reward", HIGH), logs(1, "motion/correct", LOW),
-                  evaluated(4, 0.4, 1.0), logs(5, "reward", HIGH), logs(5, "motion/correct", LOW),
-                  evaluated(8, 0.4, 1.0)), set()),
-    "the task's own share far above evaluation":
-        (in_order(logs(1, "reward", [6.0] * 4), logs(1, "motion/correct", HIGH),
-                  evaluated(4, 0.4, 1.0), logs(5, "motion/correct", HIGH),
-                  evaluated(8, 0.4, 1.0)), {"apart/motion"}),
-    "rewards are held against the first task":
-        (in_order(logs(1, "reward", HIGH), evaluated(4, 0.9, 1.0),
-                  evaluated(4, 0.2, 1.0, task="game24"), logs(5, "reward", HIGH),
-                  evaluated(8, 0.9, 1.0), evaluated(8, 0.2, 1.0, task="game24")), set()),
+    "the same figures of ten problems are noise": (
+        [evaluated(0, 0.6, 0.5, count=10), evaluated(10, 0.3, 0.9, count=10)],
+        set(),
+    ),
+    "a slow slide shows against the evaluations before": (
+        [evaluated(10 * i, 0.6 - 0.05 * i, 0.5 + 0.06 * i) for i in range(5)],
+        {"format/motion"},
+    ),
+    "it clears when accuracy is back": (
+        [evaluated(0, 0.6, 0.5), evaluated(10, 0.3, 0.9), evaluated(20, 0.65, 0.9)],
+        set(),
+    ),
+    "any task's format is watched": (
+        [evaluated(0, 0.6, 0.5, task="game24"), evaluated(10, 0.3, 0.9, task="game24")],
+        {"format/game24"},
+    ),
+    "reward rises while accuracy falls": (
+        in_order(
+            logs(1, "reward", LOW),
+            evaluated(4, 0.6, 1.0),
+            logs(5, "reward", HIGH),
+            evaluated(8, 0.4, 1.0),
+        ),
+        {"reward/motion"},
+    ),
+    "a reward above 1 too": (
+        in_order(
+            logs(1, "reward", [9 * one for one in LOW]),
+            evaluated(4, 0.6, 1.0),
+            logs(5, "reward", [9 * one for one in HIGH]),
+            evaluated(8, 0.4, 1.0),
+        ),
+        {"reward/motion"},
+    ),
+    "a reward that rises within its scatter": (
+        in_order(
+            logs(1, "reward", NOISY_LOW),
+            evaluated(4, 0.6, 1.0),
+            logs(5, "reward", NOISY_HIGH),
+            evaluated(8, 0.4, 1.0),
+        ),
+        set(),
+    ),
+    "reward and accuracy rise": (
+        in_order(
+            logs(1, "reward", LOW),
+            evaluated(4, 0.4, 1.0),
+            logs(5, "reward", HIGH),
+            evaluated(8, 0.8, 1.0),
+        ),
+        set(),
+    ),
+    "reward falls with accuracy": (
+        in_order(
+            logs(1, "reward", HIGH),
+            evaluated(4, 0.8, 1.0),
+            logs(5, "reward", LOW),
+            evaluated(8, 0.4, 1.0),
+        ),
+        set(),
+    ),
+    "rewards and accuracy far apart twice": (
+        in_order(
+            logs(1, "reward", HIGH),
+            evaluated(4, 0.3, 1.0),
+            logs(5, "reward", HIGH),
+            evaluated(8, 0.3, 1.0),
+        ),
+        {"apart/motion"},
+    ),
+    "far apart once": (
+        in_order(
+            logs(1, "reward", HIGH),
+            evaluated(4, 0.8, 1.0),
+            logs(5, "reward", HIGH),
+            evaluated(8, 0.45, 1.0),
+        ),
+        set(),
+    ),
+    "a reward of another scale says nothing of accuracy": (
+        in_order(
+            logs(1, "reward", [2 * one for one in HIGH]),
+            evaluated(4, 0.3, 1.0),
+            logs(5, "reward", HIGH),
+            evaluated(8, 0.3, 1.0),
+        ),
+        set(),
+    ),
+    "the task's own share in training counts before the reward": (
+        in_order(
+            logs(1, "reward", HIGH),
+            logs(1, "motion/correct", LOW),
+            evaluated(4, 0.4, 1.0),
+            logs(5, "reward", HIGH),
+            logs(5, "motion/correct", LOW),
+            evaluated(8, 0.4, 1.0),
+        ),
+        set(),
+    ),
+    "the task's own share far above evaluation": (
+        in_order(
+            logs(1, "reward", [6.0] * 4),
+            logs(1, "motion/correct", HIGH),
+            evaluated(4, 0.4, 1.0),
+            logs(5, "motion/correct", HIGH),
+            evaluated(8, 0.4, 1.0),
+        ),
+        {"apart/motion"},
+    ),
+    "rewards are held against the first task": (
+        in_order(
+            logs(1, "reward", HIGH),
+            evaluated(4, 0.9, 1.0),
+            evaluated(4, 0.2, 1.0, task="game24"),
+            logs(5, "reward", HIGH),
+            evaluated(8, 0.9, 1.0),
+            evaluated(8, 0.2, 1.0, task="game24"),
+        ),
+        set(),
+    ),
     "all groups are silent": (logs(1, "frac_reward_zero_std", [0.5, 1, 1, 1]), {"silent_groups"}),
     "silent twice": (logs(1, "frac_reward_zero_std", [0.5, 1, 1]), set()),
     "one group speaks": (logs(1, "frac_reward_zero_std", [1, 1, 0.9]), set()),
-    "a training that truncates": (logs(1, "completions/clipped_ratio", [0, 0.3, 0.2, 0.3]),
-                                  {"truncated_training"}),
+    "a training that truncates": (
+        logs(1, "completions/clipped_ratio", [0, 0.3, 0.2, 0.3]),
+        {"truncated_training"},
+    ),
     "as much as the share": (logs(1, "completions/clipped_ratio", [0.25, 0.25, 0.25]), set()),
     "once only": (logs(1, "completions/clipped_ratio", [0.9, 0.9]), set()),
     "nothing was logged there": (logs(1, "completions/clipped_ratio", [None, 0.9, 0.9]), set()),
-    "an evaluation that truncates": ([evaluated(0, 0.1, 0.1, unfinished=0.26)],
-                                     {"unfinished/motion"}),
-    "an evaluation that did": ([evaluated(0, 0.1, 0.1, unfinished=0.9),
-                                evaluated(5, 0.1, 0.1, unfinished=0.2)], set()),
-}  # fmt: skip
+    "an evaluation that truncates": (
+        [evaluated(0, 0.1, 0.1, unfinished=0.26)],
+        {"unfinished/motion"},
+    ),
+    "an evaluation that did": (
+        [evaluated(0, 0.1, 0.1, unfinished=0.9), evaluated(5, 0.1, 0.1, unfinished=0.2)],
+        set(),
+    ),
+}
 
 
 @pytest.mark.parametrize(("entries", "names"), CASES.values(), ids=CASES)
@@ -122,18 +212,18 @@ def test_the_signs_of(entries: list[Entry], names: set[str]) -> None:
 
 
 SAID = {
-    "format rises while accuracy falls":
-        "motion: from step 0 to 10 the format rate rose from 0.50 to 0.90 while accuracy fell "
-        "from 0.60 to 0.30, both beyond their 95% intervals",
-    "reward rises while accuracy falls":
-        "the training's mean reward rose from 0.508 to 0.905 while accuracy fell from 0.60 to 0.40",
-    "rewards and accuracy far apart twice":
-        "the training's mean reward is 0.91 up to step 8, and accuracy in evaluation 0.30",
+    "format rises while accuracy falls": "motion: from step 0 to 10 the format rate rose "
+    "from 0.50 to 0.90 while accuracy fell "
+    "from 0.60 to 0.30, both beyond their 95% intervals",
+    "reward rises while accuracy falls": "the training's mean reward "
+    "rose from 0.508 to 0.905 while accuracy fell from 0.60 to 0.40",
+    "rewards and accuracy far apart twice": "the training's mean "
+    "reward is 0.91 up to step 8, and accuracy in evaluation 0.30",
     "all groups are silent": "in the last 3 logs, up to step 4, the rewards of every group",
     "a training that truncates": "27% of the training's completions reached the length limit, "
-        "more than 25%",
+    "more than 25%",
     "an evaluation that truncates": "26% of the completions of step 0's evaluation",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", SAID)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from rewardkit.trainers.evaluation.documents import as_json
+from rewardkit.trainers.evaluation.json_files import as_json
 from rewardkit.trainers.evaluation.train_log import TrainLog
 
 
@@ -22,10 +22,14 @@ def test_entries_are_one_a_step_and_each_change_is_on_disk(tmp_path: Path) -> No
     entries = json.loads(path.read_text(), parse_constant=pytest.fail)
     assert entries == [
         {"step": 0, "logs": {}, "evaluation": {"motion": {}}, "warnings": []},
-        {"step": 1, "logs": {"reward": 0.5, "loss": None, "train_runtime": 2}, "evaluation": {},
-         "warnings": ["half a surrogate \ud83d"]},
+        {
+            "step": 1,
+            "logs": {"reward": 0.5, "loss": None, "train_runtime": 2},
+            "evaluation": {},
+            "warnings": ["half a surrogate \ud83d"],
+        },
         {"step": 2, "logs": {"reward": None}, "evaluation": {}, "warnings": []},
-    ]  # fmt: skip
+    ]
     assert [path.name for path in path.parent.iterdir()] == ["train_log.json"]
 
 
@@ -44,10 +48,18 @@ def test_a_resumed_log_ends_at_the_step_it_resumes_from(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (float("nan"), "null"), (float("-inf"), "null"), (1.5, "1.5"), (3, "3"), (True, "true"),
-        (None, "null"), ("x", '"x"'), (np.float32(0.5), "0.5"), (torch.tensor(0.5), "0.5"),
-        (Path("a"), '"a"'), ({1: [np.nan, (2,)]}, '{"1": [null, [2]]}'),
+        (float("nan"), "null"),
+        (float("-inf"), "null"),
+        (1.5, "1.5"),
+        (3, "3"),
+        (True, "true"),
+        (None, "null"),
+        ("x", '"x"'),
+        (np.float32(0.5), "0.5"),
+        (torch.tensor(0.5), "0.5"),
+        (Path("a"), '"a"'),
+        ({1: [np.nan, (2,)]}, '{"1": [null, [2]]}'),
     ],
-)  # fmt: skip
+)
 def test_values_are_written_as_json_that_any_reader_takes(value: object, text: str) -> None:
     assert as_json(value) == text

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from rewardkit.trainers.training import grpo_settings
-from rewardkit.trainers.training.plan import TrainingPlan, TrainOptions, plan_for
 from rewardkit.trainers.training.reporting import SilentTraining
+from rewardkit.trainers.training.training_plan import TrainingPlan, TrainOptions, plan_for
 
 GSM8K = [{"question": f"What is {n} + 1?", "answer": f"#### {n + 1}"} for n in range(40)]
 

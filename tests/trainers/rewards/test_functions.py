@@ -54,10 +54,15 @@ def test_conversational_completions_and_what_trl_adds() -> None:
     reward = reward_func("gsm8k")
     chat = [{"role": "assistant", "content": "#### 72"}]
     got = reward(
-        completions=[chat], prompts=[[{"role": "user", "content": "?"}]], completion_ids=[[1]],
-        answer=["72"], trainer_state=object(), environments=[object()],
-        log_extra=lambda *_: None, log_metric=lambda *_: None,
-    )  # fmt: skip
+        completions=[chat],
+        prompts=[[{"role": "user", "content": "?"}]],
+        completion_ids=[[1]],
+        answer=["72"],
+        trainer_state=object(),
+        environments=[object()],
+        log_extra=lambda *_: None,
+        log_metric=lambda *_: None,
+    )
     assert got == [1.0]
 
 
@@ -72,8 +77,14 @@ def test_columns_are_left_as_they_are() -> None:
     ("task", "more", "expected"),
     [
         ("motion", {}, (["accuracy", "format"], [5.0, 1.0])),
-        ("gsm8k", {}, (["correctness", "int", "strict_format", "soft_format", "xmlcount"],
-                       [2.0, 0.5, 0.5, 0.5, 0.5])),
+        (
+            "gsm8k",
+            {},
+            (
+                ["correctness", "int", "strict_format", "soft_format", "xmlcount"],
+                [2.0, 0.5, 0.5, 0.5, 0.5],
+            ),
+        ),
         ("gsm8k", {"reading": "hash"}, (["gsm8k"], [1.0])),
         ("gsm8k", {"reading": "r1_zero"}, (["r1_zero", "r1_zero_format"], [1.0, 0.0])),
         ("math500", {"reading": "r1_zero"}, (["r1_zero", "r1_zero_format"], [1.0, 0.0])),
@@ -81,10 +92,16 @@ def test_columns_are_left_as_they_are() -> None:
         ("aqua", {}, (["aqua"], [1.0])),
         ("game24", {}, (["outcome", "process", "length"], [0.55, 0.30, 0.15])),
         ("r1_zero", {}, (["r1_zero", "r1_zero_format"], [1.0, 0.0])),
-        ("gsm8k_xml", {}, (["correctness", "int", "strict_format", "soft_format", "xmlcount"],
-                           [2.0, 0.5, 0.5, 0.5, 0.5])),
+        (
+            "gsm8k_xml",
+            {},
+            (
+                ["correctness", "int", "strict_format", "soft_format", "xmlcount"],
+                [2.0, 0.5, 0.5, 0.5, 0.5],
+            ),
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_tasks_functions_and_weights(task: str, more: dict[str, str], expected: object) -> None:
     assert names(task, **more) == expected
 
@@ -94,11 +111,15 @@ def test_a_tasks_functions_and_weights(task: str, more: dict[str, str], expected
     [
         ("motion", motion, RIGHT, {"reference": TARGETS}),
         ("motion", motion, "[Analysis] [ANSWER] (6.0) [End]", {"reference": TARGETS}),
-        ("gsm8k", gsm8k_xml, "<reasoning>\na\n</reasoning>\n<answer>\n72\n</answer>\nok",
-         {"answer": "so #### 72"}),
+        (
+            "gsm8k",
+            gsm8k_xml,
+            "<reasoning>\na\n</reasoning>\n<answer>\n72\n</answer>\nok",
+            {"answer": "so #### 72"},
+        ),
         ("game24", game24, "8 - 7 = 1\nAnswer: (8 - 7) * 4 * 8", {"numbers": [4, 7, 8, 8]}),
     ],
-)  # fmt: skip
+)
 def test_the_weighted_sum_is_the_rubrics_reward(
     task: str, rubric: object, completion: str, columns: dict[str, object]
 ) -> None:
@@ -159,8 +180,12 @@ def test_two_functions_of_one_name_are_told_apart_or_refused() -> None:
 
 def test_trls_asynchronous_trainer_calls_all_functions_at_once_with_less() -> None:
     functions = pickle.loads(pickle.dumps(reward_funcs("motion")[0]))
-    group = {"completions": [RIGHT, ""], "prompts": ["?"] * 2, "completion_ids": [[1], [2]],
-             "reference": [TARGETS] * 2}  # fmt: skip
+    group = {
+        "completions": [RIGHT, ""],
+        "prompts": ["?"] * 2,
+        "completion_ids": [[1], [2]],
+        "reference": [TARGETS] * 2,
+    }
 
     async def scored() -> list[list[float | None]]:
         calls = (asyncio.to_thread(function, **group) for function in functions)

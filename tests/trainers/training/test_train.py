@@ -16,11 +16,10 @@ from rewardkit.errors import DataError, MissingExtra, RewardkitError, RunMismatc
 from rewardkit.harness.backends import tokenization
 from rewardkit.protocols import Message
 from rewardkit.trainers import reward_func, reward_funcs, train
-from rewardkit.trainers.training import plan as training_plan
-from rewardkit.trainers.training import tokens
-from rewardkit.trainers.training.plan import TrainOptions, plan_for
+from rewardkit.trainers.training import tokenizer_check, training_plan
 from rewardkit.trainers.training.reporting import SilentTraining
 from rewardkit.trainers.training.training_folder import checkpoints
+from rewardkit.trainers.training.training_plan import TrainOptions, plan_for
 from tests.tiny import build
 
 TINY: Mapping[str, object] = {
@@ -183,7 +182,7 @@ class InterruptedAt(Told):
 
 
 def test_a_second_interrupt_ends_at_once() -> None:
-    from rewardkit.trainers.training.watching import Interruption
+    from rewardkit.trainers.training.trainer_callbacks import Interruption
 
     told: list[str] = []
     with Interruption(told.append):
@@ -236,11 +235,14 @@ def planned(recipe: str, model: Path, output: Path, told: Told | None = None, **
     options = {name: more.pop(name) for name in ("data", "resume", "seed") if name in more}
     return plan_for(
         TrainOptions(
-            recipe=recipe, model=str(model), settings=tiny(recipe, **more),
-            output_dir=str(output), **options,
+            recipe=recipe,
+            model=str(model),
+            settings=tiny(recipe, **more),
+            output_dir=str(output),
+            **options,
         ),
         told or Told(),
-    )  # fmt: skip
+    )
 
 
 ERRORS: list[tuple[str, dict[str, object], str]] = [
@@ -337,7 +339,7 @@ def test_a_tokenizer_that_training_reads_otherwise_is_refused(
         tokenizer.chat_template = "{{ bos_token }}" + tokenizer.chat_template
         return tokenizer
 
-    monkeypatch.setattr(tokens, "load", doubled)
+    monkeypatch.setattr(tokenizer_check, "load", doubled)
     with pytest.raises(UsageError, match="has other tokens in training"):
         planned("motion", tiny_checkpoint, tmp_path / "out")
 
@@ -346,9 +348,11 @@ def test_a_tokenizer_that_training_reads_otherwise_is_refused(
 def trained(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("trained") / "out"
     train(
-        "motion", model=str(tiny_checkpoint), settings=tiny("motion", max_steps=1),
+        "motion",
+        model=str(tiny_checkpoint),
+        settings=tiny("motion", max_steps=1),
         output_dir=str(folder),
-    )  # fmt: skip
+    )
     return folder
 
 
@@ -363,9 +367,12 @@ def trained(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     ],
 )
 def test_another_training_s_folder_is_refused(
-    tiny_checkpoint: Path, trained: Path, changed: dict[str, Any],
-    kind: type[RewardkitError], said: str,
-) -> None:  # fmt: skip
+    tiny_checkpoint: Path,
+    trained: Path,
+    changed: dict[str, Any],
+    kind: type[RewardkitError],
+    said: str,
+) -> None:
     with pytest.raises(kind) as caught:
         planned("motion", tiny_checkpoint, trained, **changed)
     assert said in str(caught.value)
@@ -381,9 +388,12 @@ def test_a_training_that_is_done_is_not_trained_a_step_more(
 ) -> None:
     with pytest.raises(UsageError, match=r"trained already: .* step 1, of 1; set max_steps"):
         train(
-            "motion", model=str(tiny_checkpoint), settings=tiny("motion", max_steps=1),
-            output_dir=str(trained), resume=True,
-        )  # fmt: skip
+            "motion",
+            model=str(tiny_checkpoint),
+            settings=tiny("motion", max_steps=1),
+            output_dir=str(trained),
+            resume=True,
+        )
 
 
 def test_a_folder_with_a_final_model_alone_is_kept_too(
@@ -400,8 +410,13 @@ def test_a_training_that_left_no_checkpoint_may_begin_anew(
     output = str(tmp_path / "out")
     settings = tiny("motion", save_strategy="no", max_steps=3)
     with pytest.raises(ZeroDivisionError):
-        train("motion", model=str(tiny_checkpoint), settings=settings, output_dir=output,
-              reporter=Breaks())  # fmt: skip
+        train(
+            "motion",
+            model=str(tiny_checkpoint),
+            settings=settings,
+            output_dir=output,
+            reporter=Breaks(),
+        )
     train("motion", model=str(tiny_checkpoint), settings=settings, output_dir=output)
     sessions = json.loads((tmp_path / "out" / "training.json").read_text())["sessions"]
     assert [session["steps"] for session in sessions] == [3]

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from rewardkit import Sample
 from rewardkit.verifiers.math import Math
-from rewardkit.verifiers.math.numeric import same_value
-from rewardkit.verifiers.math.structure import read
+from rewardkit.verifiers.math.numbers.equality import same_value
+from rewardkit.verifiers.math.syntax.answer_parser import read
 
 FRAGMENTS = re.split(
     " ",
@@ -44,16 +44,18 @@ def expressions(draw: st.DrawFn, depth: int = 3) -> tuple[str, str]:
         return leaf, draw(st.sampled_from([leaf, f"({leaf})", f"{{{leaf}}}", f"1\\cdot {leaf}"]))
     (a, a2), (b, b2) = draw(expressions(depth - 1)), draw(expressions(depth - 1))
     return draw(
-        st.sampled_from([
-            (f"({a}+{b})", f"({b2}+{a2})"),
-            (f"({a}-({b}))", rf"(-\left({b2}\right)+{a2})"),
-            (f"({a})({b})", rf"\left({b2}\right)\cdot({a2})"),
-            (rf"\frac{{{a}}}{{{b}}}", f"({a2})/({b2})"),
-            (f"({a}+{b})^2", f"(({a2})^2+2({a2})({b2})+({b2})^2)"),
-            (f"(({a})^2-({b})^2)", f"({a2}+{b2})({a2}-({b2}))"),
-            (rf"\sqrt{{({a})^2}}", f"|{a2}|"),
-        ])
-    )  # fmt: skip
+        st.sampled_from(
+            [
+                (f"({a}+{b})", f"({b2}+{a2})"),
+                (f"({a}-({b}))", rf"(-\left({b2}\right)+{a2})"),
+                (f"({a})({b})", rf"\left({b2}\right)\cdot({a2})"),
+                (rf"\frac{{{a}}}{{{b}}}", f"({a2})/({b2})"),
+                (f"({a}+{b})^2", f"(({a2})^2+2({a2})({b2})+({b2})^2)"),
+                (f"(({a})^2-({b})^2)", f"({a2}+{b2})({a2}-({b2}))"),
+                (rf"\sqrt{{({a})^2}}", f"|{a2}|"),
+            ]
+        )
+    )
 
 
 @settings(max_examples=150, deadline=None)

@@ -104,10 +104,16 @@ EQUAL: list[Row] = [
     ("equation", "34x+45y-20z+100=0", "-34x-45y+20z-100=0"),
     ("equation", r"\frac{x^2}{4}+\frac{y^2}{9}=1", "9x^2+4y^2=36"),
     ("inequality", "x+y<2", "2>y+x"),
-    ("matrix", r"\frac15\begin{pmatrix}1\\-18\end{pmatrix}",
-     r"\begin{bmatrix}0.2\\-3.6\end{bmatrix}"),
-    ("matrix", r"\left[\begin{array}{cc}1&2\\3&4\end{array}\right]",
-     r"\begin{pmatrix}1&2\\3&4\end{pmatrix}"),
+    (
+        "matrix",
+        r"\frac15\begin{pmatrix}1\\-18\end{pmatrix}",
+        r"\begin{bmatrix}0.2\\-3.6\end{bmatrix}",
+    ),
+    (
+        "matrix",
+        r"\left[\begin{array}{cc}1&2\\3&4\end{array}\right]",
+        r"\begin{pmatrix}1&2\\3&4\end{pmatrix}",
+    ),
     ("unit", r"4\text{ cm}", "4"),
     ("unit", r"300\text{ cm}", r"3\text{ m}"),
     ("unit", r"864\text{ square inches}", r"864 \mbox{ inches}^2"),
@@ -122,7 +128,7 @@ EQUAL: list[Row] = [
     ("text", r"\textbf{evelyn}", r"\text{Evelyn}"),
     ("text", "B", r"\text{(B)}"),
     ("residue", r"10 \pmod 7", r"3 \pmod{7}"),
-]  # fmt: skip
+]
 
 ONE_WAY: list[Row] = [
     ("percent", "198", r"198\%"),
@@ -311,8 +317,11 @@ def test_verdicts_depend_on_nothing_but_the_pair() -> None:
         for start in range(0, len(order), size):
             indices = order[start : start + size]
             verdicts = rewardkit.verify_batch(
-                "math", [PAIRS[i][0] for i in indices], [PAIRS[i][1] for i in indices],
-                workers=workers, timeout=5.0,
-            )  # fmt: skip
+                "math",
+                [PAIRS[i][0] for i in indices],
+                [PAIRS[i][1] for i in indices],
+                workers=workers,
+                timeout=5.0,
+            )
             found.update(zip(indices, verdicts, strict=True))
         assert [found[i] for i in range(len(PAIRS))] == alone

@@ -1,0 +1,88 @@
+"""The vLLM backend: offline engines, fed token ids, each completion yielded as it finishes."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rewardkit.errors import BackendError, MissingExtra
+from rewardkit.harness.backends.local import LocalModel
+from rewardkit.harness.backends.options import EngineOptions
+from rewardkit.harness.backends.vllm import settings as vllm_settings
+from rewardkit.harness.backends.vllm.engine import Engine
+from rewardkit.harness.backends.vllm.ranks import Ranks
+from rewardkit.protocols import Request
+from rewardkit.records import Completion, Sampling
+
+_OURS = (
+    "model",
+    "tokenizer",
+    "tokenizer_mode",
+    "chat_template",
+    "skip_tokenizer_init",
+    "seed",
+    "dtype",
+    "max_model_len",
+    "tensor_parallel_size",
+    "data_parallel_size",
+    "gpu_memory_utilization",
+)
+
+
+class VllmBackend(LocalModel):
+    """Runs a checkpoint with vLLM's offline engine; `arguments` are those of `vllm.LLM`."""
+
+    def __init__(self, model: str, options: EngineOptions) -> None:
+        if importlib.util.find_spec("vllm") is None:
+            raise MissingExtra.needing("vllm", "vllm", "the vllm backend")
+        options.reject_arguments_named(_OURS, "vLLM")
+        super().__init__(model, options, backend="vllm")
+        self._options = options
+        self._arguments: Mapping[str, Any] = {}
+        self._engine: Engine | Ranks | None = None
+
+    def start(self, requests: int, longest: int) -> None:
+        """Load the weights. The context and, on a CPU, the cache are sized by the job."""
+        if self._engine is not None:
+            return
+        vllm_settings.quieten()
+        if self._options.data_parallel_size > 1:
+            self._engine = Ranks(str(self.folder), self._options, requests, longest)
+            return
+        on_gpu = _on_gpu()
+        job = vllm_settings.Job(requests, longest)
+        vllm_settings.choose_process(
+            job, tensor_parallel_size=self._options.tensor_parallel_size, on_gpu=on_gpu
+        )
+        self._arguments = vllm_settings.engine_arguments(self, self._options, job, on_gpu=on_gpu)
+        self._engine = Engine(self, self._arguments, on_gpu=on_gpu)
+
+    def generate(
+        self, requests: Sequence[Request], sampling: Sampling
+    ) -> Iterator[tuple[Request, Completion]]:
+        """Each request with its completion, as it finishes."""
+        if self._engine is None:
+            raise BackendError("the vllm backend was not started; call start() before generate()")
+        return self._engine.generate(requests, sampling)
+
+    def describe(self) -> Mapping[str, object]:
+        """What was asked of vLLM and, once it runs, what it settled on."""
+        found: dict[str, object] = {"name": "vllm", **super().describe()}
+        found |= {"arguments": dict(self._arguments or self._options.arguments)}
+        if self._engine is not None:
+            found |= self._engine.describe()
+        return found | {"data_parallel_size": self._options.data_parallel_size}
+
+    def close(self) -> None:
+        """Shut the engine down; `start` may be called again."""
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
+
+
+def _on_gpu() -> bool:
+    """Whether this vLLM is built for an accelerator and sees one."""
+    from vllm.platforms import current_platform
+
+    return not current_platform.is_cpu()

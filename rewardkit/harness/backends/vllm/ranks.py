@@ -1,0 +1,162 @@
+"""Data parallelism: an engine a process, each with a share of the requests and of the devices.
+
+`vllm.LLM` refuses data_parallel_size > 1 in one process.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import IO, Any
+
+from rewardkit.errors import BackendError, UsageError
+from rewardkit.harness.backends.options import EngineOptions
+from rewardkit.protocols import Request
+from rewardkit.records import Completion, Sampling
+
+Said = tuple[str, Any]
+"""What a rank tells: ("ready", description), ("completion", (key, completion)), ("done", None)
+or ("error", text)."""
+
+
+class Ranks:
+    """The engines of one job. Started with `python -m`, so unguarded scripts may use them."""
+
+    def __init__(self, model: str, options: EngineOptions, requests: int, longest: int) -> None:
+        count = options.data_parallel_size
+        share = -(-requests // count)
+        alone = replace(options, data_parallel_size=1)
+        environments = _environments(count, options.tensor_parallel_size)
+        self._heard: queue.SimpleQueue[tuple[int, Said]] = queue.SimpleQueue()
+        self._ranks = [
+            _Rank(number, environment, self._heard)
+            for number, environment in enumerate(environments)
+        ]
+        for rank in self._ranks:
+            rank.tell((model, alone, share, longest))
+        self._description: dict[str, object] = {}
+        for _ in self._ranks:
+            self._description = self._hear("ready")
+
+    def _hear(self, *expected: str) -> Any:
+        number, (kind, value) = self._heard.get()
+        if kind in expected:
+            return value if len(expected) == 1 else (kind, value)
+        self._end(patience=0.0)
+        raise BackendError(f"vLLM's rank {number} of {len(self._ranks)} failed: {value}")
+
+    def generate(
+        self, requests: Sequence[Request], sampling: Sampling
+    ) -> Iterator[tuple[Request, Completion]]:
+        """Each request with its completion, from whichever rank finishes one."""
+        count = len(self._ranks)
+        for number, rank in enumerate(self._ranks):
+            rank.tell((list(requests[number::count]), sampling))
+        by_key = {request.key: request for request in requests}
+        busy = count
+        try:
+            while busy:
+                kind, value = self._hear("completion", "done")
+                if kind == "done":
+                    busy -= 1
+                else:
+                    key, completion = value
+                    yield by_key[key], completion
+        finally:
+            if busy:
+                self._end(patience=0.0)
+
+    def describe(self) -> dict[str, object]:
+        """What one of the engines settled on: they are alike."""
+        return self._description
+
+    def close(self) -> None:
+        """End the processes, once they have let go of their devices."""
+        self._end(patience=20.0)
+
+    def _end(self, patience: float) -> None:
+        for rank in self._ranks:
+            rank.hang_up()
+        for rank in self._ranks:
+            rank.end(patience)
+
+
+class _Rank:
+    """One process, its orders and its replies: pickles over its own pipes."""
+
+    def __init__(
+        self, number: int, environment: dict[str, str], heard: queue.SimpleQueue[tuple[int, Said]]
+    ) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "rewardkit.harness.backends.vllm.rank"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=os.environ | environment,
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._orders: IO[bytes] = self._process.stdin
+        self._replies: IO[bytes] = self._process.stdout
+        self._listener = threading.Thread(target=self._listen, args=(number, heard), daemon=True)
+        self._listener.start()
+
+    def tell(self, message: object) -> None:
+        """Send an order; a process that has died is noticed when its reply is read."""
+        with suppress(BrokenPipeError):
+            pickle.dump(message, self._orders)
+            self._orders.flush()
+
+    def _listen(self, number: int, heard: queue.SimpleQueue[tuple[int, Said]]) -> None:
+        said: Said = ("started", None)
+        while said[0] != "error":
+            said = self._hear()
+            heard.put((number, said))
+
+    def _hear(self) -> Said:
+        try:
+            said: Said = pickle.load(self._replies)
+        except (EOFError, OSError, ValueError, pickle.UnpicklingError):
+            return "error", f"it ended with exit status {self._process.wait()}"
+        return said
+
+    def hang_up(self) -> None:
+        """No more orders: it ends by itself."""
+        with suppress(BrokenPipeError):
+            self._orders.close()
+
+    def end(self, patience: float) -> None:
+        """Wait so many seconds for the process to end, then kill it."""
+        try:
+            self._process.wait(timeout=patience)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._listener.join()
+        self._replies.close()
+
+
+def _environments(count: int, tensor_parallel_size: int) -> list[dict[str, str]]:
+    """Each rank's share of the GPUs, or of the CPU's cores."""
+    import torch
+
+    if not torch.cuda.is_available():
+        threads = max(1, len(os.sched_getaffinity(0)) // count)
+        return [{"OMP_NUM_THREADS": str(threads)} for _ in range(count)]
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    devices = visible.split(",") if visible else [str(n) for n in range(torch.cuda.device_count())]
+    if len(devices) < count * tensor_parallel_size:
+        raise UsageError(
+            f"--data-parallel-size {count} with --tensor-parallel-size {tensor_parallel_size} "
+            f"needs {count * tensor_parallel_size} GPUs, and {len(devices)} are visible"
+        )
+    return [
+        {"CUDA_VISIBLE_DEVICES": ",".join(devices[first : first + tensor_parallel_size])}
+        for first in range(0, count * tensor_parallel_size, tensor_parallel_size)
+    ]

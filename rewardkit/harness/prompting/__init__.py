@@ -1,1 +1,0 @@
-"""How problems are put: templates, strategies, worked examples."""

@@ -1,0 +1,1 @@
+"""Prompts: templates, strategies, a task's wording, few-shot examples."""

@@ -1,0 +1,176 @@
+"""Prompts from Jinja2 templates, rendered for a sample. docs/prompts.md has their form."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from rewardkit.errors import UsageError
+from rewardkit.harness.prompts.fewshot import FewshotExamples, shown
+from rewardkit.harness.prompts.template_parser import parse
+from rewardkit.harness.prompts.wording import Kind, TaskWording, WordedProblem, asked
+from rewardkit.protocols import Message
+from rewardkit.records import Sample
+
+_OF_TASKS = {"ask", "examples"}
+"""Variables that a prompt has once it is fitted to a task."""
+
+_PER_EXAMPLE = {"example"}
+"""Variables that only the blocks rendered for each example have."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """What a task adds to a prompt: its own words, and the examples to show."""
+
+    wording: TaskWording
+    shots: FewshotExamples
+
+
+@dataclass(frozen=True)
+class PromptTemplate:
+    """A template that was found and parsed. `reading` None: the task's own style."""
+
+    name: str
+    source: str
+    reading: str | None
+    system: str | None
+    about: str
+    stop: tuple[str, ...]
+    shows: Kind
+    variables: frozenset[str]
+    """All that it uses and doesn't set."""
+    _parts: Mapping[str, jinja2.Template]
+    words: Words | None = None
+
+    @property
+    def has_examples(self) -> bool:
+        """Whether examples are shown in it."""
+        return "examples" in self.variables or "example" in self._parts
+
+    @property
+    def draws_examples(self) -> bool:
+        """Whether rows may be drawn for it, instead of the task's own examples."""
+        return self.has_examples and self.shows == "example"
+
+    @property
+    def needs_words(self) -> bool:
+        """Whether it can be asked only of a task that offers its words."""
+        return self.has_examples or "ask" in self.variables
+
+    def messages(self, sample: Sample) -> list[Message]:
+        """The system message, if any, then turns of examples, if any, and the question."""
+        examples = self._examples(sample)
+        variables = self._variables(sample, examples)
+        system = self.system
+        if system is None:
+            system = self._render("system", variables, sample)
+        turns = [Message("system", system)] if system else []
+        opening = self._render("opening", variables, sample)
+        if "example" in self._parts:
+            for example in examples:
+                given = {**variables, "example": example}
+                wording = _joined(opening, self._render("example", given, sample))
+                turns.append(Message("user", wording))
+                turns.append(Message("assistant", self._render("reply", given, sample)))
+                opening = ""
+        return [*turns, Message("user", _joined(opening, self._render("user", variables, sample)))]
+
+    def reply(self, example: Sample) -> str:
+        """What the assistant answers where this sample is shown as an example."""
+        if self.words is None:
+            raise ValueError(f"prompt {self.name!r} isn't fitted to a task")
+        (shot,) = shown(self.words.wording, [example], self.reading)
+        if "reply" not in self._parts:
+            return _joined(shot.solution, shot.answer)
+        return self._render("reply", {**self._variables(example, [shot]), "example": shot}, example)
+
+    def hash(self) -> str:
+        """Identifies what is asked: the template's text, the system prompt set over it, and the
+        task's words and examples where they are used."""
+        marks = f"{self.source}\0{self.system}"
+        if self.words is not None and self.needs_words:
+            wording = self.words.wording
+            examples = shown(wording, self.words.shots.samples, self.reading)
+            parts = (
+                wording.instruction,
+                wording.working,
+                wording.problem,
+                wording.noun,
+                wording.form(self.reading),
+            )
+            marks = "\0".join(
+                [marks, *parts, *(one.hash() for one in examples), str(self.words.shots.count)]
+            )
+        return hashlib.sha256(marks.encode()).hexdigest()
+
+    def _examples(self, sample: Sample) -> list[WordedProblem]:
+        if self.words is None or not self.has_examples:
+            return []
+        return shown(self.words.wording, self.words.shots.beside(sample), self.reading)
+
+    def _variables(self, sample: Sample, examples: Sequence[WordedProblem]) -> dict[str, Any]:
+        variables: dict[str, Any] = {**sample.columns, "question": sample.question}
+        if self.words is not None and self.needs_words:
+            try:
+                variables["ask"] = asked(self.words.wording, sample, self.reading)
+            except jinja2.TemplateError as error:
+                raise UsageError(
+                    f"sample {sample.id!r} can't be put in the words of its task: {error}; "
+                    f"its columns: {', '.join(sorted(sample.columns))}"
+                ) from error
+            variables["examples"] = examples
+        return variables
+
+    def _render(self, part: str, variables: Mapping[str, Any], sample: Sample) -> str:
+        if part not in self._parts:
+            return ""
+        try:
+            return self._parts[part].render(variables).strip()
+        except Exception as error:  # whatever a user's template does wrong names the template
+            raise UsageError(
+                f"prompt {self.name!r} doesn't render for sample {sample.id!r}: "
+                f"{self._cause(error, variables)}"
+            ) from error
+
+    def _cause(self, error: Exception, variables: Mapping[str, Any]) -> str:
+        of_tasks = set() if self.words is None else _OF_TASKS
+        known = sorted({*variables, *of_tasks})
+        unknown = sorted(self.variables - set(known) - _PER_EXAMPLE)
+        if isinstance(error, jinja2.UndefinedError) and unknown:
+            close = difflib.get_close_matches(unknown[0], known, n=1)
+            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            return (
+                f"there is no variable {unknown[0]!r}{hint}; its variables here: {', '.join(known)}"
+            )
+        return f"{type(error).__name__}: {error}; its variables here: {', '.join(known)}"
+
+
+def load_template(name: str, path: str | Path, system: str | None = None) -> PromptTemplate:
+    """The template in the file at `path`; `system` replaces its system message."""
+    try:
+        source = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"the prompt file {str(path)!r} can't be read: {error}") from error
+    parsed = parse(name, source)
+    return PromptTemplate(
+        name,
+        source,
+        parsed.reading,
+        system,
+        parsed.about,
+        parsed.stop,
+        parsed.shows,
+        parsed.variables,
+        parsed.parts,
+    )
+
+
+def _joined(*texts: str) -> str:
+    return "\n\n".join(text for text in texts if text)

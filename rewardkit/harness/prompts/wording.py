@@ -1,0 +1,126 @@
+"""What a task tells the prompt strategies: how its problems are put and its answers written."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+import jinja2
+
+from rewardkit.errors import DataError
+from rewardkit.records import Sample
+
+BLANK = "{}"
+"""Where an answer stands in a form: `#### {}`, `<answer>{}</answer>`."""
+
+Kind = Literal["example", "long"]
+
+
+def _column_solution(sample: Sample) -> str:
+    return str(sample.columns.get("solution") or "").strip()
+
+
+def _reference(sample: Sample) -> str:
+    return sample.reference
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskWording:
+    """A task's words for the strategies; its optional attribute `wording`.
+
+    `forms` says, for each answer style that the task's verifier reads, how an answer is written,
+    with {} for the answer; the first is the task's own style. `noun` stands for the answer where
+    the form is shown to the model. `problem` is a Jinja2 template over the row. `solution` and
+    `answer` give a row's worked solution, without its final answer, and that answer. `examples`
+    is a TOML file of rows, `[[example]]` and `[[long]]`, with the columns of the task's data.
+    """
+
+    instruction: str
+    noun: str
+    forms: Mapping[str, str]
+    working: str = ""
+    """How reasoning is to be written, where it is asked for and the verifier looks at it."""
+    problem: str = "{{ question }}"
+    solution: Callable[[Sample], str] = _column_solution
+    answer: Callable[[Sample], str] = _reference
+    examples: Path | None = None
+    only: tuple[str, ...] | None = None
+    """The strategies that the task can be asked in, where not all fit it."""
+
+    def form(self, reading: str | None) -> str:
+        """How an answer is written in this style; the bare answer in one that isn't listed."""
+        return self.forms.get(reading or next(iter(self.forms)), BLANK)
+
+
+GENERIC_WORDING = TaskWording(
+    instruction="Solve this problem.",
+    noun="ANSWER",
+    forms={
+        "": BLANK,
+        "boxed": r"\boxed{{}}",
+        "xml": "<answer>\n{}\n</answer>",
+        "r1_zero": "<answer> {} </answer>",
+    },
+    only=("xml", "think_answer", "r1_zero"),
+)
+"""The words of a task that brings none: enough for the prompts that say themselves what form the
+answer has."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordedProblem:
+    """A problem in the task's words: `ask` and `example` in a template."""
+
+    problem: str
+    instruction: str
+    working: str
+    form: str
+    solution: str = ""
+    answer: str = ""
+
+    def hash(self) -> str:
+        """Identifies the words."""
+        words = (self.problem, self.solution, self.answer)
+        return hashlib.sha256("\0".join(words).encode()).hexdigest()
+
+
+def asked(wording: TaskWording, sample: Sample, reading: str | None) -> WordedProblem:
+    """The problem as it is put to a model, without its solution."""
+    return WordedProblem(
+        problem=_compiled(wording.problem)
+        .render({**sample.columns, "question": sample.question})
+        .strip(),
+        instruction=wording.instruction,
+        working=wording.working,
+        form=wording.form(reading).replace(BLANK, wording.noun),
+    )
+
+
+def solved(wording: TaskWording, sample: Sample, reading: str | None) -> WordedProblem:
+    """The problem with its worked solution, and its answer in the style `reading`."""
+    return replace(
+        asked(wording, sample, reading),
+        solution=wording.solution(sample),
+        answer=wording.form(reading).replace(BLANK, wording.answer(sample)),
+    )
+
+
+def example_rows(wording: TaskWording, kind: Kind) -> Sequence[Mapping[str, object]]:
+    """The task's own examples of this kind. DataError where its file can't be read."""
+    if wording.examples is None:
+        return []
+    try:
+        rows = tomllib.loads(wording.examples.read_text(encoding="utf-8")).get(kind, [])
+    except (OSError, ValueError) as error:
+        raise DataError(f"the examples in {wording.examples} can't be read: {error}") from error
+    return [{"id": f"{kind}-{place}", **row} for place, row in enumerate(rows, 1)]
+
+
+@lru_cache(maxsize=64)
+def _compiled(source: str) -> jinja2.Template:
+    return jinja2.Environment(undefined=jinja2.StrictUndefined).from_string(source)

@@ -1,0 +1,1 @@
+"""A run: options, plan, rendered tasks, generation, the judging thread, progress."""

@@ -1,0 +1,65 @@
+"""Completions that a run still lacks: drawn from the engine, judged meanwhile, written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+
+from rewardkit.errors import BackendError
+from rewardkit.harness.run.judging_thread import Generated, JudgingThread, sample_row
+from rewardkit.harness.run.task_plan import RenderedTask
+from rewardkit.harness.store.run_folder import Row
+from rewardkit.protocols import Backend, Request
+from rewardkit.records import Sample
+
+OpenRequests = Mapping[str, tuple[Request, Sample, int]]
+"""Requests by key, each with its sample and its index among the sample's completions."""
+
+
+def open_requests(asked: RenderedTask, done: set[str]) -> OpenRequests:
+    """What of a question isn't done."""
+    return {
+        request.key: (request, sample, index)
+        for request, sample, index in asked.requests()
+        if request.key not in done
+    }
+
+
+def complete(
+    backend: Backend,
+    asked: Sequence[RenderedTask],
+    open_ones: Sequence[OpenRequests],
+    write: Callable[[list[Row]], None],
+) -> None:
+    """Generate and judge what is open in each question, with an engine that runs."""
+    judging = JudgingThread(write)
+    try:
+        for one, requests in zip(asked, open_ones, strict=True):
+            if requests:
+                _generate(backend, one, requests, judging)
+    finally:
+        # whatever ended generation, what it finished is judged and written
+        judging.finish()
+
+
+def _generate(
+    backend: Backend, asked: RenderedTask, requests: OpenRequests, judging: JudgingThread
+) -> None:
+    judges = asked.question.judges()
+    waiting = dict(requests)
+    to_generate = [request for request, _, _ in requests.values()]
+    completions = backend.generate(to_generate, asked.sampling)
+    try:
+        for request, completion in completions:
+            _, sample, index = waiting.pop(request.key)
+            task = asked.question.task.name
+            row = sample_row(request.key, task, sample, completion, index=index)
+            row["prompt"] = request.prompt.text
+            judging.put(Generated(row, sample, completion, judges))
+    finally:
+        # one left half way would still have its requests in an engine that goes on with others
+        if isinstance(completions, Generator):
+            completions.close()
+    if waiting:
+        raise BackendError(
+            f"the backend ended without completing {len(waiting)} of {len(requests)} requests"
+        )

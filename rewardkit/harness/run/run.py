@@ -1,0 +1,257 @@
+"""A run: generate, judge meanwhile, write, sum up; carries on where a kill left it."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from rewardkit.errors import RewardkitError
+from rewardkit.harness.metrics.summary import TaskSummary, summarise_task
+from rewardkit.harness.report.page import render
+from rewardkit.harness.report.runs import ReportRun
+from rewardkit.harness.run.generation import OpenRequests, complete, open_requests
+from rewardkit.harness.run.reporter import Reporter, Silent
+from rewardkit.harness.run.task_plan import RenderedTask, TaskPlan, fingerprint, render_task
+from rewardkit.harness.store.environment import hardware, versions
+from rewardkit.harness.store.run_folder import Row, RunFolder
+from rewardkit.protocols import Backend
+from rewardkit.records import Sampling
+
+Result = TypeVar("Result")
+
+MAX_ERRORS = 0.05
+"""The share of completions that may end unjudged before a run counts as failed."""
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """Everything that decides a run, resolved. `max_tokens` None: each task's default."""
+
+    questions: Sequence[TaskPlan]
+    backend: Backend
+    sampling: Sampling
+    output_dir: Path
+    num_samples: int = 1
+    max_tokens: int | None = None
+    max_errors: float = MAX_ERRORS
+    overwrite: bool = False
+    command: Sequence[str] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What was asked for, as typed; kept in the record."""
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """A run's result: a summary for each task, and where its files are."""
+
+    tasks: Mapping[str, TaskSummary]
+    output_dir: Path
+    failed: bool
+    """Whether errors passed the share allowed."""
+
+    def as_json(self) -> dict[str, Any]:
+        """What summary.json holds."""
+        return {
+            "tasks": {name: summary.as_json() for name, summary in self.tasks.items()},
+            "failed": self.failed,
+        }
+
+
+def run(plan: RunPlan, reporter: Reporter | None = None) -> RunSummary:
+    """Do what of the plan isn't done yet, and sum up all of it.
+
+    Raises RunMismatch where the folder is another run's, PromptTooLong before anything loads,
+    BackendError when generation fails; whatever was finished stays in the folder.
+    """
+    (outcome,) = run_all([plan], reporter)
+    if isinstance(outcome, RewardkitError):
+        raise outcome
+    return outcome
+
+
+def run_all(
+    plans: Sequence[RunPlan], reporter: Reporter | None = None
+) -> list[RunSummary | RewardkitError]:
+    """Runs over the one backend that the plans share, which starts once for all that is open in
+    them, or not at all. An error ends its own run only, and stands in its summary's place."""
+    reporter = reporter or Silent()
+    backend = plans[0].backend
+    identity = cache(backend.fingerprint)
+    with contextlib.ExitStack() as held:
+        held.callback(backend.close)
+        opened = [_attempt(partial(_open, plan, identity, held)) for plan in plans]
+        works = [work for work in opened if isinstance(work, _Work)]
+        total = sum(
+            len(one.question.samples) * one.num_samples for work in works for one in work.asked
+        )
+        reporter.started(total, total - sum(work.missing for work in works))
+        held.callback(reporter.ended)
+        engine = _attempt(partial(_start, backend, works, reporter))
+        return [
+            _attempt(partial(_finish, work, engine, reporter)) if isinstance(work, _Work) else work
+            for work in opened
+        ]
+
+
+@dataclass(frozen=True)
+class _Work:
+    """A plan whose folder is held: what it asks, and what of that isn't done."""
+
+    plan: RunPlan
+    folder: RunFolder
+    asked: Sequence[RenderedTask]
+    record: dict[str, Any]
+    open: Sequence[OpenRequests]
+
+    @property
+    def missing(self) -> int:
+        """Completions still to be had."""
+        return sum(map(len, self.open))
+
+
+def _attempt(step: Callable[[], Result]) -> Result | RewardkitError:
+    try:
+        return step()
+    except RewardkitError as error:
+        return error
+
+
+def _open(
+    plan: RunPlan, identity: Callable[[], Mapping[str, str]], held: contextlib.ExitStack
+) -> _Work:
+    """Check the plan and take its folder, until `held` is left."""
+    folder = RunFolder(plan.output_dir)
+    asked = [_ask(plan, question) for question in plan.questions]
+    marks = _fingerprint(plan, asked, identity())
+    held.enter_context(folder.opened(marks, overwrite=plan.overwrite))
+    record = _record(plan, asked, marks, folder.read_record())
+    folder.write_record(record)
+    done = {key for key, row in folder.rows().items() if row["finish_reason"] != "error"}
+    work = _Work(plan, folder, asked, record, [open_requests(one, done) for one in asked])
+    held.callback(_end_session, work)
+    return work
+
+
+def _start(backend: Backend, works: Sequence[_Work], reporter: Reporter) -> None:
+    """The engine starts only if something isn't done."""
+    missing = [work for work in works if work.missing]
+    if missing:
+        longest = max(one.longest for work in missing for one in work.asked)
+        backend.start(sum(work.missing for work in missing), longest)
+        reporter.generating()
+
+
+def _finish(work: _Work, engine: RewardkitError | None, reporter: Reporter) -> RunSummary:
+    """Generate and judge what is open, and sum up; `engine` is why it did not start."""
+    if work.missing:
+        if engine is not None:
+            raise engine
+
+        def write(rows: list[Row]) -> None:
+            work.folder.append(rows)
+            reporter.written(rows)
+
+        complete(work.plan.backend, work.asked, work.open, write)
+    _end_session(work)
+    rows = sorted(work.folder.rows().values(), key=_place(work.asked))
+    summary = _sum_up(work.plan, rows)
+    plain = summary.as_json()
+    work.folder.write_summary(plain)
+    shown = ReportRun(work.folder.path.name, plain["tasks"], rows, work.record)
+    work.folder.write_report(render([shown]))
+    return summary
+
+
+def _end_session(work: _Work) -> None:
+    """Once, while the engine runs: it says what it settled on."""
+    session = work.record["sessions"][-1]
+    if session["ended"] is None:
+        session["ended"] = _now()
+        work.record.update(backend=dict(work.plan.backend.describe()), hardware=hardware())
+        work.folder.write_record(work.record)
+
+
+def _ask(plan: RunPlan, question: TaskPlan) -> RenderedTask:
+    return render_task(
+        question,
+        plan.backend,
+        plan.sampling,
+        max_tokens=plan.max_tokens,
+        num_samples=plan.num_samples,
+    )
+
+
+def _fingerprint(
+    plan: RunPlan, asked: Sequence[RenderedTask], backend: Mapping[str, str]
+) -> dict[str, Any]:
+    sampling = asdict(plan.sampling) | {
+        "max_tokens": {one.question.task.name: one.sampling.max_tokens for one in asked},
+        "num_samples": plan.num_samples,
+    }
+    return fingerprint(plan.questions, backend, plan.settings.get("engine", {}), sampling)
+
+
+def _record(
+    plan: RunPlan,
+    asked: Sequence[RenderedTask],
+    marks: Mapping[str, Any],
+    earlier: Mapping[str, Any],
+) -> dict[str, Any]:
+    started = _now()
+    return {
+        "command": list(plan.command or sys.argv),
+        "settings": dict(plan.settings),
+        "fingerprint": dict(marks),
+        "tasks": {one.question.task.name: _task_record(one) for one in asked},
+        "backend": dict(plan.backend.describe()),
+        "versions": versions(),
+        "started": earlier.get("started", started),
+        "sessions": [*earlier.get("sessions", []), {"started": started, "ended": None}],
+    }
+
+
+def _task_record(asked: RenderedTask) -> dict[str, Any]:
+    question = asked.question
+    return {
+        "samples": len(question.samples),
+        "num_samples": asked.num_samples,
+        "group_by": list(question.task.group_by),
+        "prompt": question.template.name,
+        "prompt_source": question.template.source,
+        "system_prompt": question.template.system,
+        "reading": question.template.reading,
+        **{
+            f"{name}_hash" if name != "verifier" else name: value
+            for name, value in question.fingerprint().items()
+        },
+        "sampling": asdict(asked.sampling),
+    }
+
+
+def _place(asked: Sequence[RenderedTask]) -> Callable[[Row], int]:
+    """The order in which rows are shown: that of the data, however they were finished."""
+    keys = (request.key for one in asked for request, _, _ in one.requests())
+    places = {key: place for place, key in enumerate(keys)}
+    return lambda row: places[row["key"]]
+
+
+def _sum_up(plan: RunPlan, rows: Sequence[Row]) -> RunSummary:
+    by_task: dict[str, list[Row]] = {one.task.name: [] for one in plan.questions}
+    for row in rows:
+        by_task[row["task"]].append(row)
+    tasks = {
+        one.task.name: summarise_task(one.task, by_task[one.task.name]) for one in plan.questions
+    }
+    completions = sum(summary.completions for summary in tasks.values())
+    errors = sum(summary.errors for summary in tasks.values())
+    return RunSummary(tasks, plan.output_dir, errors > plan.max_errors * completions)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

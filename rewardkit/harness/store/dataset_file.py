@@ -1,0 +1,100 @@
+"""A task's problems as rows of a file, from which `--data` reads the same problems again."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from rewardkit.errors import DataError, MissingExtra, UsageError
+from rewardkit.harness.store.data_files import Row
+from rewardkit.protocols import SizedTask, Task
+from rewardkit.records import Sample
+
+
+def problems(task: Task, *, split: str | None, seed: int, count: int | None) -> list[Sample]:
+    """The samples of a split, or `count` of them. UsageError where the task hasn't as many."""
+    if count is None:
+        return task.load(data=None, split=split, seed=seed)
+    if count < 1:
+        raise UsageError(f"the count is {count}; it must be at least 1")
+    if isinstance(task, SizedTask):
+        task = task.sized(split, count)
+    samples = task.load(data=None, split=split, seed=seed)
+    if len(samples) < count:
+        where = f"split {split!r}" if split else "its default split"
+        raise UsageError(f"task {task.name!r} has {len(samples)} problems in {where}, not {count}")
+    return samples[:count]
+
+
+def rows_of(task: Task, samples: Sequence[Sample]) -> list[Row]:
+    """A row for each sample. DataError where the task would read another sample from it."""
+    return [_row(task, sample, index) for index, sample in enumerate(samples)]
+
+
+def as_json(row: Row) -> str:
+    """The row as a line of JSONL, without its end."""
+    try:
+        return json.dumps(row, ensure_ascii=False)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"the row {str(row)[:80]} can't be written as JSON: {error}") from error
+
+
+def write_rows(rows: Sequence[Row], path: Path, *, overwrite: bool) -> None:
+    """The rows as .jsonl or .parquet, by the file's suffix; whole or not at all."""
+    check_target(path, overwrite=overwrite)
+    part = path.with_name(f".{path.name}.part")
+    try:
+        WRITERS[path.suffix.lower()](rows, part)
+        os.replace(part, path)
+    except OSError as error:
+        raise UsageError(f"{path} can't be written: {error.strerror or error}") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def check_target(path: Path, *, overwrite: bool) -> None:
+    """UsageError where rows can't, or mustn't, be written to this file."""
+    if path.suffix.lower() not in WRITERS:
+        raise UsageError(
+            f"{path.name}: rows are written as {' or '.join(WRITERS)}, by the file's suffix, "
+            f"not as {path.suffix!r}"
+        )
+    if path.exists() and not overwrite:
+        raise UsageError(f"{path} exists; name another file, or discard it with --overwrite")
+    if not path.parent.is_dir():
+        raise UsageError(f"there is no folder {str(path.parent)!r}; make it first")
+
+
+def _row(task: Task, sample: Sample, index: int) -> Row:
+    """The sample's columns, with its id where the task wouldn't find it otherwise."""
+    plain = dict(sample.columns)
+    candidates = (plain, {"id": sample.id, **plain})
+    for row in candidates:
+        if task.sample(json.loads(as_json(row)), index) == sample:
+            return row
+    raise DataError(
+        f"task {task.name!r} reads another sample from the columns of its sample {sample.id!r}, so "
+        "a file of them would ask other problems; its `sample` must read back what its `load` gives"
+    )
+
+
+def _write_jsonl(rows: Sequence[Row], path: Path) -> None:
+    with path.open("w", encoding="utf-8", errors="surrogatepass") as file:
+        file.writelines(as_json(row) + "\n" for row in rows)
+
+
+def _write_parquet(rows: Sequence[Row], path: Path) -> None:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise MissingExtra.needing("pyarrow", "data", "writing Parquet") from error
+    try:
+        parquet.write_table(pyarrow.Table.from_pylist(list(rows)), path)
+    except pyarrow.ArrowException as error:
+        raise DataError(f"these rows don't fit a Parquet table: {error}; write .jsonl") from error
+
+
+WRITERS = {".jsonl": _write_jsonl, ".parquet": _write_parquet}

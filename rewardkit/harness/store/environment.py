@@ -1,0 +1,51 @@
+"""Where a run ran: versions and hardware, for its record."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import sys
+from typing import Any
+
+PACKAGES = (
+    "rewardkit",
+    "datasets",
+    "jinja2",
+    "latex2sympy2_extended",
+    "math-verify",
+    "openai",
+    "sympy",
+    "tokenizers",
+    "torch",
+    "transformers",
+)
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that decide a result, where they are installed.
+
+    vLLM's is told by the module itself (in the backend's description): the CPU distribution goes
+    by another name.
+    """
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def hardware() -> dict[str, Any]:
+    """The machine; its GPUs where torch is loaded already."""
+    torch = sys.modules.get("torch")
+    gpus: list[str] = []
+    if torch is not None and torch.cuda.is_available():
+        gpus = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
+    return {
+        "platform": platform.platform(),
+        "machine": platform.machine(),
+        "cpus": os.cpu_count(),
+        "gpus": gpus,
+    }

@@ -1,0 +1,238 @@
+"""A run's folder: bound to one run, appended to as work is done, whole after any kill."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import itertools
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import RunMismatch, UsageError
+
+Row = dict[str, Any]
+
+RUN, SAMPLES, SUMMARY, REPORT = "run.json", "samples.jsonl", "summary.json", "report.html"
+LOCK = ".lock"
+
+
+class RunFolder:
+    """The files of one run: run.json, samples.jsonl, summary.json, report.html."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @contextlib.contextmanager
+    def opened(self, fingerprint: Mapping[str, Any], *, overwrite: bool) -> Iterator[None]:
+        """Hold the folder for the run with this fingerprint; RunMismatch if it's another's."""
+        self._refuse_foreign()
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / LOCK).open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise RunMismatch(
+                    f"another process is writing {self.path}; wait for it, "
+                    "or choose another --output-dir"
+                ) from None
+            if overwrite:
+                self._clear()
+            self._check(fingerprint)
+            self._mend()
+            yield
+
+    def read_record(self) -> dict[str, Any]:
+        """What run.json holds; empty before the first run."""
+        try:
+            record: dict[str, Any] = json.loads((self.path / RUN).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        except ValueError as error:
+            raise RunMismatch(f"{self.path / RUN} isn't JSON: {error}; use --overwrite") from error
+        return record
+
+    def write_record(self, record: Mapping[str, Any]) -> None:
+        """Replace run.json, whole or not at all."""
+        self._replace(RUN, _as_document(record))
+
+    def write_summary(self, summary: Mapping[str, Any]) -> None:
+        """Replace summary.json, whole or not at all."""
+        self._replace(SUMMARY, _as_document(summary))
+
+    def write_report(self, page: str) -> None:
+        """Replace report.html, whole or not at all."""
+        self._replace(REPORT, page)
+
+    def rows(self) -> dict[str, Row]:
+        """The rows written so far, by key; a later row of a key replaces an earlier one."""
+        return {row["key"]: row for row in read_samples(self.path)}
+
+    def append(self, rows: Sequence[Row]) -> None:
+        """Write rows at the end of samples.jsonl, in one piece."""
+        with (self.path / SAMPLES).open("a", encoding="utf-8") as file:
+            file.write("".join(as_line(row) for row in rows))
+
+    def append_lines(self, lines: Sequence[bytes]) -> None:
+        """Write rows, already as lines, at the end of samples.jsonl, in one piece."""
+        with (self.path / SAMPLES).open("ab") as file:
+            file.write(b"".join(lines))
+
+    def keep(self, wanted: Callable[[int], int]) -> None:
+        """Drop rows from the end of samples.jsonl; `wanted` says of how many there are how many
+        stay."""
+        path = self.path / SAMPLES
+        if not path.exists():
+            return
+        with path.open("rb+") as file:
+            rows = sum(1 for _ in file)
+            if (stay := wanted(rows)) < rows:
+                file.seek(0)
+                file.truncate(sum(len(line) for line in itertools.islice(file, stay)))
+
+    def _refuse_foreign(self) -> None:
+        ours = {RUN, SAMPLES, SUMMARY, REPORT, LOCK}
+        if self.path.is_file():
+            raise UsageError(f"{self.path} is a file; --output-dir must name a folder")
+        if (self.path / "config.json").exists():
+            raise UsageError(
+                f"{self.path} holds a model; results are never written into a checkpoint's folder"
+            )
+        if self.path.is_dir():
+            present = {entry.name for entry in self.path.iterdir()}
+            if present and not present & ours:
+                raise UsageError(
+                    f"{self.path} holds other files and no run; choose another --output-dir"
+                )
+
+    def _clear(self) -> None:
+        for name in (RUN, SAMPLES, SUMMARY, REPORT):
+            (self.path / name).unlink(missing_ok=True)
+        for part in self.path.glob("*.part"):
+            part.unlink()
+
+    def _check(self, fingerprint: Mapping[str, Any]) -> None:
+        known = self.read_record().get("fingerprint")
+        if known is None:
+            if (self.path / SAMPLES).exists():
+                raise RunMismatch(
+                    f"{self.path} has samples but no {RUN}; use --overwrite to start anew"
+                )
+            return
+        if not (self.path / SAMPLES).exists():
+            return  # it failed before its first completion: there is nothing to mix with others
+        differing = [
+            name
+            for name in sorted({*known, *fingerprint})
+            if known.get(name) != plain(fingerprint.get(name))
+        ]
+        if differing:
+            told = "; ".join(
+                f"{name}: {_short(known.get(name))} there, {_short(fingerprint.get(name))} now"
+                for name in differing
+            )
+            raise RunMismatch(
+                f"{self.path} belongs to another run, which differs in {told}. Choose another "
+                "--output-dir, or use --overwrite to discard what it holds"
+            )
+
+    def _mend(self) -> None:
+        """Drop a last line that a kill cut short."""
+        path = self.path / SAMPLES
+        if not path.exists():
+            return
+        with path.open("rb+") as file:
+            end = file.seek(0, os.SEEK_END)
+            while end and not _ends_line(file, end):
+                end = _previous_line(file, end)
+            file.truncate(end)
+
+    def _replace(self, name: str, text: str) -> None:
+        part = self.path / f"{name}.part"
+        part.write_text(text, encoding="utf-8", errors="backslashreplace")
+        part.replace(self.path / name)
+
+
+def _as_document(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def read_samples(path: Path) -> Iterator[Row]:
+    """The rows of a run's samples.jsonl, in the order written, but for a last one that a kill cut
+    short or that is being written."""
+    try:
+        with (path / SAMPLES).open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                try:
+                    yield json.loads(line)
+                except ValueError as error:
+                    if not line.endswith(b"\n"):
+                        return
+                    raise RunMismatch(
+                        f"{path / SAMPLES}, line {number} isn't JSON: {error}"
+                    ) from error
+    except FileNotFoundError:
+        return
+
+
+def replaced_rows(path: Path) -> frozenset[int]:
+    """Numbers of the rows that a later one of the same key replaces: those on which the engine had
+    failed, and which were generated again. Without any, nothing is parsed."""
+    with contextlib.suppress(FileNotFoundError), (path / SAMPLES).open("rb") as lines:
+        if not any(b'"finish_reason": "error"' in line for line in lines):
+            return frozenset()
+    last: dict[str, int] = {}
+    replaced = []
+    for number, row in enumerate(read_samples(path)):
+        earlier = last.pop(row["key"], None)
+        if earlier is not None:
+            replaced.append(earlier)
+        if earlier is not None or row["finish_reason"] == "error":
+            last[row["key"]] = number
+    return frozenset(replaced)
+
+
+def standing_rows(path: Path) -> Iterator[Row]:
+    """The rows of a run but for those replaced, in the order written, one by one."""
+    replaced = replaced_rows(path)
+    return (row for number, row in enumerate(read_samples(path)) if number not in replaced)
+
+
+def as_line(row: Mapping[str, Any]) -> str:
+    """A row as a line of JSON; half surrogates, which UTF-8 can't hold, are escaped."""
+    line = json.dumps(row, ensure_ascii=False, default=str)
+    try:
+        line.encode()
+    except UnicodeEncodeError:
+        line = json.dumps(row, default=str)
+    return line + "\n"
+
+
+def _ends_line(file: Any, end: int) -> bool:
+    file.seek(end - 1)
+    return bool(file.read(1) == b"\n")
+
+
+def _previous_line(file: Any, end: int) -> int:
+    """Where the last whole line before `end` ends."""
+    step = 1 << 16
+    while end:
+        start = max(0, end - step)
+        file.seek(start)
+        found = file.read(end - start).rfind(b"\n")
+        if found >= 0:
+            return int(start + found + 1)
+        end = start
+    return 0
+
+
+def plain(value: object) -> object:
+    """The value as JSON gives it back."""
+    return json.loads(json.dumps(value))
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:24]}…"

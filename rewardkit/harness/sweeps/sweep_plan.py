@@ -1,0 +1,113 @@
+"""What a sweep runs: its checkpoints, its prompts, and a name for each pair of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rewardkit.errors import UsageError
+from rewardkit.harness.run.options import EvalOptions, default_folder, file_name
+from rewardkit.harness.store.checkpoints import expand, family, in_order, is_pattern
+
+
+@dataclass(frozen=True)
+class Labels:
+    """How a sweep's runs are called: by what differs among them."""
+
+    prompts: Mapping[str | None, str]
+    """Each prompt's name; empty where there is one prompt only."""
+    by_model: bool
+    with_parent: bool
+    """Whether a checkpoint's name alone would stand for several."""
+
+    def of(self, model: str, prompt: str | None) -> str:
+        """The run's label and folder: `checkpoint-100`, `cot`, `checkpoint-100+cot`."""
+        parts = [_name(model, with_parent=self.with_parent)] if self.by_model else []
+        return "+".join([*parts, *([self.prompts[prompt]] if self.prompts else [])])
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Runs that are alike but for their checkpoint and their prompt, in folders of `folder`.
+
+    `options` are everything else; a prompt of None is each task's own.
+    """
+
+    options: EvalOptions
+    models: Sequence[str]
+    """The checkpoints; where they are watched for, the patterns that they match."""
+    prompts: Sequence[str | None]
+    labels: Labels
+    folder: Path
+    command: tuple[str, ...] = ()
+
+
+def is_sweep(models: Sequence[str], prompts: Sequence[str]) -> bool:
+    """Whether this asks for more than one run, now or as checkpoints are written."""
+    return len(in_order(models)) > 1 or len({*prompts}) > 1 or any(map(is_pattern, models))
+
+
+def plan_sweep(options: EvalOptions, models: Sequence[str], prompts: Sequence[str]) -> Sweep:
+    """The sweep over the models that there are. UsageError where a pattern matches none, or
+    where two runs would have one name."""
+    checkpoints = expand(models)
+    by_model = len(checkpoints) > 1 or len({*prompts}) < 2 or any(map(is_pattern, models))
+    names = Counter(_name(model, with_parent=False) for model in checkpoints)
+    sweep = _sweep(
+        options, checkpoints, prompts, by_model=by_model, with_parent=max(names.values()) > 1
+    )
+    labels = Counter(
+        sweep.labels.of(model, prompt) for model in checkpoints for prompt in sweep.prompts
+    )
+    for label, count in labels.items():
+        if count > 1:
+            raise UsageError(f"{count} of these runs would be called {label!r}; give them apart")
+    return sweep
+
+
+def plan_watch(options: EvalOptions, models: Sequence[str], prompts: Sequence[str]) -> Sweep:
+    """The sweep over all checkpoints that there are and will be."""
+    patterns = list(dict.fromkeys(family(model) for model in models))
+    several = len(patterns) > 1 or is_pattern(str(Path(patterns[0]).parent))
+    return _sweep(options, patterns, prompts, by_model=True, with_parent=several)
+
+
+def _sweep(
+    options: EvalOptions,
+    models: Sequence[str],
+    prompts: Sequence[str],
+    *,
+    by_model: bool,
+    with_parent: bool,
+) -> Sweep:
+    asked: list[str | None] = [*dict.fromkeys(prompts)] or [None]
+    labels = Labels(_prompt_names(asked), by_model, with_parent)
+    folder = options.output_dir or _default_folder(options, models, asked, labels)
+    return Sweep(options, models, asked, labels, Path(folder))
+
+
+def _default_folder(
+    options: EvalOptions, models: Sequence[str], prompts: Sequence[str | None], labels: Labels
+) -> str:
+    """The same for more checkpoints and more prompts, so that what is done is found again."""
+    parents = sorted({str(Path(model).parent) for model in models})
+    common = replace(
+        options,
+        model=",".join(f"{parent}/*" for parent in parents) if labels.by_model else models[0],
+        prompt="*" if labels.prompts else prompts[0],
+    )
+    names = "+".join(Path(parent).absolute().name for parent in parents)
+    return default_folder(common, names if labels.by_model else None)
+
+
+def _prompt_names(prompts: Sequence[str | None]) -> dict[str | None, str]:
+    if len(prompts) == 1:
+        return {}
+    return {prompt: file_name(Path(prompt or "").stem) for prompt in prompts}
+
+
+def _name(model: str, *, with_parent: bool) -> str:
+    path = Path(model).expanduser().absolute()
+    return file_name(f"{path.parent.name}-{path.name}" if with_parent else path.name)

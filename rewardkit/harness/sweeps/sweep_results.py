@@ -1,0 +1,90 @@
+"""How a sweep's runs ended, and the files that show them together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import MissingExtra
+from rewardkit.harness.report.curve import CurvePoint, draw_curve
+from rewardkit.harness.report.page import render_runs
+from rewardkit.harness.run.run import RunSummary
+from rewardkit.harness.store.checkpoints import in_order
+from rewardkit.harness.store.run_folder import REPORT
+
+CURVE = "eval_curve.png"
+
+
+@dataclass(frozen=True)
+class SweepRun:
+    """One of a sweep's runs, and how it ended: with a summary, or with an error's words."""
+
+    label: str
+    model: str
+    prompt: str | None
+    step: int | None
+    output_dir: Path
+    summary: RunSummary | None = None
+    error: str | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether it ended in an error, or with more errors than are allowed."""
+        return self.summary is None or self.summary.failed
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, its summary's among them."""
+        found = {
+            "label": self.label,
+            "model": self.model,
+            "prompt": self.prompt,
+            "step": self.step,
+            "output_dir": str(self.output_dir),
+            "error": self.error,
+        }
+        return (
+            found
+            | ({"tasks": {}} if self.summary is None else self.summary.as_json())
+            | {"failed": self.failed}
+        )
+
+
+def arranged(runs: Sequence[SweepRun]) -> list[SweepRun]:
+    """The runs by checkpoint, in the order of the steps, however they came."""
+    places = {model: place for place, model in enumerate(in_order(run.model for run in runs))}
+    return sorted(runs, key=lambda run: places[run.model])
+
+
+def write_together(folder: Path, runs: Sequence[SweepRun], note: Callable[[str], None]) -> None:
+    """The files in `folder` that show what has finished so far, all runs at once."""
+    done = [run for run in runs if run.summary is not None]
+    _draw(folder / CURVE, done, note)
+    if done:
+        render_runs([run.output_dir for run in done], folder / REPORT)
+
+
+def _draw(path: Path, runs: Sequence[SweepRun], note: Callable[[str], None]) -> None:
+    """The figures over the steps, once there are two; no run is lost for want of a picture."""
+    steps = sorted({run.step for run in runs if run.step is not None})
+    if len(steps) < 2:
+        return
+    points = [CurvePoint(step, dict(_panels(step, runs))) for step in steps]
+    try:
+        draw_curve(points, path)
+    except ModuleNotFoundError as error:
+        note(str(MissingExtra.needing(error.name or "matplotlib", "train", path.name)))
+
+
+def _panels(step: int, runs: Sequence[SweepRun]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each task's metrics at a step; a panel of its own for each prompt and each training."""
+    prompts = {run.prompt for run in runs}
+    trainings = {Path(run.model).parent for run in runs if run.step is not None}
+    for run in runs:
+        if run.step != step or run.summary is None:
+            continue
+        apart = [Path(run.model).parent.name] if len(trainings) > 1 else []
+        apart += [run.prompt or "default prompt"] if len(prompts) > 1 else []
+        for task, figures in run.summary.as_json()["tasks"].items():
+            yield " · ".join([task, *apart]), figures["metrics"]

@@ -1,0 +1,94 @@
+"""What the 24-point game shows: its three outcomes, and lengths in tokens and in steps."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rewardkit.harness.metrics.figures import Plot, Point, Table
+from rewardkit.harness.metrics.lengths import ended
+from rewardkit.harness.metrics.outcomes import outcome_of
+from rewardkit.verifiers.game24_reading import read_reply, read_step
+
+Row = Mapping[str, Any]
+
+BINS = 20
+MOST_STEPS = 10
+"""A solution takes three; those of ten and more share a row."""
+
+
+def game24_figures(rows: Sequence[Row]) -> list[Table | Plot]:
+    """The shares of right, unfinished and wrong, which add up to 1; tokens; steps."""
+    judged = [row for row in rows if row["verdict"]["correct"] is not None]
+    if not judged:
+        return []
+    found = (_outcomes(judged), _token_lengths(judged), _steps(judged))
+    return [figure for figure in found if figure is not None]
+
+
+def _outcomes(judged: Sequence[Row]) -> Table:
+    counts = Counter(_outcome(row) for row in judged)
+    return Table(
+        "Outcomes",
+        ["outcome", "completions", "share"],
+        [
+            [name, counts[name], counts[name] / len(judged)]
+            for name in ("accuracy", "unfinished", "error")
+        ],
+        note="unfinished: the token limit was reached before a final expression; error: wrong, "
+        "or without an expression, other than for that.",
+    )
+
+
+def _outcome(row: Row) -> str:
+    if row["verdict"]["correct"]:
+        return "accuracy"
+    return "unfinished" if row["verdict"]["failure"] == "truncated" else "error"
+
+
+def _token_lengths(judged: Sequence[Row]) -> Plot | None:
+    """How many completions fall into each of 20 equal ranges of length, by outcome."""
+    known = [row for row in judged if row["completion_tokens"] is not None]
+    if not known:
+        return None
+    width = max(1, -(-(max(row["completion_tokens"] for row in known) + 1) // BINS))
+    counts: dict[str, Counter[int]] = defaultdict(Counter)
+    for row in known:
+        counts[ended(outcome_of(row))][row["completion_tokens"] // width] += 1
+    last = max(place for found in counts.values() for place in found)
+    series: dict[str, list[Point]] = {
+        name: [((place + 0.5) * width, float(counts[name][place])) for place in range(last + 1)]
+        for name in sorted(counts)
+    }
+    return Plot(
+        "Lengths in tokens",
+        "tokens",
+        "completions",
+        series,
+        note=f"ranges of {width} tokens, each drawn at its middle",
+    )
+
+
+def _steps(judged: Sequence[Row]) -> Table | None:
+    """None where the rows hold no texts, as in a large file's summary."""
+    found: dict[int, list[bool]] = defaultdict(list)
+    for row in judged:
+        if row.get("completion") is None:
+            return None
+        lines = read_reply(row["completion"]).lines
+        steps = sum(read_step(line) is not None for line in lines)
+        found[min(steps, MOST_STEPS)].append(row["verdict"]["correct"])
+    return Table(
+        "Solution lengths in steps",
+        ["steps", "completions", "accuracy"],
+        [
+            [
+                f"{steps} or more" if steps == MOST_STEPS else steps,
+                len(right),
+                sum(right) / len(right),
+            ]
+            for steps, right in sorted(found.items())
+        ],
+        note="a step is a line that holds `a op b = c`, right or wrong",
+    )

@@ -1,0 +1,160 @@
+"""The 24-point game: all solvable quadruples, split by seed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rewardkit.errors import DataError, UsageError
+from rewardkit.harness.metrics.figures import Plot, Table
+from rewardkit.harness.prompts.wording import TaskWording
+from rewardkit.harness.store.data_files import read_rows
+from rewardkit.harness.tasks.game24.figures import game24_figures
+from rewardkit.harness.tasks.game24.solver import HIGHEST, Solution, solvable, solve, worked
+from rewardkit.harness.tasks.parameters import check_count
+from rewardkit.harness.tasks.table import EXAMPLES
+from rewardkit.protocols import Verifier
+from rewardkit.records import Sample
+from rewardkit.verifiers.game24 import game24
+from rewardkit.verifiers.game24_reading import four_numbers
+from rewardkit.verifiers.in_form import AnswerBlockFormat, rubric_in_form
+from rewardkit.verifiers.r1_zero import R1ZeroFormat
+
+SPLITS = ("train", "test")
+
+READINGS: dict[str, Verifier] = {
+    "line": game24,
+    "boxed": game24,
+    "xml": rubric_in_form(AnswerBlockFormat(), game24),
+    "r1_zero": rubric_in_form(R1ZeroFormat(), game24),
+}
+"""By answer style; where none is asked for, an expression is read wherever it stands."""
+
+
+def _solution(sample: Sample) -> str:
+    """The steps of the row, or of a solution that is found for it."""
+    given = sample.columns.get("solution")
+    return str(given).strip() if given else "\n".join(_solved(sample).steps)
+
+
+def _expression(sample: Sample) -> str:
+    """The expression of the row, or of a solution that is found for it."""
+    given = sample.columns.get("expression")
+    return str(given) if given else _solved(sample).expression
+
+
+def _solved(sample: Sample) -> Solution:
+    found = solve(_hand(sample))
+    if found is None:
+        raise DataError(f"the hand {sample.reference} has no solution to show as an example")
+    return found
+
+
+def _hand(sample: Sample) -> tuple[int, ...]:
+    numbers = four_numbers(sample)
+    if numbers is None:
+        raise DataError(f"{sample.reference[:80]!r} isn't four numbers from 1 to 13")
+    return numbers
+
+
+ASKING = TaskWording(
+    instruction=(
+        "Use each of the four numbers exactly once, with +, -, *, / and brackets, to make 24."
+    ),
+    working='Write one step a line as "a op b = c (left: the numbers still to use)".',
+    noun="EXPRESSION",
+    forms={
+        "line": "Answer: {} = 24",
+        "xml": "<answer>\n{}\n</answer>",
+        "r1_zero": "<answer> {} </answer>",
+    },
+    problem="Make 24 of {{ question }}.",
+    solution=_solution,
+    answer=_expression,
+    examples=EXAMPLES / "game24.toml",
+)
+
+
+@dataclass(frozen=True)
+class Game24Task:
+    """Four numbers from 1 to 13, or to `highest`, each used exactly once, to make 24.
+
+    Of the solvable quadruples in an order drawn by the seed, the last `test` are the test.
+    """
+
+    name: str = "game24"
+    prompt: str = "game24"
+    max_tokens: int = 1024
+    group_by: tuple[str, ...] = ()
+    highest: int = HIGHEST
+    test: int = 200
+    wording: TaskWording = ASKING
+
+    def __post_init__(self) -> None:
+        for name in ("highest", "test"):
+            check_count(name, getattr(self, name))
+        if self.highest > HIGHEST:
+            raise UsageError(f"highest is {self.highest}; the numbers are cards, 1 to {HIGHEST}")
+
+    def load(self, *, data: str | None, split: str | None, seed: int) -> list[Sample]:
+        """The quadruples of `split` ("test", the default, or "train"), drawn by `seed`."""
+        if data is not None:
+            return [self.sample(row, index) for index, row in enumerate(read_rows(data))]
+        chosen = split or "test"
+        if chosen not in SPLITS:
+            raise UsageError(f"game24 has the splits {', '.join(SPLITS)}, not {chosen!r}")
+        quadruples = [numbers for numbers in solvable() if numbers[-1] <= self.highest]
+        if self.test >= len(quadruples):
+            raise UsageError(
+                f"test is {self.test}, and there are {len(quadruples)} solvable quadruples of "
+                f"1 to {self.highest}; leave some to train on"
+            )
+        random.Random(seed).shuffle(quadruples)
+        drawn = quadruples[-self.test :] if chosen == "test" else quadruples[: -self.test]
+        return [
+            self.sample(
+                {"numbers": list(numbers), "id": f"{chosen}-{'-'.join(map(str, numbers))}"}, index
+            )
+            for index, numbers in enumerate(drawn)
+        ]
+
+    def sample(self, row: Mapping[str, object], index: int) -> Sample:
+        """A row with `numbers`: four of them, as a list or as text."""
+        numbers = row.get("numbers", row.get("question", row.get("reference")))
+        if numbers is None:
+            raise DataError(
+                f"row {index + 1} has no column 'numbers'; it has {', '.join(sorted(row))}"
+            )
+        text = numbers if isinstance(numbers, str) else " ".join(map(str, _listed(numbers, index)))
+        return Sample(text, question=text, id=str(row.get("id", index)), columns=row)
+
+    def verifier(self, reading: str | None = None) -> Verifier:
+        """Outcome, process and length, 0.55 : 0.30 : 0.15. UsageError for an unknown style."""
+        if reading is None:
+            return game24
+        try:
+            return READINGS[reading]
+        except KeyError:
+            raise UsageError(
+                f"the prompt asks for answers in the style {reading!r}, which task {self.name!r} "
+                f"doesn't read; it reads {', '.join(sorted(READINGS))}"
+            ) from None
+
+    def flexible(self) -> None:
+        """None: an expression is read wherever it stands already."""
+
+    def perfect(self, sample: Sample) -> str:
+        """A solution, step by step."""
+        return worked(_hand(sample))
+
+    def figures(self, rows: Sequence[Mapping[str, Any]]) -> list[Table | Plot]:
+        """The outcomes, and lengths in tokens and in steps."""
+        return game24_figures(rows)
+
+
+def _listed(numbers: object, index: int) -> list[object]:
+    if isinstance(numbers, (list, tuple)):
+        return list(numbers)
+    raise DataError(f"row {index + 1}: 'numbers' is {numbers!r}, not a list of four")

@@ -1,0 +1,1 @@
+"""The motion task: predict the next points of a trajectory."""

@@ -1,0 +1,1 @@
+"""Log a run's figures to wandb, TensorBoard or Trackio."""

@@ -1,0 +1,102 @@
+"""What a tracking tool is told of runs: their configuration, and their figures as numbers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rewardkit.harness.store.run_folder import RUN, SUMMARY, RunFolder
+
+PROJECT = "rewardkit"
+_CHECKPOINT = re.compile(r"checkpoint-([0-9]+)/?\Z")
+
+
+@dataclass(frozen=True)
+class Point:
+    """The figures of one run; `step` is that of its checkpoint, or 0."""
+
+    step: int
+    figures: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Tracked:
+    """What a tool shows as one run: one evaluation, or those of a training's checkpoints."""
+
+    name: str
+    config: Mapping[str, Any]
+    points: Sequence[Point]
+    folder: Path
+    """Where the runs' files are."""
+
+
+def tracked(folder: Path) -> list[Tracked]:
+    """The finished runs in a folder, its own or its sub-folders'. Runs that differ in nothing but
+    the checkpoint's step are points of one."""
+    runs = [path.parent for path in (folder / RUN, *sorted(folder.glob(f"*/{RUN}")))]
+    by_name: dict[str, list[tuple[int, Path]]] = {}
+    for run in runs:
+        if (run / SUMMARY).is_file():
+            name, step = _name(run)
+            by_name.setdefault(name, []).append((step, run))
+    return [
+        Tracked(
+            name,
+            RunFolder(found[0][1]).read_record(),
+            [Point(step, _figures(run)) for step, run in sorted(found)],
+            folder,
+        )
+        for name, found in by_name.items()
+    ]
+
+
+def _name(run: Path) -> tuple[str, int]:
+    """Tasks, model and prompts, without the step, and the step."""
+    record = RunFolder(run).read_record()
+    tasks = record.get("tasks", {})
+    model = str(record.get("settings", {}).get("model", run.name))
+    found = _CHECKPOINT.search(model)
+    step = int(found[1]) if found else 0
+    training = Path(model[: found.start()] if found else model).name or "model"
+    prompts = dict.fromkeys(str(told["prompt"]) for told in tasks.values() if told.get("prompt"))
+    return "-".join(["+".join(tasks), training, *prompts]), step
+
+
+def _figures(run: Path) -> dict[str, float]:
+    summary = json.loads((run / SUMMARY).read_text(encoding="utf-8"))
+    return {
+        f"{task}/{name}": value
+        for task, figures in summary["tasks"].items()
+        for name, value in _numbers(figures)
+    }
+
+
+def _numbers(summary: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """accuracy and accuracy/low, failures/wrong, lengths/all/median, groups/level/3, samples, …"""
+    for name, metric in summary["metrics"].items():
+        yield from _metric(name, metric)
+    for column, groups in summary["groups"].items():
+        for group, metric in groups.items():
+            yield from _metric(f"groups/{column}/{group}", metric)
+    for name in ("samples", "completions", "judged", "truncated", "errors"):
+        yield name, summary[name]
+    for name in ("failures", "lengths"):
+        yield from _flat(name, summary.get(name) or {})
+
+
+def _metric(name: str, metric: Mapping[str, float]) -> Iterator[tuple[str, float]]:
+    yield name, metric["value"]
+    yield f"{name}/low", metric["low"]
+    yield f"{name}/high", metric["high"]
+
+
+def _flat(name: str, values: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    for inner, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(f"{name}/{inner}", value)
+        else:
+            yield f"{name}/{inner}", value

@@ -1,0 +1,26 @@
+"""Trackio: a local database, and a Space on the hub only where TRACKIO_SPACE_ID names one."""
+
+from __future__ import annotations
+
+import os
+
+from rewardkit.harness.tracking.tracked_runs import PROJECT, Tracked
+
+
+def log_to_trackio(run: Tracked) -> None:
+    """A run in the project that TRACKIO_PROJECT names."""
+    import trackio
+
+    trackio.init(
+        project=os.environ.get("TRACKIO_PROJECT", PROJECT),
+        name=run.name,
+        config=dict(run.config),
+        embed=False,
+        auto_log_gpu=False,
+        auto_log_cpu=False,
+    )
+    try:
+        for point in run.points:
+            trackio.log(dict(point.figures), step=point.step)
+    finally:
+        trackio.finish()

@@ -1,0 +1,22 @@
+"""Weights & Biases. Offline unless WANDB_MODE says otherwise: `wandb sync` uploads."""
+
+from __future__ import annotations
+
+import os
+
+from rewardkit.harness.tracking.tracked_runs import PROJECT, Tracked
+
+
+def log_to_wandb(run: Tracked) -> None:
+    """A run in the project that WANDB_PROJECT names, in ./wandb or WANDB_DIR."""
+    import wandb
+
+    with wandb.init(
+        project=os.environ.get("WANDB_PROJECT", PROJECT),
+        name=run.name,
+        config=dict(run.config),
+        job_type="eval",
+        mode=os.environ.get("WANDB_MODE", "offline"),
+    ) as logged:
+        for point in run.points:
+            logged.log(dict(point.figures), step=point.step)

@@ -1,0 +1,1 @@
+"""Compare two trees by meaning."""

@@ -1,0 +1,69 @@
+"""Equations and inequalities: equal where they say the same, up to a factor."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from rewardkit.verifiers.math.comparison.canonical import canonical
+from rewardkit.verifiers.math.numbers.equality import Outcome, compare_size, same_value
+from rewardkit.verifiers.math.syntax.tree import (
+    Node,
+    Number,
+    Product,
+    Relation,
+    Symbol,
+    difference,
+    mapped,
+    symbols,
+)
+
+ZERO = Number(Fraction(0))
+_STEP = "proportional equations"
+_TURNED = {">": "<", "≥": "≤"}
+
+
+def same_relation(one: Relation, other: Relation) -> Outcome:
+    """Compare relations with one sign each by their left minus their right sides."""
+    mine, theirs = _normal(one), _normal(other)
+    if mine is None or theirs is None or mine[0] != theirs[0]:
+        return Outcome(False, "different relations")
+    left, right = mine[1], theirs[1]
+    if not symbols(left) or not symbols(right):
+        return Outcome(canonical(left) == canonical(right), "relations without a variable")
+    for side in (left, right):
+        identity = same_value(side, ZERO).equal
+        if identity is not False:
+            return Outcome(None if identity is None else False, "an identity states nothing")
+    cross = Product((left, _primed(right))), Product((right, _primed(left)))
+    found = same_value(*cross)
+    if found.equal and mine[0] not in "=≠":
+        positive = compare_size(_filled(Product((left, right))), ZERO)
+        return Outcome(None if positive is None else positive > 0, _STEP)
+    return Outcome(found.equal, _STEP)
+
+
+def _normal(relation: Relation) -> tuple[str, Node] | None:
+    """The sign, turned to = ≠ < ≤, and left minus right."""
+    if len(relation.operators) != 1 or relation.operators[0] not in "=≠<>≤≥":
+        return None
+    left, right = relation.sides
+    if left is None or right is None:
+        return None
+    operator = relation.operators[0]
+    if operator in _TURNED:
+        return _TURNED[operator], difference(right, left)
+    return operator, difference(left, right)
+
+
+def _primed(node: Node) -> Node:
+    """The same tree in other variables."""
+    if isinstance(node, Symbol):
+        return Symbol(f"{node.name}'")
+    return mapped(node, _primed)
+
+
+def _filled(node: Node) -> Node:
+    """The tree at one point, far from where anything simple vanishes."""
+    if isinstance(node, Symbol):
+        return Number(Fraction(sum(map(ord, node.name)) * 7919 % 1009, 613))
+    return mapped(node, _filled)

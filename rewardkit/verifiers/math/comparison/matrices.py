@@ -1,0 +1,93 @@
+"""Sums, products and multiples of matrices worked out cell by cell."""
+
+from __future__ import annotations
+
+from rewardkit.verifiers.math.syntax.tree import (
+    Call,
+    Matrix,
+    Node,
+    Product,
+    Sequence,
+    Sum,
+    children,
+)
+
+MOST_WORK = 4_000
+
+
+class NoMatrixError(Exception):
+    """The operation isn't defined, or not worked out."""
+
+
+def has_matrix(node: Node) -> bool:
+    """Whether a matrix stands where its cells would be worked out."""
+    if isinstance(node, Matrix):
+        return True
+    match node:
+        case Sum() | Product() | Call("transpose", _):
+            return any(map(has_matrix, children(node)))
+    return False
+
+
+def worked_out(node: Node) -> Node:
+    """The matrix that the tree is, or the tree itself; raises NoMatrixError."""
+    match node:
+        case Sum(terms):
+            parts = [worked_out(term) for term in terms]
+            if not any(isinstance(part, Matrix) for part in parts):
+                return node
+            return _added(parts)
+        case Product(factors):
+            product = worked_out(factors[0])
+            for factor in factors[1:]:
+                product = _multiplied(product, worked_out(factor))
+            return product
+        case Call("transpose", (inner,)):
+            matrix = worked_out(inner)
+            if isinstance(matrix, Matrix):
+                return Matrix(tuple(zip(*matrix.rows, strict=True)))
+            if isinstance(inner, Sequence) and inner.opening in ("(", "["):
+                return Matrix(tuple((item,) for item in inner.items))
+    return node
+
+
+def _added(parts: list[Node]) -> Matrix:
+    matrices = [part for part in parts if isinstance(part, Matrix)]
+    shapes = {(len(matrix.rows), len(matrix.rows[0])) for matrix in matrices}
+    if len(matrices) < len(parts) or len(shapes) > 1:
+        raise NoMatrixError
+    rows = zip(*(matrix.rows for matrix in matrices), strict=True)
+    return Matrix(tuple(tuple(map(_sum, zip(*row, strict=True))) for row in rows))
+
+
+def _sum(cells: tuple[Node, ...]) -> Node:
+    return Sum(tuple(cells))
+
+
+def _multiplied(one: Node, other: Node) -> Node:
+    if isinstance(one, Matrix) and isinstance(other, Matrix):
+        return _matrix_product(one, other)
+    if isinstance(other, Matrix):
+        one, other = other, one
+    if isinstance(one, Matrix):
+        return Matrix(tuple(tuple(Product((other, cell)) for cell in row) for row in one.rows))
+    return Product((one, other))
+
+
+def _matrix_product(one: Matrix, other: Matrix) -> Matrix:
+    inner = len(other.rows)
+    if len(one.rows[0]) != inner:
+        raise NoMatrixError
+    if len(one.rows) * inner * len(other.rows[0]) > MOST_WORK:
+        raise NoMatrixError
+    columns = list(zip(*other.rows, strict=True))
+    return Matrix(
+        tuple(
+            tuple(_sum(tuple(map(_product, zip(row, column, strict=True)))) for column in columns)
+            for row in one.rows
+        )
+    )
+
+
+def _product(pair: tuple[Node, Node]) -> Node:
+    return Product(pair)

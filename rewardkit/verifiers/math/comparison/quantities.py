@@ -1,0 +1,89 @@
+"""Values with units compared: converted, dropped or asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from rewardkit.verifiers.math.comparison.values import Policy
+from rewardkit.verifiers.math.numbers.equality import Outcome
+from rewardkit.verifiers.math.syntax.tree import (
+    MINUS_ONE,
+    Constant,
+    Node,
+    Number,
+    Power,
+    Product,
+    Quantity,
+    Symbol,
+    symbols,
+)
+from rewardkit.verifiers.math.syntax.units import UNITS, Unit, power, product
+
+Compare = Callable[[Node, Node, Policy], Outcome]
+UNITLESS: Unit = ((), Fraction(1))
+_HALF_TURN = Product((Constant("π"), Power(Number(Fraction(180)), MINUS_ONE)))
+
+
+def same_quantity(answer: Node, reference: Node, policy: Policy, compare: Compare) -> Outcome:
+    """Compare values with units, the values by `compare`."""
+    mine, theirs = _measured(_with_letters(answer)), _measured(_with_letters(reference))
+    if mine.kind == theirs.kind and policy.units != "ignored":
+        scale = mine.factor / theirs.factor
+        return compare(_times(mine.value, Number(scale)), theirs.value, policy)
+    if mine.kind and theirs.kind:
+        same = policy.units == "ignored" and compare(mine.value, theirs.value, policy).equal
+        return Outcome(same, "the units")
+    measured, bare = (mine, theirs) if mine.kind else (theirs, mine)
+    special = _angle_or_share(measured, bare, measured is theirs, policy, compare)
+    if special is not None:
+        return special
+    if policy.units == "strict":
+        return Outcome(False, "a missing unit")
+    return compare(mine.value, theirs.value, policy)
+
+
+def _angle_or_share(
+    measured: Quantity, bare: Quantity, of_reference: bool, policy: Policy, compare: Compare
+) -> Outcome | None:
+    """90° is also π/2; 50% is 1/2, and 50 where the reference asks for percent."""
+    exact = Policy(tolerance=0.0, units=policy.units)
+    match measured.kind:
+        case (("angle", 1),):
+            radians = compare(_times(measured.value, _HALF_TURN), bare.value, exact)
+            return radians if radians.equal else None
+        case (("share", 1),):
+            share = compare(_times(measured.value, Number(Fraction(1, 100))), bare.value, exact)
+            return share if share.equal or not of_reference else None
+    return None
+
+
+def _measured(node: Node) -> Quantity:
+    return node if isinstance(node, Quantity) else Quantity(node, (), Fraction(1))
+
+
+def _with_letters(node: Node) -> Node:
+    """5m/s as a quantity, beside one: its letters are units."""
+    if not (isinstance(node, Product) and len(node.factors) > 1):
+        return node
+    value: list[Node] = []
+    measured = UNITLESS
+    for factor in node.factors:
+        base, exponent = (factor, 1)
+        if isinstance(factor, Power) and isinstance(factor.exponent, Number):
+            base, exponent = factor.base, int(factor.exponent.value)
+        if isinstance(base, Symbol) and base.name in UNITS and 0 < abs(exponent) <= 4:
+            measured = product(measured, power(UNITS[base.name], exponent))
+        else:
+            value.append(factor)
+    if not value or any(map(symbols, value)) or measured == UNITLESS:
+        return node
+    return Quantity(value[0] if len(value) == 1 else Product(tuple(value)), *measured)
+
+
+def _times(node: Node, factor: Node) -> Node:
+    if factor == Number(Fraction(1)):
+        return node
+    if isinstance(node, Number) and isinstance(factor, Number):
+        return Number(node.value * factor.value)
+    return Product((node, factor))

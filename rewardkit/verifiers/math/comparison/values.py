@@ -1,0 +1,132 @@
+"""Numbers and expressions compared, with the tolerance that is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from rewardkit.verifiers.math.comparison.canonical import canonical
+from rewardkit.verifiers.math.numbers.equality import NO_VALUE, Outcome, compare_size, same_value
+from rewardkit.verifiers.math.numbers.rational import rational
+from rewardkit.verifiers.math.syntax.tree import (
+    MINUS_ONE,
+    Call,
+    Node,
+    Number,
+    Numeral,
+    Power,
+    Product,
+    Ratio,
+    Symbol,
+    difference,
+    nodes,
+    symbols,
+)
+
+Units = Literal["lenient", "strict", "ignored"]
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the verifier's parameters ask for; see `Math`."""
+
+    tolerance: float | None = None
+    units: Units = "lenient"
+
+
+DIFFERENT = Outcome(False, "different kinds of answer")
+
+
+def same_numeral(answer: Node, reference: Node, _: Policy) -> Outcome:
+    """Compare numerals of other bases by digits and base."""
+    if isinstance(answer, Numeral) and isinstance(reference, Numeral):
+        same = answer.base == reference.base
+        return Outcome(same and int(answer.digits) == int(reference.digits), "digits and base")
+    return Outcome(False, "a base that only one side has")
+
+
+def same_ratio(answer: Node, reference: Node, policy: Policy) -> Outcome:
+    """Compare ratios up to a factor; one of two numbers is also their quotient."""
+    if isinstance(answer, Ratio) and isinstance(reference, Ratio):
+        if len(answer.terms) != len(reference.terms):
+            return DIFFERENT
+        first, first2 = answer.terms[0], reference.terms[0]
+        if any(rational(term) == 0 for term in (*answer.terms, *reference.terms)):
+            return Outcome(answer.terms == reference.terms, "a ratio with zero")
+        return all_equal(
+            [
+                same_value(Product((term, first2)), Product((term2, first)))
+                for term, term2 in zip(answer.terms, reference.terms, strict=True)
+            ]
+        )
+    return same_expression(_quotient(answer), _quotient(reference), policy)
+
+
+def _quotient(node: Node) -> Node:
+    if isinstance(node, Ratio) and len(node.terms) == 2:
+        return Product((node.terms[0], Power(node.terms[1], MINUS_ONE)))
+    return node
+
+
+def same_expression(answer: Node, reference: Node, policy: Policy) -> Outcome:
+    """Compare two expressions by value, within the tolerance."""
+    if _is_residue(answer) or _is_residue(reference):
+        return _residues(answer, reference)
+    found = same_value(answer, reference)
+    if found.equal is False and policy.tolerance != 0 and not symbols(answer):
+        limit = _limit(answer, reference, policy.tolerance)
+        if limit is not None:
+            gap = Call("abs", (difference(answer, reference),))
+            near = compare_size(gap, Number(limit))
+            return Outcome(near is not None and near <= 0, "the tolerance")
+    if found.equal is None and canonical(answer) == canonical(reference):
+        return Outcome(True, "the same reading up to order")
+    if found.equal is None and not any(map(_open, (*nodes(answer), *nodes(reference)))):
+        step = NO_VALUE if found.step == NO_VALUE else "numbers too large to compare"
+        return Outcome(False, step)
+    return found
+
+
+def _open(node: Node) -> bool:
+    """Whether sympy may know more of it than its value: a variable, or a function by name."""
+    return isinstance(node, Symbol) or (isinstance(node, Call) and node.name.endswith("()"))
+
+
+def _is_residue(node: Node) -> bool:
+    return isinstance(node, Call) and node.name == "residue"
+
+
+def _residues(answer: Node, reference: Node) -> Outcome:
+    """3 (mod 7) is 10 (mod 7), but no number."""
+    match answer, reference:
+        case Call("residue", (one, modulus)), Call("residue", (other, modulus2)):
+            values = [rational(part) for part in (one, other, modulus, modulus2)]
+            if None not in values and values[2] == values[3] != 0:
+                gap = difference(one, other)
+                residue = rational(Call("mod", (gap, modulus)))
+                return Outcome(residue == 0, "residues")
+            return Outcome(canonical(answer) == canonical(reference), "residues")
+    return DIFFERENT
+
+
+def _limit(answer: Node, reference: Node, tolerance: float | None) -> Fraction | None:
+    """By how much the answer may differ; None: not at all."""
+    value = rational(reference)
+    if value is None:
+        return None
+    if tolerance is not None:
+        return abs(value) * Fraction(tolerance)
+    places = reference.places if isinstance(reference, Number) else None
+    if places is None or places < 2 or rational(answer) is not None:
+        return None
+    return Fraction(1, 2 * 10**places)
+
+
+def all_equal(outcomes: list[Outcome]) -> Outcome:
+    """The first part that differs, else the first that is undecided, else equal."""
+    for verdict in (False, None):
+        for outcome in outcomes:
+            if outcome.equal is verdict:
+                return outcome
+    return Outcome(True, "part by part")

@@ -1,0 +1,1 @@
+"""Slow deciders that run in a worker only: sympy and math-verify."""

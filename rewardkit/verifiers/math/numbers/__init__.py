@@ -1,0 +1,1 @@
+"""Exact and ball arithmetic on trees."""

@@ -1,0 +1,1 @@
+"""Read an answer: LaTeX and plain text into a typed tree."""

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rewardkit import Sample
+from rewardkit.errors import UsageError
+from rewardkit.harness.prompts.template import load_template
+
+SAMPLE = Sample("72", "How many?", "0", columns={"options": ["A) 1", "B) 2"], "numbers": "1 2 3 4"})
+
+
+def template(tmp_path: Path, text: str, system: str | None = None) -> list[tuple[str, str]]:
+    (tmp_path / "p.jinja").write_text(text)
+    loaded = load_template("p", tmp_path / "p.jinja", system)
+    return [(message.role, message.content) for message in loaded.messages(SAMPLE)]
+
+
+def test_plain_text_is_the_users_message(tmp_path: Path) -> None:
+    assert template(tmp_path, "Q: {{ question }}\n") == [("user", "Q: How many?")]
+
+
+def test_a_block_is_the_system_message_and_an_option_replaces_it(tmp_path: Path) -> None:
+    text = "{% block system %}Be brief, {{ options[0] }}.{% endblock %}{{ question }}"
+    assert template(tmp_path, text) == [("system", "Be brief, A) 1."), ("user", "How many?")]
+    assert template(tmp_path, text, "Shout.") == [("system", "Shout."), ("user", "How many?")]
+    assert template(tmp_path, text, "") == [("user", "How many?")]
+
+
+def test_the_reading_is_what_the_template_sets(tmp_path: Path) -> None:
+    (tmp_path / "p.jinja").write_text('{% set reading = "xml" %}{{ question }}')
+    assert load_template("p", tmp_path / "p.jinja").reading == "xml"
+
+
+def test_the_hash_tells_templates_and_system_prompts_apart(tmp_path: Path) -> None:
+    hashes = set()
+    for text in ("a {{ question }}", "b {{ question }}"):
+        for system in (None, "", "s"):
+            (tmp_path / "p.jinja").write_text(text)
+            hashes.add(load_template("p", tmp_path / "p.jinja", system).hash())
+    assert len(hashes) == 6
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{{ question", "prompt 'p', line 1"),
+        ("{{ qestion }}", "variables here: numbers, options, question"),
+        ("{{ qestion }}", r"no variable 'qestion' \(did you mean 'question'\?\); its"),
+        ("{{ question + 1 }}", "sample '0': TypeError"),
+        ("{{ options[7] }}", "sample '0': UndefinedError"),
+        ("{% include 'other' %}", "sample '0': TypeError: no loader"),
+        ("{% for x in options %}{{ question }}", "prompt 'p', line 1"),
+        ("{% block sytem %}{% endblock %}", r"blocks \['sytem'\]; known are 'system'"),
+        ("{% block reply %}a{% endblock %}", "block 'reply' alone"),
+        ("a\n{% if 1 %}{% block system %}a{% endblock %}{% endif %}", "line 2: block 'system'"),
+        ("{% set reading = 1 %}", "line 1: reading must be a text"),
+        ("a\n{% set reading = question %}", "line 2: reading must be a text"),
+        ("{% set stop = [1] %}", "stop must be a list of texts"),
+        ("{% set shows = 'short' %}", "shows must be 'example' or 'long'"),
+    ],
+)
+def test_a_template_that_is_wrong_says_where(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        template(tmp_path, text)
+
+
+def test_a_missing_file_is_named() -> None:
+    with pytest.raises(UsageError, match=r"nowhere\.jinja"):
+        load_template("p", "nowhere.jinja")
+
+
+def test_what_a_template_sets_is_read_from_its_text(tmp_path: Path) -> None:
+    (tmp_path / "p.jinja").write_text(
+        '{% set stop = ["Q:", "A:"] %}{% set about = "Plain." %}{{ question }}'
+    )
+    loaded = load_template("p", tmp_path / "p.jinja")
+    assert (loaded.stop, loaded.about, loaded.reading) == (("Q:", "A:"), "Plain.", None)
+    assert loaded.messages(SAMPLE)[0].content == "How many?"
+
+
+@pytest.mark.parametrize("odd", ["{{ 7 * 7 }}", "{% raw %}", "{# #}", "{{ options.__class__ }}"])
+def test_what_stands_in_the_data_is_never_run_as_a_template(tmp_path: Path, odd: str) -> None:
+    (tmp_path / "p.jinja").write_text("Q: {{ question }} {{ options[0] }}")
+    loaded = load_template("p", tmp_path / "p.jinja")
+    (message,) = loaded.messages(Sample("1", odd, "0", columns={"options": [odd]}))
+    assert message.content == f"Q: {odd} {odd}"

@@ -1,0 +1,160 @@
+"""`rewardkit eval` with real engines: killed half way it carries on to the same result."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROWS = 24
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "gsm8k.jsonl"
+    rows = [
+        {"question": f"She sold {i} clips. How many in all?", "answer": f"So\n#### {i}"}
+        for i in range(ROWS)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def command(model: Path, data: Path, backend: str, output: Path, *more: str) -> list[str]:
+    return [
+        sys.executable,
+        "-m",
+        "rewardkit",
+        "eval",
+        "--task",
+        "gsm8k",
+        "--model",
+        str(model),
+        "--data",
+        str(data),
+        "--backend",
+        backend,
+        "--max_tokens",
+        "120",
+        "-o",
+        str(output),
+        "--quiet",
+        *more,
+    ]
+
+
+def finish(arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(arguments, capture_output=True, text=True, check=False)
+
+
+def rows(folder: Path) -> dict[str, dict[str, Any]]:
+    lines = (folder / "samples.jsonl").read_text().splitlines()
+    return {row["key"]: row for row in map(json.loads, lines)}
+
+
+def kill_half_way(arguments: list[str], samples: Path) -> int:
+    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not samples.exists() or not samples.read_bytes().count(b"\n"):
+        assert process.poll() is None, "it ended before it could be killed"
+        time.sleep(0.002)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    return samples.read_bytes().count(b"\n")
+
+
+SMALL_STEPS = {
+    "transformers": ["--backend-arg", "batch_size=2"],
+    "vllm": ["--backend-arg", "max_num_seqs=2"],
+}
+
+
+@pytest.mark.parametrize(
+    ("backend", "temperature"),
+    [
+        ("transformers", "0"),
+        ("transformers", "1"),
+        pytest.param("vllm", "1", marks=pytest.mark.vllm),
+    ],
+)
+def test_a_killed_evaluation_ends_as_one_that_was_not(
+    tiny_checkpoint: Path, data: Path, tmp_path: Path, backend: str, temperature: str
+) -> None:
+    more = [*SMALL_STEPS[backend], "--temperature", temperature]
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    done = finish(command(tiny_checkpoint, data, backend, whole, *more))
+    assert done.returncode == 0, done.stderr
+    assert "Triton" not in done.stderr  # an engine's own chatter, which nobody asked for
+    assert "Warning" not in done.stderr
+    arguments = command(tiny_checkpoint, data, backend, killed, *more)
+    assert 0 < kill_half_way(arguments, killed / "samples.jsonl") < ROWS
+    done = finish(arguments)
+    assert done.returncode == 0, done.stderr
+    assert rows(killed) == rows(whole)
+    assert (killed / "summary.json").read_text() == (whole / "summary.json").read_text()
+    assert len((killed / "samples.jsonl").read_text().splitlines()) == ROWS
+
+
+def test_other_weights_under_the_same_path_are_refused(
+    tiny_checkpoint: Path, data: Path, tmp_path: Path
+) -> None:
+    model = tmp_path / "model"
+    shutil.copytree(tiny_checkpoint, model)
+    before = sorted(path.name for path in model.iterdir())
+    arguments = command(model, data, "transformers", tmp_path / "run", "--limit", "2")
+    assert finish(arguments).returncode == 0
+    weights = bytearray((model / "model.safetensors").read_bytes())
+    weights[-100] ^= 1
+    (model / "model.safetensors").write_bytes(weights)
+    done = finish(arguments)
+    assert done.returncode == 1
+    assert "differs in model.weights" in done.stderr
+    assert sorted(path.name for path in model.iterdir()) == before
+
+
+def test_the_record_holds_what_was_sent(tiny_checkpoint: Path, data: Path, tmp_path: Path) -> None:
+    arguments = command(tiny_checkpoint, data, "transformers", tmp_path / "run", "--limit", "2")
+    done = finish([*arguments, "--system-prompt", "Be brief.", "--max-tokens", "5", "--json"])
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["tasks"]["gsm8k"]["truncated"] == 2
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert record["tasks"]["gsm8k"]["sampling"] == {
+        "max_tokens": 5,
+        "temperature": 0.0,
+        "top_p": 1.0,
+        "top_k": 0,
+        "seed": 0,
+        "stop": [],
+    }
+    assert record["fingerprint"]["model.weights"]
+    assert record["backend"]["dtype"] == "float32"
+    assert record["backend"]["version"]
+    for row in rows(tmp_path / "run").values():
+        assert "<|im_start|>system\nBe brief.<|im_end|>" in row["prompt"]
+        assert row["completion_tokens"] == 5
+        assert row["verdict"]["failure"] == "truncated"
+
+
+def test_an_evaluation_from_python_is_the_same(
+    tiny_checkpoint: Path, data: Path, tmp_path: Path
+) -> None:
+    import rewardkit
+
+    summary = rewardkit.evaluate(
+        task="gsm8k",
+        model=str(tiny_checkpoint),
+        backend="transformers",
+        data=str(data),
+        limit=2,
+        max_tokens=8,
+        output_dir=str(tmp_path / "run"),
+    )
+    assert summary.tasks["gsm8k"].completions == 2
+    assert summary.tasks["gsm8k"].metrics["unfinished_rate"].value == 1.0

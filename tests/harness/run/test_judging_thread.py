@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import pytest
+
+from rewardkit.harness.run.judging_thread import Generated, TaskVerifiers, judged_rows, sample_row
+from rewardkit.records import Completion, Sample
+from rewardkit.verifiers.gsm8k import Gsm8k
+
+
+@pytest.mark.parametrize(
+    ("prompt", "completion", "failure"),
+    [
+        ("p", Completion("#### 5"), None),
+        ("p", Completion("it is 5"), "format"),
+        ("p", Completion("it is 5", "length"), "truncated"),
+        ("p", Completion("<think>it may be 5"), "truncated"),
+        ("p", Completion("<think>it may be 5</think> so 5"), "format"),
+        ("p<think>\n", Completion("it may be 5"), "truncated"),
+        ("p", Completion("<think>#### 6"), "wrong"),
+        ("p", Completion("<think>#### 5"), None),
+        ("p", Completion("#### 6", "length"), "wrong"),
+        (None, Completion("it is 5"), "format"),
+        ("p", Completion("", "error", message="no connection"), "error"),
+    ],
+)
+def test_why_there_is_no_answer_depends_on_how_the_completion_ended(
+    prompt: str | None, completion: Completion, failure: str | None
+) -> None:
+    sample = Sample("5", id="a")
+    row = {**sample_row("t/a/0", "t", sample, completion), "prompt": prompt}
+    judges = TaskVerifiers(Gsm8k(), None)
+    (judged,) = judged_rows([Generated(row, sample, completion, judges)])
+    assert judged["verdict"]["failure"] == failure

@@ -1,0 +1,352 @@
+"""A run generates, judges, writes, carries on after a kill, and refuses a folder not its own."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rewardkit.errors import BackendError, DataError, PromptTooLong, RunMismatch, UsageError
+from rewardkit.harness.prompts.template import load_template
+from rewardkit.harness.run.run import RunPlan, run
+from rewardkit.harness.run.task_plan import plan_task
+from rewardkit.harness.tasks.gsm8k import GSM8K
+from rewardkit.protocols import Message, Prompt, Request
+from rewardkit.records import Completion, Sampling
+
+
+class Scripted:
+    """Answers with the question's first number; stops, fails or truncates on command."""
+
+    def __init__(self, *, stop_after: int | None = None, max_model_len: int | None = 500) -> None:
+        self.max_model_len = max_model_len
+        self.stop_after = stop_after
+        self.weights = "aaa"
+        self.started = 0
+        self.asked: list[str] = []
+
+    def render(self, messages: Sequence[Message]) -> Prompt:
+        text = "\n".join(message.content for message in messages)
+        return Prompt(text, tuple(range(len(text.split()))))
+
+    def start(self, requests: int, longest: int) -> None:
+        self.started += 1
+
+    def generate(
+        self, requests: Sequence[Request], sampling: Sampling
+    ) -> Iterator[tuple[Request, Completion]]:
+        for count, request in enumerate(requests):
+            if count == self.stop_after:
+                raise BackendError("the engine died")
+            self.asked.append(request.key)
+            yield request, self.reply(request, sampling)
+
+    def reply(self, request: Request, sampling: Sampling) -> Completion:
+        number = next(word for word in request.prompt.text.split() if word.isdigit())
+        if number == "3":
+            return Completion("cut in the midd", "length", 9, sampling.max_tokens)
+        return Completion(f"It is so.\n#### {number}", "stop", 9, 4)
+
+    def describe(self) -> Mapping[str, object]:
+        return {"name": "scripted"}
+
+    def fingerprint(self) -> Mapping[str, str]:
+        return {"weights": self.weights}
+
+    def close(self) -> None:
+        pass
+
+
+class Failing(Scripted):
+    def reply(self, request: Request, sampling: Sampling) -> Completion:
+        if self.asked[-1].endswith(("/1/0", "/2/0")) and self.started == 1:
+            return Completion("", "error", message="connection refused")
+        return super().reply(request, sampling)
+
+
+PROMPT = "Say {{ question }} and end with ####"
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> RunPlan:
+    data = tmp_path / "data.jsonl"
+    rows = [{"question": f"{i} is", "answer": f"so\n#### {i if i % 2 else 99}"} for i in range(10)]
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "p.jinja").write_text(PROMPT)
+    template = load_template("p", tmp_path / "p.jinja")
+    asked = plan_task(GSM8K, template, data=str(data), split=None, seed=0, limit=None)
+    return RunPlan(
+        questions=[asked],
+        backend=Scripted(),
+        sampling=Sampling(),
+        output_dir=tmp_path / "run",
+        max_tokens=50,
+        command=["test"],
+    )
+
+
+def samples(plan: RunPlan) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in lines(plan.output_dir / "samples.jsonl")]
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text().splitlines()
+
+
+def test_a_run_writes_record_samples_and_summary(plan: RunPlan) -> None:
+    summary = run(plan)
+    task = summary.tasks["gsm8k"]
+    # 0–9 answered as 0–9; right are the odd ones but 3, which was cut off
+    assert task.metrics["accuracy"].value == pytest.approx(0.4)
+    assert task.failures == {"truncated": 1, "wrong": 5}
+    assert task.truncated == 1
+    assert task.metrics["format_rate"].value == pytest.approx(0.9)
+    rows = samples(plan)
+    assert {row["id"] for row in rows} == {str(i) for i in range(10)}
+    assert rows[1]["prompt"] == "Say 1 is and end with ####"
+    assert rows[1]["verdict"]["correct"] is True
+    assert rows[1]["verdict"]["answer"] == "1"
+    assert rows[1]["completion_tokens"] == 4
+    record = json.loads((plan.output_dir / "run.json").read_text())
+    assert record["tasks"]["gsm8k"]["prompt_source"] == PROMPT
+    assert record["tasks"]["gsm8k"]["sampling"]["max_tokens"] == 50
+    assert record["sessions"][0]["ended"]
+    assert record["versions"]["python"]
+    assert json.loads((plan.output_dir / "summary.json").read_text()) == summary.as_json()
+
+
+def test_what_was_finished_before_the_engine_died_is_not_asked_again(plan: RunPlan) -> None:
+    whole = run(replace(plan, output_dir=plan.output_dir.with_name("whole")))
+    dying = Scripted(stop_after=4)
+    with pytest.raises(BackendError, match="the engine died"):
+        run(replace(plan, backend=dying))
+    assert len(samples(plan)) == 4
+    again = Scripted()
+    resumed = run(replace(plan, backend=again))
+    assert not set(again.asked) & set(dying.asked)
+    assert resumed.as_json() == whole.as_json()
+
+
+def test_a_finished_run_starts_no_engine(plan: RunPlan) -> None:
+    first = run(plan)
+    engine = Scripted()
+    assert run(replace(plan, backend=engine)).as_json() == first.as_json()
+    assert engine.started == 0
+
+
+def test_a_line_cut_short_by_a_kill_is_dropped(plan: RunPlan) -> None:
+    whole = run(plan)
+    path = plan.output_dir / "samples.jsonl"
+    path.write_bytes(path.read_bytes()[:-30])
+    engine = Scripted()
+    assert run(replace(plan, backend=engine)).as_json() == whole.as_json()
+    assert len(engine.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("weights", "model.weights"),
+        ("temperature", "sampling.temperature"),
+        ("max_tokens", "sampling.max_tokens"),
+        ("data", "gsm8k.data"),
+        ("prompt", "gsm8k.prompt"),
+    ],
+)
+def test_another_run_is_refused_and_told_what_differs(
+    plan: RunPlan, tmp_path: Path, change: str, said: str
+) -> None:
+    run(plan)
+    asked = plan.questions[0]
+    other = Scripted()
+    if change == "weights":
+        other.weights = "bbb"
+    changed = {
+        "weights": plan,
+        "temperature": replace(plan, sampling=Sampling(temperature=0.5)),
+        "max_tokens": replace(plan, max_tokens=40),
+        "data": replace(plan, questions=[replace(asked, samples=asked.samples[:5])]),
+        "prompt": replace(
+            plan, questions=[replace(asked, template=replace(asked.template, system="Hm."))]
+        ),
+    }[change]
+    before = (plan.output_dir / "samples.jsonl").read_bytes()
+    with pytest.raises(RunMismatch, match=said) as caught:
+        run(replace(changed, backend=other))
+    assert "--overwrite" in str(caught.value)
+    assert (plan.output_dir / "samples.jsonl").read_bytes() == before
+    assert run(replace(changed, backend=other, overwrite=True)).tasks
+
+
+def test_errors_beyond_the_share_fail_the_run_and_are_tried_again(plan: RunPlan) -> None:
+    engine = Failing()
+    summary = run(replace(plan, backend=engine))
+    task = summary.tasks["gsm8k"]
+    assert summary.failed
+    assert (task.errors, task.judged) == (2, 8)
+    assert "connection refused" in samples(plan)[1]["verdict"]["message"]
+    again = run(replace(plan, backend=engine))
+    assert not again.failed
+    assert again.tasks["gsm8k"].errors == 0
+    assert len(engine.asked) == 12
+    assert not run(replace(plan, max_errors=0.5, overwrite=True, backend=Failing())).failed
+
+
+def test_a_prompt_that_does_not_fit_is_an_error_before_anything_loads(plan: RunPlan) -> None:
+    tight = Scripted(max_model_len=6)
+    with pytest.raises(PromptTooLong, match=r"has 7 tokens.*takes 6") as caught:
+        run(replace(plan, backend=tight))
+    assert "--max-model-len" in str(caught.value)
+    with pytest.raises(PromptTooLong, match="lower --max-tokens to 13"):
+        run(replace(plan, backend=Scripted(max_model_len=20)))
+    assert tight.started == 0
+
+
+def test_the_default_length_is_what_the_prompt_leaves_room_for(plan: RunPlan) -> None:
+    run(replace(plan, backend=Scripted(max_model_len=20), max_tokens=None))
+    record = json.loads((plan.output_dir / "run.json").read_text())
+    assert record["tasks"]["gsm8k"]["sampling"]["max_tokens"] == 13
+
+
+def test_several_samples_have_seeds_of_their_own(plan: RunPlan) -> None:
+    seeds: dict[str, int] = {}
+
+    class Watching(Scripted):
+        def reply(self, request: Request, sampling: Sampling) -> Completion:
+            seeds[request.key] = request.seed
+            return super().reply(request, sampling)
+
+    summary = run(replace(plan, backend=Watching(), num_samples=3))
+    assert len(set(seeds.values())) == len(seeds) == 30
+    assert summary.tasks["gsm8k"].samples == 10
+
+
+def test_nothing_is_written_where_a_model_or_other_files_are(plan: RunPlan, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    model.mkdir()
+    (model / "config.json").write_text("{}")
+    with pytest.raises(UsageError, match="holds a model"):
+        run(replace(plan, output_dir=model))
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "thesis.tex").write_text("x")
+    with pytest.raises(UsageError, match="other files"):
+        run(replace(plan, output_dir=other))
+    assert [entry.name for entry in (*model.iterdir(), *other.iterdir())] == [
+        "config.json",
+        "thesis.tex",
+    ]
+
+
+def test_two_rows_of_one_id_are_an_error(tmp_path: Path) -> None:
+    data = tmp_path / "data.jsonl"
+    data.write_text('{"id": 1, "question": "a", "answer": "1"}\n' * 2)
+    (tmp_path / "p.jinja").write_text(PROMPT)
+    with pytest.raises(DataError, match="two rows have the id '1'"):
+        plan_task(
+            GSM8K,
+            load_template("p", tmp_path / "p.jinja"),
+            data=str(data),
+            split=None,
+            seed=0,
+            limit=None,
+        )
+
+
+SLOW_PLUGIN = """
+    import sys, time
+    sys.path.insert(0, {tests!r})
+    from test_run import Scripted
+
+    class Slow(Scripted):
+        def __init__(self, model, options):
+            super().__init__()
+
+        def reply(self, request, sampling):
+            time.sleep(0.05)
+            return super().reply(request, sampling)
+
+    from rewardkit import hookimpl, registry
+    from rewardkit.registry import Plugin
+
+    class Offers:
+        @hookimpl
+        def rewardkit_backends(self):
+            return {{"slow": Slow}}
+
+    registry.find_plugins = lambda: ([Plugin("slow", Offers(), "slow")], [])
+    from rewardkit.cli.main import run
+    run()
+"""
+
+
+@pytest.fixture
+def slow_command(tmp_path: Path) -> Callable[[str], list[str]]:
+    """The command line of a slow run of 60 problems, into a folder of this name."""
+    data = tmp_path / "data.jsonl"
+    rows = [{"question": f"{i} is", "answer": f"#### {i}"} for i in range(60)]
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    script = tmp_path / "script.py"
+    script.write_text(textwrap.dedent(SLOW_PLUGIN.format(tests=str(Path(__file__).parent))))
+
+    def command(folder: str) -> list[str]:
+        return [
+            sys.executable,
+            str(script),
+            "eval",
+            "--task",
+            "gsm8k",
+            "--model",
+            "m",
+            "--backend",
+            "slow",
+            "--data",
+            str(data),
+            "--quiet",
+            "-o",
+            str(tmp_path / folder),
+        ]
+
+    return command
+
+
+def interrupt(arguments: list[str], samples: Path, count: int, how: signal.Signals) -> str:
+    """Run until so many lines are written, then send the signal; what was said on stderr."""
+    process = subprocess.Popen(
+        arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    while not samples.exists() or samples.read_bytes().count(b"\n") < count:
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(how)
+    said = process.communicate()[1]
+    assert process.returncode == (130 if how is signal.SIGINT else -how)
+    return said
+
+
+def test_a_run_killed_at_any_moment_carries_on(
+    tmp_path: Path, slow_command: Callable[[str], list[str]]
+) -> None:
+    subprocess.run(slow_command("whole"), check=True, capture_output=True)
+    killed = tmp_path / "killed" / "samples.jsonl"
+    interrupt(slow_command("killed"), killed, 15, signal.SIGKILL)
+    said = interrupt(slow_command("killed"), killed, 30, signal.SIGINT)
+    assert said.splitlines()[-1] == "interrupted; the same command line carries on from here"
+    assert len(lines(killed)) < 60
+    subprocess.run(slow_command("killed"), check=True, capture_output=True)
+    keys = [json.loads(line)["key"] for line in lines(killed)]
+    assert len(keys) == len(set(keys)) == 60
+
+    def summary(folder: str) -> str:
+        return (tmp_path / folder / "summary.json").read_text()
+
+    assert summary("killed") == summary("whole")

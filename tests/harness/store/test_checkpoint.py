@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rewardkit.errors import UsageError
+from rewardkit.harness.store import checkpoint
+
+
+@pytest.fixture
+def folder(tiny_checkpoint: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(tiny_checkpoint, tmp_path / "copy"))
+
+
+def flip(path: Path, place: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("place", [0, 1000, -1])
+def test_one_flipped_bit_of_the_weights_is_another_model(folder: Path, place: int) -> None:
+    before = checkpoint.fingerprint(folder, "t")
+    flip(folder / "model.safetensors", place)
+    after = checkpoint.fingerprint(folder, "t")
+    assert {name for name in before if before[name] != after[name]} == {"weights"}
+
+
+def test_every_part_of_a_large_file_counts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint, "_PART", 1000)
+    monkeypatch.setattr(checkpoint, "_READ", 300)
+    path = folder / "model.safetensors"
+    seen = {checkpoint.fingerprint(folder, "t")["weights"]}
+    for place in (0, 999, 1000, 1001, 5500, path.stat().st_size - 1):
+        flip(path, place)
+        seen.add(checkpoint.fingerprint(folder, "t")["weights"])
+    assert len(seen) == 7
+
+
+@pytest.mark.parametrize(
+    ("changed", "name"),
+    [
+        ("tokenizer.json", "tokenizer"),
+        ("config.json", "config"),
+        ("generation_config.json", "config"),
+    ],
+)
+def test_each_file_has_its_hash(folder: Path, changed: str, name: str) -> None:
+    before = checkpoint.fingerprint(folder, "t")
+    flip(folder / changed, 10)
+    after = checkpoint.fingerprint(folder, "t")
+    assert {key for key in before if before[key] != after[key]} == {name}
+
+
+def test_the_chat_template_has_its_hash(folder: Path) -> None:
+    first, second, none = (checkpoint.fingerprint(folder, one) for one in ("t", "u", None))
+    assert len({one["chat_template"] for one in (first, second, none)}) == 3
+    assert first["weights"] == second["weights"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "optimizer.pt",
+        "scheduler.pt",
+        "rng_state_0.pth",
+        "trainer_state.json",
+        "training_args.bin",
+        "notes.txt",
+    ],
+)
+def test_a_trainer_s_state_is_no_part_of_the_model(folder: Path, name: str) -> None:
+    before = checkpoint.fingerprint(folder, "t")
+    (folder / name).write_bytes(b"state")
+    assert checkpoint.fingerprint(folder, "t") == before
+
+
+def test_where_the_folder_lies_does_not_matter(folder: Path, tiny_checkpoint: Path) -> None:
+    there, here = (checkpoint.fingerprint(one, "t") for one in (folder, tiny_checkpoint))
+    assert there == here
+
+
+def test_a_folder_is_itself(tiny_checkpoint: Path) -> None:
+    assert checkpoint.resolve(str(tiny_checkpoint)) == tiny_checkpoint
+
+
+@pytest.mark.parametrize("name", ["./none", "/none/at/all", "plain", "a/b/c"])
+def test_what_is_neither_folder_nor_hub_id_is_said(name: str) -> None:
+    with pytest.raises(UsageError, match="hub id"):
+        checkpoint.resolve(name)
+
+
+def test_an_empty_folder_is_no_checkpoint(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"config\.json"):
+        checkpoint.resolve(str(tmp_path))
+
+
+def test_an_adapter_is_to_be_merged_first(tmp_path: Path) -> None:
+    (tmp_path / "adapter_model.safetensors").write_bytes(b"")
+    (tmp_path / "adapter_config.json").write_text('{"base_model_name_or_path": "owner/base"}')
+    with pytest.raises(UsageError, match=r"an adapter, .* merge it into its base 'owner/base'"):
+        checkpoint.resolve(str(tmp_path))
+
+
+def test_a_hub_that_does_not_answer_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreachable(*_: object, **__: object) -> Callable[[], None]:
+        raise ConnectionError("no route to host")
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", unreachable)
+    with pytest.raises(UsageError, match="no route to host"):
+        checkpoint.resolve("owner/name")
+
+
+def test_a_hub_id_is_its_snapshot(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: str(tmp_path))
+    assert checkpoint.resolve("owner/name") == tmp_path

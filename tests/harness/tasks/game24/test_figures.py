@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+
+from rewardkit.harness.metrics.figures import Plot, Table
+from rewardkit.harness.tasks.game24.figures import game24_figures
+from rewardkit.harness.tasks.game24.task import Game24Task
+from tests.harness.metrics.making import row
+
+THREE_STEPS = "4 * 7 = 28\n8 / 8 = 1\n28 - 1 = 27\nAnswer: 4 * 7 - 8 / 8"
+ROWS = [
+    row(1, None, completion=THREE_STEPS, completion_tokens=30),
+    row(2, "wrong", completion=THREE_STEPS, completion_tokens=31),
+    row(3, "no_answer", completion="no", completion_tokens=2),
+    row(
+        4, "truncated", completion="1 + 1 = 2\n" * 30, completion_tokens=99, finish_reason="length"
+    ),
+    row(5, "wrong", completion="Answer: 5", completion_tokens=99, finish_reason="length"),
+    row(6, "error", completion="", completion_tokens=None, finish_reason="error"),
+]
+
+
+def table(title: str) -> Table:
+    found = [one for one in game24_figures(ROWS) if isinstance(one, Table) and one.title == title]
+    return found[0]
+
+
+def test_right_unfinished_and_wrong_add_up_to_one() -> None:
+    rows = {line[0]: tuple(line[1:]) for line in table("Outcomes").rows}
+    assert rows == {"accuracy": (1, 0.2), "unfinished": (1, 0.2), "error": (3, 0.6)}
+    assert sum(share for _, share in rows.values()) == pytest.approx(1.0)
+
+
+def test_lengths_are_told_in_steps() -> None:
+    assert table("Solution lengths in steps").rows == [
+        [0, 2, 0.0],
+        [3, 2, 0.5],
+        ["10 or more", 1, 0.0],
+    ]
+
+
+def test_every_completion_stands_once_in_the_histogram_of_tokens() -> None:
+    (plot,) = [one for one in game24_figures(ROWS) if isinstance(one, Plot)]
+    heights = {name: sum(count for _, count in points) for name, points in plot.series.items()}
+    assert heights == {"correct": 1, "truncated": 2, "wrong": 2}
+    assert plot.series["truncated"][-1] == (97.5, 2.0)
+    assert plot.series["correct"][6] == (32.5, 1.0)
+
+
+def test_the_perfect_reply_takes_three_steps() -> None:
+    task = Game24Task()
+    sample = task.load(data=None, split="test", seed=0)[0]
+    figures = task.figures([row(1, None, completion=task.perfect(sample))])
+    assert isinstance(figures[-1], Table)
+    assert figures[-1].rows == [[3, 1, 1.0]]
+
+
+def test_nothing_judged_shows_nothing() -> None:
+    assert game24_figures([row(1, "error")]) == []

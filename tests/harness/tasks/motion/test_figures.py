@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from rewardkit.harness.metrics.figures import Plot, Table
+from rewardkit.harness.tasks.motion.figures import motion_figures
+from rewardkit.verifiers.motion_reading import rendered
+from tests.harness.metrics.making import Row, row
+
+TRUE = (1.0, 2.0, 3.0, 4.0, 5.0)
+
+
+def reply(
+    identifier: str, predicted: Sequence[float] | None, where: str = "in", **more: Any
+) -> Row:
+    answer = None if predicted is None else rendered(predicted)
+    failure = more.pop("failure", "no_answer" if predicted is None else None)
+    columns = {"distribution": where, "points": [-4.0, -3.0, -2.0, -1.0, 0.0]}
+    return row(
+        identifier,
+        failure,
+        answer=answer,
+        reference=rendered(TRUE),
+        columns=columns,
+        **more,
+    )
+
+
+def off_by(error: float) -> list[float]:
+    return [point + error for point in TRUE]
+
+
+def cells(figures: Sequence[Table | Plot], title: str) -> dict[object, list[object]]:
+    table = next(one for one in figures if isinstance(one, Table) and one.title == title)
+    return {line[0]: list(line[1:]) for line in table.rows}
+
+
+def plots(figures: Sequence[Table | Plot]) -> list[Plot]:
+    return [one for one in figures if isinstance(one, Plot)]
+
+
+def test_both_distributions_stand_side_by_side() -> None:
+    figures = motion_figures(
+        [
+            reply("a", off_by(0.125)),
+            reply("b", off_by(-0.0625)),
+            reply("c", off_by(0.5), "out", failure="wrong"),
+            reply("d", off_by(0.1), "out"),
+        ]
+    )
+    found = cells(figures, "Errors")
+    assert isinstance(figures[0], Table)
+    assert figures[0].columns == ["", "in distribution", "out of distribution"]
+    assert found["completions"] == [2, 2]
+    assert found["MSE"] == pytest.approx([(0.125**2 + 0.0625**2) / 2, (0.25 + 0.01) / 2])
+    assert found["MAE"] == pytest.approx([0.09375, 0.3])
+    assert found["share with error < 0.2"] == [1.0, 0.5]
+    assert found["share with error < 0.1"] == [0.5, 0.0]
+    assert found["failed: wrong"] == [0, 1]
+
+
+def test_replies_without_five_points_are_counted_apart_from_the_errors() -> None:
+    figures = motion_figures(
+        [
+            reply("a", off_by(0.125)),
+            reply("b", off_by(9.0)[:4], failure="format"),
+            reply("c", None),
+            reply("d", off_by(9.0), failure="error"),
+        ]
+    )
+    found = cells(figures, "Errors")
+    assert (found["completions"], found["with 5 points"]) == ([4], [1])
+    assert found["MAE"] == pytest.approx([0.125])
+    assert found["share with error < 0.2"] == pytest.approx([1 / 3])
+
+
+def test_errors_are_told_at_each_position() -> None:
+    figures = motion_figures([reply("a", [1.0, 2.1, 3.2, 4.3, 5.4]), reply("b", list(TRUE))])
+    found = cells(figures, "Mean absolute error by position")
+    assert {place: line[0] for place, line in found.items()} == pytest.approx(
+        {6: 0.0, 7: 0.05, 8: 0.1, 9: 0.15, 10: 0.2}
+    )
+    drawn = plots(figures)[0].series["in distribution"]
+    assert [place for place, _ in drawn] == [6, 7, 8, 9, 10]
+
+
+def test_the_best_the_median_and_the_worst_trajectory_are_drawn() -> None:
+    rows = [reply(str(error), off_by(error / 10)) for error in (4, 0, 1, 2, 3)]
+    *_, best, median, worst = plots(motion_figures(rows))
+    titles = [plot.title for plot in (best, median, worst)]
+    assert titles == [
+        "In distribution, best: t/0/0",
+        "In distribution, median: t/2/0",
+        "In distribution, worst: t/4/0",
+    ]
+    assert worst.series["given"] == [(1.0, -4.0), (2.0, -3.0), (3.0, -2.0), (4.0, -1.0), (5.0, 0.0)]
+    assert worst.series["true"][0] == (6.0, 1.0)
+    assert worst.series["predicted"][-1] == pytest.approx((10.0, 5.4))
+
+
+def test_points_in_a_plane_are_drawn_in_it() -> None:
+    true = "(1.0, 0.0), (2.0, 0.0), (3.0, 0.0), (4.0, 0.0), (5.0, 0.0)"
+    answer = "(1.0, 0.2), (2.0, 0.2), (3.0, 0.2), (4.0, 0.2), (5.0, 0.4)"
+    figures = motion_figures([row("a", None, answer=answer, reference=true)])
+    position = cells(figures, "Mean absolute error by position")
+    assert [line[0] for line in position.values()] == pytest.approx([0.1, 0.1, 0.1, 0.1, 0.2])
+    trajectory = plots(figures)[-1]
+    assert (trajectory.x_label, trajectory.y_label) == ("x", "y")
+    assert trajectory.series["predicted"][-1] == (5.0, 0.4)
+
+
+def test_of_points_in_space_the_first_two_coordinates_are_drawn_and_said_to_be() -> None:
+    points = "(1, 2, 3), (2, 3, 4), (3, 4, 5), (4, 5, 6), (5, 6, 7)"
+    figures = motion_figures([row("a", None, answer=points, reference=points)])
+    assert plots(figures)[-1].series["true"][0] == (1.0, 2.0)
+    assert "the first two of three coordinates" in plots(figures)[-1].note
+
+
+def test_without_any_prediction_only_the_failures_are_shown() -> None:
+    figures = motion_figures([reply("a", None)])
+    assert len(figures) == 1
+    found = cells(figures, "Errors")
+    assert (found["MSE"], found["failed: no_answer"]) == ([None], [1])
+
+
+def test_absurd_predictions_leave_plain_json() -> None:
+    figures = motion_figures([reply("a", [1.7e308] * 5, failure="wrong"), reply("b", off_by(0.0))])
+    text = json.dumps([figure.as_json() for figure in figures], allow_nan=False)
+    assert "beyond measure" in text

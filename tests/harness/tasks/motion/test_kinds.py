@@ -1,0 +1,171 @@
+"""Accelerated and periodic motion, and points of two and three coordinates, through the task."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+import rewardkit
+from rewardkit.errors import DataError, UnknownName, UsageError
+from rewardkit.harness.run.options import template_for
+from rewardkit.harness.tasks.motion.laws import Oscillations, paths
+from rewardkit.harness.tasks.motion.sequences import worked
+from rewardkit.harness.tasks.motion.task import MotionTask
+from rewardkit.records import Verdict
+
+KINDS = ("uniform", "accelerated", "periodic")
+DIMENSIONS = (1, 2, 3)
+EVERY = pytest.mark.parametrize(
+    ("kind", "dimensions"), [(kind, size) for kind in KINDS for size in DIMENSIONS]
+)
+
+
+@EVERY
+def test_a_perfect_reply_is_right_in_each_kind_and_dimension(kind: str, dimensions: int) -> None:
+    task = MotionTask(kind=kind, dimensions=dimensions)
+    for sample in (
+        sample
+        for split in ("test", "train")
+        for sample in task.load(data=None, split=split, seed=0)
+    ):
+        verdict = Verdict.of(task.verifier()(task.perfect(sample), sample))
+        assert verdict.correct is True
+        assert verdict.parts == {"accuracy": 1.0, "format": 1.0}
+        assert verdict.answer == sample.reference
+        assert Verdict.of(task.flexible()(task.perfect(sample), sample)).correct is True
+
+
+@EVERY
+def test_a_file_of_its_points_alone_gives_the_same_problems(
+    kind: str, dimensions: int, tmp_path: Path
+) -> None:
+    task = MotionTask(kind=kind, dimensions=dimensions)
+    samples = task.load(data=None, split="test_in", seed=0)
+    file = tmp_path / "motions.jsonl"
+    rows = [{name: sample.columns[name] for name in ("points", "targets")} for sample in samples]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    read = MotionTask().load(data=str(file), split=None, seed=0)
+    assert [(one.question, one.reference) for one in read] == [
+        (one.question, one.reference) for one in samples
+    ]
+    reply = MotionTask().perfect(read[0])
+    assert Verdict.of(MotionTask().verifier()(reply, read[0])).score == 1.0
+
+
+@EVERY
+def test_the_prompt_shows_an_example_of_as_many_coordinates(kind: str, dimensions: int) -> None:
+    task = MotionTask(kind=kind, dimensions=dimensions)
+    sample = task.load(data=None, split=None, seed=0)[0]
+    (message,) = template_for(task, None, None).messages(sample)
+    assert message.content.endswith(f"Points: {sample.question}")
+    first = {1: [2.0], 2: [2.0, 1.0], 3: [2.0, 1.0, 4.0]}[dimensions]
+    step = [1.5, -0.5, 0.7]
+    points = [[round(a + b * t, 1) for a, b in zip(first, step, strict=False)] for t in range(5)]
+    assert worked(points) in message.content
+    assert ("acceleration" in message.content) is (kind == "accelerated")
+    assert ("sine" in message.content) is (kind == "periodic")
+
+
+@pytest.mark.parametrize(
+    ("settings", "split", "column", "low", "high"),
+    [
+        ({}, "test_in", "speed", 0.5, 2.0),
+        ({"dimensions": 3}, "test_out", "speed", 2.0, 3.0),
+        ({"starts": [1, 2]}, "train", "start", 1, 2),
+        ({"kind": "accelerated"}, "test_in", "acceleration", 0.1, 0.5),
+        ({"kind": "accelerated"}, "test_out", "acceleration", 0.5, 1.0),
+        ({"accelerations": [2, 3]}, "train", "acceleration", 2, 3),
+        ({"kind": "periodic", "periods": [6, 7]}, "test_in", "period", 6, 7),
+        ({"kind": "periodic", "dimensions": 2}, "test_in", "amplitude", 1.0, 3.0),
+        ({"kind": "periodic"}, "test_out", "amplitude", 3.0, 5.0),
+        ({"kind": "periodic"}, "test_out", "period", 12.0, 16.0),
+    ],
+)
+def test_each_parameter_is_in_its_range(
+    settings: dict[str, object], split: str, column: str, low: float, high: float
+) -> None:
+    samples = rewardkit.load_task("motion", **settings).load(data=None, split=split, seed=3)
+    drawn = [sample.columns[column] for sample in samples]
+    values = [value for one in drawn for value in (one if isinstance(one, list) else [one])]
+    assert len(values) == len(samples) * int(str(settings.get("dimensions", 1)))
+    assert low <= min(map(float, values)) < max(map(float, values)) <= high
+
+
+def test_periodic_points_follow_the_formula() -> None:
+    drawn = paths(Oscillations((-5, 5), (1, 3), (8, 12)), 20, dimensions=2, seed=1)
+    for motion in (motion for path in drawn for motion in path):
+        for t, point in enumerate(motion.points):
+            angle = 2 * math.pi * t / motion.period + motion.phase
+            exact = motion.start + motion.amplitude * math.sin(angle)
+            assert point == round(exact, 1)
+
+
+def test_uniform_points_of_one_coordinate_are_what_they_always_were() -> None:
+    plain = MotionTask().load(data=None, split=None, seed=0)
+    assert "kind" not in plain[0].columns
+    assert [one.columns["acceleration"] for one in plain] == [0.0] * 40
+
+
+@pytest.mark.parametrize(
+    ("kind", "points", "following"),
+    [
+        ("accelerated", [0.0, 1.0, 3.0, 6.0, 10.0], [15.0, 21.0, 28.0, 36.0, 45.0]),
+        (
+            "accelerated",
+            [[0.0, 0.0], [1.0, 1.0], [3.0, 2.0], [6.0, 3.0], [10.0, 4.0]],
+            [[15.0, 5.0], [21.0, 6.0], [28.0, 7.0], [36.0, 8.0], [45.0, 9.0]],
+        ),
+        ("periodic", [0.0, 1.0, 1.0, 0.0, -1.0], [-1.0, 0.0, 1.0, 1.0, 0.0]),  # a period of 6
+        ("periodic", [3.0, 5.0, 3.0, 1.0, 3.0], [5.0, 3.0, 1.0, 3.0, 5.0]),  # of 4, round 3
+        ("periodic", [2.0, 2.0, 2.0, 2.0, 2.0], [2.0] * 5),
+        ("periodic", [0.0, 1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0, 9.0]),
+    ],
+)
+def test_the_method_of_each_kind_is_exact_where_nothing_is_rounded(
+    kind: str, points: list[object], following: list[object]
+) -> None:
+    reply = worked(points, kind=kind)  # type: ignore[arg-type]
+    assert reply == worked(points, following, kind=kind)  # type: ignore[arg-type]
+
+
+def test_a_worked_solution_says_how_it_accelerates_and_turns() -> None:
+    lines = worked([0.0, 1.0, 3.0, 6.0, 10.0], kind="accelerated").splitlines()
+    assert "a = (Δx4 - Δx1) / 3 = (4.0 - 1.0) / 3 = 1.00" in lines
+    assert "x6 = x5 + v + 2.5a = 15.00" in lines
+    lines = worked([0.0, 1.0, 1.0, 0.0, -1.0], kind="periodic").splitlines()
+    assert "k = (Δx2(Δx1 + Δx3) + Δx3(Δx2 + Δx4)) / (Δx2Δx2 + Δx3Δx3) = 1.00" in lines
+    assert "x6 = x5 + (kΔx4 - Δx3) = -1.00" in lines
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"kind": "peridic"}, "did you mean 'periodic'"),
+        ({"dimensions": 4}, "1, 2 or 3"),
+        ({"dimensions": "2"}, "1, 2 or 3"),
+        ({"test": 0}, "test is 0; it must be a whole number from 1"),
+        ({"train": 2.5}, "train is 2.5"),
+        ({"speeds": 1}, "speeds is 1; it must be two numbers"),
+        ({"speeds": [2, 1]}, "the lower first"),
+        ({"starts": [0, "1"]}, "two numbers"),
+        ({"starts": [0, float("inf")]}, "two numbers"),
+        ({"periods": [0, 1]}, "above 0"),
+    ],
+)
+def test_a_parameter_out_of_bounds_is_named(settings: dict[str, object], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        rewardkit.load_task("motion", **settings)
+
+
+def test_a_parameter_that_is_none_is_named() -> None:
+    with pytest.raises(UnknownName, match="task 'motion' named 'speds'; did you mean 'speeds'"):
+        rewardkit.load_task("motion", speds=[1, 2])
+
+
+def test_points_and_targets_need_as_many_coordinates(tmp_path: Path) -> None:
+    row = {"points": [[1, 2]] * 5, "targets": [1, 2, 3, 4, 5]}
+    with pytest.raises(DataError, match="points have 2 coordinates each and its targets 1"):
+        MotionTask().sample(row, 0)

@@ -1,0 +1,237 @@
+"""Evaluation of a model in training: what evaluating its checkpoint finds, and no trace of it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModelForCausalLM
+
+from rewardkit import evaluate
+from rewardkit.harness.backends.options import EngineOptions
+from rewardkit.protocols import Message
+from rewardkit.trainers import EvaluationCallback, reward_func
+from rewardkit.trainers.evaluation.eval_mode import at_rest
+from rewardkit.trainers.evaluation.live_backend import LiveCheckpoint
+from tests.trainers.evaluated import Says, SaysAtRandom, data, metrics, samples, task
+from tests.trainers.forms import letters
+from tests.trainers.tiny_training import GRPOTrainer, MomentumGRPOTrainer, trainer
+
+MOTION_TINY = Path(__file__).parents[3] / "examples" / "motion-tiny"
+SAVING = {"save_strategy": "steps", "save_steps": 1}
+ASKED: dict[str, dict[str, Any]] = {
+    "greedy": {"batch_size": 2},
+    "drawn": {"num_samples": 3, "temperature": 1.0, "top_p": 0.9, "top_k": 50, "seed": 5},
+    "stopped, plain": {"stop": ("r", "th"), "chat_template": False, "max_tokens": 20},
+}
+
+
+def train(
+    checkpoint: Path,
+    output: Path,
+    callbacks: Sequence[EvaluationCallback],
+    *,
+    of: type[GRPOTrainer] = GRPOTrainer,
+    settings: Mapping[str, Any] | None = None,
+    resume: Path | None = None,
+) -> GRPOTrainer:
+    built = trainer(
+        checkpoint,
+        output,
+        reward_func(letters),
+        of=of,
+        settings=settings,
+        callbacks=list(callbacks),
+    )
+    built.train(resume_from_checkpoint=None if resume is None else str(resume))
+    return built
+
+
+def asked(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The callback's options as `evaluate` takes them."""
+    return {name: value for name, value in options.items() if name != "batch_size"}
+
+
+@pytest.mark.parametrize(
+    ("of", "options"),
+    [(GRPOTrainer, options) for options in ASKED.values()]
+    + [(MomentumGRPOTrainer, ASKED["greedy"])],
+    ids=[*ASKED, "momentum"],
+)
+def test_the_live_model_answers_as_its_saved_checkpoint_does(
+    of: type[GRPOTrainer], options: dict[str, Any], tiny_checkpoint: Path, tmp_path: Path
+) -> None:
+    tasks = [task(Says()), task(Says(), "says_too")]
+    file = data(tmp_path)
+    callback = EvaluationCallback(tasks, every=1, data=file, **options)
+    train(tiny_checkpoint, tmp_path / "out", [callback], of=of, settings=SAVING)
+    said = []
+    for step in (0, 1, 2):
+        model = tiny_checkpoint if step == 0 else tmp_path / "out" / f"checkpoint-{step}"
+        saved, live = tmp_path / f"saved-{step}", tmp_path / f"out/evaluation/step-{step:06d}"
+        evaluate(
+            tasks,
+            str(model),
+            backend="transformers",
+            data=file,
+            output_dir=str(saved),
+            **asked(options),
+        )
+        assert samples(live) == samples(saved)
+        assert metrics(live) == metrics(saved)
+        assert len(samples(live)) == 10 * options.get("num_samples", 1)
+        said.append({key: row["completion"] for key, row in samples(live).items()})
+    assert said[0] != said[2], "the training changed nothing that could be told apart"
+    if "stop" in options:
+        assert "stop" in {row["finish_reason"] for row in samples(live).values()}
+    else:
+        assert 0 < metrics(live)["says"]["metrics"]["accuracy"]["value"] < 1
+
+
+def test_prompts_and_ends_are_those_of_the_trainer_s_tokenizer(
+    tiny_checkpoint: Path, tmp_path: Path
+) -> None:
+    built = trainer(tiny_checkpoint, tmp_path, reward_func(letters))
+    tokenizer = built.processing_class
+    tokenizer.chat_template = "{{ bos_token }}{{ messages[0].content }}{{ eos_token }} says:"
+    built.model.generation_config.eos_token_id = [7, tokenizer.eos_token_id]
+    tokenizer("how many", truncation=True, max_length=2)  # leaves its engine cutting
+    for chat in (True, False):
+        live = LiveCheckpoint(built.model, tokenizer, EngineOptions(chat_template=chat))
+        prompt = live.render([Message("user", "How many clips in May?")])
+        turns = [{"role": "user", "content": "How many clips in May?"}]
+        expected = (
+            tokenizer.apply_chat_template(turns, add_generation_prompt=True, return_dict=False)
+            if chat
+            else tokenizer("How many clips in May?").input_ids
+        )
+        assert list(prompt.token_ids) == expected
+        assert live.stop_ids == tuple(sorted((7, tokenizer.eos_token_id)))
+
+
+def test_a_model_that_knows_a_task_is_scored_as_evaluation_scores_it(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"prompt": "motion_short", "limit": 4, "max_tokens": 120}
+    callback = EvaluationCallback("motion", every=5, **options)
+    train(MOTION_TINY, tmp_path / "out", [callback], settings={"max_steps": 1})
+    evaluate(
+        "motion",
+        str(MOTION_TINY),
+        backend="transformers",
+        output_dir=str(tmp_path / "saved"),
+        **options,
+    )
+    live = tmp_path / "out" / "evaluation" / "step-000000"
+    assert metrics(live) == metrics(tmp_path / "saved")
+    assert metrics(live)["motion"]["metrics"]["format_rate"]["value"] == 1.0
+
+
+@pytest.mark.parametrize("settings", [{}, {"gradient_checkpointing": True}])
+def test_the_training_is_bit_for_bit_one_without_it(
+    settings: dict[str, Any], tiny_checkpoint: Path, tmp_path: Path
+) -> None:
+    plain = train(tiny_checkpoint, tmp_path / "plain", [], settings=settings)
+    callback = EvaluationCallback(
+        task(SaysAtRandom()), every=1, data=data(tmp_path), num_samples=2, temperature=0.7
+    )
+    watched = train(tiny_checkpoint, tmp_path / "watched", [callback], settings=settings)
+    for one, other in zip(plain.model.parameters(), watched.model.parameters(), strict=True):
+        assert torch.equal(one, other)
+    rewards = [
+        [entry["reward"] for entry in built.state.log_history if "reward" in entry]
+        for built in (plain, watched)
+    ]
+    assert rewards[0] == rewards[1]
+
+
+def test_whatever_happens_meanwhile_the_model_is_as_before(tiny_checkpoint: Path) -> None:
+    model = AutoModelForCausalLM.from_pretrained(tiny_checkpoint)
+    model.train()
+    model.lm_head.eval()
+    model.gradient_checkpointing_enable()
+    own = model.generation_config
+    modes = [module.training for module in model.modules()]
+    states = (random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist())
+    with contextlib.suppress(KeyError), at_rest(model, None):
+        assert not any(module.training for module in model.modules())
+        assert not model.is_gradient_checkpointing
+        assert model.generation_config.temperature is None
+        random.random(), np.random.rand(), torch.rand(3)
+        raise KeyError
+    assert [module.training for module in model.modules()] == modes
+    assert model.is_gradient_checkpointing
+    assert model.generation_config is own
+    assert states == (
+        random.getstate(),
+        np.random.get_state()[1].tolist(),
+        torch.get_rng_state().tolist(),
+    )
+
+
+def test_two_processes_share_the_work_and_find_the_same(
+    tiny_checkpoint: Path, tmp_path: Path
+) -> None:
+    """Five questions in batches of two a process: in the last one a process has none."""
+    file = data(tmp_path)
+    script = Path(__file__).parents[1] / "two_evaluating.py"
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--nproc-per-node",
+        "2",
+        "--master-port",
+        "0",
+        "--rdzv-backend",
+        "c10d",
+        "--rdzv-endpoint",
+        "localhost:0",
+        str(script),
+        str(tiny_checkpoint),
+        str(tmp_path),
+    ]
+    root = str(Path(__file__).parents[3])
+    settings = {"PYTHONPATH": root, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        cwd=root,
+        timeout=200,
+        env={**os.environ, **settings},
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    for step in (1, 2):
+        checkpoint, saved = tmp_path / f"checkpoint-{step}", tmp_path / f"saved-{step}"
+        live = tmp_path / "evaluation" / f"step-{step:06d}"
+        evaluate(
+            task(Says()), str(checkpoint), backend="transformers", output_dir=str(saved), data=file
+        )
+        assert samples(live) == samples(saved)
+        assert metrics(live) == metrics(saved)
+        assert json.loads((live / "run.json").read_text())["backend"]["processes"] == 2
+    evaluate(
+        task(Says()),
+        str(tiny_checkpoint),
+        backend="transformers",
+        data=file,
+        output_dir=str(tmp_path / "whole"),
+        num_samples=3,
+        temperature=1.0,
+        max_tokens=60,
+    )
+    assert samples(tmp_path / "sharded") == samples(tmp_path / "whole")
+    lengths = {row["completion_tokens"] for row in samples(tmp_path / "sharded").values()}
+    assert len(lengths) > 1
+    seen = [(tmp_path / f"{rank}.txt").read_text() for rank in (0, 1)]
+    assert seen[0] == seen[1]
+    assert seen[0].startswith("best ")

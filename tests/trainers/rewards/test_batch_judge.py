@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import pytest
+
+from rewardkit.errors import DataError
+from rewardkit.protocols import Bounded
+from rewardkit.records import Sample, Verdict
+from rewardkit.trainers.rewards.batch import Batch, read_batch
+from rewardkit.trainers.rewards.batch_judge import Judge, Logs
+from rewardkit.trainers.rewards.sample_readers import ByColumn
+from rewardkit.verifiers.motion import motion
+
+NO_LOGS = Logs()
+
+
+@dataclass(eq=False)
+class Counting(Bounded):
+    """Right where text and reference are equal; unjudged without a reference."""
+
+    seen: list[str] = field(default_factory=list)
+
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        self.seen.append(text)
+        if not sample.reference:
+            return Verdict.unjudged("no reference")
+        return Verdict.judged(text == sample.reference, answer=text)
+
+
+def judge(verifier: object) -> Judge:
+    return Judge(verifier, ByColumn(("answer",)), label="it", timeout=1.0, workers=1)  # type: ignore[arg-type]
+
+
+def batch(*pairs: tuple[str, str]) -> Batch:
+    return read_batch([text for text, _ in pairs], None, {"answer": [one for _, one in pairs]})
+
+
+def test_a_batch_is_judged_once_for_all_that_ask() -> None:
+    counting = Counting()
+    judging, asked = judge(counting), batch(("a", "a"), ("b", "c"))
+    for name in ("accuracy", "format", "length"):
+        verdicts = judging.verdicts(asked, name, NO_LOGS)
+        assert [verdict.correct for verdict in verdicts] == [True, False]
+    assert counting.seen == ["a", "b"]
+
+
+def test_one_that_asks_again_has_a_new_batch() -> None:
+    counting = Counting()
+    judging, asked = judge(counting), batch(("a", "a"))
+    judging.verdicts(asked, "accuracy", NO_LOGS)
+    judging.verdicts(asked, "accuracy", NO_LOGS)
+    assert counting.seen == ["a", "a"]
+
+
+def test_train_and_eval_batches_may_take_turns() -> None:
+    judging = judge(Counting())
+    train, held_out = batch(("a", "a")), batch(("a", "b"))
+    for _ in range(2):
+        for name in ("one", "two"):
+            assert judging.verdicts(train, name, NO_LOGS)[0].correct is True
+        for name in ("one", "two"):
+            assert judging.verdicts(held_out, name, NO_LOGS)[0].correct is False
+
+
+def test_threads_that_ask_at_once_share_the_judging() -> None:
+    counting, barrier = Counting(), threading.Barrier(4)
+    judging, asked = judge(counting), batch(*[("a", "a")] * 50)
+
+    def ask(name: str) -> int:
+        barrier.wait()
+        return len(judging.verdicts(asked, name, NO_LOGS))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(ask, "abcd")) == [50] * 4
+    assert len(counting.seen) == 50
+
+
+def test_nothing_judged_at_first_is_an_error_and_later_a_bad_row() -> None:
+    judging = judge(Counting())
+    with pytest.raises(DataError, match="'it' can't judge any of the 2 .* no reference"):
+        judging.verdicts(batch(("a", ""), ("b", "")), "it", NO_LOGS)
+    judging.verdicts(batch(("a", ""), ("b", "b")), "it", NO_LOGS)
+    assert judging.verdicts(batch(("a", "")), "it", NO_LOGS)[0].correct is None
+
+
+def test_verdicts_answers_failures_and_parts_are_logged_once() -> None:
+    extra: dict[str, list[str]] = {}
+    metrics: list[tuple[str, float]] = []
+    logs = Logs(
+        lambda name, values: extra.setdefault(name, []).extend(values),
+        lambda name, value: metrics.append((name, value)),
+    )
+    targets = "(6.0), (7.0), (8.0), (9.0), (10.0)"
+    asked = batch((f"[Analysis] [ANSWER] {targets} [End]", targets), ("", targets), ("x", "?"))
+    judging = judge(motion)
+    judging.verdicts(asked, "accuracy", logs)
+    judging.verdicts(asked, "format", logs)
+    assert extra == {
+        "it/verdict": ["right", "wrong", "unjudged"],
+        "it/answer": [targets, "", ""],
+        "it/failure": ["", "no_answer", "error"],
+    }
+    assert dict(metrics) == pytest.approx(
+        {"it/unjudged": 1 / 3, "it/correct": 0.5, "it/accuracy": 0.5, "it/format": 0.35}
+    )
+    assert len(metrics) == 4
+
+
+def test_a_judge_survives_pickling_with_a_closure_inside() -> None:
+    wanted = "a"
+    copy = pickle.loads(pickle.dumps(judge(lambda text, sample: text == wanted)))
+    verdicts = copy.verdicts(batch(("a", "1"), ("b", "1")), "it", NO_LOGS)
+    assert [verdict.correct for verdict in verdicts] == [True, False]
+
+
+def test_an_empty_batch_has_no_verdicts() -> None:
+    assert judge(Counting()).verdicts(batch(), "it", NO_LOGS) == []

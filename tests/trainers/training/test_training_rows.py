@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import rewardkit
+from rewardkit.errors import DataError, UsageError
+from rewardkit.harness.run.options import template_for
+from rewardkit.trainers import reward_funcs, train_dataset
+
+GSM8K = [
+    {
+        "question": f"What is 40 + {number}?",
+        "answer": f"40 + {number} = {40 + number}\n#### {40 + number}",
+    }
+    for number in range(3)
+]
+
+
+def written(path: Path, rows: list[dict[str, object]]) -> str:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+@pytest.mark.parametrize("prompt", ["motion", "motion_short", "cot"])
+def test_problems_are_asked_as_evaluation_asks_them_and_rewarded_by_their_columns(
+    prompt: str,
+) -> None:
+    task = rewardkit.load_task("motion")
+    rows = train_dataset("motion", prompt=prompt, limit=4)
+    samples = task.load(data=None, split="train", seed=0)[:4]
+    template = template_for(task, prompt, None)
+    assert list(rows["prompt"]) == [
+        [{"role": turn.role, "content": turn.content} for turn in template.messages(sample)]
+        for sample in samples
+    ]
+    functions, _ = reward_funcs("motion")
+    columns = {name: list(rows[name]) for name in rows.column_names if name != "prompt"}
+    for function in functions:
+        found = function([task.perfect(sample) for sample in samples], **columns)
+        assert found == [1.0] * 4
+
+
+def test_a_file_of_ones_own_is_asked_in_the_form_that_its_rewards_read(tmp_path: Path) -> None:
+    data = written(tmp_path / "f.jsonl", list(GSM8K))
+    rows = train_dataset("gsm8k", prompt="xml", data=data, system_prompt="Be brief.")
+    assert [turns[0] for turns in rows["prompt"]] == [
+        {"role": "system", "content": "Be brief."}
+    ] * 3
+    functions, _ = reward_funcs("gsm8k", reading="xml")
+    correctness = next(one for one in functions if one.__name__ == "correctness")
+    reply = "<reasoning>\n.\n</reasoning>\n<answer>\n41\n</answer>\n"
+    columns = {name: list(rows[name]) for name in rows.column_names if name != "prompt"}
+    assert correctness([reply] * 3, **columns) == [0.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind", "said"),
+    [
+        ([{**GSM8K[0], "completions": "x"}], UsageError, "completions"),
+        ([{**GSM8K[0], "level": 1}, {**GSM8K[1], "level": "two"}], DataError, "mixes types"),
+    ],
+    ids=["a name that TRL reserves", "a column of two types"],
+)
+def test_rows_that_trl_cannot_take_are_refused(
+    rows: list[dict[str, object]], kind: type[Exception], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(kind, match=said):
+        train_dataset("gsm8k", data=written(tmp_path / "f.jsonl", rows))
