@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
 from collections.abc import Callable, Sequence
 
+from rewardkit.available_cores import available_cores
 from rewardkit.judging.pool import Item, Pool, pool_in_use
 from rewardkit.protocols import QuickVerifier, Verifier
 from rewardkit.records import Sample, Verdict
@@ -23,7 +23,7 @@ CHUNK = 16
 
 def judge(verifier: Verifier, text: str, sample: Sample, *, deadline: float = DEADLINE) -> Verdict:
     """The verdict on one completion, in any thread, within `deadline` seconds."""
-    return judge_many(verifier, [(text, sample)], workers=_cores(), deadline=deadline)[0]
+    return judge_many(verifier, [(text, sample)], deadline=deadline)[0]
 
 
 def judge_many(
@@ -42,7 +42,7 @@ def judge_many(
     waiting = [index for index, verdict in enumerate(verdicts) if verdict is None]
     if waiting:
         with pool_in_use(verifier, deadline) as pool:
-            _Batch(pool, items, verdicts, workers or _cores(), deadline).run(waiting)
+            _Batch(pool, items, verdicts, workers or available_cores(), deadline).run(waiting)
     return [verdict for verdict in verdicts if verdict is not None]
 
 
@@ -118,7 +118,3 @@ def _one_quickly(
     except Exception as error:  # a plugin's verifier may raise anything; the batch goes on
         return Verdict.unjudged(f"the verifier raised {type(error).__name__}: {error}")
     return None if judged is None else Verdict.of(judged)
-
-
-def _cores() -> int:
-    return os.cpu_count() or 1

@@ -35,14 +35,6 @@ _BOOT = (
 )
 
 
-def cores() -> int:
-    """How many cores this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1
-
-
 def spread(
     job: Job, pieces: Iterator[Piece], processes: int
 ) -> Iterator[tuple[Piece, JudgedPiece]]:

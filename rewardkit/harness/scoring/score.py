@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
+from rewardkit.available_cores import available_cores
 from rewardkit.errors import DataError
 from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.scoring.jobs import FileJob, RunJob
 from rewardkit.harness.scoring.judged_piece import Agreement, JudgedPiece
 from rewardkit.harness.scoring.numbering import Numbering
 from rewardkit.harness.scoring.pieces import Piece
-from rewardkit.harness.scoring.processes import cores, spread
+from rewardkit.harness.scoring.processes import spread
 from rewardkit.harness.scoring.scoring_summary import sum_up, sum_up_with_figures
 from rewardkit.harness.scoring.tally import Tally
 from rewardkit.harness.store.environment import hardware, versions
@@ -136,7 +137,7 @@ def _judge(
 
 def _judged(plan: ScorePlan, pieces: Iterator[Piece]) -> Iterator[tuple[Piece, JudgedPiece]]:
     """Each piece judged, in order: here where there is little to do, else on all cores."""
-    processes = plan.processes or (cores() if plan.job.source.size >= SPREAD_FROM else 1)
+    processes = plan.processes or (available_cores() if plan.job.source.size >= SPREAD_FROM else 1)
     if processes == 1:
         return ((piece, plan.job(piece)) for piece in pieces)
     return spread(replace(plan.job, workers=1), pieces, processes)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
 
+from rewardkit.available_cores import available_cores
 from rewardkit.errors import MissingExtra, UsageError
 
 _PART = 64 * 2**20
@@ -106,7 +106,7 @@ def fingerprint(folder: Path, chat_template: str | None) -> Mapping[str, str]:
     """SHA-256 of the weights, the tokenizer, the chat template in use and the configuration."""
     files = [path for path in sorted(folder.iterdir()) if path.is_file()]
     template = hashlib.sha256((chat_template or "").encode()).hexdigest()
-    with ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1)) as pool:
+    with ThreadPoolExecutor(max_workers=min(8, available_cores())) as pool:
         return {
             "weights": _hash_files(pool, _named(files, _WEIGHTS)),
             "tokenizer": _hash_files(pool, _named(files, _TOKENIZER)),

@@ -8,6 +8,8 @@ import platform
 import sys
 from typing import Any
 
+from rewardkit.available_cores import available_cores
+
 PACKAGES = (
     "rewardkit",
     "datasets",
@@ -47,5 +49,6 @@ def hardware() -> dict[str, Any]:
         "platform": platform.platform(),
         "machine": platform.machine(),
         "cpus": os.cpu_count(),
+        "available_cores": available_cores(),
         "gpus": gpus,
     }

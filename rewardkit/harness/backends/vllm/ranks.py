@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import IO, Any
 
+from rewardkit.available_cores import available_cores
 from rewardkit.errors import BackendError, UsageError
 from rewardkit.harness.backends.options import EngineOptions
 from rewardkit.protocols import Request
@@ -147,7 +148,7 @@ def _environments(count: int, tensor_parallel_size: int) -> list[dict[str, str]]
     import torch
 
     if not torch.cuda.is_available():
-        threads = max(1, len(os.sched_getaffinity(0)) // count)
+        threads = max(1, available_cores() // count)
         return [{"OMP_NUM_THREADS": str(threads)} for _ in range(count)]
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     devices = visible.split(",") if visible else [str(n) for n in range(torch.cuda.device_count())]

@@ -1,0 +1,83 @@
+"""How many processor cores this process may use."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+SLURM_VARIABLES = ("SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE")
+
+
+def available_cores(*, environment: Mapping[str, str] = os.environ, root: Path = Path("/")) -> int:
+    """Return the smallest of CPU affinity, the container's CPU quota and SLURM's share; at least 1.
+
+    A quota of 1.5 cores counts as 2. `root` holds `proc` and `sys`; a test passes another.
+    """
+    limits = [_affinity(), *_quotas(root), *_slurm_share(environment)]
+    return max(1, min(limits))
+
+
+def _affinity() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
+
+
+def _slurm_share(environment: Mapping[str, str]) -> Iterator[int]:
+    """What SLURM gives the task, or, where no task's share is set, the job on this node."""
+    for name in SLURM_VARIABLES:
+        value = environment.get(name, "")
+        if value.isascii() and value.isdigit():
+            yield int(value)
+            return
+
+
+def _quotas(root: Path) -> Iterator[int]:
+    """The quotas of this process's control group and of the groups above it, versions 1 and 2."""
+    mounted = root / "sys/fs/cgroup"
+    try:
+        lines = (root / "proc/self/cgroup").read_text().splitlines()
+    except OSError:  # not Linux
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if not controllers:
+            mounts = [mounted, mounted / "unified"]
+        elif "cpu" in controllers.split(","):
+            mounts = [mounted / "cpu", mounted / controllers]
+        else:
+            continue
+        for mount in mounts:
+            yield from _quotas_upwards(mount, path)
+
+
+def _quotas_upwards(mount: Path, path: str) -> Iterator[int]:
+    # a container without a namespace for control groups sees the host's path, but mounts its own
+    # group: the folders of the path are missing, and the mount itself has the quota
+    group = mount / path.strip("/")
+    for folder in (group, *group.parents):
+        cores = _quota(folder)
+        if cores is not None:
+            yield cores
+        if folder == mount:
+            return
+
+
+def _quota(folder: Path) -> int | None:
+    """The cores that this control group may use; None without a limit."""
+    try:
+        quota, period = (folder / "cpu.max").read_text().split()
+    except (OSError, ValueError):
+        try:
+            quota = (folder / "cpu.cfs_quota_us").read_text()
+            period = (folder / "cpu.cfs_period_us").read_text()
+        except OSError:
+            return None
+    try:
+        share = int(quota) / int(period)
+    except (ValueError, ZeroDivisionError):  # "max": no limit
+        return None
+    return math.ceil(share) if share > 0 else None  # version 1 says -1: no limit
