@@ -58,10 +58,10 @@ def rewardkit_prompts() -> Mapping[str, str]:
 def rewardkit_backends() -> Mapping[str, str]:
     """The engines of docs/backends.md."""
     return {
-        "openai": "rewardkit.harness.backends.openai:OpenAIBackend",
+        "openai": "rewardkit.harness.backends.openai.openai_backend:OpenAIBackend",
         "replay": "rewardkit.harness.backends.replay:ReplayBackend",
         "transformers": "rewardkit.harness.backends.transformers:TransformersBackend",
-        "vllm": "rewardkit.harness.backends.vllm.backend:VllmBackend",
+        "vllm": "rewardkit.harness.backends.vllm.vllm_backend:VllmBackend",
     }
 
 

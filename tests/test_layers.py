@@ -40,8 +40,8 @@ HEAVY = {
 }
 # modules that only a process which is about to load weights imports
 AT_THE_EDGE = {
-    "harness/backends/drawing.py",
-    "harness/backends/stopping.py",
+    "harness/backends/seeded_sampler.py",
+    "harness/backends/completion_reader.py",
     "trainers/evaluation/callback.py",  # a subclass of transformers' callback
     "trainers/momentum.py",  # a subclass of TRL's trainer: its base must be there to define it
     "trainers/training/trainer_callbacks.py",  # subclasses of transformers' callback

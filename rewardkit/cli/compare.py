@@ -68,7 +68,7 @@ def compare_command(
 
 
 def _print(found: Sequence[Comparison], most: int) -> None:
-    from rewardkit.cli.results import console
+    from rewardkit.cli.result_tables import console
     from rewardkit.harness.report.runs import short_names
 
     out = console()

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from rewardkit.cli.arguments import existing, key_values, names
-from rewardkit.cli.output import Telling
+from rewardkit.cli.output_options import OutputOptions
 from rewardkit.errors import UsageError
 from rewardkit.records import Sampling
 
@@ -138,22 +138,22 @@ def eval_command(
     if watch_timeout is not None and not watch:
         raise UsageError("--watch-timeout says when --watch ends; add --watch")
     tasks = tuple(task)
-    telling = Telling(quiet=quiet, as_json=as_json, log_to=tuple(log_to or ()))
+    telling = OutputOptions(quiet=quiet, as_json=as_json, log_to=tuple(log_to or ()))
     telling.check()
     if watch:
-        from rewardkit.cli.sweep import watch_several
+        from rewardkit.cli.eval_sweep import watch_several
 
         watch_several(tasks, options, models, prompts, telling, timeout=watch_timeout)
     elif is_sweep(models, prompts):
-        from rewardkit.cli.sweep import evaluate_several
+        from rewardkit.cli.eval_sweep import evaluate_several
 
         evaluate_several(tasks, options, models, prompts, telling)
     else:
         _evaluate(tasks, options, telling)
 
 
-def _evaluate(tasks: tuple[str, ...], options: dict[str, Any], telling: Telling) -> None:
-    from rewardkit.cli.results import print_run
+def _evaluate(tasks: tuple[str, ...], options: dict[str, Any], telling: OutputOptions) -> None:
+    from rewardkit.cli.result_tables import print_run
     from rewardkit.harness.run.options import EvalOptions, plan_for
     from rewardkit.harness.run.run import run
 

@@ -20,7 +20,7 @@ def list_command(
     """Show what is installed, and which plugin brought it."""
     from rich.table import Table
 
-    from rewardkit.cli.results import console
+    from rewardkit.cli.result_tables import console
     from rewardkit.registry import KINDS, installed
 
     table = Table(box=None, pad_edge=False)

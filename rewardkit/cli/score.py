@@ -91,7 +91,7 @@ def _score(plan: ScorePlan, *, quiet: bool) -> tuple[Mapping[str, TaskSummary], 
 
 
 def _print(summaries: Mapping[str, TaskSummary], output_dir: Path | None, *, as_json: bool) -> None:
-    from rewardkit.cli.results import console, print_summaries
+    from rewardkit.cli.result_tables import console, print_summaries
 
     if as_json:
         plain = {"tasks": {name: summary.as_json() for name, summary in summaries.items()}}

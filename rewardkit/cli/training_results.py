@@ -10,7 +10,7 @@ from typing import Any
 import typer
 from rich.table import Table
 
-from rewardkit.cli.results import console
+from rewardkit.cli.result_tables import console
 from rewardkit.trainers.training.grpo_settings import prompts_a_step
 from rewardkit.trainers.training.train import TrainingResult
 from rewardkit.trainers.training.training_plan import TrainingPlan

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.backends.options import EngineOptions
+from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.store.checkpoint import hash_file
 from rewardkit.protocols import Message, Prompt, Request
 from rewardkit.records import Completion, Sampling

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import MissingExtra, UsageError
-from rewardkit.harness.backends.templates import render_chat
+from rewardkit.harness.backends.chat_template import render_chat
 from rewardkit.harness.store.checkpoint import read_json
 from rewardkit.protocols import Message, Prompt
 

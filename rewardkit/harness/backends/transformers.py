@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rewardkit.errors import BackendError, MissingExtra, UsageError
-from rewardkit.harness.backends.batching import batches, complete, too_large
-from rewardkit.harness.backends.local import LocalModel
-from rewardkit.harness.backends.options import EngineOptions
+from rewardkit.harness.backends.batched_generation import batches, complete, too_large
+from rewardkit.harness.backends.engine_options import EngineOptions
+from rewardkit.harness.backends.local_model import LocalModel
 from rewardkit.protocols import Request
 from rewardkit.records import Completion, Sampling
 

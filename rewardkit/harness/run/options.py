@@ -12,8 +12,8 @@ from typing import Any, cast
 
 from rewardkit import registry
 from rewardkit.errors import UsageError
-from rewardkit.harness.backends.choose import choose
-from rewardkit.harness.backends.options import EngineOptions
+from rewardkit.harness.backends.auto_backend import choose
+from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.prompts.fewshot import FewshotSource
 from rewardkit.harness.prompts.strategies import check_drawing, check_rendering, fitted, named
 from rewardkit.harness.prompts.template import PromptTemplate, load_template

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import BackendError
-from rewardkit.harness.backends.options import EngineOptions
+from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.run.options import EvalOptions, plan_tasks
 from rewardkit.harness.run.run import RunPlan, RunSummary, run

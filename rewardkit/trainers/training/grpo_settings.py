@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rewardkit.errors import MissingExtra, UsageError
-from rewardkit.harness.backends.vllm.settings import quieten
+from rewardkit.harness.backends.vllm.engine_settings import quieten
 from rewardkit.trainers.recipes.recipe import ModelSettings, Recipe
 
 Note = Callable[[str], None]

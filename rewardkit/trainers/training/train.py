@@ -129,8 +129,8 @@ def _threads(plan: TrainingPlan) -> Iterator[None]:
     """On a CPU as many threads as pay: one for each 64 MiB of weights, as in evaluation."""
     import torch
 
-    from rewardkit.harness.backends.local import LocalModel
-    from rewardkit.harness.backends.options import EngineOptions
+    from rewardkit.harness.backends.engine_options import EngineOptions
+    from rewardkit.harness.backends.local_model import LocalModel
 
     before = torch.get_num_threads()
     if plan.config.use_cpu:

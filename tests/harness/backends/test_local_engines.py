@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from tokenizers import Tokenizer
 
-from rewardkit.harness.backends.options import EngineOptions
+from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.backends.transformers import TransformersBackend
-from rewardkit.harness.backends.vllm.backend import VllmBackend
+from rewardkit.harness.backends.vllm.vllm_backend import VllmBackend
 from rewardkit.records import Sampling
-from tests.harness.backends.completing import complete, requests, start
+from tests.harness.backends.sample_requests import complete, requests, start
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),

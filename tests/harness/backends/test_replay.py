@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.backends.options import EngineOptions
+from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.backends.replay import ReplayBackend
 from rewardkit.records import Completion, Sampling
-from tests.harness.backends.completing import complete, requests
+from tests.harness.backends.sample_requests import complete, requests
 
 QUESTIONS = ("a", "b")
 

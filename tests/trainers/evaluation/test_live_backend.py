@@ -18,7 +18,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from rewardkit import evaluate
-from rewardkit.harness.backends.options import EngineOptions
+from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.protocols import Message
 from rewardkit.trainers import EvaluationCallback, reward_func
 from rewardkit.trainers.evaluation.eval_mode import at_rest

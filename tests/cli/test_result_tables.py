@@ -7,8 +7,8 @@ import io
 import pytest
 from rich.console import Console
 
-from rewardkit.cli import results
-from rewardkit.cli.warnings import warnings
+from rewardkit.cli import result_tables
+from rewardkit.cli.summary_warnings import warnings
 from rewardkit.harness.metrics.summary import summarise, summarise_task
 from rewardkit.harness.tasks.motion.task import MotionTask
 from tests.harness.metrics.making import Row, problem, row
@@ -59,9 +59,9 @@ def shown(
 ) -> str:
     written = io.StringIO()
     console = Console(width=width, file=written)
-    monkeypatch.setattr(results, "console", lambda: console)
+    monkeypatch.setattr(result_tables, "console", lambda: console)
     summary = summarise_task(task, rows) if task else summarise(rows)
-    results.print_summaries({"t": summary})
+    result_tables.print_summaries({"t": summary})
     return written.getvalue()
 
 
@@ -96,8 +96,8 @@ def test_a_multitude_of_groups_is_left_to_the_files(monkeypatch: pytest.MonkeyPa
     def told(groups: int) -> str:
         rows = [row(index, None, columns={"kind": str(index)}) for index in range(groups)]
         written = io.StringIO()
-        monkeypatch.setattr(results, "console", lambda: Console(width=80, file=written))
-        results.print_summaries({"t": summarise(rows, ("kind",))})
+        monkeypatch.setattr(result_tables, "console", lambda: Console(width=80, file=written))
+        result_tables.print_summaries({"t": summarise(rows, ("kind",))})
         return written.getvalue()
 
     assert "accuracy, kind 29" in told(30)

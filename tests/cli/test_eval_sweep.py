@@ -12,11 +12,11 @@ import pytest
 import typer
 from rich.console import Console
 
-from rewardkit.cli import sweep as cli
+from rewardkit.cli import eval_sweep as cli
 from rewardkit.cli.arguments import names
-from rewardkit.cli.output import Telling
+from rewardkit.cli.output_options import OutputOptions
+from rewardkit.cli.summary_warnings import of_runs
 from rewardkit.cli.sweep_table import line, table
-from rewardkit.cli.warnings import of_runs
 from rewardkit.errors import BackendError
 from rewardkit.harness.metrics.lengths import Lengths
 from rewardkit.harness.metrics.metric import Metric
@@ -24,8 +24,8 @@ from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.run.run import RunSummary
 from rewardkit.harness.sweeps.sweep_results import SweepRun
 
-QUIETLY = Telling(quiet=True, as_json=False)
-IN_JSON = Telling(quiet=True, as_json=True)
+QUIETLY = OutputOptions(quiet=True, as_json=False)
+IN_JSON = OutputOptions(quiet=True, as_json=True)
 TASK = TaskSummary(
     samples=1319,
     completions=1319,
@@ -152,7 +152,7 @@ def test_runs_that_failed_alike_are_named_together(
     monkeypatch.setattr(cli, "sweep", lambda plan, reporter: iter(runs))
     with pytest.raises(typer.Exit) as caught:
         cli.evaluate_several(
-            ("gsm8k",), OPTIONS, ["a", "b", "c"], [], Telling(quiet=True, as_json=True)
+            ("gsm8k",), OPTIONS, ["a", "b", "c"], [], OutputOptions(quiet=True, as_json=True)
         )
     out, err = capsys.readouterr()
     assert caught.value.exit_code == 1

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from rewardkit.errors import BackendError, UnknownName, UsageError
-from rewardkit.harness.backends.local import LocalModel
-from rewardkit.harness.backends.options import EngineOptions
-from rewardkit.harness.backends.vllm.backend import VllmBackend
-from rewardkit.harness.backends.vllm.settings import Job, cache_bytes, engine_arguments
+from rewardkit.harness.backends.engine_options import EngineOptions
+from rewardkit.harness.backends.local_model import LocalModel
+from rewardkit.harness.backends.vllm.engine_settings import Job, cache_bytes, engine_arguments
+from rewardkit.harness.backends.vllm.vllm_backend import VllmBackend
 from rewardkit.records import Sampling
-from tests.harness.backends.completing import complete, requests, start
+from tests.harness.backends.sample_requests import complete, requests, start
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from rewardkit.errors import BackendError, UnknownName, UsageError
-from rewardkit.harness.backends.local import LocalModel
-from rewardkit.harness.backends.stopping import Reader
+from rewardkit.harness.backends.completion_reader import Reader
+from rewardkit.harness.backends.local_model import LocalModel
 from rewardkit.protocols import Request
 from rewardkit.records import Completion, Sampling
 

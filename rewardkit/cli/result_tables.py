@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from rich.console import Console
 from rich.table import Table
 
-from rewardkit.cli.warnings import warnings
+from rewardkit.cli.summary_warnings import warnings
 from rewardkit.harness.metrics import figures
 from rewardkit.harness.metrics.summary import Metric, TaskSummary
 from rewardkit.harness.run.run import RunSummary

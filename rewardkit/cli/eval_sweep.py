@@ -12,10 +12,10 @@ from typing import Any
 
 import typer
 
-from rewardkit.cli.output import Telling
-from rewardkit.cli.results import console
+from rewardkit.cli.output_options import OutputOptions
+from rewardkit.cli.result_tables import console
+from rewardkit.cli.summary_warnings import of_runs
 from rewardkit.cli.sweep_table import labelled, line, table
-from rewardkit.cli.warnings import of_runs
 from rewardkit.errors import BackendError
 from rewardkit.harness.run.options import EvalOptions
 from rewardkit.harness.run.reporter import Reporter
@@ -32,7 +32,7 @@ def evaluate_several(
     options: dict[str, Any],
     models: list[str],
     prompts: list[str],
-    telling: Telling,
+    telling: OutputOptions,
 ) -> None:
     """Run what isn't done, and print all of it; exit status 1 where a run failed."""
     reporter = telling.reporter()
@@ -51,7 +51,7 @@ def watch_several(
     options: dict[str, Any],
     models: list[str],
     prompts: list[str],
-    telling: Telling,
+    telling: OutputOptions,
     *,
     timeout: float | None,
 ) -> None:
@@ -81,7 +81,7 @@ def _collect(runs: Iterable[SweepRun], reporter: Reporter) -> tuple[list[SweepRu
     return arranged(ended), False
 
 
-def _tell(runs: list[SweepRun], folder: Path, telling: Telling) -> None:
+def _tell(runs: list[SweepRun], folder: Path, telling: OutputOptions) -> None:
     if telling.as_json:
         typer.echo(json.dumps([run.as_json() for run in runs]))
     elif runs:

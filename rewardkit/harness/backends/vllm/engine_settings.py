@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.harness.backends.local import LocalModel
-from rewardkit.harness.backends.options import EngineOptions
+from rewardkit.harness.backends.engine_options import EngineOptions
+from rewardkit.harness.backends.local_model import LocalModel
 
 _SMALL_JOB = 500_000
 _MIN_CACHE = 2**28

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from rewardkit.errors import BackendError, UsageError
-from rewardkit.harness.backends.openai import OpenAIBackend
-from rewardkit.harness.backends.options import EngineOptions
+from rewardkit.harness.backends.engine_options import EngineOptions
+from rewardkit.harness.backends.openai.openai_backend import OpenAIBackend
 from rewardkit.records import Sampling
-from tests.harness.backends.completing import complete, requests
+from tests.harness.backends.sample_requests import complete, requests
 
 
 class Server(ThreadingHTTPServer):

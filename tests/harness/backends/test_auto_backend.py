@@ -8,11 +8,11 @@ from importlib.machinery import ModuleSpec
 import pytest
 
 from rewardkit.errors import MissingExtra, UnknownName, UsageError
-from rewardkit.harness.backends.choose import choose
-from rewardkit.harness.backends.openai import OpenAIBackend
-from rewardkit.harness.backends.options import EngineOptions
+from rewardkit.harness.backends.auto_backend import choose
+from rewardkit.harness.backends.engine_options import EngineOptions
+from rewardkit.harness.backends.openai.openai_backend import OpenAIBackend
 from rewardkit.harness.backends.transformers import TransformersBackend
-from rewardkit.harness.backends.vllm.backend import VllmBackend
+from rewardkit.harness.backends.vllm.vllm_backend import VllmBackend
 
 
 @pytest.fixture
@@ -79,9 +79,9 @@ def test_vllm_arguments_that_are_options_are_refused(name: str, tiny_checkpoint:
 def test_rendering_loads_no_heavy_library(tiny_checkpoint: object) -> None:
     script = (
         "import sys\n"
-        "from rewardkit.harness.backends.options import EngineOptions\n"
+        "from rewardkit.harness.backends.engine_options import EngineOptions\n"
         "from rewardkit.harness.backends.transformers import TransformersBackend\n"
-        "from rewardkit.harness.backends.vllm.backend import VllmBackend\n"
+        "from rewardkit.harness.backends.vllm.vllm_backend import VllmBackend\n"
         "from rewardkit.protocols import Message\n"
         "for kind in (TransformersBackend, VllmBackend):\n"
         f"    backend = kind({str(tiny_checkpoint)!r}, EngineOptions())\n"

@@ -12,7 +12,7 @@ def choose() -> tuple[str, str]:
     """
     if importlib.util.find_spec("vllm") is None:
         return "transformers", "vllm isn't installed here"
-    from rewardkit.harness.backends.vllm.settings import quieten
+    from rewardkit.harness.backends.vllm.engine_settings import quieten
 
     quieten()
     try:

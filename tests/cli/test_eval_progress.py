@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from rewardkit.cli import progress
-from rewardkit.cli.progress import ProgressReporter
+from rewardkit.cli import eval_progress
+from rewardkit.cli.eval_progress import ProgressReporter
 
 ROWS = [{"completion_tokens": 50, "verdict": {"correct": True}}] * 5
 
@@ -25,7 +25,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(progress, "time", clock)
+    monkeypatch.setattr(eval_progress, "time", clock)
     return clock
 
 
@@ -53,7 +53,7 @@ def test_a_bar_fits_the_terminal(
     def terminal(**options: Any) -> Console:
         return Console(file=sys.stderr, force_terminal=True, width=width, color_system=None)
 
-    monkeypatch.setattr(progress, "Console", terminal)
+    monkeypatch.setattr(eval_progress, "Console", terminal)
     reporter = ProgressReporter()
     reporter.started(20, 0)
     reporter.generating()

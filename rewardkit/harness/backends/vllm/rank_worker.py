@@ -8,7 +8,7 @@ import sys
 from typing import IO, Any
 
 from rewardkit.errors import RewardkitError
-from rewardkit.harness.backends.vllm.backend import VllmBackend
+from rewardkit.harness.backends.vllm.vllm_backend import VllmBackend
 
 
 def serve(orders: IO[bytes], replies: IO[bytes]) -> None:

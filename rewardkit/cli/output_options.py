@@ -12,7 +12,7 @@ from rewardkit.harness.run.reporter import Reporter, Silent
 
 
 @dataclass(frozen=True)
-class Telling:
+class OutputOptions:
     """How a command tells: progress, a table or JSON, and tools that track runs."""
 
     quiet: bool
@@ -28,7 +28,7 @@ class Telling:
 
     def reporter(self) -> Reporter:
         """Who is told how it goes on."""
-        from rewardkit.cli.progress import ProgressReporter
+        from rewardkit.cli.eval_progress import ProgressReporter
 
         return Silent() if self.quiet else ProgressReporter()
 

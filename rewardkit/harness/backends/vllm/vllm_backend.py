@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rewardkit.errors import BackendError, MissingExtra
-from rewardkit.harness.backends.local import LocalModel
-from rewardkit.harness.backends.options import EngineOptions
-from rewardkit.harness.backends.vllm import settings as vllm_settings
-from rewardkit.harness.backends.vllm.engine import Engine
-from rewardkit.harness.backends.vllm.ranks import Ranks
+from rewardkit.harness.backends.engine_options import EngineOptions
+from rewardkit.harness.backends.local_model import LocalModel
+from rewardkit.harness.backends.vllm import engine_settings
+from rewardkit.harness.backends.vllm.data_parallel import Ranks
+from rewardkit.harness.backends.vllm.offline_engine import Engine
 from rewardkit.protocols import Request
 from rewardkit.records import Completion, Sampling
 
@@ -46,16 +46,16 @@ class VllmBackend(LocalModel):
         """Load the weights. The context and, on a CPU, the cache are sized by the job."""
         if self._engine is not None:
             return
-        vllm_settings.quieten()
+        engine_settings.quieten()
         if self._options.data_parallel_size > 1:
             self._engine = Ranks(str(self.folder), self._options, requests, longest)
             return
         on_gpu = _on_gpu()
-        job = vllm_settings.Job(requests, longest)
-        vllm_settings.choose_process(
+        job = engine_settings.Job(requests, longest)
+        engine_settings.choose_process(
             job, tensor_parallel_size=self._options.tensor_parallel_size, on_gpu=on_gpu
         )
-        self._arguments = vllm_settings.engine_arguments(self, self._options, job, on_gpu=on_gpu)
+        self._arguments = engine_settings.engine_arguments(self, self._options, job, on_gpu=on_gpu)
         self._engine = Engine(self, self._arguments, on_gpu=on_gpu)
 
     def generate(

@@ -9,8 +9,8 @@ from typing import Any
 
 from rewardkit.errors import UsageError
 from rewardkit.harness.backends import tokenization
-from rewardkit.harness.backends.options import EngineOptions
-from rewardkit.harness.backends.stopping import Reader
+from rewardkit.harness.backends.completion_reader import Reader
+from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.store import checkpoint
 from rewardkit.protocols import Message, Prompt, Request
 from rewardkit.records import Sampling

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import torch
 
 
-class SeededDraw:
+class SeededSampler:
     """A logits processor after which the largest logit is a draw: Gumbel noise, a seed a row.
 
     Greedy decoding of the result samples from softmax(logits / temperature) cut to top-k and

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from rewardkit.harness.backends.drawing import SeededDraw
+from rewardkit.harness.backends.seeded_sampler import SeededSampler
 from rewardkit.records import Sampling
 
 PROBABILITIES = torch.tensor([0.5, 0.3, 0.15, 0.05])
@@ -13,7 +13,7 @@ IDS = torch.zeros((1, 1), dtype=torch.long)
 def draws(sampling: Sampling, count: int = 20_000, seed: int = 0) -> torch.Tensor:
     """The share of each token among `count` draws."""
     rows = 100
-    draw = SeededDraw([seed + row for row in range(rows)], sampling)
+    draw = SeededSampler([seed + row for row in range(rows)], sampling)
     logits = PROBABILITIES.log().expand(rows, -1)
     picked = torch.cat([draw(IDS, logits).argmax(-1) for _ in range(count // rows)])
     return torch.bincount(picked, minlength=4) / count
@@ -42,7 +42,7 @@ def test_tokens_come_in_the_shares_that_were_asked_for(
 def test_a_row_does_not_depend_on_its_neighbours() -> None:
     sampling = Sampling(temperature=1.0)
     logits = torch.randn(3, 50)
-    together = SeededDraw([1, 2, 3], sampling)
-    alone = SeededDraw([2], sampling)
+    together = SeededSampler([1, 2, 3], sampling)
+    alone = SeededSampler([2], sampling)
     for _ in range(5):
         assert torch.equal(together(IDS, logits)[1], alone(IDS, logits[1:2])[0])

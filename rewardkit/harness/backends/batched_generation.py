@@ -7,9 +7,9 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rewardkit.harness.backends.drawing import SeededDraw
-from rewardkit.harness.backends.local import LocalModel
-from rewardkit.harness.backends.stopping import StopCriteria
+from rewardkit.harness.backends.completion_reader import StopCriteria
+from rewardkit.harness.backends.local_model import LocalModel
+from rewardkit.harness.backends.seeded_sampler import SeededSampler
 from rewardkit.protocols import Request
 from rewardkit.records import Completion, Sampling
 
@@ -35,7 +35,7 @@ def complete(
     from transformers import LogitsProcessorList, StoppingCriteriaList
 
     readers = [checkpoint.reader(one, sampling) for one in batch]
-    draw = [SeededDraw([one.seed for one in batch], sampling)] if sampling.temperature else []
+    draw = [SeededSampler([one.seed for one in batch], sampling)] if sampling.temperature else []
     ids, mask = _left_padded([one.prompt.token_ids for one in batch], checkpoint.padding)
     with warnings.catch_warnings(action="ignore"):
         out = model.generate(

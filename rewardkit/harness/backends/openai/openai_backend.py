@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rewardkit.errors import BackendError, MissingExtra, RewardkitError, UsageError
-from rewardkit.harness.backends.options import EngineOptions
+from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.protocols import Message, Prompt, Request
 from rewardkit.records import Completion, Sampling
 

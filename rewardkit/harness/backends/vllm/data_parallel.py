@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from rewardkit.available_cores import available_cores
 from rewardkit.errors import BackendError, UsageError
-from rewardkit.harness.backends.options import EngineOptions
+from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.protocols import Request
 from rewardkit.records import Completion, Sampling
 
@@ -96,7 +96,7 @@ class _Rank:
         self, number: int, environment: dict[str, str], heard: queue.SimpleQueue[tuple[int, Said]]
     ) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "rewardkit.harness.backends.vllm.rank"],
+            [sys.executable, "-m", "rewardkit.harness.backends.vllm.rank_worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=os.environ | environment,

@@ -1,0 +1,1 @@
+"""The openai backend: completions from any server that speaks the OpenAI API."""
