@@ -5,37 +5,37 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from rewardkit.verifiers.reading import answer_block, boxes, last_number
+from rewardkit.verifiers.math.syntax.flexible import flexible_answer
+from rewardkit.verifiers.reading import answer_block, boxes
 
 _PLACEHOLDER = re.compile(r"(?:\\[hv]?phantom\s*\{[^{}]*\}|\\(?:square|Box|quad|_)|[_?\s.])*")
 _THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 
 
 def answers(text: str, reading: str) -> list[str]:
-    """All that the completion gives as its answer, in order; one that is no box stands alone."""
+    """List the completion's answers in order: its boxes, or the one answer outside of a box.
+
+    Nothing before the end of the thinking is read.
+    """
+    text = after_thinking(text)
     block = answer_block(text)
-    found = _boxed(text) if block is None else _filled(boxes(block))
-    if found or reading == "boxed":
-        return found
+    boxed = _boxed(text) if block is None else _filled(boxes(block))
+    if boxed or reading == "boxed":
+        return boxed
     if block is not None:
         return [block]
-    formula = max(_last_between(text, "$", "$"), _last_between(text, r"\(", r"\)"))
-    if formula[1].strip():
-        return [formula[1]]
-    number = last_number(text)
-    return [number[0]] if number else []
+    answer = flexible_answer(text)
+    return [] if answer is None else [answer]
+
+
+def after_thinking(text: str) -> str:
+    """Return what follows the last closing tag of the thinking; the whole text without one."""
+    *_, last = _THOUGHT.split(text)
+    return last
 
 
 def _boxed(text: str) -> list[str]:
-    """The boxes after the thinking where there are any, else all."""
-    if "box" not in text:
-        return []
-    if "</think" in text or "</THINK" in text:
-        *_, last = _THOUGHT.split(text)
-        after = _filled(boxes(last)) if "box" in last else []
-        if after:
-            return after
-    return _filled(boxes(text[_first_box(text) :]))
+    return _filled(boxes(text[_first_box(text) :])) if "box" in text else []
 
 
 def _first_box(text: str) -> int:
@@ -69,10 +69,3 @@ def bare_reference(reference: str) -> str:
     words = f"{around} {after}"
     plain = closed and not re.search(r"[0-9\\$=]", words) and len(words.split()) > 1
     return formula.strip() if plain else bare
-
-
-def _last_between(text: str, opening: str, closing: str) -> tuple[int, str]:
-    """Where the last such formula starts and what it holds; (-1, "") without one."""
-    end = text.rfind(closing)
-    start = text.rfind(opening, 0, max(end, 0))
-    return (start, text[start + len(opening) : end]) if start >= 0 else (-1, "")

@@ -1,0 +1,84 @@
+r"""The flexible reading: where the answer stands in a completion without a box."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rewardkit import Sample
+from rewardkit.verifiers.math import Math
+from rewardkit.verifiers.math.syntax.extraction import answers
+from rewardkit.verifiers.math.syntax.flexible import flexible_answer
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        # one answer as a whole
+        ("7", "7"),
+        (r"\frac{10}{9}", r"\frac{10}{9}"),
+        ("$x = 5$", "x = 5"),
+        (r"\(\frac{1}{2}\).", r"\frac{1}{2}"),
+        # announced: the last announcement counts, before later formulas and numbers
+        ("The answer is 5. It took $3$ steps.", "5"),
+        ("The answer is 4. No: the answer is 6.", "6"),
+        ("The final answer is $\\frac{3}{4}$. I hope it is correct.", r"\frac{3}{4}"),
+        ("Answer: 12", "12"),
+        ("**Answer:** 12", "12"),
+        ("答案：12", "12"),
+        ("Half of 10 is 5. #### 5", "5"),
+        ("2 + 2\n\nso it comes to **4**.", "4"),
+        ("Final Answer: The volume of $ABCD$ is 120.", "120"),
+        ("Final Answer: The largest $n$ is 34. I hope it is correct. <|im_end|>", "34"),
+        # the last sentence concludes
+        (r"Thus, the value of \( x \) is \(-49\).", "-49"),
+        # a line of its own at the end
+        ("We swap $3$ and $4$.\n\n21", "21"),
+        # formulas
+        ("We add $3$ and $4$ and come to $7$ in all", "7"),
+        ("We come to\n\\[ x^2 \\]\nin the end", "x^2"),
+        ("With $n$ for the count we get 9 in all", "9"),
+        # dollars before amounts are money
+        ("She pays $5 and $6, and keeps $7 of it", "$7"),
+        ("9 eggs * $2 = $18 a day", "$18"),
+        ("It costs $40 = $<<20*2=40>>40 in all, and 3 more", "3"),
+        # the last number
+        ("first 3, then 4", "4"),
+        ("it weighs 2,74 of them", "2,74"),
+        ("It says nothing, here or there, of what was asked for", None),
+        ("", None),
+    ],
+)
+def test_the_answer_without_a_box(text: str, answer: str | None) -> None:
+    assert flexible_answer(text) == answer
+
+
+@pytest.mark.parametrize(
+    ("text", "reference", "correct"),
+    [
+        (r"From $d = \frac{90}{n}$ we count. Therefore, there are 12 such sequences.", "12", True),
+        ("Therefore, she needs 5 dozen eggs.", "5", False),
+        ("The answer is 3 or 4.", "3", False),
+        ("The answer is Yes.", "Yes", True),
+        ("<think>The answer is 5.</think> The answer is 6.", "5", False),
+    ],
+)
+def test_verdicts(text: str, reference: str, correct: bool) -> None:
+    assert Math(reading="flexible")(text, Sample(reference)).correct is correct
+
+
+@pytest.mark.parametrize("reference", ["5", r"\frac{1}{2}", "(1,2)", "x^2+1"])
+@pytest.mark.parametrize(
+    "around",
+    ["{}", "${}$", r"\[{}\]", "The answer is ${}$.", "Answer: {}", "so we get **{}**", "#### {}"],
+)
+def test_references_stated_without_a_box_are_right(reference: str, around: str) -> None:
+    text = around.replace("{}", reference)
+    assert Math(reading="flexible")(text, Sample(reference)).correct, text
+
+
+@given(st.text(alphabet="ab 12$\\\\()[].,:*#\n", max_size=60), st.sampled_from(["7", "x+1"]))
+def test_a_box_is_read_as_the_boxed_reading_does(around: str, answer: str) -> None:
+    text = around.replace("\\", "") + rf" \boxed{{{answer}}} " + around.replace("\\", "")
+    assert answers(text, "flexible") == answers(text, "boxed") == [answer]
