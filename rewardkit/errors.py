@@ -8,6 +8,7 @@ RewardkitError
 ├── PluginError           a plugin that is broken, misspelt or clashes with another
 ├── MissingExtra          an optional dependency that isn't installed
 ├── RunMismatch           a run's folder belongs to another run
+├── WriteError            a file that can't be written: no space, no permission
 ├── BackendError          generation failed
 └── JudgingError          a verifier can't be loaded into a worker
 """
@@ -64,6 +65,10 @@ class MissingExtra(RewardkitError):
 
 class RunMismatch(RewardkitError):
     """A run's folder belongs to another run."""
+
+
+class WriteError(RewardkitError):
+    """A file that can't be written: no space, no permission."""
 
 
 class BackendError(RewardkitError):

@@ -31,14 +31,14 @@ def data_command(
     from rewardkit.api import load_task
     from rewardkit.harness.store.dataset_file import (
         as_json,
-        check_target,
+        check_dataset_file,
         problems,
         rows_of,
         write_rows,
     )
 
     if output:
-        check_target(output, overwrite=overwrite)
+        check_dataset_file(output, overwrite=overwrite)
     chosen = load_task(task, **key_values(settings or (), "--set"))
     rows = rows_of(chosen, problems(chosen, split=split, seed=seed, count=count))
     if output is None:

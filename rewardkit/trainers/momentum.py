@@ -13,6 +13,7 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOTrainer
 
 from rewardkit.errors import UsageError
+from rewardkit.harness.store.atomic_write import replace_text
 from rewardkit.trainers.objectives import (
     EPS,
     History,
@@ -132,7 +133,7 @@ class MomentumGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no type
                 "history": dataclasses.asdict(self._history) if self._history else None,
             }
             path = folder / f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}" / STATE_FILE
-            path.write_text(json.dumps(state), encoding="utf-8")
+            replace_text(path, json.dumps(state))
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         super()._load_optimizer_and_scheduler(checkpoint)

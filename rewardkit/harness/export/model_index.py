@@ -9,7 +9,7 @@ from typing import Any
 
 from rewardkit import registry
 from rewardkit.errors import MissingExtra, RunMismatch, UnknownName, UsageError
-from rewardkit.harness.store.atomic_write import whole_file
+from rewardkit.harness.store.atomic_write import check_target, replace_text
 from rewardkit.harness.store.run_folder import SUMMARY, RunFolder
 
 FORMS = (".yaml", ".yml", ".json", ".md")
@@ -24,14 +24,14 @@ def write_model_index(runs: Sequence[Path], path: Path, *, overwrite: bool) -> s
     """
     if path.suffix.lower() not in FORMS:
         raise UsageError(f"{path.name}: a model-index is written as {', '.join(FORMS)}")
+    check_target(path, overwrite=overwrite)
     try:
         from huggingface_hub.repocard_data import eval_results_to_model_index
     except ImportError as error:
         raise MissingExtra.needing("huggingface_hub", "data", "a model-index") from error
     name, results = _model(runs), [result for run in runs for result in _results(run)]
     text = _written({"model-index": eval_results_to_model_index(name, results)}, path)
-    with whole_file(path, overwrite=overwrite) as part:
-        part.write_text(text, encoding="utf-8")
+    replace_text(path, text)
     return name
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import MissingExtra
-from rewardkit.harness.store.atomic_write import whole_file
+from rewardkit.harness.store.atomic_write import check_target, replaced_file
 from rewardkit.harness.store.run_folder import Row, standing_rows
 
 ROWS = 5_000
@@ -27,12 +27,13 @@ def write_parquet(runs: Sequence[Path], path: Path, *, overwrite: bool) -> int:
         from pyarrow import parquet
     except ImportError as error:
         raise MissingExtra.needing("pyarrow", "data", f"writing {path.name}") from error
+    check_target(path, overwrite=overwrite)
     schema = _schema(pyarrow)
     rows = (_typed(run.name, row) for run in runs for row in standing_rows(run))
     count = 0
     with (
-        whole_file(path, overwrite=overwrite) as part,
-        parquet.ParquetWriter(part, schema, compression="zstd") as writer,
+        replaced_file(path) as partial,
+        parquet.ParquetWriter(partial, schema, compression="zstd") as writer,
     ):
         while some := list(itertools.islice(rows, ROWS)):
             writer.write_table(pyarrow.Table.from_pylist(some, schema))

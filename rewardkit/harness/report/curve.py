@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from rewardkit.harness.store.atomic_write import replaced_file
 
 RATES = {
     "accuracy": "accuracy",
@@ -41,9 +42,8 @@ def draw_curve(points: Sequence[CurvePoint], path: Path) -> None:
         _panel(
             axes, name, [(point.step, point.tasks[name]) for point in points if name in point.tasks]
         )
-    partial = path.with_name(f".{path.name}.partial")
-    figure.savefig(partial, format="png")
-    os.replace(partial, path)
+    with replaced_file(path) as partial:
+        figure.savefig(partial, format="png")
 
 
 def _panel(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from rewardkit.harness.report.record import command, in_short, sections, whole
 from rewardkit.harness.report.runs import ReportRun, find_runs, read_runs
 from rewardkit.harness.report.samples import pack
 from rewardkit.harness.report.summaries import task_for_page
+from rewardkit.harness.store.atomic_write import replace_text
 
 ASSETS = Path(__file__).parent / "assets"
 
@@ -82,9 +82,7 @@ def render_runs(folders: Sequence[Path], path: Path) -> list[ReportRun]:
     The file is replaced at once. UsageError where a folder holds no run.
     """
     runs = read_runs(find_runs(folders))
-    partial = path.with_name(f".{path.name}.part")
-    partial.write_text(render(runs), encoding="utf-8")
-    os.replace(partial, path)
+    replace_text(path, render(runs))
     return runs
 
 

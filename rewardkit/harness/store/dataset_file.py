@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from rewardkit.errors import DataError, MissingExtra, UsageError
+from rewardkit.harness.store.atomic_write import check_target, replaced_file
 from rewardkit.harness.store.data_files import Row
 from rewardkit.protocols import SizedTask, Task
 from rewardkit.records import Sample
@@ -43,28 +43,19 @@ def as_json(row: Row) -> str:
 
 def write_rows(rows: Sequence[Row], path: Path, *, overwrite: bool) -> None:
     """The rows as .jsonl or .parquet, by the file's suffix; whole or not at all."""
-    check_target(path, overwrite=overwrite)
-    part = path.with_name(f".{path.name}.part")
-    try:
-        WRITERS[path.suffix.lower()](rows, part)
-        os.replace(part, path)
-    except OSError as error:
-        raise UsageError(f"{path} can't be written: {error.strerror or error}") from error
-    finally:
-        part.unlink(missing_ok=True)
+    check_dataset_file(path, overwrite=overwrite)
+    with replaced_file(path) as partial:
+        WRITERS[path.suffix.lower()](rows, partial)
 
 
-def check_target(path: Path, *, overwrite: bool) -> None:
+def check_dataset_file(path: Path, *, overwrite: bool) -> None:
     """UsageError where rows can't, or mustn't, be written to this file."""
     if path.suffix.lower() not in WRITERS:
         raise UsageError(
             f"{path.name}: rows are written as {' or '.join(WRITERS)}, by the file's suffix, "
             f"not as {path.suffix!r}"
         )
-    if path.exists() and not overwrite:
-        raise UsageError(f"{path} exists; name another file, or discard it with --overwrite")
-    if not path.parent.is_dir():
-        raise UsageError(f"there is no folder {str(path.parent)!r}; make it first")
+    check_target(path, overwrite=overwrite)
 
 
 def _row(task: Task, sample: Sample, index: int) -> Row:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import RunMismatch, UsageError
+from rewardkit.harness.store.atomic_write import append_bytes, replace_text, write_errors
 
 Row = dict[str, Any]
 
@@ -29,8 +30,11 @@ class RunFolder:
     def opened(self, fingerprint: Mapping[str, Any], *, overwrite: bool) -> Iterator[None]:
         """Hold the folder for the run with this fingerprint; RunMismatch if it's another's."""
         self._refuse_foreign()
-        self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / LOCK).open("w") as lock:
+        with write_errors(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+        with write_errors(self.path / LOCK):
+            lock_file = (self.path / LOCK).open("w")
+        with lock_file as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
@@ -56,15 +60,15 @@ class RunFolder:
 
     def write_record(self, record: Mapping[str, Any]) -> None:
         """Replace run.json, whole or not at all."""
-        self._replace(RUN, _as_document(record))
+        replace_text(self.path / RUN, _as_document(record))
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """Replace summary.json, whole or not at all."""
-        self._replace(SUMMARY, _as_document(summary))
+        replace_text(self.path / SUMMARY, _as_document(summary))
 
     def write_report(self, page: str) -> None:
         """Replace report.html, whole or not at all."""
-        self._replace(REPORT, page)
+        replace_text(self.path / REPORT, page)
 
     def rows(self) -> dict[str, Row]:
         """The rows written so far, by key; a later row of a key replaces an earlier one."""
@@ -72,13 +76,11 @@ class RunFolder:
 
     def append(self, rows: Sequence[Row]) -> None:
         """Write rows at the end of samples.jsonl, in one piece."""
-        with (self.path / SAMPLES).open("a", encoding="utf-8") as file:
-            file.write("".join(as_line(row) for row in rows))
+        append_bytes(self.path / SAMPLES, "".join(as_line(row) for row in rows).encode())
 
     def append_lines(self, lines: Sequence[bytes]) -> None:
         """Write rows, already as lines, at the end of samples.jsonl, in one piece."""
-        with (self.path / SAMPLES).open("ab") as file:
-            file.write(b"".join(lines))
+        append_bytes(self.path / SAMPLES, b"".join(lines))
 
     def keep(self, wanted: Callable[[int], int]) -> None:
         """Drop rows from the end of samples.jsonl; `wanted` says of how many there are how many
@@ -148,11 +150,6 @@ class RunFolder:
             while end and not _ends_line(file, end):
                 end = _previous_line(file, end)
             file.truncate(end)
-
-    def _replace(self, name: str, text: str) -> None:
-        part = self.path / f"{name}.part"
-        part.write_text(text, encoding="utf-8", errors="backslashreplace")
-        part.replace(self.path / name)
 
 
 def _as_document(value: Mapping[str, Any]) -> str:

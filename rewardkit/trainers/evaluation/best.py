@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import UsageError
-from rewardkit.trainers.evaluation.json_files import as_json, read_document, replace_text
+from rewardkit.trainers.evaluation.json_files import as_json, read_document, write_document
 
 BEST = "best.json"
 LOW_IS_BETTER = ("error_rate", "unfinished_rate")
@@ -84,7 +84,7 @@ class BestCheckpoint:
             "metric": self.metric,
             "value": state.best_metric,
         }
-        replace_text(self.record, as_json(found) + "\n")
+        write_document(self.record, as_json(found) + "\n")
 
 
 def refuse_second_judge(args: Any) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import DataError
+from rewardkit.harness.store.atomic_write import replace_text, write_errors
 
 
 def as_json(value: object) -> str:
@@ -17,12 +17,11 @@ def as_json(value: object) -> str:
     return json.dumps(_finite(value), ensure_ascii=False, allow_nan=False)
 
 
-def replace_text(path: Path, text: str) -> None:
-    """Replace the file at once, so that whoever looks while training runs sees a whole one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(text, encoding="utf-8", errors="backslashreplace")
-    os.replace(partial, path)
+def write_document(path: Path, text: str) -> None:
+    """Replace the file, in a folder that is made where there is none. Raises WriteError."""
+    with write_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    replace_text(path, text)
 
 
 def read_document(path: Path) -> Any:

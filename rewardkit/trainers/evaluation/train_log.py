@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import DataError
-from rewardkit.trainers.evaluation.json_files import as_json, read_document, replace_text
+from rewardkit.trainers.evaluation.json_files import as_json, read_document, write_document
 
 Entry = dict[str, Any]
 """`{"step", "logs": {…}, "evaluation": {task: metrics}, "warnings": […]}`"""
@@ -58,7 +58,7 @@ class TrainLog:
     def _change(self, entry: Entry, name: str, value: Any) -> None:
         entry[name] = value
         self._lines[-1] = as_json(entry)
-        replace_text(self._path, "[\n" + ",\n".join(self._lines) + "\n]\n")
+        write_document(self._path, "[\n" + ",\n".join(self._lines) + "\n]\n")
 
 
 def _is_entry(value: object) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import RunMismatch, UsageError
-from rewardkit.trainers.evaluation.json_files import as_json, read_document, replace_text
+from rewardkit.trainers.evaluation.json_files import as_json, read_document, write_document
 
 RECORD, FINAL = "training.json", "final"
 FREE = (
@@ -89,7 +89,7 @@ def end(folder: Path, **found: object) -> None:
 
 
 def _write(folder: Path, record: Mapping[str, Any]) -> None:
-    replace_text(folder / RECORD, as_json(record) + "\n")
+    write_document(folder / RECORD, as_json(record) + "\n")
 
 
 def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

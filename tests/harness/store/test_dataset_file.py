@@ -136,7 +136,7 @@ def test_a_file_is_kept_unless_told_to_replace_it(tmp_path: Path) -> None:
     [
         ("rows.csv", r"rows are written as \.jsonl or \.parquet"),
         ("rows", "not as ''"),
-        ("nowhere/rows.jsonl", "there is no folder"),
+        ("nowhere/rows.jsonl", "name a file in a folder that exists"),
     ],
 )
 def test_a_place_that_can_not_be_written_to_is_named(tmp_path: Path, name: str, said: str) -> None:
