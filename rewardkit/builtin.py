@@ -13,7 +13,7 @@ _RECIPES = Path(__file__).parent / "trainers" / "recipes"
 
 @hookimpl
 def rewardkit_verifiers() -> Mapping[str, str]:
-    """The verifiers of docs/tasks.md."""
+    """The verifiers of docs/reference/tasks.md."""
     return {
         "choice": "rewardkit.verifiers.choice:Choice",
         "correctness": "rewardkit.verifiers.gsm8k_xml:Correctness",
@@ -38,7 +38,7 @@ def rewardkit_verifiers() -> Mapping[str, str]:
 
 @hookimpl
 def rewardkit_tasks() -> Mapping[str, str]:
-    """The tasks of docs/tasks.md."""
+    """The tasks of docs/reference/tasks.md."""
     return {
         "aqua": "rewardkit.harness.tasks.aqua:AQUA",
         "game24": "rewardkit.harness.tasks.game24.task:Game24Task",
@@ -56,7 +56,7 @@ def rewardkit_prompts() -> Mapping[str, str]:
 
 @hookimpl
 def rewardkit_backends() -> Mapping[str, str]:
-    """The engines of docs/backends.md."""
+    """The engines of docs/guides/evaluate.md."""
     return {
         "openai": "rewardkit.harness.backends.openai.openai_backend:OpenAIBackend",
         "replay": "rewardkit.harness.backends.replay:ReplayBackend",
@@ -67,5 +67,5 @@ def rewardkit_backends() -> Mapping[str, str]:
 
 @hookimpl
 def rewardkit_recipes() -> Mapping[str, str]:
-    """The recipes of docs/training.md, by their stem."""
+    """The recipes of docs/reference/recipes.md, by their stem."""
     return {path.stem: str(path) for path in sorted(_RECIPES.glob("*.toml"))}

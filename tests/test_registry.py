@@ -190,6 +190,6 @@ class TestInstalledPlugins:
 
 
 def test_every_hook_is_documented() -> None:
-    docs = Path(__file__).parent.parent / "docs" / "plugins.md"
+    docs = Path(__file__).parent.parent / "docs" / "reference" / "plugins.md"
     for kind in registry.KINDS:
         assert f"rewardkit_{kind}" in docs.read_text()

@@ -52,12 +52,12 @@ def eval_command(
         int, typer.Option("--num-samples", "-n", help="Completions a problem.")
     ] = 1,
     temperature: Annotated[float, typer.Option(help="0 is greedy.")] = _DEFAULT.temperature,
-    top_p: Annotated[float, typer.Option()] = _DEFAULT.top_p,
+    top_p: Annotated[float, typer.Option(help="Nucleus sampling; 1 is off.")] = _DEFAULT.top_p,
     top_k: Annotated[int, typer.Option(help="0 is off.")] = _DEFAULT.top_k,
     max_tokens: Annotated[
         int | None, typer.Option(help="Longest completion; by default the task's own.")
     ] = None,
-    seed: Annotated[int, typer.Option()] = 0,
+    seed: Annotated[int, typer.Option(help="Seeds sampling, examples and generated data.")] = 0,
     stop: Annotated[
         list[str] | None, typer.Option(help="Text that ends a completion; repeatable.")
     ] = None,
@@ -65,11 +65,15 @@ def eval_command(
     no_chat_template: Annotated[
         bool, typer.Option("--no-chat-template", help="Send plain text.")
     ] = False,
-    tensor_parallel_size: Annotated[int, typer.Option()] = 1,
-    data_parallel_size: Annotated[int, typer.Option()] = 1,
+    tensor_parallel_size: Annotated[int, typer.Option(help="GPUs that share one model.")] = 1,
+    data_parallel_size: Annotated[int, typer.Option(help="Copies of the model, for vLLM.")] = 1,
     dtype: Annotated[str, typer.Option(help="auto, float32, bfloat16 or float16.")] = "auto",
-    max_model_len: Annotated[int | None, typer.Option()] = None,
-    gpu_memory_utilization: Annotated[float | None, typer.Option()] = None,
+    max_model_len: Annotated[
+        int | None, typer.Option(help="Tokens of prompt and completion.")
+    ] = None,
+    gpu_memory_utilization: Annotated[
+        float | None, typer.Option(help="Share that vLLM takes.")
+    ] = None,
     backend_arg: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="Passed on untouched.")
     ] = None,

@@ -23,7 +23,7 @@ SETTINGS = {
     "per_device_train_batch_size": 64,
     "gradient_accumulation_steps": 1,
 }
-"""What docs/training.md sets over the recipe, but for the steps."""
+"""What docs/guides/train.md sets over the recipe, but for the steps."""
 
 
 def accuracies(model: Path, folder: Path) -> dict[str, float]:

@@ -22,7 +22,9 @@ def named(
     wording = wording_of(task)
     if template.needs_words and not _has_words(wording, template):
         lacking = (
-            ", since it offers no `wording` (docs/plugins.md)" if wording is GENERIC_WORDING else ""
+            ", since it offers no `wording` (docs/reference/plugins.md)"
+            if wording is GENERIC_WORDING
+            else ""
         )
         raise UsageError(
             f"task {task.name!r} can't be asked in {name!r}{lacking}; "

@@ -1,4 +1,4 @@
-"""Prompts from Jinja2 templates, rendered for a sample. docs/prompts.md has their form."""
+"""Prompts from Jinja2 templates, rendered for a sample. docs/guides/prompts.md has their form."""
 
 from __future__ import annotations
 

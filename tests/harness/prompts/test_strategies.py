@@ -33,7 +33,7 @@ from rewardkit.records import Failure
 from rewardkit.verifiers.gsm8k import Gsm8k
 from tests.tiny import CHAT_TEMPLATE
 
-DOCS = Path(__file__).parents[3] / "docs" / "prompts.md"
+DOCS = Path(__file__).parents[3] / "docs" / "guides" / "prompts.md"
 TEXT_TASKS = ("aqua", "game24", "gsm8k", "math500")
 STRATEGIES = (
     "direct",

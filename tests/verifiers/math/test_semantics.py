@@ -1,4 +1,4 @@
-"""What is equal and what is not, as docs/math.md tells in words; and the policies.
+"""What is equal and what is not, as docs/reference/math.md tells in words; and the policies.
 
 Rows are (kind, answer, reference). Equal rows hold in both directions but for ONE_WAY.
 """

@@ -1,4 +1,4 @@
-"""Two trees compared by what they mean: what is equal, and what isn't, stands in docs/math.md."""
+"""Compare two trees by meaning; docs/reference/math.md says what is equal and what is not."""
 
 from __future__ import annotations
 

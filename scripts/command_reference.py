@@ -1,0 +1,102 @@
+"""Markdown extension: replace the marker by every command and option of the program.
+
+The text comes from the Typer app itself, so that the page cannot fall behind the code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import typer
+from markdown import Markdown
+from markdown.extensions import Extension
+from markdown.preprocessors import Preprocessor
+
+from rewardkit.cli.main import app
+
+MARKER = "<!-- command reference -->"
+TYPES = {"str": "text", "int": "integer", "float": "number", "Path": "path"}
+
+
+class CommandReference(Preprocessor):  # type: ignore[misc]  # markdown has no types
+    """Replace the marker line by the reference."""
+
+    def run(self, lines: list[str]) -> list[str]:
+        """Return the page's lines with the reference in place of the marker."""
+        return [new for line in lines for new in (reference() if line == MARKER else [line])]
+
+
+class CommandReferenceExtension(Extension):  # type: ignore[misc]  # markdown has no types
+    """Register the preprocessor."""
+
+    def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
+        """Run before all other preprocessors, so that they see ordinary Markdown."""
+        md.preprocessors.register(CommandReference(md), "command_reference", 100)
+
+
+def makeExtension(**options: Any) -> CommandReferenceExtension:  # noqa: N802
+    """Return the extension; Python-Markdown calls this by name."""
+    return CommandReferenceExtension(**options)
+
+
+def reference() -> list[str]:
+    """Return the Markdown lines of all commands."""
+    return [line for name, command in commands().items() for line in section(name, command)]
+
+
+def commands() -> dict[str, Any]:
+    """Return every command by name, in the order of `rewardkit --help`."""
+    return dict(typer.main.get_command(app()).commands)  # type: ignore[attr-defined]
+
+
+def section(name: str, command: Any) -> Iterator[str]:
+    """Yield the lines of one command: its help text, its arguments and its options."""
+    arguments = [param for param in command.params if param.param_type_name == "argument"]
+    options = [param for param in command.params if param.param_type_name == "option"]
+    yield from (f"## rewardkit {name} {{ #{name} }}", "", *command.help.splitlines(), "")
+    yield from table("argument", arguments)
+    yield from table("option", options)
+
+
+def table(kind: str, parameters: list[Any]) -> Iterator[str]:
+    """Yield a Markdown table of arguments or options, with a blank line after it."""
+    if not parameters:
+        return
+    yield from (f"| {kind} | value | default | meaning |", "|---|---|---|---|")
+    for parameter in parameters:
+        cells = (spelling(parameter), value(parameter), default(parameter), parameter.help or "")
+        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    yield ""
+
+
+def spelling(parameter: Any) -> str:
+    """Return how users write a parameter: `-o`, `--output-dir`, or the argument's name."""
+    if parameter.param_type_name == "argument":
+        return f"`{(parameter.metavar or parameter.name).upper()}`"
+    return ", ".join(f"`{name}`" for name in sorted(parameter.opts, key=len))
+
+
+def value(parameter: Any) -> str:
+    """Return the kind of value, empty for a flag."""
+    if getattr(parameter, "is_flag", False):
+        return ""
+    annotation = parameter.type_descriptor.annotation
+    choices = [str(choice) for choice in get_args(annotation) if isinstance(choice, str)]
+    if choices:
+        return ", ".join(f"`{choice}`" for choice in choices)
+    if parameter.metavar and parameter.param_type_name == "option":
+        kind = f"`{parameter.metavar}`"
+    else:
+        element = next(iter(get_args(annotation)), annotation)
+        kind = TYPES.get(element.__name__, element.__name__)
+    return f"{kind}, repeatable" if parameter.multiple or parameter.nargs == -1 else kind
+
+
+def default(parameter: Any) -> str:
+    """Return the default as users would type it; *required* where there is none to fall back on."""
+    if parameter.required:
+        return "*required*"
+    if parameter.default is None or parameter.default is False:
+        return ""
+    return f"`{parameter.default}`"

@@ -1,0 +1,57 @@
+"""The generated reference is whole: every option has help, every public name is on the page."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PUBLIC = ("rewardkit", "rewardkit.trainers")
+
+
+def load_command_reference() -> ModuleType:
+    path = ROOT / "scripts" / "command_reference.py"
+    spec = importlib.util.spec_from_file_location("command_reference", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+command_reference = load_command_reference()
+PARAMETERS = [
+    pytest.param(parameter, id=f"{name}-{parameter.name}")
+    for name, command in command_reference.commands().items()
+    for parameter in command.params
+]
+
+
+@pytest.mark.parametrize("parameter", PARAMETERS)
+def test_every_flag_and_argument_has_a_help_text(parameter: Any) -> None:
+    assert (parameter.help or "").strip()
+
+
+@pytest.mark.parametrize("parameter", PARAMETERS)
+def test_every_flag_and_argument_is_in_the_reference(parameter: Any) -> None:
+    reference = "\n".join(command_reference.reference())
+    assert command_reference.spelling(parameter) in reference
+
+
+def test_the_page_of_commands_holds_the_marker_that_the_build_replaces() -> None:
+    page = (ROOT / "docs" / "reference" / "command-line.md").read_text()
+    assert command_reference.MARKER in page.splitlines()
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_is_in_the_python_reference(name: str) -> None:
+    page = (ROOT / "docs" / "reference" / "python.md").read_text()
+    shown = set(re.findall(r"^::: (\S+)$", page, re.MULTILINE))
+    exported = {f"{name}.{item}" for item in importlib.import_module(name).__all__}
+    assert exported - {"rewardkit.__version__"} <= shown
