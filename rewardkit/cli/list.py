@@ -37,9 +37,9 @@ def _about(offer: Offer) -> str:
     if offer.kind == "prompts":
         return _about_prompt(offer)
     if offer.kind == "recipes":
-        from rewardkit.trainers.recipes.recipe import read
+        from rewardkit.trainers.recipes.recipe_file import read_recipe
 
-        return str(read(Path(str(offer.value))).get("about", offer.value))
+        return str(read_recipe(Path(str(offer.value))).get("about", offer.value))
     if offer.kind == "backends":
         return str(offer.value)
     loaded = offer.load()

@@ -38,9 +38,12 @@ def train_command(
 
     Interrupted, it saves a checkpoint that --resume carries on from.
     """
+    from rewardkit.trainers.training.requirements import check_installed
+
+    check_installed()
     from rewardkit.cli.training_progress import TrainingProgress
     from rewardkit.cli.training_results import print_plan, print_training
-    from rewardkit.trainers.recipes.overrides import pairs
+    from rewardkit.trainers.recipes.overrides import parse_pairs
     from rewardkit.trainers.training.reporting import is_main_process, quiet_training
     from rewardkit.trainers.training.train import run_training
     from rewardkit.trainers.training.training_plan import TrainOptions, plan_for
@@ -50,7 +53,7 @@ def train_command(
     options = TrainOptions(
         recipe=recipe,
         model=model,
-        settings=pairs(settings or ()),
+        settings=parse_pairs(settings or ()),
         data=data,
         output_dir=output_dir,
         resume=resume,

@@ -1,38 +1,40 @@
-"""`--set KEY=VALUE`: which setting KEY names, and what VALUE is there."""
+"""`--set KEY=VALUE`: find the setting that KEY names, and read VALUE as that setting's type."""
 
 from __future__ import annotations
 
 import copy
 import difflib
 import tomllib
-import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.errors import UnknownName, UsageError
-from rewardkit.trainers.recipes.recipe import OPEN_SECTIONS, SECTIONS, TOP, Raw, Recipe, checked
-from rewardkit.trainers.recipes.typed import Unfit, fitted
+from pydantic import BaseModel
 
-GONE = {
+from rewardkit.errors import UnknownName, UsageError
+from rewardkit.trainers.recipes.recipe import KEYS, OPEN_SECTIONS, SECTIONS, Recipe
+from rewardkit.trainers.recipes.recipe_file import RecipeContents
+from rewardkit.trainers.recipes.validation import validated
+
+MOVED = {
     "warmup_ratio": "TRL takes warmup_steps=0.1 for a share now",
-    "save_safetensors": "weights are always saved so now",
+    "save_safetensors": "TRL always saves safetensors now",
     "vllm_device": "choose vllm_mode=colocate or vllm_mode=server",
     "output_dir": "pass --output-dir",
     "resume_from_checkpoint": "pass --resume",
     "reward_weights": "set rewards.NAME, a component's weight",
     "model_init_kwargs": "set model.dtype or model.attn_implementation",
 }
-"""Settings of old, and those that stand elsewhere."""
+"""Settings that were removed or moved."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A place in a recipe and the type of its value. `section` "" is the top."""
+    """A place in a recipe and the type of its value; `section` is "" at the top."""
 
     section: str
     key: str
-    hint: Any
+    kind: Any
 
     @property
     def name(self) -> str:
@@ -40,70 +42,87 @@ class Setting:
         return f"{self.section}.{self.key}".lstrip(".")
 
 
-def overridden(raw: Raw, values: Mapping[str, object], trainer_fields: Mapping[str, Any]) -> Raw:
-    """The recipe with `values` set, by leaf or dotted name. UsageError for what can't be."""
-    settings = _settings(raw, trainer_fields)
-    changed = copy.deepcopy(dict(raw))
-    for name, value in values.items():
-        setting = _named(name, settings)
-        place = changed.setdefault(setting.section, {}) if setting.section else changed
-        place[setting.key] = _read(value, setting)
-    return changed
-
-
-def pairs(texts: Sequence[str]) -> dict[str, object]:
-    """`KEY=VALUE` arguments, the values as they were typed."""
-    found: dict[str, object] = {}
-    for text in texts:
-        key, equals, value = text.partition("=")
-        if not equals or not key.strip():
-            raise UsageError(f"--set {text!r} isn't KEY=VALUE")
-        found[key.strip()] = Typed(value.strip())
-    return found
-
-
-class Typed(str):
-    """Text from a command line: a TOML value, or text where it is none."""
+class CommandLineValue(str):
+    """Text from a command line: a TOML value, or plain text if it isn't TOML."""
 
     __slots__ = ()
 
     def readings(self) -> list[object]:
-        """What it may mean, the likeliest first."""
+        """What the text may mean, the likeliest first."""
         try:
             return [tomllib.loads(f"value = {self}")["value"], str(self)]
         except tomllib.TOMLDecodeError:
             return [str(self)]
 
 
-def _settings(raw: Raw, trainer_fields: Mapping[str, Any]) -> list[Setting]:
-    top = typing.get_type_hints(Recipe)
-    found = [Setting("", key, top[key]) for key in TOP]
-    for section, kind in SECTIONS.items():
-        found += [Setting(section, *one) for one in typing.get_type_hints(kind).items()]
-    found += [Setting("rewards", key, float) for key in raw.get("rewards", {})]
-    return found + [Setting("trainer", *one) for one in trainer_fields.items()]
+def parse_pairs(texts: Sequence[str]) -> dict[str, object]:
+    """Split `KEY=VALUE` arguments; UsageError for an argument without a key or `=`."""
+    values: dict[str, object] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip():
+            raise UsageError(f"--set {text!r} isn't KEY=VALUE")
+        values[key.strip()] = CommandLineValue(value.strip())
+    return values
 
 
-def _named(name: str, settings: Sequence[Setting]) -> Setting:
+def apply_overrides(
+    contents: RecipeContents, values: Mapping[str, object], trainer_fields: Mapping[str, Any]
+) -> RecipeContents:
+    """Return the recipe with `values` set, each by its key or its dotted name.
+
+    UsageError for a name that is no setting or several, or a value of another type.
+    """
+    settings = _settings(contents, trainer_fields)
+    changed = copy.deepcopy(dict(contents))
+    for name, value in values.items():
+        setting = _find_setting(name, settings)
+        place = changed.setdefault(setting.section, {}) if setting.section else changed
+        place[setting.key] = _read_value(value, setting)
+    return changed
+
+
+def _settings(contents: RecipeContents, trainer_fields: Mapping[str, Any]) -> list[Setting]:
+    rewards = dict.fromkeys(contents.get("rewards", {}), float)
+    return [
+        *_fields("", Recipe, [key for key in KEYS if key not in (*SECTIONS, *OPEN_SECTIONS)]),
+        *(setting for name, kind in SECTIONS.items() for setting in _fields(name, kind)),
+        *(Setting("rewards", key, kind) for key, kind in rewards.items()),
+        *(Setting("trainer", key, kind) for key, kind in trainer_fields.items()),
+    ]
+
+
+def _fields(
+    section: str, model: type[BaseModel], keys: Sequence[str] | None = None
+) -> list[Setting]:
+    return [
+        Setting(section, key, model.model_fields[key].rebuild_annotation())
+        for key in keys or model.model_fields
+    ]
+
+
+def _find_setting(name: str, settings: Sequence[Setting]) -> Setting:
     section, _, key = name.rpartition(".")
-    if key in GONE and section in ("", "trainer"):
-        raise UsageError(f"{key} can't be set: {GONE[key]}")
-    if section == "rewards":  # its keys are the task's to know
+    if key in MOVED and section in ("", "trainer"):
+        raise UsageError(f"{key} can't be set: {MOVED[key]}")
+    if section == "rewards":  # only the task knows which keys there are
         return Setting(section, key, float)
     if name in SECTIONS or name in OPEN_SECTIONS:
-        keys = [one.name for one in settings if one.section == name]
+        keys = [setting.name for setting in settings if setting.section == name]
         raise UsageError(f"{name} is a section; set one of {', '.join(keys[:20])}")
-    found = [one for one in settings if name in (one.name, one.key)]
-    exact = [one for one in found if one.name == name]
-    if len(exact or found) == 1:
-        return (exact or found)[0]
-    if found:
-        raise UsageError(f"{name} is ambiguous: set {' or '.join(one.name for one in found)}")
-    raise _unknown(name, settings)
+    by_key = [setting for setting in settings if name in (setting.name, setting.key)]
+    by_name = [setting for setting in by_key if setting.name == name]
+    candidates = by_name or by_key
+    if not candidates:
+        raise _unknown(name, settings)
+    if len(candidates) > 1:
+        names = " or ".join(setting.name for setting in candidates)
+        raise UsageError(f"{name} is ambiguous: set {names}")
+    return candidates[0]
 
 
 def _unknown(name: str, settings: Sequence[Setting]) -> UnknownName:
-    known = {one.name for one in settings} | {one.key for one in settings}
+    known = {setting.name for setting in settings} | {setting.key for setting in settings}
     if not difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.5):
         return UnknownName(
             f"no setting named {name!r}; see rewardkit train RECIPE --check for a recipe's, and "
@@ -112,11 +131,13 @@ def _unknown(name: str, settings: Sequence[Setting]) -> UnknownName:
     return UnknownName.among("setting", name, known)
 
 
-def _read(value: object, setting: Setting) -> Any:
-    readings = value.readings() if isinstance(value, Typed) else [value]
+def _read_value(value: object, setting: Setting) -> Any:
+    """The first reading that the setting takes; if it takes none, why not the likeliest one."""
+    readings = value.readings() if isinstance(value, CommandLineValue) else [value]
+    refusals = []
     for reading in readings:
         try:
-            return fitted(reading, setting.hint)
-        except Unfit:
-            continue
-    return checked(setting.name, readings[0], setting.hint)
+            return validated(setting.kind, reading, setting=setting.name)
+        except UsageError as error:
+            refusals.append(error)
+    raise refusals[0]

@@ -2,61 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
-import functools
 import os
-import typing
-import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from rewardkit.errors import MissingExtra, UsageError
-from rewardkit.harness.backends.vllm.engine_settings import quieten
+from rewardkit.errors import UsageError
 from rewardkit.trainers.recipes.recipe import ModelSettings, Recipe
+from rewardkit.trainers.training.trainer_fields import grpo_config
 
 Note = Callable[[str], None]
 
-OURS = ("output_dir", "resume_from_checkpoint", "reward_weights", "model_init_kwargs")
-"""GRPOConfig's fields that stand elsewhere in a recipe or a command."""
-DTYPES = ("auto", "bfloat16", "float16", "float32")
 ON_CPU = {"use_cpu": True, "bf16": False, "fp16": False}
 """Plain float32."""
-
-CHOICES: Mapping[str, Any] = {
-    "loss_type": Literal["grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo"],
-    "multi_objective_aggregation": Literal["sum_then_normalize", "normalize_then_sum"],
-    "scale_rewards": Literal["group", "batch", "none"] | bool,
-    "use_vllm": Literal["auto"] | bool,
-    "vllm_mode": Literal["colocate", "server"],
-}
-"""What TRL looks at once the weights are loaded, if ever."""
-
-_INFINITY = float("inf")
-_RANGES = (
-    ("per_device_train_batch_size", 1, _INFINITY),
-    ("gradient_accumulation_steps", 1, _INFINITY),
-    ("num_generations", 2, _INFINITY),  # an advantage is over the mean of a group
-    ("num_iterations", 1, _INFINITY),
-    ("max_completion_length", 1, _INFINITY),
-    ("temperature", 1e-9, 100),
-    ("top_p", 1e-9, 1),
-    ("top_k", 0, _INFINITY),
-    ("beta", 0, _INFINITY),
-    ("epsilon", 0, _INFINITY),
-    ("learning_rate", 0, _INFINITY),
-    ("seed", 0, 2**32 - 1),
-)
-
-
-@functools.cache
-def trainer_fields() -> Mapping[str, Any]:
-    """GRPOConfig's fields and their types, as [trainer] takes them."""
-    config = _imported()
-    hints = typing.get_type_hints(config)
-    names = [field.name for field in dataclasses.fields(config) if field.init]
-    found = {name: hints[name] for name in names if name not in OURS}
-    return found | {name: hint for name, hint in CHOICES.items() if name in found}
 
 
 def has_gpu() -> bool:
@@ -113,21 +71,10 @@ def check_enough(config: Any, rows: int) -> None:
         )
 
 
-def _imported() -> Any:
-    quieten()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # TRL imports vLLM where there is one, which warns
-            from trl import GRPOConfig
-    except (ImportError, RuntimeError) as error:
-        raise MissingExtra.needing("trl", "train", "rewardkit train") from error
-    return GRPOConfig
-
-
 def _made(values: Mapping[str, Any]) -> Any:
     _check_groups(values)
     try:
-        return _imported()(**values)
+        return grpo_config()(**values)
     except (ValueError, TypeError, ImportError, RuntimeError, NotImplementedError) as error:
         raise UsageError(
             f"TRL's GRPOConfig refuses these settings: {error}; change them with --set"
@@ -135,11 +82,7 @@ def _made(values: Mapping[str, Any]) -> Any:
 
 
 def _check_groups(values: Mapping[str, Any]) -> None:
-    """UsageError for numbers out of range, and where a step holds no whole number of groups."""
-    for name, low, high in _RANGES:
-        value = values.get(name)
-        if value is not None and not low <= value <= high:
-            raise UsageError(f"trainer.{name} is {value}; it must be {_between(low, high)}")
+    """UsageError if a step doesn't hold a whole number of groups."""
     size = values.get("per_device_train_batch_size", 8)
     accumulated = values.get("gradient_accumulation_steps", 1)
     group = values.get("num_generations", 8)
@@ -153,21 +96,15 @@ def _check_groups(values: Mapping[str, Any]) -> None:
         )
 
 
-def _between(low: float, high: float) -> str:
-    return f"at least {low:g}" if high == _INFINITY else f"from {low:g} to {high:g}"
-
-
 def _counted(count: int, thing: str) -> str:
     return f"{count} {thing}" if count == 1 else f"{count} {thing}es"
 
 
 def _loading(model: ModelSettings, *, on_gpu: bool) -> dict[str, Any]:
-    if model.dtype not in DTYPES:
-        raise UsageError(f"model.dtype is {model.dtype!r}; it must be one of {', '.join(DTYPES)}")
-    found = {"dtype": model.dtype if on_gpu else "float32"}
+    arguments: dict[str, Any] = {"dtype": model.dtype if on_gpu else "float32"}
     if model.attn_implementation is not None:
-        found["attn_implementation"] = model.attn_implementation
-    return found
+        arguments["attn_implementation"] = model.attn_implementation
+    return arguments
 
 
 def _uses_vllm(asked: bool | str, *, on_gpu: bool, note: Note) -> bool:

@@ -6,7 +6,7 @@ import contextlib
 import importlib.metadata
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +116,7 @@ def _trainer(
             train_dataset=plan.dataset,
             processing_class=plan.tokenizer,
             callbacks=[callback for callback in callbacks if callback is not None],
-            **({} if momentum is None else asdict(momentum)),
+            **({} if momentum is None else momentum.model_dump()),
         )
     except (OSError, ValueError, ImportError, NotImplementedError, ConnectionError) as error:
         raise UsageError(f"TRL can't begin to train {plan.folder}: {error}") from error

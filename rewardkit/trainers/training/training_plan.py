@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,18 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit import registry
-from rewardkit.errors import MissingExtra, PromptTooLong, UnknownName, UsageError
+from rewardkit.errors import PromptTooLong, UnknownName, UsageError
 from rewardkit.harness.backends import tokenization
 from rewardkit.harness.run.options import RUNS, template_for
 from rewardkit.harness.run.task_plan import TaskPlan, plan_task
 from rewardkit.harness.store import checkpoint
-from rewardkit.trainers.objectives import Schedule
-from rewardkit.trainers.recipes import recipe
-from rewardkit.trainers.recipes.overrides import overridden
+from rewardkit.trainers.recipes.overrides import apply_overrides
 from rewardkit.trainers.recipes.recipe import Recipe
+from rewardkit.trainers.recipes.recipe_file import RecipeContents, find_recipe
+from rewardkit.trainers.recipes.validation import build_recipe
 from rewardkit.trainers.rewards.functions import RewardFunction, reward_funcs
 from rewardkit.trainers.training import grpo_settings, tokenizer_check, training_folder
 from rewardkit.trainers.training.reporting import TrainingReporter
+from rewardkit.trainers.training.requirements import check_installed
+from rewardkit.trainers.training.trainer_fields import trainer_fields
 from rewardkit.trainers.training.training_rows import Rows, dataset, rendered
 
 
@@ -63,9 +64,9 @@ class TrainingPlan:
 
 def plan_for(options: TrainOptions, reporter: TrainingReporter) -> TrainingPlan:
     """Every name resolved, all data read and rendered, every setting checked; no weights yet."""
-    name, raw = recipe.find(options.recipe)
-    _check_installed()
-    asked = _resolved(name, raw, options)
+    check_installed()
+    name, contents = find_recipe(options.recipe)
+    asked = _resolved(name, contents, options)
     output_dir = Path(options.output_dir or _default_folder(asked))
     resumed_from = training_folder.resumed_from(output_dir, resume=options.resume)
     task = _question(asked)
@@ -105,52 +106,16 @@ def plan_for(options: TrainOptions, reporter: TrainingReporter) -> TrainingPlan:
     )
 
 
-def _check_installed() -> None:
-    for package in ("torch", "transformers", "trl", "datasets"):
-        if importlib.util.find_spec(package) is None:
-            raise MissingExtra.needing(package, "train", "rewardkit train")
-
-
-def _resolved(name: str, raw: recipe.Raw, options: TrainOptions) -> Recipe:
+def _resolved(name: str, contents: RecipeContents, options: TrainOptions) -> Recipe:
     """The recipe with everything set over it that the command names."""
     settings: dict[str, object] = dict(options.settings)
     named = {"model.name": options.model, "data.file": options.data, "trainer.seed": options.seed}
     settings |= {key: value for key, value in named.items() if value is not None}
-    fields = grpo_settings.trainer_fields()
-    found = recipe.build(name, overridden(raw, settings, fields), fields)
+    fields = trainer_fields()
+    found = build_recipe(name, apply_overrides(contents, settings, fields), fields)
     if found.model.name is None:
         raise UsageError(f"recipe {name!r} has no model of its own; pass --model")
-    _check_counts(found)
-    _check_momentum(found)
     return found
-
-
-def _check_counts(found: Recipe) -> None:
-    if found.evaluation.every < 0:
-        raise UsageError(f"evaluation.every is {found.evaluation.every}; 0 evaluates never")
-    for name in ("limit", "max_prompt_length", "max_total_length"):
-        value = getattr(found.data, name)
-        if value is not None and value < 1:
-            raise UsageError(f"data.{name} is {value}; it must be at least 1")
-
-
-def _check_momentum(found: Recipe) -> None:
-    """As MomentumGRPOTrainer does, which looks at the last of these only over loaded weights."""
-    momentum = found.momentum
-    if momentum is None:
-        return
-    try:
-        Schedule(momentum.m0, momentum.increment, momentum.m_max)
-    except ValueError as error:
-        raise UsageError(f"[momentum]: {error}") from error
-    if not momentum.eps > 0:
-        raise UsageError(f"momentum.eps is {momentum.eps}; it must be above 0")
-    scaled = found.trainer.get("scale_rewards", "group")
-    if scaled not in ("group", True):
-        raise UsageError(
-            f"trainer.scale_rewards is {scaled!r}; [momentum] blends the statistics of groups, so "
-            "set scale_rewards=group"
-        )
 
 
 def _question(asked: Recipe) -> TaskPlan:

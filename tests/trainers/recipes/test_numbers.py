@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
+from rewardkit.trainers.recipes.recipe_file import find_recipe
+from rewardkit.trainers.recipes.validation import build_recipe
 from rewardkit.trainers.training import grpo_settings
 from rewardkit.trainers.training.reporting import SilentTraining
+from rewardkit.trainers.training.trainer_fields import trainer_fields
 from rewardkit.trainers.training.training_plan import TrainingPlan, TrainOptions, plan_for
 
 GSM8K = [{"question": f"What is {n} + 1?", "answer": f"#### {n + 1}"} for n in range(40)]
@@ -157,9 +160,7 @@ def test_what_stands_beside_the_trainer(plans: Callable[[str], TrainingPlan]) ->
 def test_what_a_cpu_and_a_tiny_model_change_is_as_the_source_has_it(
     recipe: str, model: str | None, completion: int | None, fp16: bool, bf16: bool
 ) -> None:
-    from rewardkit.trainers.recipes.recipe import build, find
-
-    found = build(*find(recipe), grpo_settings.trainer_fields())
+    found = build_recipe(*find_recipe(recipe), trainer_fields())
     assert found.model.name == model
     assert found.trainer.get("max_completion_length") == completion
     assert found.trainer.get("fp16", False) is fp16
@@ -170,20 +171,18 @@ def test_what_a_cpu_and_a_tiny_model_change_is_as_the_source_has_it(
 def test_on_a_gpu_precision_is_the_recipe_s_and_vllm_shares_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from rewardkit.trainers.recipes.recipe import build, find
-
     made: dict[str, Any] = {}
 
     def config(**values: Any) -> Any:
         made.update(values)
         return values
 
-    fields = grpo_settings.trainer_fields()
+    fields = trainer_fields()
     monkeypatch.setattr(grpo_settings, "has_gpu", lambda: True)
     monkeypatch.setattr(grpo_settings, "_vllm_imports", lambda: True)
-    monkeypatch.setattr(grpo_settings, "_imported", lambda: config)
+    monkeypatch.setattr(grpo_settings, "grpo_config", lambda: config)
     notes: list[str] = []
-    found = build(*find("gsm8k-xml"), fields)
+    found = build_recipe(*find_recipe("gsm8k-xml"), fields)
     grpo_settings.configured(
         found, tmp_path, weights=[1.0], completion=200, longest=250, note=notes.append
     )

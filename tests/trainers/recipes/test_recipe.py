@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,8 +12,10 @@ import pytest
 
 from rewardkit.errors import UsageError
 from rewardkit.registry import Registry, installed
-from rewardkit.trainers.recipes.overrides import overridden, pairs
-from rewardkit.trainers.recipes.recipe import Recipe, build, find
+from rewardkit.trainers.recipes.overrides import apply_overrides, parse_pairs
+from rewardkit.trainers.recipes.recipe import Recipe
+from rewardkit.trainers.recipes.recipe_file import find_recipe
+from rewardkit.trainers.recipes.validation import build_recipe
 
 FIELDS: Mapping[str, Any] = {
     "beta": float,
@@ -27,7 +31,7 @@ FIELDS: Mapping[str, Any] = {
 }
 """A few of GRPOConfig's, so that reading takes no TRL."""
 
-RAW = {
+CONTENTS = {
     "task": "motion",
     "rewards": {"accuracy": 5.0, "format": 1.0},
     "trainer": {"learning_rate": 1e-6},
@@ -36,7 +40,7 @@ RAW = {
 
 
 def with_set(*texts: str) -> Recipe:
-    return build("mine", overridden(RAW, pairs(texts), FIELDS), FIELDS)
+    return build_recipe("mine", apply_overrides(CONTENTS, parse_pairs(texts), FIELDS), FIELDS)
 
 
 def value(recipe: Recipe, path: str) -> Any:
@@ -89,6 +93,7 @@ def test_set_takes_leaf_and_dotted_names_and_toml_values(
         ("max_steps=2.5", "trainer.max_steps is 2.5; it must be a whole number"),
         ("max_steps=true", "trainer.max_steps is true; it must be a whole number"),
         ("bf16=1", "trainer.bf16 is 1; it must be true or false"),
+        ("momentum.eps=0", "momentum.eps is 0; it must be above 0"),
         ("stop=END", "evaluation.stop is 'END'; it must be a list"),
         ("temperature=1", "ambiguous: set evaluation.temperature or trainer.temperature"),
         ("seed=1", "ambiguous: set data.seed or trainer.seed"),
@@ -113,6 +118,13 @@ def test_a_setting_that_cannot_be_says_what_was_meant(text: str, said: str) -> N
         ('task = "motion"\n[trainer]\nbeta = "x"', "trainer.beta is 'x'; it must be a number"),
         ('task = "motion"\n[rewards]\naccuracy = "x"', "rewards.accuracy is 'x'"),
         ('task = "motion"\ntrainer = 3', "trainer is a section; set trainer.KEY"),
+        ('task = "motion"\n[model]\ndtype = "bfloat"', "dtype is 'bfloat'; it must be one of auto"),
+        ('task = "motion"\n[model]\ndtype = "bfloat"', "did you mean 'bfloat16'?"),
+        (
+            'task = "motion"\n[data]\nlimit = 0',
+            "recipe 'mine': data.limit is 0; it must be at least 1",
+        ),
+        ('task = "motion"\n[momentum]\nm0 = 0.5', "recipe 'mine': [momentum]: m0 0.5"),
         ("task = motion", "isn't TOML"),
     ],
 )
@@ -120,22 +132,22 @@ def test_a_file_that_is_no_recipe_says_why(tmp_path: Path, toml: str, said: str)
     path = tmp_path / "mine.toml"
     path.write_text(toml)
     with pytest.raises(UsageError) as caught:
-        build(*find(str(path)), FIELDS)
+        build_recipe(*find_recipe(str(path)), FIELDS)
     assert said in str(caught.value)
 
 
 def test_a_missing_file_and_a_misspelt_name_say_where_to_look() -> None:
     with pytest.raises(UsageError, match="no recipe file 'none.toml'; see: rewardkit list recipes"):
-        find("./none.toml")
+        find_recipe("./none.toml")
     with pytest.raises(UsageError, match="did you mean 'motion'"):
-        find("moton")
+        find_recipe("moton")
 
 
 def test_the_four_recipes_come_through_the_hook() -> None:
     assert set(installed().offers("recipes")) >= {"motion", "gsm8k-xml", "game24", "r1-zero"}
     for name, offer in installed().offers("recipes").items():
         assert installed().recipe(name) == offer.value
-        assert find(name)[1]["task"] in installed().offers("tasks")
+        assert find_recipe(name)[1]["task"] in installed().offers("tasks")
 
 
 def test_a_plugin_offers_a_recipe(tmp_path: Path) -> None:
@@ -151,5 +163,13 @@ def test_a_plugin_offers_a_recipe(tmp_path: Path) -> None:
 
 def test_what_set_changes_leaves_the_recipe_alone() -> None:
     with_set("accuracy=9", "learning_rate=1")
-    assert RAW["rewards"] == {"accuracy": 5.0, "format": 1.0}
+    assert CONTENTS["rewards"] == {"accuracy": 5.0, "format": 1.0}
     assert with_set().momentum is None
+
+
+def test_a_recipe_s_file_is_read_without_pydantic() -> None:
+    code = (
+        "import sys; from rewardkit.trainers.recipes.recipe_file import find_recipe; "
+        "find_recipe('motion'); sys.exit('pydantic' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
