@@ -16,7 +16,7 @@ from rewardkit.errors import UsageError
 
 if TYPE_CHECKING:
     from rewardkit.harness.metrics.summary import TaskSummary
-    from rewardkit.harness.scoring.judged_piece import Agreement
+    from rewardkit.harness.scoring.chunk_result import Agreement
     from rewardkit.harness.scoring.score import ScorePlan
 
 INTERRUPTED = 130
@@ -58,16 +58,21 @@ def score_command(
     With a folder to write to, the same command line carries on where it was cut off.
     """
     from rewardkit.harness.scoring.columns import Columns
-    from rewardkit.harness.scoring.scoring_plan import Judging, Kept, plan_file, plan_run
+    from rewardkit.harness.scoring.scoring_plan import (
+        ScoreOutput,
+        VerifierChoice,
+        plan_file,
+        plan_run,
+    )
 
-    kept = Kept(output_dir=output_dir, overwrite=overwrite, command=tuple(sys.argv))
+    kept = ScoreOutput(output_dir=output_dir, overwrite=overwrite, command=tuple(sys.argv))
     if file.is_dir():
         if task or verifier:
             raise UsageError(f"{file} is a run's folder: its task and verifier are recorded in it")
         plan = plan_run(file, kept)
     else:
         parameters = key_values(verifier_arg or (), "--verifier-arg")
-        judging = Judging(task=task, verifier=verifier, parameters=parameters)
+        judging = VerifierChoice(task=task, verifier=verifier, parameters=parameters)
         columns = Columns(completion_field or (), reference_field, label_field or ())
         plan = plan_file(file, judging, columns, kept, data=data)
     summaries, agreement = _score(plan, quiet=quiet)

@@ -9,8 +9,8 @@ from statistics import fmean
 from typing import Any
 
 from rewardkit.errors import RunMismatch, UsageError
+from rewardkit.harness.comparison.compared_run import ComparedRun, Problem, read_run
 from rewardkit.harness.comparison.groups import GroupComparison, by_group
-from rewardkit.harness.comparison.judged_run import JudgedRun, Problem, read_run
 from rewardkit.harness.metrics.intervals import clustered
 from rewardkit.harness.metrics.paired import Difference, Groups, difference, holm
 from rewardkit.harness.metrics.summary import Metric
@@ -90,7 +90,7 @@ def _folders(named: Sequence[Path]) -> list[Path]:
 
 
 def _beside(
-    first: JudgedRun, second: JudgedRun, *, task: str | None, metric: str
+    first: ComparedRun, second: ComparedRun, *, task: str | None, metric: str
 ) -> list[Comparison]:
     shared = [name for name in first.tasks if name in second.tasks]
     if task is not None:
@@ -104,7 +104,7 @@ def _beside(
     return [_on(name, first, second, metric) for name in shared]
 
 
-def _on(task: str, first: JudgedRun, second: JudgedRun, metric: str) -> Comparison:
+def _on(task: str, first: ComparedRun, second: ComparedRun, metric: str) -> Comparison:
     before, after = first.tasks[task], second.tasks[task]
     _refuse_other_data(task, first, second)
     pairs = {id: (_judged(before[id], metric), _judged(after[id], metric)) for id in before}
@@ -134,7 +134,7 @@ def _on(task: str, first: JudgedRun, second: JudgedRun, metric: str) -> Comparis
     )
 
 
-def _refuse_other_data(task: str, first: JudgedRun, second: JudgedRun) -> None:
+def _refuse_other_data(task: str, first: ComparedRun, second: ComparedRun) -> None:
     before, after = first.tasks[task], second.tasks[task]
     if before.keys() != after.keys():
         raise RunMismatch(
@@ -178,7 +178,7 @@ def _by_size(flip: Flip) -> tuple[float, int, str]:
     return -abs(flip.run - flip.baseline), len(flip.id), flip.id
 
 
-def _differing(first: JudgedRun, second: JudgedRun, task: str) -> list[str]:
+def _differing(first: ComparedRun, second: ComparedRun, task: str) -> list[str]:
     one, other = (run.record.get("fingerprint", {}) for run in (first, second))
     elsewhere = tuple(f"{name}." for name in {*first.tasks, *second.tasks} - {task})
     return sorted(

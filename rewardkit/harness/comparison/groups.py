@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
-from rewardkit.harness.comparison.judged_run import Problem
+from rewardkit.harness.comparison.compared_run import Problem
 from rewardkit.harness.metrics.paired import paired_interval
 
 Pair = tuple[list[float], list[float]]

@@ -1,1 +1,1 @@
-"""Judging completions that exist already: streamed, on all cores, resumable."""
+"""Judge completions that exist already: streamed, on all cores, resumable."""

@@ -1,4 +1,4 @@
-"""Judging one piece of a file, in this process or another: parse, judge, make ready to write."""
+"""Judge one chunk of a file, in this process or another: parse, judge, make ready to write."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 from rewardkit.errors import DataError
 from rewardkit.harness.run.judging_thread import Generated, TaskVerifiers, judged_rows, sample_row
+from rewardkit.harness.scoring.chunk_result import ChunkResult, headless
+from rewardkit.harness.scoring.chunks import Chunk, Source
 from rewardkit.harness.scoring.columns import Columns, completions, labels, reference
-from rewardkit.harness.scoring.judged_piece import JudgedPiece, headless
-from rewardkit.harness.scoring.pieces import Piece, Source
 from rewardkit.harness.store.run_folder import Row, as_line
 from rewardkit.protocols import Task
 from rewardkit.records import Completion, Sample
 
-Job = Callable[[Piece], JudgedPiece]
+Job = Callable[[Chunk], ChunkResult]
 
 
 @dataclass(frozen=True)
@@ -36,16 +36,16 @@ class FileJob:
     """Whether the rows are kept, or only counted."""
     workers: int | None = None
 
-    def __call__(self, piece: Piece) -> JudgedPiece:
-        """The rows of a piece, judged."""
+    def __call__(self, chunk: Chunk) -> ChunkResult:
+        """The rows of a chunk, judged."""
         samples = []
         batch: list[Generated] = []
-        for number, row in enumerate(self.source.rows(piece), piece.first):
+        for number, row in enumerate(self.source.rows(chunk), chunk.first):
             sample = self._sample(row, number)
             samples.append(sample)
             batch += self._completions(row, number, sample)
         group_by = self.task.group_by if self.task else ()
-        judged = JudgedPiece(ids=[sample.id for sample in samples])
+        judged = ChunkResult(ids=[sample.id for sample in samples])
         for place, row in enumerate(judged_rows(batch, self.workers)):
             judged.tally.add(row, group_by)
             judged.agreement.add({**row, "place": place})
@@ -90,16 +90,16 @@ class RunJob:
     written: bool = True
     workers: int | None = None
 
-    def __call__(self, piece: Piece) -> JudgedPiece:
-        """The rows of a piece, judged again."""
+    def __call__(self, chunk: Chunk) -> ChunkResult:
+        """The rows of a chunk, judged again."""
         rows = [
             row
-            for number, row in enumerate(self.source.rows(piece), piece.first)
+            for number, row in enumerate(self.source.rows(chunk), chunk.first)
             if number not in self.dropped
         ]
         again = judged_rows([self._generated(row) for row in rows], self.workers)
         by_key = {row["key"]: row for row in again}
-        judged = JudgedPiece()
+        judged = ChunkResult()
         for before in rows:
             row = by_key[before["key"]]
             judged.tally.add(row, self.group_by[row["task"]])

@@ -1,9 +1,9 @@
-"""A job's pieces spread over processes of their own.
+"""A job's chunks spread over processes of their own.
 
 Each is a fresh interpreter with one thread at work, started as the nursery of the judging boundary
 is: nothing of the caller's is forked, its script is not run again, and each has workers of its own
 for what can't be decided at once, so deadlines and memory caps hold as ever. Results come in the
-order of the pieces; each process has one piece at a time, and no more than `AHEAD` pieces for each
+order of the chunks; each process has one chunk at a time, and no more than `AHEAD` chunks for each
 process wait for an earlier one.
 """
 
@@ -23,9 +23,9 @@ from typing import cast
 import cloudpickle
 
 from rewardkit.errors import JudgingError
+from rewardkit.harness.scoring.chunk_result import ChunkResult
+from rewardkit.harness.scoring.chunks import Chunk
 from rewardkit.harness.scoring.jobs import Job
-from rewardkit.harness.scoring.judged_piece import JudgedPiece
-from rewardkit.harness.scoring.pieces import Piece
 
 AHEAD = 4
 
@@ -36,9 +36,9 @@ _BOOT = (
 
 
 def spread(
-    job: Job, pieces: Iterator[Piece], processes: int
-) -> Iterator[tuple[Piece, JudgedPiece]]:
-    """Each piece with what the job makes of it, in order. What a piece raises is raised when its
+    job: Job, chunks: Iterator[Chunk], processes: int
+) -> Iterator[tuple[Chunk, ChunkResult]]:
+    """Each chunk with what the job makes of it, in order. What a chunk raises is raised when its
     turn has come; JudgingError where a process can't be given the job, or ends."""
     try:
         pickled = cloudpickle.dumps(job)
@@ -48,11 +48,11 @@ def spread(
             "it must not hold open files, locks or the like"
         ) from error
     with contextlib.ExitStack() as started:
-        crew = [started.enter_context(_Judging(pickled)) for _ in range(processes)]
-        yield from _in_order(crew, pieces)
+        crew = [started.enter_context(_WorkerProcess(pickled)) for _ in range(processes)]
+        yield from _in_order(crew, chunks)
 
 
-class _Judging:
+class _WorkerProcess:
     """A judging process, as the caller sees it."""
 
     def __init__(self, pickled: bytes) -> None:
@@ -69,7 +69,7 @@ class _Judging:
         self.channel = Connection(ours.detach())
         self._send(pickled)
 
-    def __enter__(self) -> _Judging:
+    def __enter__(self) -> _WorkerProcess:
         return self
 
     def __exit__(self, failed: type[BaseException] | None, *_: object) -> None:
@@ -82,12 +82,12 @@ class _Judging:
         if self._process.stdin is not None:
             self._process.stdin.close()
 
-    def give(self, number: int, piece: Piece) -> None:
-        """Hand over a piece; the process must be idle."""
-        self._send(pickle.dumps((number, piece)))
+    def give(self, number: int, chunk: Chunk) -> None:
+        """Hand over a chunk; the process must be idle."""
+        self._send(pickle.dumps((number, chunk)))
 
-    def take(self) -> tuple[int, JudgedPiece | BaseException]:
-        """What has become of its piece."""
+    def take(self) -> tuple[int, ChunkResult | BaseException]:
+        """What has become of its chunk."""
         try:
             number, result = pickle.loads(self.channel.recv_bytes())
         except (EOFError, ConnectionError):
@@ -108,12 +108,14 @@ class _Judging:
         )
 
 
-def _in_order(crew: list[_Judging], pieces: Iterator[Piece]) -> Iterator[tuple[Piece, JudgedPiece]]:
+def _in_order(
+    crew: list[_WorkerProcess], chunks: Iterator[Chunk]
+) -> Iterator[tuple[Chunk, ChunkResult]]:
     idle = list(crew)
-    working: dict[Connection, _Judging] = {}
-    waiting: dict[int, Piece] = {}
-    results: dict[int, JudgedPiece | BaseException] = {}
-    numbered = enumerate(pieces)
+    working: dict[Connection, _WorkerProcess] = {}
+    waiting: dict[int, Chunk] = {}
+    results: dict[int, ChunkResult | BaseException] = {}
+    numbered = enumerate(chunks)
     turn = 0
     while True:
         while idle and len(waiting) < AHEAD * len(crew) and (more := next(numbered, None)):
@@ -142,8 +144,8 @@ def main(descriptor: int) -> None:
     with contextlib.suppress(EOFError, ConnectionError):
         job = _loaded(channel.recv_bytes())
         while True:
-            number, piece = pickle.loads(channel.recv_bytes())
-            channel.send_bytes(_result(job, number, piece))
+            number, chunk = pickle.loads(channel.recv_bytes())
+            channel.send_bytes(_result(job, number, chunk))
 
 
 def _loaded(pickled: bytes) -> Job:
@@ -156,16 +158,16 @@ def _loaded(pickled: bytes) -> Job:
             "what it needs must be importable in a fresh interpreter"
         )
 
-        def refuse(_: Piece) -> JudgedPiece:
+        def refuse(_: Chunk) -> ChunkResult:
             raise JudgingError(message)
 
         return refuse
     return job
 
 
-def _result(job: Job, number: int, piece: Piece) -> bytes:
+def _result(job: Job, number: int, chunk: Chunk) -> bytes:
     try:
-        return pickle.dumps((number, job(piece)), protocol=pickle.HIGHEST_PROTOCOL)
+        return pickle.dumps((number, job(chunk)), protocol=pickle.HIGHEST_PROTOCOL)
     except Exception as error:  # raised again in the caller's process
         told = error if _travels(error) else JudgingError(f"{type(error).__name__}: {error}")
         return pickle.dumps((number, told))

@@ -11,10 +11,10 @@ from typing import Any, Protocol
 from rewardkit.available_cores import available_cores
 from rewardkit.errors import DataError
 from rewardkit.harness.metrics.summary import TaskSummary
+from rewardkit.harness.scoring.chunk_result import Agreement, ChunkResult
+from rewardkit.harness.scoring.chunks import Chunk
 from rewardkit.harness.scoring.jobs import FileJob, RunJob
-from rewardkit.harness.scoring.judged_piece import Agreement, JudgedPiece
 from rewardkit.harness.scoring.numbering import Numbering
-from rewardkit.harness.scoring.pieces import Piece
 from rewardkit.harness.scoring.processes import spread
 from rewardkit.harness.scoring.scoring_summary import sum_up, sum_up_with_figures
 from rewardkit.harness.scoring.tally import Tally
@@ -70,8 +70,8 @@ class Scored:
     tally: Tally = field(default_factory=Tally)
     agreement: Agreement = field(default_factory=Agreement)
 
-    def take(self, judged: JudgedPiece) -> None:
-        """Count one more piece."""
+    def take(self, judged: ChunkResult) -> None:
+        """Count one more chunk."""
         self.tally.extend(judged.tally)
         self.agreement.extend(judged.agreement)
 
@@ -125,25 +125,25 @@ def _judge(
 ) -> None:
     watcher.started(plan.job.source.size)
     try:
-        for piece, judged in _judged(plan, plan.job.source.pieces(place.skip)):
+        for chunk, judged in _judged(plan, plan.job.source.chunks(place.skip)):
             _number(plan.job, judged, place.numbering)
             if folder is not None:
                 folder.append_lines(judged.lines)
             scored.take(judged)
-            watcher.judged(len(judged.tally), piece.end)
+            watcher.judged(len(judged.tally), chunk.end)
     finally:
         watcher.ended()
 
 
-def _judged(plan: ScorePlan, pieces: Iterator[Piece]) -> Iterator[tuple[Piece, JudgedPiece]]:
-    """Each piece judged, in order: here where there is little to do, else on all cores."""
+def _judged(plan: ScorePlan, chunks: Iterator[Chunk]) -> Iterator[tuple[Chunk, ChunkResult]]:
+    """Each chunk judged, in order: here where there is little to do, else on all cores."""
     processes = plan.processes or (available_cores() if plan.job.source.size >= SPREAD_FROM else 1)
     if processes == 1:
-        return ((piece, plan.job(piece)) for piece in pieces)
-    return spread(replace(plan.job, workers=1), pieces, processes)
+        return ((chunk, plan.job(chunk)) for chunk in chunks)
+    return spread(replace(plan.job, workers=1), chunks, processes)
 
 
-def _number(job: FileJob | RunJob, judged: JudgedPiece, numbering: Numbering) -> None:
+def _number(job: FileJob | RunJob, judged: ChunkResult, numbering: Numbering) -> None:
     if isinstance(job, FileJob):
         each = range(job.columns.completions_a_row)
         firsts = (numbering.first(identifier) for identifier in judged.ids)

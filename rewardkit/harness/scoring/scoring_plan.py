@@ -13,9 +13,9 @@ from rewardkit import __version__, registry
 from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.run.judging_thread import TaskVerifiers
 from rewardkit.harness.run.task_plan import data_hash
+from rewardkit.harness.scoring.chunks import JsonLines, open_source
 from rewardkit.harness.scoring.columns import Columns
 from rewardkit.harness.scoring.jobs import FileJob, RunJob
-from rewardkit.harness.scoring.pieces import JsonLines, open_source
 from rewardkit.harness.scoring.score import ScorePlan
 from rewardkit.harness.store.run_folder import SAMPLES, RunFolder, replaced_rows
 from rewardkit.protocols import Task, Verifier
@@ -26,7 +26,7 @@ OF_REFERENCES = ("marker",)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kept:
+class ScoreOutput:
     """Where rows are kept; without a folder they are only counted."""
 
     output_dir: Path | None = None
@@ -35,7 +35,7 @@ class Kept:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judging:
+class VerifierChoice:
     """Who judges a file: a task's verifier, or a verifier alone, with parameters of its own."""
 
     task: str | None = None
@@ -71,7 +71,12 @@ class Judging:
 
 
 def plan_file(
-    path: Path, judging: Judging, columns: Columns, kept: Kept, *, data: str | None = None
+    path: Path,
+    judging: VerifierChoice,
+    columns: Columns,
+    kept: ScoreOutput,
+    *,
+    data: str | None = None,
 ) -> ScorePlan:
     """A file of any system; `data` holds the task's problems where it has only their ids."""
     judges, task = judging.resolve()
@@ -108,7 +113,7 @@ def plan_file(
     return ScorePlan(job, group_by, tasks, kept.output_dir, marks, record, kept.overwrite)
 
 
-def plan_run(path: Path, kept: Kept) -> ScorePlan:
+def plan_run(path: Path, kept: ScoreOutput) -> ScorePlan:
     """A run's own completions, judged again by what judges its tasks today."""
     record = RunFolder(path).read_record()
     if not record:
@@ -138,7 +143,7 @@ def plan_run(path: Path, kept: Kept) -> ScorePlan:
 
 
 def _again(name: str, told: Mapping[str, Any]) -> tuple[TaskVerifiers, Task | None]:
-    judging = Judging(**told["judging"]) if "judging" in told else Judging(task=name)
+    judging = VerifierChoice(**told["judging"]) if "judging" in told else VerifierChoice(task=name)
     return judging.resolve(told.get("reading"))
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rewardkit import Bounded, Sample, Verdict
 from rewardkit.harness.run.judging_thread import TaskVerifiers
-from rewardkit.harness.scoring import pieces
+from rewardkit.harness.scoring import chunks
 from rewardkit.harness.scoring.columns import Columns
 from rewardkit.harness.scoring.jobs import FileJob
 from rewardkit.harness.scoring.score import ScorePlan, score
@@ -45,9 +45,9 @@ class Unwatched:
 
 
 file, folder, processes, mark = sys.argv[1:]
-pieces.PIECE = 1_500
+chunks.CHUNK_BYTES = 1_500
 job = FileJob(
-    pieces.open_source(Path(file)),
+    chunks.open_source(Path(file)),
     "t",
     TaskVerifiers(Deadly(HOME, mark), None),
     Columns(("a", "b"), None, ("right", "right")),

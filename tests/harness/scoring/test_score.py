@@ -20,10 +20,10 @@ from rewardkit import Bounded, Failure, Sample, Verdict
 from rewardkit.errors import DataError, JudgingError, RunMismatch
 from rewardkit.harness.metrics.summary import summarise
 from rewardkit.harness.run.judging_thread import TaskVerifiers
-from rewardkit.harness.scoring import pieces
+from rewardkit.harness.scoring import chunks
+from rewardkit.harness.scoring.chunks import open_source
 from rewardkit.harness.scoring.columns import Columns
 from rewardkit.harness.scoring.jobs import FileJob
-from rewardkit.harness.scoring.pieces import open_source
 from rewardkit.harness.scoring.score import ScorePlan, score
 from rewardkit.harness.store.run_folder import read_samples
 from rewardkit.judging import close_pools
@@ -33,8 +33,8 @@ SCRIPT = Path(__file__).with_name("killed.py")
 
 
 @pytest.fixture(autouse=True)
-def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(pieces, "PIECE", 1_500)
+def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 1_500)
     yield
     close_pools()
 
@@ -120,7 +120,7 @@ def test_rows_and_figures_are_the_same_on_one_process_and_on_three(tmp_path: Pat
 def test_killed_in_the_midst_the_same_command_ends_with_the_same_bytes(
     tmp_path: Path, processes: str
 ) -> None:
-    # far enough in that the first pieces are written, however slowly a process starts
+    # far enough in that the first chunks are written, however slowly a process starts
     rows = [
         {"reference": "1", "a": "kill" if number == 400 else "1", "b": "2", "right": number < 150}
         for number in range(500)
@@ -261,7 +261,7 @@ def test_no_judging_process_outlives_the_caller(tmp_path: Path) -> None:
         "from rewardkit.harness.run.judging_thread import TaskVerifiers\n"
         "from rewardkit.harness.scoring.columns import Columns\n"
         "from rewardkit.harness.scoring.jobs import FileJob\n"
-        "from rewardkit.harness.scoring.pieces import open_source\n"
+        "from rewardkit.harness.scoring.chunks import open_source\n"
         "from rewardkit.harness.scoring.score import ScorePlan, score\n"
         "from rewardkit import Bounded, Verdict\n"
         "from rewardkit.cli.score_progress import Unwatched\n"

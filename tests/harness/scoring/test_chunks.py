@@ -1,4 +1,4 @@
-"""Files in pieces: every row once, in order, from any row on."""
+"""Files in chunks: every row once, in order, from any row on."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pyarrow.parquet
 import pytest
 
 from rewardkit.errors import DataError
-from rewardkit.harness.scoring import pieces
-from rewardkit.harness.scoring.pieces import open_source
+from rewardkit.harness.scoring import chunks
+from rewardkit.harness.scoring.chunks import open_source
 from rewardkit.harness.store.data_files import read_rows
 
 ROWS = [
@@ -47,9 +47,9 @@ FORMS = [("a.jsonl", jsonl), ("b.jsonl", windows), ("c.csv", table), ("d.parquet
 
 
 @pytest.fixture(autouse=True)
-def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "PIECE", 700)
-    monkeypatch.setattr(pieces, "ROWS", 7)
+def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 700)
+    monkeypatch.setattr(chunks, "CHUNK_ROWS", 7)
 
 
 @pytest.mark.parametrize(("name", "write"), FORMS)
@@ -60,10 +60,10 @@ def test_rows_come_once_in_order_from_any_row_on(
     write(tmp_path / name)
     source = open_source(tmp_path / name)
     found: list[dict[str, Any]] = []
-    for piece in source.pieces(skip):
-        rows = list(source.rows(piece))
-        assert (piece.first, piece.count) == (skip + len(found), len(rows))
-        assert 0 < piece.end <= source.size
+    for chunk in source.chunks(skip):
+        rows = list(source.rows(chunk))
+        assert (chunk.first, chunk.count) == (skip + len(found), len(rows))
+        assert 0 < chunk.end <= source.size
         found += rows
     assert found == ROWS[skip:]
 
@@ -74,7 +74,7 @@ def test_a_piece_is_small_and_the_last_one_ends_the_file(
 ) -> None:
     write(tmp_path / name)
     source = open_source(tmp_path / name)
-    counts = [(piece.count, piece.end) for piece in source.pieces(0)]
+    counts = [(chunk.count, chunk.end) for chunk in source.chunks(0)]
     assert len(counts) > 5
     assert max(count for count, _ in counts) < 20
     assert counts[-1][1] == source.size
@@ -85,7 +85,7 @@ def test_lines_as_windows_writes_them_are_read(tmp_path: Path, content: bytes) -
     path = tmp_path / "f.jsonl"
     path.write_bytes(content)
     source = open_source(path)
-    assert [row for piece in source.pieces(0) for row in source.rows(piece)] == [{"a": 1}, {"a": 2}]
+    assert [row for chunk in source.chunks(0) for row in source.rows(chunk)] == [{"a": 1}, {"a": 2}]
     assert read_rows(path) == [{"a": 1}, {"a": 2}]
 
 
@@ -102,15 +102,15 @@ def test_a_broken_line_is_named(tmp_path: Path, content: bytes, said: str) -> No
     path.write_bytes(content)
     source = open_source(path)
     with pytest.raises(DataError, match=said):
-        [list(source.rows(piece)) for piece in source.pieces(0)]
+        [list(source.rows(chunk)) for chunk in source.chunks(0)]
 
 
 def test_a_long_field_of_a_csv_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "f.csv"
     path.write_text(f'completion\n"{"long, " * 50_000}"\n')
     source = open_source(path)
-    (piece,) = source.pieces(0)
-    assert next(source.rows(piece))["completion"] == "long, " * 50_000
+    (chunk,) = source.chunks(0)
+    assert next(source.rows(chunk))["completion"] == "long, " * 50_000
 
 
 @pytest.mark.parametrize(

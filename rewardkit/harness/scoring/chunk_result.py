@@ -1,4 +1,4 @@
-"""What becomes of a piece of a file: rows ready to be counted and written."""
+"""What becomes of a chunk of a file: rows ready to be counted and written."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class Agreement:
 
 
 @dataclass
-class JudgedPiece:
-    """The rows of a piece, judged. Rows of a file still lack their keys: which of its problem's
-    completions each is depends on the pieces before."""
+class ChunkResult:
+    """The rows of a chunk, judged. Rows of a file still lack their keys: which of its problem's
+    completions each is depends on the chunks before."""
 
     tally: Tally = field(default_factory=Tally)
     agreement: Agreement = field(default_factory=Agreement)

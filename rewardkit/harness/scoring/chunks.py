@@ -1,6 +1,6 @@
-"""A large file, cut into pieces small enough to hand round, and a piece read back as rows.
+"""A large file, cut into chunks small enough to hand round, and a chunk read back as rows.
 
-Whoever reads the file only moves bytes; who judges a piece parses it.
+Whoever reads the file only moves bytes; who judges a chunk parses it.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from rewardkit.harness.store.data_files import csv_rows, json_row, open_parquet
 
 Row = dict[str, Any]
 
-PIECE = 256 * 2**10
-"""Bytes of JSON in a piece: a few hundred completions."""
+CHUNK_BYTES = 256 * 2**10
+"""Bytes of JSON in a chunk: a few hundred completions."""
 
-ROWS = 500
-"""Rows in a piece of CSV or Parquet."""
+CHUNK_ROWS = 500
+"""Rows in a chunk of CSV or Parquet."""
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Chunk:
     """Some successive rows of a file, not parsed yet."""
 
     first: int
@@ -47,12 +47,12 @@ class Source(Protocol):
         """What there is to read, in bytes of the rows."""
         ...
 
-    def pieces(self, skip: int) -> Iterator[Piece]:
+    def chunks(self, skip: int) -> Iterator[Chunk]:
         """The file's rows but for the first `skip`."""
         ...
 
-    def rows(self, piece: Piece) -> Iterator[Row]:
-        """The rows of one of its pieces. DataError where they can't be read."""
+    def rows(self, chunk: Chunk) -> Iterator[Row]:
+        """The rows of one of its chunks. DataError where they can't be read."""
         ...
 
 
@@ -85,21 +85,21 @@ class JsonLines:
         """Bytes."""
         return self.path.stat().st_size
 
-    def pieces(self, skip: int) -> Iterator[Piece]:
+    def chunks(self, skip: int) -> Iterator[Chunk]:
         """Whole lines, never parsed."""
         row, line = 0, 1
         with self.path.open("rb") as file:
-            while block := file.read(PIECE):
+            while block := file.read(CHUNK_BYTES):
                 block += file.readline()
                 lines = block.split(b"\n")
                 count = sum(1 for one in lines if one.strip())
                 if row + count > skip:
-                    yield _without(skip - row, Piece(row, count, block, file.tell(), line))
+                    yield _without(skip - row, Chunk(row, count, block, file.tell(), line))
                 row, line = row + count, line + len(lines) - (not lines[-1])
 
-    def rows(self, piece: Piece) -> Iterator[Row]:
+    def rows(self, chunk: Chunk) -> Iterator[Row]:
         """Parsed; an error names the line."""
-        for number, line in enumerate(piece.content.split(b"\n"), piece.line):
+        for number, line in enumerate(chunk.content.split(b"\n"), chunk.line):
             if line.strip():
                 yield json_row(line, number, self.path.name)
 
@@ -115,18 +115,18 @@ class Csv:
         """Bytes."""
         return self.path.stat().st_size
 
-    def pieces(self, skip: int) -> Iterator[Piece]:
+    def chunks(self, skip: int) -> Iterator[Chunk]:
         """Pickled rows."""
         with self.path.open("rb") as file:
             lines = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
             rows = itertools.islice(csv_rows(lines, self.path.name), skip, None)
-            while some := list(itertools.islice(rows, ROWS)):
-                yield Piece(skip, len(some), pickle.dumps(some), file.tell())
+            while some := list(itertools.islice(rows, CHUNK_ROWS)):
+                yield Chunk(skip, len(some), pickle.dumps(some), file.tell())
                 skip += len(some)
 
-    def rows(self, piece: Piece) -> Iterator[Row]:
+    def rows(self, chunk: Chunk) -> Iterator[Row]:
         """As they were pickled."""
-        return iter(pickle.loads(piece.content))
+        return iter(pickle.loads(chunk.content))
 
 
 @dataclass(frozen=True)
@@ -141,14 +141,14 @@ class Parquet:
         told = open_parquet(self.path).metadata
         return sum(told.row_group(index).total_byte_size for index in range(told.num_row_groups))
 
-    def pieces(self, skip: int) -> Iterator[Piece]:
+    def chunks(self, skip: int) -> Iterator[Chunk]:
         """Arrow record batches, as they go over a wire."""
         import pyarrow
 
         file = open_parquet(self.path)
         size, total = self.size, file.metadata.num_rows
         row = 0
-        for batch in file.iter_batches(batch_size=ROWS):
+        for batch in file.iter_batches(batch_size=CHUNK_ROWS):
             start, row = row, row + batch.num_rows
             if row > skip:
                 rest = batch.slice(max(0, skip - start))
@@ -156,28 +156,28 @@ class Parquet:
                 with pyarrow.ipc.new_stream(sink, rest.schema) as stream:
                     stream.write_batch(rest)
                 content = sink.getvalue().to_pybytes()
-                yield Piece(row - rest.num_rows, rest.num_rows, content, size * row // total)
+                yield Chunk(row - rest.num_rows, rest.num_rows, content, size * row // total)
 
-    def rows(self, piece: Piece) -> Iterator[Row]:
+    def rows(self, chunk: Chunk) -> Iterator[Row]:
         """As Python values."""
         import pyarrow
 
-        with pyarrow.ipc.open_stream(piece.content) as stream:
+        with pyarrow.ipc.open_stream(chunk.content) as stream:
             for batch in stream:
                 yield from batch.to_pylist()
 
 
-def _without(surplus: int, piece: Piece) -> Piece:
-    """The piece of lines but for its first `surplus` rows."""
+def _without(surplus: int, chunk: Chunk) -> Chunk:
+    """The chunk of lines but for its first `surplus` rows."""
     if surplus <= 0:
-        return piece
-    lines = piece.content.split(b"\n")
+        return chunk
+    lines = chunk.content.split(b"\n")
     full = (index for index, line in enumerate(lines) if line.strip())
     start = next(itertools.islice(full, surplus, None))
-    return Piece(
-        piece.first + surplus,
-        piece.count - surplus,
+    return Chunk(
+        chunk.first + surplus,
+        chunk.count - surplus,
         b"\n".join(lines[start:]),
-        piece.end,
-        piece.line + start,
+        chunk.end,
+        chunk.line + start,
     )

@@ -27,7 +27,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class JudgedRun:
+class ComparedRun:
     """A finished run: for each task its problems by id."""
 
     label: str
@@ -35,7 +35,7 @@ class JudgedRun:
     tasks: Mapping[str, Mapping[str, Problem]]
 
 
-def read_run(path: Path, metric: str) -> JudgedRun:
+def read_run(path: Path, metric: str) -> ComparedRun:
     """The run in the folder `path`; RunMismatch where there is none, or it isn't finished."""
     record = RunFolder(path).read_record()
     if not record:
@@ -50,7 +50,7 @@ def read_run(path: Path, metric: str) -> JudgedRun:
         )
         problem.values.setdefault(metric, []).append(row["value"])
     _refuse_unfinished(path, record, tasks, metric)
-    return JudgedRun(str(path), record, tasks)
+    return ComparedRun(str(path), record, tasks)
 
 
 def value_of(row: Row, metric: str) -> float | None:
