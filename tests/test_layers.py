@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent / "rewardkit"
 
 # from the bottom up: a layer imports only from those below it
 LAYERS = [
-    ("records", "errors", "available_cores"),
+    ("records", "errors", "redaction", "available_cores"),
     ("protocols",),
     ("hookspecs",),
     ("builtin",),

@@ -1,210 +1,322 @@
+"""The openai backend against a server that behaves, and one that doesn't."""
+
 from __future__ import annotations
 
+import asyncio
 import json
-import threading
-import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
 from rewardkit.errors import BackendError, UsageError
 from rewardkit.harness.backends.engine_options import EngineOptions
+from rewardkit.harness.backends.openai import faults
 from rewardkit.harness.backends.openai.openai_backend import OpenAIBackend
-from rewardkit.records import Sampling
+from rewardkit.records import Completion, Sampling
+from tests.harness.backends.openai_server import (
+    Behaviour,
+    OpenAIServer,
+    content,
+    drip,
+    raw,
+    reset,
+    running_server,
+    status,
+    usage,
+)
 from tests.harness.backends.sample_requests import complete, requests
 
 
-class Server(ThreadingHTTPServer):
-    """An OpenAI-compatible server that repeats the question, and keeps what it was asked."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.asked: list[dict[str, Any]] = []
-        self.failures: list[int] = []
-        self.always: dict[str, int] = {}
-        self.busy = 0
-        self.busiest = 0
-        self.lock = threading.Lock()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/v1"
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Server
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-    def do_GET(self) -> None:
-        if self.headers["Authorization"] == "Bearer wrong":
-            self.answer(401, {"error": {"message": "bad key"}})
-        else:
-            self.answer(200, {"object": "list", "data": []})
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        with self.server.lock:
-            self.server.asked.append({"path": self.path, **body})
-            self.server.busy += 1
-            self.server.busiest = max(self.server.busiest, self.server.busy)
-            failure = self.server.failures.pop() if self.server.failures else None
-        time.sleep(0.02)
-        said = body["messages"][-1]["content"] if "messages" in body else body["prompt"]
-        failure = failure or self.server.always.get(said)
-        if body["model"] != "tiny":
-            self.answer(404, {"error": {"message": "no such model"}})
-        elif failure:
-            self.answer(failure, {"error": {"message": "not now"}})
-        else:
-            self.answer(200, reply(body, said))
-        with self.server.lock:
-            self.server.busy -= 1
-
-    def answer(self, status: int, body: object) -> None:
-        data = json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-
-def reply(body: dict[str, Any], said: str) -> dict[str, Any]:
-    reason = "length" if said == "How many?" else "stop"
-    choice: dict[str, Any] = {"index": 0, "finish_reason": reason}
-    choice |= (
-        {"message": {"role": "assistant", "content": f"{said} {body['seed']}"}}
-        if "messages" in body
-        else {"text": f"{said} {body['seed']}", "logprobs": None}
-    )
-    return {
-        "id": "1",
-        "created": 0,
-        "model": "tiny",
-        "choices": [choice],
-        "object": "chat.completion" if "messages" in body else "text_completion",
-        "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
-    }
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with running_server() as server:
+        yield server
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    with Server() as found:
-        thread = threading.Thread(target=found.serve_forever)
-        thread.start()
-        yield found
-        found.shutdown()
-        thread.join()
+def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(faults, "FIRST_PAUSE", 0.01)
 
 
-def backend(server: Server, model: str = "tiny", **options: Any) -> OpenAIBackend:
+def backend_for(server: OpenAIServer, model: str = "tiny", **options: Any) -> OpenAIBackend:
     return OpenAIBackend(model, EngineOptions(base_url=server.url, **options))
 
 
-def test_every_request_is_answered_with_its_own_seed(server: Server) -> None:
-    asking = backend(server)
-    asking.start(8, 0)
-    asked = requests(asking, samples=3)
-    answers = complete(asking, asked, Sampling(max_tokens=9, temperature=0.5, top_p=0.9))
-    for request in asked:
-        said = request.prompt.messages[0].content
-        assert answers[request.key].text == f"{said} {request.seed}"
-        assert answers[request.key].finish_reason == ("length" if said == "How many?" else "stop")
-    assert answers[asked[0].key].prompt_tokens == 7
-    assert answers[asked[0].key].completion_tokens == 3
-    first = server.asked[0]
+def answer_beside_others(backend: OpenAIBackend) -> Completion:
+    """The completion of the question "q", once all others have proved to be right."""
+    completions = complete(backend, requests(backend, questions=["a", "q", "b"]), Sampling())
+    assert completions["test/0/0"] == Completion("a 0", "stop", 7, 3)
+    assert completions["test/2/0"] == Completion("b 2000", "stop", 7, 3)
+    return completions["test/1/0"]
+
+
+def test_every_request_is_answered_with_its_own_seed(server: OpenAIServer) -> None:
+    backend = backend_for(server)
+    backend.start(8, 0)
+    sent = requests(backend, samples=3)
+    completions = complete(backend, sent, Sampling(max_tokens=9, temperature=0.5, top_p=0.9))
+    for request in sent:
+        question = request.prompt.messages[0].content
+        reason = "length" if question == "How many?" else "stop"
+        assert completions[request.key] == Completion(f"{question} {request.seed}", reason, 7, 3)
+    first = server.received[0]
     assert first["path"] == "/v1/chat/completions"
     assert {first[name] for name in ("max_tokens", "temperature", "top_p", "n")} == {9, 0.5, 0.9, 1}
     assert not {"stop", "top_k"} & set(first)
 
 
-def test_the_prompt_is_the_json_that_is_sent(server: Server) -> None:
-    asking = backend(server)
-    asked = requests(asking, questions=["q"])
-    complete(asking, asked, Sampling())
-    assert json.loads(asked[0].prompt.text) == server.asked[0]["messages"]
+def test_the_prompt_is_the_json_that_is_sent(server: OpenAIServer) -> None:
+    backend = backend_for(server)
+    sent = requests(backend, questions=["q"])
+    complete(backend, sent, Sampling())
+    assert json.loads(sent[0].prompt.text) == server.received[0]["messages"]
 
 
-def test_no_chat_template_takes_the_completions_endpoint(server: Server) -> None:
-    asking = backend(server, chat_template=False)
-    asked = requests(asking, questions=["q"])
-    assert complete(asking, asked, Sampling())["test/0/0"].text == "q 0"
-    assert server.asked[0]["path"] == "/v1/completions"
-    assert server.asked[0]["prompt"] == asked[0].prompt.text
+def test_no_chat_template_takes_the_completions_endpoint(server: OpenAIServer) -> None:
+    backend = backend_for(server, chat_template=False)
+    sent = requests(backend, questions=["q"])
+    assert complete(backend, sent, Sampling())["test/0/0"].text == "q 0"
+    assert server.received[0]["path"] == "/v1/completions"
+    assert server.received[0]["prompt"] == sent[0].prompt.text
 
 
-def test_stop_top_k_and_unknown_arguments_are_passed_on(server: Server) -> None:
-    asking = backend(server, arguments={"min_p": 0.1})
-    complete(asking, requests(asking, questions=["q"]), Sampling(stop=("\n",), top_k=5))
-    assert server.asked[0]["stop"] == ["\n"]
-    assert (server.asked[0]["top_k"], server.asked[0]["min_p"]) == (5, 0.1)
+def test_stop_top_k_and_unknown_arguments_are_passed_on(server: OpenAIServer) -> None:
+    backend = backend_for(server, arguments={"min_p": 0.1, "timeout": 60})
+    complete(backend, requests(backend, questions=["q"]), Sampling(stop=("\n",), top_k=5))
+    received = server.received[0]
+    assert received["stop"] == ["\n"]
+    assert (received["top_k"], received["min_p"]) == (5, 0.1)
+    assert "timeout" not in received
 
 
-def test_as_many_at_once_as_asked_for(server: Server) -> None:
-    asking = backend(server, arguments={"concurrency": 3})
-    complete(asking, requests(asking, samples=3), Sampling())
-    assert server.busiest == 3
-
-
-def test_a_passing_failure_is_tried_again(server: Server) -> None:
-    server.failures = [500, 429]
-    asking = backend(server)
-    answers = complete(asking, requests(asking), Sampling())
-    assert not [one for one in answers.values() if one.finish_reason == "error"]
-    assert len(server.asked) == len(answers) + 2
-
-
-def test_a_request_that_keeps_failing_is_an_error_and_the_others_are_answered(
-    server: Server,
+def test_the_key_is_an_argument_or_the_environment_s(
+    server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server.always = {"How many?": 400}
-    asking = backend(server)
-    answers = complete(asking, requests(asking), Sampling())
-    (failed,) = [one for one in answers.values() if one.finish_reason == "error"]
-    assert failed.text == ""
-    assert "not now" in failed.message
+    monkeypatch.setenv("OPENAI_API_KEY", "from-the-environment")
+    for arguments in ({}, {"api_key": "from-the-argument"}):
+        backend = backend_for(server, arguments=arguments)
+        complete(backend, requests(backend, questions=["q"]), Sampling())
+    assert server.keys == ["Bearer from-the-environment", "Bearer from-the-argument"]
+    assert not any("api_key" in received for received in server.received)
 
 
-def test_an_unknown_model_is_said_at_once(server: Server) -> None:
-    asking = backend(server, "huge")
+def test_a_query_in_the_address_goes_with_every_request(server: OpenAIServer) -> None:
+    options = EngineOptions(base_url=f"{server.url}?api-version=7")
+    backend = OpenAIBackend("tiny", options)
+    complete(backend, requests(backend, questions=["q"]), Sampling())
+    assert server.received[0]["path"] == "/v1/chat/completions?api-version=7"
+
+
+def test_no_more_requests_at_once_than_allowed(server: OpenAIServer) -> None:
+    backend = backend_for(server, arguments={"concurrency": 3})
+    complete(backend, requests(backend, samples=3), Sampling())
+    assert server.most_open == 3
+
+
+def test_it_runs_inside_a_running_event_loop(server: OpenAIServer) -> None:
+    async def notebook() -> Completion:
+        backend = backend_for(server)
+        backend.start(1, 0)
+        return complete(backend, requests(backend, questions=["q"]), Sampling())["test/0/0"]
+
+    assert asyncio.run(notebook()).text == "q 0"
+
+
+@pytest.mark.usefixtures("_short_pauses")
+@pytest.mark.parametrize(
+    "fault",
+    [
+        status(500),
+        status(429),
+        status(408),
+        raw(b"<html>bad gateway</html>"),
+        raw(b""),
+        raw(b'{"choices": [', length=13),
+        raw(b'{"choices": [', length=500),
+        reset,
+    ],
+)
+def test_a_fault_that_passes_is_tried_again(server: OpenAIServer, fault: Behaviour) -> None:
+    server.behaviour["q"] = [fault, fault]
+    assert answer_beside_others(backend_for(server)).text == "q 1000"
+    assert len(server.received) == 5
+
+
+@pytest.mark.usefixtures("_short_pauses")
+@pytest.mark.parametrize(
+    ("fault", "message", "attempts"),
+    [
+        (status(400), "not now", 1),
+        (status(503), "not now", 3),
+        (raw(b"<html>bad gateway</html>"), "isn't JSON: <html>bad gateway", 3),
+        (raw(b"[" * 200_000), "isn't JSON", 3),
+        (raw(b"[]"), "isn't a JSON object", 1),
+        (raw(b"{}"), "has no choice", 1),
+        (raw(b'{"choices": []}'), "has no choice", 1),
+        (raw(b'{"choices": {"a": 1}}'), "has no choice", 1),
+        (raw(b'{"choices": [3]}'), "has no choice", 1),
+        (raw(b'{"choices": [{"message": 3}]}'), "message isn't an object", 1),
+        (raw(b'{"error": {"message": "overloaded"}}'), "overloaded", 1),
+        (raw(b'{"choices": [', length=500), "the middle of the reply", 3),
+        (reset, "APIConnectionError", 3),
+        (content(3), "neither text nor a list of parts: 3", 1),
+        (content({"text": "x"}), "neither text nor a list of parts", 1),
+        (content([{"type": "image_url"}]), "holds no text", 1),
+        (content([3]), "holds no text: 3", 1),
+    ],
+)
+def test_a_fault_that_stays_is_an_error_of_that_completion_alone(
+    server: OpenAIServer, fault: Behaviour, message: str, attempts: int
+) -> None:
+    server.behaviour["q"] = fault
+    backend = backend_for(server, arguments={"max_retries": 2})
+    failed = answer_beside_others(backend)
+    assert (failed.text, failed.finish_reason) == ("", "error")
+    assert message in failed.message
+    assert len(failed.message) < 700
+    assert len(server.received) == 2 + attempts
+
+
+@pytest.mark.usefixtures("_short_pauses")
+def test_a_reply_that_never_ends_meets_the_time_limit(server: OpenAIServer) -> None:
+    server.behaviour["q"] = drip
+    backend = backend_for(server, arguments={"max_retries": 1, "timeout": 1})
+    (failed,) = complete(backend, requests(backend, questions=["q"]), Sampling()).values()
+    assert failed.message.startswith("no complete reply within 1 s")
+    assert len(server.received) == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, ""),
+        ([], ""),
+        (["a", "b"], "ab"),
+        ([{"type": "text", "text": "a"}, {"type": "text", "text": " b"}], "a b"),
+        ("\ud800", "\ud800"),
+    ],
+)
+def test_a_list_of_parts_is_joined(server: OpenAIServer, value: object, text: str) -> None:
+    server.behaviour["q"] = content(value)
+    assert answer_beside_others(backend_for(server)) == Completion(text, "stop", 7, 3)
+
+
+@pytest.mark.parametrize(
+    ("value", "counts", "dropped"),
+    [
+        (None, (None, None), None),
+        ({}, (None, None), None),
+        ({"prompt_tokens": 0, "completion_tokens": 2}, (0, 2), None),
+        ({"prompt_tokens": "7", "completion_tokens": 2}, (None, 2), 'prompt_tokens: "7"'),
+        ({"completion_tokens": -1}, (None, None), "completion_tokens: -1"),
+        ({"completion_tokens": float("nan")}, (None, None), "completion_tokens: NaN"),
+        ({"completion_tokens": True}, (None, None), "completion_tokens: true"),
+        ({"completion_tokens": 10**12}, (None, None), "completion_tokens: 1000000000000"),
+        ({"prompt_tokens": [7]}, (None, None), "prompt_tokens: [7]"),
+        ([7, 3], (None, None), "usage: [7, 3]"),
+    ],
+)
+def test_counts_that_are_none_are_dropped_and_described_once(
+    server: OpenAIServer, value: object, counts: tuple[int | None, ...], dropped: str | None
+) -> None:
+    server.behaviour["q"] = usage(value)
+    backend = backend_for(server)
+    for _ in range(2):
+        assert answer_beside_others(backend) == Completion("q 1000", "stop", *counts)
+    warnings = backend.describe().get("warnings", [])
+    assert isinstance(warnings, list)
+    assert [text.partition("left out: ")[2] for text in warnings] == ([dropped] if dropped else [])
+
+
+def test_an_unknown_model_ends_the_run(server: OpenAIServer) -> None:
+    backend = backend_for(server, "huge")
     with pytest.raises(UsageError, match="no model 'huge'"):
-        complete(asking, requests(asking), Sampling())
+        complete(backend, requests(backend), Sampling())
 
 
-def test_a_wrong_key_is_said_before_anything_is_asked(
-    server: Server, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.usefixtures("_short_pauses")
+def test_a_server_that_is_gone_ends_the_run(server: OpenAIServer) -> None:
+    backend = backend_for(server, arguments={"max_retries": 1})
+    server.shutdown()
+    server.server_close()
+    with pytest.raises(BackendError, match=r"no answer from .*is the server running"):
+        complete(backend, requests(backend), Sampling())
+
+
+def test_a_wrong_key_is_reported_before_the_first_request(
+    server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "wrong")
-    with pytest.raises(UsageError, match="OPENAI_API_KEY"):
-        backend(server).start(1, 0)
-    assert not server.asked
+    with pytest.raises(UsageError, match="refuses the key; set OPENAI_API_KEY"):
+        backend_for(server).start(1, 0)
+    assert not server.received
 
 
-def test_no_server_is_said_at_once() -> None:
-    asking = OpenAIBackend("tiny", EngineOptions(base_url="http://127.0.0.1:9/v1"))
-    with pytest.raises(BackendError, match=r"no answer from .*is the server running"):
-        asking.start(1, 0)
+@pytest.mark.usefixtures("_short_pauses")
+@pytest.mark.parametrize("where", ["environment", "argument", "address"])
+def test_a_key_that_the_server_repeats_is_not_shown(
+    server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    key = f"sk-marked-{where}-3f2a"
+    monkeypatch.setenv("OPENAI_API_KEY", key if where == "environment" else "")
+    arguments: dict[str, object] = {"max_retries": 1}
+    arguments |= {"api_key": key} if where == "argument" else {}
+    url = f"{server.url}?api_key={key}" if where == "address" else server.url
+    backend = OpenAIBackend("tiny", EngineOptions(base_url=url, arguments=arguments))
+    for fault in (status(400, f"no {key} here"), raw(f"<b>{key}</b>".encode())):
+        server.behaviour["q"] = fault
+        message = answer_beside_others(backend).message
+        assert key not in message
+        assert "***" in message
+    server.behaviour["q"] = status(401, f"no {key} here")
+    with pytest.raises(UsageError, match=r"no \*\*\* here"):
+        answer_beside_others(backend)
+    server.models_status = 401
+    with pytest.raises(UsageError, match="refuses the key"):
+        backend.start(1, 0)
+    assert key not in json.dumps([backend.describe(), backend.fingerprint()])
 
 
-def test_abandoned_requests_end(server: Server) -> None:
-    asking = backend(server, arguments={"concurrency": 2})
-    stream = asking.generate(requests(asking, samples=20), Sampling())
+@pytest.mark.parametrize("code", [404, 500])
+def test_a_server_that_lists_no_models_may_still_answer(server: OpenAIServer, code: int) -> None:
+    server.models_status = code
+    backend_for(server).start(1, 0)
+
+
+@pytest.mark.parametrize(
+    ("url", "error", "message"),
+    [
+        ("http://127.0.0.1:9/v1", BackendError, r"no answer from .*is the server running"),
+        ("127.0.0.1:9/v1", BackendError, r"no answer from .*is --base-url right"),
+        ("http://[", UsageError, r"--base-url http://\[ isn't an address"),
+        ("", UsageError, "--base-url"),
+    ],
+)
+def test_an_address_without_a_server_is_reported_at_once(
+    monkeypatch: pytest.MonkeyPatch, url: str, error: type[Exception], message: str
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://[")
+    backend = OpenAIBackend("tiny", EngineOptions(base_url=url))
+    with pytest.raises(error, match=message):
+        backend.start(1, 0)
+
+
+def test_an_abandoned_generator_sends_no_more_requests(server: OpenAIServer) -> None:
+    backend = backend_for(server, arguments={"concurrency": 2})
+    stream = backend.generate(requests(backend, samples=20), Sampling())
     next(stream)
     stream.close()  # type: ignore[attr-defined]
-    assert len(server.asked) < 20
+    assert len(server.received) < 20
 
 
 @pytest.mark.parametrize(
     "options", [{"dtype": "float16"}, {"tensor_parallel_size": 2}, {"arguments": {"n": 3}}]
 )
-def test_options_of_no_use_are_refused(server: Server, options: dict[str, Any]) -> None:
+def test_options_of_no_use_are_refused(server: OpenAIServer, options: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        backend(server, **options)
+        backend_for(server, **options)
 
 
-def test_the_fingerprint_is_name_and_address(server: Server) -> None:
-    assert backend(server).fingerprint() == {"model": "tiny", "base_url": server.url}
+def test_the_fingerprint_is_name_and_address(server: OpenAIServer) -> None:
+    assert backend_for(server).fingerprint() == {"model": "tiny", "base_url": server.url}

@@ -1,0 +1,109 @@
+"""Read a server's reply, whatever it holds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from rewardkit.records import Completion
+
+LARGEST_COUNT = 2**31 - 1
+"""Tokens that a count may state: no completion has more."""
+
+
+class BadReply(Exception):
+    """A reply without a completion that can be read."""
+
+
+class BrokenReply(BadReply):
+    """A reply that isn't JSON, or was cut short: another try may get a whole one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A completion, and the token counts of the reply that weren't counts."""
+
+    completion: Completion
+    dropped_counts: tuple[str, ...] = ()
+
+
+def read_reply(body: bytes) -> Reply:
+    """The completion in the body of a server's reply. Raises BadReply."""
+    reply = _load(body)
+    choices = reply.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        raise BadReply(f"the server's reply has no choice: {_shown(reply.get('error', reply))}")
+    choice = choices[0]
+    counts, dropped = _token_counts(reply.get("usage"))
+    completion = Completion(
+        _text(choice),
+        "length" if choice.get("finish_reason") == "length" else "stop",
+        counts.get("prompt_tokens"),
+        counts.get("completion_tokens"),
+    )
+    return Reply(completion, dropped)
+
+
+def _load(body: bytes) -> dict[str, Any]:
+    try:
+        reply = json.loads(body)
+    except (ValueError, RecursionError):
+        raise BrokenReply(f"the server's reply isn't JSON: {_shown_bytes(body)}") from None
+    if not isinstance(reply, dict):
+        raise BadReply(f"the server's reply isn't a JSON object: {_shown(reply)}")
+    return reply
+
+
+def _text(choice: dict[str, Any]) -> str:
+    """The text of a choice of either endpoint."""
+    message = choice.get("message", choice)
+    if not isinstance(message, dict):
+        raise BadReply(f"the reply's message isn't an object: {_shown(message)}")
+    content = message.get("content") if "message" in choice else choice.get("text")
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "".join(map(_part_text, content))
+    raise BadReply(f"the reply's content is neither text nor a list of parts: {_shown(content)}")
+
+
+def _part_text(part: object) -> str:
+    text = part.get("text") if isinstance(part, dict) else part
+    if not isinstance(text, str):
+        raise BadReply(f"a part of the reply's content holds no text: {_shown(part)}")
+    return text
+
+
+def _token_counts(usage: object) -> tuple[dict[str, int], tuple[str, ...]]:
+    """The counts that are counts, and a description of each that isn't."""
+    if not isinstance(usage, dict):
+        return {}, () if usage is None else (f"usage: {_shown(usage)}",)
+    counts: dict[str, int] = {}
+    dropped = []
+    for name in ("prompt_tokens", "completion_tokens"):
+        value = usage.get(name)
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_COUNT:
+            counts[name] = value
+        elif value is not None:
+            dropped.append(f"{name}: {_shown(value)}")
+    return counts, tuple(dropped)
+
+
+def _shown(value: object) -> str:
+    try:
+        return shortened(json.dumps(value, ensure_ascii=False))
+    except (ValueError, RecursionError):
+        return f"a {type(value).__name__}"
+
+
+def _shown_bytes(body: bytes) -> str:
+    return shortened(body[:2000].decode("utf-8", "replace")) or "(empty)"
+
+
+def shortened(text: str) -> str:
+    """One line of at most 300 characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= 300 else f"{line[:299]}…"

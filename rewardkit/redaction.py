@@ -1,0 +1,117 @@
+"""Replace secrets by *** in whatever is printed, logged or stored.
+
+A secret is the value of an environment variable or an argument whose name says so (API_KEY, TOKEN,
+SECRET, PASSWORD), or the credentials in a URL. A value shorter than `SHORTEST` characters is
+replaced only next to its name: elsewhere it could be any word.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
+
+MASK = "***"
+SHORTEST = 8
+
+_ARGUMENT = (
+    r"(?:[\w.-]+[_.-])?(?:api_?key|(?:access|auth|private|secret)_key|secret|password|passwd|passphrase"
+    r"|(?:api|access|auth|bearer|hf|hub|session)_token)|token"
+)
+_ARGUMENT_NAME = re.compile(rf"(?:{_ARGUMENT})\Z", re.IGNORECASE)
+_VARIABLE_NAME = re.compile(
+    r"(?:.*_)?KEY\Z|.*(?:APIKEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE)\Z", re.IGNORECASE
+)
+_ASSIGNMENT = re.compile(r"((?:--[\w-]+=)?([\w.-]+)=).+", re.DOTALL)
+_USERINFO = re.compile(r"([a-z][a-z0-9+.-]*://)[^/?#\s\"']+@", re.IGNORECASE)
+_QUERY = re.compile(rf"([?&](?:key|{_ARGUMENT})=)[^&#\s\"']+", re.IGNORECASE)
+
+_remembered: set[str] = set()
+
+
+def is_secret_argument(name: str) -> bool:
+    """Whether an argument or a setting of this name holds a secret."""
+    return _ARGUMENT_NAME.match(name) is not None
+
+
+def is_secret_variable(name: str) -> bool:
+    """Whether an environment variable of this name holds a secret."""
+    return _VARIABLE_NAME.match(name) is not None
+
+
+def remember_secret(value: object) -> None:
+    """Redact this value from now on, wherever it turns up."""
+    if isinstance(value, str) and len(value) >= SHORTEST:
+        _remembered.add(value)
+
+
+def remember_arguments(arguments: Mapping[str, object]) -> None:
+    """Remember the values whose names say that they are secrets."""
+    for name, value in arguments.items():
+        if is_secret_argument(name):
+            remember_secret(value)
+
+
+def remember_url(url: str) -> None:
+    """Remember the credentials in a URL: a server may repeat them in another form."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # not a URL: the client that opens it reports that
+        return
+    remember_secret(unquote(parts.password or ""))
+    for name, value in parse_qsl(parts.query):
+        if name == "key" or is_secret_argument(name):
+            remember_secret(value)
+
+
+def redact(text: str) -> str:
+    """The text with *** in the place of every known secret and of credentials in URLs."""
+    for secret in sorted(_known_forms(), key=len, reverse=True):
+        text = text.replace(secret, MASK)
+    return _QUERY.sub(rf"\1{MASK}", _USERINFO.sub(rf"\1{MASK}@", text))
+
+
+def redact_value(value: Any) -> Any:
+    """Redact every text inside lists and mappings; *** replaces the value of a secret name."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, Mapping):
+        return {
+            name: MASK if _hides(name, inner) else redact_value(inner)
+            for name, inner in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [redact_value(inner) for inner in value]
+    return value
+
+
+def redact_command(words: list[str] | tuple[str, ...]) -> list[str]:
+    """A command line without the secrets among its arguments."""
+    return [_redact_word(word) for word in words]
+
+
+def _redact_word(word: str) -> str:
+    assignment = _ASSIGNMENT.match(word)
+    if assignment and is_secret_argument(assignment[2]):
+        return f"{assignment[1]}{MASK}"
+    return redact(word)
+
+
+def _hides(name: object, value: object) -> bool:
+    return isinstance(name, str) and isinstance(value, str) and is_secret_argument(name)
+
+
+def _known_forms() -> Iterator[str]:
+    """Every secret as it is, in a URL and in JSON."""
+    secrets = _remembered | {
+        value
+        for name, value in os.environ.items()
+        if len(value) >= SHORTEST and is_secret_variable(name)
+    }
+    for secret in secrets:
+        yield secret
+        yield quote(secret, safe="")
+        yield json.dumps(secret)[1:-1]
