@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from rewardkit.harness.tracking.tracked_runs import PROJECT, Tracked
 
@@ -11,12 +12,13 @@ def log_to_wandb(run: Tracked) -> None:
     """A run in the project that WANDB_PROJECT names, in ./wandb or WANDB_DIR."""
     import wandb
 
+    mode: Any = os.environ.get("WANDB_MODE", "offline")  # wandb refuses a mode that it hasn't
     with wandb.init(
         project=os.environ.get("WANDB_PROJECT", PROJECT),
         name=run.name,
         config=dict(run.config),
         job_type="eval",
-        mode=os.environ.get("WANDB_MODE", "offline"),
+        mode=mode,
     ) as logged:
         for point in run.points:
             logged.log(dict(point.figures), step=point.step)
