@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import (
@@ -18,6 +18,9 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.table import Column
+
+if TYPE_CHECKING:
+    from rewardkit.harness.store.sample_row import SampleRow
 
 SECONDS_BETWEEN_LINES = 30.0
 WIDE = 90
@@ -53,12 +56,12 @@ class ProgressReporter:
         if self._progress is not None:
             self._progress.update(self._bar, description="generating")
 
-    def written(self, rows: Sequence[Mapping[str, Any]]) -> None:
+    def written(self, rows: Sequence[SampleRow]) -> None:
         """Count these."""
         self._counts["new"] += len(rows)
         self._counts["done"] += len(rows)
-        self._counts["tokens"] += sum(row["completion_tokens"] or 0 for row in rows)
-        self._counts["right"] += sum(bool(row["verdict"]["correct"]) for row in rows)
+        self._counts["tokens"] += sum(row.completion_tokens or 0 for row in rows)
+        self._counts["right"] += sum(bool(row.verdict.correct) for row in rows)
         if self._progress is not None:
             self._progress.update(self._bar, completed=self._counts["done"], rate=self._rate())
         elif time.monotonic() - self._last_line > SECONDS_BETWEEN_LINES:

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,7 +16,7 @@ from rewardkit.errors import UsageError
 
 if TYPE_CHECKING:
     from rewardkit.harness.metrics.summary import TaskSummary
-    from rewardkit.harness.scoring.chunk_result import Agreement
+    from rewardkit.harness.scoring.chunk_result import Agreement, Disagreement
     from rewardkit.harness.scoring.score import ScorePlan
 
 INTERRUPTED = 130
@@ -110,7 +110,7 @@ def _print(summaries: Mapping[str, TaskSummary], output_dir: Path | None, *, as_
 def _print_flips(agreement: Agreement, *, as_json: bool) -> None:
     typer.echo(f"{agreement.differing:,} verdicts flipped", err=as_json)
     for row in agreement.shown:
-        _print_differing(row, f"{WORD[row['before']['correct']]} → {_word(row)}", as_json=as_json)
+        _print_differing(row, f"{WORD[row.earlier]} → {_word(row)}", as_json=as_json)
     _print_rest(agreement, as_json=as_json)
 
 
@@ -120,14 +120,13 @@ def _print_agreement(agreement: Agreement, *, as_json: bool) -> None:
         f"{agreeing:,} of {agreement.compared:,} verdicts agree with the labels", err=as_json
     )
     for row in agreement.shown:
-        _print_differing(row, f"{_word(row)}, labelled {row['label']}", as_json=as_json)
+        _print_differing(row, f"{_word(row)}, labelled {row.earlier}", as_json=as_json)
     _print_rest(agreement, as_json=as_json)
 
 
-def _print_differing(row: Mapping[str, Any], what: str, *, as_json: bool) -> None:
+def _print_differing(row: Disagreement, what: str, *, as_json: bool) -> None:
     typer.echo(
-        f"  {row['key']}: {what}, read {row['verdict']['answer']!r}, "
-        f"reference {row['reference']!r}",
+        f"  {row.key}: {what}, read {row.verdict.answer!r}, reference {row.reference!r}",
         err=as_json,
     )
 
@@ -138,5 +137,5 @@ def _print_rest(agreement: Agreement, *, as_json: bool) -> None:
         typer.echo(f"  … and {more:,} more", err=as_json)
 
 
-def _word(row: Mapping[str, Any]) -> str:
-    return WORD[row["verdict"]["correct"]]
+def _word(row: Disagreement) -> str:
+    return WORD[row.verdict.correct]

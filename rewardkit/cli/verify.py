@@ -35,7 +35,7 @@ def verify_command(
 ) -> None:
     """Judge one completion. Exit status 0: right, 1: wrong, 2: unjudged."""
     from rewardkit.api import load_verifier, verify
-    from rewardkit.harness.run.judging_thread import verdict_fields
+    from rewardkit.harness.store.sample_row import verdict_fields
 
     completion = sys.stdin.read() if text == "-" else text
     judge = load_verifier(verifier, **key_values(verifier_arg or (), "--verifier-arg"))

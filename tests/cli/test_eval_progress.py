@@ -10,8 +10,9 @@ from rich.console import Console
 
 from rewardkit.cli import eval_progress
 from rewardkit.cli.eval_progress import ProgressReporter
+from tests.harness.metrics.making import row
 
-ROWS = [{"completion_tokens": 50, "verdict": {"correct": True}}] * 5
+ROWS = [row(1, None, completion_tokens=50)] * 5
 
 
 class Clock:

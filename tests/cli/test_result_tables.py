@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -10,12 +11,13 @@ from rich.console import Console
 from rewardkit.cli import result_tables
 from rewardkit.cli.summary_warnings import warnings
 from rewardkit.harness.metrics.summary import summarise, summarise_task
+from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow
 from rewardkit.harness.tasks.motion.task import MotionTask
-from tests.harness.metrics.making import Row, problem, row
+from tests.harness.metrics.making import problem, row
 
 
-def forgiven(rows: list[Row]) -> list[Row]:
-    return [{**one, "flexible": {"correct": True, "answer": None}} for one in rows]
+def forgiven(rows: list[SampleRow]) -> list[SampleRow]:
+    return [replace(one, flexible=BriefVerdict(True)) for one in rows]
 
 
 @pytest.mark.parametrize(
@@ -47,7 +49,7 @@ def forgiven(rows: list[Row]) -> list[Row]:
         (problem("a", "7", right=7), []),
     ],
 )
-def test_what_matters_is_said_and_nothing_else(rows: list[Row], said: list[str]) -> None:
+def test_what_matters_is_said_and_nothing_else(rows: list[SampleRow], said: list[str]) -> None:
     found = list(warnings(summarise(rows)))
     assert len(found) == len(said)
     for sentence, part in zip(found, said, strict=True):
@@ -55,7 +57,10 @@ def test_what_matters_is_said_and_nothing_else(rows: list[Row], said: list[str])
 
 
 def shown(
-    rows: list[Row], width: int, monkeypatch: pytest.MonkeyPatch, task: MotionTask | None = None
+    rows: list[SampleRow],
+    width: int,
+    monkeypatch: pytest.MonkeyPatch,
+    task: MotionTask | None = None,
 ) -> str:
     written = io.StringIO()
     console = Console(width=width, file=written)
@@ -87,7 +92,9 @@ def test_the_table_fits_and_leaves_what_follows_to_the_report(
         ([*problem("a", *"78"), row(2, None)], "t: 2 problems, 3 completions\n"),
     ],
 )
-def test_the_title_counts(rows: list[Row], title: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_title_counts(
+    rows: list[SampleRow], title: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lines = shown(rows, 60, monkeypatch).splitlines()
     assert lines[0].rstrip() + "\n" == title
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import RunMismatch
-from rewardkit.harness.store.run_folder import RUN, Row, RunFolder, read_samples
+from rewardkit.harness.store.run_folder import RUN, RunFolder, read_samples
+from rewardkit.harness.store.sample_row import SampleRow
 
 POSED_IN = ("question", "problem", "options", "numbers", "points")
 """The columns of our tasks' data that hold what is asked."""
@@ -41,7 +42,7 @@ def read_run(path: Path, metric: str) -> ComparedRun:
     if not record:
         raise RunMismatch(f"{path} holds no {RUN}; give a run's folder, or a sweep's")
     told = record.get("tasks", {})
-    rows = {row["key"]: _light(row, metric, told) for row in read_samples(path)}
+    rows = {row.key: _light(row, metric, told) for row in read_samples(path)}
     tasks: dict[str, dict[str, Problem]] = {}
     for row in sorted(rows.values(), key=lambda row: int(row["index"])):
         problems = tasks.setdefault(row["task"], {})
@@ -53,28 +54,28 @@ def read_run(path: Path, metric: str) -> ComparedRun:
     return ComparedRun(str(path), record, tasks)
 
 
-def value_of(row: Row, metric: str) -> float | None:
+def value_of(row: SampleRow, metric: str) -> float | None:
     """A row's value by a metric: "accuracy", "accuracy_flexible" or "score"; None: unjudged."""
-    verdict = row["verdict"]
-    if verdict["correct"] is None:
+    verdict = row.verdict
+    if verdict.correct is None:
         return None
     if metric == "score":
-        return float(verdict["score"])
+        return verdict.score
     if metric == "accuracy":
-        return float(verdict["correct"])
-    flexible = row.get("flexible")
-    return None if flexible is None else float(bool(flexible["correct"]))
+        return float(verdict.correct)
+    flexible = row.flexible
+    return None if flexible is None else float(bool(flexible.correct))
 
 
-def _light(row: Row, metric: str, told: Mapping[str, Any]) -> dict[str, Any]:
+def _light(row: SampleRow, metric: str, told: Mapping[str, Any]) -> dict[str, Any]:
     """A row without its texts, of which a large run has gigabytes; `told` is of its tasks."""
-    columns = row["columns"]
-    group_by = told.get(row["task"], {}).get("group_by", ())
+    columns = row.columns
+    group_by = told.get(row.task, {}).get("group_by", ())
     return {
-        "task": row["task"],
-        "id": row["id"],
-        "index": row["index"],
-        "reference": row["reference"],
+        "task": row.task,
+        "id": row.id,
+        "index": row.index,
+        "reference": row.reference,
         "question": {name: columns[name] for name in POSED_IN if name in columns},
         "groups": {name: str(columns.get(name, "")) for name in group_by},
         "value": value_of(row, metric),

@@ -10,7 +10,8 @@ from typing import Any
 
 from rewardkit.errors import MissingExtra
 from rewardkit.harness.store.atomic_write import check_target, replaced_file
-from rewardkit.harness.store.run_folder import Row, standing_rows
+from rewardkit.harness.store.run_folder import standing_rows
+from rewardkit.harness.store.sample_row import SampleRow
 
 ROWS = 5_000
 """Rows in a row group: what is held in memory at once."""
@@ -74,14 +75,15 @@ def _schema(pyarrow: Any) -> Any:
     )
 
 
-def _typed(run: str, row: Row) -> Row:
-    parts = [{"name": name, "score": score} for name, score in row["verdict"]["parts"].items()]
-    typed: Row = _storable(
+def _typed(run: str, row: SampleRow) -> dict[str, Any]:
+    fields = row.as_json()
+    parts = [{"name": name, "score": score} for name, score in row.verdict.parts.items()]
+    typed: dict[str, Any] = _storable(
         {
-            **row,
+            **fields,
             "run": run,
-            "columns": json.dumps(row["columns"], ensure_ascii=False),
-            "verdict": {**row["verdict"], "parts": parts},
+            "columns": json.dumps(fields["columns"], ensure_ascii=False),
+            "verdict": {**fields["verdict"], "parts": parts},
         }
     )
     return typed

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
+from rewardkit.harness.store.sample_row import SampleRow
+
 Cell = str | int | float | None
 Point = tuple[float, float]
 
@@ -43,6 +45,6 @@ class Plot:
 class ShowsFigures(Protocol):
     """A task with figures of its own."""
 
-    def figures(self, rows: Sequence[Mapping[str, Any]]) -> Sequence[Table | Plot]:
-        """Tables and plots from the task's rows, as samples.jsonl holds them."""
+    def figures(self, rows: Sequence[SampleRow]) -> Sequence[Table | Plot]:
+        """Tables and plots from the task's rows."""
         ...

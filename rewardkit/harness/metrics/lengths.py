@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from rewardkit.harness.metrics.metric import Row
 from rewardkit.harness.metrics.outcomes import Outcome, Outcomes
+from rewardkit.harness.store.sample_row import JudgedRow
 
 OUTCOMES = ("all", "correct", "wrong", "truncated", "unjudged")
 
@@ -26,12 +26,12 @@ class Lengths:
     count: int
 
 
-def lengths_by_outcome(rows: Sequence[Row], outcomes: Outcomes) -> dict[str, Lengths]:
+def lengths_by_outcome(rows: Sequence[JudgedRow], outcomes: Outcomes) -> dict[str, Lengths]:
     """The lengths of all and of each outcome that occurs; empty where no tokens are counted."""
     found: dict[str, Counter[int]] = defaultdict(Counter)
     names = [ended(one) for one in outcomes.known]
     for row, place in zip(rows, outcomes.outcome, strict=True):
-        tokens = row["completion_tokens"]
+        tokens = row.completion_tokens
         if tokens is not None:
             found["all"][tokens] += 1
             found[names[place]][tokens] += 1

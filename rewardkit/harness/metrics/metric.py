@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 from operator import itemgetter, ne
 from statistics import fmean
-from typing import Any
 
 from rewardkit.harness.metrics.intervals import of_means
-
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)

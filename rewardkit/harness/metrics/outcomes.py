@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from itertools import compress
 from typing import NamedTuple
 
-from rewardkit.harness.metrics.metric import Metric, Row, mean
+from rewardkit.harness.metrics.metric import Metric, mean
 from rewardkit.harness.metrics.truncation import is_truncated
+from rewardkit.harness.store.sample_row import JudgedRow
 
 
 class Outcome(NamedTuple):
@@ -66,35 +67,35 @@ def _mean(values: Iterable[float], problems: Iterable[int]) -> Metric | None:
     return mean(numbers, array("I", problems)) if numbers else None
 
 
-def read_outcomes(rows: Sequence[Row]) -> Outcomes:
+def read_outcomes(rows: Sequence[JudgedRow]) -> Outcomes:
     """The outcomes of rows in which those of a problem stand together."""
     found = Outcomes()
     places: dict[Outcome, int] = {}
     problem, identifier = -1, None
     for place, row in enumerate(rows):
-        if row["id"] != identifier:
-            problem, identifier = problem + 1, row["id"]
-        verdict = row["verdict"]
+        if row.id != identifier:
+            problem, identifier = problem + 1, row.id
+        verdict = row.verdict
         one = outcome_of(row)
         found.outcome.append(places.setdefault(one, len(places)))
         found.problem.append(problem)
         judged = one.correct is not None
-        found.score.append(float(verdict["score"]) if judged else 0.0)
+        found.score.append(verdict.score or 0.0)
         if judged:
-            _take_parts(found.parts, verdict["parts"], place)
+            _take_parts(found.parts, verdict.parts, place)
     for values in found.parts.values():
         values.extend([0.0] * (len(rows) - len(values)))
     found.known.extend(places)
     return found
 
 
-def outcome_of(row: Row) -> Outcome:
+def outcome_of(row: JudgedRow) -> Outcome:
     """How one row came out."""
-    verdict, flexible = row["verdict"], row.get("flexible")
+    verdict, flexible = row.verdict, row.flexible
     return Outcome(
-        verdict["correct"],
-        verdict["failure"],
-        None if flexible is None else bool(flexible["correct"]),
+        verdict.correct,
+        verdict.failure,
+        None if flexible is None else bool(flexible.correct),
         is_truncated(row),
     )
 

@@ -6,17 +6,20 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from operator import itemgetter
-from typing import Any
+from operator import attrgetter
+from typing import Any, TypeVar
 
 from rewardkit.harness.metrics.figures import Plot, ShowsFigures, Table
 from rewardkit.harness.metrics.lengths import Lengths, lengths_by_outcome
-from rewardkit.harness.metrics.metric import Metric, Row, mean
+from rewardkit.harness.metrics.metric import Metric, mean
 from rewardkit.harness.metrics.multi_sample import several
 from rewardkit.harness.metrics.outcomes import Outcomes, read_outcomes
 from rewardkit.harness.metrics.rates import accuracy, rates
 from rewardkit.harness.metrics.votes import SameAnswers, same_text, same_to
+from rewardkit.harness.store.sample_row import JudgedRow, SampleRow
 from rewardkit.protocols import Task
+
+Row = TypeVar("Row", bound=JudgedRow)
 
 __all__ = ["Lengths", "Metric", "TaskSummary", "summarise", "summarise_task", "summarise_tasks"]
 
@@ -51,7 +54,7 @@ class TaskSummary:
 
 
 def summarise_tasks(
-    rows: Sequence[Row],
+    rows: Sequence[SampleRow],
     tasks: Mapping[str, Task],
     group_by: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, TaskSummary]:
@@ -59,9 +62,9 @@ def summarise_tasks(
 
     `group_by` are the columns, by task, where a run's record has others than the task.
     """
-    by_task: dict[str, list[Row]] = defaultdict(list)
+    by_task: dict[str, list[SampleRow]] = defaultdict(list)
     for row in rows:
-        by_task[row["task"]].append(row)
+        by_task[row.task].append(row)
     return {
         name: summarise_task(tasks[name], of_task, (group_by or {}).get(name))
         if name in tasks
@@ -71,7 +74,7 @@ def summarise_tasks(
 
 
 def summarise_task(
-    task: Task, rows: Sequence[Row], group_by: Sequence[str] | None = None
+    task: Task, rows: Sequence[SampleRow], group_by: Sequence[str] | None = None
 ) -> TaskSummary:
     """The figures of a task's rows, those of its own included."""
     columns = task.group_by if group_by is None else group_by
@@ -80,7 +83,7 @@ def summarise_task(
 
 
 def summarise(
-    rows: Sequence[Row], group_by: Sequence[str] = (), *, same: SameAnswers = same_text
+    rows: Sequence[JudgedRow], group_by: Sequence[str] = (), *, same: SameAnswers = same_text
 ) -> TaskSummary:
     """The figures of one task's rows, as samples.jsonl holds them.
 
@@ -103,7 +106,7 @@ def summarise(
     )
 
 
-def _own_figures(task: Task, rows: Sequence[Row]) -> tuple[Table | Plot, ...]:
+def _own_figures(task: Task, rows: Sequence[SampleRow]) -> tuple[Table | Plot, ...]:
     if not isinstance(task, ShowsFigures):
         return ()
     try:
@@ -115,10 +118,12 @@ def _own_figures(task: Task, rows: Sequence[Row]) -> tuple[Table | Plot, ...]:
 
 def _in_order(rows: Sequence[Row]) -> list[Row]:
     # twice, for pairs to sort by would take more room than the rows of a large file
-    return sorted(sorted(rows, key=itemgetter("index")), key=itemgetter("id"))
+    return sorted(sorted(rows, key=attrgetter("index")), key=attrgetter("id"))
 
 
-def _of_several(rows: Sequence[Row], outcomes: Outcomes, same: SameAnswers) -> dict[str, Metric]:
+def _of_several(
+    rows: Sequence[JudgedRow], outcomes: Outcomes, same: SameAnswers
+) -> dict[str, Metric]:
     if len(rows) == outcomes.problems:
         return {}
     return several(
@@ -126,22 +131,22 @@ def _of_several(rows: Sequence[Row], outcomes: Outcomes, same: SameAnswers) -> d
     )
 
 
-def _grouped(rows: Sequence[Row], outcomes: Outcomes, column: str) -> dict[str, Metric]:
+def _grouped(rows: Sequence[JudgedRow], outcomes: Outcomes, column: str) -> dict[str, Metric]:
     values: dict[str, array[float]] = defaultdict(lambda: array("d"))
     problems: dict[str, array[int]] = defaultdict(lambda: array("I"))
     for row, one, problem in zip(rows, outcomes, outcomes.problem, strict=True):
         value = accuracy(one)
         if value is not None:
-            group = str(row["columns"].get(column, ""))
+            group = str(row.columns.get(column, ""))
             values[group].append(value)
             problems[group].append(problem)
     return {name: mean(of, problems[name]) for name, of in sorted(values.items())}
 
 
-def _examples(rows: Sequence[Row], outcomes: Outcomes) -> dict[str, list[str]]:
+def _examples(rows: Sequence[JudgedRow], outcomes: Outcomes) -> dict[str, list[str]]:
     """The first few rows of each kind of failure, no two of one problem."""
     keys: dict[str, dict[str, str]] = defaultdict(dict)
     for row, one in zip(rows, outcomes, strict=True):
         if one.failure and len(keys[one.failure]) < MOST_EXAMPLES:
-            keys[one.failure].setdefault(row["id"], row["key"])
+            keys[one.failure].setdefault(row.id, row.key)
     return {name: list(found.values()) for name, found in sorted(keys.items())}

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from rewardkit.harness.store.sample_row import JudgedRow
 
 
-def is_truncated(row: Mapping[str, Any]) -> bool:
+def is_truncated(row: JudgedRow) -> bool:
     """Whether a row's completion hit the token limit, or never closed its thinking block."""
-    return row["finish_reason"] == "length" or thinking_is_open(
-        row.get("prompt") or "", row.get("completion") or ""
-    )
+    return row.finish_reason == "length" or thinking_is_open(row.prompt or "", row.completion)
 
 
 def thinking_is_open(prompt: str, completion: str) -> bool:

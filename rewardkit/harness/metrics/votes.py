@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from rewardkit.harness.metrics.metric import Row
+from rewardkit.harness.store.sample_row import JudgedRow
 from rewardkit.judging import judge_many
 from rewardkit.protocols import Task, Verifier
 from rewardkit.records import Sample
@@ -66,7 +66,7 @@ def same_to(task: Task) -> SameAnswers:
     return same
 
 
-def ballots(problems: Sequence[Sequence[Row]], same: SameAnswers) -> list[Ballot]:
+def ballots(problems: Sequence[Sequence[JudgedRow]], same: SameAnswers) -> list[Ballot]:
     """The votes of each problem's judged rows.
 
     All that are right vote for one answer, the reference's. A wrong answer votes as text, and
@@ -74,7 +74,7 @@ def ballots(problems: Sequence[Sequence[Row]], same: SameAnswers) -> list[Ballot
     case, and none are compared. A completion without an answer that was read, in the form asked
     for and in time, votes for nothing.
     """
-    right = [sum(row["verdict"]["correct"] for row in rows) for rows in problems]
+    right = [sum(bool(row.verdict.correct) for row in rows) for rows in problems]
     wrong = [Counter(vote for row in rows if (vote := _vote(row)) is not None) for rows in problems]
     contested = {
         index: list(votes) for index, votes in enumerate(wrong) if right[index] and len(votes) > 1
@@ -86,12 +86,12 @@ def ballots(problems: Sequence[Sequence[Row]], same: SameAnswers) -> list[Ballot
     ]
 
 
-def _vote(row: Row) -> str | None:
+def _vote(row: JudgedRow) -> str | None:
     """The wrong answer that a row votes for."""
-    verdict = row["verdict"]
-    if verdict["failure"] != "wrong" or verdict.get("answer") is None:
+    verdict = row.verdict
+    if verdict.failure != "wrong" or verdict.answer is None:
         return None
-    return str(verdict["answer"]).strip()
+    return str(verdict.answer).strip()
 
 
 def _sizes(votes: Counter[str], leading: Mapping[str, str]) -> tuple[int, ...]:

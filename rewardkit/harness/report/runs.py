@@ -13,7 +13,8 @@ from rewardkit import registry
 from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.metrics.summary import summarise_tasks
 from rewardkit.harness.store.checkpoints import step_of
-from rewardkit.harness.store.run_folder import SAMPLES, SUMMARY, Row, RunFolder
+from rewardkit.harness.store.run_folder import SAMPLES, SUMMARY, RunFolder
+from rewardkit.harness.store.sample_row import SampleRow
 
 DEEPEST = 2
 """Runs lie this many folders below the one named: OUT/label, OUT/evaluation/step-000010."""
@@ -25,7 +26,7 @@ class ReportRun:
 
     name: str
     tasks: Mapping[str, Mapping[str, Any]]
-    rows: Sequence[Mapping[str, Any]]
+    rows: Sequence[SampleRow]
     record: Mapping[str, Any]
 
     @property
@@ -111,20 +112,14 @@ def _by_name(folder: Path) -> list[tuple[int, int, str]]:
 
 def _read(path: Path, name: str) -> ReportRun:
     folder = RunFolder(path)
-    try:
-        rows = list(folder.rows().values())
-        tasks = _tasks(path, rows)
-        places = {task: place for place, task in enumerate(tasks)}
-        rows.sort(key=lambda row: (places[row["task"]], natural(row["id"]), row["index"]))
-    except KeyError as error:
-        raise RunMismatch(
-            f"{path / SAMPLES} isn't one that rewardkit wrote: a row has no {error}; "
-            "`rewardkit score` reads other files"
-        ) from error
+    rows = list(folder.rows().values())
+    tasks = _tasks(path, rows)
+    places = {task: place for place, task in enumerate(tasks)}
+    rows.sort(key=lambda row: (places[row.task], natural(row.id), row.index))
     return ReportRun(name, tasks, rows, folder.read_record())
 
 
-def _tasks(path: Path, rows: Sequence[Row]) -> Mapping[str, Any]:
+def _tasks(path: Path, rows: Sequence[SampleRow]) -> Mapping[str, Any]:
     """The figures written; where there are none yet, or fewer than today, those of the rows."""
     try:
         written = json.loads((path / SUMMARY).read_text(encoding="utf-8"))["tasks"]
@@ -135,7 +130,7 @@ def _tasks(path: Path, rows: Sequence[Row]) -> Mapping[str, Any]:
             f"{path / SUMMARY} isn't a summary that rewardkit wrote: {error!r}; "
             "the same `rewardkit eval` writes it anew"
         ) from error
-    named = {row["task"] for row in rows}
+    named = {row.task for row in rows}
     if named <= set(written) and all("figures" in task for task in written.values()):
         return dict(written)
     told = RunFolder(path).read_record().get("tasks", {})

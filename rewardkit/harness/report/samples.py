@@ -7,14 +7,13 @@ the page unpacks when it needs them.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.harness.metrics.truncation import is_truncated
 from rewardkit.harness.report.runs import ReportRun
-
-Row = Mapping[str, Any]
+from rewardkit.harness.store.sample_row import SampleRow
 
 MOST_SAMPLES = 50_000
 """Samples shown on a page, shared by its runs; samples.jsonl holds them all."""
@@ -58,25 +57,25 @@ class Table:
     groups: Names = field(default_factory=Names)
     rows: list[tuple[Any, ...]] = field(default_factory=list)
 
-    def add(self, run: int, row: Row, grouped_by: Sequence[str]) -> None:
+    def add(self, run: int, row: SampleRow, grouped_by: Sequence[str]) -> None:
         """A sample more."""
-        verdict, flexible = row["verdict"], row.get("flexible")
+        verdict, flexible = row.verdict, row.flexible
         self.rows.append(
             (
                 run,
-                self.tasks.place(row["task"]),
-                self.problems.place((row["task"], row["id"])),
-                row["index"],
-                OUTCOMES[verdict["correct"]],
-                self.failures.place(verdict["failure"] or ""),
+                self.tasks.place(row.task),
+                self.problems.place((row.task, row.id)),
+                row.index,
+                OUTCOMES[verdict.correct],
+                self.failures.place(verdict.failure or ""),
                 int(is_truncated(row)),
-                row["completion_tokens"],
-                self.finishes.place(row["finish_reason"]),
-                3 if flexible is None else OUTCOMES[flexible["correct"]],
-                None if verdict["answer"] is None else verdict["answer"][:SHORT],
-                row["reference"][:SHORT],
+                row.completion_tokens,
+                self.finishes.place(row.finish_reason),
+                3 if flexible is None else OUTCOMES[flexible.correct],
+                None if verdict.answer is None else verdict.answer[:SHORT],
+                row.reference[:SHORT],
                 [
-                    self.groups.place((column, str(row["columns"].get(column, ""))))
+                    self.groups.place((column, str(row.columns.get(column, ""))))
                     for column in grouped_by
                 ],
             )
@@ -127,7 +126,7 @@ def pack(runs: Sequence[ReportRun]) -> Packed:
         rows = _fitting(run.rows, len(runs))
         shown += len(rows)
         grouped_by = _grouped_by(run)
-        for task, of_task in itertools.groupby(rows, key=lambda row: str(row["task"])):
+        for task, of_task in itertools.groupby(rows, key=lambda row: row.task):
             together = list(of_task)
             texts.open_prompts(place, table.tasks.place(task), together)
             for row in together:
@@ -157,9 +156,9 @@ class _Texts:
         self._prompts: dict[str, int] = {}
         self._rows: list[list[Any]] = []
 
-    def open_prompts(self, run: int, task: int, rows: Sequence[Row]) -> None:
+    def open_prompts(self, run: int, task: int, rows: Sequence[SampleRow]) -> None:
         """From here on the samples of this task."""
-        prompts = {row["prompt"] or "" for row in rows}
+        prompts = {row.prompt or "" for row in rows}
         common = common_start(prompts) if len(prompts) > 1 else ""
         # it ends with a line, so that a search, which holds no line's end, finds the same in both
         self._prefix = common[: common.rfind("\n") + 1]
@@ -167,22 +166,22 @@ class _Texts:
         if self._prefix:
             self.prefixes.append((run, task, self._prefix))
 
-    def add(self, row: Row) -> None:
+    def add(self, row: SampleRow) -> None:
         """A sample more."""
-        verdict, flexible = row["verdict"], row.get("flexible")
-        here, prompt = len(self._rows), row["prompt"] or ""
+        verdict, flexible = row.verdict, row.flexible
+        here, prompt = len(self._rows), row.prompt or ""
         first = self._prompts.setdefault(prompt, here)
         self._rows.append(
             [
                 prompt[len(self._prefix) :] if first == here else first,
-                row["completion"],
-                verdict["answer"],
-                row["reference"],
-                verdict["score"],
-                verdict["message"],
-                list(verdict["parts"].items()),
-                None if flexible is None else flexible["answer"],
-                row["prompt_tokens"],
+                row.completion,
+                verdict.answer,
+                row.reference,
+                verdict.score,
+                verdict.message,
+                list(verdict.parts.items()),
+                None if flexible is None else flexible.answer,
+                row.prompt_tokens,
             ]
         )
 
@@ -203,10 +202,10 @@ def _starts(rows: Sequence[Sequence[Any]]) -> Iterator[int]:
         size += len(completion) + (len(prompt) if isinstance(prompt, str) else 0)
 
 
-def _fitting(rows: Sequence[Row], runs: int) -> Sequence[Row]:
+def _fitting(rows: Sequence[SampleRow], runs: int) -> Sequence[SampleRow]:
     room = MOST_TEXT // runs
     for place, row in enumerate(rows[: MOST_SAMPLES // runs]):
-        room -= len(row["completion"]) + len(row["prompt"] or "")
+        room -= len(row.completion) + len(row.prompt or "")
         if room < 0:
             return rows[:place]
     return rows[: MOST_SAMPLES // runs]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 
 from rewardkit.errors import BackendError
-from rewardkit.harness.run.judging_thread import Generated, JudgingThread, sample_row
+from rewardkit.harness.run.judging_thread import Generated, JudgingThread
 from rewardkit.harness.run.task_plan import RenderedTask
-from rewardkit.harness.store.run_folder import Row
+from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.protocols import Backend, Request
 from rewardkit.records import Sample
 
@@ -28,7 +28,7 @@ def complete(
     backend: Backend,
     asked: Sequence[RenderedTask],
     open_ones: Sequence[OpenRequests],
-    write: Callable[[list[Row]], None],
+    write: Callable[[list[SampleRow]], None],
 ) -> None:
     """Generate and judge what is open in each question, with an engine that runs."""
     judging = JudgingThread(write)
@@ -44,17 +44,24 @@ def complete(
 def _generate(
     backend: Backend, asked: RenderedTask, requests: OpenRequests, judging: JudgingThread
 ) -> None:
-    judges = asked.question.judges()
+    verifiers = asked.question.verifiers()
     waiting = dict(requests)
     to_generate = [request for request, _, _ in requests.values()]
     completions = backend.generate(to_generate, asked.sampling)
     try:
         for request, completion in completions:
             _, sample, index = waiting.pop(request.key)
-            task = asked.question.task.name
-            row = sample_row(request.key, task, sample, completion, index=index)
-            row["prompt"] = request.prompt.text
-            judging.put(Generated(row, sample, completion, judges))
+            judging.put(
+                Generated(
+                    key=request.key,
+                    task=asked.question.task.name,
+                    index=index,
+                    sample=sample,
+                    completion=completion,
+                    verifiers=verifiers,
+                    prompt=request.prompt.text,
+                )
+            )
     finally:
         # one left half way would still have its requests in an engine that goes on with others
         if isinstance(completions, Generator):

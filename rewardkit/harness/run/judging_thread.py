@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.harness.metrics.truncation import thinking_is_open
-from rewardkit.harness.store.run_folder import Row
+from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow
 from rewardkit.judging import judge_many
 from rewardkit.protocols import Verifier
 from rewardkit.records import Completion, Failure, Sample, Verdict
@@ -19,66 +19,59 @@ BEFORE_AN_ANSWER = (Failure.NO_ANSWER, Failure.FORMAT, Failure.NO_REASONING)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskVerifiers:
-    """Who judges a task's replies."""
+    """The verifiers that judge a task's replies."""
 
     strict: Verifier
     flexible: Verifier | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Generated:
-    """A completion on its way to its verdict; `row` holds what is known before it."""
+    """A completion without its verdict, and what its row holds besides."""
 
-    row: Row
+    key: str
+    task: str
+    index: int
     sample: Sample
     completion: Completion
-    judges: TaskVerifiers
+    verifiers: TaskVerifiers
+    prompt: str | None = None
+    label: bool | None = None
+    before: BriefVerdict | None = None
+    others: Mapping[str, Any] = field(default_factory=dict)
+
+    def judged(self, verdict: Verdict, flexible: BriefVerdict | None) -> SampleRow:
+        """The row with this verdict."""
+        return SampleRow(
+            key=self.key,
+            task=self.task,
+            id=self.sample.id,
+            index=self.index,
+            completion=self.completion.text,
+            finish_reason=self.completion.finish_reason,
+            reference=self.sample.reference,
+            verdict=verdict,
+            prompt=self.prompt,
+            prompt_tokens=self.completion.prompt_tokens,
+            completion_tokens=self.completion.completion_tokens,
+            columns=self.sample.columns,
+            flexible=flexible,
+            label=self.label,
+            before=self.before,
+            others=self.others,
+        )
 
 
-def sample_row(
-    key: str, task: str, sample: Sample, completion: Completion, *, index: int = 0
-) -> Row:
-    """A completion as samples.jsonl holds it, all but the prompt and the verdict."""
-    return {
-        "key": key,
-        "task": task,
-        "id": sample.id,
-        "index": index,
-        "prompt": None,
-        "completion": completion.text,
-        "finish_reason": completion.finish_reason,
-        "prompt_tokens": completion.prompt_tokens,
-        "completion_tokens": completion.completion_tokens,
-        "reference": sample.reference,
-        "columns": dict(sample.columns),
-    }
-
-
-def judged_rows(batch: Sequence[Generated], workers: int | None = None) -> list[Row]:
-    """The rows of a batch, with their verdicts, by judges and in order. `workers` as for
+def judged_rows(batch: Sequence[Generated], workers: int | None = None) -> list[SampleRow]:
+    """The rows of a batch, with their verdicts, by verifiers and in order. `workers` as for
     `judge_many`."""
-    rows: list[Row] = []
-    for judges in dict.fromkeys(one.judges for one in batch):
-        same = [one for one in batch if one.judges is judges]
-        strict = _verdicts(judges.strict, same, workers)
-        flexible = _flexible(judges.flexible, same, strict, workers)
-        rows += [
-            {**one.row, "verdict": verdict_fields(verdict), "flexible": forgiving}
-            for one, verdict, forgiving in zip(same, strict, flexible, strict=True)
-        ]
+    rows: list[SampleRow] = []
+    for verifiers in dict.fromkeys(one.verifiers for one in batch):
+        same = [one for one in batch if one.verifiers is verifiers]
+        strict = _verdicts(verifiers.strict, same, workers)
+        flexible = _flexible(verifiers.flexible, same, strict, workers)
+        rows += map(Generated.judged, same, strict, flexible)
     return rows
-
-
-def verdict_fields(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as plain values."""
-    return {
-        "correct": verdict.correct,
-        "score": verdict.score,
-        "answer": verdict.answer,
-        "failure": None if verdict.failure is None else verdict.failure.value,
-        "parts": dict(verdict.parts),
-        "message": verdict.message,
-    }
 
 
 def finished(verdict: Verdict, completion: Completion, prompt: str = "") -> Verdict:
@@ -102,7 +95,7 @@ def _verdicts(verifier: Verifier, batch: Sequence[Generated], workers: int | Non
     items = [(one.completion.text, one.sample) for one in batch]
     verdicts = judge_many(verifier, items, workers=workers)
     return [
-        finished(verdict, one.completion, one.row["prompt"] or "")
+        finished(verdict, one.completion, one.prompt or "")
         for verdict, one in zip(verdicts, batch, strict=True)
     ]
 
@@ -112,25 +105,22 @@ def _flexible(
     batch: Sequence[Generated],
     strict: Sequence[Verdict],
     workers: int | None,
-) -> list[dict[str, Any] | None]:
-    """What the forgiving reading finds; whatever is right strictly is right here too."""
+) -> Sequence[BriefVerdict | None]:
+    """The verdicts with form forgiven; a completion that is right strictly is right here too."""
     if verifier is None:
         return [None] * len(batch)
-    found: list[dict[str, Any] | None] = [
-        {"correct": verdict.correct, "answer": verdict.answer} for verdict in strict
-    ]
-    again = [index for index, verdict in enumerate(strict) if verdict.correct is False]
-    items = [(batch[index].completion.text, batch[index].sample) for index in again]
-    forgiven = judge_many(verifier, items, workers=workers)
-    for index, verdict in zip(again, forgiven, strict=True):
-        found[index] = {"correct": verdict.correct, "answer": verdict.answer}
-    return found
+    verdicts = list(strict)
+    wrong = [place for place, verdict in enumerate(strict) if verdict.correct is False]
+    items = [(batch[place].completion.text, batch[place].sample) for place in wrong]
+    for place, verdict in zip(wrong, judge_many(verifier, items, workers=workers), strict=True):
+        verdicts[place] = verdict
+    return [BriefVerdict(verdict.correct, verdict.answer) for verdict in verdicts]
 
 
 class JudgingThread:
     """Judge completions as they arrive and write their rows."""
 
-    def __init__(self, write: Callable[[list[Row]], None]) -> None:
+    def __init__(self, write: Callable[[list[SampleRow]], None]) -> None:
         self._write = write
         self._queue: queue.SimpleQueue[Generated | None] = queue.SimpleQueue()
         self._failure: BaseException | None = None

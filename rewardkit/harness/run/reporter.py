@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from rewardkit.harness.store.run_folder import Row
+from rewardkit.harness.store.sample_row import SampleRow
 
 
 class Reporter(Protocol):
@@ -23,7 +23,7 @@ class Reporter(Protocol):
         """The engine is up."""
         ...
 
-    def written(self, rows: Sequence[Row]) -> None:
+    def written(self, rows: Sequence[SampleRow]) -> None:
         """These were judged and are safe."""
         ...
 
@@ -44,7 +44,7 @@ class Silent:
     def generating(self) -> None:
         """Nothing."""
 
-    def written(self, rows: Sequence[Row]) -> None:
+    def written(self, rows: Sequence[SampleRow]) -> None:
         """Nothing."""
 
     def ended(self) -> None:

@@ -19,7 +19,8 @@ from rewardkit.harness.run.generation import OpenRequests, complete, open_reques
 from rewardkit.harness.run.reporter import Reporter, Silent
 from rewardkit.harness.run.task_plan import RenderedTask, TaskPlan, fingerprint, render_task
 from rewardkit.harness.store.environment import hardware, versions
-from rewardkit.harness.store.run_folder import Row, RunFolder
+from rewardkit.harness.store.run_folder import RunFolder
+from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.protocols import Backend
 from rewardkit.records import Sampling
 
@@ -132,7 +133,7 @@ def _open(
     held.enter_context(folder.opened(marks, overwrite=plan.overwrite))
     record = _record(plan, asked, marks, folder.read_record())
     folder.write_record(record)
-    done = {key for key, row in folder.rows().items() if row["finish_reason"] != "error"}
+    done = {key for key, row in folder.rows().items() if row.finish_reason != "error"}
     work = _Work(plan, folder, asked, record, [open_requests(one, done) for one in asked])
     held.callback(_end_session, work)
     return work
@@ -153,7 +154,7 @@ def _finish(work: _Work, engine: RewardkitError | None, reporter: Reporter) -> R
         if engine is not None:
             raise engine
 
-        def write(rows: list[Row]) -> None:
+        def write(rows: list[SampleRow]) -> None:
             work.folder.append(rows)
             reporter.written(rows)
 
@@ -234,17 +235,17 @@ def _task_record(asked: RenderedTask) -> dict[str, Any]:
     }
 
 
-def _place(asked: Sequence[RenderedTask]) -> Callable[[Row], int]:
+def _place(asked: Sequence[RenderedTask]) -> Callable[[SampleRow], int]:
     """The order in which rows are shown: that of the data, however they were finished."""
     keys = (request.key for one in asked for request, _, _ in one.requests())
     places = {key: place for place, key in enumerate(keys)}
-    return lambda row: places[row["key"]]
+    return lambda row: places[row.key]
 
 
-def _sum_up(plan: RunPlan, rows: Sequence[Row]) -> RunSummary:
-    by_task: dict[str, list[Row]] = {one.task.name: [] for one in plan.questions}
+def _sum_up(plan: RunPlan, rows: Sequence[SampleRow]) -> RunSummary:
+    by_task: dict[str, list[SampleRow]] = {one.task.name: [] for one in plan.questions}
     for row in rows:
-        by_task[row["task"]].append(row)
+        by_task[row.task].append(row)
     tasks = {
         one.task.name: summarise_task(one.task, by_task[one.task.name]) for one in plan.questions
     }

@@ -23,8 +23,8 @@ class TaskPlan:
     samples: Sequence[Sample]
     template: PromptTemplate
 
-    def judges(self) -> TaskVerifiers:
-        """Who judges the replies, in the style that the prompt asked for."""
+    def verifiers(self) -> TaskVerifiers:
+        """The verifiers that judge the replies, in the style that the prompt asks for."""
         return TaskVerifiers(self.task.verifier(self.template.reading), self.task.flexible())
 
     def fingerprint(self) -> dict[str, Any]:

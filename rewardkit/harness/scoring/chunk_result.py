@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 from rewardkit.harness.scoring.tally import Tally
 from rewardkit.harness.store.run_folder import as_line
-
-Row = Mapping[str, Any]
+from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.records import Verdict
 
 MOST_SHOWN = 20
-"""Rows told one by one where verdicts differ from what was known."""
+"""Maximum number of disagreements listed."""
 
 _HEAD = ("key", "task", "id", "index")
-_TOLD = ("key", "place", "label", "before", "reference", "verdict")
 _quoted = json.JSONEncoder(ensure_ascii=False).encode
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A verdict that differs from the label, or from the verdict of an earlier scoring."""
+
+    key: str
+    place: int
+    """The row's number in its piece."""
+    earlier: bool | None
+    verdict: Verdict
+    reference: str
 
 
 @dataclass
@@ -26,21 +36,21 @@ class Agreement:
 
     compared: int = 0
     differing: int = 0
-    shown: list[dict[str, Any]] = field(default_factory=list)
+    shown: list[Disagreement] = field(default_factory=list)
 
-    def add(self, row: Row) -> None:
+    def add(self, row: SampleRow, place: int = 0) -> None:
         """Compare a row's verdict with its `label`, or with the one it had `before`."""
-        if "label" in row:
-            known = row["label"]
-        elif "before" in row:
-            known = row["before"]["correct"]
+        if row.label is not None:
+            earlier: bool | None = row.label
+        elif row.before is not None:
+            earlier = row.before.correct
         else:
             return
         self.compared += 1
-        if row["verdict"]["correct"] != known:
+        if row.verdict.correct != earlier:
             self.differing += 1
             if len(self.shown) < MOST_SHOWN:
-                self.shown.append({name: row[name] for name in _TOLD if name in row})
+                self.shown.append(Disagreement(row.key, place, earlier, row.verdict, row.reference))
 
     def extend(self, other: Agreement) -> None:
         """Take those of another."""
@@ -71,9 +81,10 @@ class ChunkResult:
                 head(task, identifier, index) + line
                 for identifier, index, line in zip(ids, indices, self.lines, strict=True)
             ]
-        for told in self.agreement.shown:
-            place = told.pop("place")
-            told["key"] = f"{task}/{ids[place]}/{indices[place]}"
+        self.agreement.shown = [
+            replace(one, key=f"{task}/{ids[one.place]}/{indices[one.place]}")
+            for one in self.agreement.shown
+        ]
 
 
 def head(task: str, identifier: str, index: int) -> bytes:
@@ -84,9 +95,11 @@ def head(task: str, identifier: str, index: int) -> bytes:
         return _head(json.dumps, task, identifier, index).encode()
 
 
-def headless(row: Row) -> bytes:
+def headless(row: SampleRow) -> bytes:
     """The rest of that line."""
-    rest = {name: value for name, value in row.items() if name not in _HEAD}
+    rest = row.as_json()
+    for name in _HEAD:
+        del rest[name]
     return as_line(rest).encode()[1:]
 
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.errors import DataError
-from rewardkit.harness.run.judging_thread import Generated, TaskVerifiers, judged_rows, sample_row
+from rewardkit.harness.run.judging_thread import Generated, TaskVerifiers, judged_rows
 from rewardkit.harness.scoring.chunk_result import ChunkResult, headless
-from rewardkit.harness.scoring.chunks import Chunk, Source
+from rewardkit.harness.scoring.chunks import Chunk, JsonLines, Source
 from rewardkit.harness.scoring.columns import Columns, completions, labels, reference
-from rewardkit.harness.store.run_folder import Row, as_line
+from rewardkit.harness.store.run_folder import as_line
+from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow
 from rewardkit.protocols import Task
 from rewardkit.records import Completion, Sample
 
@@ -46,23 +47,30 @@ class FileJob:
             batch += self._completions(row, number, sample)
         group_by = self.task.group_by if self.task else ()
         judged = ChunkResult(ids=[sample.id for sample in samples])
-        for place, row in enumerate(judged_rows(batch, self.workers)):
-            judged.tally.add(row, group_by)
-            judged.agreement.add({**row, "place": place})
+        for place, judged_row in enumerate(judged_rows(batch, self.workers)):
+            judged.tally.add(judged_row, group_by)
+            judged.agreement.add(judged_row, place)
             if self.written:
-                judged.lines.append(headless(row))
+                judged.lines.append(headless(judged_row))
         return judged
 
-    def _completions(self, row: Row, number: int, sample: Sample) -> Iterator[Generated]:
-        marks = labels(row, number, self.columns)
+    def _completions(
+        self, row: Mapping[str, Any], number: int, sample: Sample
+    ) -> Iterator[Generated]:
+        known = labels(row, number, self.columns)
         reason = str(row.get("finish_reason") or "stop")
         asked, answered = _count(row.get("prompt_tokens")), _count(row.get("completion_tokens"))
         for place, text in enumerate(completions(row, number, self.columns)):
             completion = Completion(text, reason, asked, answered)
-            kept = sample_row("", self.name, sample, completion, index=place)
-            if marks:
-                kept["label"] = marks[place]
-            yield Generated(kept, sample, completion, self.judges)
+            yield Generated(
+                key="",
+                task=self.name,
+                index=place,
+                sample=sample,
+                completion=completion,
+                verifiers=self.judges,
+                label=known[place] if known else None,
+            )
 
     def _sample(self, row: Mapping[str, Any], number: int) -> Sample:
         if self.known:
@@ -82,7 +90,7 @@ class FileJob:
 class RunJob:
     """Judge a run's completions again; each row keeps the verdict that it had `before`."""
 
-    source: Source
+    source: JsonLines
     judges: Mapping[str, TaskVerifiers]
     group_by: Mapping[str, tuple[str, ...]]
     dropped: frozenset[int] = frozenset()
@@ -93,33 +101,41 @@ class RunJob:
     def __call__(self, chunk: Chunk) -> ChunkResult:
         """The rows of a chunk, judged again."""
         rows = [
-            row
+            SampleRow.from_json(row, f"{self.source.path}, row {number + 1}")
             for number, row in enumerate(self.source.rows(chunk), chunk.first)
             if number not in self.dropped
         ]
         again = judged_rows([self._generated(row) for row in rows], self.workers)
-        by_key = {row["key"]: row for row in again}
+        by_key = {row.key: row for row in again}
         judged = ChunkResult()
         for before in rows:
-            row = by_key[before["key"]]
-            judged.tally.add(row, self.group_by[row["task"]])
+            row = by_key[before.key]
+            judged.tally.add(row, self.group_by[row.task])
             judged.agreement.add(row)
             if self.written:
-                judged.lines.append(as_line(row).encode())
+                judged.lines.append(as_line(row.as_json()).encode())
         return judged
 
-    def _generated(self, row: Row) -> Generated:
-        sample = Sample(row["reference"], id=row["id"], columns=row["columns"])
+    def _generated(self, row: SampleRow) -> Generated:
         completion = Completion(
-            row["completion"],
-            row["finish_reason"],
-            row["prompt_tokens"],
-            row["completion_tokens"],
-            row["verdict"]["message"],
+            row.completion,
+            row.finish_reason,
+            row.prompt_tokens,
+            row.completion_tokens,
+            row.verdict.message,
         )
-        bare = {name: value for name, value in row.items() if name not in ("verdict", "flexible")}
-        before = {name: row["verdict"][name] for name in ("correct", "answer")}
-        return Generated({**bare, "before": before}, sample, completion, self.judges[row["task"]])
+        return Generated(
+            key=row.key,
+            task=row.task,
+            index=row.index,
+            sample=Sample(row.reference, id=row.id, columns=row.columns),
+            completion=completion,
+            verifiers=self.judges[row.task],
+            prompt=row.prompt,
+            label=row.label,
+            before=BriefVerdict(row.verdict.correct, row.verdict.answer),
+            others=row.others,
+        )
 
 
 def _count(value: object) -> int | None:

@@ -161,8 +161,8 @@ def _carry_on(plan: ScorePlan, folder: RunFolder, scored: Scored) -> _Place:
     folder.keep(lambda rows: rows - rows % each)
     for number, row in enumerate(read_samples(folder.path)):
         if number % each == 0:
-            numbering.first(row["id"])
-        scored.tally.add(row, plan.group_by[row["task"]])
+            numbering.first(row.id)
+        scored.tally.add(row, plan.group_by[row.task])
         scored.agreement.add(row)
     skip = len(scored.tally) // each
     if isinstance(plan.job, RunJob):

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from rewardkit.harness.metrics.figures import ShowsFigures
 from rewardkit.harness.metrics.summary import TaskSummary, summarise
 from rewardkit.harness.metrics.votes import same_text, same_to
 from rewardkit.harness.scoring.tally import Tally
 from rewardkit.harness.store.run_folder import SAMPLES
+from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.protocols import Task
-
-Row = Mapping[str, Any]
 
 
 def sum_up(
@@ -48,7 +47,7 @@ def sum_up_with_figures(
     return summaries
 
 
-def _rows_of(task: str, samples: Path) -> list[Row]:
+def _rows_of(task: str, samples: Path) -> list[SampleRow]:
     """A task's rows in the order of their problems."""
     places = []
     with samples.open("rb") as lines:
@@ -60,29 +59,22 @@ def _rows_of(task: str, samples: Path) -> list[Row]:
             start += len(line)
 
     @lru_cache(maxsize=1)
-    def read(start: int) -> Row:
+    def read(start: int) -> SampleRow:
         with samples.open("rb") as file:
             file.seek(start)
-            found: Row = json.loads(file.readline())
-            return found
+            return SampleRow.from_json(json.loads(file.readline()), str(samples))
 
-    return [_Stored(read, start) for _, _, start in sorted(places)]
+    return [cast("SampleRow", _StoredRow(read, start)) for _, _, start in sorted(places)]
 
 
-class _Stored(Mapping[str, Any]):
-    """A row that stays on disk."""
+class _StoredRow:
+    """A row that stays on disk: each attribute reads its line."""
 
     __slots__ = ("_read", "_start")
 
-    def __init__(self, read: Callable[[int], Row], start: int) -> None:
+    def __init__(self, read: Callable[[int], SampleRow], start: int) -> None:
         self._read = read
         self._start = start
 
-    def __getitem__(self, name: str) -> Any:
-        return self._read(self._start)[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._read(self._start))
-
-    def __len__(self) -> int:
-        return len(self._read(self._start))
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._read(self._start), name)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from rewardkit.harness.metrics.truncation import thinking_is_open
-
-Row = Mapping[str, Any]
-Shape = tuple[Any, ...]
+from rewardkit.harness.store.sample_row import BriefVerdict, JudgedRow, SampleRow
+from rewardkit.records import Failure, Verdict
 
 LONGEST_ANSWER = 64
 """Characters of an answer kept whole; a longer one is known by its beginning and its hash."""
@@ -46,6 +45,28 @@ class Strings:
         self._ends.extend(end + start for end in other._ends)
 
 
+class Shape(NamedTuple):
+    """What many rows have in common."""
+
+    task: str
+    finish_reason: str
+    thinking: bool
+    """Whether a thinking block was left open."""
+    correct: bool | None
+    failure: Failure | None
+    parts: tuple[str, ...]
+    scores: tuple[float | None, ...] | None
+    """The score and those of its parts; None where each row has its own."""
+    flexible: BriefVerdict | None
+    columns: tuple[tuple[str, Any], ...]
+
+    def verdict(self, scores: Sequence[float | None], answer: str | None) -> Verdict:
+        """The verdict of a row with these scores."""
+        score, *of_parts = scores
+        parts: Any = dict(zip(self.parts, of_parts, strict=True))
+        return Verdict(self.correct, score, answer, self.failure, parts)
+
+
 class Tally:
     """The rows judged so far, in some 40 bytes each and their ids and answers.
 
@@ -67,20 +88,20 @@ class Tally:
     def __len__(self) -> int:
         return len(self._shape)
 
-    def add(self, row: Row, group_by: Sequence[str] = ()) -> None:
-        """Pack a row of samples.jsonl, with the columns that its figures are grouped by."""
-        verdict = row["verdict"]
-        values = (verdict["score"], *verdict["parts"].values())
-        graded = any(value not in ALL_OR_NOTHING for value in values)
-        shape = _shape(row, group_by, None if graded else values)
+    def add(self, row: SampleRow, group_by: Sequence[str] = ()) -> None:
+        """Pack a row, with the columns that its figures are grouped by."""
+        verdict = row.verdict
+        scores = (verdict.score, *verdict.parts.values())
+        graded = any(score not in ALL_OR_NOTHING for score in scores)
+        shape = _shape(row, group_by, None if graded else scores)
         self._shape.append(self._shapes.setdefault(shape, len(self._shapes)))
-        self._index.append(row["index"])
-        self._tokens.append(-1 if row["completion_tokens"] is None else row["completion_tokens"])
+        self._index.append(row.index)
+        self._tokens.append(-1 if row.completion_tokens is None else row.completion_tokens)
         self._start.append(len(self._graded))
         if graded:
-            self._graded.extend(values)
-        self._ids.append(row["id"])
-        self._answers.append(_short(verdict["answer"] or ""))
+            self._graded.extend(score or 0.0 for score in scores)
+        self._ids.append(row.id)
+        self._answers.append(_short(verdict.answer or ""))
 
     def extend(self, other: Tally) -> None:
         """Take the rows of another."""
@@ -98,118 +119,119 @@ class Tally:
         """Say which of its problem's completions each row is."""
         self._index = array("I", indices)
 
-    def rows(self) -> dict[str, list[Row]]:
+    def rows(self) -> dict[str, list[JudgedRow]]:
         """The rows by task, each unpacked as it is looked at.
 
         Answers are unpacked only where a problem has several completions, which may vote.
         """
-        shapes = [_shared(shape) for shape in self._shapes]
         votes = any(self._index)
-        for shape in shapes:
-            if votes or _graded(shape["verdict"]):
-                shape["_verdict"] = shape.pop("verdict")
-        found: dict[str, list[Row]] = {}
+        shapes = [
+            _SharedFields(shape, None if votes or not shape.scores else shape.scores)
+            for shape in self._shapes
+        ]
+        rows: dict[str, list[JudgedRow]] = {}
         for place, number in enumerate(self._shape):
-            shape = shapes[number]
-            row = _Packed(self, place, self._ids[place], shape)
-            found.setdefault(shape["task"], []).append(row)
-        return found
+            shared = shapes[number]
+            rows.setdefault(shared.shape.task, []).append(
+                _PackedRow(self, place, self._ids[place], shared)
+            )
+        return rows
 
     def index(self, place: int) -> int:
-        """Which of its problem's completions it is."""
+        """The number of a row's completion among those of its problem."""
         return self._index[place]
 
     def tokens(self, place: int) -> int | None:
-        """The completion's length, where it is known."""
-        found = self._tokens[place]
-        return None if found < 0 else found
+        """The length of a row's completion, where it is known."""
+        tokens = self._tokens[place]
+        return None if tokens < 0 else tokens
 
-    def verdict(self, place: int, shared: Mapping[str, Any]) -> dict[str, Any]:
-        """The verdict, made of what its shape knows and what is its own."""
-        known = {**shared, "answer": self._answers[place] or None}
-        if _graded(shared):
+    def verdict(self, place: int, shape: Shape) -> Verdict:
+        """A row's verdict, with its answer."""
+        scores: Sequence[float | None] | None = shape.scores
+        if scores is None:
             start = self._start[place]
-            score, *parts = self._graded[start : start + 1 + len(shared["parts"])]
-            known |= {"score": score, "parts": dict(zip(shared["parts"], parts, strict=True))}
-        return known
+            scores = self._graded[start : start + 1 + len(shape.parts)]
+        return shape.verdict(scores, self._answers[place] or None)
 
 
-class _Packed(Mapping[str, Any]):
+class _SharedFields:
+    """What the rows of a shape have in common, as a summary reads it."""
+
+    __slots__ = ("columns", "completion", "shape", "verdict")
+
+    def __init__(self, shape: Shape, scores: Sequence[float | None] | None) -> None:
+        self.shape = shape
+        self.columns = dict(shape.columns)
+        self.completion = OPENED if shape.thinking else ""
+        self.verdict = None if scores is None else shape.verdict(scores, None)
+
+
+class _PackedRow:
     """A row of a tally, as a summary reads it."""
 
-    __slots__ = ("_id", "_place", "_shape", "_tally")
+    __slots__ = ("_place", "_shared", "_tally", "id")
 
-    def __init__(self, tally: Tally, place: int, identifier: str, shape: Mapping[str, Any]) -> None:
+    prompt: str | None = None
+
+    def __init__(self, tally: Tally, place: int, identifier: str, shared: _SharedFields) -> None:
+        self.id = identifier
         self._tally = tally
         self._place = place
-        self._id = identifier
-        self._shape = shape
-
-    def __getitem__(self, name: str) -> Any:
-        if name in self._shape:
-            return self._shape[name]
-        return _OWN[name](self._tally, self._place, self)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter([name for name in {*_OWN, *self._shape} if not name.startswith("_")])
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
+        self._shared = shared
 
     @property
-    def identifier(self) -> str:
-        """Its id, which every figure asks for."""
-        return self._id
+    def key(self) -> str:
+        return f"{self.task}/{self.id}/{self.index}"
+
+    @property
+    def task(self) -> str:
+        return self._shared.shape.task
+
+    @property
+    def index(self) -> int:
+        return self._tally.index(self._place)
+
+    @property
+    def completion(self) -> str:
+        return self._shared.completion
+
+    @property
+    def finish_reason(self) -> str:
+        return self._shared.shape.finish_reason
+
+    @property
+    def completion_tokens(self) -> int | None:
+        return self._tally.tokens(self._place)
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        return self._shared.columns
+
+    @property
+    def verdict(self) -> Verdict:
+        return self._shared.verdict or self._tally.verdict(self._place, self._shared.shape)
+
+    @property
+    def flexible(self) -> BriefVerdict | None:
+        return self._shared.shape.flexible
 
 
-_OWN: Mapping[str, Callable[[Tally, int, _Packed], Any]] = {
-    "id": lambda tally, place, row: row.identifier,
-    "index": lambda tally, place, row: tally.index(place),
-    "key": lambda tally, place, row: f"{row['task']}/{row.identifier}/{tally.index(place)}",
-    "completion_tokens": lambda tally, place, row: tally.tokens(place),
-    "verdict": lambda tally, place, row: tally.verdict(place, row["_verdict"]),
-}
-
-
-def _shape(row: Row, group_by: Sequence[str], values: tuple[float | None, ...] | None) -> Shape:
-    verdict, flexible = row["verdict"], row["flexible"]
-    thinking = thinking_is_open(row.get("prompt") or "", row["completion"])
-    return (
-        row["task"],
-        row["finish_reason"],
-        thinking,
-        verdict["correct"],
-        verdict["failure"],
-        tuple(verdict["parts"]),
-        values,
-        flexible and ("flexible", flexible["correct"]),
-        tuple((name, row["columns"].get(name, "")) for name in group_by),
+def _shape(
+    row: SampleRow, group_by: Sequence[str], scores: tuple[float | None, ...] | None
+) -> Shape:
+    verdict, flexible = row.verdict, row.flexible
+    return Shape(
+        row.task,
+        row.finish_reason,
+        thinking_is_open(row.prompt or "", row.completion),
+        verdict.correct,
+        verdict.failure,
+        tuple(verdict.parts),
+        scores,
+        flexible and BriefVerdict(flexible.correct),
+        tuple((name, row.columns.get(name, "")) for name in group_by),
     )
-
-
-def _shared(shape: Shape) -> dict[str, Any]:
-    """What the rows of a shape have in common, as samples.jsonl names it."""
-    task, finish_reason, thinking, correct, failure, parts, values, flexible, groups = shape
-    score, *of_parts = values or (None,) * (1 + len(parts))
-    return {
-        "task": task,
-        "finish_reason": finish_reason,
-        "prompt": None,
-        "completion": OPENED if thinking else "",
-        "verdict": {
-            "correct": correct,
-            "score": score,
-            "failure": failure,
-            "parts": dict(zip(parts, of_parts, strict=True)),
-        },
-        "flexible": flexible and {"correct": flexible[1]},
-        "columns": dict(groups),
-    }
-
-
-def _graded(verdict: Mapping[str, Any]) -> bool:
-    """Whether a shared verdict lacks its scores, since each row has its own."""
-    return verdict["correct"] is not None and verdict["score"] is None
 
 
 def _short(answer: str) -> str:

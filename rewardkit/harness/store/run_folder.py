@@ -13,8 +13,7 @@ from typing import Any
 
 from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.store.atomic_write import append_bytes, replace_text, write_errors
-
-Row = dict[str, Any]
+from rewardkit.harness.store.sample_row import SampleRow
 
 RUN, SAMPLES, SUMMARY, REPORT = "run.json", "samples.jsonl", "summary.json", "report.html"
 LOCK = ".lock"
@@ -70,13 +69,13 @@ class RunFolder:
         """Replace report.html, whole or not at all."""
         replace_text(self.path / REPORT, page)
 
-    def rows(self) -> dict[str, Row]:
+    def rows(self) -> dict[str, SampleRow]:
         """The rows written so far, by key; a later row of a key replaces an earlier one."""
-        return {row["key"]: row for row in read_samples(self.path)}
+        return {row.key: row for row in read_samples(self.path)}
 
-    def append(self, rows: Sequence[Row]) -> None:
+    def append(self, rows: Sequence[SampleRow]) -> None:
         """Write rows at the end of samples.jsonl, in one piece."""
-        append_bytes(self.path / SAMPLES, "".join(as_line(row) for row in rows).encode())
+        append_bytes(self.path / SAMPLES, "".join(as_line(row.as_json()) for row in rows).encode())
 
     def append_lines(self, lines: Sequence[bytes]) -> None:
         """Write rows, already as lines, at the end of samples.jsonl, in one piece."""
@@ -156,20 +155,21 @@ def _as_document(value: Mapping[str, Any]) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
-def read_samples(path: Path) -> Iterator[Row]:
+def read_samples(path: Path) -> Iterator[SampleRow]:
     """The rows of a run's samples.jsonl, in the order written, but for a last one that a kill cut
     short or that is being written."""
     try:
         with (path / SAMPLES).open("rb") as lines:
             for number, line in enumerate(lines, 1):
                 try:
-                    yield json.loads(line)
+                    value = json.loads(line)
                 except ValueError as error:
                     if not line.endswith(b"\n"):
                         return
                     raise RunMismatch(
                         f"{path / SAMPLES}, line {number} isn't JSON: {error}"
                     ) from error
+                yield SampleRow.from_json(value, f"{path / SAMPLES}, line {number}")
     except FileNotFoundError:
         return
 
@@ -183,15 +183,15 @@ def replaced_rows(path: Path) -> frozenset[int]:
     last: dict[str, int] = {}
     replaced = []
     for number, row in enumerate(read_samples(path)):
-        earlier = last.pop(row["key"], None)
+        earlier = last.pop(row.key, None)
         if earlier is not None:
             replaced.append(earlier)
-        if earlier is not None or row["finish_reason"] == "error":
-            last[row["key"]] = number
+        if earlier is not None or row.finish_reason == "error":
+            last[row.key] = number
     return frozenset(replaced)
 
 
-def standing_rows(path: Path) -> Iterator[Row]:
+def standing_rows(path: Path) -> Iterator[SampleRow]:
     """The rows of a run but for those replaced, in the order written, one by one."""
     replaced = replaced_rows(path)
     return (row for number, row in enumerate(read_samples(path)) if number not in replaced)

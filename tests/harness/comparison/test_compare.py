@@ -35,7 +35,12 @@ def write_run(
             "reference": id,
             "columns": {"question": f"what is {id}?"},
             "completion": "…",
-            "verdict": {"correct": right, "score": None if right is None else right / 2},
+            "finish_reason": "stop",
+            "verdict": {
+                "correct": right,
+                "score": None if right is None else right / 2,
+                "failure": {True: None, False: "wrong", None: "error"}[right],
+            },
             "flexible": None if right is None else {"correct": True, "answer": "1"},
             **changes,
         }

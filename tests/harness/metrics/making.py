@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-Row = dict[str, Any]
+from rewardkit.harness.store.sample_row import SampleRow
 
 
-def row(identifier: object, failure: str | None, **more: Any) -> Row:
+def row(identifier: object, failure: str | None, **more: Any) -> SampleRow:
     """A judged row of a problem: right where `failure` is None, unjudged where it is "error"."""
     correct = None if failure == "error" else failure is None
     verdict = {
@@ -19,7 +19,7 @@ def row(identifier: object, failure: str | None, **more: Any) -> Row:
         "message": "",
     }
     index = more.get("index", 0)
-    return {
+    fields = {
         "key": f"t/{identifier}/{index}",
         "task": "t",
         "id": str(identifier),
@@ -35,9 +35,10 @@ def row(identifier: object, failure: str | None, **more: Any) -> Row:
         "flexible": None,
         **more,
     }
+    return SampleRow.from_json(fields, "a row")
 
 
-def problem(identifier: object, *answers: str | None, right: int = 0) -> list[Row]:
+def problem(identifier: object, *answers: str | None, right: int = 0) -> list[SampleRow]:
     """A problem's rows: `right` right ones, then a wrong one for each answer; None has none."""
     rows = [row(identifier, None, answer="5", index=index) for index in range(right)]
     for index, answer in enumerate(answers, right):

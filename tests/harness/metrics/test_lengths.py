@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 
 from rewardkit.harness.metrics.lengths import Lengths, lengths_by_outcome
 from rewardkit.harness.metrics.outcomes import read_outcomes
-from tests.harness.metrics.making import Row, row
+from rewardkit.harness.store.sample_row import SampleRow
+from tests.harness.metrics.making import row
 
 
-def lengths(rows: list[Row]) -> dict[str, Lengths]:
+def lengths(rows: list[SampleRow]) -> dict[str, Lengths]:
     return lengths_by_outcome(rows, read_outcomes(rows))
 
 

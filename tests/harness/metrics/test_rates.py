@@ -12,18 +12,19 @@ from rewardkit.harness.metrics.intervals import clustered
 from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.metrics.outcomes import read_outcomes
 from rewardkit.harness.metrics.rates import rates
-from tests.harness.metrics.making import Row, row
+from rewardkit.harness.store.sample_row import SampleRow
+from tests.harness.metrics.making import row
 
 
 def flexible(correct: bool | None) -> dict[str, object]:
     return {"flexible": {"correct": correct, "answer": None}}
 
 
-def figures(rows: list[Row]) -> dict[str, Metric]:
+def figures(rows: list[SampleRow]) -> dict[str, Metric]:
     return rates(read_outcomes(rows))
 
 
-def values(rows: list[Row]) -> dict[str, float]:
+def values(rows: list[SampleRow]) -> dict[str, float]:
     return {name: metric.value for name, metric in figures(rows).items()}
 
 
@@ -72,7 +73,7 @@ def test_finished_and_cut_off_completions_are_told_apart() -> None:
         ([row(1, "error")], ["accuracy", "score", "format_rate"]),
     ],
 )
-def test_a_rate_over_nothing_is_left_out(rows: list[Row], absent: list[str]) -> None:
+def test_a_rate_over_nothing_is_left_out(rows: list[SampleRow], absent: list[str]) -> None:
     assert not set(absent) & set(figures(rows))
 
 
@@ -99,32 +100,32 @@ def test_each_figure_is_the_mean_of_its_problems_means_to_the_last_bit(samples: 
     ]
     found = figures(rows)
 
-    def expected(value: Callable[[Row], float | None]) -> tuple[float, float, float, int]:
+    def expected(value: Callable[[SampleRow], float | None]) -> tuple[float, float, float, int]:
         by_problem: dict[str, list[float]] = defaultdict(list)
         for one in rows:
             if (number := value(one)) is not None:
-                by_problem[one["id"]].append(number)
+                by_problem[one.id].append(number)
         groups = list(by_problem.values())
         return fmean(map(fmean, groups)), *clustered(groups), sum(map(len, groups))
 
-    def judged(value: Callable[[Row], float]) -> Callable[[Row], float | None]:
-        return lambda one: None if one["verdict"]["correct"] is None else float(value(one))
+    def judged(value: Callable[[SampleRow], float]) -> Callable[[SampleRow], float | None]:
+        return lambda one: None if one.verdict.correct is None else float(value(one))
 
-    right = judged(lambda one: one["verdict"]["correct"])
+    right = judged(lambda one: one.verdict.correct)
     assert {name: astuple(figure) for name, figure in found.items()} == {
         "accuracy": expected(right),
-        "accuracy_flexible": expected(judged(lambda one: one["flexible"]["correct"])),
-        "flexible_gap": expected(judged(lambda one: one["verdict"]["failure"] == "format")),
-        "score": expected(judged(lambda one: one["verdict"]["score"])),
-        "format_rate": expected(judged(lambda one: one["verdict"]["failure"] in (None, "wrong"))),
-        "unfinished_rate": expected(lambda one: float(one["finish_reason"] == "length")),
-        "error_rate": expected(lambda one: float(one["verdict"]["failure"] in ("wrong", "format"))),
+        "accuracy_flexible": expected(judged(lambda one: one.flexible.correct)),
+        "flexible_gap": expected(judged(lambda one: one.verdict.failure == "format")),
+        "score": expected(judged(lambda one: one.verdict.score)),
+        "format_rate": expected(judged(lambda one: one.verdict.failure in (None, "wrong"))),
+        "unfinished_rate": expected(lambda one: float(one.finish_reason == "length")),
+        "error_rate": expected(lambda one: float(one.verdict.failure in ("wrong", "format"))),
         "accuracy_finished": expected(
-            lambda one: right(one) if one["finish_reason"] == "stop" else None
+            lambda one: right(one) if one.finish_reason == "stop" else None
         ),
         "accuracy_truncated": expected(
-            lambda one: right(one) if one["finish_reason"] == "length" else None
+            lambda one: right(one) if one.finish_reason == "length" else None
         ),
-        "part_a": expected(judged(lambda one: one["verdict"]["parts"].get("a", 0.0))),
-        "part_b": expected(judged(lambda one: one["verdict"]["parts"].get("b", 0.0))),
+        "part_a": expected(judged(lambda one: one.verdict.parts.get("a", 0.0))),
+        "part_b": expected(judged(lambda one: one.verdict.parts.get("b", 0.0))),
     }

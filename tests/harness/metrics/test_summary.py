@@ -2,18 +2,19 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
 from rewardkit.harness.metrics.figures import Plot, Table
 from rewardkit.harness.metrics.summary import summarise, summarise_task, summarise_tasks
+from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.harness.tasks.math500 import MATH500
 from rewardkit.harness.tasks.motion.task import MotionTask
-from tests.harness.metrics.making import Row, problem, row
+from tests.harness.metrics.making import problem, row
 
 
-def leveled(identifier: int, failure: str | None, **more: object) -> Row:
+def leveled(identifier: int, failure: str | None, **more: object) -> SampleRow:
     return row(
         identifier,
         failure,
@@ -117,7 +118,7 @@ def test_a_fault_in_a_tasks_figures_is_shown_and_costs_nothing_else() -> None:
 
 
 def test_a_runs_recorded_groups_go_before_the_tasks_own() -> None:
-    rows = [{**one, "task": "math500"} for one in ROWS]
+    rows = [replace(one, task="math500") for one in ROWS]
     tasks = {"math500": MATH500}
     assert set(summarise_tasks(rows, tasks)["math500"].groups) == {"level", "subject"}
     assert set(summarise_tasks(rows, tasks, {"math500": ["level"]})["math500"].groups) == {"level"}

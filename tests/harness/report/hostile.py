@@ -7,6 +7,7 @@ from typing import Any
 from rewardkit.harness.metrics.figures import Plot, Table
 from rewardkit.harness.metrics.summary import summarise
 from rewardkit.harness.report.runs import ReportRun
+from rewardkit.harness.store.sample_row import SampleRow
 
 PWN = "window.pwned=1"
 
@@ -57,7 +58,7 @@ KEYS = ["__proto__", "constructor", "toString", *HOSTILE[:8], HOSTILE[28]]
 def hostile_run(name: str = HOSTILE[1]) -> ReportRun:
     """A run where names of tasks, columns, groups, parts, metrics, models and ids are hostile."""
     tasks: dict[str, Any] = {}
-    rows: list[dict[str, Any]] = []
+    rows: list[SampleRow] = []
     for place, task in enumerate((HOSTILE[0], "__proto__")):
         own = [_row(task, f"{place}-{text[:200]}", text) for text in HOSTILE]
         rows += own
@@ -74,8 +75,8 @@ def hostile_run(name: str = HOSTILE[1]) -> ReportRun:
     return ReportRun(name, tasks, rows, record)
 
 
-def _row(task: str, identifier: str, text: str) -> dict[str, Any]:
-    return {
+def _row(task: str, identifier: str, text: str) -> SampleRow:
+    fields = {
         "key": f"{task}/{identifier}/0",
         "task": task,
         "id": identifier,
@@ -97,6 +98,7 @@ def _row(task: str, identifier: str, text: str) -> dict[str, Any]:
         },
         "flexible": {"correct": False, "answer": text[1:]},
     }
+    return SampleRow.from_json(fields, "a row")
 
 
 def _figures() -> list[Table | Plot]:

@@ -9,6 +9,7 @@ from typing import Any
 from rewardkit.harness.metrics.summary import summarise_tasks
 from rewardkit.harness.report.runs import ReportRun
 from rewardkit.harness.store.run_folder import RunFolder
+from rewardkit.harness.store.sample_row import SampleRow
 
 
 def row(
@@ -21,10 +22,10 @@ def row(
     index: int = 0,
     task: str = "gsm8k",
     **changes: Any,
-) -> dict[str, Any]:
+) -> SampleRow:
     """A row as samples.jsonl holds it."""
     failure = {True: None, False: "wrong", None: "error"}[correct]
-    return {
+    fields = {
         "key": f"{task}/{identifier}/{index}",
         "task": task,
         "id": identifier,
@@ -46,15 +47,16 @@ def row(
         },
         "flexible": None if correct is None else {"correct": correct, "answer": answer},
     } | changes
+    return SampleRow.from_json(fields, "a row")
 
 
-def as_run(name: str, rows: Sequence[dict[str, Any]], **record: Any) -> ReportRun:
+def as_run(name: str, rows: Sequence[SampleRow], **record: Any) -> ReportRun:
     """The rows as a run, with their summary."""
     tasks = {name: one.as_json() for name, one in summarise_tasks(rows, {}).items()}
     return ReportRun(name, tasks, rows, record)
 
 
-def write_run(folder: Path, rows: Sequence[dict[str, Any]], model: str = "m") -> Path:
+def write_run(folder: Path, rows: Sequence[SampleRow], model: str = "m") -> Path:
     """A run's folder, as an evaluation that hasn't ended leaves it but for its summary."""
     run = RunFolder(folder)
     with run.opened({"of": folder.name}, overwrite=False):

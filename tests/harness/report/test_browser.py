@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from rewardkit.harness.metrics.summary import summarise
 from rewardkit.harness.report.page import render
 from rewardkit.harness.report.runs import ReportRun
+from rewardkit.harness.store.sample_row import BriefVerdict
 from tests.harness.report.chromium import Browser, chromium
 from tests.harness.report.hostile import HOSTILE, hostile_run
 from tests.harness.report.made import as_run, row
@@ -241,8 +243,8 @@ def test_the_part_that_was_read_is_marked_or_said_not_to_be_found(
 
 def test_a_sample_shows_all_that_is_known_of_it(at: Any) -> None:
     one = row("1", correct=False, answer="6", completion="#### 6", finish_reason="length")
-    one["verdict"] |= {"parts": {"form": 0.5}, "message": "off by one"}
-    one["flexible"] = {"correct": True, "answer": "7"}
+    verdict = replace(one.verdict, parts={"form": 0.5}, message="off by one")
+    one = replace(one, verdict=verdict, flexible=BriefVerdict(True, "7"))
     detail = text(at([as_run("r", [one, row("1", index=1)])], "#samples"), "#detail")
     for part in (
         "wrong",

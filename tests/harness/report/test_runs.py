@@ -50,7 +50,7 @@ def test_a_run_goes_by_the_shortest_name_that_tells_it(paths: list[str], names: 
 def test_rows_stand_in_natural_order_of_their_ids(tmp_path: Path) -> None:
     write_run(tmp_path / "r", [row("10"), row("9", index=1), row("9")])
     (run,) = read_runs([tmp_path / "r"])
-    assert [one["key"] for one in run.rows] == ["gsm8k/9/0", "gsm8k/9/1", "gsm8k/10/0"]
+    assert [one.key for one in run.rows] == ["gsm8k/9/0", "gsm8k/9/1", "gsm8k/10/0"]
 
 
 @pytest.mark.parametrize("summary", [None, {"tasks": {"gsm8k": {"samples": 9}}}, {"tasks": {}}])
@@ -72,7 +72,7 @@ def test_a_last_line_that_a_kill_cut_short_is_left_out(tmp_path: Path, cut: str)
     with (folder / "samples.jsonl").open("ab") as file:
         file.write(cut.encode()[: len(cut)])
     (run,) = read_runs([folder])
-    assert [one["id"] for one in run.rows] == ["1", "2"]
+    assert [one.id for one in run.rows] == ["1", "2"]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewardkit.harness.run.judging_thread import Generated, TaskVerifiers, judged_rows, sample_row
+from rewardkit.harness.run.judging_thread import Generated, TaskVerifiers, judged_rows
 from rewardkit.records import Completion, Sample
 from rewardkit.verifiers.gsm8k import Gsm8k
 
@@ -27,7 +27,14 @@ def test_why_there_is_no_answer_depends_on_how_the_completion_ended(
     prompt: str | None, completion: Completion, failure: str | None
 ) -> None:
     sample = Sample("5", id="a")
-    row = {**sample_row("t/a/0", "t", sample, completion), "prompt": prompt}
-    judges = TaskVerifiers(Gsm8k(), None)
-    (judged,) = judged_rows([Generated(row, sample, completion, judges)])
-    assert judged["verdict"]["failure"] == failure
+    generated = Generated(
+        key="t/a/0",
+        task="t",
+        index=0,
+        sample=sample,
+        completion=completion,
+        verifiers=TaskVerifiers(Gsm8k(), None),
+        prompt=prompt,
+    )
+    (row,) = judged_rows([generated])
+    assert row.verdict.failure == failure

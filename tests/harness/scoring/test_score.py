@@ -110,9 +110,10 @@ def test_rows_and_figures_are_the_same_on_one_process_and_on_three(tmp_path: Pat
     assert written[0] == written[1]
     assert told[0] == told[1]
     rows = list(read_samples(tmp_path / "1"))
-    assert [row["key"] for row in rows] == [f"t/p{n // 3}/{n % 3}" for n in range(200)]
-    assert [list(row) for row in rows] == [list(rows[0])] * 200
-    assert list(rows[0])[:4] == ["key", "task", "id", "index"]
+    assert [row.key for row in rows] == [f"t/p{n // 3}/{n % 3}" for n in range(200)]
+    lines = [json.loads(line) for line in written[0].splitlines()]
+    assert [list(line) for line in lines] == [list(lines[0])] * 200
+    assert list(lines[0])[:5] == ["key", "task", "id", "index", "schema_version"]
     assert summaries == {"t": summarise(rows)}
 
 
@@ -184,14 +185,14 @@ def test_what_came_before_a_row_that_can_not_be_read_is_safe(
         score(plan(file, tmp_path / "run", Same(), processes=processes), Watcher())
     safe = list(read_samples(tmp_path / "run"))
     assert 100 < len(safe) <= 150
-    assert [row["columns"] for row in safe] == rows[: len(safe)]
+    assert [row.columns for row in safe] == rows[: len(safe)]
 
 
 def test_deadlines_hold_in_every_process(tmp_path: Path) -> None:
     rows = [{"reference": "1", "completion": "hang" if n % 30 == 7 else "1"} for n in range(60)]
     file = write(tmp_path / "f.jsonl", rows)
     score(plan(file, tmp_path / "run", equal, processes=2), Watcher())
-    found = [row["verdict"]["failure"] for row in read_samples(tmp_path / "run")]
+    found = [row.verdict.failure for row in read_samples(tmp_path / "run")]
     assert found == [Failure.TIMEOUT if n % 30 == 7 else None for n in range(60)]
 
 

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from dataclasses import replace
+from operator import attrgetter
 
 import pytest
 
 from rewardkit.harness.metrics.summary import summarise
 from rewardkit.harness.scoring.tally import Tally
+from rewardkit.harness.store.sample_row import SampleRow
 
 GROUPS = ("level",)
 
 
-def row(number: int, completions: int, values: list[float]) -> dict[str, Any]:
+def row(number: int, completions: int, values: list[float]) -> SampleRow:
     dice = random.Random(number)
     correct = dice.choice([True, False, None])
     score = None if correct is None else 1.0 if correct else dice.choice(values)
     failure = {True: None, False: dice.choice(["wrong", "format"]), None: "error"}[correct]
     identifier = f"problem ü\ud800 {number // completions}"
-    return {
+    fields = {
         "key": f"t/{identifier}/{number % completions}",
         "task": "t",
         "id": identifier,
@@ -37,7 +39,9 @@ def row(number: int, completions: int, values: list[float]) -> dict[str, Any]:
             "message": "",
         },
         "flexible": dice.choice([None, {"correct": correct, "answer": "7"}]),
+        "reference": "7",
     }
+    return SampleRow.from_json(fields, "a row")
 
 
 @pytest.mark.parametrize("completions", [1, 4])
@@ -54,19 +58,16 @@ def test_the_summary_is_that_of_the_rows(completions: int, values: list[float]) 
     assert len(whole) == 400
     assert summarise(packed["t"], GROUPS) == summarise(rows, GROUPS)
     told = ("key", "id", "index", "completion_tokens", "finish_reason")
-    assert [{name: one[name] for name in told} for one in packed["t"]] == [
-        {name: one[name] for name in told} for one in rows
-    ]
+    assert list(map(attrgetter(*told), packed["t"])) == list(map(attrgetter(*told), rows))
     for one, other in zip(packed["t"], rows, strict=True):
-        same = {"message": "", **one["verdict"]}
-        assert completions == 1 or same["answer"] == other["verdict"]["answer"]
-        assert {**same, "answer": None} == {**other["verdict"], "answer": None}
+        assert completions == 1 or one.verdict.answer == other.verdict.answer
+        assert replace(one.verdict, answer=None) == replace(other.verdict, answer=None)
 
 
 def test_a_row_takes_a_few_dozen_bytes() -> None:
     tally = Tally()
     for number in range(20_000):
-        tally.add(row(number, 1, [0.0, 1.0]) | {"id": str(number)}, GROUPS)
+        tally.add(replace(row(number, 1, [0.0, 1.0]), id=str(number)), GROUPS)
     held = [vars(tally)[name] for name in ("_shape", "_index", "_tokens", "_start", "_graded")]
     size = sum(len(one) * one.itemsize for one in held)
     for strings in (vars(tally)["_ids"], vars(tally)["_answers"]):
@@ -79,8 +80,7 @@ def test_long_answers_are_told_apart_without_being_kept() -> None:
     tally = Tally()
     for index, answer in enumerate(["x" * 500, "x" * 499 + "y", "x" * 500]):
         one = row(1, 1, [0.0])
-        verdict = {**one["verdict"], "answer": answer}
-        tally.add({**one, "index": index, "verdict": verdict})
-    first, second, third = (one["verdict"]["answer"] for one in tally.rows()["t"])
+        tally.add(replace(one, index=index, verdict=replace(one.verdict, answer=answer)))
+    first, second, third = (one.verdict.answer for one in tally.rows()["t"])
     assert first == third != second
     assert len(first) < 60

@@ -17,6 +17,7 @@ from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.metrics.summary import TaskSummary, summarise
 from rewardkit.trainers import EvaluationCallback, reward_func
 from rewardkit.trainers.evaluation.live_evaluation import LiveEvaluation
+from tests.harness.metrics.making import row
 from tests.trainers.evaluated import Says, data, samples, task
 from tests.trainers.forms import letters
 from tests.trainers.tiny_training import GRPOTrainer, rows, trainer
@@ -29,36 +30,15 @@ def scripted(values: Values, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def at(self: LiveEvaluation, step: int, *args: Any, **kwargs: Any) -> dict[str, TaskSummary]:
         value = values[step]
-        verdicts = [
-            {"correct": None, "score": None, "failure": "error", "parts": {}}
-            if value is None
-            else {
-                "correct": index < 10 * value,
-                "score": float(index < 10 * value),
-                "failure": None if index < 10 * value else "wrong",
-                "parts": {},
-            }
+        failures = [
+            "error" if value is None else None if index < 10 * value else "wrong"
             for index in range(10)
         ]
-        return {
-            "says": summarise(
-                [
-                    {
-                        "id": str(index),
-                        "index": 0,
-                        "verdict": verdict,
-                        "columns": {},
-                        "flexible": None,
-                        "finish_reason": "stop" if verdict["correct"] else "length",
-                        "completion": "",
-                        "completion_tokens": 3,
-                        "key": f"says/{index}/0",
-                        "task": "says",
-                    }
-                    for index, verdict in enumerate(verdicts)
-                ]
-            )
-        }
+        evaluated = [
+            row(index, failure, finish_reason="length" if failure else "stop")
+            for index, failure in enumerate(failures)
+        ]
+        return {"says": summarise(evaluated)}
 
     monkeypatch.setattr(LiveEvaluation, "at", at)
 

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from rewardkit.harness.metrics.figures import Plot, Point, Table
 from rewardkit.harness.metrics.lengths import ended
 from rewardkit.harness.metrics.outcomes import outcome_of
+from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.verifiers.game24_reading import read_reply, read_step
-
-Row = Mapping[str, Any]
 
 BINS = 20
 MOST_STEPS = 10
 """A solution takes three; those of ten and more share a row."""
 
 
-def game24_figures(rows: Sequence[Row]) -> list[Table | Plot]:
+def game24_figures(rows: Sequence[SampleRow]) -> list[Table | Plot]:
     """The shares of right, unfinished and wrong, which add up to 1; tokens; steps."""
-    judged = [row for row in rows if row["verdict"]["correct"] is not None]
+    judged = [row for row in rows if row.verdict.correct is not None]
     if not judged:
         return []
     found = (_outcomes(judged), _token_lengths(judged), _steps(judged))
     return [figure for figure in found if figure is not None]
 
 
-def _outcomes(judged: Sequence[Row]) -> Table:
+def _outcomes(judged: Sequence[SampleRow]) -> Table:
     counts = Counter(_outcome(row) for row in judged)
     return Table(
         "Outcomes",
@@ -41,21 +39,25 @@ def _outcomes(judged: Sequence[Row]) -> Table:
     )
 
 
-def _outcome(row: Row) -> str:
-    if row["verdict"]["correct"]:
+def _outcome(row: SampleRow) -> str:
+    if row.verdict.correct:
         return "accuracy"
-    return "unfinished" if row["verdict"]["failure"] == "truncated" else "error"
+    return "unfinished" if row.verdict.failure == "truncated" else "error"
 
 
-def _token_lengths(judged: Sequence[Row]) -> Plot | None:
+def _token_lengths(judged: Sequence[SampleRow]) -> Plot | None:
     """How many completions fall into each of 20 equal ranges of length, by outcome."""
-    known = [row for row in judged if row["completion_tokens"] is not None]
-    if not known:
+    lengths = [
+        (row.completion_tokens, ended(outcome_of(row)))
+        for row in judged
+        if row.completion_tokens is not None
+    ]
+    if not lengths:
         return None
-    width = max(1, -(-(max(row["completion_tokens"] for row in known) + 1) // BINS))
+    width = max(1, -(-(max(lengths)[0] + 1) // BINS))
     counts: dict[str, Counter[int]] = defaultdict(Counter)
-    for row in known:
-        counts[ended(outcome_of(row))][row["completion_tokens"] // width] += 1
+    for tokens, outcome in lengths:
+        counts[outcome][tokens // width] += 1
     last = max(place for found in counts.values() for place in found)
     series: dict[str, list[Point]] = {
         name: [((place + 0.5) * width, float(counts[name][place])) for place in range(last + 1)]
@@ -70,15 +72,13 @@ def _token_lengths(judged: Sequence[Row]) -> Plot | None:
     )
 
 
-def _steps(judged: Sequence[Row]) -> Table | None:
-    """None where the rows hold no texts, as in a large file's summary."""
+def _steps(judged: Sequence[SampleRow]) -> Table | None:
+    """Accuracy by the number of steps in the completion."""
     found: dict[int, list[bool]] = defaultdict(list)
     for row in judged:
-        if row.get("completion") is None:
-            return None
-        lines = read_reply(row["completion"]).lines
+        lines = read_reply(row.completion).lines
         steps = sum(read_step(line) is not None for line in lines)
-        found[min(steps, MOST_STEPS)].append(row["verdict"]["correct"])
+        found[min(steps, MOST_STEPS)].append(bool(row.verdict.correct))
     return Table(
         "Solution lengths in steps",
         ["steps", "completions", "accuracy"],

@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.metrics.figures import Plot, Table
 from rewardkit.harness.prompts.wording import TaskWording
 from rewardkit.harness.store.data_files import read_rows
+from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.harness.tasks.game24.figures import game24_figures
 from rewardkit.harness.tasks.game24.solver import HIGHEST, Solution, solvable, solve, worked
 from rewardkit.harness.tasks.parameters import check_count
@@ -149,7 +149,7 @@ class Game24Task:
         """A solution, step by step."""
         return worked(_hand(sample))
 
-    def figures(self, rows: Sequence[Mapping[str, Any]]) -> list[Table | Plot]:
+    def figures(self, rows: Sequence[SampleRow]) -> list[Table | Plot]:
         """The outcomes, and lengths in tokens and in steps."""
         return game24_figures(rows)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 from rewardkit.harness.metrics.figures import Cell, Plot, Point, Table
+from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.harness.tasks.motion.predictions import Coordinates, Prediction, predictions_of
 from rewardkit.verifiers.motion import mean_squared_error, within
 from rewardkit.verifiers.motion_reading import PREDICTED
@@ -16,14 +16,12 @@ NAMES = {"in": "in distribution", "out": "out of distribution", "": "all"}
 FINE = 0.1
 """The tighter of the two bounds on a sequence's mean absolute error; the other is the task's."""
 
-Row = Mapping[str, Any]
 
-
-def motion_figures(rows: Sequence[Row]) -> list[Table | Plot]:
+def motion_figures(rows: Sequence[SampleRow]) -> list[Table | Plot]:
     """A table of errors, errors by position as table and plot, and a few trajectories."""
-    groups: dict[str, list[Row]] = defaultdict(list)
+    groups: dict[str, list[SampleRow]] = defaultdict(list)
     for row in rows:
-        name = str(row["columns"].get("distribution", ""))
+        name = str(row.columns.get("distribution", ""))
         groups[NAMES.get(name, name)].append(row)
     predictions = {name: predictions_of(of) for name, of in sorted(groups.items())}
     if not any(predictions.values()):
@@ -36,14 +34,13 @@ def motion_figures(rows: Sequence[Row]) -> list[Table | Plot]:
 
 
 def _errors(
-    groups: Mapping[str, Sequence[Row]], predictions: Mapping[str, Sequence[Prediction]]
+    groups: Mapping[str, Sequence[SampleRow]], predictions: Mapping[str, Sequence[Prediction]]
 ) -> Table:
     names = list(predictions)
     judged = {
-        name: [row for row in groups[name] if row["verdict"]["correct"] is not None]
-        for name in names
+        name: [row for row in groups[name] if row.verdict.correct is not None] for name in names
     }
-    failures = {name: Counter(row["verdict"]["failure"] for row in groups[name]) for name in names}
+    failures = {name: Counter(row.verdict.failure for row in groups[name]) for name in names}
     measures: dict[str, Callable[[str], Cell]] = {
         "completions": lambda name: len(groups[name]),
         f"with {PREDICTED} points": lambda name: len(predictions[name]),
@@ -68,7 +65,7 @@ def _line(label: str, cells: Iterable[Cell]) -> list[Cell]:
     return [label, *cells]
 
 
-def _share(predictions: Sequence[Prediction], judged: Sequence[Row], *bound: float) -> Cell:
+def _share(predictions: Sequence[Prediction], judged: Sequence[SampleRow], *bound: float) -> Cell:
     if not judged:
         return None
     return sum(within(*one.flat, *bound) for one in predictions) / len(judged)
@@ -115,7 +112,7 @@ def _trajectories(name: str, predictions: Sequence[Prediction]) -> list[Plot]:
 def _trajectory(title: str, one: Prediction) -> Plot:
     given = [
         tuple(point) if isinstance(point, (list, tuple)) else (point,)
-        for point in one.row["columns"].get("points", ())
+        for point in one.row.columns.get("points", ())
     ]
     later = PREDICTED + 1
     series = {
@@ -126,7 +123,7 @@ def _trajectory(title: str, one: Prediction) -> Plot:
     plane = len(one.targets[0]) > 1
     drawn = "; drawn are the first two of three coordinates" if len(one.targets[0]) > 2 else ""
     return Plot(
-        f"{title}: {one.row['key']}",
+        f"{title}: {one.row.key}",
         "x" if plane else "position",
         "y" if plane else "coordinate",
         {name: points for name, points in series.items() if points},

@@ -7,17 +7,16 @@ a point with several coordinates is the mean over these.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
+from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.verifiers.motion import mean_absolute_error
 from rewardkit.verifiers.motion_reading import PREDICTED
 
 _POINT = re.compile(r"\(([^()]*)\)")
 
-Row = Mapping[str, Any]
 Coordinates = tuple[float, ...]
 
 
@@ -25,7 +24,7 @@ Coordinates = tuple[float, ...]
 class Prediction:
     """A reply with exactly five points, beside the five that are true."""
 
-    row: Row
+    row: SampleRow
     points: Sequence[Coordinates]
     targets: Sequence[Coordinates]
 
@@ -44,12 +43,12 @@ class Prediction:
         return mean_absolute_error(self.points[position], self.targets[position])
 
 
-def predictions_of(rows: Sequence[Row]) -> list[Prediction]:
+def predictions_of(rows: Sequence[SampleRow]) -> list[Prediction]:
     """The predictions among the rows, in order."""
     found = []
     for row in rows:
-        points, targets = _points(row["verdict"].get("answer")), _points(row["reference"])
-        if row["verdict"]["correct"] is None or len(targets) != PREDICTED:
+        points, targets = _points(row.verdict.answer), _points(row.reference)
+        if row.verdict.correct is None or len(targets) != PREDICTED:
             continue
         if list(map(len, points)) == list(map(len, targets)):
             found.append(Prediction(row, points, targets))

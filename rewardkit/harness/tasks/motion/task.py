@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from rewardkit.errors import DataError, UnknownName, UsageError
 from rewardkit.harness.metrics.figures import Plot, Table
 from rewardkit.harness.prompts.wording import TaskWording
 from rewardkit.harness.store.data_files import read_rows
+from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.harness.tasks.motion.figures import motion_figures
 from rewardkit.harness.tasks.motion.laws import Law, Lines, Oscillations, Range, paths
 from rewardkit.harness.tasks.motion.methods import METHODS
@@ -158,7 +158,7 @@ class MotionTask:
         """The worked solution, with the reference as its answer."""
         return _worked(sample)
 
-    def figures(self, rows: Sequence[Mapping[str, Any]]) -> list[Table | Plot]:
+    def figures(self, rows: Sequence[SampleRow]) -> list[Table | Plot]:
         """Errors in and out of distribution, by position, and trajectories."""
         return motion_figures(rows)
 

@@ -7,16 +7,17 @@ from typing import Any
 import pytest
 
 from rewardkit.harness.metrics.figures import Plot, Table
+from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.harness.tasks.motion.figures import motion_figures
 from rewardkit.verifiers.motion_reading import rendered
-from tests.harness.metrics.making import Row, row
+from tests.harness.metrics.making import row
 
 TRUE = (1.0, 2.0, 3.0, 4.0, 5.0)
 
 
 def reply(
     identifier: str, predicted: Sequence[float] | None, where: str = "in", **more: Any
-) -> Row:
+) -> SampleRow:
     answer = None if predicted is None else rendered(predicted)
     failure = more.pop("failure", "no_answer" if predicted is None else None)
     columns = {"distribution": where, "points": [-4.0, -3.0, -2.0, -1.0, 0.0]}

@@ -1,0 +1,252 @@
+"""A row of samples.jsonl: one completion with its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from rewardkit.errors import RunMismatch
+from rewardkit.records import Failure, Verdict
+
+SCHEMA_VERSION = 2
+"""Written into each row. Rows of rewardkit 0.1.0 have none, and are read as version 1."""
+
+LARGEST_COUNT = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class BriefVerdict:
+    """Whether a completion is right, and the answer that was read."""
+
+    correct: bool | None
+    answer: str | None = None
+
+
+class JudgedRow(Protocol):
+    """What the metrics read of a row."""
+
+    @property
+    def key(self) -> str:
+        """`TASK/ID/INDEX`."""
+        ...
+
+    @property
+    def task(self) -> str:
+        """The task's name."""
+        ...
+
+    @property
+    def id(self) -> str:
+        """The problem's id."""
+        ...
+
+    @property
+    def index(self) -> int:
+        """The completion's number among those of its problem, from 0."""
+        ...
+
+    @property
+    def prompt(self) -> str | None:
+        """The prompt as it was sent."""
+        ...
+
+    @property
+    def completion(self) -> str:
+        """The model's text."""
+        ...
+
+    @property
+    def finish_reason(self) -> str:
+        """ "stop", "length" or "error"."""
+        ...
+
+    @property
+    def completion_tokens(self) -> int | None:
+        """The completion's length in tokens."""
+        ...
+
+    @property
+    def columns(self) -> Mapping[str, Any]:
+        """The other columns of the problem's row in its data set."""
+        ...
+
+    @property
+    def verdict(self) -> Verdict:
+        """The strict verdict."""
+        ...
+
+    @property
+    def flexible(self) -> BriefVerdict | None:
+        """The verdict with form forgiven; None where the task has none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleRow:
+    """One completion with its verdict, as a line of samples.jsonl holds it."""
+
+    key: str
+    task: str
+    id: str
+    index: int
+    completion: str
+    finish_reason: str
+    reference: str
+    verdict: Verdict
+    prompt: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    flexible: BriefVerdict | None = None
+    label: bool | None = None
+    """Whether the scored file says that the completion is right; None: it doesn't say."""
+    before: BriefVerdict | None = None
+    """The verdict before the run was scored again; None: it wasn't."""
+    others: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the line that this version doesn't know."""
+
+    @classmethod
+    def from_json(cls, value: object, place: str) -> SampleRow:
+        """The row of a parsed line. RunMismatch, naming `place`, where it isn't a row."""
+        try:
+            return _from_object(_object(value, "the row"))
+        except KeyError as error:
+            what = f"has no {error}"
+        except (TypeError, ValueError) as error:
+            what = f"can't be read: {error}"
+        raise RunMismatch(
+            f"{place} isn't a row that rewardkit wrote: it {what}. Remove or mend the line; "
+            "`rewardkit score` reads files of other programs"
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, in the order in which a line holds them."""
+        row: dict[str, Any] = {
+            "key": self.key,
+            "task": self.task,
+            "id": self.id,
+            "index": self.index,
+            "schema_version": SCHEMA_VERSION,
+            "prompt": self.prompt,
+            "completion": self.completion,
+            "finish_reason": self.finish_reason,
+            "prompt_tokens": self.prompt_tokens,
+            "completion_tokens": self.completion_tokens,
+            "reference": self.reference,
+            "columns": dict(self.columns),
+        }
+        if self.label is not None:
+            row["label"] = self.label
+        if self.before is not None:
+            row["before"] = _brief_fields(self.before)
+        row["verdict"] = verdict_fields(self.verdict)
+        row["flexible"] = None if self.flexible is None else _brief_fields(self.flexible)
+        return row | dict(self.others) if self.others else row
+
+
+_KNOWN = frozenset(
+    {*SampleRow.__dataclass_fields__, "schema_version"} - {"others"}  # not a field of the line
+)
+
+
+def _from_object(row: Mapping[str, Any]) -> SampleRow:
+    version = row.get("schema_version", 1)
+    if version not in (1, SCHEMA_VERSION):
+        raise ValueError(
+            f"its schema_version is {version!r}, and this rewardkit reads up to {SCHEMA_VERSION}"
+        )
+    label = row.get("label")
+    prompt = row.get("prompt")
+    return SampleRow(
+        key=_text(row, "key"),
+        task=_text(row, "task"),
+        id=_text(row, "id"),
+        index=_index(row["index"]),
+        completion=_text(row, "completion"),
+        finish_reason=_text(row, "finish_reason"),
+        reference=_text(row, "reference"),
+        verdict=_verdict(_object(row["verdict"], "verdict")),
+        prompt=None if prompt is None else _text(row, "prompt"),
+        prompt_tokens=_count(row.get("prompt_tokens")),
+        completion_tokens=_count(row.get("completion_tokens")),
+        columns=_object(row.get("columns") or {}, "columns"),
+        flexible=_brief(row.get("flexible"), "flexible"),
+        label=None if label is None else bool(label),
+        before=_brief(row.get("before"), "before"),
+        others={} if row.keys() <= _KNOWN else _unknown(row),
+    )
+
+
+def _unknown(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in _KNOWN}
+
+
+def _verdict(fields: Mapping[str, Any]) -> Verdict:
+    failure = fields["failure"]
+    return Verdict(
+        _correct(fields),
+        None if fields["score"] is None else float(fields["score"]),
+        answer=_answer(fields.get("answer")),
+        failure=None if failure is None else Failure(failure),
+        parts=_object(fields.get("parts") or {}, "parts"),
+        message=str(fields.get("message", "")),
+    )
+
+
+def _brief(value: object, name: str) -> BriefVerdict | None:
+    if value is None:
+        return None
+    fields = _object(value, name)
+    return BriefVerdict(_correct(fields), _answer(fields.get("answer")))
+
+
+def verdict_fields(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as plain values."""
+    return {
+        "correct": verdict.correct,
+        "score": verdict.score,
+        "answer": verdict.answer,
+        "failure": None if verdict.failure is None else verdict.failure.value,
+        "parts": dict(verdict.parts),
+        "message": verdict.message,
+    }
+
+
+def _brief_fields(verdict: BriefVerdict) -> dict[str, Any]:
+    return {"correct": verdict.correct, "answer": verdict.answer}
+
+
+def _object(value: object, name: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError(f"{name} isn't a JSON object")
+    return value
+
+
+def _text(row: Mapping[str, Any], name: str) -> str:
+    value = row[name]
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is {value!r:.60}, not a text")
+    return value
+
+
+def _index(value: object) -> int:
+    if not isinstance(value, int) or not 0 <= value <= LARGEST_COUNT:
+        raise ValueError(f"index is {value!r:.60}, not a number from 0")
+    return value
+
+
+def _count(value: object) -> int | None:
+    """A number of tokens; None where the line holds none that is one."""
+    return value if isinstance(value, int) and 0 <= value <= LARGEST_COUNT else None
+
+
+def _correct(fields: Mapping[str, Any]) -> bool | None:
+    correct = fields["correct"]
+    if correct is not None and not isinstance(correct, bool):
+        raise TypeError(f"correct is {correct!r:.60}, not true, false or null")
+    return correct
+
+
+def _answer(value: object) -> str | None:
+    return value if value is None or isinstance(value, str) else str(value)
