@@ -1,4 +1,4 @@
-"""eval_curve.png: how a model's figures move from checkpoint to checkpoint."""
+"""eval_curve.png: a model's figures from checkpoint to checkpoint."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 from rewardkit.harness.store.atomic_write import replaced_file
 
-RATES = {
+LEGEND = {
     "accuracy": "accuracy",
     "format_rate": "format",
     "unfinished_rate": "unfinished",
     "error_rate": "finished and wrong",
 }
-"""The rates drawn, and what the legend calls them."""
+"""The rates in the picture, and their names in its legend."""
 
 
 @dataclass(frozen=True)
@@ -27,38 +27,37 @@ class CurvePoint:
 
 
 def draw_curve(points: Sequence[CurvePoint], path: Path) -> None:
-    """Draw a panel for each task, its rates over the steps with their 95% intervals.
+    """Draw a panel for each task: its rates over the steps with their 95% intervals.
 
-    The file is replaced at once, so that whoever looks while training runs sees a whole picture.
+    The file is replaced whole, so that a reader during training never sees half a picture.
     """
     from matplotlib.figure import Figure
 
     points = sorted(points, key=lambda point: point.step)
-    names = list(dict.fromkeys(name for point in points for name in point.tasks))
-    figure = Figure(figsize=(7, 3.4 * max(1, len(names))), layout="constrained", dpi=120)
-    for axes, name in zip(
-        figure.subplots(max(1, len(names)), squeeze=False)[:, 0], names, strict=False
-    ):
-        _panel(
-            axes, name, [(point.step, point.tasks[name]) for point in points if name in point.tasks]
-        )
+    tasks = list(dict.fromkeys(task for point in points for task in point.tasks))
+    panels = max(1, len(tasks))
+    figure = Figure(figsize=(7, 3.4 * panels), layout="constrained", dpi=120)
+    all_axes = figure.subplots(panels, squeeze=False)[:, 0]
+    for axes, task in zip(all_axes, tasks, strict=False):
+        steps = [(point.step, point.tasks[task]) for point in points if task in point.tasks]
+        _draw_panel(axes, task, steps)
     with replaced_file(path) as partial:
         figure.savefig(partial, format="png")
 
 
-def _panel(
+def _draw_panel(
     axes: Any, task: str, steps: Sequence[tuple[int, Mapping[str, Mapping[str, Any]]]]
 ) -> None:
-    for rate, label in RATES.items():
-        known = [(step, metrics[rate]) for step, metrics in steps if rate in metrics]
-        if not known:
+    for rate, label in LEGEND.items():
+        metrics = [(step, metrics[rate]) for step, metrics in steps if rate in metrics]
+        if not metrics:
             continue
-        at = [step for step, _ in known]
-        (line,) = axes.plot(at, [metric["value"] for _, metric in known], ".-", label=label)
+        x = [step for step, _ in metrics]
+        (line,) = axes.plot(x, [metric["value"] for _, metric in metrics], ".-", label=label)
         axes.fill_between(
-            at,
-            [metric["low"] for _, metric in known],
-            [metric["high"] for _, metric in known],
+            x,
+            [metric["low"] for _, metric in metrics],
+            [metric["high"] for _, metric in metrics],
             color=line.get_color(),
             alpha=0.15,
             linewidth=0,

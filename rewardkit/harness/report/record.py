@@ -1,4 +1,4 @@
-"""A run's record as a person reads it: sections of names and values."""
+"""A run's record as the page shows it: sections of names and values."""
 
 from __future__ import annotations
 
@@ -11,24 +11,23 @@ from typing import Any
 Section = tuple[str, list[tuple[str, str]]]
 
 
-def command(record: Mapping[str, Any]) -> str:
-    """The command line, as a shell takes it, wherever rewardkit lies here; empty where none is
-    recorded."""
+def command_line(record: Mapping[str, Any]) -> str:
+    """The recorded command, quoted for a shell, without the path of rewardkit; empty if none."""
     words = [str(word) for word in record.get("command", ())]
     if words and PurePath(words[0]).name in ("rewardkit", "__main__.py"):
         words[0] = "rewardkit"
     return shlex.join(words)
 
 
-def in_short(record: Mapping[str, Any]) -> list[str]:
-    """What a reader wants to know first: the engine, and how the tasks were asked and sampled."""
+def outline(record: Mapping[str, Any]) -> list[str]:
+    """The engine, prompts and sampling, each in a few words."""
     tasks = record.get("tasks", {}).values()
     words = [
         record.get("backend", {}).get("name"),
         *(f"prompt {task['prompt']}" for task in tasks if "prompt" in task),
         *(f"temperature {task['sampling']['temperature']}" for task in tasks if "sampling" in task),
         *(
-            f"{task['num_samples']} completions a problem"
+            f"{task['num_samples']} completions per problem"
             for task in tasks
             if task.get("num_samples", 1) > 1
         ),
@@ -37,27 +36,22 @@ def in_short(record: Mapping[str, Any]) -> list[str]:
 
 
 def sections(record: Mapping[str, Any]) -> list[Section]:
-    """What the record says, the parts that decide a result first."""
-    told: list[tuple[str, Any]] = [
+    """The record in sections, those that decide a result first; empty sections are left out."""
+    titled: list[tuple[str, Any]] = [
         ("Settings", record.get("settings")),
-        *_tasks(record),
+        *((f"Task {name}", task) for name, task in record.get("tasks", {}).items()),
         ("Engine", record.get("backend")),
         ("Versions", record.get("versions")),
         ("Hardware", record.get("hardware")),
         ("Fingerprint", record.get("fingerprint")),
         ("Sessions", _sessions(record)),
     ]
-    return [(title, list(_flat(values))) for title, values in told if values]
+    return [(title, list(_flat(values))) for title, values in titled if values]
 
 
-def whole(record: Mapping[str, Any]) -> str:
-    """run.json, as it lies in the folder."""
+def record_text(record: Mapping[str, Any]) -> str:
+    """The text of run.json."""
     return json.dumps(record, indent=2, ensure_ascii=False, default=str)
-
-
-def _tasks(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name, told in record.get("tasks", {}).items():
-        yield f"Task {name}", told
 
 
 def _sessions(record: Mapping[str, Any]) -> dict[str, str]:
@@ -67,9 +61,10 @@ def _sessions(record: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """(dotted name, text) pairs of the values that are set."""
     for name, value in values.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{before}{name}.")
+            yield from _flat(value, f"{prefix}{name}.")
         elif value is not None and value not in ("", [], ()):
-            yield f"{before}{name}", value if isinstance(value, str) else json.dumps(value)
+            yield f"{prefix}{name}", value if isinstance(value, str) else json.dumps(value)

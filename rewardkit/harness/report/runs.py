@@ -40,7 +40,7 @@ class ReportRun:
         known = step_of(self.model)
         return step_of(self.name) if known is None else known
 
-    def wanted(self, task: str) -> int:
+    def planned(self, task: str) -> int:
         """How many completions of a task there are to be; 0 where the record doesn't say."""
         told = self.record.get("tasks", {}).get(task, {})
         return int(told.get("samples", 0)) * int(told.get("num_samples", 1))

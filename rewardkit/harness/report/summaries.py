@@ -1,15 +1,15 @@
-"""A task's summary as the page reads it: what others named stands in pairs, never as keys."""
+"""A task's summary for the page: mappings become pairs, so that no name acts as a key."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-Pairs = list[tuple[str, Any]]
+COUNTS = ("samples", "completions", "judged", "errors", "truncated")
 
 
 def task_for_page(name: str, task: Mapping[str, Any]) -> dict[str, Any]:
-    """The summary of one task, from its summary.json."""
+    """One task's summary, as summary.json holds it, for the page's script."""
     return {
         "name": name,
         **{count: task[count] for count in COUNTS},
@@ -22,11 +22,8 @@ def task_for_page(name: str, task: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-COUNTS = ("samples", "completions", "judged", "errors", "truncated")
-
-
-def _pairs(named: Mapping[str, Any]) -> Pairs:
-    return list(named.items())
+def _pairs(mapping: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    return list(mapping.items())
 
 
 def _figure(figure: Mapping[str, Any]) -> dict[str, Any]:

@@ -163,7 +163,7 @@ def test_j_and_k_go_through_the_list_and_the_address_keeps_the_place(at: Any) ->
 
 def test_where_one_sample_has_no_others_nothing_is_told_of_them(at: Any) -> None:
     browser = at([as_run("r", [row("1", prompt=None)])], "#samples")
-    assert text(browser, "#detail > .block:last-child") == "Promptnone is recorded"
+    assert text(browser, "#detail > .block:last-child") == "Promptnot recorded"
     assert browser.value("document.querySelector('#detail').lastChild.nodeType") == 1
 
 
@@ -176,7 +176,7 @@ def test_a_run_without_rows_says_so_and_one_unjudged_shows_no_figure(at: Any) ->
 def test_a_run_that_has_not_ended_says_how_far_it_is(at: Any) -> None:
     told = {"gsm8k": {"samples": 3, "num_samples": 2}}
     browser = at([as_run("r", [row("1")], tasks=told)])
-    assert "1 of 6 completions: the run hasn't ended" in text(browser, ".warning")
+    assert "1 of 6 completions: the run is unfinished" in text(browser, ".warning")
     rows = [row(str(place), index=index) for place in range(3) for index in range(2)]
     assert text(at([as_run("r", rows, tasks=told)]), ".warning") == ""
 
@@ -214,16 +214,16 @@ def test_of_many_groups_the_largest_are_drawn(at: Any) -> None:
 
 def test_an_address_of_a_sample_that_is_not_there_says_so(at: Any) -> None:
     browser = at([as_run("r", [row("1")])], "#samples?sample=gsm8k%2F99%2F0")
-    assert "holds no sample gsm8k/99/0" in text(browser, "#detail")
+    assert "has no sample gsm8k/99/0" in text(browser, "#detail")
 
 
 @pytest.mark.parametrize(
     ("completion", "answer", "marked", "said"),
     [
-        ("7 or 17 #### 7, not 77", "7", [8 + 5], "is marked"),
-        ("only 77", "7", [6], "is marked"),
+        ("7 or 17 #### 7, not 77", "7", [8 + 5], "is highlighted"),
+        ("only 77", "7", [6], "is highlighted"),
         ("1,800 altogether", "1800", [], "letter for letter"),
-        ("no number", None, [], "nothing was read"),
+        ("no number", None, [], "no answer was read"),
         ("7", "", [], "an empty answer"),
     ],
 )
@@ -248,7 +248,7 @@ def test_a_sample_shows_all_that_is_known_of_it(at: Any) -> None:
     detail = text(at([as_run("r", [one, row("1", index=1)])], "#samples"), "#detail")
     for part in (
         "wrong",
-        "read6",
+        "answer6",
         "reference7",
         "flexible reading: right7",
         "off by one",

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from rewardkit.harness.report import samples
-from rewardkit.harness.report.packing import as_json, compressed, for_html
-from rewardkit.harness.report.page import SCRIPTS, STYLES, joined, render
-from rewardkit.harness.report.record import command
+from rewardkit.harness.report.encoding import as_json, compressed, for_html
+from rewardkit.harness.report.page import render
+from rewardkit.harness.report.page_assets import page_script, page_style
+from rewardkit.harness.report.record import command_line
 from rewardkit.harness.report.samples import common_start, pack
 from tests.harness.report.hostile import HOSTILE, hostile_run
 from tests.harness.report.made import as_run, row
@@ -102,7 +103,7 @@ def test_the_policy_allows_the_pages_own_script_and_style_and_nothing_else() -> 
 def test_the_page_names_no_address_on_any_network() -> None:
     page = render([as_run("r", [row("1")])])
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg\")", page)
-    assert not re.search(r"""\b(src|url)\s*[=(]""", joined(STYLES, "css") + joined(SCRIPTS, "js"))
+    assert not re.search(r"""\b(src|url)\s*[=(]""", page_style() + page_script())
 
 
 @pytest.mark.parametrize(
@@ -119,7 +120,7 @@ def test_the_page_names_no_address_on_any_network() -> None:
     ],
 )
 def test_the_pages_script_never_parses_markup_or_code(sink: str) -> None:
-    assert sink not in joined(SCRIPTS, "js")
+    assert sink not in page_script()
 
 
 @pytest.mark.parametrize(
@@ -195,4 +196,4 @@ def test_without_scripts_the_figures_are_there() -> None:
     ],
 )
 def test_the_command_is_told_as_it_is_typed_anywhere(typed: list[str], shown: str) -> None:
-    assert command({"command": typed}) == shown
+    assert command_line({"command": typed}) == shown

@@ -1,4 +1,4 @@
-// What the page carries: JSON as it is, and JSON gzipped in base64.
+// The data that the page carries: JSON, and JSON gzipped and in base64.
 
 function readPage() {
   return JSON.parse(byId("page-data").textContent);
@@ -15,6 +15,6 @@ function fromBase64(text) {
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
   const binary = atob(text);
   const bytes = new Uint8Array(binary.length);
-  for (let at = 0; at < bytes.length; at += 1) bytes[at] = binary.charCodeAt(at);
+  for (let index = 0; index < bytes.length; index += 1) bytes[index] = binary.charCodeAt(index);
   return bytes;
 }

@@ -1,47 +1,49 @@
-// What the reader chooses samples by, and the list and detail that follow.
+// The filters above the samples, and the list and detail that follow them.
 
 const SORTS = [["", "in order"], ["longest", "longest first"], ["shortest", "shortest first"], ["id", "by id"]];
-const WORDS = ["", "right", "wrong", "unjudged", "truncated"];
-const controls = { segments: new Map(), selects: new Map(), search: null, status: null };
+const OUTCOME_FILTERS = ["", "right", "wrong", "unjudged", "truncated"];
+const controls = { outcomes: new Map(), selects: new Map(), search: null, status: null };
 
 function openSamples() {
   controls.search = make("input", { type: "search", id: "search", autocomplete: "off",
     placeholder: "prompt, completion, answer, id", spellcheck: "false" });
-  controls.search.addEventListener("input", () => choose({ q: controls.search.value }));
+  controls.search.addEventListener("input", () => changeQuery({ q: controls.search.value }));
   controls.status = make("p", { class: "status", role: "status" });
   const box = make("div", { class: "list", id: "list", role: "listbox", tabindex: "0",
     "aria-label": "Samples" });
   byId("view-samples").replaceChildren(
     make("div", { class: "controls", role: "search" },
-      make("label", { class: "search" }, "Search", controls.search), segments(), ...selects(),
+      make("label", { class: "search" }, "Search", controls.search), outcomeButtons(), ...selects(),
       make("span", { class: "keys dim small" },
         ...["j", "k", "/"].map((key) => make("kbd", {}, key)), " next, previous, search")),
     make("div", { class: "panes" },
       make("div", { class: "listing" }, controls.status, box),
       make("section", { class: "detail", id: "detail", "aria-label": "Sample", tabindex: "-1" })));
-  openList(box, pick);
+  openList(box, selectSample);
 }
 
-function segments() {
-  const button = (word) => {
-    const one = make("button", { type: "button", class: word, "aria-pressed": "false",
-      onclick: () => choose({ outcome: word }) }, word || "all", make("span", { class: "count" }));
-    controls.segments.set(word, one);
-    return one;
+function outcomeButtons() {
+  const buttonFor = (word) => {
+    const button = make("button", { type: "button", class: word, "aria-pressed": "false",
+      onclick: () => changeQuery({ outcome: word }) }, word || "all", make("span", { class: "count" }));
+    controls.outcomes.set(word, button);
+    return button;
   };
-  return make("div", { class: "segments", role: "group", "aria-label": "Outcome" }, ...WORDS.map(button));
+  return make("div", { class: "segments", role: "group", "aria-label": "Outcome" },
+    ...OUTCOME_FILTERS.map(buttonFor));
 }
 
 function selects() {
   const runs = page.runs.map((run) => [run.name, run.name]);
-  const several = runs.length > 1;
-  const failures = table.failures.filter(Boolean).map((kind) => [kind, kind.replaceAll("_", " ")]);
-  const groups = table.groupNames.map(([column, name]) => [`${column}=${name}`, `${column}: ${name}`]);
+  const tasks = table.tasks.map((name) => [name, name]);
+  const severalRuns = runs.length > 1;
+  const failures = table.failures.filter(Boolean).map((failure) => [failure, spaced(failure)]);
+  const groups = table.groupNames.map(([column, group]) => [`${column}=${group}`, `${column}: ${group}`]);
   return [
-    several && select("run", "Run", [["", "all"], ...runs]),
-    several && select("against", "beside", [["", "no other"], ...runs]),
-    several && select("flip", "Pairs", FLIPS),
-    table.tasks.length > 1 && select("task", "Task", [["", "all"], ...table.tasks.map((name) => [name, name])]),
+    severalRuns && select("run", "Run", [["", "all"], ...runs]),
+    severalRuns && select("against", "Compare with", [["", "no other run"], ...runs]),
+    severalRuns && select("flip", "Flips", FLIPS),
+    tasks.length > 1 && select("task", "Task", [["", "all"], ...tasks]),
     failures.length > 0 && select("failure", "Failure", [["", "any"], ...failures]),
     groups.length > 1 && select("group", "Group", [["", "all"], ...groups]),
     select("sort", "Sort", SORTS),
@@ -49,67 +51,67 @@ function selects() {
 }
 
 function select(name, label, options) {
-  const chooser = make("select", { "data-name": name }, ...options.map(([value, word]) =>
-    make("option", { value }, oneLine(word, 60))));
-  chooser.addEventListener("change", () => choose(selected(name, chooser.value)));
-  controls.selects.set(name, chooser);
-  return make("label", {}, label, chooser);
+  const element = make("select", { "data-name": name }, ...options.map(([value, text]) =>
+    make("option", { value }, oneLine(text, 60))));
+  element.addEventListener("change", () => changeQuery(changesBy(name, element.value)));
+  controls.selects.set(name, element);
+  return make("label", {}, label, element);
 }
 
-// Beside another run stands one run's list: the first, if none was chosen.
-function selected(name, value) {
-  const { chosen } = place();
+// Comparing with another run needs a run to list: the first other one, if none is selected.
+function changesBy(name, value) {
+  const { query } = readAddress();
   const other = page.runs.find((run) => run.name !== value);
-  const beside = name === "against" && value && [null, "", value].includes(chosen.get("run"));
-  return beside ? { against: value, run: other?.name ?? "" } : { [name]: value };
+  const needsRun = name === "against" && value && [null, "", value].includes(query.get("run"));
+  return needsRun ? { against: value, run: other?.name ?? "" } : { [name]: value };
 }
 
-function showSamples(chosen) {
+function showSamples(query) {
   const started = performance.now();
-  const filter = chosenFilter(chosen);
+  const filter = readFilter(query);
   const { shown, counts } = matching(filter);
-  showInList(shown, filter.against);
-  showControls(chosen, filter, counts);
+  fillList(shown, filter.against);
+  updateControls(query, filter, counts);
   performance.measure("rewardkit:filter", { start: started });
-  controls.status.textContent = statusWords(shown.length, filter);
-  const sample = chosen.has("sample")
-    ? sampleWithKey(chosen.get("sample"), chosen.get("in") ?? chosen.get("run")) : shown[0] ?? -1;
+  controls.status.textContent = statusText(shown.length, filter);
+  const sample = query.has("sample")
+    ? sampleWithKey(query.get("sample"), query.get("in") ?? query.get("run")) : shown[0] ?? -1;
   markInList(sample);
   showDetail(sample, filter.against);
 }
 
-function showControls(chosen, filter, counts) {
-  for (const [word, button] of controls.segments) {
+function updateControls(query, filter, counts) {
+  for (const [word, button] of controls.outcomes) {
     button.setAttribute("aria-pressed", String(word === filter.outcome));
-    button.lastChild.textContent = whole(counts[word]);
+    button.lastChild.textContent = integer(counts[word]);
   }
-  for (const [name, chooser] of controls.selects) chooser.value = chosen.get(name) ?? "";
+  for (const [name, element] of controls.selects) element.value = query.get(name) ?? "";
   const flip = controls.selects.get("flip");
   if (flip) flip.disabled = filter.against < 0;
-  if (document.activeElement !== controls.search) controls.search.value = chosen.get("q") ?? "";
+  if (document.activeElement !== controls.search) controls.search.value = query.get("q") ?? "";
 }
 
-function statusWords(shown, filter) {
-  const words = [many(shown, filter.against >= 0 ? "pair" : "sample")];
-  if (filter.query && textsRead < table.count) {
-    words.push(`searched ${Math.floor((100 * textsRead) / table.count)}% of the texts so far`);
+function statusText(shown, filter) {
+  const parts = [plural(shown, filter.against >= 0 ? "pair" : "sample")];
+  if (filter.text && textsRead < table.count) {
+    parts.push(`searched ${Math.floor((100 * textsRead) / table.count)}% of the texts so far`);
   }
-  if (page.leftOut) words.push(`${whole(page.leftOut)} more are only in samples.jsonl`);
-  return words.join(" · ");
+  if (page.leftOut) parts.push(`${integer(page.leftOut)} more are only in samples.jsonl`);
+  return parts.join(" · ");
 }
 
-function pick(sample) {
+function selectSample(sample) {
   if (sample < 0) return;
   const changes = { sample: keyOf(sample), in: page.runs.length > 1 ? page.runs[table.run[sample]].name : "" };
-  const { chosen } = place();
+  const { query } = readAddress();
   for (const [name, value] of Object.entries(changes)) {
-    if (value) chosen.set(name, value);
+    if (value) query.set(name, value);
   }
-  history.replaceState(null, "", address("samples", chosen));
+  history.replaceState(null, "", addressOf("samples", query));
   markInList(sample);
-  showDetail(sample, chosenFilter(chosen).against);
+  showDetail(sample, readFilter(query).against);
 }
 
-function stepTo(step) {
-  pick(neighbour(step));
+function moveSelection(step) {
+  selectSample(neighbour(step));
 }

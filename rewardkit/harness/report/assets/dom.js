@@ -1,8 +1,8 @@
-// Elements from values. Text only ever becomes text: nothing here parses markup.
+// Elements from values. Text always stays text: nothing here parses markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-// The attributes are the page's own; what others wrote comes in as children.
+// Attributes come from the page's own script; text from models and users comes in as children.
 function make(tag, attributes = {}, ...children) {
   return complete(document.createElement(tag), attributes, children);
 }
@@ -26,20 +26,20 @@ function byId(id) {
   return document.getElementById(id);
 }
 
-// Control characters and those that turn the direction of text, which would act unseen.
-const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff]/g;
+// Control characters, and those that change the direction of text, which would act unseen.
+const INVISIBLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff]/g;
 
-// Text with what would act unseen shown by its name.
+// The text with its invisible characters shown by their names.
 function visible(text) {
-  return String(text).replace(UNSEEN, (one) => {
-    const code = one.charCodeAt(0);
+  return String(text).replace(INVISIBLE, (character) => {
+    const code = character.charCodeAt(0);
     if (code < 0x20) return String.fromCharCode(0x2400 + code);
     return `⟦U+${code.toString(16).toUpperCase().padStart(4, "0")}⟧`;
   });
 }
 
-// A name that others gave, which may run in either direction.
-function named(text) {
+// Text of unknown direction, which does not change the direction of the text around it.
+function isolated(text) {
   return make("bdi", {}, visible(text));
 }
 
@@ -50,5 +50,5 @@ function oneLine(text, most) {
 
 function badge(outcome, text = outcome.word) {
   return make("span", { class: `badge ${outcome.word}` },
-    make("span", { "aria-hidden": "true" }, outcome.sign), named(text));
+    make("span", { "aria-hidden": "true" }, outcome.sign), isolated(text));
 }

@@ -1,58 +1,58 @@
-// Which samples the list shows: one pass over the table, none over elements.
+// Which samples the list shows: computed from the table, in one pass, without touching elements.
 
-const lastSearch = { query: "", read: -1, hits: null };
+const lastSearch = { text: "", textsRead: -1, hits: null };
 let idRanks = null;
 
 const ANY = -1;
 const UNKNOWN = -2;
 
-// Where a name stands that an address can hold, which has no half surrogates; else UNKNOWN, which
-// no sample fits.
-function placeOf(names, name) {
-  const found = names.findIndex((one) => one === name || addressable(one) === name);
-  return found < 0 ? UNKNOWN : found;
+// The index of a name from the address; UNKNOWN, which no sample matches, if there is none. An
+// address holds no half surrogates, so names are compared without them too.
+function indexOfName(names, name) {
+  const index = names.findIndex((own) => own === name || addressable(own) === name);
+  return index < 0 ? UNKNOWN : index;
 }
 
 function addressable(text) {
   return text.toWellFormed ? text.toWellFormed() : text;
 }
 
-// What is chosen in the address, as the numbers by which the table knows it.
-function chosenFilter(chosen) {
-  const place = (names, name) => (chosen.get(name) ? placeOf(names, chosen.get(name)) : ANY);
+// The filters in the address, as indices into the table's lists of names.
+function readFilter(query) {
+  const indexIn = (names, name) => (query.get(name) ? indexOfName(names, query.get(name)) : ANY);
   const runs = page.runs.map((run) => run.name);
-  const groups = table.groupNames.map(([column, name]) => `${column}=${name}`);
+  const groups = table.groupNames.map(([column, group]) => `${column}=${group}`);
   return {
-    outcome: chosen.get("outcome") ?? "", flip: chosen.get("flip") ?? "", sort: chosen.get("sort") ?? "",
-    query: (chosen.get("q") ?? "").trim().toLowerCase(),
-    run: place(runs, "run"), against: place(runs, "against"),
-    task: place(table.tasks, "task"), failure: place(table.failures, "failure"),
-    group: place(groups, "group"),
+    outcome: query.get("outcome") ?? "", flip: query.get("flip") ?? "", sort: query.get("sort") ?? "",
+    text: (query.get("q") ?? "").trim().toLowerCase(),
+    run: indexIn(runs, "run"), against: indexIn(runs, "against"),
+    task: indexIn(table.tasks, "task"), failure: indexIn(table.failures, "failure"),
+    group: indexIn(groups, "group"),
   };
 }
 
-function isOutcome(sample, word) {
+function hasOutcome(sample, word) {
   if (word === "") return true;
-  return word === "truncated" ? table.truncated[sample] === 1 : OUTCOMES[table.outcome[sample]].word === word;
+  return word === "truncated" ? table.truncated[sample] === 1 : outcomeOf(sample).word === word;
 }
 
-// The samples shown, and how many there would be of each outcome.
+// The samples shown, and how many each outcome's filter would show.
 function matching(filter) {
-  const hits = filter.query ? searchHits(filter.query) : null;
-  const pairs = filter.against >= 0 ? partnersIn(filter.against) : null;
+  const hits = filter.text ? searchHits(filter.text) : null;
+  const pairs = filter.against >= 0 ? samplesByPair(filter.against) : null;
   const counts = { "": 0, right: 0, wrong: 0, unjudged: 0, truncated: 0 };
   const shown = [];
   for (let sample = 0; sample < table.count; sample += 1) {
-    if (!fits(sample, filter, pairs) || (hits && !hits[sample])) continue;
+    if (!matches(sample, filter, pairs) || (hits && !hits[sample])) continue;
     counts[""] += 1;
-    counts[OUTCOMES[table.outcome[sample]].word] += 1;
+    counts[outcomeOf(sample).word] += 1;
     counts.truncated += table.truncated[sample];
-    if (isOutcome(sample, filter.outcome)) shown.push(sample);
+    if (hasOutcome(sample, filter.outcome)) shown.push(sample);
   }
   return { shown: sorted(shown, filter.sort), counts };
 }
 
-function fits(sample, filter, pairs) {
+function matches(sample, filter, pairs) {
   return (filter.run === ANY || table.run[sample] === filter.run)
     && (filter.task === ANY || table.task[sample] === filter.task)
     && (filter.failure === ANY || table.failure[sample] === filter.failure)
@@ -60,31 +60,31 @@ function fits(sample, filter, pairs) {
     && (pairs === null || isPaired(sample, pairs, filter));
 }
 
-function searchHits(query) {
-  if (lastSearch.query === query && lastSearch.read === textsRead) return lastSearch.hits;
-  const inPrefix = prefixes.map((one) => one?.lower.includes(query) ?? false);
+function searchHits(searchText) {
+  if (lastSearch.text === searchText && lastSearch.textsRead === textsRead) return lastSearch.hits;
+  const inPrefix = prefixes.map((prefix) => prefix?.lower.includes(searchText) ?? false);
   const hits = new Uint8Array(table.count);
   const promptHits = new Uint8Array(table.count);
   for (let sample = 0; sample < table.count; sample += 1) {
-    const text = searched[sample];
+    const text = searchTexts[sample];
     if (text === undefined) continue;
-    const own = prompts[sample];
-    const said = inPrefix[prefixPlace(table.run[sample], table.task[sample])]
-      || (own === null ? promptHits[texts[sample][0]] === 1 : own.includes(query));
-    promptHits[sample] = said ? 1 : 0;
-    hits[sample] = said || text.includes(query) ? 1 : 0;
+    const ownPrompt = promptTexts[sample];
+    const inPrompt = inPrefix[prefixIndex(table.run[sample], table.task[sample])]
+      || (ownPrompt === null ? promptHits[texts[sample][0]] === 1 : ownPrompt.includes(searchText));
+    promptHits[sample] = inPrompt ? 1 : 0;
+    hits[sample] = inPrompt || text.includes(searchText) ? 1 : 0;
   }
-  Object.assign(lastSearch, { query, read: textsRead, hits });
+  Object.assign(lastSearch, { text: searchText, textsRead, hits });
   return hits;
 }
 
 function sorted(samples, sort) {
-  if (sort === "longest") return samples.sort((one, other) => tokens(other) - tokens(one) || one - other);
-  if (sort === "shortest") return samples.sort((one, other) => tokens(one) - tokens(other) || one - other);
+  if (sort === "longest") return samples.sort((left, right) => tokens(right) - tokens(left) || left - right);
+  if (sort === "shortest") return samples.sort((left, right) => tokens(left) - tokens(right) || left - right);
   if (sort !== "id") return samples;
   idRanks ??= rankIds();
-  return samples.sort((one, other) =>
-    idRanks[table.problem[one]] - idRanks[table.problem[other]] || one - other);
+  return samples.sort((left, right) =>
+    idRanks[table.problem[left]] - idRanks[table.problem[right]] || left - right);
 }
 
 function tokens(sample) {
@@ -93,8 +93,8 @@ function tokens(sample) {
 
 function rankIds() {
   const { compare } = new Intl.Collator("en", { numeric: true });
-  const order = table.problems.map((_, place) => place);
-  order.sort((one, other) => compare(table.problems[one], table.problems[other]));
+  const order = table.problems.map((_, index) => index);
+  order.sort((left, right) => compare(table.problems[left], table.problems[right]));
   const ranks = new Int32Array(order.length);
   order.forEach((problem, rank) => { ranks[problem] = rank; });
   return ranks;

@@ -1,49 +1,50 @@
-// Accuracy by the groups of a column: bars, or a table where many runs are compared.
+// Accuracy by the groups of a column: bars, or a table for many runs.
 
 const MOST_BARS = 3;
 const MOST_GROUPS = 60;
 
-function groupsCards(told) {
-  const columns = new Set(told.flatMap(({ task }) => task.groups.map(([column]) => column)));
+function groupCards(taskRuns) {
+  const columns = new Set(taskRuns.flatMap(({ task }) => task.groups.map(([column]) => column)));
   return [...columns].map((column) => {
-    const all = told.flatMap((one) => groupRows(one, column));
-    const rows = ofLargest(all);
-    const said = rows === all ? null
-      : note(`The ${MOST_GROUPS} largest groups; all are in summary.json, and among the samples' filters.`);
-    if (told.length > MOST_BARS) return groupsTable(column, rows, told, said);
-    sortTogether(rows, (one) => one.group);
-    return card(`Accuracy by ${column}`, bars(`Accuracy by ${column}`, rows), said);
+    const allRows = taskRuns.flatMap((taskRun) => groupRows(taskRun, column));
+    const rows = largestGroups(allRows);
+    const remark = rows === allRows ? null
+      : note(`The ${MOST_GROUPS} largest groups; summary.json and the samples' filters have all of them.`);
+    if (taskRuns.length > MOST_BARS) return groupsTable(column, rows, taskRuns, remark);
+    sortTogether(rows, (row) => row.group);
+    return card(`Accuracy by ${column}`, barChart(`Accuracy by ${column}`, rows), remark);
   });
 }
 
-// The rows of the groups with the most completions: all rows, where the groups aren't too many.
-function ofLargest(rows) {
+// The rows of the groups with the most completions, or all rows if there are not too many groups.
+function largestGroups(rows) {
   const sizes = new Map();
   for (const { group, count } of rows) sizes.set(group, Math.max(count, sizes.get(group) ?? 0));
   if (sizes.size <= MOST_GROUPS) return rows;
-  const largest = [...sizes].sort(([, one], [, other]) => other - one).slice(0, MOST_GROUPS);
+  const largest = [...sizes].sort(([, left], [, right]) => right - left).slice(0, MOST_GROUPS);
   const kept = new Set(largest.map(([group]) => group));
   return rows.filter(({ group }) => kept.has(group));
 }
 
-function groupRows({ task, runName, place }, column) {
+function groupRows({ task, runName, runIndex, series }, column) {
   const groups = task.groups.find(([own]) => own === column)?.[1] ?? [];
   return groups.map(([group, figure]) => {
     const label = (group || "(none)") + (runName === null ? "" : ` · ${runName}`);
-    return { ...rateBar(label, `series-${place % 8}`, figure), group, place };
+    return { ...rateBar(label, series, figure), group, runIndex };
   });
 }
 
-function groupsTable(column, rows, told, said) {
-  const groups = [...new Set(rows.map((one) => one.group))];
-  const cell = (group, { place }) =>
-    rows.find((one) => one.group === group && one.place === place)?.number ?? "–";
-  const cells = groups.map((group) => [group || "(none)", ...told.map((one) => cell(group, one))]);
-  return wideCard(`Accuracy by ${column}`, runsTable(told, cells), said);
+function groupsTable(column, rows, taskRuns, remark) {
+  const groups = [...new Set(rows.map((row) => row.group))];
+  const cell = (group, { runIndex }) =>
+    rows.find((row) => row.group === group && row.runIndex === runIndex)?.number ?? "–";
+  const cells = groups.map((group) =>
+    [group || "(none)", ...taskRuns.map((taskRun) => cell(group, taskRun))]);
+  return wideCard(`Accuracy by ${column}`, runsTable(taskRuns, cells), remark);
 }
 
-// Puts rows with the same mark next to each other, marks in the order in which they first come.
-function sortTogether(rows, markOf) {
-  const order = [...new Set(rows.map(markOf))];
-  rows.sort((one, other) => order.indexOf(markOf(one)) - order.indexOf(markOf(other)));
+// Puts rows with the same key next to each other, keys in the order in which they first occur.
+function sortTogether(rows, keyOfRow) {
+  const order = [...new Set(rows.map(keyOfRow))];
+  rows.sort((left, right) => order.indexOf(keyOfRow(left)) - order.indexOf(keyOfRow(right)));
 }

@@ -1,36 +1,37 @@
-// How long completions were, by outcome.
+// How long completions are, by outcome.
 
-const LENGTH_KINDS = new Map([
+const LENGTH_COLOURS = new Map([
   ["correct", "right"], ["wrong", "wrong"], ["truncated", "truncated"], ["unjudged", "unjudged"],
 ]);
 const LENGTH_COLUMNS = ["outcome", "count", "mean", "median", "p95", "longest"];
 
-function lengthsCard(told) {
-  const rows = told.flatMap(({ task, runName }) =>
+function lengthsCard(taskRuns) {
+  const rows = taskRuns.flatMap(({ task, runName }) =>
     task.lengths.map(([outcome, figure]) => lengthsRow(outcome, figure, runName)));
   if (!rows.length) return null;
-  sortTogether(rows, (one) => one.outcome);
-  const drawn = told.length > MOST_BARS ? rows.filter((one) => one.outcome === "all") : rows;
-  const dressed = told.length > 1 ? wideCard : card;
-  return dressed("Lengths by outcome", spans("Completion lengths in tokens by outcome", drawn),
-    note("The dot is the median; the thick line ends at the 95th percentile, the thin at the longest."),
-    make("details", { class: "small", open: told.length === 1 }, make("summary", {}, "Numbers"),
-      plainTable(LENGTH_COLUMNS, rows.map(lengthsNumbers), [1, 2, 3, 4, 5])));
+  sortTogether(rows, (row) => row.outcome);
+  const drawn = taskRuns.length > MOST_BARS ? rows.filter((row) => row.outcome === "all") : rows;
+  const makeCard = taskRuns.length > 1 ? wideCard : card;
+  return makeCard("Lengths by outcome", lengthChart("Completion lengths in tokens by outcome", drawn),
+    note("The dot is the median. The thick line ends at the 95th percentile, the thin line at the longest."),
+    make("details", { class: "small", open: taskRuns.length === 1 }, make("summary", {}, "Numbers"),
+      plainTable(LENGTH_COLUMNS, rows.map(lengthCells), [1, 2, 3, 4, 5])));
 }
 
 function lengthsRow(outcome, figure, runName) {
+  const name = outcome === "correct" ? "right" : outcome;
   return {
     ...figure,
     outcome,
-    label: runName === null ? outcome : `${outcome} · ${runName}`,
-    kind: LENGTH_KINDS.get(outcome) ?? "series-5",
-    hover: `${visible(outcome)}: ${many(figure.count, "completion")}\n`
-      + `mean ${short(figure.mean)}, median ${short(figure.median)}\n`
-      + `p95 ${short(figure.p95)}, longest ${short(figure.maximum)}`,
+    label: runName === null ? name : `${name} · ${runName}`,
+    kind: LENGTH_COLOURS.get(outcome) ?? "series-5",
+    hover: `${visible(name)}: ${plural(figure.count, "completion")}\n`
+      + `mean ${rounded(figure.mean)}, median ${rounded(figure.median)}\n`
+      + `p95 ${rounded(figure.p95)}, longest ${rounded(figure.maximum)}`,
   };
 }
 
-function lengthsNumbers({ label, count, mean, median, p95, maximum }) {
-  const rounded = [mean, median, p95, maximum].map((value) => short(Number(value.toFixed(1))));
-  return [label, whole(count), ...rounded];
+function lengthCells({ label, count, mean, median, p95, maximum }) {
+  const numbers = [mean, median, p95, maximum].map((value) => rounded(Number(value.toFixed(1))));
+  return [label, integer(count), ...numbers];
 }

@@ -1,50 +1,50 @@
-// Opens the page: the summary first, the samples' table with it, their texts afterwards.
+// Opens the page: first the summary and the samples' table, then the samples' texts.
 
-function show() {
-  const { view, chosen } = place();
+function showView() {
+  const { view, query } = readAddress();
   for (const name of VIEWS) byId(`view-${name}`).hidden = name !== view;
   for (const link of document.querySelectorAll(".bar nav a")) {
     if (link.hash === `#${view}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  hush();
-  if (view === "samples") showSamples(chosen);
+  hideHover();
+  if (view === "samples") showSamples(query);
 }
 
-// A search begun before all texts were read finds more as they are.
-function searchAgain() {
-  const { view, chosen } = place();
-  if (view === "samples" && chosen.get("q")) showSamples(chosen);
+// A search finds more samples as their texts are read.
+function repeatSearch() {
+  const { view, query } = readAddress();
+  if (view === "samples" && query.get("q")) showSamples(query);
 }
 
 function showFailure(error) {
   byId("view-summary").replaceChildren(make("p", { class: "warning" },
-    `This page could not be opened here (${error.message}); it needs a browser of 2024 or later. `
+    `This browser could not open the page (${error.message}); it needs a browser from 2024 or later. `
     + "summary.json holds the figures."));
   throw error;
 }
 
-function sayIfColourless() {
+function warnWithoutColours() {
   if (CSS.supports("color", "light-dark(red, red)")) return;
   byId("view-summary").prepend(make("p", { class: "warning" },
-    "The plots' colours are missing here; it takes a browser of mid-2024 or later."));
+    "This browser shows the plots without colours; use one from mid-2024 or later."));
 }
 
 async function openPage() {
   openTheme();
   await openTable();
   openOverview();
-  sayIfColourless();
+  warnWithoutColours();
   openRecord();
   openSamples();
-  openKeys();
-  moved = show;
-  addEventListener("hashchange", () => { scrollTo(0, 0); show(); });
-  show();
+  openKeyboard();
+  onQueryChange = showView;
+  addEventListener("hashchange", () => { scrollTo(0, 0); showView(); });
+  showView();
   performance.mark("rewardkit:open");
   await new Promise((resume) => requestAnimationFrame(() => setTimeout(resume)));
   performance.mark("rewardkit:painted");
-  await openAllBlocks(searchAgain);
+  await openAllBlocks(repeatSearch);
   performance.mark("rewardkit:texts");
 }
 

@@ -1,22 +1,22 @@
-// One task's rates: the headline, the warnings, a bar for each.
+// One task's rates: the headline, the warnings, a bar for each rate.
 
 const AT_K = /^(pass|maj)@(\d+)$/;
 
-function metric(task, name) {
+function metricOf(task, name) {
   return task.metrics.find(([own]) => own === name)?.[1] ?? null;
 }
 
 function share(task, name) {
-  const figure = metric(task, name);
+  const figure = metricOf(task, name);
   return figure && percent(figure.value);
 }
 
 function headline(task) {
-  const accuracy = metric(task, "accuracy");
+  const accuracy = metricOf(task, "accuracy");
   const facts = [
     ["95% interval", accuracy && interval(accuracy)],
-    ["problems", whole(task.samples)],
-    ["completions", task.completions === task.samples ? null : whole(task.completions)],
+    ["problems", integer(task.samples)],
+    ["completions", task.completions === task.samples ? null : integer(task.completions)],
     ["accuracy, flexible", share(task, "accuracy_flexible")],
     ["right in another form only", share(task, "flexible_gap")],
     ["unfinished", share(task, "unfinished_rate")],
@@ -27,51 +27,51 @@ function headline(task) {
     : make("p", { class: "value none" }, "not known");
   return make("div", { class: "headline" },
     make("div", {}, make("p", { class: "dim small" }, "accuracy"), value),
-    make("dl", {}, ...facts.map(([name, told]) =>
-      make("div", {}, make("dt", {}, name), make("dd", {}, told)))));
+    make("dl", {}, ...facts.map(([name, text]) =>
+      make("div", {}, make("dt", {}, name), make("dd", {}, text)))));
 }
 
-// What is warned of: how many completions, out of how many, and what is the matter with them.
-const WARNED = [
-  [(task) => (task.completions < task.wanted ? task.completions : 0), "wanted",
-    "the run hasn't ended, these are its figures so far"],
-  [(task) => task.truncated, "completions", "cut off, or never out of their thinking"],
-  [(task) => task.errors, "completions", "not judged, and left out of the means"],
+// Each warning: how many completions it is about, the count they are out of, and the text.
+const WARNINGS = [
+  [(task) => (task.completions < task.planned ? task.completions : 0), "planned",
+    "the run is unfinished; these are its figures so far"],
+  [(task) => task.truncated, "completions", "truncated at the token limit or inside an open thinking block"],
+  [(task) => task.errors, "completions", "unjudged and left out of the means"],
 ];
 const MOST_LISTED = 4;
 
-// A sentence on each, over all the runs.
-function warnings(told) {
-  return WARNED.map(([countOf, total, what]) => {
-    const found = told.filter(({ task }) => countOf(task)).map(({ task, runName }) => {
-      const who = runName === null ? "" : ` (${visible(runName)})`;
-      return `${whole(countOf(task))} of ${many(task[total], "completion")}${who}`;
+// One sentence for each warning, over all runs.
+function warnings(taskRuns) {
+  return WARNINGS.map(([countOf, total, text]) => {
+    const counts = taskRuns.filter(({ task }) => countOf(task)).map(({ task, runName }) => {
+      const run = runName === null ? "" : ` (${visible(runName)})`;
+      return `${integer(countOf(task))} of ${plural(task[total], "completion")}${run}`;
     });
-    return found.length ? make("p", { class: "warning" }, `${listed(found)}: ${what}.`) : null;
+    return counts.length ? make("p", { class: "warning" }, `${enumerated(counts)}: ${text}.`) : null;
   }).filter(Boolean);
 }
 
-function listed(words) {
-  const rest = words.length - MOST_LISTED;
-  return words.slice(0, MOST_LISTED).join(", ") + (rest > 0 ? ` and ${many(rest, "run")} more` : "");
+function enumerated(items) {
+  const rest = items.length - MOST_LISTED;
+  return items.slice(0, MOST_LISTED).join(", ") + (rest > 0 ? ` and ${plural(rest, "run")} more` : "");
 }
 
-// A rate as a bar's row.
+// A rate as a row of a bar chart.
 function rateBar(label, kind, figure) {
   const number = percent(figure.value);
   const hover = `${visible(label)}: ${number}\n95% interval ${interval(figure)}\n`
-    + `over ${many(figure.count, "completion")}`;
+    + `over ${plural(figure.count, "completion")}`;
   return { label, kind, number, hover, ...figure };
 }
 
-const RATE_KINDS = new Map([
+const RATE_COLOURS = new Map([
   ["accuracy", "right"], ["accuracy_flexible", "right"], ["flexible_gap", "series-4"],
   ["unfinished_rate", "truncated"], ["error_rate", "wrong"],
 ]);
 
 function ratesCard(task) {
   const rows = task.metrics.filter(([name]) => !AT_K.test(name)).map(([name, figure]) =>
-    rateBar(metricName(name), RATE_KINDS.get(name) ?? "series-5", figure));
-  return card("Rates", bars(`Rates of ${task.name} with 95% intervals`, rows),
+    rateBar(metricName(name), RATE_COLOURS.get(name) ?? "series-5", figure));
+  return card("Rates", barChart(`Rates of ${task.name} with 95% intervals`, rows),
     note("Shares of completions, and means of scores from 0 to 1; whiskers are 95% intervals."));
 }

@@ -13,14 +13,14 @@ function lead() {
   }
   const [run] = page.runs;
   const title = lastPart(run.model);
-  const told = [run.model === title ? null : run.model, ...run.short].filter(Boolean).join(" · ");
-  return make("div", { class: "lead" }, make("h1", {}, named(title)),
-    told ? make("p", {}, named(told)) : null,
-    run.started ? make("p", {}, dayAndTime(run.started)) : null);
+  const description = [run.model === title ? null : run.model, ...run.outline].filter(Boolean).join(" · ");
+  return make("div", { class: "lead" }, make("h1", {}, isolated(title)),
+    description ? make("p", {}, isolated(description)) : null,
+    run.started ? make("p", {}, dateAndTime(run.started)) : null);
 }
 
-// An ISO time as a person reads it.
-function dayAndTime(text) {
+// An ISO time without its seconds, and with UTC for its offset.
+function dateAndTime(text) {
   return visible(text).replace("T", " ").replace(/:\d\d\+00:00$/, " UTC");
 }
 
@@ -28,30 +28,37 @@ function lastPart(path) {
   return path.split("/").filter(Boolean).at(-1) ?? path;
 }
 
-function taskSection(name) {
-  const found = page.runs.flatMap((run, place) => run.tasks.filter((task) => task.name === name)
-    .map((task) => ({ run, place, task })));
-  const several = found.length > 1;
-  const told = found.map((one) => ({ ...one, runName: several ? one.run.name : null }));
-  const [{ run, task }] = told;
-  const only = page.runs.length > 1 && !several ? make("span", { class: "dim" }, " · ", named(run.name)) : null;
-  const cards = several
-    ? [accuracyByRun(told), flipsCard(told), ...checkpointCurves(told), figuresTable(told),
-      samplesCurve(told), failuresTable(told)]
-    : [ratesCard(task), samplesCurve(told), failuresCard(task)];
-  return make("section", { class: "task" }, make("h2", {}, named(name), only),
-    several ? null : headline(task), ...warnings(told),
-    make("div", { class: "cards" },
-      ...[...cards, lengthsCard(told), ...groupsCards(told)].filter(Boolean)),
-    ...told.map((one) => ownFigures(one, told.length)));
+// The task in each run that has it. `runName` is null where only one run does.
+function taskRunsOf(name) {
+  const taskRuns = page.runs.flatMap((run, runIndex) => run.tasks.filter((task) => task.name === name)
+    .map((task) => ({ run, runIndex, task, series: `series-${runIndex % 8}` })));
+  const several = taskRuns.length > 1;
+  return taskRuns.map((taskRun) => ({ ...taskRun, runName: several ? taskRun.run.name : null }));
 }
 
-// What a task draws of itself; of many runs, folded away until asked for.
-function ownFigures({ task, runName }, runs) {
+function taskSection(name) {
+  const taskRuns = taskRunsOf(name);
+  const several = taskRuns.length > 1;
+  const [{ run, task }] = taskRuns;
+  const onlyRun = page.runs.length > 1 && !several
+    ? make("span", { class: "dim" }, " · ", isolated(run.name)) : null;
+  const cards = several
+    ? [accuracyByRun(taskRuns), flipsCard(taskRuns), ...checkpointCurves(taskRuns), figuresTable(taskRuns),
+      samplesCurve(taskRuns), failuresTable(taskRuns)]
+    : [ratesCard(task), samplesCurve(taskRuns), failuresCard(task)];
+  return make("section", { class: "task" }, make("h2", {}, isolated(name), onlyRun),
+    several ? null : headline(task), ...warnings(taskRuns),
+    make("div", { class: "cards" },
+      ...[...cards, lengthsCard(taskRuns), ...groupCards(taskRuns)].filter(Boolean)),
+    ...taskRuns.map((taskRun) => taskFigures(taskRun, taskRuns.length)));
+}
+
+// The task's own tables and plots; of many runs, folded until opened.
+function taskFigures({ task, runName }, runs) {
   if (!task.figures.length) return null;
   const cards = make("div", { class: "cards" },
-    ...task.figures.map((figure) => ownFigure(figure, runName)));
+    ...task.figures.map((figure) => taskFigure(figure, runName)));
   if (runs < MOST_BARS) return cards;
   return make("details", { class: "figures" },
-    make("summary", {}, "Figures of ", named(runName)), cards);
+    make("summary", {}, "Figures of ", isolated(runName)), cards);
 }

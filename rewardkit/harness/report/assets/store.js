@@ -1,30 +1,30 @@
-// The samples: a table at once, and the long texts as their blocks are unpacked.
+// The samples: a small table that is read at once, and the long texts, read block by block.
 
 const page = readPage();
 let table = null;
-const texts = [];      // by sample: [prompt or an earlier sample's place, completion, …]
-const searched = [];   // by sample: what a search reads, in lower case
-const prompts = [];    // by sample: its own part of the prompt, in lower case, or null
-const prefixes = [];   // by run and task: what all its prompts begin with
-const unpacking = [];  // by block: the promise of its texts
-let elements = [];
+const texts = [];        // by sample: [own prompt or the sample that has it, completion, …]
+const searchTexts = [];  // by sample: the text that a search reads, in lower case
+const promptTexts = [];  // by sample: its own part of the prompt in lower case, or null
+const prefixes = [];     // by run and task: the common start of all its prompts
+const unpacking = [];    // by block: the promise of its texts
+let blockElements = [];
 let textsRead = 0;
 
 async function openTable() {
   table = await unpack(byId("table-data"));
   table.count = table.run.length;
-  elements = [...document.querySelectorAll(".block-data")];
+  blockElements = [...document.querySelectorAll(".block-data")];
   for (const [run, task, prefix] of table.prefixes) {
-    prefixes[prefixPlace(run, task)] = { text: prefix, lower: prefix.toLowerCase() };
+    prefixes[prefixIndex(run, task)] = { text: prefix, lower: prefix.toLowerCase() };
   }
 }
 
-function prefixPlace(run, task) {
+function prefixIndex(run, task) {
   return run * table.tasks.length + task;
 }
 
 function openBlock(block) {
-  unpacking[block] ??= unpack(elements[block]).then((rows) => {
+  unpacking[block] ??= unpack(blockElements[block]).then((rows) => {
     const start = table.starts[block];
     rows.forEach((row, offset) => keepTexts(start + offset, row));
     textsRead += rows.length;
@@ -34,19 +34,19 @@ function openBlock(block) {
 
 function keepTexts(sample, row) {
   texts[sample] = row;
-  prompts[sample] = typeof row[0] === "string" ? row[0].toLowerCase() : null;
-  searched[sample] = `${row[1]}\n${row[2] ?? ""}\n${problemId(sample)}`.toLowerCase();
+  promptTexts[sample] = typeof row[0] === "string" ? row[0].toLowerCase() : null;
+  searchTexts[sample] = `${row[1]}\n${row[2] ?? ""}\n${problemId(sample)}`.toLowerCase();
 }
 
-// All texts, block by block, leaving the page free to answer in between.
-async function openAllBlocks(progressed) {
-  for (let block = 0; block < elements.length; block += 1) {
+// Reads all texts block by block, with pauses in which the page can respond.
+async function openAllBlocks(onProgress) {
+  for (let block = 0; block < blockElements.length; block += 1) {
     await openBlock(block);
     if (block % 8 < 7) continue;
     await new Promise((resume) => setTimeout(resume));
-    if (block % 32 === 31) progressed();
+    if (block % 32 === 31) onProgress();
   }
-  progressed();
+  onProgress();
 }
 
 function blockOf(sample) {
@@ -57,13 +57,13 @@ function blockOf(sample) {
 
 async function textOf(sample) {
   await openBlock(blockOf(sample));
-  const [own, completion, answer, reference, score, message, parts, flexible, promptTokens] =
+  const [ownPrompt, completion, answer, reference, score, message, parts, flexible, promptTokens] =
     texts[sample];
-  if (typeof own === "number") await openBlock(blockOf(own));
-  const prefix = prefixes[prefixPlace(table.run[sample], table.task[sample])]?.text ?? "";
-  const rest = typeof own === "number" ? texts[own][0] : own;
-  return { prompt: prefix + rest, completion, answer, reference, score, message, parts, flexible,
-    promptTokens };
+  const shared = typeof ownPrompt === "number";
+  if (shared) await openBlock(blockOf(ownPrompt));
+  const prefix = prefixes[prefixIndex(table.run[sample], table.task[sample])]?.text ?? "";
+  const prompt = prefix + (shared ? texts[ownPrompt][0] : ownPrompt);
+  return { prompt, completion, answer, reference, score, message, parts, flexible, promptTokens };
 }
 
 function taskName(sample) {
@@ -79,7 +79,7 @@ function keyOf(sample) {
 }
 
 function sampleWithKey(key, runName) {
-  const run = runName === null ? ANY : placeOf(page.runs.map((one) => one.name), runName);
+  const run = runName === null ? ANY : indexOfName(page.runs.map(({ name }) => name), runName);
   for (let sample = 0; sample < table.count; sample += 1) {
     if ((run === ANY || table.run[sample] === run) && key.endsWith(`/${table.index[sample]}`)
         && (keyOf(sample) === key || addressable(keyOf(sample)) === key)) return sample;

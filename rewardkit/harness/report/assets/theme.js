@@ -1,4 +1,4 @@
-// Light, dark, or as the system says; remembered where the browser lets a file remember.
+// The colours: light, dark or the system's; remembered if the browser lets a file remember.
 
 const THEMES = { system: "◐ Auto", light: "☀ Light", dark: "☾ Dark" };
 
@@ -6,28 +6,28 @@ function readTheme() {
   try {
     return localStorage.getItem("rewardkit-theme") ?? "system";
   } catch {
-    return "system";  // storage is closed to this page
+    return "system";  // the browser denies this page its storage
   }
 }
 
-function wearTheme(theme) {
-  const known = Object.hasOwn(THEMES, theme) ? theme : "system";
-  document.documentElement.dataset.theme = known;
+function applyTheme(name) {
+  const theme = Object.hasOwn(THEMES, name) ? name : "system";
+  document.documentElement.dataset.theme = theme;
   const button = byId("theme");
-  button.textContent = THEMES[known];
-  button.setAttribute("aria-label", `Colours: ${known}. Change`);
-  return known;
+  button.textContent = THEMES[theme];
+  button.setAttribute("aria-label", `Colours: ${theme}. Change`);
+  return theme;
 }
 
 function openTheme() {
-  let theme = wearTheme(readTheme());
+  let theme = applyTheme(readTheme());
   byId("theme").addEventListener("click", () => {
     const names = Object.keys(THEMES);
-    theme = wearTheme(names[(names.indexOf(theme) + 1) % names.length]);
+    theme = applyTheme(names[(names.indexOf(theme) + 1) % names.length]);
     try {
       localStorage.setItem("rewardkit-theme", theme);
     } catch {
-      // the choice then lasts as long as the page
+      // the theme then lasts until the page is closed
     }
   });
 }

@@ -1,4 +1,4 @@
-// Two runs on the same problems: each sample's partner has its task, id and number.
+// Two runs on the same problems: a sample's partner has the same task, id and completion number.
 
 const FLIPS = [
   ["", "all pairs"],
@@ -7,34 +7,35 @@ const FLIPS = [
   ["gained", "wrong → right"],
   ["same", "not flipped"],
 ];
-const partners = [];
+const pairsByRun = [];
 
-function partnersIn(run) {
-  if (partners[run]) return partners[run];
-  const places = new Map();
+// A run's samples by the pair that they belong to.
+function samplesByPair(run) {
+  if (pairsByRun[run]) return pairsByRun[run];
+  const pairs = new Map();
   for (let sample = 0; sample < table.count; sample += 1) {
-    if (table.run[sample] === run) places.set(pairMark(sample), sample);
+    if (table.run[sample] === run) pairs.set(pairOf(sample), sample);
   }
-  partners[run] = places;
-  return places;
+  pairsByRun[run] = pairs;
+  return pairs;
 }
 
-function pairMark(sample) {
+function pairOf(sample) {
   return table.problem[sample] * 65536 + table.index[sample];
 }
 
 function partnerOf(sample, run) {
-  return partnersIn(run).get(pairMark(sample)) ?? -1;
+  return samplesByPair(run).get(pairOf(sample)) ?? -1;
 }
 
-// Whether the sample has a partner, and the pair flipped as asked.
+// Whether the sample has a partner, and the pair matches the selected kind of flip.
 function isPaired(sample, pairs, { flip }) {
-  const partner = pairs.get(pairMark(sample));
+  const partner = pairs.get(pairOf(sample));
   if (partner === undefined || partner === sample) return false;
-  return flip === "" || flipIs(flip, sample, partner);
+  return flip === "" || matchesFlip(flip, sample, partner);
 }
 
-function flipIs(flip, sample, partner) {
+function matchesFlip(flip, sample, partner) {
   const [before, after] = [table.outcome[sample], table.outcome[partner]];
   if (flip === "lost") return before === 0 && after === 1;
   if (flip === "gained") return before === 1 && after === 0;

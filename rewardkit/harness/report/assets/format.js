@@ -1,4 +1,4 @@
-// What outcomes and metrics are called, and how numbers are written.
+// The names of outcomes and metrics, and how numbers are written.
 
 const OUTCOMES = [
   { word: "right", sign: "✓" },
@@ -12,7 +12,7 @@ const METRIC_NAMES = new Map([
   ["accuracy_flexible", "accuracy, flexible"],
   ["flexible_gap", "right in another form only"],
   ["score", "mean score"],
-  ["format_rate", "in the form asked for"],
+  ["format_rate", "answer in the requested form"],
   ["unfinished_rate", "unfinished"],
   ["error_rate", "finished and wrong"],
   ["accuracy_finished", "accuracy where finished"],
@@ -32,20 +32,20 @@ function interval(figure) {
   return `${(100 * figure.low).toFixed(1)} – ${percent(figure.high)}`;
 }
 
-function whole(value) {
+function integer(value) {
   return value.toLocaleString("en");
 }
 
-// At most four digits that mean something.
-function short(value) {
+// Whole numbers in full, others to four significant digits.
+function rounded(value) {
   if (!Number.isFinite(value)) return "–";
-  return Number.isInteger(value) ? whole(value) : String(Number(value.toPrecision(4)));
+  return Number.isInteger(value) ? integer(value) : String(Number(value.toPrecision(4)));
 }
 
 function spaced(name) {
   return name.replaceAll("_", " ");
 }
 
-function many(number, one) {
-  return `${whole(number)} ${one}${number === 1 ? "" : "s"}`;
+function plural(number, noun) {
+  return `${integer(number)} ${noun}${number === 1 ? "" : "s"}`;
 }

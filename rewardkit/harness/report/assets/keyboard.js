@@ -1,8 +1,8 @@
-// The keyboard: j and k go through the list, / searches, Escape leaves the search.
+// The keyboard: j and k move through the list, / starts a search, Escape leaves it.
 
-function openKeys() {
+function openKeyboard() {
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || place().view !== "samples") return;
+    if (event.ctrlKey || event.metaKey || event.altKey || readAddress().view !== "samples") return;
     const typing = event.target.closest("input, select, textarea");
     if (event.key === "Escape" && typing) typing.blur();
     const act = typing ? null : keyAction(event);
@@ -13,10 +13,10 @@ function openKeys() {
 }
 
 function keyAction({ key, target }) {
-  if (key === "j") return () => stepTo(1);
-  if (key === "k") return () => stepTo(-1);
+  if (key === "j") return () => moveSelection(1);
+  if (key === "k") return () => moveSelection(-1);
   if (key === "/") return () => { controls.search.focus(); controls.search.select(); };
   if (target !== list.box) return null;
   const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -Infinity, End: Infinity };
-  return Object.hasOwn(steps, key) ? () => stepTo(steps[key]) : null;
+  return Object.hasOwn(steps, key) ? () => moveSelection(steps[key]) : null;
 }

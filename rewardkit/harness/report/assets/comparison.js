@@ -1,0 +1,59 @@
+// Several runs on one task: accuracy by run, flips, and all figures in one table.
+
+function accuracyByRun(taskRuns) {
+  const rows = taskRuns.filter(({ task }) => metricOf(task, "accuracy"))
+    .map(({ task, runName, series }) => rateBar(runName, series, metricOf(task, "accuracy")));
+  return wideCard("Accuracy by run", barChart("Accuracy by run with 95% intervals", rows),
+    note("Whiskers are each run's own 95% interval. Runs on the same problems can be told apart ",
+      "by smaller differences than these intervals suggest."));
+}
+
+const COUNTS = [
+  ["problems", "samples"], ["completions", "completions"], ["truncated", "truncated"],
+  ["unjudged", "errors"],
+];
+
+function figuresTable(taskRuns) {
+  const names = [...new Set(taskRuns.flatMap(({ task }) => task.metrics.map(([name]) => name)))];
+  const rates = names.map((name) =>
+    [metricName(name), ...taskRuns.map(({ task }) => rateCell(metricOf(task, name)))]);
+  const counts = COUNTS.map(([label, field]) =>
+    [label, ...taskRuns.map(({ task }) => integer(task[field]))]);
+  return wideCard("All figures with 95% intervals", runsTable(taskRuns, [...rates, ...counts]));
+}
+
+function rateCell(figure) {
+  if (figure === null) return "–";
+  return make("span", {}, percent(figure.value), " ",
+    make("span", { class: "dim small" }, interval(figure)));
+}
+
+// How many pairs turned from right to wrong and back, between the first run and each other run.
+function flipsCard(taskRuns) {
+  const [first, ...others] = taskRuns;
+  if (!others.length) return null;
+  const rows = others.map((other) => {
+    const { lost, gained, paired } = countFlips(first, other);
+    const link = (flip, number) => (number ? make("a", { href: addressOf("samples", samplesQuery(
+      first.task, first.runName, { against: other.runName, flip })) }, integer(number)) : "0");
+    return [other.runName, link("lost", lost), link("gained", gained), integer(paired)];
+  });
+  return wideCard(`Flips against ${first.runName}`,
+    plainTable(["run", "right → wrong", "wrong → right", "pairs"], rows, [1, 2, 3]),
+    note("A pair is the same completion number of the same problem in both runs. The counts link to ",
+      "the samples, side by side."));
+}
+
+function countFlips(first, other) {
+  const task = table.tasks.indexOf(first.task.name);
+  const counts = { lost: 0, gained: 0, paired: 0 };
+  for (let sample = 0; sample < table.count; sample += 1) {
+    if (table.run[sample] !== first.runIndex || table.task[sample] !== task) continue;
+    const partner = partnerOf(sample, other.runIndex);
+    if (partner < 0) continue;
+    counts.paired += 1;
+    counts.lost += matchesFlip("lost", sample, partner);
+    counts.gained += matchesFlip("gained", sample, partner);
+  }
+  return counts;
+}

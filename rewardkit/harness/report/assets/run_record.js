@@ -1,0 +1,45 @@
+// What it takes to run each run again.
+
+function openRecord() {
+  byId("view-record").replaceChildren(make("h1", {}, "Record"), ...page.runs.map(runRecord),
+    make("p", { class: "dim small record" }, `Written by rewardkit ${page.version}.`));
+}
+
+const FOLDED = ["Fingerprint", "Sessions"];
+
+function runRecord(run) {
+  const parts = [];
+  if (run.command) parts.push(commandLine(run.command));
+  for (const [title, values] of run.sections) {
+    const open = !FOLDED.includes(title);
+    parts.push(make("details", { open }, make("summary", {}, isolated(title)), make("dl", {},
+      ...values.flatMap(([name, value]) =>
+        [make("dt", {}, isolated(name)), make("dd", {}, isolated(value))]))));
+  }
+  parts.push(make("details", {}, make("summary", {}, "run.json"), make("pre", {}, visible(run.recordText))));
+  if (!run.sections.length) {
+    parts.unshift(note("This folder does not record how its completions were generated."));
+  }
+  return make("section", { class: "card record" }, make("h2", {}, isolated(run.name)), ...parts);
+}
+
+function commandLine(text) {
+  const code = make("pre", {}, visible(text));
+  return make("div", { class: "command" }, code, copyButton("Copy", text, code));
+}
+
+// A button that copies text; where the browser refuses, it selects the text of `source` instead.
+function copyButton(label, text, source) {
+  const button = make("button", { type: "button" }, label);
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(typeof text === "function" ? text() : text);
+      button.textContent = "Copied";
+    } catch {
+      if (source) getSelection().selectAllChildren(source);
+      button.textContent = source ? "Selected" : "Not allowed here";
+    }
+    setTimeout(() => { button.textContent = label; }, 1500);
+  });
+  return button;
+}
