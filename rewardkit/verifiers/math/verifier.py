@@ -15,7 +15,7 @@ from rewardkit.verifiers.math.comparison.simplest import simplest
 from rewardkit.verifiers.math.comparison.values import Policy, Units
 from rewardkit.verifiers.math.explanation import Explanation, explained
 from rewardkit.verifiers.math.fallback import math_verify, symbolic
-from rewardkit.verifiers.math.numbers.equality import Outcome
+from rewardkit.verifiers.math.numbers.equality import UNDECIDED, Outcome
 from rewardkit.verifiers.math.syntax import tree
 from rewardkit.verifiers.math.syntax.exact import equal
 from rewardkit.verifiers.math.syntax.extraction import answers, bare_reference
@@ -121,7 +121,8 @@ class Math:
         mine, gold = side(answer), side(reference)
         one, other = tree_of(mine), tree_of(gold)
         if one is not None and other is not None:
-            outcome = Outcome(symbolic.equivalent(one, other), "sympy")
+            equal = symbolic.equivalent(one, other)
+            outcome = Outcome(equal, "sympy" if equal is not None else UNDECIDED)
         elif math_verify.readable(gold.text):
             outcome = Outcome(math_verify.equivalent(mine.text, gold.text), "math-verify")
         elif other is None:

@@ -16,6 +16,18 @@ from rewardkit.verifiers.math import Math
 Row = tuple[str, str, str]
 
 EQUAL: list[Row] = [
+    ("pieces", "|t+3200|", r"\sqrt{(t+3200)^2}"),
+    ("pieces", r"\max(u, 450)", r"\frac{u+450+|u-450|}{2}"),
+    ("pieces", r"\lfloor w/250 \rfloor + 3", r"\lfloor \frac{w+750}{250} \rfloor"),
+    ("powers", "(p-q)^{6000}", "(q-p)^{6000}"),
+    ("powers", r"\frac{(p^2-q^2)^{900}}{(p-q)^{900}}", "(p+q)^{900}"),
+    ("calculus", r"\int_1^4 3t^2\,dt", "63"),
+    ("calculus", r"\int_0^1 \frac{du}{1+u^2}", r"\frac{\pi}{4}"),
+    ("calculus", r"\int_0^\pi \sin v \, \mathrm{d}v", "2"),
+    ("calculus", r"\lim_{h \to 0} \frac{\sin h}{h}", "1"),
+    ("calculus", r"\lim_{k \to \infty} (1+\frac1k)^k", "e"),
+    ("calculus", r"\lim_{x \to 0^+} x^x", "1"),
+    ("calculus", r"\sum_{k=1}^{\infty} \frac{1}{k^2}", r"\frac{\pi^2}{6}"),
     ("number", r"98\ 765\ 432", "98765432"),
     ("number", "20~000", "20000"),
     ("number", r"3\ldotp 21", "3.21"),
@@ -138,6 +150,17 @@ ONE_WAY: list[Row] = [
 """What meets a reference in percent, and an irrational answer to a rounded reference."""
 
 UNEQUAL: list[Row] = [
+    ("pieces", "|t+3200|", "t+3200"),
+    ("pieces", "((v-6)^2)^{1/2}", "6-v"),
+    ("pieces", r"k!+\lfloor k/47 \rfloor", "k!"),
+    ("pieces", r"(-1)^m+\lfloor m/90 \rfloor", "(-1)^m"),
+    ("pieces", r"w^2+\lfloor w/5000 \rfloor", "w^2"),
+    ("pieces", r"\min(x+y, 9000)", "x+y"),
+    ("pieces", r"|e^s-10^6|+e^s-10^6", "0"),
+    ("pieces", r"400\arctan(\tan(x/400))", "x"),
+    ("powers", "(p-q)^{6001}", "(q-p)^{6001}"),
+    ("calculus", r"\int_1^4 3t^2\,dt", "64"),
+    ("calculus", r"\sum_{n=1}^{\infty} 3^{-n}", "1"),
     ("domain", "3-x", "|x-3|"),
     ("domain", "x", r"\arctan(\tan x)"),
     ("domain", "y", r"\min(x,y)"),

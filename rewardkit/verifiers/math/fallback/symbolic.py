@@ -62,17 +62,24 @@ _OWN = (
 )
 
 
-def equivalent(one: Node, other: Node) -> bool:
-    """Whether sympy shows the difference to be zero."""
+DIGITS = 40
+"""Decimal digits to which a difference without variables is worked out."""
+
+
+def equivalent(one: Node, other: Node) -> bool | None:
+    """Whether sympy shows the difference to be zero, or not to be; None: undecided."""
     if any(map(_heavy, (*nodes(one), *nodes(other)))):
-        return False
+        return None
     try:
         gap = _expression(one) - _expression(other)
     except NotImplementedError:
-        return False
-    if gap == 0:
+        return None
+    if gap == 0 or gap.simplify() == 0:
         return True
-    return bool(gap.simplify() == 0)
+    if gap.free_symbols or not gap.is_number:
+        return None
+    value = gap.evalf(DIGITS, maxn=4 * DIGITS)
+    return False if value.is_comparable and abs(value) > 10 ** -(DIGITS // 2) else None
 
 
 def _heavy(node: Node) -> bool:
@@ -118,9 +125,22 @@ def _leaf(node: Number | Symbol | Constant) -> Any:
     return {"π": sympy.pi, "e": sympy.E, "i": sympy.I, "∞": sympy.oo}[node.name]
 
 
+def _worked_out(name: str, body: Any, variable: Any, start: Any, end: Any) -> Any:
+    """The value of an integral, a limit, a sum or a product; as it is where sympy finds none."""
+    import sympy
+
+    if name == "limit":
+        sides = {0: "+-", 1: "+", -1: "-"}
+        return sympy.Limit(body, variable, start, sides[int(end)]).doit()
+    form = {"integral": sympy.Integral, "sum": sympy.Sum, "prod": sympy.Product}[name]
+    return form(body, (variable, start, end)).doit()
+
+
 def _applied(name: str, arguments: list[Any]) -> Any:
     import sympy
 
+    if name in ("integral", "limit", "sum", "prod"):
+        return _worked_out(name, *arguments)
     if name.endswith("()"):
         return sympy.Function(name[:-2])(*arguments)
     if name in _NAMES or name in _OWN:

@@ -6,7 +6,8 @@ and its precision is ours to choose; intervals of mpmath are 30 times slower.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -57,6 +58,10 @@ _METHODS = {
     "arcsinh": "asinh",
     "arccosh": "acosh",
     "arctanh": "atanh",
+}
+_ROUNDED: dict[str, Callable[[Fraction], Fraction]] = {
+    "floor": lambda value: Fraction(math.floor(value)),
+    "ceil": lambda value: Fraction(math.ceil(value)),
 }
 _INVERTED = {"arccot": "atan", "arcsec": "acos", "arccsc": "asin"}
 
@@ -182,9 +187,15 @@ class RealEvaluator:
             return self.matrix([[self(cell) for cell in row] for row in arguments[0].rows])
         if name in ("sum", "prod"):
             return self._series(name, *arguments)
-        if name.endswith("()") or name == "residue" or len(arguments) > 2:
+        if name.endswith("()") or name in ("residue", "limit") or len(arguments) > 2:
             raise UndefinedError(name)
+        if name in _ROUNDED:
+            return self._rounded(name, arguments[0])
         values = [self(argument) for argument in arguments]
+        return self._applied(name, values)
+
+    def _applied(self, name: str, values: list[Ball]) -> Ball:
+        """The value of a function of one or two numbers."""
         if name in ("log", "ln", "lg"):
             return self._logarithm(name, values)
         if len(values) == 2:
@@ -194,6 +205,15 @@ class RealEvaluator:
         if name in _INVERTED:
             return getattr(self.power(values[0], -1), _INVERTED[name])()
         return self._one(name, values[0])
+
+    def _rounded(self, name: str, argument: Node) -> Ball:
+        """The floor or the ceiling; a ball round a whole number has two, an exact value one."""
+        exact = rational(argument, self.point)
+        return (
+            self.whole(self(argument), name)
+            if exact is None
+            else self.number(_ROUNDED[name](exact))
+        )
 
     def _series(self, name: str, body: Node, index: Node, low: Node, high: Node) -> Ball:
         ends = rational(low, self.point), rational(high, self.point)
@@ -231,8 +251,6 @@ class RealEvaluator:
                 return self.exp(value)
             case "abs":
                 return abs(value)
-            case "floor" | "ceil":
-                return self.whole(value, name)
             case "sgn":
                 return value.sgn()
             case "factorial":

@@ -1,26 +1,28 @@
-"""Whether two expressions are equal: exact rationals, then balls at random points."""
+"""Whether two expressions are equal: exact rationals, then balls at sample points, then primes."""
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 from rewardkit.verifiers.math.numbers.balls import Ball, RealEvaluator, UndefinedError
 from rewardkit.verifiers.math.numbers.bounds import SeparationBound, TranscendentalError
+from rewardkit.verifiers.math.numbers.breakpoints import changes
 from rewardkit.verifiers.math.numbers.complex_balls import ComplexEvaluator
+from rewardkit.verifiers.math.numbers.modular import same_rational_function
 from rewardkit.verifiers.math.numbers.rational import rational
+from rewardkit.verifiers.math.numbers.sample_points import SamplePoints
 from rewardkit.verifiers.math.syntax.tree import (
     Call,
     Constant,
     Node,
     Number,
     Power,
-    Root,
     nodes,
     symbols,
 )
@@ -39,6 +41,9 @@ AGREEMENT = 320
 
 MOST_WORK = 4_000_000
 """Bits of precision times nodes: some tens of milliseconds."""
+
+UNDECIDED = "no step: undecided, so taken for different"
+"""The step where neither numbers nor sympy decide."""
 
 NO_VALUE = "no value that can be worked out"
 """The step that found neither side to have one, such as 1/(1 − 1)."""
@@ -69,7 +74,10 @@ def same_value(one: Node, other: Node) -> Outcome:
             return Outcome(values[0] == values[1], "exact arithmetic")
     size = sum(1 for tree in (one, other) for _ in nodes(tree))
     with _lock:
-        return _Comparison(one, other, names, size).run()
+        outcome = _Comparison(one, other, names, size).run()
+    if outcome.equal is None and (same := same_rational_function(one, other)) is not None:
+        return Outcome(same, "an exact comparison of rational functions")
+    return outcome
 
 
 def compare_size(one: Node, other: Node) -> int | None:
@@ -102,11 +110,18 @@ class _Comparison:
         self.size = size
         parts = [*nodes(one), *nodes(other)]
         self.real = Constant("i") not in parts
-        self.whole = any(map(_needs_whole_numbers, parts))
+        self.limits = any(map(is_limit, parts))
         self.natural_log = Constant("e") in parts or any(
             isinstance(part, Call) and part.name in ("ln", "exp") for part in parts
         )
-        self.wanted = PIECEWISE_POINTS if any(map(_piecewise, parts)) else POINTS
+        self.changes = changes(one, other)
+        self.wanted = PIECEWISE_POINTS if self.changes else POINTS
+        self.points = SamplePoints(
+            names,
+            repr(sorted(map(repr, (one, other)))),
+            whole=any(map(_needs_whole_numbers, parts)),
+            pieces=bool(self.changes),
+        )
         self.written = sum(map(_bits, parts))
         self.algebraic = True
 
@@ -121,7 +136,12 @@ class _Comparison:
             self.context.prec = before
 
     def _without_value(self) -> Outcome:
-        """Where one side alone can be worked out, the other is something else."""
+        """Where one side alone can be worked out, the other is something else.
+
+        An integral, a limit or an infinite sum may have a value that is not worked out here.
+        """
+        if self.limits:
+            return Outcome(None, NO_VALUE)
         defined = [self._defined(side) for side in (self.one, self.other)]
         return Outcome(None if defined[0] == defined[1] else False, NO_VALUE)
 
@@ -138,19 +158,34 @@ class _Comparison:
         """The outcome over the reals or the complex numbers; None where they have no value."""
         agreed = 0
         for point in self._points():
-            try:
-                equal = self._at(evaluator, point)
-            except _NO_VALUE:
-                continue
-            if equal is not True:
-                step = "numbers with proven error bounds"
-                return Outcome(equal, step if equal is False else "undecided by numbers")
-            agreed += 1
+            equal = self._equal_at(evaluator, point)
+            if equal is False:
+                return Outcome(False, "numbers with proven error bounds")
+            if equal is None:
+                return Outcome(None, UNDECIDED)
+            agreed += equal is True
             if agreed == (self.wanted if self.names else 1):
-                how = "an exact zero test" if self.algebraic else f"{AGREEMENT} bits that agree"
-                where = " at random points" if self.names else ""
-                return Outcome(True, how + where)
+                return self._on_all_pieces(evaluator)
         return None
+
+    def _on_all_pieces(self, evaluator: type[RealEvaluator]) -> Outcome:
+        """Both sides agree at random points: do they between and beyond all breakpoints?"""
+        for point in self.points.between(self.changes):
+            equal = self._equal_at(evaluator, point)
+            if equal is False:
+                return Outcome(False, "numbers with proven error bounds, beyond a breakpoint")
+            if equal is None:
+                return Outcome(None, UNDECIDED)
+        how = "an exact zero test" if self.algebraic else f"{AGREEMENT} bits that agree"
+        return Outcome(True, how + (" at sample points" if self.names else ""))
+
+    def _equal_at(
+        self, evaluator: type[RealEvaluator], point: Mapping[str, Fraction]
+    ) -> bool | Literal["no value"] | None:
+        try:
+            return self._at(evaluator, point)
+        except _NO_VALUE:
+            return "no value"
 
     def _at(self, evaluator: type[RealEvaluator], point: Mapping[str, Fraction]) -> bool | None:
         self.context.prec = _LOOK
@@ -193,29 +228,7 @@ class _Comparison:
         return True if abs(gap) < limit else None
 
     def _points(self) -> Iterator[Mapping[str, Fraction]]:
-        if not self.names:
-            yield {}
-            return
-        seed = repr(sorted(map(repr, (self.one, self.other))))
-        digest = hashlib.blake2b(seed.encode(errors="replace")).digest()
-        for index in range(TRIED * self.wanted):
-            yield {name: self._drawn(digest, name, index) for name in self.names}
-
-    def _drawn(self, seed: bytes, name: str, index: int) -> Fraction:
-        """In (1, 2), in (-2, -1), in (-1, 1) or beyond, by turns; or a small whole number.
-
-        Where functions have pieces each symbol takes its own turns, so that all orders occur,
-        whole numbers, where floors jump, and far ones too.
-        """
-        data = hashlib.blake2b(seed + f"{name} {index}".encode(errors="replace")).digest()
-        drawn = int.from_bytes(data[:4])
-        if self.whole:
-            return Fraction(2 + drawn % 29)
-        unit = Fraction(drawn | 1, 2**32)
-        if self.wanted == PIECEWISE_POINTS:
-            whole = Fraction(drawn % 41 - 20)
-            return (whole, unit - Fraction(1, 2), 20 * unit - 10, 200 * unit - 100)[data[4] % 4]
-        return (unit + 1, -unit - 1, 2 * unit - 1, unit, 20 * unit - 10)[index % 5]
+        return self.points.random(TRIED * self.wanted)
 
 
 _OVER_WHOLE_NUMBERS = (
@@ -230,37 +243,13 @@ _OVER_WHOLE_NUMBERS = (
 )
 
 
-_PIECEWISE = (
-    "abs",
-    "floor",
-    "ceil",
-    "min",
-    "max",
-    "sgn",
-    "mod",
-    "arg",
-    "Re",
-    "Im",
-    "arcsin",
-    "arccos",
-    "arctan",
-    "arccot",
-    "arcsec",
-    "arccsc",
-    "gcd",
-    "lcm",
-    "factorial",
-    "binomial",
-)
-
-
-def _piecewise(node: Node) -> bool:
-    """Whether a function of symbols is analytic in pieces only, real roots included."""
+def is_limit(node: Node) -> bool:
+    """Whether it is an integral, a limit, or a sum or product without end."""
     match node:
-        case Call(name, _):
-            return name in _PIECEWISE and bool(symbols(node))
-        case Root(radicand, _):
-            return bool(symbols(radicand))
+        case Call("integral" | "limit", _):
+            return True
+        case Call("sum" | "prod", (_, _, _, high)):
+            return Constant("∞") in nodes(high)
     return False
 
 

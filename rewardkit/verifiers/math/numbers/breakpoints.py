@@ -1,0 +1,263 @@
+"""Where an expression's formula changes: the roots of what stands in | |, roots, floors and pieces.
+
+Two expressions can agree on one piece and differ on the next, however far out it starts. So the
+places are computed from the trees, and both are compared between them and beyond.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from rewardkit.verifiers.math.numbers.balls import Ball, RealEvaluator, UndefinedError
+from rewardkit.verifiers.math.numbers.rational import rational
+from rewardkit.verifiers.math.syntax.tree import (
+    Call,
+    Node,
+    Number,
+    Power,
+    Product,
+    Root,
+    Sum,
+    Symbol,
+    difference,
+    mapped,
+    nodes,
+    symbols,
+)
+
+MOST_CHANGES = 24
+"""Expressions whose roots are computed, at most; more make a comparison slow."""
+
+MOST_PLACES = 48
+"""Breakpoints of one variable that are kept, those nearest to zero."""
+
+HIGHEST_DEGREE = 24
+"""Polynomials beyond it are searched for sign changes instead of solved."""
+
+_SIGN_CHANGES = ("abs", "sgn", "arg", "factorial", "doublefactorial")
+_STEPS = ("floor", "ceil")
+_INVERSE = ("arcsin", "arccos", "arctan", "arccot", "arcsec", "arccsc")
+_PERIODIC = ("sin", "cos", "tan", "cot", "sec", "csc")
+_PAIRS = ("min", "max", "mod", "gcd", "lcm", "binomial")
+_STEP_LEVELS = (-1, 0, 1, 2)
+_TURN_LEVELS = (-2, 2, 5)  # just beyond ±π/2 and 3π/2, where an inverse function turns back
+_NO_VALUE = (UndefinedError, ArithmeticError, ValueError, LookupError, AttributeError)
+
+
+Quotient = tuple[Any, Any]  # flint.fmpq_poly, which has no annotations
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A formula changes where `expression` passes one of `levels`."""
+
+    expression: Node
+    levels: tuple[int, ...] = (0,)
+
+
+def changes(*trees: Node) -> list[Change]:
+    """List what decides which formula holds, of expressions with variables, each once."""
+    found: dict[Change, None] = {}
+    for node in itertools.chain.from_iterable(map(nodes, trees)):
+        for change in _changes_at(node):
+            for variant in _without_pieces(change.expression):
+                if symbols(variant):
+                    found[Change(variant, change.levels)] = None
+        if len(found) >= MOST_CHANGES:
+            break
+    return list(found)[:MOST_CHANGES]
+
+
+def _changes_at(node: Node) -> Iterator[Change]:
+    match node:
+        case Call(name, arguments):
+            yield from _changes_of_call(name, arguments)
+        case Root(radicand, _):
+            yield Change(radicand)
+        case Power(base, exponent):
+            power = rational(exponent)
+            if power is None or power.denominator > 1:
+                yield Change(base)
+
+
+def _changes_of_call(name: str, arguments: tuple[Node, ...]) -> Iterator[Change]:
+    if name in _SIGN_CHANGES:
+        yield Change(arguments[0])
+    elif name in _STEPS:
+        yield Change(arguments[0], _STEP_LEVELS)
+    elif name in _PAIRS and len(arguments) == 2:
+        yield Change(difference(*arguments))
+    elif name in _INVERSE:
+        for inner in nodes(arguments[0]):
+            if isinstance(inner, Call) and inner.name in _PERIODIC:
+                yield Change(inner.arguments[0], _TURN_LEVELS)
+
+
+def _without_pieces(node: Node) -> list[Node]:
+    """The formulas that the expression has on its own pieces, a few of them."""
+    pieces = [part for part in nodes(node) if isinstance(part, Call) and part.name in _OPENED][:2]
+    variants = [node]
+    for piece in pieces:
+        variants = [
+            _replaced(variant, piece, formula)
+            for variant in variants
+            for formula in _OPENED[piece.name](piece)
+        ]
+    return variants
+
+
+_OPENED: Mapping[str, Any] = {
+    "abs": lambda call: (call.arguments[0], difference(Number(Fraction(0)), call.arguments[0])),
+    "floor": lambda call: call.arguments,
+    "ceil": lambda call: call.arguments,
+    "max": lambda call: call.arguments,
+    "min": lambda call: call.arguments,
+}
+
+
+def _replaced(node: Node, old: Node, new: Node) -> Node:
+    return new if node == old else mapped(node, lambda child: _replaced(child, old, new))
+
+
+def breakpoints(change: Change, name: str, point: Mapping[str, Fraction]) -> list[Fraction]:
+    """Where `change` happens as the variable `name` moves, the others fixed at `point`.
+
+    Roots of a rational function are computed, to about 50 bits; those of anything else are
+    searched for among sign changes at distances from 1/16 to 2^24.
+    """
+    if name not in symbols(change.expression):
+        return []
+    places: list[Fraction] = []
+    quotient = _Quotients(name, point)(change.expression)
+    if quotient is None:
+        places = _sign_changes(change, name, point)
+    else:
+        over, under = quotient
+        for level in change.levels:
+            places += _real_roots(over - under * level)
+        places += _real_roots(under)
+    return places
+
+
+class _Quotients:
+    """Rational functions of one variable: numerators and denominators as polynomials."""
+
+    def __init__(self, name: str, point: Mapping[str, Fraction]) -> None:
+        import flint
+
+        self.name = name
+        self.point = point
+        self.polynomial = flint.fmpq_poly
+        self.rational = flint.fmpq
+
+    def __call__(self, node: Node) -> Quotient | None:
+        """The numerator and the denominator; None for another kind of expression."""
+        if self.name not in symbols(node):
+            value = rational(node, self.point)
+            return None if value is None else self._constant(value)
+        match node:
+            case Symbol():
+                return self.polynomial([0, 1]), self.polynomial([1])
+            case Sum(terms):
+                return self._folded(terms, _added)
+            case Product(factors):
+                return self._folded(factors, _multiplied)
+            case Power(base, exponent):
+                return self._power(self(base), rational(exponent, self.point))
+        return None
+
+    def _constant(self, value: Fraction) -> Quotient:
+        number = self.rational(value.numerator, value.denominator)
+        return self.polynomial([number]), self.polynomial([1])
+
+    def _folded(
+        self, items: tuple[Node, ...], combine: Callable[[Quotient, Quotient], Quotient]
+    ) -> Quotient | None:
+        total: Quotient | None = None
+        for item in items:
+            part = self(item)
+            if part is None:
+                return None
+            total = part if total is None else combine(total, part)
+            if max(total[0].degree(), total[1].degree()) > HIGHEST_DEGREE:
+                return None
+        return total
+
+    def _power(self, base: Quotient | None, exponent: Fraction | None) -> Quotient | None:
+        if base is None or exponent is None or exponent.denominator != 1:
+            return None
+        over, under = base if exponent >= 0 else base[::-1]
+        count = abs(exponent.numerator)
+        if max(over.degree(), under.degree(), 1) * count > HIGHEST_DEGREE or not under:
+            return None
+        return over**count, under**count
+
+
+def _added(one: Quotient, other: Quotient) -> Quotient:
+    return one[0] * other[1] + other[0] * one[1], one[1] * other[1]
+
+
+def _multiplied(one: Quotient, other: Quotient) -> Quotient:
+    return one[0] * other[0], one[1] * other[1]
+
+
+def _real_roots(polynomial: Any) -> list[Fraction]:
+    degree = polynomial.degree()
+    if degree < 1:
+        return []
+    if degree == 1:
+        root = -polynomial[0] / polynomial[1]
+        return [Fraction(int(root.p), int(root.q))]
+    roots = (root for root, _ in polynomial.complex_roots())
+    return [_fraction(root.real) for root in roots if root.imag.contains(0)]
+
+
+def _fraction(ball: Ball) -> Fraction:
+    return Fraction(float(ball.mid()))
+
+
+def _sign_changes(change: Change, name: str, point: Mapping[str, Fraction]) -> list[Fraction]:
+    """Places near which the expression passes a level, found by halving."""
+    scale = [Fraction(2) ** power for power in range(-4, 25)]
+    grid = [-place for place in reversed(scale)] + [Fraction(0)] + scale
+    places = []
+    for level in change.levels:
+        signs = [(place, _sign(change.expression, level, {**point, name: place})) for place in grid]
+        known = [(place, sign) for place, sign in signs if sign]
+        for (low, before), (high, after) in itertools.pairwise(known):
+            if before != after:
+                places.append(_halved(change.expression, level, name, point, low, high, before))
+    return places
+
+
+def _halved(
+    expression: Node,
+    level: int,
+    name: str,
+    point: Mapping[str, Fraction],
+    low: Fraction,
+    high: Fraction,
+    before: int,
+) -> Fraction:
+    for _ in range(16):
+        middle = (low + high) / 2
+        if _sign(expression, level, {**point, name: middle}) == before:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def _sign(expression: Node, level: int, point: Mapping[str, Fraction]) -> int:
+    """-1 or 1; 0 where the expression has no value or passes the level there."""
+    try:
+        gap = RealEvaluator(point, natural_log=False)(expression) - level
+    except _NO_VALUE:
+        return 0
+    if not gap.is_finite() or gap.contains(0):
+        return 0
+    return 1 if gap > 0 else -1

@@ -1,0 +1,31 @@
+"""Rational functions compared modulo primes."""
+
+from __future__ import annotations
+
+import pytest
+
+from rewardkit.verifiers.math.numbers.modular import same_rational_function
+from rewardkit.verifiers.math.syntax.answer_parser import read
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("(x-a)^{6000}", "(a-x)^{6000}", True),
+        ("(x-a)^{6001}", "(a-x)^{6001}", False),
+        ("(x+y)^{100000}", "(y+x)^{100000}", True),
+        (r"\frac{x^{500}-1}{x^{250}-1}", "x^{250}+1", True),
+        (r"\frac{x^{500}-1}{x^{250}-1}", "x^{250}-1", False),
+        ("2^{3000}x", "8^{1000}x", True),
+        ("2^{3000}x", "8^{1000}x+1", False),
+        # what is no rational function counts as a variable: equal is proven, unequal is not
+        (r"(\sqrt{2}+x)^{5000}", r"(x+\sqrt{2})^{5000}", True),
+        (r"\sqrt{2}^{5000}x", "2^{2500}x", None),
+        (r"\sin^2 x+\cos^2 x", "1", None),
+        ("ix", "xi", None),
+        (r"\frac{1}{x-x}", "1", None),
+        ("x^{10^{100}}", "x^{10^{100}}y", None),
+    ],
+)
+def test_rational_functions(one: str, other: str, same: bool | None) -> None:
+    assert same_rational_function(read(one), read(other)) is same
