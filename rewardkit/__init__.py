@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from rewardkit.errors import RewardkitError
+from rewardkit.errors import RewardkitError, Unavailable
 from rewardkit.records import Completion, Failure, Sample, Sampling, Verdict
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ __all__ = [
     "RewardkitError",
     "Sample",
     "Sampling",
+    "Unavailable",
     "Verdict",
     "__version__",
     "evaluate",

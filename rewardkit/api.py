@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from rewardkit import registry
 from rewardkit.errors import UnknownName, UsageError
-from rewardkit.judging import DEADLINE, judge, judge_many
+from rewardkit.judging import DEADLINE, JudgingOptions, judge, judge_many
 from rewardkit.protocols import Task, Verifier
 from rewardkit.records import Sample, Verdict
 
@@ -40,15 +40,21 @@ def verify(
     reference: str,
     *,
     timeout: float = DEADLINE,
+    max_wall: float | None = None,
     columns: Mapping[str, object] | None = None,
+    env: Sequence[str] = (),
 ) -> Verdict:
-    """The verdict on one completion, within `timeout` seconds, from any thread.
+    r"""Return the verdict on one completion. Callable from any thread.
 
     `verifier` is a name or any callable `(text, sample)`; `columns` are further columns of the
-    data set's row that it reads.
+    data set's row that it reads. `timeout`, `max_wall` and `env` are those of `verify_batch`.
+
+    >>> verify("math", r"So it is \boxed{1/2}.", "0.5").correct
+    True
     """
     sample = Sample(reference=reference, columns=columns or {})
-    return judge(_resolved(verifier), completion, sample, deadline=_positive(timeout))
+    options = JudgingOptions(timeout, max_wall, env=env)
+    return judge(_resolved(verifier), completion, sample, options)
 
 
 def verify_batch(
@@ -58,13 +64,23 @@ def verify_batch(
     *,
     workers: int | None = None,
     timeout: float = DEADLINE,
+    max_wall: float | None = None,
     columns: Sequence[Mapping[str, object]] | None = None,
+    env: Sequence[str] = (),
 ) -> list[Verdict]:
-    """The verdicts on completions against their references, in order.
+    """Return the verdicts on completions against their references, in order.
 
-    Each verdict has `timeout` seconds; one that needs more, or too much memory, is wrong
-    (`timeout`) and costs the others nothing. `workers` processes (default: one a core) judge what
-    can't be decided in this one.
+    Each verdict has `timeout` seconds of the verifier's own time, computing or sleeping; a
+    completion that needs more is wrong (`timeout`), and the others keep their verdicts. On a busy
+    machine it may take longer by the clock, at most `max_wall` seconds (default: 5 × `timeout`).
+    A completion that makes the verifier crash is wrong (`crashed`).
+
+    `workers` processes (default: one for each available core) judge what can't be decided in this
+    one. They get its environment without the variables that look like secrets, except those that
+    `env` names.
+
+    >>> [verdict.correct for verdict in verify_batch("gsm8k", ["#### 4", "#### 5"], ["4", "4"])]
+    [True, False]
     """
     rows = columns if columns is not None else [{}] * len(completions)
     if not len(completions) == len(references) == len(rows):
@@ -72,23 +88,16 @@ def verify_batch(
             f"{len(completions)} completions, {len(references)} references and {len(rows)} rows "
             "of columns: pass as many of each"
         )
-    if workers is not None and workers < 1:
-        raise UsageError(f"workers is {workers}; it must be at least 1")
     items = [
         (completion, Sample(reference=reference, columns=row))
         for completion, reference, row in zip(completions, references, rows, strict=True)
     ]
-    return judge_many(_resolved(verifier), items, workers=workers, deadline=_positive(timeout))
+    options = JudgingOptions(timeout, max_wall, workers, env)
+    return judge_many(_resolved(verifier), items, options)
 
 
 def _resolved(verifier: str | Verifier) -> Verifier:
     return load_verifier(verifier) if isinstance(verifier, str) else verifier
-
-
-def _positive(timeout: float) -> float:
-    if not timeout > 0:
-        raise UsageError(f"timeout is {timeout}; it must be a positive number of seconds")
-    return timeout
 
 
 @overload

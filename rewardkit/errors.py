@@ -10,7 +10,8 @@ RewardkitError
 ├── RunMismatch           a run's folder belongs to another run
 ├── WriteError            a file that can't be written: no space, no permission
 ├── BackendError          generation failed
-└── JudgingError          a verifier can't be loaded into a worker
+├── JudgingError          a verifier can't be loaded into a worker
+└── Unavailable           a verifier can't reach what it needs
 """
 
 from __future__ import annotations
@@ -77,3 +78,10 @@ class BackendError(RewardkitError):
 
 class JudgingError(RewardkitError):
     """A verifier can't be loaded into a worker."""
+
+
+class Unavailable(RewardkitError):
+    """Raised by a verifier for what is no text's fault, such as a server that can't be reached.
+
+    The completion is unjudged, whatever it says.
+    """

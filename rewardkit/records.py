@@ -17,6 +17,7 @@ class Failure(StrEnum):
     WRONG = "wrong"
     TRUNCATED = "truncated"
     TIMEOUT = "timeout"
+    CRASHED = "crashed"
     ERROR = "error"
 
 
@@ -121,7 +122,13 @@ class Verdict:
 
     @classmethod
     def of(cls, judged: Verdict | bool | float) -> Verdict:
-        """A verdict as it is, a bool as right or wrong, a float in [0, 1] as a score."""
+        """Return the verdict that a verifier's result is.
+
+        A bool is right or wrong, a number in [0, 1] a score. Raises ValueError for anything else.
+
+        >>> Verdict.of(0.5).score
+        0.5
+        """
         if isinstance(judged, Verdict):
             return judged
         if isinstance(judged, bool):
@@ -129,9 +136,9 @@ class Verdict:
         try:
             return cls.scored(float(judged))
         except (TypeError, ValueError):
-            return cls.unjudged(
-                f"the verifier gave {judged!r}, neither a Verdict, a bool nor a score in [0, 1]"
-            )
+            raise ValueError(
+                f"{judged!r:.200} is neither a Verdict, a bool nor a score in [0, 1]"
+            ) from None
 
     def with_failure(self, failure: Failure, message: str = "") -> Verdict:
         """The same verdict for another reason."""

@@ -19,19 +19,19 @@ def test_a_verdict_is_right_wrong_or_unjudged() -> None:
         (False, False, 0.0),
         (0.5, False, 0.5),
         (1, True, 1.0),
-        (1.5, None, None),
-        (-0.1, None, None),
-        (float("nan"), None, None),
-        (float("inf"), None, None),
-        ("yes", None, None),
-        (None, None, None),
     ],
 )
 def test_what_a_plain_function_gives_becomes_a_verdict(
-    judged: object, correct: bool | None, score: float | None
+    judged: bool | float, correct: bool, score: float
 ) -> None:
-    verdict = Verdict.of(judged)  # type: ignore[arg-type]
+    verdict = Verdict.of(judged)
     assert (verdict.correct, verdict.score) == (correct, score)
+
+
+@pytest.mark.parametrize("judged", [1.5, -0.1, float("nan"), float("inf"), "yes", None])
+def test_what_is_no_verdict_is_refused(judged: object) -> None:
+    with pytest.raises(ValueError, match="neither a Verdict, a bool nor a score"):
+        Verdict.of(judged)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

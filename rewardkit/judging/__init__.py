@@ -1,6 +1,18 @@
 """The one boundary through which every verifier is called."""
 
-from rewardkit.judging.boundary import DEADLINE, judge, judge_many
-from rewardkit.judging.pool import close_pools
+from rewardkit.judging.boundary import judge, judge_many
+from rewardkit.judging.crashes import Control
+from rewardkit.judging.deadline import LimitCounts, take_limit_counts
+from rewardkit.judging.options import DEADLINE, JudgingOptions
+from rewardkit.judging.pools import close_pools
 
-__all__ = ["DEADLINE", "close_pools", "judge", "judge_many"]
+__all__ = [
+    "DEADLINE",
+    "Control",
+    "JudgingOptions",
+    "LimitCounts",
+    "close_pools",
+    "judge",
+    "judge_many",
+    "take_limit_counts",
+]

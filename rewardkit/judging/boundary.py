@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from rewardkit.available_cores import available_cores
-from rewardkit.judging.pool import Item, Pool, pool_in_use
+from rewardkit.judging.crashes import Control, settle_crashes
+from rewardkit.judging.options import JudgingOptions
+from rewardkit.judging.outcomes import Crash, Outcome, run_quick
+from rewardkit.judging.pool import Pool
+from rewardkit.judging.pools import pool_in_use
+from rewardkit.judging.worker import Item
 from rewardkit.protocols import QuickVerifier, Verifier
 from rewardkit.records import Sample, Verdict
-
-DEADLINE = 1.0
-"""Seconds that judging one completion may take, once the verifier is loaded."""
 
 HEADROOM = 0.15
 """The share of a deadline kept back for reading the text here and replacing a killed worker."""
@@ -20,52 +22,86 @@ HEADROOM = 0.15
 CHUNK = 16
 """Items sent to a worker at once: enough to hide the trip, few enough to share out evenly."""
 
+DEFAULTS = JudgingOptions()
 
-def judge(verifier: Verifier, text: str, sample: Sample, *, deadline: float = DEADLINE) -> Verdict:
-    """The verdict on one completion, in any thread, within `deadline` seconds."""
-    return judge_many(verifier, [(text, sample)], deadline=deadline)[0]
+
+def judge(
+    verifier: Verifier,
+    text: str,
+    sample: Sample,
+    options: JudgingOptions = DEFAULTS,
+    *,
+    control: Control | None = None,
+) -> Verdict:
+    """Return the verdict on one completion. Callable from any thread."""
+    return judge_many(verifier, [(text, sample)], options, control=control)[0]
 
 
 def judge_many(
     verifier: Verifier,
     items: Sequence[Item],
+    options: JudgingOptions = DEFAULTS,
     *,
-    workers: int | None = None,
-    deadline: float = DEADLINE,
+    control: Control | None = None,
 ) -> list[Verdict]:
-    """The verdicts on `items`, in order; each within `deadline` seconds of its start.
+    """Return the verdicts on `items`, in order, each within the limits of `options`.
 
-    A text that exceeds the deadline or the memory limit is wrong (`timeout`); its worker is
-    replaced and the others' verdicts stand. The same item gets the same verdict in any batch.
+    A text that exceeds its deadline is wrong (`timeout`); a text that crashes the verifier is
+    wrong (`crashed`), unless a control text crashes it, too. `control` gives a sample's perfect
+    completion; without it, the reference is the control. A worker that is lost is replaced, and
+    the other verdicts stand. The same item gets the same verdict in any batch.
     """
-    verdicts = _quickly(verifier, items)
-    waiting = [index for index, verdict in enumerate(verdicts) if verdict is None]
+    allowed = options.timeout * (1 - HEADROOM)
+
+    def judge_items(some: Sequence[Item], seconds: Sequence[float]) -> list[Outcome]:
+        return _outcomes(verifier, some, seconds, options)
+
+    outcomes = judge_items(items, [allowed] * len(items))
+    crashes = {i: outcome for i, outcome in enumerate(outcomes) if isinstance(outcome, Crash)}
+    settled: dict[int, Verdict] = {}
+    if crashes:
+        settled = settle_crashes(items, crashes, judge_items, allowed=allowed, control=control)
+    return [
+        settled[i] if isinstance(outcome, Crash) else outcome for i, outcome in enumerate(outcomes)
+    ]
+
+
+def _outcomes(
+    verifier: Verifier, items: Sequence[Item], seconds: Sequence[float], options: JudgingOptions
+) -> list[Outcome]:
+    """Return what becomes of each item within its seconds."""
+    outcomes: list[Outcome | None] = [None] * len(items)
+    if isinstance(verifier, QuickVerifier):
+        outcomes = [run_quick(verifier.quick, text, sample) for text, sample in items]
+    waiting = [index for index, outcome in enumerate(outcomes) if outcome is None]
     if waiting:
-        with pool_in_use(verifier, deadline) as pool:
-            _Batch(pool, items, verdicts, workers or available_cores(), deadline).run(waiting)
-    return [verdict for verdict in verdicts if verdict is not None]
+        with pool_in_use(verifier, options) as pool:
+            _Batch(pool, items, seconds, outcomes, options).run(waiting)
+    return [outcome for outcome in outcomes if outcome is not None]
 
 
 class _Batch:
-    """Shares out what is waiting among borrowed workers."""
+    """Distributes the waiting items over borrowed workers."""
 
     def __init__(
         self,
         pool: Pool,
         items: Sequence[Item],
-        verdicts: list[Verdict | None],
-        workers: int,
-        deadline: float,
+        seconds: Sequence[float],
+        outcomes: list[Outcome | None],
+        options: JudgingOptions,
     ) -> None:
         self._pool = pool
         self._items = items
-        self._verdicts = verdicts
-        self._workers = workers
-        self._allowed = deadline * (1 - HEADROOM)
+        self._seconds = seconds
+        self._outcomes = outcomes
+        self._backstop = options.backstop * (1 - HEADROOM)
+        self._workers = options.workers or available_cores()
         self._chunks: queue.SimpleQueue[list[int]] = queue.SimpleQueue()
-        self._failures: list[BaseException] = []
+        self._errors: list[BaseException] = []
 
     def run(self, waiting: list[int]) -> None:
+        """Fill in the outcomes of the items with these indices."""
         size = max(1, min(CHUNK, len(waiting) // (2 * self._workers)))
         chunks = [waiting[start : start + size] for start in range(0, len(waiting), size)]
         for chunk in chunks:
@@ -79,8 +115,8 @@ class _Batch:
         self._work()
         for thread in threads:
             thread.join()
-        if self._failures:
-            raise self._failures[0]
+        if self._errors:
+            raise self._errors[0]
 
     def _work(self) -> None:
         try:
@@ -91,30 +127,14 @@ class _Batch:
         except queue.Empty:
             return
         except BaseException as error:  # raised again in the caller's thread
-            self._failures.append(error)
+            self._errors.append(error)
 
     def _judge(self, indices: list[int]) -> list[int]:
-        """Judge these; gives back those that a dead worker left."""
+        """Judge these items; return the indices that a lost worker leaves."""
+        items = [self._items[index] for index in indices]
+        seconds = [self._seconds[index] for index in indices]
         with self._pool.borrow(self._workers) as worker:
-            done = worker.judge([self._items[index] for index in indices], self._allowed)
-        for index, verdict in zip(indices, done, strict=False):
-            self._verdicts[index] = verdict
-        return indices[len(done) :]
-
-
-def _quickly(verifier: Verifier, items: Sequence[Item]) -> list[Verdict | None]:
-    """What can be decided in this process; None for the rest."""
-    if not isinstance(verifier, QuickVerifier):
-        return [None] * len(items)
-    quick = verifier.quick
-    return [_one_quickly(quick, text, sample) for text, sample in items]
-
-
-def _one_quickly(
-    quick: Callable[[str, Sample], Verdict | None], text: str, sample: Sample
-) -> Verdict | None:
-    try:
-        judged = quick(text, sample)
-    except Exception as error:  # a plugin's verifier may raise anything; the batch goes on
-        return Verdict.unjudged(f"the verifier raised {type(error).__name__}: {error}")
-    return None if judged is None else Verdict.of(judged)
+            outcomes = worker.judge(items, seconds, self._backstop)
+        for index, outcome in zip(indices, outcomes, strict=False):
+            self._outcomes[index] = outcome
+        return indices[len(outcomes) :]

@@ -10,7 +10,7 @@ from typing import Any
 
 from rewardkit.harness.metrics.truncation import thinking_is_open
 from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow
-from rewardkit.judging import judge_many
+from rewardkit.judging import Control, JudgingOptions, judge_many
 from rewardkit.protocols import Verifier
 from rewardkit.records import Completion, Failure, Sample, Verdict
 
@@ -23,6 +23,8 @@ class TaskVerifiers:
 
     strict: Verifier
     flexible: Verifier | None
+    control: Control | None = None
+    """The task's perfect completion: what a verifier that crashes on a text is tried on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +70,9 @@ def judged_rows(batch: Sequence[Generated], workers: int | None = None) -> list[
     rows: list[SampleRow] = []
     for verifiers in dict.fromkeys(one.verifiers for one in batch):
         same = [one for one in batch if one.verifiers is verifiers]
-        strict = _verdicts(verifiers.strict, same, workers)
-        flexible = _flexible(verifiers.flexible, same, strict, workers)
+        options = JudgingOptions(workers=workers)
+        strict = _verdicts(verifiers, same, options)
+        flexible = _flexible(verifiers, same, strict, options)
         rows += map(Generated.judged, same, strict, flexible)
     return rows
 
@@ -91,9 +94,11 @@ def finished(verdict: Verdict, completion: Completion, prompt: str = "") -> Verd
     return verdict
 
 
-def _verdicts(verifier: Verifier, batch: Sequence[Generated], workers: int | None) -> list[Verdict]:
+def _verdicts(
+    verifiers: TaskVerifiers, batch: Sequence[Generated], options: JudgingOptions
+) -> list[Verdict]:
     items = [(one.completion.text, one.sample) for one in batch]
-    verdicts = judge_many(verifier, items, workers=workers)
+    verdicts = judge_many(verifiers.strict, items, options, control=verifiers.control)
     return [
         finished(verdict, one.completion, one.prompt or "")
         for verdict, one in zip(verdicts, batch, strict=True)
@@ -101,18 +106,19 @@ def _verdicts(verifier: Verifier, batch: Sequence[Generated], workers: int | Non
 
 
 def _flexible(
-    verifier: Verifier | None,
+    verifiers: TaskVerifiers,
     batch: Sequence[Generated],
     strict: Sequence[Verdict],
-    workers: int | None,
+    options: JudgingOptions,
 ) -> Sequence[BriefVerdict | None]:
     """The verdicts with form forgiven; a completion that is right strictly is right here too."""
-    if verifier is None:
+    if verifiers.flexible is None:
         return [None] * len(batch)
     verdicts = list(strict)
     wrong = [place for place, verdict in enumerate(strict) if verdict.correct is False]
     items = [(batch[place].completion.text, batch[place].sample) for place in wrong]
-    for place, verdict in zip(wrong, judge_many(verifier, items, workers=workers), strict=True):
+    forgiven = judge_many(verifiers.flexible, items, options, control=verifiers.control)
+    for place, verdict in zip(wrong, forgiven, strict=True):
         verdicts[place] = verdict
     return [BriefVerdict(verdict.correct, verdict.answer) for verdict in verdicts]
 

@@ -25,7 +25,8 @@ class TaskPlan:
 
     def verifiers(self) -> TaskVerifiers:
         """The verifiers that judge the replies, in the style that the prompt asks for."""
-        return TaskVerifiers(self.task.verifier(self.template.reading), self.task.flexible())
+        strict = self.task.verifier(self.template.reading)
+        return TaskVerifiers(strict, self.task.flexible(), self.task.perfect)
 
     def fingerprint(self) -> dict[str, Any]:
         """What decides the prompts and the verdicts of this task."""

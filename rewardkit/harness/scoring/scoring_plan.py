@@ -67,7 +67,7 @@ class VerifierChoice:
             }
             if flexible is not None:
                 flexible = registry.with_parameters(type(flexible).__name__, flexible, shared)
-        return TaskVerifiers(strict, flexible), task
+        return TaskVerifiers(strict, flexible, task.perfect), task
 
 
 def plan_file(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import cloudpickle
 
 from rewardkit.errors import DataError
-from rewardkit.judging import judge_many
+from rewardkit.judging import Control, JudgingOptions, judge_many
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample, Verdict
 from rewardkit.trainers.rewards.batch import Batch
@@ -41,13 +41,19 @@ class Judge:
     """
 
     def __init__(
-        self, verifier: Verifier, reader: Reader, *, label: str, timeout: float, workers: int | None
+        self,
+        verifier: Verifier,
+        reader: Reader,
+        *,
+        label: str,
+        options: JudgingOptions,
+        control: Control | None = None,
     ) -> None:
         self._verifier = verifier
         self._reader = reader
         self._label = label
-        self._timeout = timeout
-        self._workers = workers
+        self._options = options
+        self._control = control
         self._lock = threading.Lock()
         self._last: _Judged | None = None
         self._has_judged = False
@@ -77,9 +83,7 @@ class Judge:
             for text, sample in zip(batch.texts, read, strict=True)
             if isinstance(sample, Sample)
         ]
-        verdicts = iter(
-            judge_many(self._verifier, items, workers=self._workers, deadline=self._timeout)
-        )
+        verdicts = iter(judge_many(self._verifier, items, self._options, control=self._control))
         return [one if isinstance(one, Verdict) else next(verdicts) for one in read]
 
     def _check(self, verdicts: Sequence[Verdict]) -> None:

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from rewardkit import registry
 from rewardkit.errors import UsageError
-from rewardkit.judging import DEADLINE
+from rewardkit.judging import DEADLINE, Control, JudgingOptions
 from rewardkit.protocols import Judged, Task, Verifier
 from rewardkit.records import Sample, Verdict
 from rewardkit.trainers.rewards.batch import read_batch
@@ -72,21 +72,25 @@ def reward_func(
     high: float = 1.0,
     reference: str | Sequence[str] | None = REFERENCE_COLUMNS,
     timeout: float = DEADLINE,
+    max_wall: float | None = None,
     workers: int | None = None,
+    env: Sequence[str] = (),
 ) -> RewardFunction:
     """A verifier as a TRL reward: `low` + (`high` − `low`) × score, or None where it is unjudged.
 
     `verifier` is a name or any callable `(text, sample)`, an async one too. `reference` is the
     column that holds the reference, or several of which the first there is counts, or None for a
     verifier that reads none; the other columns are the sample's `columns`. Each verdict has
-    `timeout` seconds, then it is wrong; `workers` processes (default: one a core) judge.
+    `timeout` seconds, then it is wrong; `max_wall`, `workers` and `env` are those of
+    `rewardkit.verify_batch`.
     """
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise UsageError(f"low is {low} and high is {high}; both must be finite, and low lower")
     names = (reference,) if isinstance(reference, str) else tuple(reference or ())
     title = name or name_of(verifier)
     loaded = _loaded(verifier)
-    judge = _judge(loaded, ByColumn(names), label=title, timeout=timeout, workers=workers)
+    options = JudgingOptions(timeout, max_wall, workers, env)
+    judge = Judge(loaded, ByColumn(names), label=title, options=options)
     return RewardFunction(title, judge, low=low, high=high)
 
 
@@ -96,7 +100,9 @@ def reward_funcs(
     reading: str | None = None,
     reference: str | Sequence[str] | None = None,
     timeout: float = DEADLINE,
+    max_wall: float | None = None,
     workers: int | None = None,
+    env: Sequence[str] = (),
 ) -> tuple[list[RewardFunction], list[float]]:
     """A task's reward functions and their weights, for GRPOTrainer and its `reward_weights`.
 
@@ -114,11 +120,14 @@ def reward_funcs(
         title = asked.name
         verifier = asked.verifier(reading or READINGS.get(title))
         reader: Reader = ByColumn(names) if names else ByTask(asked)
+        control: Control | None = asked.perfect
     else:
         title, verifier = name_of(task), found
         reader = ByColumn(names or REFERENCE_COLUMNS)
+        control = None
     verifier = taught(verifier)
-    judge = _judge(_loaded(verifier), reader, label=title, timeout=timeout, workers=workers)
+    options = JudgingOptions(timeout, max_wall, workers, env)
+    judge = Judge(_loaded(verifier), reader, label=title, options=options, control=control)
     if not isinstance(verifier, Rubric):
         return [RewardFunction(title, judge, low=0.0, high=1.0)], [1.0]
     functions = [
@@ -144,13 +153,3 @@ def _loaded(verifier: str | Verifier) -> Verifier:
     if inspect.iscoroutinefunction(called) or inspect.iscoroutinefunction(type(called).__call__):
         return Awaited(loaded)
     return loaded
-
-
-def _judge(
-    verifier: Verifier, reader: Reader, *, label: str, timeout: float, workers: int | None
-) -> Judge:
-    if not timeout > 0:
-        raise UsageError(f"timeout is {timeout}; it must be a positive number of seconds")
-    if workers is not None and workers < 1:
-        raise UsageError(f"workers is {workers}; it must be at least 1")
-    return Judge(verifier, reader, label=label, timeout=timeout, workers=workers)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from rewardkit.errors import DataError
+from rewardkit.judging import JudgingOptions
 from rewardkit.protocols import Bounded
 from rewardkit.records import Sample, Verdict
 from rewardkit.trainers.rewards.batch import Batch, read_batch
@@ -32,7 +33,7 @@ class Counting(Bounded):
 
 
 def judge(verifier: object) -> Judge:
-    return Judge(verifier, ByColumn(("answer",)), label="it", timeout=1.0, workers=1)  # type: ignore[arg-type]
+    return Judge(verifier, ByColumn(("answer",)), label="it", options=JudgingOptions(workers=1))  # type: ignore[arg-type]
 
 
 def batch(*pairs: tuple[str, str]) -> Batch:

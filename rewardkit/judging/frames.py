@@ -1,0 +1,92 @@
+"""Pickled values over a pipe or a socket, with a limit on what is read.
+
+A frame is eight bytes of length, then the pickle. A reader refuses a frame over its limit before
+it reads it, so that a process that replies with garbage or gigabytes costs nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import select
+import struct
+import time
+
+HEADER = struct.Struct("!Q")
+READ_AT_ONCE = 2**16
+
+
+class FrameError(Exception):
+    """A frame that is over the reader's limit, or that can't be unpickled."""
+
+
+class FrameChannel:
+    """Values to and from another process, over its descriptors. Owns neither's closing.
+
+    `limit` is the size in bytes of the largest frame that `receive` reads; None reads any.
+    """
+
+    def __init__(self, readable: int, writable: int, *, limit: int | None = None) -> None:
+        self._readable = readable
+        self._writable = writable
+        self._limit = limit
+        self._buffer = bytearray()
+
+    def fileno(self) -> int:
+        """The descriptor that becomes readable when the next frame arrives."""
+        return self._readable
+
+    def send(self, value: object) -> None:
+        """Write a value as a frame. Raises OSError when the other end is closed."""
+        self.send_pickled(pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL))
+
+    def send_pickled(self, pickled: bytes) -> None:
+        """Write a frame whose value is pickled already."""
+        for part in (HEADER.pack(len(pickled)), pickled):
+            left = memoryview(part)
+            while left:
+                left = left[os.write(self._writable, left) :]
+
+    def receive(self, seconds: float | None = None) -> object:
+        """Return the next value.
+
+        Raises TimeoutError after `seconds` without a whole frame (what has arrived is kept for the
+        next call), EOFError when the other end is closed, and FrameError for a frame that is over
+        the limit or can't be unpickled.
+        """
+        end = None if seconds is None else time.monotonic() + seconds
+        while (missing := self._missing()) > 0:
+            self._wait(end)
+            arrived = os.read(self._readable, max(missing, READ_AT_ONCE))
+            if not arrived:
+                raise EOFError("the other end is closed")
+            self._buffer += arrived
+        return self._take()
+
+    def _missing(self) -> int:
+        """How many bytes are missing from the next frame; at most 0 when it is whole."""
+        if len(self._buffer) < HEADER.size:
+            return HEADER.size - len(self._buffer)
+        size = HEADER.unpack_from(self._buffer)[0]
+        if self._limit is not None and size > self._limit:
+            raise FrameError(f"a reply of {size:,} bytes is over the limit of {self._limit:,}")
+        return int(HEADER.size + size - len(self._buffer))
+
+    def _wait(self, end: float | None) -> None:
+        if end is None:
+            return
+        poll = select.poll()
+        poll.register(self._readable, select.POLLIN)
+        if not poll.poll(max(0.0, end - time.monotonic()) * 1000):
+            raise TimeoutError("no whole frame arrived in time")
+
+    def _take(self) -> object:
+        end = HEADER.size + HEADER.unpack_from(self._buffer)[0]
+        pickled = bytes(memoryview(self._buffer)[HEADER.size : end])
+        del self._buffer[:end]
+        try:
+            return pickle.loads(pickled)
+        except Exception as error:  # unpickling runs code of whatever class was sent
+            raise FrameError(
+                f"a reply can't be unpickled: {type(error).__name__}: {error}"
+            ) from error

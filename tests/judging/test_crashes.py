@@ -1,0 +1,326 @@
+"""A completion that makes a verifier crash is wrong; a verifier that always crashes is to blame."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import rewardkit
+from rewardkit import Bounded, Failure, Sample, Unavailable, Verdict
+from rewardkit.harness.run.judging_thread import Generated, TaskVerifiers, judged_rows
+from rewardkit.judging import close_pools, judge, judge_many
+from rewardkit.protocols import Verifier
+from rewardkit.records import Completion
+from rewardkit.trainers import reward_func, reward_funcs
+from rewardkit.verifiers.rubric import Rubric
+
+REFERENCE = "4"
+PERFECT = "the perfect reply"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_process_left() -> Iterator[None]:
+    yield
+    close_pools()
+
+
+def crash(form: str) -> object:
+    """Crash in this form, or give what is no verdict."""
+    if form == "raises":
+        raise IndexError("list index out of range")
+    if form == "raises a class of its own":
+        raise Unprintable
+    if form == "out of memory":
+        return bytearray(10**10)
+    if form == "recursion":
+        return crash(form)
+    if form == "is killed":
+        os.kill(os.getpid(), 9)
+    if form == "exits":
+        sys.exit(0)
+    if form == "ends at once":
+        os._exit(0)
+    if form == "huge reply":
+        return Verdict.wrong(Failure.WRONG, message="x" * 10**8)
+    if form == "unpicklable reply":
+        return Verdict.wrong(Failure.WRONG, message=lambda: None)  # type: ignore[arg-type]
+    if form == "garbage on its channel":
+        for descriptor in range(3, 20):
+            try:
+                os.write(descriptor, b"\xff" * 64)
+            except OSError:
+                continue
+    return {"not a number": float("nan"), "over 1": 1.5, "nothing": None, "text": "yes"}[form]
+
+
+class Unprintable(Exception):
+    def __str__(self) -> str:
+        raise ValueError("not even its text")
+
+
+IN_PROCESS = [
+    "raises",
+    "raises a class of its own",
+    "recursion",
+    "exits",
+    "not a number",
+    "over 1",
+    "text",
+]
+FORMS = [
+    *IN_PROCESS,
+    "out of memory",
+    "is killed",
+    "ends at once",
+    "huge reply",
+    "unpicklable reply",
+    "garbage on its channel",
+    "nothing",
+]
+
+
+@dataclass(frozen=True)
+class CrashesOn:
+    """Right where text and reference are equal; crashes on the text "bad", or on every text."""
+
+    form: str
+    always: bool = False
+
+    def __call__(self, text: str, sample: Sample, /) -> bool:
+        if text == "bad" or self.always:
+            return crash(self.form)  # type: ignore[return-value]
+        return text == sample.reference
+
+
+@dataclass(frozen=True)
+class Quickly(CrashesOn):
+    """The same, decided in this process."""
+
+    def quick(self, text: str, sample: Sample, /) -> Verdict | None:
+        return Verdict.of(self(text, sample))
+
+
+def verdict_of(verifier: Verifier, text: str = "bad") -> Verdict:
+    return judge(verifier, text, Sample(REFERENCE))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_text_is_to_blame_where_a_control_does_not_crash(form: str) -> None:
+    verdict = verdict_of(CrashesOn(form))
+    assert (verdict.correct, verdict.score, verdict.failure) == (False, 0.0, Failure.CRASHED)
+    assert verdict.message
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_verifier_is_to_blame_where_every_control_crashes(form: str) -> None:
+    verdict = verdict_of(CrashesOn(form, always=True))
+    assert (verdict.correct, verdict.failure) == (None, Failure.ERROR)
+    assert verdict.message
+
+
+@pytest.mark.parametrize("form", IN_PROCESS)
+def test_the_quick_path_decides_alike(form: str) -> None:
+    assert verdict_of(Quickly(form)).failure is Failure.CRASHED
+    assert verdict_of(Quickly(form, always=True)).correct is None
+    assert verdict_of(Quickly(form), REFERENCE).correct is True
+
+
+def test_the_message_names_the_exception() -> None:
+    message = verdict_of(CrashesOn("raises")).message
+    assert message == "the verifier raised IndexError: list index out of range"
+
+
+def after_thinking(text: str, sample: Sample) -> bool:
+    return text.split("</think>")[1].strip() == sample.reference
+
+
+@pytest.mark.parametrize(
+    ("text", "correct", "failure"),
+    [
+        ("<think>2 + 2</think> 4", True, None),
+        ("<think>2 + 2</think> 5", False, Failure.WRONG),
+        ("no thinking at all", False, Failure.CRASHED),
+        ("", False, Failure.CRASHED),
+    ],
+)
+def test_leaving_out_the_form_is_no_escape(
+    text: str, correct: bool, failure: Failure | None
+) -> None:
+    verdict = verdict_of(after_thinking, text)
+    assert (verdict.correct, verdict.failure) == (correct, failure)
+
+
+def whole_number(text: str, sample: Sample) -> bool:
+    return text == str(int(sample.reference))
+
+
+def test_a_reference_that_crashes_the_verifier_leaves_every_text_unjudged() -> None:
+    verdicts = judge_many(whole_number, [("4", Sample("four")), ("", Sample("four"))])
+    assert [verdict.correct for verdict in verdicts] == [None, None]
+
+
+def unreadable(text: str, sample: Sample) -> Verdict:
+    if text == "bad":
+        raise ValueError(text)
+    return Verdict.unjudged("the reference can't be read")
+
+
+def test_a_control_that_is_unjudged_blames_nobody() -> None:
+    assert verdict_of(unreadable).correct is None
+
+
+@dataclass(frozen=True)
+class OnceOnly:
+    """Crashes on the first text that it sees."""
+
+    flag: str
+
+    def __call__(self, text: str, sample: Sample, /) -> bool:
+        if not Path(self.flag).exists():
+            Path(self.flag).touch()
+            os._exit(1)
+        return text == sample.reference
+
+
+def test_a_text_is_judged_once_more_before_it_is_blamed(tmp_path: Path) -> None:
+    assert verdict_of(OnceOnly(str(tmp_path / "flag")), REFERENCE).correct is True
+
+
+def unreachable(text: str, sample: Sample) -> bool:
+    if text == "bad":
+        raise Unavailable("no connection to the judge")
+    return True
+
+
+class QuicklyUnreachable(Bounded):
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        return Verdict.of(unreachable(text, sample))
+
+
+@pytest.mark.parametrize("verifier", [unreachable, QuicklyUnreachable()])
+def test_what_is_unavailable_is_no_text_s_fault(verifier: Verifier) -> None:
+    verdict = verdict_of(verifier)
+    assert verdict.correct is None
+    assert "no connection to the judge" in verdict.message
+
+
+def needs_the_perfect_reply(text: str, sample: Sample) -> bool:
+    if text != PERFECT:
+        raise ValueError(text)
+    return True
+
+
+def perfect(sample: Sample) -> str:
+    return PERFECT
+
+
+def broken(sample: Sample) -> str:
+    raise KeyError("solution")
+
+
+def test_a_task_s_perfect_reply_is_its_control() -> None:
+    sample = Sample(REFERENCE)
+    assert judge(needs_the_perfect_reply, "bad", sample).correct is None
+    verdict = judge(needs_the_perfect_reply, "bad", sample, control=perfect)
+    assert verdict.failure is Failure.CRASHED
+    by_reference = judge(CrashesOn("raises"), "bad", sample, control=broken)
+    assert by_reference.failure is Failure.CRASHED
+
+
+def length(text: str, sample: Sample) -> float:
+    return 0.5
+
+
+@pytest.mark.parametrize("form", ["raises", "not a number", "ends at once"])
+def test_a_rubric_s_other_parts_keep_their_scores(form: str) -> None:
+    parts = {"answer": CrashesOn(form), "length": length}
+    verdict = verdict_of(Rubric(parts, {"answer": 3.0, "length": 1.0}, decides="answer"))
+    assert (verdict.correct, verdict.failure) == (False, Failure.CRASHED)
+    assert dict(verdict.parts) == {"answer": 0.0, "length": 0.5}
+
+
+# through every door
+
+
+class CrashTask:
+    """A task whose verifier crashes on what isn't its perfect reply."""
+
+    name = "crashing"
+    prompt = "direct"
+    max_tokens = 16
+    group_by: tuple[str, ...] = ()
+
+    def load(self, *, data: str | None, split: str | None, seed: int) -> list[Sample]:
+        return [Sample(REFERENCE)]
+
+    def sample(self, row: Mapping[str, object], index: int) -> Sample:
+        return Sample(str(row["reference"]), id=str(index))
+
+    def verifier(self, reading: str | None = None) -> Verifier:
+        return needs_the_perfect_reply
+
+    def flexible(self) -> Verifier | None:
+        return needs_the_perfect_reply
+
+    def perfect(self, sample: Sample) -> str:
+        return PERFECT
+
+
+def by_verify() -> list[float | None]:
+    return [
+        rewardkit.verify(CrashesOn("raises"), text, REFERENCE).score for text in ("bad", REFERENCE)
+    ]
+
+
+def by_verify_batch() -> list[float | None]:
+    verdicts = rewardkit.verify_batch(CrashesOn("raises"), ["bad", REFERENCE], [REFERENCE] * 2)
+    return [verdict.score for verdict in verdicts]
+
+
+def by_reward_func() -> list[float | None]:
+    return reward_func(CrashesOn("raises"))(["bad", REFERENCE], reference=[REFERENCE] * 2)
+
+
+def by_reward_funcs() -> list[float | None]:
+    functions, _ = reward_funcs(CrashTask())
+    return functions[0](["bad", PERFECT], reference=[REFERENCE] * 2)
+
+
+def by_evaluation() -> list[float | None]:
+    task = CrashTask()
+    judges = TaskVerifiers(task.verifier(), task.flexible(), task.perfect)
+    texts = [Completion("bad"), Completion(PERFECT)]
+    sample = Sample(REFERENCE)
+    rows = judged_rows(
+        [
+            Generated(key="k", task="t", index=0, sample=sample, completion=text, verifiers=judges)
+            for text in texts
+        ]
+    )
+    assert [row.flexible and row.flexible.correct for row in rows] == [False, True]
+    return [row.verdict.score for row in rows]
+
+
+class CrashPlugin:
+    @staticmethod
+    @rewardkit.hookimpl
+    def rewardkit_verifiers() -> dict[str, Verifier]:
+        return {"crashing": CrashesOn("raises")}
+
+
+def by_a_plugin() -> list[float | None]:
+    verifier = rewardkit.Registry(CrashPlugin).verifier("crashing")
+    return [rewardkit.verify(verifier, text, REFERENCE).score for text in ("bad", REFERENCE)]
+
+
+@pytest.mark.parametrize(
+    "door",
+    [by_verify, by_verify_batch, by_reward_func, by_reward_funcs, by_evaluation, by_a_plugin],
+)
+def test_every_door_blames_the_text(door: Callable[[], list[float | None]]) -> None:
+    assert door() == [0.0, 1.0]

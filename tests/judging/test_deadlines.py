@@ -1,0 +1,162 @@
+"""A deadline counts the verifier's time, not the machine's."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rewardkit import Failure, Sample, Verdict
+from rewardkit.available_cores import available_cores
+from rewardkit.judging import (
+    JudgingOptions,
+    LimitCounts,
+    close_pools,
+    judge_many,
+    take_limit_counts,
+)
+from rewardkit.judging.deadline import Deadline, LimitPassed
+from rewardkit.judging.process_time import OwnTime, ProcessTime, process_state
+
+TIMEOUT = 1.0
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_process_left() -> Iterator[None]:
+    yield
+    close_pools()
+
+
+@pytest.fixture(params=[0, 3], ids=["idle", "three busy loops a core"])
+def load(request: pytest.FixtureRequest) -> Iterator[int]:
+    loops = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        for _ in range(request.param * available_cores())
+    ]
+    yield request.param
+    for loop in loops:
+        loop.kill()
+        loop.wait()
+
+
+def compute(seconds: float) -> None:
+    start = time.process_time()
+    while time.process_time() - start < seconds:
+        pass
+
+
+def does_what_it_is_told(text: str, sample: Sample) -> bool:
+    if text == "compute":
+        compute(0.35)
+    elif text == "compute in threads of time":
+        for _ in range(10):
+            compute(0.03)
+            time.sleep(0.002)
+    elif text == "spin":
+        compute(600)
+    elif text == "sleep":
+        time.sleep(600)
+    return True
+
+
+CASES = {
+    "at once": None,
+    "compute": None,
+    "compute in threads of time": None,
+    "spin": Failure.TIMEOUT,
+    "sleep": Failure.TIMEOUT,
+}
+
+
+def test_verdicts_do_not_depend_on_how_busy_the_machine_is(load: int) -> None:
+    # a wide backstop: how much of the processor this test gets is nobody's promise
+    options = JudgingOptions(timeout=TIMEOUT, max_wall=60.0, workers=2)
+    items = [(text, Sample("")) for text in CASES]
+    verdicts = judge_many(does_what_it_is_told, items * 2, options)
+    assert [verdict.failure for verdict in verdicts] == [*CASES.values()] * 2
+
+
+def stopped(text: str, sample: Sample) -> bool:
+    """As a process that the machine never lets run again."""
+    os.kill(os.getpid(), 19)
+    return True
+
+
+def test_the_backstop_ends_what_never_gets_its_time() -> None:
+    take_limit_counts()
+    options = JudgingOptions(timeout=0.2, max_wall=0.6)
+    (verdict,) = judge_many(stopped, [("", Sample(""))], options)
+    assert verdict.failure is Failure.TIMEOUT
+    assert "the machine was too busy" in verdict.message
+    assert take_limit_counts() == LimitCounts(extended=1, stopped=1)
+    assert take_limit_counts() == LimitCounts()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("spin", "CPU time|computed and slept"), ("sleep", "asleep")]
+)
+def test_the_message_says_which_limit_it_was(text: str, said: str) -> None:
+    (verdict,) = judge_many(does_what_it_is_told, [(text, Sample(""))], JudgingOptions(timeout=0.3))
+    assert verdict.failure is Failure.TIMEOUT
+    assert re.search(said, verdict.message)
+
+
+class EndlessStages:
+    """Tells more and more verdicts, and never its last."""
+
+    def stages(self, text: str, sample: Sample, /) -> Iterator[Verdict]:
+        while True:
+            yield Verdict.wrong(Failure.WRONG, message="so far")
+
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        return Verdict.right()
+
+
+def test_stages_without_end_are_ended() -> None:
+    (verdict,) = judge_many(EndlessStages(), [("", Sample(""))], JudgingOptions(timeout=0.3))
+    assert (verdict.correct, verdict.message) == (False, "so far")
+
+
+def machine(folder: Path, *, state: str, ticks: int, waited: float | None) -> Path:
+    """A process as /proc shows it."""
+    for place in (folder / "7", folder / "7/task/7"):
+        place.mkdir(parents=True)
+        (place / "stat").write_text(f"7 (a) b) {state} {'0 ' * 10}{ticks} 0 0 0\n")
+    if waited is not None:
+        (folder / "7/schedstat").write_text(f"1 {int(waited * 1e9)} 1\n")
+    return folder
+
+
+def test_a_process_s_time_is_read(tmp_path: Path) -> None:
+    proc = machine(tmp_path, state="R", ticks=3 * os.sysconf("SC_CLK_TCK"), waited=1.5)
+    state = process_state(7, proc)
+    assert state is not None
+    assert (state.time, state.asleep) == (ProcessTime(3.0, 1.5), False)
+
+
+def test_a_system_that_does_not_count_waiting_is_read_too(tmp_path: Path) -> None:
+    state = process_state(7, machine(tmp_path, state="S", ticks=0, waited=None))
+    assert state is not None
+    assert (state.time, state.asleep) == (ProcessTime(0.0, None), True)
+    assert process_state(8, tmp_path) is None
+
+
+def test_a_process_that_is_gone_has_no_time_left() -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    deadline = Deadline(gone.pid, ProcessTime(), allowed=0.0, backstop=60.0)
+    with pytest.raises(LimitPassed, match="have passed"):
+        deadline.wait()
+
+
+def test_this_process_s_time_only_grows() -> None:
+    own = OwnTime()
+    before = own.now()
+    compute(0.05)
+    assert own.now().computed > before.computed

@@ -1,0 +1,89 @@
+"""Frames arrive whole or not at all, whatever the other end writes."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from rewardkit.judging.frames import HEADER, FrameChannel, FrameError
+
+LIMIT = 1000
+
+
+class Ends:
+    """A channel that reads under a limit, and the descriptor that feeds it."""
+
+    def __init__(self) -> None:
+        readable, self.feed = os.pipe()
+        self.reader = FrameChannel(readable, -1, limit=LIMIT)
+        self.writer = FrameChannel(-1, self.feed)
+        self._descriptors = {readable, self.feed}
+
+    def close(self, *descriptors: int) -> None:
+        for descriptor in descriptors or tuple(self._descriptors):
+            self._descriptors.discard(descriptor)
+            os.close(descriptor)
+
+
+@pytest.fixture
+def ends() -> Iterator[Ends]:
+    both = Ends()
+    yield both
+    both.close()
+
+
+def test_values_arrive_in_order(ends: Ends) -> None:
+    for value in (None, "text", [1, 2]):
+        ends.writer.send(value)
+    assert [ends.reader.receive(1.0) for _ in range(3)] == [None, "text", [1, 2]]
+
+
+def test_a_frame_larger_than_a_pipe_holds_arrives(ends: Ends) -> None:
+    reader = FrameChannel(ends.reader.fileno(), -1)
+    value = os.urandom(2**20)
+    thread = threading.Thread(target=ends.writer.send, args=(value,))
+    thread.start()
+    assert reader.receive(30.0) == value
+    thread.join()
+
+
+def test_a_frame_over_the_limit_is_refused_before_it_is_read(ends: Ends) -> None:
+    os.write(ends.feed, HEADER.pack(2**60))
+    with pytest.raises(FrameError, match="over the limit of 1,000"):
+        ends.reader.receive(1.0)
+
+
+def test_the_limit_itself_is_allowed(ends: Ends) -> None:
+    overhead = len(pickle.dumps(b"x" * 500, protocol=pickle.HIGHEST_PROTOCOL)) - 500
+    ends.writer.send(b"x" * (LIMIT - overhead))
+    assert ends.reader.receive(1.0) == b"x" * (LIMIT - overhead)
+
+
+@pytest.mark.parametrize("pickled", [b"garbage", b"", pickle.dumps("text")[:-1]])
+def test_garbage_is_refused(ends: Ends, pickled: bytes) -> None:
+    ends.writer.send_pickled(pickled)
+    with pytest.raises(FrameError, match="can't be unpickled"):
+        ends.reader.receive(1.0)
+
+
+def test_a_part_of_a_frame_is_kept_until_the_rest_arrives(ends: Ends) -> None:
+    pickled = pickle.dumps("text")
+    frame = HEADER.pack(len(pickled)) + pickled
+    for part in (frame[:3], frame[3:10], frame[10:-1]):
+        os.write(ends.feed, part)
+        with pytest.raises(TimeoutError):
+            ends.reader.receive(0.0)
+    os.write(ends.feed, frame[-1:])
+    assert ends.reader.receive(1.0) == "text"
+
+
+@pytest.mark.parametrize("written", [b"", b"abc", HEADER.pack(100) + b"abc"])
+def test_a_closed_end_is_noticed(ends: Ends, written: bytes) -> None:
+    os.write(ends.feed, written)
+    ends.close(ends.feed)
+    with pytest.raises(EOFError):
+        ends.reader.receive()

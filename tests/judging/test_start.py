@@ -1,0 +1,76 @@
+"""Loading a verifier has its own limit, and hinders nobody else."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from rewardkit import Sample
+from rewardkit.errors import JudgingError
+from rewardkit.judging import close_pools, judge, pool
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_process_left() -> Iterator[None]:
+    yield
+    close_pools()
+
+
+@dataclass(frozen=True)
+class SlowToLoad:
+    seconds: float
+
+    def prepare(self) -> None:
+        time.sleep(self.seconds)
+
+    def __call__(self, text: str, sample: Sample, /) -> bool:
+        return True
+
+
+def equal(text: str, sample: Sample) -> bool:
+    return text == sample.reference
+
+
+def test_a_verifier_that_never_loads_is_an_error_that_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pool, "START_SECONDS", 1)
+    with pytest.raises(JudgingError, match=r"prepare\(\).* took more than 1 s"):
+        judge(SlowToLoad(600), "x", Sample("x"))
+
+
+def test_other_verifiers_judge_while_one_loads() -> None:
+    errors: list[BaseException] = []
+
+    def load() -> None:
+        try:
+            judge(SlowToLoad(600), "x", Sample("x"))
+        except JudgingError as error:
+            errors.append(error)
+
+    loading = threading.Thread(target=load)
+    loading.start()
+    assert judge(equal, "x", Sample("x")).correct
+    assert loading.is_alive()
+    close_pools()  # ends the one that loads
+    loading.join(timeout=60)
+    assert len(errors) == 1
+
+
+def test_threads_that_need_the_same_verifier_wait_for_one_start() -> None:
+    verdicts: list[bool | None] = []
+    threads = [
+        threading.Thread(
+            target=lambda: verdicts.append(judge(SlowToLoad(0.3), "x", Sample("x")).correct)
+        )
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert verdicts == [True] * 4
