@@ -20,6 +20,7 @@ from rich.progress import (
 from rich.table import Column
 
 from rewardkit.harness.metrics.summary import TaskSummary
+from rewardkit.trainers.training.reporting import TrainingReporter
 
 SHOWN = (
     ("kl", "KL {:.4f}"),
@@ -30,7 +31,7 @@ SHOWN = (
 """TRL's figures that are shown beside the rewards."""
 
 
-class TrainingProgress:
+class TrainingProgress(TrainingReporter):
     """Shows a training's steps; a line for what TRL logs and for each evaluation."""
 
     def __init__(self) -> None:

@@ -1,85 +1,52 @@
-"""Who is told how a training goes on."""
+"""Report the progress of a training."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Mapping
-from typing import Protocol
 
 from rewardkit.harness.metrics.summary import TaskSummary
 
 
-class TrainingReporter(Protocol):
-    """Who is told how a training goes on."""
+class TrainingReporter:
+    """Receives the progress of a training; every method does nothing unless it is overridden."""
 
     def note(self, text: str) -> None:
         """A sentence for the person who watches."""
-        ...
 
     def warned(self, text: str) -> None:
         """A warning of rewardkit, TRL or Python."""
-        ...
 
     def started(self, total: int, done: int) -> None:
-        """So many steps there are, so many were done before."""
-        ...
+        """`total` steps planned, `done` trained before."""
 
     def stepped(self, step: int) -> None:
         """This step is done."""
-        ...
 
     def logged(self, logs: Mapping[str, float]) -> None:
-        """TRL's figures, under its names, and `reward_share`: of the steps' time."""
-        ...
+        """TRL's figures by its names, and `reward_share`: the rewards' share of the time."""
 
     def evaluated(self, step: int, summaries: Mapping[str, TaskSummary]) -> None:
         """The model was evaluated at this step."""
-        ...
 
     def ended(self) -> None:
-        """Nothing more will come."""
-        ...
+        """Training ended or failed; no other call follows."""
 
 
-class SilentTraining:
-    """Tells nobody."""
-
-    def note(self, text: str) -> None:
-        """Nothing."""
+class WarningReporter(TrainingReporter):
+    """Writes warnings to stderr and reports nothing else."""
 
     def warned(self, text: str) -> None:
-        """Nothing."""
-
-    def started(self, total: int, done: int) -> None:
-        """Nothing."""
-
-    def stepped(self, step: int) -> None:
-        """Nothing."""
-
-    def logged(self, logs: Mapping[str, float]) -> None:
-        """Nothing."""
-
-    def evaluated(self, step: int, summaries: Mapping[str, TaskSummary]) -> None:
-        """Nothing."""
-
-    def ended(self) -> None:
-        """Nothing."""
-
-
-class QuietTraining(SilentTraining):
-    """Tells of nothing but warnings, on stderr."""
-
-    def warned(self, text: str) -> None:
-        """A line of its own."""
+        """Write a line."""
         sys.stderr.write(f"warning: {text}\n")
 
 
-def quiet_training() -> TrainingReporter:
-    """Warnings alone, of the process that speaks."""
-    return QuietTraining() if is_main_process() else SilentTraining()
+def quiet_reporter() -> TrainingReporter:
+    """Report warnings alone, and only in the main process."""
+    return WarningReporter() if is_main_process() else TrainingReporter()
 
 
 def is_main_process() -> bool:
-    """Whether this process speaks: of those that `accelerate launch` started, the first."""
+    """Whether this is the first of the processes that `accelerate launch` started."""
     return os.environ.get("RANK", "0") == "0"
