@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Unpack, overload
 
 from rewardkit import registry
-from rewardkit.errors import UnknownName, UsageError
+from rewardkit.errors import UsageError
 from rewardkit.judging import DEADLINE, JudgingOptions, judge, judge_many
 from rewardkit.protocols import Task, Verifier
 from rewardkit.records import Sample, Verdict
 
 if TYPE_CHECKING:
+    from rewardkit.harness.run.options import EvalValues
     from rewardkit.harness.run.reporter import Reporter
     from rewardkit.harness.run.run import RunSummary
     from rewardkit.harness.sweeps.sweep_results import SweepRun
@@ -107,7 +107,7 @@ def evaluate(
     *,
     prompt: str | None = None,
     reporter: Reporter | None = None,
-    **options: Any,
+    **options: Unpack[EvalValues],
 ) -> RunSummary: ...
 
 
@@ -118,7 +118,7 @@ def evaluate(
     *,
     prompt: list[str] | tuple[str, ...],
     reporter: Reporter | None = None,
-    **options: Any,
+    **options: Unpack[EvalValues],
 ) -> list[SweepRun]: ...
 
 
@@ -129,7 +129,7 @@ def evaluate(
     *,
     prompt: str | list[str] | tuple[str, ...] | None = None,
     reporter: Reporter | None = None,
-    **options: Any,
+    **options: Unpack[EvalValues],
 ) -> list[SweepRun]: ...
 
 
@@ -139,11 +139,11 @@ def evaluate(
     *,
     prompt: str | list[str] | tuple[str, ...] | None = None,
     reporter: Reporter | None = None,
-    **options: Any,
+    **options: Unpack[EvalValues],
 ) -> RunSummary | list[SweepRun]:
     """Generate with `model`, judge with the verifiers of `task`, and sum up.
 
-    `options` are those of `rewardkit eval`, underscores for dashes (see `EvalOptions`): backend,
+    `options` are those of `rewardkit eval`, underscores for dashes (`EvalValues`): backend,
     data, limit, temperature, max_tokens, output_dir, … The same call carries on where an earlier
     one was cut off, and gives the finished result at once.
 
@@ -151,9 +151,10 @@ def evaluate(
     runs, in the order of the checkpoints' steps. Each has its `summary`, or its `error`: there an
     error ends its own run only.
     """
-    from rewardkit.harness.run.options import EvalOptions, plan_for
+    from rewardkit.harness.run.options import EvalOptions
     from rewardkit.harness.run.reporter import Silent
     from rewardkit.harness.run.run import run
+    from rewardkit.harness.run.run_plan import plan_for
     from rewardkit.harness.sweeps.sweep import sweep
     from rewardkit.harness.sweeps.sweep_plan import plan_sweep
     from rewardkit.harness.sweeps.sweep_results import arranged
@@ -162,13 +163,7 @@ def evaluate(
     models, prompts = _listed(model), _listed(prompt)
     if not models:
         raise UsageError("no model is named; give a checkpoint's folder")
-    options |= {"model": models[0], "prompt": prompts[0] if prompts else None}
-    try:
-        chosen = EvalOptions(tasks=tasks, **options)
-    except TypeError:
-        known = [field.name for field in dataclasses.fields(EvalOptions)]
-        unknown = next(name for name in options if name not in known)
-        raise UnknownName.among("option of evaluate", unknown, known) from None
+    chosen = EvalOptions.of(tasks, models[0], prompts[0] if prompts else None, **options)
     listener = reporter or Silent()
     if isinstance(model, str) and (prompt is None or isinstance(prompt, str)):
         return run(plan_for(chosen, listener), listener)

@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import typer
 
@@ -28,15 +27,14 @@ INTERRUPTED = 130
 
 
 def evaluate_several(
-    tasks: tuple[str, ...],
-    options: dict[str, Any],
+    options: EvalOptions,
     models: list[str],
     prompts: list[str],
     telling: OutputOptions,
 ) -> None:
     """Run what isn't done, and print all of it; exit status 1 where a run failed."""
     reporter = telling.reporter()
-    plan = plan_sweep(EvalOptions(tasks=tasks, **options), models, prompts)
+    plan = plan_sweep(options, models, prompts)
     plan = replace(plan, command=tuple(sys.argv))
     runs, interrupted = _collect(sweep(plan, reporter), reporter)
     _tell(runs, plan.folder, telling)
@@ -47,8 +45,7 @@ def evaluate_several(
 
 
 def watch_several(
-    tasks: tuple[str, ...],
-    options: dict[str, Any],
+    options: EvalOptions,
     models: list[str],
     prompts: list[str],
     telling: OutputOptions,
@@ -57,7 +54,7 @@ def watch_several(
 ) -> None:
     """The same for checkpoints as they are written; an interrupt is how it is ended by hand."""
     reporter = telling.reporter()
-    plan = plan_watch(EvalOptions(tasks=tasks, **options), models, prompts)
+    plan = plan_watch(options, models, prompts)
     plan = replace(plan, command=tuple(sys.argv))
     runs, interrupted = _collect(watch_sweep(plan, reporter, timeout=timeout), reporter)
     _tell(runs, plan.folder, telling)

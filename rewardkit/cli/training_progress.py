@@ -20,7 +20,6 @@ from rich.progress import (
 from rich.table import Column
 
 from rewardkit.harness.metrics.summary import TaskSummary
-from rewardkit.trainers.training.reporting import TrainingReporter
 
 SHOWN = (
     ("kl", "KL {:.4f}"),
@@ -31,7 +30,7 @@ SHOWN = (
 """TRL's figures that are shown beside the rewards."""
 
 
-class TrainingProgress(TrainingReporter):
+class TrainingProgress:
     """Shows a training's steps; a line for what TRL logs and for each evaluation."""
 
     def __init__(self) -> None:

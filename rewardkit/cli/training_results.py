@@ -83,13 +83,14 @@ def _points(result: TrainingResult) -> Iterator[tuple[str, int, Mapping[str, Any
 def _next(result: TrainingResult, plan: TrainingPlan) -> str:
     """The command that evaluates the final model as training asked it."""
     recipe = plan.recipe
+    evaluation = vars(recipe.evaluation)
     options = [
         ("--prompt", recipe.prompt),
-        ("--data", recipe.evaluation.data),
-        ("--split", recipe.evaluation.split),
+        ("--data", evaluation["data"]),
+        ("--split", evaluation["split"]),
         ("--system-prompt", recipe.system_prompt),
-        ("--num-fewshot", recipe.evaluation.num_fewshot),
-        ("--fewshot-data", recipe.evaluation.fewshot_data),
+        ("--num-fewshot", evaluation["num_fewshot"]),
+        ("--fewshot-data", evaluation["fewshot_data"]),
     ]
     told = [f"{name} {_shell(str(value))}" for name, value in options if value is not None]
     if not recipe.chat_template:

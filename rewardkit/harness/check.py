@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rewardkit import registry
 from rewardkit.errors import DataError, RewardkitError, UnknownName
 from rewardkit.harness.prompts.strategies import check_rendering, prompts_of, worked_examples
-from rewardkit.harness.run.options import template_for
+from rewardkit.harness.run.run_plan import template_for
 from rewardkit.judging import judge_many
 from rewardkit.protocols import Task
 from rewardkit.records import Sample

@@ -221,7 +221,8 @@ def test_a_folder_that_cannot_be_made_is_named_without_a_traceback(tmp_path: Pat
     file = tmp_path / "f.jsonl"
     file.write_text('{"reference": "5", "completion": "\\\\boxed{5}"}\n')
     status, _, err = rewardkit("score", str(file), "--verifier", "math", "-o", "/proc/none/run")
-    assert (status, err.splitlines()[-1]) == (1, "rewardkit: /proc/none: No such file or directory")
+    assert status == 1
+    assert err.startswith("rewardkit: /proc/none/run can't be written: No such file or directory")
 
 
 def test_report_writes_a_page_of_the_runs_named(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from rewardkit.errors import BackendError
 from rewardkit.harness.metrics.lengths import Lengths
 from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.metrics.summary import TaskSummary
+from rewardkit.harness.run.options import EvalOptions
 from rewardkit.harness.run.run import RunSummary
 from rewardkit.harness.sweeps.sweep_results import SweepRun
 
@@ -126,7 +127,7 @@ def test_each_run_is_told_as_it_ends() -> None:
     assert list(line(ended("cot", error="it is damaged"))) == ["cot: failed: it is damaged"]
 
 
-OPTIONS = {"model": "a", "output_dir": "out"}
+OPTIONS = EvalOptions.of(("gsm8k",), "a", output_dir="out")
 
 
 def test_an_interrupted_sweep_prints_what_it_has_and_says_so(
@@ -138,7 +139,7 @@ def test_an_interrupted_sweep_prints_what_it_has_and_says_so(
 
     monkeypatch.setattr(cli, "sweep", interrupted)
     with pytest.raises(typer.Exit) as caught:
-        cli.evaluate_several(("gsm8k",), OPTIONS, ["a", "b"], [], QUIETLY)
+        cli.evaluate_several(OPTIONS, ["a", "b"], [], QUIETLY)
     out, err = capsys.readouterr()
     assert caught.value.exit_code == 130
     assert "91.2%" in out
@@ -151,9 +152,7 @@ def test_runs_that_failed_alike_are_named_together(
     runs = [ended("a", "gsm8k"), ended("b", error="damaged"), ended("c", error="damaged")]
     monkeypatch.setattr(cli, "sweep", lambda plan, reporter: iter(runs))
     with pytest.raises(typer.Exit) as caught:
-        cli.evaluate_several(
-            ("gsm8k",), OPTIONS, ["a", "b", "c"], [], OutputOptions(quiet=True, as_json=True)
-        )
+        cli.evaluate_several(OPTIONS, ["a", "b", "c"], [], OutputOptions(quiet=True, as_json=True))
     out, err = capsys.readouterr()
     assert caught.value.exit_code == 1
     assert [run["error"] for run in json.loads(out)] == [None, "damaged", "damaged"]
@@ -165,9 +164,9 @@ def test_a_watch_to_which_nothing_came_says_where_it_looked(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("data.jsonl").write_text('{"question": "a", "answer": "#### 1"}')
-    options = OPTIONS | {"data": "data.jsonl", "backend": "transformers"}
+    options = EvalOptions.of(("gsm8k",), "a", data="data.jsonl", backend="transformers")
     with pytest.raises(BackendError, match=r"no checkpoint came: rnu/checkpoint-\*"):
-        cli.watch_several(("gsm8k",), options, ["rnu"], [], QUIETLY, timeout=0)
+        cli.watch_several(options, ["rnu"], [], QUIETLY, timeout=0)
 
 
 @pytest.mark.parametrize(

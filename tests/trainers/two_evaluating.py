@@ -45,19 +45,19 @@ def evaluate_sharded(checkpoint: Path, output: Path, data: str) -> None:
         fully_shard(layer, mesh=mesh)
     fully_shard(model, mesh=mesh)
     register_fsdp_forward_method(model, "generate")
-    options = EvalOptions(
-        tasks=(task(Says()),),
-        model="sharded",
+    options = EvalOptions.of(
+        (task(Says()),),
+        "sharded",
         data=data,
         num_samples=3,
         temperature=1.0,
         max_tokens=60,
     )
-    evaluation = LiveEvaluation.plan(options, batch_size=2)
-    evaluation.run(
+    asked = LiveEvaluation.of(options, batch_size=2)
+    asked.at(
         2,
         model,
-        evaluation.checkpoint(model, tokenizer),
+        asked.checkpoint(model, tokenizer),
         folder=output / "sharded",
         gradient_checkpointing=None,
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rewardkit.errors import DataError, UsageError
+from rewardkit.harness.prompts.fewshot_source import FewshotSource
 from rewardkit.harness.prompts.wording import Kind, TaskWording, WordedProblem, example_rows, solved
 from rewardkit.harness.tasks.table import IDENTIFIERS
 from rewardkit.protocols import Task
@@ -17,15 +18,6 @@ BUILT_IN = {"example": 3, "long": 1}
 
 _MOST_EXCLUDED = 2
 """Rows of a pool without repetitions that can be the row asked: one by id, one by its words."""
-
-
-@dataclass(frozen=True, slots=True)
-class FewshotSource:
-    """How many rows to draw, by which seed, from which file (None: the task's train split)."""
-
-    count: int
-    seed: int = 0
-    data: str | None = None
 
 
 @dataclass(frozen=True)

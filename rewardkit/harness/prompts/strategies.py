@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from rewardkit import registry
 from rewardkit.errors import UsageError
-from rewardkit.harness.prompts.fewshot import FewshotExamples, FewshotSource, built_in, drawn
+from rewardkit.harness.prompts.fewshot import FewshotExamples, built_in, drawn
+from rewardkit.harness.prompts.fewshot_source import FewshotSource
 from rewardkit.harness.prompts.template import PromptTemplate, Words, load_template
 from rewardkit.harness.prompts.wording import GENERIC_WORDING, TaskWording
 from rewardkit.protocols import Message, Task

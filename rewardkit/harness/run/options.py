@@ -1,256 +1,159 @@
-"""The options of an evaluation, and the plan that they resolve to."""
+"""The options of an evaluation, each said once."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, cast
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, TypedDict, Unpack, cast
 
-from rewardkit import registry
 from rewardkit.errors import UsageError
-from rewardkit.harness.backends.auto_backend import choose
 from rewardkit.harness.backends.engine_options import EngineOptions
-from rewardkit.harness.prompts.fewshot import FewshotSource
-from rewardkit.harness.prompts.strategies import check_drawing, check_rendering, fitted, named
-from rewardkit.harness.prompts.template import PromptTemplate, load_template
-from rewardkit.harness.run.reporter import Reporter
-from rewardkit.harness.run.run import MAX_ERRORS, RunPlan
-from rewardkit.harness.run.task_plan import TaskPlan, plan_task
-from rewardkit.protocols import Backend, Task
+from rewardkit.harness.prompts.fewshot_source import FewshotSource
+from rewardkit.harness.run.option import Option, complete
+from rewardkit.protocols import Task
 from rewardkit.records import Sampling
 
-RUNS = "runs"
-AUTO = "auto"
+
+class DataOptions(TypedDict, total=False):
+    """Which problems are asked."""
+
+    data: Annotated[str | None, Option(None, "JSONL, Parquet or CSV of the data set's columns.")]
+    split: Annotated[str | None, Option(None, "The data set's split.")]
+    limit: Annotated[int | None, Option(None, "Number of problems; by default all.", low=1)]
+
+
+class FewshotOptions(TypedDict, total=False):
+    """Which examples a prompt shows."""
+
+    num_fewshot: Annotated[
+        int | None,
+        Option(None, "Examples drawn from the train split, for few_shot and cot.", low=0),
+    ]
+    fewshot_data: Annotated[
+        str | None, Option(None, "A file to draw them from, instead of the train split.")
+    ]
+
+
+class SamplingOptions(TypedDict, total=False):
+    """How completions are drawn."""
+
+    num_samples: Annotated[
+        int, Option(1, "Completions a problem.", low=1, flags=("--num-samples", "-n"))
+    ]
+    temperature: Annotated[float, Option(0.0, "0 is greedy.", low=0, high=100)]
+    top_p: Annotated[float, Option(1.0, "Nucleus sampling; 1 is off.", low=1e-9, high=1)]
+    top_k: Annotated[int, Option(0, "0 is off.", low=0)]
+    max_tokens: Annotated[
+        int | None, Option(None, "Longest completion; by default the task's own.", low=1)
+    ]
+    stop: Annotated[tuple[str, ...], Option((), "Text that ends a completion; repeatable.")]
+
+
+class RequestOptions(TypedDict, total=False):
+    """How a prompt is sent, and the seed."""
+
+    seed: Annotated[
+        int, Option(0, "Seeds sampling, examples and generated data.", low=0, high=2**63 - 1)
+    ]
+    system_prompt: Annotated[str | None, Option(None, "Instead of the prompt's own.")]
+    chat_template: Annotated[bool, Option(True, "Send plain text.", flags=("--no-chat-template",))]
+
+
+class BackendOptions(TypedDict, total=False):
+    """The engine and what it is built with."""
+
+    backend: Annotated[
+        str, Option("auto", "auto, vllm, transformers, openai, replay, or a plugin's.")
+    ]
+    tensor_parallel_size: Annotated[int, Option(1, "GPUs that share one model.", low=1)]
+    data_parallel_size: Annotated[int, Option(1, "Copies of the model, for vLLM.", low=1)]
+    dtype: Annotated[str, Option("auto", "auto, float32, bfloat16 or float16.")]
+    max_model_len: Annotated[int | None, Option(None, "Tokens of prompt and completion.", low=1)]
+    gpu_memory_utilization: Annotated[
+        float | None, Option(None, "Share that vLLM takes.", low=1e-9, high=1)
+    ]
+    backend_args: Annotated[
+        Mapping[str, Any],
+        Option(
+            {}, "Passed on untouched; repeatable.", flags=("--backend-arg",), metavar="KEY=VALUE"
+        ),
+    ]
+    base_url: Annotated[str | None, Option(None, "Of an OpenAI-compatible server.")]
+
+
+class RunOptions(TypedDict, total=False):
+    """The run's folder, and when a run counts as failed."""
+
+    output_dir: Annotated[
+        str | None, Option(None, "The run's folder.", flags=("--output-dir", "-o"))
+    ]
+    overwrite: Annotated[
+        bool, Option(False, "Discard what the folder holds.", flags=("--overwrite",))
+    ]
+    max_errors: Annotated[
+        float, Option(0.05, "Share of unjudged completions that fails the run.", low=0, high=1)
+    ]
+
+
+class EvaluationOptions(DataOptions, FewshotOptions, SamplingOptions, total=False):
+    """What a recipe's [evaluation] takes."""
+
+
+class CallbackOptions(EvaluationOptions, RequestOptions, total=False):
+    """What EvaluationCallback takes, besides the prompt."""
+
+
+class EvalValues(CallbackOptions, BackendOptions, RunOptions, total=False):
+    """What `rewardkit eval` and `evaluate()` take, besides tasks, model and prompt."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvalOptions:
-    """What `rewardkit eval` takes, under the same names; None is the task's or engine's default."""
+    """What to evaluate, and a checked value for every option; `prompt` None is the task's own."""
 
     tasks: tuple[str | Task, ...]
     model: str
-    backend: str = "auto"
-    data: str | None = None
-    split: str | None = None
-    limit: int | None = None
     prompt: str | None = None
-    num_fewshot: int | None = None
-    fewshot_data: str | None = None
-    num_samples: int = 1
-    temperature: float = 0.0
-    top_p: float = 1.0
-    top_k: int = 0
-    max_tokens: int | None = None
-    seed: int = 0
-    stop: tuple[str, ...] = ()
-    system_prompt: str | None = None
-    chat_template: bool = True
-    tensor_parallel_size: int = 1
-    data_parallel_size: int = 1
-    dtype: str = "auto"
-    max_model_len: int | None = None
-    gpu_memory_utilization: float | None = None
-    backend_args: Mapping[str, Any] = field(default_factory=dict)
-    base_url: str | None = None
-    output_dir: str | None = None
-    overwrite: bool = False
-    max_errors: float = MAX_ERRORS
+    values: EvalValues
 
-    def __post_init__(self) -> None:
-        for name, low, high in _RANGES:
-            value = getattr(self, name)
-            if value is not None and not low <= value <= high:
-                raise UsageError(f"{name} is {value}; it must be from {low:g} to {high:g}")
-        if not self.tasks:
+    @classmethod
+    def of(
+        cls,
+        tasks: tuple[str | Task, ...],
+        model: str,
+        prompt: str | None = None,
+        **given: Unpack[EvalValues],
+    ) -> EvalOptions:
+        """With defaults for what isn't given. UsageError for what can't be evaluated."""
+        values = cast("EvalValues", complete(EvalValues, given, "evaluate"))
+        if not tasks:
             raise UsageError("no task is named; see: rewardkit list tasks")
-        if self.fewshot_data is not None and self.num_fewshot is None:
+        if values["fewshot_data"] is not None and values["num_fewshot"] is None:
             raise UsageError("--fewshot-data holds rows to draw from; say how many: --num-fewshot")
-        if self.num_samples > 1 and self.temperature == 0:
+        if values["num_samples"] > 1 and values["temperature"] == 0:
             raise UsageError(
-                f"{self.num_samples} samples a problem at temperature 0 would all be the same; "
-                "set --temperature"
+                f"{values['num_samples']} samples a problem at temperature 0 would all be the "
+                "same; set --temperature"
             )
+        return cls(tasks=tasks, model=model, prompt=prompt, values=values)
 
-    def drawing(self) -> FewshotSource | None:
-        """How examples are drawn; None: prompts show the task's own."""
-        if self.num_fewshot is None:
+    def fewshot(self) -> FewshotSource | None:
+        """Where few-shot examples are drawn from; None: prompts show the task's own."""
+        count = self.values["num_fewshot"]
+        if count is None:
             return None
-        return FewshotSource(self.num_fewshot, self.seed, self.fewshot_data)
+        return FewshotSource(count, self.values["seed"], self.values["fewshot_data"])
 
     def sampling(self) -> Sampling:
-        """How completions are drawn, but for each task's length."""
-        return Sampling(
-            temperature=self.temperature,
-            top_p=self.top_p,
-            top_k=self.top_k,
-            seed=self.seed,
-            stop=self.stop,
-        )
+        """How completions are drawn; the length is each task's own unless `max_tokens` is set."""
+        names = {field.name for field in fields(Sampling)} - {"max_tokens"}
+        return Sampling(**_named(self.values, names))
 
     def engine(self) -> EngineOptions:
         """What the backend is built with."""
-        return EngineOptions(
-            chat_template=self.chat_template,
-            dtype=self.dtype,
-            max_model_len=self.max_model_len,
-            tensor_parallel_size=self.tensor_parallel_size,
-            data_parallel_size=self.data_parallel_size,
-            gpu_memory_utilization=self.gpu_memory_utilization,
-            seed=self.seed,
-            base_url=self.base_url,
-            arguments=self.backend_args,
-        )
+        names = {field.name for field in fields(EngineOptions)} - {"arguments"}
+        return EngineOptions(**_named(self.values, names), arguments=self.values["backend_args"])
 
 
-_INFINITY = float("inf")
-_RANGES = (
-    ("limit", 1, _INFINITY),
-    ("num_fewshot", 0, _INFINITY),
-    ("num_samples", 1, _INFINITY),
-    ("temperature", 0, 100),
-    ("top_p", 1e-9, 1),
-    ("top_k", 0, _INFINITY),
-    ("max_tokens", 1, _INFINITY),
-    ("seed", 0, 2**63 - 1),
-    ("tensor_parallel_size", 1, _INFINITY),
-    ("data_parallel_size", 1, _INFINITY),
-    ("max_model_len", 1, _INFINITY),
-    ("gpu_memory_utilization", 1e-9, 1),
-    ("max_errors", 0, 1),
-)
-
-
-def plan_for(options: EvalOptions, reporter: Reporter, command: tuple[str, ...] = ()) -> RunPlan:
-    """Every name resolved, every prompt parsed, the data read and the tokenizer loaded; no
-    weights yet."""
-    questions = plan_tasks(options, [options.prompt])[options.prompt]
-    engine = backend_name(options, reporter)
-    return plan_with(
-        options, questions, load_backend(options, engine), engine=engine, command=command
-    )
-
-
-def plan_with(
-    options: EvalOptions,
-    questions: Sequence[TaskPlan],
-    backend: Backend,
-    *,
-    engine: str,
-    command: tuple[str, ...] = (),
-) -> RunPlan:
-    """The plan of a run over `backend`, whose name is `engine`."""
-    return RunPlan(
-        questions=questions,
-        backend=backend,
-        sampling=options.sampling(),
-        output_dir=Path(options.output_dir or default_folder(options)),
-        num_samples=options.num_samples,
-        max_tokens=options.max_tokens,
-        max_errors=options.max_errors,
-        overwrite=options.overwrite,
-        command=command,
-        settings=settings_of(options, engine),
-    )
-
-
-def plan_tasks(
-    options: EvalOptions, prompts: Sequence[str | None]
-) -> dict[str | None, list[TaskPlan]]:
-    """For each prompt every task's problems, asked in it.
-
-    UsageError where examples are to be drawn and none of the prompts shows any.
-    """
-    asked = {
-        prompt: [_question(options, task, prompt) for task in options.tasks] for prompt in prompts
-    }
-    templates = [one.template for questions in asked.values() for one in questions]
-    check_drawing(templates, options.drawing())
-    return asked
-
-
-def backend_name(options: EvalOptions, reporter: Reporter) -> str:
-    """The backend's name, once it is known to exist; "auto" is decided, and said why."""
-    name = options.backend
-    if name == AUTO:
-        name, why = choose()
-        reporter.note(why)
-    registry.installed().backend(name)
-    return name
-
-
-def load_backend(options: EvalOptions, name: str) -> Backend:
-    """The backend of this name with the model's tokenizer; no weights yet."""
-    return cast("Backend", registry.installed().backend(name)(options.model, options.engine()))
-
-
-def template_for(
-    task: Task, prompt: str | None, system: str | None, drawing: FewshotSource | None = None
-) -> PromptTemplate:
-    """The prompt of this name or file, in the task's words; None is the task's own.
-
-    Raises UsageError where the task can't be asked in it. A prompt without examples that are
-    drawn leaves `drawing` alone; `check_drawing` refuses a call in which none has any.
-    """
-    if prompt and ("/" in prompt or Path(prompt).is_file()):
-        return fitted(load_template(prompt, prompt, system), task, drawing)
-    return named(task, prompt or task.prompt, system, drawing)
-
-
-def _question(options: EvalOptions, task: str | Task, prompt: str | None) -> TaskPlan:
-    resolved = registry.installed().task(task) if isinstance(task, str) else task
-    template = template_for(resolved, prompt, options.system_prompt, options.drawing())
-    asked = plan_task(
-        resolved,
-        template,
-        data=options.data,
-        split=options.split,
-        seed=options.seed,
-        limit=options.limit,
-    )
-    check_rendering(template, asked.samples)
-    return asked
-
-
-def settings_of(options: EvalOptions, backend_name: str) -> dict[str, Any]:
-    """The options as given, and the engine's own, which bind a folder."""
-    given = {
-        name: value
-        for name, value in vars(options).items()
-        if name not in ("tasks", "overwrite", "output_dir")
-    }
-    engine = {
-        "backend": backend_name,
-        "dtype": options.dtype,
-        "chat_template": options.chat_template,
-        "max_model_len": options.max_model_len,
-        "arguments": dict(options.backend_args),
-    }
-    return given | {"engine": engine}
-
-
-def default_folder(options: EvalOptions, name: str | None = None) -> str:
-    """A folder named after the command, so that the same command finds it again.
-
-    `name` stands for the model's where the options' own says more than a name.
-    """
-    tasks = [task if isinstance(task, str) else task.name for task in options.tasks]
-    given = settings_of(options, options.backend) | {"tasks": tasks}
-    for harmless in (
-        "max_errors",
-        "gpu_memory_utilization",
-        "tensor_parallel_size",
-        "data_parallel_size",
-    ):
-        given.pop(harmless)
-    mark = hashlib.sha256(json.dumps(given, sort_keys=True, default=str).encode()).hexdigest()
-    model = name or options.model.rstrip("/").rpartition("/")[2]
-    return f"{RUNS}/{'+'.join(tasks)}-{file_name(model) or 'model'}-{mark[:8]}"
-
-
-def file_name(text: str) -> str:
-    """The text with nothing that a file's name had better not hold."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", text)
+def _named(values: EvalValues, names: set[str]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name in names}

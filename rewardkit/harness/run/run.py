@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
@@ -17,34 +17,14 @@ from rewardkit.harness.report.page import render
 from rewardkit.harness.report.runs import ReportRun
 from rewardkit.harness.run.generation import OpenRequests, complete, open_requests
 from rewardkit.harness.run.reporter import Reporter, Silent
+from rewardkit.harness.run.run_plan import RunPlan
 from rewardkit.harness.run.task_plan import RenderedTask, TaskPlan, fingerprint, render_task
 from rewardkit.harness.store.environment import hardware, versions
 from rewardkit.harness.store.run_folder import RunFolder
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.protocols import Backend
-from rewardkit.records import Sampling
 
 Result = TypeVar("Result")
-
-MAX_ERRORS = 0.05
-"""The share of completions that may end unjudged before a run counts as failed."""
-
-
-@dataclass(frozen=True)
-class RunPlan:
-    """Everything that decides a run, resolved. `max_tokens` None: each task's default."""
-
-    questions: Sequence[TaskPlan]
-    backend: Backend
-    sampling: Sampling
-    output_dir: Path
-    num_samples: int = 1
-    max_tokens: int | None = None
-    max_errors: float = MAX_ERRORS
-    overwrite: bool = False
-    command: Sequence[str] = ()
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """What was asked for, as typed; kept in the record."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +108,7 @@ def _open(
 ) -> _Work:
     """Check the plan and take its folder, until `held` is left."""
     folder = RunFolder(plan.output_dir)
-    asked = [_ask(plan, question) for question in plan.questions]
+    asked = [_ask(plan, question) for question in plan.task_plans]
     marks = _fingerprint(plan, asked, identity())
     held.enter_context(folder.opened(marks, overwrite=plan.overwrite))
     record = _record(plan, asked, marks, folder.read_record())
@@ -195,7 +175,7 @@ def _fingerprint(
         "max_tokens": {one.question.task.name: one.sampling.max_tokens for one in asked},
         "num_samples": plan.num_samples,
     }
-    return fingerprint(plan.questions, backend, plan.settings.get("engine", {}), sampling)
+    return fingerprint(plan.task_plans, backend, plan.settings.get("engine", {}), sampling)
 
 
 def _record(
@@ -243,11 +223,11 @@ def _place(asked: Sequence[RenderedTask]) -> Callable[[SampleRow], int]:
 
 
 def _sum_up(plan: RunPlan, rows: Sequence[SampleRow]) -> RunSummary:
-    by_task: dict[str, list[SampleRow]] = {one.task.name: [] for one in plan.questions}
+    by_task: dict[str, list[SampleRow]] = {one.task.name: [] for one in plan.task_plans}
     for row in rows:
         by_task[row.task].append(row)
     tasks = {
-        one.task.name: summarise_task(one.task, by_task[one.task.name]) for one in plan.questions
+        one.task.name: summarise_task(one.task, by_task[one.task.name]) for one in plan.task_plans
     }
     completions = sum(summary.completions for summary in tasks.values())
     errors = sum(summary.errors for summary in tasks.values())

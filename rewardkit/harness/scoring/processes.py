@@ -1,9 +1,10 @@
-"""A job's chunks, judged in several processes.
+"""A job's chunks spread over processes of their own.
 
-Each process is a fresh interpreter: nothing of the caller's is forked, and its script doesn't run
-again. Each has its own workers for what can't be decided at once, so deadlines and memory limits
-hold. Results come in the order of the chunks. A process has one chunk at a time, and at most
-`AHEAD` chunks for each process wait for an earlier one.
+Each is a fresh interpreter with one thread at work, started as the nursery of the judging boundary
+is: nothing of the caller's is forked, its script is not run again, and each has workers of its own
+for what can't be decided at once, so deadlines and memory caps hold as ever. Results come in the
+order of the chunks; each process has one chunk at a time, and no more than `AHEAD` chunks for each
+process wait for an earlier one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from typing import cast
 
 import cloudpickle
@@ -25,7 +26,6 @@ from rewardkit.errors import JudgingError
 from rewardkit.harness.scoring.chunk_result import ChunkResult
 from rewardkit.harness.scoring.chunks import Chunk
 from rewardkit.harness.scoring.jobs import Job
-from rewardkit.judging.frames import FrameChannel
 
 AHEAD = 4
 
@@ -66,15 +66,14 @@ class _WorkerProcess:
                 stdout=2,
                 start_new_session=True,
             )
-        self._connection = ours
-        self.channel = FrameChannel(ours.fileno(), ours.fileno())
+        self.channel = Connection(ours.detach())
         self._send(pickled)
 
     def __enter__(self) -> _WorkerProcess:
         return self
 
     def __exit__(self, failed: type[BaseException] | None, *_: object) -> None:
-        self._connection.close()
+        self.channel.close()
         try:
             self._process.wait(timeout=5 if failed is None else 0)
         except subprocess.TimeoutExpired:
@@ -85,19 +84,19 @@ class _WorkerProcess:
 
     def give(self, number: int, chunk: Chunk) -> None:
         """Hand over a chunk; the process must be idle."""
-        self._send((number, chunk))
+        self._send(pickle.dumps((number, chunk)))
 
     def take(self) -> tuple[int, ChunkResult | BaseException]:
         """What has become of its chunk."""
         try:
-            reply = self.channel.receive()
+            number, result = pickle.loads(self.channel.recv_bytes())
         except (EOFError, ConnectionError):
             raise self._ended() from None
-        return cast("tuple[int, ChunkResult | BaseException]", reply)
+        return number, result
 
-    def _send(self, value: object) -> None:
+    def _send(self, frame: bytes) -> None:
         try:
-            self.channel.send(value)
+            self.channel.send_bytes(frame)
         except (BrokenPipeError, ConnectionError):
             raise self._ended() from None
 
@@ -113,7 +112,7 @@ def _in_order(
     crew: list[_WorkerProcess], chunks: Iterator[Chunk]
 ) -> Iterator[tuple[Chunk, ChunkResult]]:
     idle = list(crew)
-    working: dict[int, _WorkerProcess] = {}
+    working: dict[Connection, _WorkerProcess] = {}
     waiting: dict[int, Chunk] = {}
     results: dict[int, ChunkResult | BaseException] = {}
     numbered = enumerate(chunks)
@@ -123,11 +122,11 @@ def _in_order(
             process = idle.pop()
             waiting[more[0]] = more[1]
             process.give(*more)
-            working[process.channel.fileno()] = process
+            working[process.channel] = process
         if not waiting:
             return
         for channel in wait(list(working)):
-            process = working.pop(cast("int", channel))
+            process = working.pop(cast("Connection", channel))
             number, results[number] = process.take()
             idle.append(process)
         while turn in results:
@@ -141,12 +140,12 @@ def _in_order(
 def main(descriptor: int) -> None:
     """Judge what arrives until the other end closes."""
     threading.Thread(target=_end_with_the_caller, daemon=True).start()
-    channel = FrameChannel(descriptor, descriptor)
+    channel = Connection(descriptor)
     with contextlib.suppress(EOFError, ConnectionError):
-        job = _loaded(cast("bytes", channel.receive()))
+        job = _loaded(channel.recv_bytes())
         while True:
-            number, chunk = cast("tuple[int, Chunk]", channel.receive())
-            channel.send_pickled(_result(job, number, chunk))
+            number, chunk = pickle.loads(channel.recv_bytes())
+            channel.send_bytes(_result(job, number, chunk))
 
 
 def _loaded(pickled: bytes) -> Job:

@@ -10,15 +10,16 @@ from pathlib import Path
 
 from rewardkit.errors import RewardkitError, UsageError
 from rewardkit.harness.metrics.summary import summarise_tasks
-from rewardkit.harness.run.options import (
+from rewardkit.harness.run.default_folder import settings_of
+from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.run.run import RunSummary, run_all
+from rewardkit.harness.run.run_plan import (
+    RunPlan,
     backend_name,
     load_backend,
     plan_tasks,
     plan_with,
-    settings_of,
 )
-from rewardkit.harness.run.reporter import Reporter
-from rewardkit.harness.run.run import RunPlan, RunSummary, run_all
 from rewardkit.harness.run.task_plan import TaskPlan
 from rewardkit.harness.store.checkpoints import step_of
 from rewardkit.harness.store.run_folder import LOCK, RUN, SUMMARY, RunFolder, plain
@@ -119,7 +120,12 @@ def _plans(
     engine: str,
 ) -> list[RunPlan]:
     chosen = [
-        replace(plan.options, model=run.model, prompt=run.prompt, output_dir=str(run.output_dir))
+        replace(
+            plan.options,
+            model=run.model,
+            prompt=run.prompt,
+            values={**plan.options.values, "output_dir": str(run.output_dir)},
+        )
         for run in runs
     ]
     backend = load_backend(chosen[0], engine)

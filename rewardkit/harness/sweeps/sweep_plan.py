@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rewardkit.errors import UsageError
-from rewardkit.harness.run.options import EvalOptions, default_folder, file_name
+from rewardkit.harness.run.default_folder import default_folder, file_name
+from rewardkit.harness.run.options import EvalOptions
 from rewardkit.harness.store.checkpoints import expand, family, in_order, is_pattern
 
 
@@ -84,7 +85,7 @@ def _sweep(
 ) -> Sweep:
     asked: list[str | None] = [*dict.fromkeys(prompts)] or [None]
     labels = Labels(_prompt_names(asked), by_model, with_parent)
-    folder = options.output_dir or _default_folder(options, models, asked, labels)
+    folder = options.values["output_dir"] or _default_folder(options, models, asked, labels)
     return Sweep(options, models, asked, labels, Path(folder))
 
 

@@ -1,4 +1,4 @@
-"""Evaluate the model in training with the harness's own run."""
+"""What a training is asked from time to time: the harness's own run, on the model as it is."""
 
 from __future__ import annotations
 
@@ -8,57 +8,35 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import BackendError
-from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.metrics.summary import TaskSummary
-from rewardkit.harness.run.options import EvalOptions, plan_tasks
-from rewardkit.harness.run.run import RunPlan, RunSummary, run
+from rewardkit.harness.run.option import option_fields
+from rewardkit.harness.run.options import CallbackOptions, EvalOptions
+from rewardkit.harness.run.run import RunSummary, run
+from rewardkit.harness.run.run_plan import RunPlan, plan_tasks
 from rewardkit.harness.run.task_plan import TaskPlan
-from rewardkit.trainers.evaluation.eval_mode import eval_mode
-from rewardkit.trainers.evaluation.live_backend import (
-    LiveBackend,
-    LiveCheckpoint,
-    broadcast_from_main,
-)
-
-_RECORDED = (
-    "data",
-    "split",
-    "limit",
-    "prompt",
-    "num_fewshot",
-    "fewshot_data",
-    "num_samples",
-    "temperature",
-    "top_p",
-    "top_k",
-    "max_tokens",
-    "seed",
-    "stop",
-    "system_prompt",
-    "chat_template",
-)
-"""The options that an evaluation's run.json records."""
+from rewardkit.trainers.evaluation.eval_mode import at_rest
+from rewardkit.trainers.evaluation.live_backend import LiveBackend, LiveCheckpoint, from_main
 
 
 @dataclass(frozen=True)
 class LiveEvaluation:
-    """The same problems with the same sampling, to be run at any step."""
+    """The same prompts with the same sampling, at any step."""
 
     options: EvalOptions
     task_plans: Sequence[TaskPlan]
     batch_size: int
 
     @classmethod
-    def plan(cls, options: EvalOptions, batch_size: int) -> LiveEvaluation:
-        """Resolve every name, read the data and render every prompt once."""
+    def of(cls, options: EvalOptions, batch_size: int) -> LiveEvaluation:
+        """With every name resolved, the data read and every prompt rendered once."""
         return cls(options, plan_tasks(options, [options.prompt])[options.prompt], batch_size)
 
     def checkpoint(self, model: Any, tokenizer: Any) -> LiveCheckpoint:
-        """The model's checkpoint without weights, for rendering prompts."""
-        engine = EngineOptions(chat_template=self.options.chat_template, seed=self.options.seed)
+        """How this model's checkpoints are asked."""
+        engine = self.options.engine()
         return LiveCheckpoint(model, tokenizer, engine)
 
-    def run(
+    def at(
         self,
         step: int,
         model: Any,
@@ -67,39 +45,45 @@ class LiveEvaluation:
         folder: Path,
         gradient_checkpointing: Mapping[str, Any] | None,
     ) -> Mapping[str, TaskSummary]:
-        """Each task's summary, in every process; the main process judges and writes `folder`."""
+        """Each task's summary, in every process; the main one judges, and writes `folder`."""
         from accelerate import PartialState
 
-        with eval_mode(model, gradient_checkpointing):
+        with at_rest(model, gradient_checkpointing):
             backend = LiveBackend(model, checkpoint, step=step, batch_size=self.batch_size)
             if PartialState().is_main_process:
-                return self._run_in_main(backend, step, folder).tasks
+                return self._run(backend, step, folder).tasks
             backend.follow()
-        summaries: Mapping[str, TaskSummary] | None = broadcast_from_main(None)
-        if summaries is None:
+        found: Mapping[str, TaskSummary] | None = from_main(None)
+        if found is None:
             raise BackendError(
-                f"the evaluation at step {step} failed in the main process, whose error says why"
+                f"the evaluation at step {step} failed in the main process, which says why"
             )
-        return summaries
+        return found
 
-    def _run_in_main(self, backend: LiveBackend, step: int, folder: Path) -> RunSummary:
+    def _run(self, backend: LiveBackend, step: int, folder: Path) -> RunSummary:
         summary: RunSummary | None = None
         try:
-            summary = run(self._run_plan(backend, step, folder))
+            # whatever another training left there is of other weights
+            summary = run(self._plan(backend, step, folder))
         finally:
             backend.close()
-            broadcast_from_main(None if summary is None else summary.tasks)
+            from_main(None if summary is None else summary.tasks)
         return summary
 
-    def _run_plan(self, backend: LiveBackend, step: int, folder: Path) -> RunPlan:
-        settings = {name: getattr(self.options, name) for name in _RECORDED}
+    def _plan(self, backend: LiveBackend, step: int, folder: Path) -> RunPlan:
+        values = self.options.values
+        given = {name: values[name] for name in option_fields(CallbackOptions)}  # type: ignore[literal-required]
         return RunPlan(
-            questions=self.task_plans,
+            task_plans=self.task_plans,
             backend=backend,
             sampling=self.options.sampling(),
             output_dir=folder,
-            num_samples=self.options.num_samples,
-            max_tokens=self.options.max_tokens,
-            overwrite=True,  # an earlier training's evaluation there is of other weights
-            settings={"model": f"in training, at step {step}", **settings},
+            num_samples=values["num_samples"],
+            max_tokens=values["max_tokens"],
+            overwrite=True,
+            settings={
+                "model": f"in training, at step {step}",
+                "prompt": self.options.prompt,
+                **given,
+            },
         )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
+from rewardkit.harness.run.option import OptionField, option_fields
+from rewardkit.harness.run.options import EvaluationOptions
 from rewardkit.trainers.objectives import EPS, Schedule
 
 STRICT = ConfigDict(strict=True, extra="forbid", frozen=True)
@@ -56,27 +58,33 @@ class MomentumSettings(BaseModel):
         return self
 
 
-class EvaluationSettings(BaseModel):
-    """EvaluationCallback's arguments; with `every` 0 there is no evaluation."""
+class CallbackSettings(BaseModel):
+    """EvaluationCallback's own arguments; with `every` 0 there is no evaluation."""
 
     model_config = STRICT
 
     every: Annotated[int, Field(ge=0)] = 10
-    data: str | None = None
-    split: str | None = None
-    limit: int | None = None
-    num_fewshot: int | None = None
-    fewshot_data: str | None = None
-    num_samples: int = 1
-    temperature: float = 0.0
-    top_p: float = 1.0
-    top_k: int = 0
-    max_tokens: int | None = None
-    stop: list[str] = []
     batch_size: int = 64
     metric: str = "accuracy"
     keep_best: bool = True
     truncation_share: float = 0.2
+
+
+def _pydantic_field(field: OptionField) -> Any:
+    """An option of an evaluation as a field of a recipe."""
+    kind: Any = list[str] if field.kind is tuple else field.kind
+    option = field.option
+    default = list(option.default) if field.kind is tuple else option.default
+    bounds = {"ge": option.low, "le": option.high}
+    annotated = Annotated[kind, Field(description=option.help, **bounds)]
+    return (annotated | None if field.optional else annotated, default)
+
+
+EvaluationSettings = create_model(
+    "EvaluationSettings",
+    __base__=CallbackSettings,
+    **{name: _pydantic_field(field) for name, field in option_fields(EvaluationOptions).items()},
+)
 
 
 class Recipe(BaseModel):
@@ -97,7 +105,8 @@ class Recipe(BaseModel):
     trainer: dict[str, Any] = {}
     """GRPOConfig's fields by their own names."""
     momentum: MomentumSettings | None = None
-    evaluation: EvaluationSettings = EvaluationSettings()
+    evaluation: CallbackSettings = CallbackSettings()
+    """An `EvaluationSettings`, once a recipe is validated."""
 
     @model_validator(mode="after")
     def _check_scaling(self) -> Recipe:

@@ -13,7 +13,14 @@ from pydantic_core import ErrorDetails
 from typing_extensions import TypedDict  # pydantic refuses typing's before Python 3.12
 
 from rewardkit.errors import UnknownName, UsageError
-from rewardkit.trainers.recipes.recipe import KEYS, OPEN_SECTIONS, SECTIONS, STRICT, Recipe
+from rewardkit.trainers.recipes.recipe import (
+    KEYS,
+    OPEN_SECTIONS,
+    SECTIONS,
+    STRICT,
+    EvaluationSettings,
+    Recipe,
+)
 from rewardkit.trainers.recipes.recipe_file import RecipeContents
 
 _EXPECTED: Mapping[str, str] = {
@@ -63,7 +70,12 @@ def _model(trainer_fields: Mapping[str, Any]) -> type[Recipe]:
     fields = dict(trainer_fields)
     trainer = TypedDict("trainer", fields, total=False)  # type: ignore[misc]
     trainer.__pydantic_config__ = STRICT  # type: ignore[attr-defined]
-    return create_model("Recipe", __base__=Recipe, trainer=(trainer, {}))
+    return create_model(
+        "Recipe",
+        __base__=Recipe,
+        trainer=(trainer, {}),
+        evaluation=(EvaluationSettings, EvaluationSettings()),
+    )
 
 
 def _usage_error(

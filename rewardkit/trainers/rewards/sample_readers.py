@@ -1,4 +1,4 @@
-"""Turn the rows of a TRL batch into the samples that a verifier reads."""
+"""How a row of TRL's batch becomes the sample that a verifier reads."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from typing import Protocol
 from rewardkit.errors import DataError, UsageError
 from rewardkit.protocols import Task
 from rewardkit.records import Sample, Verdict
-from rewardkit.trainers.rewards.reward_batch import TRL_ARGUMENTS, TRL_COLUMNS, RewardBatch
+from rewardkit.trainers.rewards.batch import PASSED, WITHHELD, Batch
 
 REFERENCE_COLUMNS = ("reference", "answer", "solution", "ground_truth")
-"""Default columns of the reference; the first that the data set has counts."""
+"""Where the reference is looked for when nobody says; the first that the data set has."""
 
 
-class SampleReader(Protocol):
+class Reader(Protocol):
     """Reads the samples of a batch."""
 
-    def __call__(self, batch: RewardBatch, /) -> list[Sample | Verdict]:
-        """The sample of each row, or an unjudged verdict for a row that can't be read."""
+    def __call__(self, batch: Batch, /) -> list[Sample | Verdict]:
+        """The sample of each row; for a row that can't be read, the verdict that it is unjudged."""
         ...
 
 
 @dataclass(frozen=True)
-class ColumnReader:
-    """Takes the reference from the first of the columns `names` that exists; () reads none."""
+class ByColumn:
+    """The reference is the first of the columns `names` that there is; () reads none."""
 
     names: Sequence[str]
 
     def __post_init__(self) -> None:
         for name in self.names:
-            if name in TRL_ARGUMENTS or name in TRL_COLUMNS:
+            if name in PASSED or name in WITHHELD:
                 raise UsageError(
-                    f"the reference can't be in a column {name!r}: TRL keeps that name for "
+                    f"the reference can't stand in a column {name!r}: TRL keeps that name for "
                     "itself; rename the column"
                 )
 
-    def __call__(self, batch: RewardBatch, /) -> list[Sample | Verdict]:
+    def __call__(self, batch: Batch, /) -> list[Sample | Verdict]:
         """The samples. DataError when the batch has none of the columns."""
         if not self.names:
             return [
@@ -58,15 +58,15 @@ class ColumnReader:
 
 
 @dataclass(frozen=True)
-class TaskReader:
-    """Reads rows as evaluation does; a column `reference` holds the reference itself.
+class ByTask:
+    """The rows are read as evaluation reads them; a column `reference` holds the reference itself.
 
-    The text of a row's prompt is its question if the row has none.
+    A row without a question gets its prompt's text for one.
     """
 
     task: Task
 
-    def __call__(self, batch: RewardBatch, /) -> list[Sample | Verdict]:
+    def __call__(self, batch: Batch, /) -> list[Sample | Verdict]:
         """The samples."""
         return [
             self._sample(row, index, question)

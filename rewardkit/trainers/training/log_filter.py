@@ -1,4 +1,4 @@
-"""Silence the libraries while a training runs, and pass their warnings on."""
+"""The libraries' chatter, silenced while a training runs; their warnings, passed on."""
 
 from __future__ import annotations
 
@@ -7,51 +7,50 @@ import logging
 import warnings
 from collections.abc import Callable, Iterator
 
-LOGGERS = ("rewardkit", "trl")
+TOLD = ("rewardkit", "trl")
 """The loggers whose warnings a person should see."""
 
 
 @contextlib.contextmanager
 def only_warnings(warned: Callable[[str], None]) -> Iterator[None]:
-    """Hide progress bars and notices; pass each warning of rewardkit, TRL and Python on once."""
-    from transformers.utils import logging as transformers_logging
+    """No bars and no notices; warnings of rewardkit, TRL and Python go to `warned`, each once."""
+    from transformers.utils import logging as chatter
 
-    verbosity = transformers_logging.get_verbosity()
-    shows_bars = transformers_logging.is_progress_bar_enabled()
-    transformers_logging.set_verbosity_error()
+    verbosity, bars = chatter.get_verbosity(), chatter.is_progress_bar_enabled()
+    chatter.set_verbosity_error()
     logging.getLogger("vllm").setLevel(logging.ERROR)  # TRL imports it wherever it is installed
-    transformers_logging.disable_progress_bar()
-    handler = _WarningHandler(warned)
-    loggers = [logging.getLogger(name) for name in LOGGERS]
-    propagated = [logger.propagate for logger in loggers]
+    chatter.disable_progress_bar()
+    teller = _Teller(warned)
+    loggers = [logging.getLogger(name) for name in TOLD]
+    spread = [logger.propagate for logger in loggers]
     for logger in loggers:
-        logger.addHandler(handler)
+        logger.addHandler(teller)
         logger.propagate = False
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.simplefilter("default", UserWarning)
-            warnings.showwarning = lambda message, *_, **__: handler.warn_once(str(message))
+            warnings.showwarning = lambda message, *_, **__: teller.tell(str(message))
             yield
     finally:
-        for logger, before in zip(loggers, propagated, strict=True):
-            logger.removeHandler(handler)
+        for logger, before in zip(loggers, spread, strict=True):
+            logger.removeHandler(teller)
             logger.propagate = before
-        transformers_logging.set_verbosity(verbosity)
-        if shows_bars:
-            transformers_logging.enable_progress_bar()
+        chatter.set_verbosity(verbosity)
+        if bars:
+            chatter.enable_progress_bar()
 
 
-class _WarningHandler(logging.Handler):
+class _Teller(logging.Handler):
     def __init__(self, warned: Callable[[str], None]) -> None:
         super().__init__(logging.WARNING)
         self._warned = warned
-        self._seen: set[str] = set()
+        self._told: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.warn_once(record.getMessage())
+        self.tell(record.getMessage())
 
-    def warn_once(self, text: str) -> None:
-        if text not in self._seen:
-            self._seen.add(text)
+    def tell(self, text: str) -> None:
+        if text not in self._told:
+            self._told.add(text)
             self._warned(text)

@@ -1,4 +1,4 @@
-"""Train by a recipe: run TRL's trainer over a checked plan."""
+"""Training by a recipe: TRL's trainer over a plan that was checked through."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import Any
 
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.harness.store.environment import hardware, versions
-from rewardkit.trainers.evaluation.json_documents import read_document
+from rewardkit.trainers.evaluation.json_files import read_document
 from rewardkit.trainers.training import training_folder
-from rewardkit.trainers.training.reporting import TrainingReporter, quiet_reporter
+from rewardkit.trainers.training.reporting import TrainingReporter, quiet_training
 from rewardkit.trainers.training.timing import Clock, TimedReward
-from rewardkit.trainers.training.training_plan import TrainingPlan, TrainOptions, plan_training
+from rewardkit.trainers.training.training_plan import TrainingPlan, TrainOptions, plan_for
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingResult:
-    """The outcome of a training and its files."""
+    """What a training came to, and where it is."""
 
     output_dir: Path
     final: Path
@@ -33,9 +33,9 @@ class TrainingResult:
     best: Mapping[str, Any] | None
     """best.json: step, checkpoint, metric and value of the best checkpoint."""
     warnings: Sequence[str]
-    """The signs of reward hacking in train_log.json."""
+    """The signs of reward hacking that showed, in train_log.json."""
     reward_share: float
-    """Share of the steps' time spent in rewards, in [0, 1]."""
+    """Of the steps' time; in [0, 1]."""
 
 
 def train(
@@ -49,16 +49,15 @@ def train(
     """Train `model` by a recipe's name or TOML file, with `settings` over the recipe's.
 
     `settings` are those of --set, and `options` the other ones of `rewardkit train`: data,
-    output_dir, resume, seed. UsageError, before any weights load, for every setting, name or data
-    that can't be used.
+    output_dir, resume, seed. UsageError before any weights load for whatever can't be.
     """
     known = ("data", "output_dir", "resume", "seed")
     for name in options:
         if name not in known:
             raise UnknownName.among("option of train", name, (*known, "model", "settings"))
-    resolved = reporter or quiet_reporter()
-    train_options = TrainOptions(recipe=recipe, model=model, settings=settings or {}, **options)
-    return run_training(plan_training(train_options, resolved), resolved)
+    listener = reporter or quiet_training()
+    asked = TrainOptions(recipe=recipe, model=model, settings=settings or {}, **options)
+    return run_training(plan_for(asked, listener), listener)
 
 
 def run_training(
@@ -69,20 +68,20 @@ def run_training(
     KeyboardInterrupt on Ctrl-C, once a checkpoint is saved.
     """
     from rewardkit.trainers.training.log_filter import only_warnings
-    from rewardkit.trainers.training.trainer_callbacks import InterruptCallback
+    from rewardkit.trainers.training.trainer_callbacks import Interruption
 
     clock = Clock()
     with (
         only_warnings(reporter.warned),
         _threads(plan),
-        InterruptCallback(reporter.note) as interrupt,
+        Interruption(reporter.note) as interruption,
     ):
-        trainer = _trainer(plan, clock, reporter, interrupt)
+        trainer = _trainer(plan, clock, reporter, interruption)
         main = bool(trainer.is_world_process_zero())
         if main:
             training_folder.begin(
                 plan.output_dir,
-                plan.fingerprint,
+                plan.marks,
                 _session(plan, command),
                 resumed=plan.resumed_from is not None,
             )
@@ -97,19 +96,21 @@ def run_training(
     return _result(plan, trainer.state.global_step, clock)
 
 
-def _trainer(plan: TrainingPlan, clock: Clock, reporter: TrainingReporter, interrupt: Any) -> Any:
+def _trainer(
+    plan: TrainingPlan, clock: Clock, reporter: TrainingReporter, interruption: Any
+) -> Any:
     """TRL's trainer, or the one with momentum, over the plan."""
     from transformers import PrinterCallback
     from trl import GRPOTrainer
 
     from rewardkit.trainers.momentum import MomentumGRPOTrainer
-    from rewardkit.trainers.training.trainer_callbacks import ProgressCallback
+    from rewardkit.trainers.training.trainer_callbacks import Watch
 
     momentum = plan.recipe.momentum
-    callbacks = [ProgressCallback(reporter, clock), plan.evaluation, interrupt]
+    callbacks = [Watch(reporter, clock), plan.evaluation, interruption]
     try:
         trainer = (GRPOTrainer if momentum is None else MomentumGRPOTrainer)(
-            model=str(plan.model_folder),
+            model=str(plan.folder),
             reward_funcs=[TimedReward(function, clock) for function in plan.functions],
             args=plan.config,
             train_dataset=plan.dataset,
@@ -118,14 +119,14 @@ def _trainer(plan: TrainingPlan, clock: Clock, reporter: TrainingReporter, inter
             **({} if momentum is None else momentum.model_dump()),
         )
     except (OSError, ValueError, ImportError, NotImplementedError, ConnectionError) as error:
-        raise UsageError(f"TRL can't begin to train {plan.model_folder}: {error}") from error
+        raise UsageError(f"TRL can't begin to train {plan.folder}: {error}") from error
     trainer.remove_callback(PrinterCallback)
     return trainer
 
 
 @contextlib.contextmanager
 def _threads(plan: TrainingPlan) -> Iterator[None]:
-    """On a CPU, use one thread for each 64 MiB of weights, as in evaluation: more are slower."""
+    """On a CPU as many threads as pay: one for each 64 MiB of weights, as in evaluation."""
     import torch
 
     from rewardkit.harness.backends.engine_options import EngineOptions
@@ -133,7 +134,7 @@ def _threads(plan: TrainingPlan) -> Iterator[None]:
 
     before = torch.get_num_threads()
     if plan.config.use_cpu:
-        local = LocalModel(str(plan.model_folder), EngineOptions(), backend="transformers")
+        local = LocalModel(str(plan.folder), EngineOptions(), backend="transformers")
         torch.set_num_threads(local.useful_threads(before))
     try:
         yield
@@ -142,18 +143,18 @@ def _threads(plan: TrainingPlan) -> Iterator[None]:
 
 
 def _session(plan: TrainingPlan, command: Sequence[str]) -> dict[str, Any]:
-    """What training.json records of this session, enough to run it again."""
+    """What it takes to run this again."""
     return {
         "command": list(command or sys.argv),
         "recipe": plan.recipe.name,
-        "model": str(plan.model_folder),
+        "model": str(plan.folder),
         "samples": len(plan.rows.samples),
         "left_out": plan.rows.left_out,
         "max_completion_length": plan.config.max_completion_length,
         "seed": plan.config.seed,
         "processes": plan.config.world_size,
         "use_vllm": plan.config.use_vllm,
-        "prompt_source": plan.task_plan.template.source,
+        "prompt_source": plan.question.template.source,
         "resumed_from": str(plan.resumed_from) if plan.resumed_from else None,
         "versions": versions() | {"trl": importlib.metadata.version("trl")},
         "hardware": hardware(),
@@ -161,7 +162,7 @@ def _session(plan: TrainingPlan, command: Sequence[str]) -> dict[str, Any]:
 
 
 def _result(plan: TrainingPlan, steps: int, clock: Clock) -> TrainingResult:
-    task = plan.task_plan.task.name
+    task = plan.question.task.name
     log = read_document(plan.output_dir / "train_log.json") or []
     return TrainingResult(
         output_dir=plan.output_dir,

@@ -1,4 +1,4 @@
-"""Callbacks for TRL's trainer: report its progress, and save a checkpoint on Ctrl-C."""
+"""TRL's trainer, watched: its progress told, and Ctrl-C turned into a checkpoint."""
 
 from __future__ import annotations
 
@@ -14,18 +14,15 @@ from rewardkit.trainers.training.reporting import TrainingReporter
 from rewardkit.trainers.training.timing import Clock
 
 
-class ProgressCallback(TrainerCallback):  # type: ignore[misc]  # transformers has no types
-    """Pass steps and figures to a reporter.
-
-    It must be the first callback, so that a step's time doesn't include other callbacks.
-    """
+class Watch(TrainerCallback):  # type: ignore[misc]  # transformers has no types
+    """Tells a reporter of steps and figures; to stand first, so that a step's time is its own."""
 
     def __init__(self, reporter: TrainingReporter, clock: Clock) -> None:
         self._reporter = reporter
         self._clock = clock
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Report the number of steps. UsageError if none is left: TRL would train one more."""
+        """How many steps there are. UsageError where none is left: one more would be trained."""
         if state.global_step >= state.max_steps:
             raise UsageError(
                 f"{args.output_dir} is trained already: its last checkpoint is of step "
@@ -37,69 +34,69 @@ class ProgressCallback(TrainerCallback):  # type: ignore[misc]  # transformers h
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Start the clock."""
-        self._clock.start_step()
+        self._clock.step_begins()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Stop the clock and report the step."""
-        self._clock.end_step()
+        """Stop the clock."""
+        self._clock.step_ends()
         if state.is_world_process_zero:
             self._reporter.stepped(state.global_step)
 
     def on_log(
         self, args: Any, state: Any, control: Any, *, logs: Mapping[str, Any], **_: Any
     ) -> None:
-        """Report TRL's figures and the rewards' share of the time."""
+        """Pass the figures on; the share goes into TRL's own log too."""
         if state.is_world_process_zero and "reward" in logs:
             self._reporter.logged({**logs, "reward_share": self._clock.reward_share})
 
 
-class InterruptCallback(TrainerCallback):  # type: ignore[misc]
-    """On Ctrl-C, end training after the step with a checkpoint; on the second one, at once.
+class Interruption(TrainerCallback):  # type: ignore[misc]
+    """Ctrl-C ends training after the step, with a checkpoint; pressed again, at once.
 
-    It must be the last callback: it raises KeyboardInterrupt after the checkpoint is written, when
-    every other callback has handled it. All processes stop at the same step.
+    To stand last: KeyboardInterrupt leaves training once the checkpoint is written and every
+    callback knows of it. Several processes agree on the step.
     """
 
     def __init__(self, note: Callable[[str], None]) -> None:
         self._note = note
-        self._interrupted = False
+        self._asked = False
         self._saving = False
-        self._previous_handler: Any = None
+        self._before: Any = None
 
-    def __enter__(self) -> InterruptCallback:
-        """Handle SIGINT, if this is the main thread: Python allows no other."""
+    def __enter__(self) -> Interruption:
+        """Take SIGINT, where this is the main thread: no other may."""
         if threading.current_thread() is threading.main_thread():
-            self._previous_handler = signal.signal(signal.SIGINT, self._on_interrupt)
+            self._before = signal.signal(signal.SIGINT, self._interrupted)
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Restore the handler."""
-        if self._previous_handler is not None:
-            signal.signal(signal.SIGINT, self._previous_handler)
+        """Give it back."""
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
-        """Have this step saved if any process was interrupted."""
-        if _any_process(self._interrupted, args.device):
+        """Have this step saved, if any process was interrupted."""
+        if _any_process(self._asked, args.device):
             self._saving = control.should_save = True
         return control
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Leave the training once the checkpoint is written."""
+        """Leave."""
         if self._saving:
             raise KeyboardInterrupt
 
-    def _on_interrupt(self, *_: object) -> None:
-        if self._interrupted:
+    def _interrupted(self, *_: object) -> None:
+        if self._asked:
             raise KeyboardInterrupt
-        self._interrupted = True
+        self._asked = True
         self._note("stopping after this step, with a checkpoint; Ctrl-C again stops at once")
 
 
-def _any_process(interrupted: bool, device: Any) -> bool:
+def _any_process(asked: bool, device: Any) -> bool:
     import torch
 
     if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
-        return interrupted
-    flag = torch.tensor(float(interrupted), device=device)
+        return asked
+    flag = torch.tensor(float(asked), device=device)
     torch.distributed.all_reduce(flag, op=torch.distributed.ReduceOp.MAX)
     return bool(flag.item())

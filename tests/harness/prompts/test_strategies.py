@@ -24,7 +24,8 @@ from rewardkit.harness.prompts.strategies import (
     worked_examples,
 )
 from rewardkit.harness.prompts.template import PromptTemplate
-from rewardkit.harness.run.options import EvalOptions, template_for
+from rewardkit.harness.run.options import EvalOptions
+from rewardkit.harness.run.run_plan import template_for
 from rewardkit.harness.tasks.gsm8k import GSM8K
 from rewardkit.harness.tasks.math500 import MATH500
 from rewardkit.judging import judge_many
@@ -382,7 +383,7 @@ def test_drawing_for_prompts_that_show_nothing_is_refused() -> None:
 
 def test_rows_to_draw_from_need_a_number() -> None:
     with pytest.raises(UsageError, match="say how many: --num-fewshot"):
-        EvalOptions(tasks=("gsm8k",), model="m", fewshot_data="f.jsonl")
+        EvalOptions.of(("gsm8k",), "m", fewshot_data="f.jsonl")
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ import pytest
 
 from rewardkit.errors import BackendError, DataError, PromptTooLong, RunMismatch, UsageError
 from rewardkit.harness.prompts.template import load_template
-from rewardkit.harness.run.run import RunPlan, run
+from rewardkit.harness.run.run import run
+from rewardkit.harness.run.run_plan import RunPlan
 from rewardkit.harness.run.task_plan import plan_task
 from rewardkit.harness.tasks.gsm8k import GSM8K
 from rewardkit.protocols import Message, Prompt, Request
@@ -85,7 +86,7 @@ def plan(tmp_path: Path) -> RunPlan:
     template = load_template("p", tmp_path / "p.jinja")
     asked = plan_task(GSM8K, template, data=str(data), split=None, seed=0, limit=None)
     return RunPlan(
-        questions=[asked],
+        task_plans=[asked],
         backend=Scripted(),
         sampling=Sampling(),
         output_dir=tmp_path / "run",
@@ -166,7 +167,7 @@ def test_another_run_is_refused_and_told_what_differs(
     plan: RunPlan, tmp_path: Path, change: str, said: str
 ) -> None:
     run(plan)
-    asked = plan.questions[0]
+    asked = plan.task_plans[0]
     other = Scripted()
     if change == "weights":
         other.weights = "bbb"
@@ -174,9 +175,9 @@ def test_another_run_is_refused_and_told_what_differs(
         "weights": plan,
         "temperature": replace(plan, sampling=Sampling(temperature=0.5)),
         "max_tokens": replace(plan, max_tokens=40),
-        "data": replace(plan, questions=[replace(asked, samples=asked.samples[:5])]),
+        "data": replace(plan, task_plans=[replace(asked, samples=asked.samples[:5])]),
         "prompt": replace(
-            plan, questions=[replace(asked, template=replace(asked.template, system="Hm."))]
+            plan, task_plans=[replace(asked, template=replace(asked.template, system="Hm."))]
         ),
     }[change]
     before = (plan.output_dir / "samples.jsonl").read_bytes()

@@ -122,7 +122,7 @@ def options(**more: Any) -> EvalOptions:
         "output_dir": "out",
         "max_tokens": 50,
     }
-    return EvalOptions(tasks=("gsm8k",), **common | more)
+    return EvalOptions.of(("gsm8k",), **common | more)
 
 
 def run(*models: str, prompts: Sequence[str] = (), **more: Any) -> list[SweepRun]:

@@ -28,7 +28,7 @@ Values = Mapping[int, float | None]
 def scripted(values: Values, monkeypatch: pytest.MonkeyPatch) -> None:
     """Evaluations that find, at each step, that share of ten replies right; None: unjudged."""
 
-    def run(self: LiveEvaluation, step: int, *args: Any, **kwargs: Any) -> dict[str, TaskSummary]:
+    def at(self: LiveEvaluation, step: int, *args: Any, **kwargs: Any) -> dict[str, TaskSummary]:
         value = values[step]
         failures = [
             "error" if value is None else None if index < 10 * value else "wrong"
@@ -40,7 +40,7 @@ def scripted(values: Values, monkeypatch: pytest.MonkeyPatch) -> None:
         ]
         return {"says": summarise(evaluated)}
 
-    monkeypatch.setattr(LiveEvaluation, "run", run)
+    monkeypatch.setattr(LiveEvaluation, "at", at)
 
 
 def trained(

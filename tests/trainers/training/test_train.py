@@ -17,9 +17,9 @@ from rewardkit.harness.backends import tokenization
 from rewardkit.protocols import Message
 from rewardkit.trainers import reward_func, reward_funcs, train
 from rewardkit.trainers.training import tokenizer_check, training_plan
-from rewardkit.trainers.training.reporting import TrainingReporter
+from rewardkit.trainers.training.reporting import SilentTraining
 from rewardkit.trainers.training.training_folder import checkpoints
-from rewardkit.trainers.training.training_plan import TrainOptions, plan_training
+from rewardkit.trainers.training.training_plan import TrainOptions, plan_for
 from tests.tiny import build
 
 TINY: Mapping[str, object] = {
@@ -52,7 +52,7 @@ def tiny(recipe: str, **settings: object) -> dict[str, object]:
     return {**TINY, **short, **{name.replace("__", "."): value for name, value in settings.items()}}
 
 
-class Told(TrainingReporter):
+class Told(SilentTraining):
     def __init__(self) -> None:
         self.notes: list[str] = []
         self.logs: list[Mapping[str, float]] = []
@@ -182,10 +182,10 @@ class InterruptedAt(Told):
 
 
 def test_a_second_interrupt_ends_at_once() -> None:
-    from rewardkit.trainers.training.trainer_callbacks import InterruptCallback
+    from rewardkit.trainers.training.trainer_callbacks import Interruption
 
     told: list[str] = []
-    with InterruptCallback(told.append):
+    with Interruption(told.append):
         os.kill(os.getpid(), signal.SIGINT)
         assert len(told) == 1
         with pytest.raises(KeyboardInterrupt):
@@ -225,15 +225,15 @@ def test_plain_prompts_have_evaluation_s_tokens(tiny_checkpoint: Path, tmp_path:
     ]
     assert any("no chat template" in note for note in told.notes)
     for plan in asked:
-        assert all(isinstance(row["prompt"], str) for row in plan.dataset)
+        assert all(isinstance(row["prompt"], str) for row in plan.rows.table())
         # the checks of planned() compare the ids; this is what they compare
-        sent = plan.tokenizer(text=[row["prompt"] for row in plan.dataset])["input_ids"]
+        sent = plan.tokenizer(text=[row["prompt"] for row in plan.rows.table()])["input_ids"]
         assert [tuple(ids) for ids in sent] == [one.token_ids for one in plan.rows.prompts]
 
 
 def planned(recipe: str, model: Path, output: Path, told: Told | None = None, **more: Any) -> Any:
     options = {name: more.pop(name) for name in ("data", "resume", "seed") if name in more}
-    return plan_training(
+    return plan_for(
         TrainOptions(
             recipe=recipe,
             model=str(model),
@@ -318,15 +318,13 @@ def test_a_missing_model_or_package_says_what_to_give(
     tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(UsageError, match="no model at './nope'"):
-        plan_training(
-            TrainOptions(recipe="motion", model="./nope", settings=tiny("motion")), Told()
-        )
+        plan_for(TrainOptions(recipe="motion", model="./nope", settings=tiny("motion")), Told())
     (tmp_path / "bare").mkdir()
     (tmp_path / "bare" / "config.json").write_text("{}")
     with pytest.raises(UsageError, match="holds no weights"):
         planned("motion", tmp_path / "bare", tmp_path / "out")
     with pytest.raises(UsageError, match="'game24' has no model of its own; pass --model"):
-        plan_training(TrainOptions(recipe="game24", settings=tiny("game24")), Told())
+        plan_for(TrainOptions(recipe="game24", settings=tiny("game24")), Told())
     real: Callable[..., Any] = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name: None if name == "trl" else real(name)
@@ -345,7 +343,7 @@ def test_a_tokenizer_that_training_reads_otherwise_is_refused(
         tokenizer.chat_template = "{{ bos_token }}" + tokenizer.chat_template
         return tokenizer
 
-    monkeypatch.setattr(tokenizer_check, "load_tokenizer", doubled)
+    monkeypatch.setattr(tokenizer_check, "load", doubled)
     with pytest.raises(UsageError, match="has other tokens in training"):
         planned("motion", tiny_checkpoint, tmp_path / "out")
 

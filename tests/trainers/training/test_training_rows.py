@@ -7,7 +7,7 @@ import pytest
 
 import rewardkit
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.run.options import template_for
+from rewardkit.harness.run.run_plan import template_for
 from rewardkit.trainers import reward_funcs, train_dataset
 
 GSM8K = [

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import os
+import pickle
 import sys
-from typing import Any
+from typing import IO, Any
 
 from rewardkit.errors import RewardkitError
 from rewardkit.harness.backends.vllm.vllm_backend import VllmBackend
-from rewardkit.judging.frames import FrameChannel
 
 
-def serve(channel: FrameChannel) -> None:
+def serve(orders: IO[bytes], replies: IO[bytes]) -> None:
     """Start an engine for the first order, and complete each later one, until the orders end."""
 
     def say(kind: str, value: object = None) -> None:
-        channel.send((kind, value))
+        pickle.dump((kind, value), replies)
+        replies.flush()
 
     try:
-        model, options, requests, longest = _next(channel)
+        model, options, requests, longest = pickle.load(orders)
         backend = VllmBackend(model, options)
         backend.start(requests, longest)
         say("ready", dict(backend.describe()))
-        while (order := _next(channel)) is not None:
+        while (order := _next(orders)) is not None:
             for request, completion in backend.generate(*order):
                 say("completion", (request.key, completion))
             say("done")
@@ -31,18 +32,18 @@ def serve(channel: FrameChannel) -> None:
         say("error", str(error))
 
 
-def _next(channel: FrameChannel) -> Any:
+def _next(orders: IO[bytes]) -> Any:
     try:
-        return channel.receive()
+        return pickle.load(orders)
     except EOFError:
         return None
 
 
 def main() -> None:
     """Keep the real stdout for replies: whatever else is written there goes to stderr."""
-    replies = os.dup(1)
+    replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    serve(FrameChannel(sys.stdin.fileno(), replies))
+    serve(sys.stdin.buffer, replies)
 
 
 if __name__ == "__main__":

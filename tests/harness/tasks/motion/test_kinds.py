@@ -10,7 +10,7 @@ import pytest
 
 import rewardkit
 from rewardkit.errors import DataError, UnknownName, UsageError
-from rewardkit.harness.run.options import template_for
+from rewardkit.harness.run.run_plan import template_for
 from rewardkit.harness.tasks.motion.laws import Oscillations, paths
 from rewardkit.harness.tasks.motion.sequences import worked
 from rewardkit.harness.tasks.motion.task import MotionTask

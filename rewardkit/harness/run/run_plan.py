@@ -1,0 +1,133 @@
+"""From the options of an evaluation to everything that decides its run, resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from rewardkit import registry
+from rewardkit.harness.backends.auto_backend import choose
+from rewardkit.harness.prompts.fewshot_source import FewshotSource
+from rewardkit.harness.prompts.strategies import check_drawing, check_rendering, fitted, named
+from rewardkit.harness.prompts.template import PromptTemplate, load_template
+from rewardkit.harness.run.default_folder import default_folder, settings_of
+from rewardkit.harness.run.options import EvalOptions
+from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.run.task_plan import TaskPlan, plan_task
+from rewardkit.protocols import Backend, Task
+from rewardkit.records import Sampling
+
+AUTO = "auto"
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """Everything that decides a run, resolved. `max_tokens` None: each task's default."""
+
+    task_plans: Sequence[TaskPlan]
+    backend: Backend
+    sampling: Sampling
+    output_dir: Path
+    num_samples: int = 1
+    max_tokens: int | None = None
+    max_errors: float = 0.05
+    """The share of completions that may end unjudged before a run counts as failed."""
+    overwrite: bool = False
+    command: Sequence[str] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What was asked for, as typed; kept in the record."""
+
+
+def plan_for(options: EvalOptions, reporter: Reporter, command: tuple[str, ...] = ()) -> RunPlan:
+    """Every name resolved, every prompt parsed, the data read and the tokenizer loaded; no
+    weights yet."""
+    task_plans = plan_tasks(options, [options.prompt])[options.prompt]
+    engine = backend_name(options, reporter)
+    return plan_with(
+        options, task_plans, load_backend(options, engine), engine=engine, command=command
+    )
+
+
+def plan_with(
+    options: EvalOptions,
+    task_plans: Sequence[TaskPlan],
+    backend: Backend,
+    *,
+    engine: str,
+    command: tuple[str, ...] = (),
+) -> RunPlan:
+    """The plan of a run over `backend`, whose name is `engine`."""
+    values = options.values
+    return RunPlan(
+        task_plans=task_plans,
+        backend=backend,
+        sampling=options.sampling(),
+        output_dir=Path(values["output_dir"] or default_folder(options)),
+        num_samples=values["num_samples"],
+        max_tokens=values["max_tokens"],
+        max_errors=values["max_errors"],
+        overwrite=values["overwrite"],
+        command=command,
+        settings=settings_of(options, engine),
+    )
+
+
+def plan_tasks(
+    options: EvalOptions, prompts: Sequence[str | None]
+) -> dict[str | None, list[TaskPlan]]:
+    """For each prompt every task's problems, asked in it.
+
+    UsageError where examples are to be drawn and none of the prompts shows any.
+    """
+    plans = {
+        prompt: [_plan_task(options, task, prompt) for task in options.tasks] for prompt in prompts
+    }
+    templates = [one.template for of_prompt in plans.values() for one in of_prompt]
+    check_drawing(templates, options.fewshot())
+    return plans
+
+
+def backend_name(options: EvalOptions, reporter: Reporter) -> str:
+    """The backend's name, once it is known to exist; "auto" is decided, and said why."""
+    name = options.values["backend"]
+    if name == AUTO:
+        name, why = choose()
+        reporter.note(why)
+    registry.installed().backend(name)
+    return name
+
+
+def load_backend(options: EvalOptions, name: str) -> Backend:
+    """The backend of this name with the model's tokenizer; no weights yet."""
+    return cast("Backend", registry.installed().backend(name)(options.model, options.engine()))
+
+
+def template_for(
+    task: Task, prompt: str | None, system: str | None, drawing: FewshotSource | None = None
+) -> PromptTemplate:
+    """The prompt of this name or file, in the task's words; None is the task's own.
+
+    Raises UsageError where the task can't be asked in it. A prompt without examples that are
+    drawn leaves `drawing` alone; `check_drawing` refuses a call in which none has any.
+    """
+    if prompt and ("/" in prompt or Path(prompt).is_file()):
+        return fitted(load_template(prompt, prompt, system), task, drawing)
+    return named(task, prompt or task.prompt, system, drawing)
+
+
+def _plan_task(options: EvalOptions, task: str | Task, prompt: str | None) -> TaskPlan:
+    values = options.values
+    resolved = registry.installed().task(task) if isinstance(task, str) else task
+    template = template_for(resolved, prompt, values["system_prompt"], options.fewshot())
+    plan = plan_task(
+        resolved,
+        template,
+        data=values["data"],
+        split=values["split"],
+        seed=values["seed"],
+        limit=values["limit"],
+    )
+    check_rendering(template, plan.samples)
+    return plan
