@@ -15,7 +15,7 @@ import matplotlib
 import torch
 from torch import Tensor
 
-from rewardkit.trainers.objectives import k1, k2, k3
+from rewardkit.trainers import k1, k2, k3
 
 matplotlib.use("agg")
 import matplotlib.pyplot as plt

@@ -19,7 +19,7 @@ LAYERS = [
     ("verifiers", "judging"),
     ("harness",),
     ("trainers",),
-    ("api",),
+    ("api", "plugin"),
     ("cli",),
     ("__init__", "__main__"),
 ]

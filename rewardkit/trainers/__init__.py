@@ -12,6 +12,7 @@ from rewardkit.trainers.rewards.functions import reward_func, reward_funcs
 if TYPE_CHECKING:
     from rewardkit.trainers.evaluation.callback import EvaluationCallback
     from rewardkit.trainers.momentum import MomentumGRPOTrainer
+    from rewardkit.trainers.objectives import k1, k2, k3
     from rewardkit.trainers.training.train import train
     from rewardkit.trainers.training.training_rows import train_dataset
 
@@ -19,6 +20,9 @@ __all__ = [
     "EvaluationCallback",
     "MomentumGRPOTrainer",
     "check_columns",
+    "k1",
+    "k2",
+    "k3",
     "reward_func",
     "reward_funcs",
     "train",
@@ -29,6 +33,9 @@ __all__ = [
 _LATER = {
     "EvaluationCallback": "rewardkit.trainers.evaluation.callback",
     "MomentumGRPOTrainer": "rewardkit.trainers.momentum",
+    "k1": "rewardkit.trainers.objectives",
+    "k2": "rewardkit.trainers.objectives",
+    "k3": "rewardkit.trainers.objectives",
     "train": "rewardkit.trainers.training.train",
     "train_dataset": "rewardkit.trainers.training.training_rows",
 }

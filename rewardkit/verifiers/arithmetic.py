@@ -38,8 +38,12 @@ class Expression:
     numbers: tuple[Fraction, ...]
 
 
-def plain(text: str) -> str:
-    r"""The text with ×, ÷, −, `\times`, `\div`, "4 x 6" and the like as ASCII operators."""
+def ascii_operators(text: str) -> str:
+    r"""Return the text with ×, ÷, −, `\times`, `\div`, "4 x 6" and the like as ASCII operators.
+
+    >>> ascii_operators("4 × 6 ÷ 2")
+    '4 * 6 / 2'
+    """
     if not text.isascii():
         text = text.translate(_SIGNS)
     if "\\" in text or "$" in text:
@@ -47,11 +51,14 @@ def plain(text: str) -> str:
     return _CROSS.sub(r"\1*", text) if "x" in text or "X" in text else text
 
 
-def expression(text: str) -> Expression:
-    r"""Read one expression in plain spelling; NotArithmetic when it isn't one.
+def read_expression(text: str) -> Expression:
+    r"""Return the expression that the text is, computed exactly. Raises NotArithmetic.
 
-    Beside + - * / and round or square brackets: `\frac{…}{…}`, a leading sign, and a bracket
-    that follows a number or a bracket, which multiplies.
+    It reads + - * / and round or square brackets as `ascii_operators` writes them, `\frac{…}{…}`,
+    a leading sign, and a bracket right after a number or a bracket, which multiplies.
+
+    >>> read_expression("3(7 - 1) / 4").value
+    Fraction(9, 2)
     """
     tokens = _tokens(text)
     reader = _Reader(tokens)

@@ -7,7 +7,12 @@ from dataclasses import dataclass
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.verifiers.arithmetic import Expression, NotArithmetic, expression, plain
+from rewardkit.verifiers.arithmetic import (
+    Expression,
+    NotArithmetic,
+    ascii_operators,
+    read_expression,
+)
 from rewardkit.verifiers.game24_reading import Ratio, Step, four_numbers, read_reply, read_step
 from rewardkit.verifiers.rubric import Rubric
 
@@ -116,8 +121,8 @@ def _unreadable(sample: Sample) -> Verdict:
 
 def _sides(final: str) -> list[Expression]:
     """The final answer's expressions: one, or the sides of an equation."""
-    text = plain(final).strip().strip("*`").strip().rstrip(".。")
-    return [expression(side) for side in text.split("=", maxsplit=8)]
+    text = ascii_operators(final).strip().strip("*`").strip().rstrip(".。")
+    return [read_expression(side) for side in text.split("=", maxsplit=8)]
 
 
 def _fault(sides: list[Expression], numbers: tuple[int, ...]) -> str:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from rewardkit.records import Sample
-from rewardkit.verifiers.arithmetic import plain
+from rewardkit.verifiers.arithmetic import ascii_operators
 from rewardkit.verifiers.reading import answer_tags, boxes
 
 HIGHEST = 13
@@ -97,7 +97,7 @@ def read_step(line: str) -> Step | None:
     line = line[:LONGEST_LINE]
     if "=" not in line and "＝" not in line:
         return None
-    line = plain(_BOLD.sub("", line) if "**" in line else line)
+    line = ascii_operators(_BOLD.sub("", line) if "**" in line else line)
     line = _FRAC.sub(r"(\1/\2)", line) if "\\" in line else line
     line = _LINE_START.sub("", " ".join(line.split()))
     left = _LEFT.search(line)

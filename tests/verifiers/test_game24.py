@@ -4,7 +4,7 @@ import time
 import pytest
 
 from rewardkit.records import Failure, Sample
-from rewardkit.verifiers.arithmetic import NotArithmetic, expression, plain
+from rewardkit.verifiers.arithmetic import NotArithmetic, ascii_operators, read_expression
 from rewardkit.verifiers.game24 import Length, Outcome, Process, game24
 
 SAMPLE = Sample("4 7 8 8")
@@ -188,7 +188,7 @@ def test_a_hostile_reply_is_wrong_in_time(name):
     ],
 )
 def test_arithmetic_is_exact(text, value):
-    assert str(expression(plain(text)).value) == value
+    assert str(read_expression(ascii_operators(text)).value) == value
 
 
 @pytest.mark.parametrize(
@@ -196,4 +196,4 @@ def test_arithmetic_is_exact(text, value):
 )
 def test_what_is_no_arithmetic_is_refused(text):
     with pytest.raises(NotArithmetic):
-        expression(plain(text))
+        read_expression(ascii_operators(text))

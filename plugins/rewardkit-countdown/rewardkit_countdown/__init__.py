@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rewardkit import hookimpl
+from rewardkit.plugin import hookimpl
 
 
 @hookimpl
 def rewardkit_verifiers() -> dict[str, str]:
-    """One verifier; the name is imported when it is asked for."""
+    """One verifier; it is imported when it is first used."""
     return {"countdown": "rewardkit_countdown.verifier:Countdown"}
 
 

@@ -1,4 +1,4 @@
-"""Problems of the countdown game, made by seed, each with a solution."""
+"""The task: problems of the countdown game, generated from a seed, each with a solution."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from rewardkit import Sample
-from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.prompts.wording import TaskWording
-from rewardkit.harness.store.data_files import read_rows
-from rewardkit.protocols import Verifier
-from rewardkit.verifiers.in_form import InForm
-from rewardkit.verifiers.r1_zero import R1ZeroFormat
+from rewardkit.plugin import (
+    DataError,
+    InForm,
+    R1ZeroFormat,
+    Sample,
+    TaskWording,
+    UsageError,
+    Verifier,
+    read_rows,
+)
 from rewardkit_countdown.verifier import Countdown, read_problem
 
 READINGS: dict[str | None, Verifier] = {
@@ -26,7 +29,7 @@ READINGS: dict[str | None, Verifier] = {
 
 
 def _solution(sample: Sample) -> str:
-    """The worked solution of an example, whose data have none but the expression."""
+    """Return the worked solution of an example; other rows have none."""
     return str(sample.columns.get("steps", "")).strip()
 
 
@@ -34,7 +37,7 @@ def _expression(sample: Sample) -> str:
     return str(sample.columns["solution"])
 
 
-ASKING = TaskWording(
+WORDING = TaskWording(
     instruction=(
         "Use the numbers, each at most once, with +, -, *, / and brackets, to make the target."
     ),
@@ -53,50 +56,50 @@ ASKING = TaskWording(
 
 @dataclass(frozen=True)
 class CountdownTask:
-    """Three or four numbers from 1 to 99 and a target that they reach."""
+    """Reach a target from three or four numbers between 1 and 99."""
 
     name: str = "countdown"
     prompt: str = "countdown"
     max_tokens: int = 1024
     group_by: tuple[str, ...] = ("count",)
     problems: int = 100
-    wording: TaskWording = ASKING
+    wording: TaskWording = WORDING
 
     def load(self, *, data: str | None, split: str | None, seed: int) -> list[Sample]:
-        """The problems of `split` by `seed`, or the rows of a file: numbers, target."""
+        """Return the problems of `split`, drawn by `seed`, or the rows of the file `data`."""
         if data is not None:
             return [self.sample(row, index) for index, row in enumerate(read_rows(data))]
         draw = random.Random(f"{split or 'test'}/{seed}")
         return [self.sample(_problem(draw), index) for index in range(self.problems)]
 
     def sample(self, row: Mapping[str, object], index: int) -> Sample:
-        """A row with `numbers` and `target`."""
+        """Return the sample of a row with the columns `numbers` and `target`."""
         reference = json.dumps({name: row.get(name) for name in ("target", "numbers")})
         problem = read_problem(reference)
         if problem is None:
-            raise DataError(f"row {index + 1} needs `numbers` and `target`, whole ones")
+            raise DataError(
+                f"row {index + 1} needs whole numbers in its columns `numbers` and `target`"
+            )
         columns = {**row, "count": len(problem[1])}
         return Sample(reference, question=reference, id=str(index), columns=columns)
 
     def verifier(self, reading: str | None = None) -> Verifier:
-        """The exact one, in the style that the prompt asked for."""
+        """Return the verifier that reads answers in the style `reading`."""
         try:
             return READINGS[reading]
         except KeyError:
-            raise UsageError(
-                f"task 'countdown' reads no answers in the style {reading!r}"
-            ) from None
+            raise UsageError(f"task 'countdown' has no answer style {reading!r}") from None
 
     def flexible(self) -> None:
-        """None: there is one form."""
+        """Return None: answers have one form."""
 
     def perfect(self, sample: Sample) -> str:
-        """The solution that the problem was made from."""
+        """Return a completion with the solution that the problem was built from."""
         return f"<answer>{sample.columns['solution']}</answer>"
 
 
 def _problem(draw: random.Random) -> dict[str, object]:
-    """Join random numbers by random operations until the result is a fair target."""
+    """Join random numbers by random operations until the result is between 10 and 999."""
     while True:
         numbers = [draw.randint(1, 99) for _ in range(draw.choice((3, 4)))]
         value, solution = numbers[0], str(numbers[0])
