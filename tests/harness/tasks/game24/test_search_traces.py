@@ -1,0 +1,45 @@
+"""Search traces: right, every step of them, and as long as asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from rewardkit.harness.tasks.game24.search_traces import MOST_ATTEMPTS, search_trace
+from rewardkit.harness.tasks.game24.solver import solvable
+from rewardkit.records import Sample
+from rewardkit.verifiers.game24 import game24
+
+HANDS = solvable()[::97]
+
+
+@pytest.mark.parametrize("hand", HANDS, ids=str)
+@pytest.mark.parametrize("attempts", [0, 1, 5, MOST_ATTEMPTS])
+def test_a_trace_is_right_in_every_step(hand: tuple[int, ...], attempts: int) -> None:
+    trace = search_trace(hand, seed=7, attempts=attempts)
+    verdict = game24(trace, Sample(" ".join(map(str, hand))))
+    assert verdict.correct is True
+    assert verdict.parts["outcome"] == verdict.parts["process"] == 1.0
+
+
+def test_lengths_reach_where_the_length_score_falls() -> None:
+    scores = [
+        game24(search_trace(hand, seed=hand[0]), Sample(" ".join(map(str, hand)))).parts["length"]
+        for hand in solvable()[::10]
+    ]
+    assert min(scores) < 0.5 < max(scores) == 1.0
+
+
+def test_the_seed_decides_the_trace() -> None:
+    hand = HANDS[3]
+    assert search_trace(hand, seed=1, attempts=3) == search_trace(hand, seed=1, attempts=3)
+    assert search_trace(hand, seed=1, attempts=3) != search_trace(hand, seed=2, attempts=3)
+
+
+def test_a_failed_attempt_says_so_and_goes_back() -> None:
+    trace = search_trace((3, 3, 8, 8), seed=1, attempts=4)
+    assert trace.count("Back to 3 3 8 8.") >= 2
+
+
+def test_a_hand_without_a_solution_is_refused() -> None:
+    with pytest.raises(ValueError, match="can't make 24"):
+        search_trace((1, 1, 1, 1), seed=0)
