@@ -152,7 +152,7 @@ def evaluate(
     error ends its own run only.
     """
     from rewardkit.harness.run.options import EvalOptions
-    from rewardkit.harness.run.reporter import Silent
+    from rewardkit.harness.run.reporter import Reporter
     from rewardkit.harness.run.run import run
     from rewardkit.harness.run.run_plan import plan_for
     from rewardkit.harness.sweeps.sweep import sweep
@@ -164,7 +164,7 @@ def evaluate(
     if not models:
         raise UsageError("no model is named; give a checkpoint's folder")
     chosen = EvalOptions.of(tasks, models[0], prompts[0] if prompts else None, **options)
-    listener = reporter or Silent()
+    listener = reporter or Reporter()
     if isinstance(model, str) and (prompt is None or isinstance(prompt, str)):
         return run(plan_for(chosen, listener), listener)
     return arranged(list(sweep(plan_sweep(chosen, models, prompts), listener)))

@@ -19,6 +19,8 @@ from rich.progress import (
 )
 from rich.table import Column
 
+from rewardkit.harness.run.reporter import Reporter
+
 if TYPE_CHECKING:
     from rewardkit.harness.store.sample_row import SampleRow
 
@@ -26,7 +28,7 @@ SECONDS_BETWEEN_LINES = 30.0
 WIDE = 90
 
 
-class ProgressReporter:
+class ProgressReporter(Reporter):
     """Shows a run's progress; plain lines every half minute where stderr is no terminal."""
 
     def __init__(self) -> None:
@@ -40,7 +42,7 @@ class ProgressReporter:
         """A line of its own."""
         self._console.print(text, style="dim", markup=False, highlight=False, soft_wrap=True)
 
-    def started(self, total: int, done: int) -> None:
+    def started(self, total: int, done: int = 0) -> None:
         """Show the bar, unless all is done."""
         self._counts = {"total": total, "done": done, "new": 0, "tokens": 0, "right": 0}
         if done:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from rewardkit.harness.run.reporter import Reporter, Silent
+from rewardkit.harness.run.reporter import Reporter
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class OutputOptions:
         """Who is told how it goes on."""
         from rewardkit.cli.eval_progress import ProgressReporter
 
-        return Silent() if self.quiet else ProgressReporter()
+        return Reporter() if self.quiet else ProgressReporter()
 
     def log(self, folder: Path) -> None:
         """Hand the runs in the folder, or the folder's own, to the tools."""

@@ -84,11 +84,12 @@ def score_command(
 
 
 def _score(plan: ScorePlan, *, quiet: bool) -> tuple[Mapping[str, TaskSummary], Agreement]:
-    from rewardkit.cli.score_progress import ScoreProgress, Unwatched
+    from rewardkit.cli.score_progress import ScoreProgress
+    from rewardkit.harness.run.reporter import Reporter
     from rewardkit.harness.scoring.score import score
 
     try:
-        return score(plan, Unwatched() if quiet else ScoreProgress())
+        return score(plan, Reporter() if quiet else ScoreProgress())
     except KeyboardInterrupt:
         kept = "; the same command line carries on from here" if plan.output_dir else ""
         typer.echo(f"interrupted{kept}", err=True)

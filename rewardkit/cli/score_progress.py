@@ -10,10 +10,12 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Column
 
+from rewardkit.harness.run.reporter import Reporter
+
 SECONDS_BETWEEN_LINES = 30.0
 
 
-class ScoreProgress:
+class ScoreProgress(Reporter):
     """A bar with rate and time left; plain lines every half minute where stderr is no terminal."""
 
     def __init__(self) -> None:
@@ -24,9 +26,9 @@ class ScoreProgress:
         self._begun_at: int | None = None
         self._since = self._last_line = time.monotonic()
 
-    def started(self, size: int) -> None:
+    def started(self, total: int, done: int = 0) -> None:
         """Show the bar."""
-        self._size = size
+        self._size = total
         self._since = self._last_line = time.monotonic()
         if self._console.is_terminal:
             whole = Column(no_wrap=True)
@@ -40,13 +42,13 @@ class ScoreProgress:
                 expand=True,
                 transient=True,
             )
-            self._bar = self._progress.add_task("", total=size, rate="")
+            self._bar = self._progress.add_task("", total=total, rate="")
             self._progress.start()
 
-    def carried_on(self, completions: int) -> None:
+    def resumed(self, completions: int) -> None:
         """Say how many are there."""
         self._earlier = completions
-        self._note(f"{completions:,} completions are judged already; carrying on")
+        self.note(f"{completions:,} completions are judged already; carrying on")
 
     def judged(self, completions: int, end: int) -> None:
         """Count these."""
@@ -57,7 +59,7 @@ class ScoreProgress:
             self._progress.update(self._bar, completed=end, rate=self._told())
         elif time.monotonic() - self._last_line > SECONDS_BETWEEN_LINES:
             self._last_line = time.monotonic()
-            self._note(f"{end / max(1, self._size):.0%}: {self._told()}, {self._left(end)}")
+            self.note(f"{end / max(1, self._size):.0%}: {self._told()}, {self._left(end)}")
 
     def ended(self) -> None:
         """Take the bar away."""
@@ -77,21 +79,6 @@ class ScoreProgress:
         seconds = (time.monotonic() - self._since) * (self._size - end) / read
         return f"{seconds:,.0f} s left"
 
-    def _note(self, text: str) -> None:
+    def note(self, text: str) -> None:
+        """A line of its own."""
         self._console.print(text, style="dim", markup=False, highlight=False, soft_wrap=True)
-
-
-class Unwatched:
-    """Tells nobody."""
-
-    def started(self, size: int) -> None:
-        """Nothing."""
-
-    def carried_on(self, completions: int) -> None:
-        """Nothing."""
-
-    def judged(self, completions: int, end: int) -> None:
-        """Nothing."""
-
-    def ended(self) -> None:
-        """Nothing."""

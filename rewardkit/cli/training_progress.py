@@ -20,6 +20,7 @@ from rich.progress import (
 from rich.table import Column
 
 from rewardkit.harness.metrics.summary import TaskSummary
+from rewardkit.harness.run.reporter import Reporter
 
 SHOWN = (
     ("kl", "KL {:.4f}"),
@@ -30,7 +31,7 @@ SHOWN = (
 """TRL's figures that are shown beside the rewards."""
 
 
-class TrainingProgress:
+class TrainingProgress(Reporter):
     """Shows a training's steps; a line for what TRL logs and for each evaluation."""
 
     def __init__(self) -> None:
@@ -50,7 +51,7 @@ class TrainingProgress:
             f"warning: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True
         )
 
-    def started(self, total: int, done: int) -> None:
+    def started(self, total: int, done: int = 0) -> None:
         """Show the bar, or say how far it is."""
         self._step, self._first, self._total = done, done, total
         self._since = time.monotonic()

@@ -1,51 +1,48 @@
-"""Who is told how a run goes on."""
+"""Where the progress of a run, a scoring or a training goes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from rewardkit.harness.store.sample_row import SampleRow
-
-
-class Reporter(Protocol):
-    """Who is told how a run goes on."""
-
-    def note(self, text: str) -> None:
-        """A sentence for the person who watches."""
-        ...
-
-    def started(self, total: int, done: int) -> None:
-        """So many completions are to be had, so many were there before."""
-        ...
-
-    def generating(self) -> None:
-        """The engine is up."""
-        ...
-
-    def written(self, rows: Sequence[SampleRow]) -> None:
-        """These were judged and are safe."""
-        ...
-
-    def ended(self) -> None:
-        """Nothing more will come."""
-        ...
+if TYPE_CHECKING:
+    from rewardkit.harness.metrics.summary import TaskSummary
+    from rewardkit.harness.store.sample_row import SampleRow
 
 
-class Silent:
-    """Tells nobody."""
+class Reporter:
+    """Ignores every event; a subclass overrides the methods of those that it shows."""
 
     def note(self, text: str) -> None:
-        """Nothing."""
+        """A sentence for the user."""
 
-    def started(self, total: int, done: int) -> None:
-        """Nothing."""
+    def warned(self, text: str) -> None:
+        """A warning of rewardkit, TRL or Python."""
 
-    def generating(self) -> None:
-        """Nothing."""
-
-    def written(self, rows: Sequence[SampleRow]) -> None:
-        """Nothing."""
+    def started(self, total: int, done: int = 0) -> None:
+        """Work begins: `total` completions (evaluation), steps (training) or bytes (scoring)
+        planned, `done` already stored."""
 
     def ended(self) -> None:
-        """Nothing."""
+        """The work is over; no other event follows."""
+
+    def generating(self) -> None:
+        """Evaluation: the engine is ready."""
+
+    def written(self, rows: Sequence[SampleRow]) -> None:
+        """Evaluation: these rows are judged and stored."""
+
+    def resumed(self, completions: int) -> None:
+        """Scoring: number of completions judged by an earlier call."""
+
+    def judged(self, completions: int, end: int) -> None:
+        """Scoring: number of further completions judged and stored, up to byte `end`."""
+
+    def stepped(self, step: int) -> None:
+        """Training: this step is done."""
+
+    def logged(self, logs: Mapping[str, float]) -> None:
+        """Training: TRL's figures by name, and `reward_share`: of the steps' time."""
+
+    def evaluated(self, step: int, summaries: Mapping[str, TaskSummary]) -> None:
+        """Training: the model was evaluated at this step."""

@@ -16,7 +16,7 @@ from rewardkit.harness.metrics.summary import TaskSummary, summarise_task
 from rewardkit.harness.report.page import render
 from rewardkit.harness.report.runs import ReportRun
 from rewardkit.harness.run.generation import OpenRequests, complete, open_requests
-from rewardkit.harness.run.reporter import Reporter, Silent
+from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.run.run_plan import RunPlan
 from rewardkit.harness.run.task_plan import RenderedTask, TaskPlan, fingerprint, render_task
 from rewardkit.harness.store.environment import hardware, versions
@@ -61,7 +61,7 @@ def run_all(
 ) -> list[RunSummary | RewardkitError]:
     """Runs over the one backend that the plans share, which starts once for all that is open in
     them, or not at all. An error ends its own run only, and stands in its summary's place."""
-    reporter = reporter or Silent()
+    reporter = reporter or Reporter()
     backend = plans[0].backend
     identity = cache(backend.fingerprint)
     with contextlib.ExitStack() as held:

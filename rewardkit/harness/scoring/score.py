@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from rewardkit.available_cores import available_cores
 from rewardkit.errors import DataError
 from rewardkit.harness.metrics.summary import TaskSummary
+from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.scoring.chunk_result import Agreement, ChunkResult
 from rewardkit.harness.scoring.chunks import Chunk
 from rewardkit.harness.scoring.jobs import FileJob, RunJob
@@ -24,26 +25,6 @@ from rewardkit.protocols import Task
 
 SPREAD_FROM = 16 * 2**20
 """Bytes of rows from which starting more processes pays: about two seconds of judging."""
-
-
-class Watcher(Protocol):
-    """Who is told how far scoring is."""
-
-    def started(self, size: int) -> None:
-        """So many bytes are to be read."""
-        ...
-
-    def carried_on(self, completions: int) -> None:
-        """So many completions were judged before."""
-        ...
-
-    def judged(self, completions: int, end: int) -> None:
-        """So many more are judged and safe; the file is read up to here."""
-        ...
-
-    def ended(self) -> None:
-        """Nothing more will come."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -76,7 +57,7 @@ class Scored:
         self.agreement.extend(judged.agreement)
 
 
-def score(plan: ScorePlan, watcher: Watcher) -> tuple[dict[str, TaskSummary], Agreement]:
+def score(plan: ScorePlan, reporter: Reporter) -> tuple[dict[str, TaskSummary], Agreement]:
     """Judge what isn't judged yet, and sum up all of it, in memory that doesn't grow with texts.
 
     With a folder, rows are appended to its samples.jsonl in the order of the file, and a scoring
@@ -85,7 +66,7 @@ def score(plan: ScorePlan, watcher: Watcher) -> tuple[dict[str, TaskSummary], Ag
     """
     scored = Scored()
     if plan.output_dir is None:
-        _judge(plan, scored, _Place(0, Numbering(_each(plan))), None, watcher)
+        _judge(plan, scored, _Place(0, Numbering(_each(plan))), None, reporter)
         _refuse_none(scored)
         return sum_up(scored.tally, plan.tasks, plan.group_by), scored.agreement
     folder = RunFolder(plan.output_dir)
@@ -94,9 +75,9 @@ def score(plan: ScorePlan, watcher: Watcher) -> tuple[dict[str, TaskSummary], Ag
         folder.write_record(record)
         place = _carry_on(plan, folder, scored)
         if len(scored.tally):
-            watcher.carried_on(len(scored.tally))
+            reporter.resumed(len(scored.tally))
         try:
-            _judge(plan, scored, place, folder, watcher)
+            _judge(plan, scored, place, folder, reporter)
         finally:
             record["sessions"][-1]["ended"] = _now()
             folder.write_record(record)
@@ -121,18 +102,18 @@ class _Place:
 
 
 def _judge(
-    plan: ScorePlan, scored: Scored, place: _Place, folder: RunFolder | None, watcher: Watcher
+    plan: ScorePlan, scored: Scored, place: _Place, folder: RunFolder | None, reporter: Reporter
 ) -> None:
-    watcher.started(plan.job.source.size)
+    reporter.started(plan.job.source.size)
     try:
         for chunk, judged in _judged(plan, plan.job.source.chunks(place.skip)):
             _number(plan.job, judged, place.numbering)
             if folder is not None:
                 folder.append_lines(judged.lines)
             scored.take(judged)
-            watcher.judged(len(judged.tally), chunk.end)
+            reporter.judged(len(judged.tally), chunk.end)
     finally:
-        watcher.ended()
+        reporter.ended()
 
 
 def _judged(plan: ScorePlan, chunks: Iterator[Chunk]) -> Iterator[tuple[Chunk, ChunkResult]]:

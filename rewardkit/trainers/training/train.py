@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import UnknownName, UsageError
+from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.store.environment import hardware, versions
 from rewardkit.trainers.evaluation.json_files import read_document
 from rewardkit.trainers.training import training_folder
-from rewardkit.trainers.training.reporting import TrainingReporter, quiet_training
+from rewardkit.trainers.training.reporting import quiet_training
 from rewardkit.trainers.training.timing import Clock, TimedReward
 from rewardkit.trainers.training.training_plan import TrainingPlan, TrainOptions, plan_for
 
@@ -43,7 +44,7 @@ def train(
     *,
     model: str | None = None,
     settings: Mapping[str, object] | None = None,
-    reporter: TrainingReporter | None = None,
+    reporter: Reporter | None = None,
     **options: Any,
 ) -> TrainingResult:
     """Train `model` by a recipe's name or TOML file, with `settings` over the recipe's.
@@ -61,7 +62,7 @@ def train(
 
 
 def run_training(
-    plan: TrainingPlan, reporter: TrainingReporter, command: Sequence[str] = ()
+    plan: TrainingPlan, reporter: Reporter, command: Sequence[str] = ()
 ) -> TrainingResult:
     """Train by the plan and save the model.
 
@@ -96,9 +97,7 @@ def run_training(
     return _result(plan, trainer.state.global_step, clock)
 
 
-def _trainer(
-    plan: TrainingPlan, clock: Clock, reporter: TrainingReporter, interruption: Any
-) -> Any:
+def _trainer(plan: TrainingPlan, clock: Clock, reporter: Reporter, interruption: Any) -> Any:
     """TRL's trainer, or the one with momentum, over the plan."""
     from transformers import PrinterCallback
     from trl import GRPOTrainer

@@ -10,14 +10,14 @@ from typing import Any
 from transformers import TrainerCallback
 
 from rewardkit.errors import UsageError
-from rewardkit.trainers.training.reporting import TrainingReporter
+from rewardkit.harness.run.reporter import Reporter
 from rewardkit.trainers.training.timing import Clock
 
 
 class Watch(TrainerCallback):  # type: ignore[misc]  # transformers has no types
     """Tells a reporter of steps and figures; to stand first, so that a step's time is its own."""
 
-    def __init__(self, reporter: TrainingReporter, clock: Clock) -> None:
+    def __init__(self, reporter: Reporter, clock: Clock) -> None:
         self._reporter = reporter
         self._clock = clock
 

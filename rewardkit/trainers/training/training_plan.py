@@ -11,6 +11,7 @@ from rewardkit import registry
 from rewardkit.errors import PromptTooLong, UnknownName, UsageError
 from rewardkit.harness.backends import tokenization
 from rewardkit.harness.run.default_folder import RUNS, file_name
+from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.run.run_plan import template_for
 from rewardkit.harness.run.task_plan import TaskPlan, plan_task
 from rewardkit.harness.store import checkpoint
@@ -20,7 +21,6 @@ from rewardkit.trainers.recipes.recipe_file import RecipeContents, find_recipe
 from rewardkit.trainers.recipes.validation import build_recipe
 from rewardkit.trainers.rewards.functions import RewardFunction, reward_funcs
 from rewardkit.trainers.training import grpo_settings, tokenizer_check, training_folder
-from rewardkit.trainers.training.reporting import TrainingReporter
 from rewardkit.trainers.training.requirements import check_installed
 from rewardkit.trainers.training.trainer_fields import trainer_fields
 from rewardkit.trainers.training.training_rows import Rows, dataset, rendered
@@ -62,7 +62,7 @@ class TrainingPlan:
     """What a resumed training must share."""
 
 
-def plan_for(options: TrainOptions, reporter: TrainingReporter) -> TrainingPlan:
+def plan_for(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
     """Every name resolved, all data read and rendered, every setting checked; no weights yet."""
     check_installed()
     name, contents = find_recipe(options.recipe)
@@ -139,7 +139,7 @@ def _rewards(asked: Recipe, task: TaskPlan) -> tuple[list[RewardFunction], list[
     ]
 
 
-def _rows(asked: Recipe, task: TaskPlan, folder: Path, reporter: TrainingReporter) -> Rows:
+def _rows(asked: Recipe, task: TaskPlan, folder: Path, reporter: Reporter) -> Rows:
     tokenizer = tokenization.load(folder)
     rows = rendered(
         task,
@@ -179,7 +179,7 @@ def _completion_length(asked: Recipe, task: TaskPlan, rows: Rows, folder: Path) 
     return int(length)
 
 
-def _evaluation(asked: Recipe, task: TaskPlan, reporter: TrainingReporter) -> Any:
+def _evaluation(asked: Recipe, task: TaskPlan, reporter: Reporter) -> Any:
     """The callback that evaluates, or None where nothing is to be evaluated."""
     from rewardkit.trainers import EvaluationCallback
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from rewardkit import Bounded, Sample, Verdict
 from rewardkit.harness.run.judging_thread import TaskVerifiers
+from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.scoring import chunks
 from rewardkit.harness.scoring.columns import Columns
 from rewardkit.harness.scoring.jobs import FileJob
@@ -35,13 +36,9 @@ class Deadly(Bounded):
         return Verdict.judged(text == sample.reference, answer=text)
 
 
-class Unwatched:
-    def started(self, size: int) -> None: ...
-    def carried_on(self, completions: int) -> None:
+class ResumeReporter(Reporter):
+    def resumed(self, completions: int) -> None:
         sys.stdout.write(str(completions))
-
-    def judged(self, completions: int, end: int) -> None: ...
-    def ended(self) -> None: ...
 
 
 file, folder, processes, mark = sys.argv[1:]
@@ -53,4 +50,4 @@ job = FileJob(
     Columns(("a", "b"), None, ("right", "right")),
 )
 plan = ScorePlan(job, {"t": ()}, {}, Path(folder), {"file": 1}, processes=int(processes))
-score(plan, Unwatched())
+score(plan, ResumeReporter())

@@ -20,6 +20,7 @@ from rewardkit import Bounded, Failure, Sample, Verdict
 from rewardkit.errors import DataError, JudgingError, RunMismatch
 from rewardkit.harness.metrics.summary import summarise
 from rewardkit.harness.run.judging_thread import TaskVerifiers
+from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.scoring import chunks
 from rewardkit.harness.scoring.chunks import open_source
 from rewardkit.harness.scoring.columns import Columns
@@ -39,15 +40,15 @@ def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     close_pools()
 
 
-class Watcher:
+class Watcher(Reporter):
     def __init__(self) -> None:
         self.size = self.earlier = self.completions = self.end = 0
         self.over = False
 
-    def started(self, size: int) -> None:
-        self.size = size
+    def started(self, total: int, done: int = 0) -> None:
+        self.size = total
 
-    def carried_on(self, completions: int) -> None:
+    def resumed(self, completions: int) -> None:
         self.earlier = completions
 
     def judged(self, completions: int, end: int) -> None:
@@ -265,14 +266,14 @@ def test_no_judging_process_outlives_the_caller(tmp_path: Path) -> None:
         "from rewardkit.harness.scoring.chunks import open_source\n"
         "from rewardkit.harness.scoring.score import ScorePlan, score\n"
         "from rewardkit import Bounded, Verdict\n"
-        "from rewardkit.cli.score_progress import Unwatched\n"
+        "from rewardkit.harness.run.reporter import Reporter\n"
         "class Slow(Bounded):\n"
         "    def __call__(self, text, sample):\n"
         f"        Path({str(tmp_path / 'pid')!r}).write_text(str(os.getpid()))\n"
         "        time.sleep(600)\n"
         f"job = FileJob(open_source(Path({str(file)!r})), 't', "
         "TaskVerifiers(Slow(), None), Columns())\n"
-        "score(ScorePlan(job, {'t': ()}, processes=2), Unwatched())\n"
+        "score(ScorePlan(job, {'t': ()}, processes=2), Reporter())\n"
     )
     process = subprocess.Popen([sys.executable, script])
     wait_until(lambda: (tmp_path / "pid").exists() and bool((tmp_path / "pid").read_text()))

@@ -15,7 +15,7 @@ import rewardkit
 from rewardkit import hookimpl, registry
 from rewardkit.errors import BackendError, RewardkitError, UnknownName, UsageError
 from rewardkit.harness.run.options import EvalOptions
-from rewardkit.harness.run.reporter import Silent
+from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.sweeps import sweep_results
 from rewardkit.harness.sweeps.sweep import sweep, watch_sweep
 from rewardkit.harness.sweeps.sweep_plan import is_sweep, plan_sweep, plan_watch
@@ -106,7 +106,7 @@ def checkpoint(step: int, weights: str = "2", *, of: int | None = None) -> Path:
     return folder
 
 
-class Notes(Silent):
+class Notes(Reporter):
     def __init__(self) -> None:
         self.notes: list[str] = []
 
@@ -126,7 +126,7 @@ def options(**more: Any) -> EvalOptions:
 
 
 def run(*models: str, prompts: Sequence[str] = (), **more: Any) -> list[SweepRun]:
-    return list(sweep(plan_sweep(options(**more), models, prompts), Silent()))
+    return list(sweep(plan_sweep(options(**more), models, prompts), Reporter()))
 
 
 def events(kind: str) -> list[tuple[Any, ...]]:
@@ -292,7 +292,7 @@ def test_an_interrupt_releases_the_engine_and_keeps_what_was_done() -> None:
     checkpoint(20, "interrupted")
     ended = []
     with pytest.raises(KeyboardInterrupt):
-        ended.extend(sweep(plan_sweep(options(), ["run/checkpoint-*"], []), Silent()))
+        ended.extend(sweep(plan_sweep(options(), ["run/checkpoint-*"], []), Reporter()))
     assert Engine.running == 0
     assert len(Path("out/checkpoint-20/samples.jsonl").read_text().splitlines()) == 3
     record = json.loads(Path("out/checkpoint-20/run.json").read_text())
@@ -421,14 +421,14 @@ def test_finished_runs_of_deleted_checkpoints_stay_in_the_table() -> None:
     for step in (10, 20, 30):
         checkpoint(step, str(step // 10), of=30)
     plan = plan_watch(options(), ["run"], [])
-    first = accuracies(list(watch_sweep(plan, Silent())))
+    first = accuracies(list(watch_sweep(plan, Reporter())))
     shutil.rmtree("run/checkpoint-10")
     Engine.events.clear()
-    again = list(watch_sweep(plan, Silent()))
+    again = list(watch_sweep(plan, Reporter()))
     assert accuracies(again) == first == {f"checkpoint-{n}0": n for n in (1, 2, 3)}
     assert not events("start")
     other = replace(plan, options=options(temperature=0.5), folder=plan.folder)
-    assert "checkpoint-10" not in accuracies(list(watch_sweep(other, Silent())))
+    assert "checkpoint-10" not in accuracies(list(watch_sweep(other, Reporter())))
 
 
 def test_from_python_lists_give_a_list_of_runs() -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from rewardkit.harness.run.reporter import Reporter
 from rewardkit.trainers.recipes.recipe_file import find_recipe
 from rewardkit.trainers.recipes.validation import build_recipe
 from rewardkit.trainers.training import grpo_settings
-from rewardkit.trainers.training.reporting import SilentTraining
 from rewardkit.trainers.training.trainer_fields import trainer_fields
 from rewardkit.trainers.training.training_plan import TrainingPlan, TrainOptions, plan_for
 
@@ -40,7 +40,7 @@ def plans(
                 output_dir=str(folder / recipe),
                 settings={**short, **room, **evaluated},
             )
-            made[recipe] = plan_for(options, SilentTraining())
+            made[recipe] = plan_for(options, Reporter())
         return made[recipe]
 
     return plan

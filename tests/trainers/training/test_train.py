@@ -14,10 +14,10 @@ import pytest
 
 from rewardkit.errors import DataError, MissingExtra, RewardkitError, RunMismatch, UsageError
 from rewardkit.harness.backends import tokenization
+from rewardkit.harness.run.reporter import Reporter
 from rewardkit.protocols import Message
 from rewardkit.trainers import reward_func, reward_funcs, train
 from rewardkit.trainers.training import tokenizer_check, training_plan
-from rewardkit.trainers.training.reporting import SilentTraining
 from rewardkit.trainers.training.training_folder import checkpoints
 from rewardkit.trainers.training.training_plan import TrainOptions, plan_for
 from tests.tiny import build
@@ -52,7 +52,7 @@ def tiny(recipe: str, **settings: object) -> dict[str, object]:
     return {**TINY, **short, **{name.replace("__", "."): value for name, value in settings.items()}}
 
 
-class Told(SilentTraining):
+class Told(Reporter):
     def __init__(self) -> None:
         self.notes: list[str] = []
         self.logs: list[Mapping[str, float]] = []
