@@ -15,9 +15,9 @@ ROOT = Path(__file__).parents[2]
 PUBLIC = ("rewardkit", "rewardkit.trainers")
 
 
-def load_command_reference() -> ModuleType:
-    path = ROOT / "scripts" / "command_reference.py"
-    spec = importlib.util.spec_from_file_location("command_reference", path)
+def load_extension() -> ModuleType:
+    path = ROOT / "scripts" / "docs_markdown.py"
+    spec = importlib.util.spec_from_file_location("docs_markdown", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -25,10 +25,10 @@ def load_command_reference() -> ModuleType:
     return module
 
 
-command_reference = load_command_reference()
+docs_markdown = load_extension()
 PARAMETERS = [
     pytest.param(parameter, id=f"{name}-{parameter.name}")
-    for name, command in command_reference.commands().items()
+    for name, command in docs_markdown.commands().items()
     for parameter in command.params
 ]
 
@@ -40,13 +40,13 @@ def test_every_flag_and_argument_has_a_help_text(parameter: Any) -> None:
 
 @pytest.mark.parametrize("parameter", PARAMETERS)
 def test_every_flag_and_argument_is_in_the_reference(parameter: Any) -> None:
-    reference = "\n".join(command_reference.reference())
-    assert command_reference.spelling(parameter) in reference
+    reference = "\n".join(docs_markdown.reference())
+    assert docs_markdown.spelling(parameter) in reference
 
 
 def test_the_page_of_commands_holds_the_marker_that_the_build_replaces() -> None:
     page = (ROOT / "docs" / "reference" / "command-line.md").read_text()
-    assert command_reference.MARKER in page.splitlines()
+    assert docs_markdown.MARKER in page.splitlines()
 
 
 @pytest.mark.parametrize("name", PUBLIC)
@@ -55,3 +55,9 @@ def test_every_public_name_is_in_the_python_reference(name: str) -> None:
     shown = set(re.findall(r"^::: (\S+)$", page, re.MULTILINE))
     exported = {f"{name}.{item}" for item in importlib.import_module(name).__all__}
     assert exported - {"rewardkit.__version__"} <= shown
+
+
+def test_the_example_of_a_docstring_becomes_a_code_block() -> None:
+    lines = ["Add.", "", ">>> 1 + 1", "2", "", "More."]
+    fenced = docs_markdown.Doctests(None).run(lines)
+    assert fenced == ["Add.", "", "```pycon", ">>> 1 + 1", "2", "```", "", "More."]

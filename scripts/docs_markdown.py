@@ -1,6 +1,7 @@
-"""Markdown extension: replace the marker by every command and option of the program.
+"""Markdown extension of the documentation.
 
-The text comes from the Typer app itself, so that the page cannot fall behind the code.
+It replaces a marker by every command and option, taken from the Typer app itself, so that the page
+cannot fall behind the code, and shows the examples of docstrings (`>>> …`) as code.
 """
 
 from __future__ import annotations
@@ -27,17 +28,35 @@ class CommandReference(Preprocessor):  # type: ignore[misc]  # markdown has no t
         return [new for line in lines for new in (reference() if line == MARKER else [line])]
 
 
-class CommandReferenceExtension(Extension):  # type: ignore[misc]  # markdown has no types
-    """Register the preprocessor."""
+class Doctests(Preprocessor):  # type: ignore[misc]  # markdown has no types
+    """Put the examples of a docstring into a code block, each with its output."""
+
+    def run(self, lines: list[str]) -> list[str]:
+        """Return the lines with a fence before each example and after its last line."""
+        fenced: list[str] = []
+        inside = False
+        for line in lines:
+            starts = line.startswith(">>> ") and not inside
+            ends = inside and not line.strip()
+            if starts or ends:
+                fenced.append("```pycon" if starts else "```")
+                inside = starts
+            fenced.append(line)
+        return [*fenced, "```"] if inside else fenced
+
+
+class DocsMarkdown(Extension):  # type: ignore[misc]  # markdown has no types
+    """Register the preprocessors."""
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
         """Run before all other preprocessors, so that they see ordinary Markdown."""
         md.preprocessors.register(CommandReference(md), "command_reference", 100)
+        md.preprocessors.register(Doctests(md), "doctests", 99)
 
 
-def makeExtension(**options: Any) -> CommandReferenceExtension:  # noqa: N802
+def makeExtension(**options: Any) -> DocsMarkdown:  # noqa: N802
     """Return the extension; Python-Markdown calls this by name."""
-    return CommandReferenceExtension(**options)
+    return DocsMarkdown(**options)
 
 
 def reference() -> list[str]:
