@@ -1,19 +1,62 @@
-"""What many tests share."""
+"""Lanes, and what holds for every test: threads, SIGINT, Hypothesis' settings, the tiny model."""
 
 from __future__ import annotations
 
+import ast
 import os
+import signal
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.tiny import build
 
-# in CI the same examples every time: new ones are for whoever can look into what they find
-settings.register_profile("ci", derandomize=True)
-if os.environ.get("CI"):
-    settings.load_profile("ci")
+# Results and times depend on the number of threads; torch reads these when it loads.
+for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ[variable] = "1"
+
+# A shell starts background jobs with SIGINT ignored, and every child inherits that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# A busy machine is slow, which proves nothing. In CI the examples are the same every time.
+settings.register_profile(
+    "rewardkit",
+    deadline=None,
+    derandomize=bool(os.environ.get("CI")),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("rewardkit")
+
+OTHER_LANES = ("engines", "browser")
+ENGINE_FIXTURES = {"tiny_checkpoint"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put each test into its lane: `core`, unless a mark or a fixture says otherwise."""
+    for item in items:
+        fixtures: list[str] = getattr(item, "fixturenames", [])
+        if ENGINE_FIXTURES.intersection(fixtures) or item.get_closest_marker("vllm"):
+            item.add_marker("engines")
+        if not any(item.get_closest_marker(lane) for lane in OTHER_LANES):
+            item.add_marker("core")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With `-m core`, leave other lanes' files unread: to import them may need torch."""
+    if config.getoption("-m") != "core" or collection_path.suffix != ".py":
+        return None
+    return _lane_of_file(collection_path) in OTHER_LANES or None
+
+
+def _lane_of_file(path: Path) -> str | None:
+    """Return the lane that the file's `pytestmark` names, without importing the file."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark":
+            marks = ast.unparse(node.value)
+            return next((lane for lane in OTHER_LANES if f"pytest.mark.{lane}" in marks), None)
+    return None
 
 
 @pytest.fixture(scope="session")

@@ -124,7 +124,11 @@ def test_verify_reads_standard_input_and_gives_json() -> None:
         (["eval", "--task", "motion", "--model", "nope/checkpoint-*"], "no folder matches --model"),
         (["eval", "--task", "motion", "--model", "m", "--prompt", "motion,boxd"], "mean 'boxed'"),
         (["eval", "--task", "motion", "--model", "m", "--watch-timeout", "3"], "add --watch"),
-        (["eval", "--task", "motion", "--model", "./nope", "--backend", "transformers"], "nope"),
+        pytest.param(
+            ["eval", "--task", "motion", "--model", "./nope", "--backend", "transformers"],
+            "nope",
+            marks=pytest.mark.engines,
+        ),
         (
             ["eval", "--task", "gsm8k", "--model", "m", "--prompt", "choice", "--data", "no.jsonl"],
             "style 'strict', which task 'gsm8k' doesn't read",

@@ -12,6 +12,8 @@ from rewardkit.cli.main import app
 from rewardkit.cli.training_progress import TrainingProgress
 from tests.cli.test_commands import rewardkit
 
+pytestmark = pytest.mark.engines
+
 TINY = [
     "num_generations=2",
     "per_device_train_batch_size=2",

@@ -11,6 +11,8 @@ import pytest
 from rewardkit import load_task
 from rewardkit.records import Sample, Verdict
 
+pytestmark = pytest.mark.engines
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 COUNT = 600
 

@@ -21,6 +21,7 @@ from rewardkit import Bounded, Failure, Sample, Verdict
 from rewardkit.errors import JudgingError, UsageError
 from rewardkit.judging import JudgingOptions, close_pools, judge, judge_many, pools
 from rewardkit.verifiers.rubric import Rubric
+from tests.waiting import wait_until
 
 DEADLINE = 0.5
 OPTIONS = JudgingOptions(timeout=DEADLINE)
@@ -74,6 +75,7 @@ def in_asyncio() -> Verdict:
 
 @pytest.mark.parametrize("place", [in_main_thread, in_a_thread, in_asyncio])
 def test_the_deadline_holds(place: Callable[[], Verdict]) -> None:
+    """The verdict would not come in a lifetime: that there is one shows the deadline."""
     assert place().failure is Failure.TIMEOUT
 
 
@@ -237,13 +239,6 @@ def test_no_worker_outlives_a_killed_caller(tmp_path: Path) -> None:
     process.wait()
     worker = int(pid_file.read_text())
     wait_until(lambda: not running(worker))
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 20) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)
 
 
 def running(pid: int) -> bool:

@@ -14,6 +14,8 @@ import rewardkit
 from rewardkit.harness.comparison.compare import compare
 from rewardkit.trainers import train
 
+pytestmark = pytest.mark.engines
+
 MOTION_TINY = Path(__file__).parents[2] / "examples" / "motion-tiny"
 TASK = rewardkit.load_task("motion", test=60)
 SETTINGS = {

@@ -22,6 +22,8 @@ from rewardkit.trainers.objectives import History, momentum_advantages, std_adva
 from tests.trainers.forms import letters
 from tests.trainers.tiny_training import GRPOTrainer, MomentumGRPOTrainer, rows, trainer
 
+pytestmark = pytest.mark.engines
+
 STEPS = {"max_steps": 4}
 
 

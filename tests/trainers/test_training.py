@@ -18,6 +18,8 @@ from rewardkit.trainers import reward_func, reward_funcs
 from tests.trainers.forms import FORMS, HOSTILE, hangs
 from tests.trainers.tiny_training import trainer
 
+pytestmark = pytest.mark.engines
+
 MOTION_TINY = Path(__file__).parents[2] / "examples" / "motion-tiny"
 
 

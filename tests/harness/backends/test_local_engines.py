@@ -17,6 +17,7 @@ from rewardkit.records import Sampling
 from tests.harness.backends.sample_requests import complete, requests, start
 
 pytestmark = [
+    pytest.mark.engines,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning:vllm"),
     pytest.mark.filterwarnings("ignore:.*torch.distributed.reduce_op.*:FutureWarning"),

@@ -6,6 +6,8 @@ import torch
 from rewardkit.harness.backends.seeded_sampler import SeededSampler
 from rewardkit.records import Sampling
 
+pytestmark = pytest.mark.engines
+
 PROBABILITIES = torch.tensor([0.5, 0.3, 0.15, 0.05])
 IDS = torch.zeros((1, 1), dtype=torch.long)
 

@@ -12,7 +12,7 @@ from rewardkit.harness.backends import tokenization
 from rewardkit.protocols import Message
 from tests.tiny import CHAT_TEMPLATE, build
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
 TEXT = "How many clips, 48 + 24 = 72\nThe end."
 USER = [Message("user", TEXT)]

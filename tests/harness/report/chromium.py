@@ -16,6 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import pytest
+
 FLAGS = [
     "--headless",
     "--no-sandbox",
@@ -36,10 +38,13 @@ PATIENCE = 60.0
 """Seconds until a command that isn't answered counts as broken; far above any answer's time."""
 
 
-def chromium() -> str | None:
-    """The browser's path, or None where there is none."""
+def chromium() -> str:
+    """Return the browser's path; fail the test with the command that installs one."""
     names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    if path is None:
+        pytest.fail("these tests need Chromium; run: sudo scripts/install-chromium", pytrace=False)
+    return path
 
 
 class Browser:
@@ -63,7 +68,7 @@ class Browser:
             LAUNCH,
             str(theirs_in),
             str(theirs_out),
-            chromium() or "",
+            chromium(),
             *FLAGS,
             f"--user-data-dir={self._profile.name}",
             "about:blank",

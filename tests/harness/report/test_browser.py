@@ -14,13 +14,11 @@ from rewardkit.harness.metrics.summary import summarise
 from rewardkit.harness.report.page import render
 from rewardkit.harness.report.runs import ReportRun
 from rewardkit.harness.store.sample_row import BriefVerdict
-from tests.harness.report.chromium import Browser, chromium
+from tests.harness.report.chromium import Browser
 from tests.harness.report.hostile import HOSTILE, hostile_run
 from tests.harness.report.made import as_run, row
 
-pytestmark = pytest.mark.skipif(
-    chromium() is None, reason="no Chromium here: none on PATH, and CHROMIUM names none"
-)
+pytestmark = pytest.mark.browser
 
 COUNT = 3_000
 

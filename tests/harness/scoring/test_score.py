@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +28,7 @@ from rewardkit.harness.scoring.score import ScorePlan, score
 from rewardkit.harness.store.run_folder import read_samples
 from rewardkit.judging import close_pools
 from rewardkit.protocols import Verifier
+from tests.waiting import wait_until
 
 SCRIPT = Path(__file__).with_name("killed.py")
 
@@ -280,10 +280,3 @@ def test_no_judging_process_outlives_the_caller(tmp_path: Path) -> None:
     process.kill()
     process.wait()
     wait_until(lambda: not Path(f"/proc/{(tmp_path / 'pid').read_text()}").exists())
-
-
-def wait_until(condition: Any, seconds: float = 20) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)

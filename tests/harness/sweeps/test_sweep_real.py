@@ -21,6 +21,8 @@ from rewardkit.harness.backends.transformers import TransformersBackend
 from rewardkit.harness.backends.vllm.vllm_backend import VllmBackend
 from tests.tiny import build
 
+pytestmark = pytest.mark.engines
+
 ROWS = 8
 
 

@@ -22,6 +22,8 @@ from tests.trainers.evaluated import Says, data, samples, task
 from tests.trainers.forms import letters
 from tests.trainers.tiny_training import GRPOTrainer, rows, trainer
 
+pytestmark = pytest.mark.engines
+
 Values = Mapping[int, float | None]
 
 

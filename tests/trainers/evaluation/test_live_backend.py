@@ -27,6 +27,8 @@ from tests.trainers.evaluated import Says, SaysAtRandom, data, metrics, samples,
 from tests.trainers.forms import letters
 from tests.trainers.tiny_training import GRPOTrainer, MomentumGRPOTrainer, trainer
 
+pytestmark = pytest.mark.engines
+
 MOTION_TINY = Path(__file__).parents[3] / "examples" / "motion-tiny"
 SAVING = {"save_strategy": "steps", "save_steps": 1}
 ASKED: dict[str, dict[str, Any]] = {

@@ -10,6 +10,8 @@ import torch
 from rewardkit.trainers.evaluation.json_files import as_json
 from rewardkit.trainers.evaluation.train_log import TrainLog
 
+pytestmark = pytest.mark.engines
+
 
 def test_entries_are_one_a_step_and_each_change_is_on_disk(tmp_path: Path) -> None:
     path = tmp_path / "new" / "train_log.json"

@@ -15,6 +15,8 @@ from rewardkit.trainers.objectives import (
     zero_variance,
 )
 
+pytestmark = pytest.mark.engines
+
 NAN = math.nan
 
 

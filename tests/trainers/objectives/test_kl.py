@@ -5,6 +5,8 @@ import torch
 
 from rewardkit.trainers.objectives import k1, k2, k3
 
+pytestmark = pytest.mark.engines
+
 TRUE = 0.1**2 / 2
 """KL(q, p) of q = N(0.1, 1) from p = N(0, 1)."""
 

@@ -20,6 +20,8 @@ from rewardkit.trainers.objectives import (
 )
 from tests.trainers.tiny_training import GRPOTrainer, trainer
 
+pytestmark = pytest.mark.engines
+
 COMPLETIONS, TOKENS = 8, 6
 
 LOSSES = {

@@ -16,6 +16,8 @@ from rewardkit.trainers.training import grpo_settings
 from rewardkit.trainers.training.trainer_fields import trainer_fields
 from rewardkit.trainers.training.training_plan import TrainingPlan, TrainOptions, plan_for
 
+pytestmark = pytest.mark.engines
+
 GSM8K = [{"question": f"What is {n} + 1?", "answer": f"#### {n + 1}"} for n in range(40)]
 
 

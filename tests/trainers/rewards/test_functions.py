@@ -233,6 +233,7 @@ assert not {"torch", "trl", "transformers", "sympy"} & set(sys.modules)
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.engines
 def test_a_trainer_without_its_libraries_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

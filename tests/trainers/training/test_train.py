@@ -22,6 +22,8 @@ from rewardkit.trainers.training.training_folder import checkpoints
 from rewardkit.trainers.training.training_plan import TrainOptions, plan_for
 from tests.tiny import build
 
+pytestmark = pytest.mark.engines
+
 TINY: Mapping[str, object] = {
     "num_generations": 2,
     "per_device_train_batch_size": 2,

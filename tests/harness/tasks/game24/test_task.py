@@ -50,9 +50,11 @@ def test_a_parameter_out_of_bounds_is_named(settings: dict[str, object], said: s
         rewardkit.load_task("game24", **settings).load(data=None, split=None, seed=0)
 
 
+@pytest.mark.engines
 def test_the_shipped_checkpoint_reads_and_writes_this_task_exactly() -> None:
-    tokenizers = pytest.importorskip("tokenizers")
-    tokenizer = tokenizers.Tokenizer.from_file(str(CHECKPOINT / "tokenizer.json"))
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(CHECKPOINT / "tokenizer.json"))
     template = load_template("game24_short", installed().prompt("game24_short"))
     task = Game24Task()
     for split in ("train", "test"):

@@ -197,9 +197,11 @@ def test_the_task_is_installed_under_its_name() -> None:
     assert task.group_by == ("distribution",)
 
 
+@pytest.mark.engines
 def test_the_shipped_checkpoint_reads_and_writes_this_task_exactly() -> None:
-    tokenizers = pytest.importorskip("tokenizers")
-    tokenizer = tokenizers.Tokenizer.from_file(str(CHECKPOINT / "tokenizer.json"))
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(CHECKPOINT / "tokenizer.json"))
     template = load_template("motion_short", PROMPTS / "motion_short.jinja")
     for sample in (*load(), *load("train")):
         (message,) = template.messages(sample)
