@@ -75,7 +75,10 @@ def redact(text: str) -> str:
 
 
 def redact_value(value: Any) -> Any:
-    """Redact every text inside lists and mappings; *** replaces the value of a secret name."""
+    """Redact every text inside lists and mappings.
+
+    *** replaces the value of a secret name, in a mapping and in a list of NAME=VALUE words.
+    """
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, Mapping):
@@ -84,20 +87,16 @@ def redact_value(value: Any) -> Any:
             for name, inner in value.items()
         }
     if isinstance(value, list | tuple):
-        return [redact_value(inner) for inner in value]
+        return [_redact_item(item) for item in value]
     return value
 
 
-def redact_command(words: list[str] | tuple[str, ...]) -> list[str]:
-    """A command line without the secrets among its arguments."""
-    return [_redact_word(word) for word in words]
-
-
-def _redact_word(word: str) -> str:
-    assignment = _ASSIGNMENT.match(word)
+def _redact_item(item: Any) -> Any:
+    """An item of a list, which may be a word of a command line."""
+    assignment = _ASSIGNMENT.match(item) if isinstance(item, str) else None
     if assignment and is_secret_argument(assignment[2]):
         return f"{assignment[1]}{MASK}"
-    return redact(word)
+    return redact_value(item)
 
 
 def _hides(name: object, value: object) -> bool:

@@ -6,7 +6,6 @@ import pytest
 
 from rewardkit.redaction import (
     redact,
-    redact_command,
     redact_value,
     remember_arguments,
     remember_url,
@@ -93,7 +92,7 @@ def test_values_are_redacted_inside_lists_and_mappings() -> None:
 def test_a_command_line_keeps_everything_else() -> None:
     words = ["eval", "--backend-arg", "api_key=a==", "--backend-arg=token=b", "--max-tokens=5"]
     words += ["--base-url=http://u:p@h/v1?key=c", "min_p=0.1"]
-    assert redact_command(words) == [
+    assert redact_value(words) == [
         "eval",
         "--backend-arg",
         "api_key=***",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import UsageError
+from rewardkit.redaction import remember_arguments
 
 
 def key_values(pairs: Iterable[str], option: str) -> dict[str, Any]:
@@ -21,6 +22,7 @@ def key_values(pairs: Iterable[str], option: str) -> dict[str, Any]:
             values[key.strip()] = json.loads(value)
         except ValueError:
             values[key.strip()] = value
+    remember_arguments(values)
     return values
 
 

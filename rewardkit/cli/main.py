@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -11,6 +12,7 @@ import typer
 
 from rewardkit import __version__
 from rewardkit.errors import RewardkitError, UsageError
+from rewardkit.redaction import redact
 
 COMMANDS = (
     "eval",
@@ -80,11 +82,12 @@ def run() -> None:
     except RewardkitError as error:
         sys.exit(_told(error, 1))
     except OSError as error:  # no permission, a full disk
-        if error.filename is None:
-            raise
-        sys.exit(_told(f"{error.filename}: {error.strerror}", 1))
+        where = f"{error.filename}: " if error.filename else ""
+        sys.exit(_told(f"{where}{error.strerror or error}", 1))
+    except Exception:  # an error of ours: its traceback is what a report of it needs
+        sys.exit(_told(f"unexpected error\n{traceback.format_exc()}", 1))
 
 
 def _told(error: RewardkitError | str, status: int) -> int:
-    typer.echo(f"rewardkit: {error}", err=True)
+    typer.echo(f"rewardkit: {redact(str(error))}", err=True)
     return status

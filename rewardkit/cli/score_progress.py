@@ -1,84 +1,65 @@
-"""How far scoring is, on stderr: by the bytes of the file, since its rows aren't counted before."""
+"""Progress of scoring on stderr, by the bytes read: the file's rows aren't counted beforehand."""
 
 from __future__ import annotations
 
-import sys
 import time
-from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Column
 
-from rewardkit.harness.run.reporter import Reporter
-
-SECONDS_BETWEEN_LINES = 30.0
+from rewardkit.cli.progress_bar import SECONDS_BETWEEN_LINES, ProgressBar
 
 
-class ScoreProgress(Reporter):
-    """A bar with rate and time left; plain lines every half minute where stderr is no terminal."""
+class ScoreProgress(ProgressBar):
+    """Show a bar with rate and time left at a terminal, else a line every half minute."""
 
     def __init__(self) -> None:
-        self._console = Console(file=sys.stderr)
-        self._progress: Progress | None = None
-        self._bar: Any = None
+        super().__init__()
         self._size = self._completions = self._earlier = 0
-        self._begun_at: int | None = None
+        self._first_end: int | None = None
         self._since = self._last_line = time.monotonic()
 
     def started(self, total: int, done: int = 0) -> None:
-        """Show the bar."""
+        """Show the bar. `total` is the file's size in bytes."""
         self._size = total
         self._since = self._last_line = time.monotonic()
-        if self._console.is_terminal:
-            whole = Column(no_wrap=True)
-            self._progress = Progress(
-                TextColumn("judging", table_column=whole),
-                BarColumn(bar_width=None),
-                TaskProgressColumn(table_column=whole),
-                TextColumn("{task.fields[rate]}", table_column=whole),
-                TimeRemainingColumn(compact=True, table_column=whole),
-                console=self._console,
-                expand=True,
-                transient=True,
-            )
-            self._bar = self._progress.add_task("", total=total, rate="")
-            self._progress.start()
+        unbroken = Column(no_wrap=True)
+        self._show(
+            TextColumn("{task.description}", table_column=unbroken),
+            BarColumn(bar_width=None),
+            TaskProgressColumn(table_column=unbroken),
+            TextColumn("{task.fields[rate]}", table_column=unbroken),
+            TimeRemainingColumn(compact=True, table_column=unbroken),
+            transient=True,
+            description="judging",
+            total=total,
+            rate="",
+        )
 
     def resumed(self, completions: int) -> None:
-        """Say how many are there."""
+        """Say how many are stored already."""
         self._earlier = completions
         self.note(f"{completions:,} completions are judged already; carrying on")
 
     def judged(self, completions: int, end: int) -> None:
-        """Count these."""
+        """Count these completions; they end at byte `end` of the file."""
         self._completions += completions
-        if self._begun_at is None:
-            self._begun_at = end
-        if self._progress is not None:
-            self._progress.update(self._bar, completed=end, rate=self._told())
-        elif time.monotonic() - self._last_line > SECONDS_BETWEEN_LINES:
+        if self._first_end is None:
+            self._first_end = end
+        if self._update(completed=end, rate=self._rate()):
+            return
+        if time.monotonic() - self._last_line > SECONDS_BETWEEN_LINES:
             self._last_line = time.monotonic()
-            self.note(f"{end / max(1, self._size):.0%}: {self._told()}, {self._left(end)}")
+            self.note(f"{end / max(1, self._size):.0%}: {self._rate()}, {self._time_left(end)}")
 
-    def ended(self) -> None:
-        """Take the bar away."""
-        if self._progress is not None:
-            self._progress.stop()
-            self._progress = None
-
-    def _told(self) -> str:
+    def _rate(self) -> str:
         rate = self._completions / max(time.monotonic() - self._since, 1e-3)
         return f"{self._earlier + self._completions:,} completions, {rate:,.0f}/s"
 
-    def _left(self, end: int) -> str:
-        """The time left, by the bytes read since the first piece was judged."""
-        read = end - (self._begun_at or 0)
+    def _time_left(self, end: int) -> str:
+        """The time left, by the bytes read since the first completions were judged."""
+        read = end - (self._first_end or 0)
         if read <= 0:
             return "time left unknown"
         seconds = (time.monotonic() - self._since) * (self._size - end) / read
         return f"{seconds:,.0f} s left"
-
-    def note(self, text: str) -> None:
-        """A line of its own."""
-        self._console.print(text, style="dim", markup=False, highlight=False, soft_wrap=True)

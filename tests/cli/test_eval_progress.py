@@ -1,4 +1,4 @@
-"""Progress goes to stderr: a bar on a terminal, lines where nobody looks, within the width."""
+"""Progress goes to stderr: a bar that fits the terminal, or lines where stderr is no terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from rewardkit.cli import eval_progress
+from rewardkit.cli import eval_progress, progress_bar
 from rewardkit.cli.eval_progress import ProgressReporter
 from tests.harness.metrics.making import row
 
@@ -42,7 +42,7 @@ def test_lines_where_stderr_is_no_terminal(clock: Clock, capsys: Any) -> None:
     out, err = capsys.readouterr()
     assert out == ""
     assert err.splitlines() == [
-        "5 of 20 completions are there already; carrying on",
+        "5 of 20 completions are stored already; carrying on",
         "10 of 20; 0.1/s, 100% right",
     ]
 
@@ -54,7 +54,7 @@ def test_a_bar_fits_the_terminal(
     def terminal(**options: Any) -> Console:
         return Console(file=sys.stderr, force_terminal=True, width=width, color_system=None)
 
-    monkeypatch.setattr(eval_progress, "Console", terminal)
+    monkeypatch.setattr(progress_bar, "Console", terminal)
     reporter = ProgressReporter()
     reporter.started(20, 0)
     reporter.generating()

@@ -8,12 +8,13 @@ import re
 from typing import Any
 
 from rewardkit.harness.run.options import EvalOptions
+from rewardkit.redaction import redact_value
 
 RUNS = "runs"
 
 
 def settings_of(options: EvalOptions, backend_name: str) -> dict[str, Any]:
-    """The options as given and the engine's own, for the record of a run."""
+    """The options as given and the engine's own, without secrets, for the record of a run."""
     values = options.values
     given = {name: value for name, value in values.items() if name not in _PLACES}
     engine = {
@@ -23,7 +24,9 @@ def settings_of(options: EvalOptions, backend_name: str) -> dict[str, Any]:
         "max_model_len": values["max_model_len"],
         "arguments": dict(values["backend_args"]),
     }
-    return {"model": options.model, "prompt": options.prompt, **given, "engine": engine}
+    named = {"model": options.model, "prompt": options.prompt}
+    settings: dict[str, Any] = redact_value({**named, **given, "engine": engine})
+    return settings
 
 
 _PLACES = ("overwrite", "output_dir")

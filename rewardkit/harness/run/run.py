@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from rewardkit.errors import RewardkitError
 from rewardkit.harness.metrics.summary import TaskSummary, summarise_task
@@ -74,10 +74,13 @@ def run_all(
         reporter.started(total, total - sum(work.missing for work in works))
         held.callback(reporter.ended)
         engine = _attempt(partial(_start, backend, works, reporter))
-        return [
+        outcomes = [
             _attempt(partial(_finish, work, engine, reporter)) if isinstance(work, _Work) else work
             for work in opened
         ]
+        for warning in cast("Sequence[str]", backend.describe().get("warnings", ())):
+            reporter.warned(warning)
+        return outcomes
 
 
 @dataclass(frozen=True)
@@ -144,7 +147,7 @@ def _finish(work: _Work, engine: RewardkitError | None, reporter: Reporter) -> R
     summary = _sum_up(work.plan, rows)
     plain = summary.as_json()
     work.folder.write_summary(plain)
-    shown = ReportRun(work.folder.path.name, plain["tasks"], rows, work.record)
+    shown = ReportRun(work.folder.path.name, plain["tasks"], rows, work.folder.read_record())
     work.folder.write_report(render([shown]))
     return summary
 

@@ -14,6 +14,7 @@ from typing import Any
 from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.store.atomic_write import append_bytes, replace_text, write_errors
 from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.redaction import redact_value
 
 RUN, SAMPLES, SUMMARY, REPORT = "run.json", "samples.jsonl", "summary.json", "report.html"
 LOCK = ".lock"
@@ -43,7 +44,7 @@ class RunFolder:
                 ) from None
             if overwrite:
                 self._clear()
-            self._check(fingerprint)
+            self._check(redact_value(fingerprint))
             self._mend()
             yield
 
@@ -58,8 +59,8 @@ class RunFolder:
         return record
 
     def write_record(self, record: Mapping[str, Any]) -> None:
-        """Replace run.json, whole or not at all."""
-        replace_text(self.path / RUN, _as_document(record))
+        """Replace run.json, whole or not at all, without secrets."""
+        replace_text(self.path / RUN, _as_document(redact_value(record)))
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """Replace summary.json, whole or not at all."""
@@ -115,7 +116,7 @@ class RunFolder:
             part.unlink()
 
     def _check(self, fingerprint: Mapping[str, Any]) -> None:
-        known = self.read_record().get("fingerprint")
+        known = redact_value(self.read_record().get("fingerprint"))
         if known is None:
             if (self.path / SAMPLES).exists():
                 raise RunMismatch(

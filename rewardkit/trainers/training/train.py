@@ -13,6 +13,7 @@ from typing import Any
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.store.environment import hardware, versions
+from rewardkit.redaction import redact_value
 from rewardkit.trainers.evaluation.json_files import read_document
 from rewardkit.trainers.training import training_folder
 from rewardkit.trainers.training.reporting import quiet_training
@@ -144,7 +145,7 @@ def _threads(plan: TrainingPlan) -> Iterator[None]:
 def _session(plan: TrainingPlan, command: Sequence[str]) -> dict[str, Any]:
     """What it takes to run this again."""
     return {
-        "command": list(command or sys.argv),
+        "command": redact_value(command or sys.argv),
         "recipe": plan.recipe.name,
         "model": str(plan.folder),
         "samples": len(plan.rows.samples),
