@@ -16,8 +16,9 @@ from rewardkit.errors import UsageError
 
 if TYPE_CHECKING:
     from rewardkit.harness.metrics.summary import TaskSummary
-    from rewardkit.harness.scoring.chunk_result import Agreement, Disagreement
-    from rewardkit.harness.scoring.score import ScorePlan
+    from rewardkit.harness.scoring.agreement import Agreement, Disagreement
+    from rewardkit.harness.scoring.score import ScoreResult
+    from rewardkit.harness.scoring.scoring_plan import ScorePlan
 
 INTERRUPTED = 130
 
@@ -58,32 +59,32 @@ def score_command(
     With a folder to write to, the same command line carries on where it was cut off.
     """
     from rewardkit.harness.scoring.columns import Columns
-    from rewardkit.harness.scoring.scoring_plan import (
-        ScoreOutput,
-        VerifierChoice,
-        plan_file,
-        plan_run,
-    )
+    from rewardkit.harness.scoring.file_plan import plan_file
+    from rewardkit.harness.scoring.run_plan import plan_run
+    from rewardkit.harness.scoring.scoring_plan import ScoreOutput
+    from rewardkit.harness.scoring.verifier_choice import VerifierChoice
 
-    kept = ScoreOutput(output_dir=output_dir, overwrite=overwrite, command=tuple(sys.argv))
+    output = ScoreOutput(output_dir=output_dir, overwrite=overwrite, command=tuple(sys.argv))
     if file.is_dir():
         if task or verifier:
             raise UsageError(f"{file} is a run's folder: its task and verifier are recorded in it")
-        plan = plan_run(file, kept)
+        plan = plan_run(file, output)
     else:
         parameters = key_values(verifier_arg or (), "--verifier-arg")
-        judging = VerifierChoice(task=task, verifier=verifier, parameters=parameters)
+        choice = VerifierChoice(task=task, verifier=verifier, parameters=parameters)
         columns = Columns(completion_field or (), reference_field, label_field or ())
-        plan = plan_file(file, judging, columns, kept, data=data)
-    summaries, agreement = _score(plan, quiet=quiet)
-    _print(summaries, output_dir, as_json=as_json)
+        plan = plan_file(file, choice, columns, output, data=data)
+    result = _score(plan, quiet=quiet)
+    _print(result.summaries, output_dir, as_json=as_json)
     if file.is_dir():
-        _print_flips(agreement, as_json=as_json)
+        _print_flips(result.agreement, as_json=as_json)
     elif label_field:
-        _print_agreement(agreement, as_json=as_json)
+        _print_agreement(result.agreement, as_json=as_json)
+    if str(result.limits):
+        typer.echo(str(result.limits), err=True)
 
 
-def _score(plan: ScorePlan, *, quiet: bool) -> tuple[Mapping[str, TaskSummary], Agreement]:
+def _score(plan: ScorePlan, *, quiet: bool) -> ScoreResult:
     from rewardkit.cli.score_progress import ScoreProgress
     from rewardkit.harness.run.reporter import Reporter
     from rewardkit.harness.scoring.score import score

@@ -11,7 +11,7 @@ from typing import Any
 from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.comparison.compared_run import ComparedRun, Problem, read_run
 from rewardkit.harness.comparison.groups import GroupComparison, by_group
-from rewardkit.harness.metrics.intervals import clustered
+from rewardkit.harness.metrics.intervals import clustered_interval
 from rewardkit.harness.metrics.paired import Difference, Groups, difference, holm
 from rewardkit.harness.metrics.summary import Metric
 from rewardkit.harness.report.runs import find_runs
@@ -169,7 +169,7 @@ def _judged(problem: Problem, metric: str) -> list[float]:
 
 
 def _mean(groups: Groups) -> Metric:
-    low, high = clustered(groups)
+    low, high = clustered_interval(groups)
     return Metric(fmean(fmean(group) for group in groups), low, high, sum(map(len, groups)))
 
 

@@ -1,4 +1,4 @@
-"""What a task shows of itself beyond rates: tables and plots, as plain values."""
+"""Tables and plots that a task adds to its rates, as plain values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells under `columns`; None is a cell with nothing in it."""
+    """Rows of cells under `columns`; None is an empty cell."""
 
     title: str
     columns: Sequence[str]
@@ -28,7 +28,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Plot:
-    """Lines over one pair of axes: each series by its name, its points in order."""
+    """Lines over one pair of axes: for each series its name and its points in order."""
 
     title: str
     x_label: str

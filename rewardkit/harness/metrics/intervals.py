@@ -1,4 +1,4 @@
-"""Confidence intervals of a rate."""
+"""Confidence intervals of rates and means."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from statistics import NormalDist, fmean
 LEVEL = 0.95
 
 CAUTION = 2
-"""Without it, intervals over 20 problems covered in 88–98% of 800 runs of a simulation; with it, in
-92–98%."""
+"""Values added to the variance. In simulations of 800 runs over 20 problems, the 95% intervals
+covered the true mean in 92–98% of the runs, and without it in 88–98%."""
 
 
 def wilson(rate: float, count: float, level: float = LEVEL) -> tuple[float, float]:
     """The Wilson score interval of a rate in [0, 1] seen in `count` independent trials (> 0).
 
-    E. B. Wilson, J. Am. Stat. Assoc. 22 (1927) 209. Written out because importing scipy.stats,
-    whose figure it equals, takes a second of every run. `count` need not be whole.
+    E. B. Wilson, J. Am. Stat. Assoc. 22 (1927) 209. It equals scipy.stats's figure and is written
+    out because that import takes a second of every run. `count` may be fractional.
     """
     z = NormalDist().inv_cdf((1 + level) / 2)
     shrink = 1 + z * z / count
@@ -26,42 +26,45 @@ def wilson(rate: float, count: float, level: float = LEVEL) -> tuple[float, floa
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def clustered(groups: Sequence[Sequence[float]], level: float = LEVEL) -> tuple[float, float]:
-    """The interval of the mean of values in [0, 1], where those of one group go together.
+def clustered_interval(
+    groups: Sequence[Sequence[float]], level: float = LEVEL
+) -> tuple[float, float]:
+    """The interval of the mean over groups of each group's mean, for values in [0, 1].
 
-    Groups, none of them empty, weigh alike.
+    The values of one group depend on each other. No group is empty; all have the same weight.
     """
     means = [group[0] if len(group) == 1 else fmean(group) for group in groups]
-    return of_means(means, [value for group in groups for value in group], level)
+    return interval_of_group_means(means, [value for group in groups for value in group], level)
 
 
-def of_means(
+def interval_of_group_means(
     means: Sequence[float], values: Sequence[float], level: float = LEVEL
 ) -> tuple[float, float]:
-    """The interval of the mean of groups' means, where `values` are all that the groups hold.
+    """The interval of the mean of groups' means; `values` are the values of all groups.
 
-    The samples of one problem are no independent trials: they are worth at most what they would be
-    if they were.
+    The values of a group are not independent trials, so they count for no more trials than
+    independent ones would.
     """
     rate = fmean(values)
     spread = math.fsum((value - rate) ** 2 for value in values) / len(values)
     most = rate * (1 - rate) * len(values) / spread if spread else math.inf
-    return over_means(means, most, level)
+    return interval_of_means(means, most, level)
 
 
-def over_means(means: Sequence[float], most: float, level: float = LEVEL) -> tuple[float, float]:
+def interval_of_means(
+    means: Sequence[float], most: float, level: float = LEVEL
+) -> tuple[float, float]:
     """The interval of the mean of independent values in [0, 1], each a mean or an expectation.
 
-    The Wilson interval for as many trials, at most `most`, as would have the variance that the
-    values show: n · p(1 − p) / s² for n values of mean p and variance s² (L. Kish, Survey
-    Sampling, 1965: the effective sample size). For values 0 and 1 that is n: Wilson's own. Into s²
-    go CAUTION values more of the largest variance, p(1 − p): a few values may by chance lie
-    close together.
+    Wilson's interval for the number of trials that would have the variance of the values, at most
+    `most`: n · p(1 − p) / s² for n values of mean p and variance s² (L. Kish, Survey Sampling,
+    1965: the effective sample size). For values 0 and 1 this is n, Wilson's own. CAUTION values of
+    the largest variance, p(1 − p), are added to s², since a few values may be close by chance.
     """
     rate, count = fmean(means), len(means)
     widest = rate * (1 - rate)
     if widest == 0:
         return wilson(rate, count, level)
-    seen = sum((mean - rate) ** 2 for mean in means)
-    spread = (seen + CAUTION * widest) / (count + CAUTION)
+    squares = sum((mean - rate) ** 2 for mean in means)
+    spread = (squares + CAUTION * widest) / (count + CAUTION)
     return wilson(rate, min(most, widest * count / spread), level)

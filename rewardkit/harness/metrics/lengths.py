@@ -1,4 +1,4 @@
-"""How long completions are, by how they ended."""
+"""The lengths of completions by outcome."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from itertools import accumulate
 from rewardkit.harness.metrics.outcomes import Outcome, Outcomes
 from rewardkit.harness.store.sample_row import JudgedRow
 
-OUTCOMES = ("all", "correct", "wrong", "truncated", "unjudged")
+BUCKETS = ("all", "correct", "wrong", "truncated", "unjudged")
 
 
 @dataclass(frozen=True)
@@ -27,40 +27,42 @@ class Lengths:
 
 
 def lengths_by_outcome(rows: Sequence[JudgedRow], outcomes: Outcomes) -> dict[str, Lengths]:
-    """The lengths of all and of each outcome that occurs; empty where no tokens are counted."""
-    found: dict[str, Counter[int]] = defaultdict(Counter)
-    names = [ended(one) for one in outcomes.known]
-    for row, place in zip(rows, outcomes.outcome, strict=True):
+    """The lengths of each bucket that occurs, and of all; empty where no tokens are counted."""
+    counts: dict[str, Counter[int]] = defaultdict(Counter)
+    buckets = [length_bucket(outcome) for outcome in outcomes.distinct]
+    for row, outcome in zip(rows, outcomes.outcome, strict=True):
         tokens = row.completion_tokens
         if tokens is not None:
-            found["all"][tokens] += 1
-            found[names[place]][tokens] += 1
-    return {name: _lengths(found[name]) for name in OUTCOMES if name in found}
+            counts["all"][tokens] += 1
+            counts[buckets[outcome]][tokens] += 1
+    return {bucket: _lengths(counts[bucket]) for bucket in BUCKETS if bucket in counts}
 
 
-def ended(one: Outcome) -> str:
-    """ "unjudged"; "truncated", be it right or wrong, for its length says nothing but the limit;
-    else "correct" or "wrong"."""
-    if one.correct is None:
+def length_bucket(outcome: Outcome) -> str:
+    """ "unjudged", "truncated", "correct" or "wrong".
+
+    Truncated completions form their own bucket: their length is the limit's.
+    """
+    if outcome.correct is None:
         return "unjudged"
-    if one.truncated:
+    if outcome.truncated:
         return "truncated"
-    return "correct" if one.correct else "wrong"
+    return "correct" if outcome.correct else "wrong"
 
 
 def _lengths(counts: Counter[int]) -> Lengths:
-    """From how many completions are of each length."""
-    values = sorted(counts)
-    ends = list(accumulate(counts[value] for value in values))
-    count = ends[-1]
+    """`counts` maps each length to the number of completions that long."""
+    lengths = sorted(counts)
+    ranks = list(accumulate(counts[length] for length in lengths))
+    count = ranks[-1]
 
-    def ranked(place: int) -> int:
-        return values[bisect_right(ends, place)]
+    def at_rank(rank: int) -> int:
+        return lengths[bisect_right(ranks, rank)]
 
     return Lengths(
-        mean=sum(value * times for value, times in counts.items()) / count,
-        median=(ranked((count - 1) // 2) + ranked(count // 2)) / 2,
-        p95=float(ranked(math.ceil(0.95 * count) - 1)),
-        maximum=values[-1],
+        mean=sum(length * times for length, times in counts.items()) / count,
+        median=(at_rank((count - 1) // 2) + at_rank(count // 2)) / 2,
+        p95=float(at_rank(math.ceil(0.95 * count) - 1)),
+        maximum=lengths[-1],
         count=count,
     )

@@ -1,4 +1,4 @@
-"""A figure with its interval, from values of problems."""
+"""A figure with its interval, computed from the values of problems."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from itertools import groupby, islice
 from operator import itemgetter, ne
 from statistics import fmean
 
-from rewardkit.harness.metrics.intervals import of_means
+from rewardkit.harness.metrics.intervals import interval_of_group_means
 
 
 @dataclass(frozen=True)
 class Metric:
     """A mean of values in [0, 1] with its 95% interval.
 
-    `count` is the completions that it is over; for pass@k and maj@k, the problems.
+    `count` is the number of completions; for pass@k and maj@k, of problems.
     """
 
     value: float
@@ -26,21 +26,21 @@ class Metric:
 
 
 def mean(values: Sequence[float], problems: Sequence[int]) -> Metric:
-    """The mean of values in [0, 1]: of each problem's mean, problems weighing alike.
+    """The mean over problems of each problem's mean value; values are in [0, 1].
 
-    `problems` says whose each value is; those of one stand together. The interval takes problems,
-    not completions, for the trials.
+    `problems` holds the problem of each value; a problem's values are next to each other. The
+    trials of the interval are problems, not completions.
     """
     means = _means(values, problems)
-    low, high = of_means(means, values)
+    low, high = interval_of_group_means(means, values)
     return Metric(fmean(means), low, high, len(values))
 
 
 def _means(values: Sequence[float], problems: Sequence[int]) -> Sequence[float]:
-    if all(map(ne, problems, islice(problems, 1, None))):  # one each, as most often
+    if all(map(ne, problems, islice(problems, 1, None))):  # one value each, the usual case
         return values
     means = array("d")
-    for _, found in groupby(zip(problems, values, strict=True), key=itemgetter(0)):
-        of_problem = [value for _, value in found]
+    for _, pairs in groupby(zip(problems, values, strict=True), key=itemgetter(0)):
+        of_problem = [value for _, value in pairs]
         means.append(of_problem[0] if len(of_problem) == 1 else fmean(of_problem))
     return means

@@ -1,12 +1,13 @@
-"""Shares of completions: the metrics that every task has."""
+"""A task's rates, from the outcomes of its rows."""
 
 from __future__ import annotations
 
 from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.metrics.outcomes import Outcome, Outcomes
+from rewardkit.records import Failure
 
-UNFORMED = ("no_answer", "format", "no_reasoning", "truncated")
-"""Failures of completions without an answer in the form asked for."""
+WITHOUT_FORM = (Failure.NO_ANSWER, Failure.FORMAT, Failure.NO_REASONING, Failure.TRUNCATED)
+"""Failures of completions without an answer in the requested form."""
 
 NAMES = (
     "accuracy",
@@ -19,71 +20,75 @@ NAMES = (
     "accuracy_finished",
     "accuracy_truncated",
 )
-"""The rates that a task may have besides its parts."""
+"""The rates that a task may have besides the components of its score."""
 
 
 def rates(outcomes: Outcomes) -> dict[str, Metric]:
-    """Each rate over the completions that it is about; left out where there are none.
+    """Each rate over the completions that it is defined for; left out if there are none.
 
     Over judged completions:
 
-    - accuracy: the share that is right; accuracy_flexible: with form forgiven;
-    - flexible_gap: the share that is right only with form forgiven. A completion that is right
-      strictly is right flexibly, so this is accuracy_flexible − accuracy, and its interval, a
-      paired one, is that of a share;
-    - score: the verdicts' mean score; part_NAME: that of a composite's component;
-    - format_rate: the share with an answer in the form asked for;
-    - accuracy_finished, accuracy_truncated: accuracy where the completion came to its end, and
-      where it didn't (`is_truncated`), both only where some didn't.
+    - accuracy: the share that is right; accuracy_flexible: the share with form forgiven;
+    - flexible_gap: the share that is right only with form forgiven. Completions that are right
+      strictly are right flexibly too, so it equals accuracy_flexible − accuracy, and the interval
+      of this share is that of the paired difference;
+    - score: the mean score of the verdicts; part_NAME: the mean of a component of the score;
+    - format_rate: the share with an answer in the requested form;
+    - accuracy_finished, accuracy_truncated: accuracy over the completions that are not truncated
+      (`is_truncated`), and over those that are; both only if some are truncated.
 
     Over all completions:
 
-    - unfinished_rate: the share that is truncated, whatever it answered before;
-    - error_rate: the share that is wrong other than for want of an answer before the limit. Where
-      all are judged, accuracy + error_rate + the share of failure "truncated" is 1.
+    - unfinished_rate: the share that is truncated, with an answer or without;
+    - error_rate: the share that is wrong for another reason than having no answer before the
+      limit. If all are judged, accuracy + error_rate + the share of failure "truncated" is 1.
     """
-    some_cut = any(one.truncated and one.correct is not None for one in outcomes.known)
+    some_truncated = any(
+        outcome.truncated and outcome.correct is not None for outcome in outcomes.distinct
+    )
     figures = {
         "accuracy": outcomes.rate(accuracy),
         "accuracy_flexible": outcomes.rate(_flexible),
         "flexible_gap": outcomes.rate(_only_flexible),
         "score": outcomes.mean_score(outcomes.score),
-        "format_rate": outcomes.rate(_formed),
-        "unfinished_rate": outcomes.rate(lambda one: float(one.truncated)),
+        "format_rate": outcomes.rate(_in_form),
+        "unfinished_rate": outcomes.rate(lambda outcome: float(outcome.truncated)),
         "error_rate": outcomes.rate(_error),
-        "accuracy_finished": outcomes.rate(_finished) if some_cut else None,
-        "accuracy_truncated": outcomes.rate(_cut) if some_cut else None,
+        "accuracy_finished": outcomes.rate(_finished) if some_truncated else None,
+        "accuracy_truncated": outcomes.rate(_truncated) if some_truncated else None,
     }
     for part, scores in sorted(outcomes.parts.items()):
         figures[f"part_{part}"] = outcomes.mean_score(scores)
     return {name: figure for name, figure in figures.items() if figure is not None}
 
 
-def accuracy(one: Outcome) -> float | None:
-    """1 for a right completion, 0 for a wrong one."""
-    return None if one.correct is None else float(one.correct)
+def accuracy(outcome: Outcome) -> float | None:
+    """1 for a right completion, 0 for a wrong one, None for an unjudged one."""
+    return None if outcome.correct is None else float(outcome.correct)
 
 
-def _flexible(one: Outcome) -> float | None:
-    return None if one.correct is None or one.flexible is None else float(one.flexible)
+def _flexible(outcome: Outcome) -> float | None:
+    if outcome.correct is None or outcome.flexible is None:
+        return None
+    return float(outcome.flexible)
 
 
-def _only_flexible(one: Outcome) -> float | None:
-    flexible = _flexible(one)
-    return None if flexible is None else flexible * (not one.correct)
+def _only_flexible(outcome: Outcome) -> float | None:
+    flexible = _flexible(outcome)
+    return None if flexible is None else flexible * (not outcome.correct)
 
 
-def _formed(one: Outcome) -> float | None:
-    return None if one.correct is None else float(one.failure not in UNFORMED)
+def _in_form(outcome: Outcome) -> float | None:
+    return None if outcome.correct is None else float(outcome.failure not in WITHOUT_FORM)
 
 
-def _error(one: Outcome) -> float:
-    return float(one.correct is False and one.failure != "truncated")
+def _error(outcome: Outcome) -> float:
+    return float(outcome.correct is False and outcome.failure != Failure.TRUNCATED)
 
 
-def _finished(one: Outcome) -> float | None:
-    return None if one.truncated else accuracy(one)
+def _finished(outcome: Outcome) -> float | None:
+    return None if outcome.truncated else accuracy(outcome)
 
 
-def _cut(one: Outcome) -> float | None:
-    return accuracy(one) if one.truncated else None
+def _truncated(outcome: Outcome) -> float | None:
+    return accuracy(outcome) if outcome.truncated else None

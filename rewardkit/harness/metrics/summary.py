@@ -1,4 +1,4 @@
-"""A run's figures, from its rows. The same rows give the same summary, in any order."""
+"""A run's figures, computed from its rows; the order of the rows does not matter."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from rewardkit.harness.metrics.figures import Plot, ShowsFigures, Table
 from rewardkit.harness.metrics.lengths import Lengths, lengths_by_outcome
 from rewardkit.harness.metrics.metric import Metric, mean
-from rewardkit.harness.metrics.multi_sample import several
+from rewardkit.harness.metrics.multi_sample import multi_sample_metrics
 from rewardkit.harness.metrics.outcomes import Outcomes, read_outcomes
 from rewardkit.harness.metrics.rates import accuracy, rates
 from rewardkit.harness.metrics.votes import SameAnswers, same_text, same_to
@@ -24,15 +24,15 @@ Row = TypeVar("Row", bound=JudgedRow)
 __all__ = ["Lengths", "Metric", "TaskSummary", "summarise", "summarise_task", "summarise_tasks"]
 
 MOST_EXAMPLES = 3
-"""Rows named for each kind of failure."""
+"""Maximum number of rows listed for each kind of failure."""
 
 
 @dataclass(frozen=True)
 class TaskSummary:
-    """One task's figures. Rates are over judged completions, unfinished and errors over all.
+    """One task's figures; `rates` says which completions each metric is about.
 
-    `lengths` are by outcome, `examples` the keys of a few rows for each kind of failure,
-    `figures` the task's own tables and plots.
+    `samples` counts problems, `errors` unjudged completions. `lengths` are by outcome, `examples`
+    are the keys of a few rows for each kind of failure, `figures` the task's own tables and plots.
     """
 
     samples: int
@@ -58,95 +58,102 @@ def summarise_tasks(
     tasks: Mapping[str, Task],
     group_by: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, TaskSummary]:
-    """The figures of each task that the rows name, also of one that `tasks` doesn't hold.
+    """The figures of each task in the rows, including those that are not in `tasks`.
 
-    `group_by` are the columns, by task, where a run's record has others than the task.
+    `group_by` holds, for some tasks, the columns to group by instead of the task's own.
     """
     by_task: dict[str, list[SampleRow]] = defaultdict(list)
     for row in rows:
         by_task[row.task].append(row)
     return {
-        name: summarise_task(tasks[name], of_task, (group_by or {}).get(name))
+        name: summarise_task(tasks[name], task_rows, (group_by or {}).get(name))
         if name in tasks
-        else summarise(of_task)
-        for name, of_task in by_task.items()
+        else summarise(task_rows)
+        for name, task_rows in by_task.items()
     }
 
 
 def summarise_task(
     task: Task, rows: Sequence[SampleRow], group_by: Sequence[str] | None = None
 ) -> TaskSummary:
-    """The figures of a task's rows, those of its own included."""
+    """The figures of a task's rows, with the task's own tables and plots."""
     columns = task.group_by if group_by is None else group_by
     summary = summarise(rows, columns, same=same_to(task))
-    return replace(summary, figures=_own_figures(task, _in_order(rows)))
+    return replace(summary, figures=task_figures(task, _in_order(rows)))
+
+
+def task_figures(task: Task, rows: Sequence[SampleRow]) -> tuple[Table | Plot, ...]:
+    """The task's own tables and plots; `rows` are in the order of their problems."""
+    if not isinstance(task, ShowsFigures):
+        return ()
+    try:
+        return tuple(task.figures(rows))
+    except Exception as error:  # a plugin's task may raise anything; the summary must survive
+        message = f"{type(error).__name__}: {error}"
+        return (Table(f"The figures of task {task.name!r} failed", ("error",), ((message,),)),)
 
 
 def summarise(
     rows: Sequence[JudgedRow], group_by: Sequence[str] = (), *, same: SameAnswers = same_text
 ) -> TaskSummary:
-    """The figures of one task's rows, as samples.jsonl holds them.
+    """The figures of one task's rows.
 
-    `same` says which answers vote together for maj@k.
+    `same` tells which answers share their votes for maj@k.
     """
     rows = _in_order(rows)
     outcomes = read_outcomes(rows)
-    judged = sum(one.correct is not None for one in outcomes)
+    judged = sum(outcome.correct is not None for outcome in outcomes)
     return TaskSummary(
         samples=outcomes.problems,
         completions=len(rows),
         judged=judged,
-        metrics=rates(outcomes) | _of_several(rows, outcomes, same),
+        metrics=rates(outcomes) | _multi_sample(rows, outcomes, same),
         groups={column: _grouped(rows, outcomes, column) for column in group_by},
-        failures=dict(sorted(Counter(one.failure for one in outcomes if one.failure).items())),
-        truncated=sum(one.truncated for one in outcomes),
+        failures=_failure_counts(outcomes),
+        truncated=sum(outcome.truncated for outcome in outcomes),
         errors=len(rows) - judged,
         lengths=lengths_by_outcome(rows, outcomes),
         examples=_examples(rows, outcomes),
     )
 
 
-def _own_figures(task: Task, rows: Sequence[SampleRow]) -> tuple[Table | Plot, ...]:
-    if not isinstance(task, ShowsFigures):
-        return ()
-    try:
-        return tuple(task.figures(rows))
-    except Exception as error:  # a plugin's may raise anything; hours of generation stay summed up
-        said = f"{type(error).__name__}: {error}"
-        return (Table(f"The figures of task {task.name!r} failed", ("error",), ((said,),)),)
+def _failure_counts(outcomes: Outcomes) -> dict[str, int]:
+    counts = Counter(outcome.failure for outcome in outcomes if outcome.failure)
+    return dict(sorted(counts.items()))
 
 
 def _in_order(rows: Sequence[Row]) -> list[Row]:
-    # twice, for pairs to sort by would take more room than the rows of a large file
+    # two sorts, because the pairs of one would take more memory than the rows of a large file
     return sorted(sorted(rows, key=attrgetter("index")), key=attrgetter("id"))
 
 
-def _of_several(
+def _multi_sample(
     rows: Sequence[JudgedRow], outcomes: Outcomes, same: SameAnswers
 ) -> dict[str, Metric]:
     if len(rows) == outcomes.problems:
         return {}
-    return several(
-        [row for row, one in zip(rows, outcomes, strict=True) if one.correct is not None], same
+    pairs = zip(rows, outcomes, strict=True)
+    return multi_sample_metrics(
+        [row for row, outcome in pairs if outcome.correct is not None], same
     )
 
 
 def _grouped(rows: Sequence[JudgedRow], outcomes: Outcomes, column: str) -> dict[str, Metric]:
     values: dict[str, array[float]] = defaultdict(lambda: array("d"))
     problems: dict[str, array[int]] = defaultdict(lambda: array("I"))
-    for row, one, problem in zip(rows, outcomes, outcomes.problem, strict=True):
-        value = accuracy(one)
+    for row, outcome, problem in zip(rows, outcomes, outcomes.problem, strict=True):
+        value = accuracy(outcome)
         if value is not None:
             group = str(row.columns.get(column, ""))
             values[group].append(value)
             problems[group].append(problem)
-    return {name: mean(of, problems[name]) for name, of in sorted(values.items())}
+    return {group: mean(numbers, problems[group]) for group, numbers in sorted(values.items())}
 
 
 def _examples(rows: Sequence[JudgedRow], outcomes: Outcomes) -> dict[str, list[str]]:
-    """The first few rows of each kind of failure, no two of one problem."""
+    """The keys of the first few rows of each kind of failure, one row per problem."""
     keys: dict[str, dict[str, str]] = defaultdict(dict)
-    for row, one in zip(rows, outcomes, strict=True):
-        if one.failure and len(keys[one.failure]) < MOST_EXAMPLES:
-            keys[one.failure].setdefault(row.id, row.key)
-    return {name: list(found.values()) for name, found in sorted(keys.items())}
+    for row, outcome in zip(rows, outcomes, strict=True):
+        if outcome.failure and len(keys[outcome.failure]) < MOST_EXAMPLES:
+            keys[outcome.failure].setdefault(row.id, row.key)
+    return {failure: list(by_id.values()) for failure, by_id in sorted(keys.items())}

@@ -1,4 +1,4 @@
-"""Whether a completion came to its end."""
+"""Whether a completion is truncated: cut off before its answer could come."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from rewardkit.harness.store.sample_row import JudgedRow
 
 
 def is_truncated(row: JudgedRow) -> bool:
-    """Whether a row's completion hit the token limit, or never closed its thinking block."""
+    """Whether a completion reached the token limit or never closed its thinking block."""
     return row.finish_reason == "length" or thinking_is_open(row.prompt or "", row.completion)
 
 
 def thinking_is_open(prompt: str, completion: str) -> bool:
-    """Whether the last `<think>` is never closed; the prompt's last words may have opened it."""
+    """Whether the last `<think>` is never closed; it may be the end of the prompt."""
     opened = completion.rfind("<think")
     closed = completion.rfind("</think")
     if opened < 0 and prompt.rstrip().endswith("<think>"):

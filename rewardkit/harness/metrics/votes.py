@@ -1,4 +1,4 @@
-"""Who votes for what: which of a problem's answers are one answer."""
+"""The votes of a problem's completions, for maj@k: which of its answers are the same answer."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Protocol, runtime_checkable
 from rewardkit.harness.store.sample_row import JudgedRow
 from rewardkit.judging import judge_many
 from rewardkit.protocols import Task, Verifier
-from rewardkit.records import Sample
+from rewardkit.records import Failure, Sample
 
 Pair = tuple[str, str]
 SameAnswers = Callable[[Sequence[Pair]], Sequence[bool]]
-"""Which pairs of answers, differing as text, are the same answer all the same."""
+"""For pairs of answers that differ as text, whether they are the same answer."""
 
 
 @runtime_checkable
@@ -26,30 +26,33 @@ class ComparesAnswers(Protocol):
         ...
 
     def posed(self, answer: str, other: str) -> tuple[str, Sample]:
-        """A completion that gives `answer`, and a sample whose reference is `other`, as
-        `verifier()` reads them: it's right when they are equal."""
+        """A completion that gives `answer`, and a sample with the reference `other`.
+
+        `verifier()` finds the completion right when the answers are equal.
+        """
         ...
 
 
 @dataclass(frozen=True)
 class Ballot:
-    """A problem's judged completions by their vote."""
+    """How a problem's judged completions vote."""
 
     correct: int
     wrong: tuple[int, ...]
-    """How many vote for each wrong answer, most first."""
+    """The votes for each wrong answer, most first."""
     silent: int
+    """Completions without a vote."""
 
 
 def same_text(pairs: Sequence[Pair]) -> list[bool]:
-    """None: answers that differ as text differ."""
+    """All False: answers that differ as text are different answers."""
     return [False] * len(pairs)
 
 
 def same_to(task: Task) -> SameAnswers:
-    """By the task's verifier, under the deadline; by text alone where the task can't say.
+    """Compare answers with the task's verifier, or as text if the task can't compare them.
 
-    Where the second answer of a pair can't be read as a reference, it is judged against the first.
+    A pair whose second answer can't be read as a reference is judged the other way round.
     """
     if not isinstance(task, ComparesAnswers):
         return same_text
@@ -59,29 +62,33 @@ def same_to(task: Task) -> SameAnswers:
         return {pair: verdict.correct for pair, verdict in zip(pairs, verdicts, strict=True)}
 
     def same(pairs: Sequence[Pair]) -> list[bool]:
-        found = judged(pairs)
-        turned = judged([pair[::-1] for pair in pairs if found[pair] is None])
-        return [bool(found[pair] or turned.get(pair[::-1])) for pair in pairs]
+        equal = judged(pairs)
+        reverse = judged([pair[::-1] for pair in pairs if equal[pair] is None])
+        return [bool(equal[pair] or reverse.get(pair[::-1])) for pair in pairs]
 
     return same
 
 
 def ballots(problems: Sequence[Sequence[JudgedRow]], same: SameAnswers) -> list[Ballot]:
-    """The votes of each problem's judged rows.
+    """The ballot of each problem, from its judged rows.
 
-    All that are right vote for one answer, the reference's. A wrong answer votes as text, and
-    answers that are the `same` vote together; where none is right the majority is wrong in any
-    case, and none are compared. A completion without an answer that was read, in the form asked
-    for and in time, votes for nothing.
+    All right completions vote for one answer, the reference. Wrong ones vote for their answer's
+    text, and texts that are the `same` answer share their votes; a problem with nothing right is
+    not compared, since its majority is wrong in any case. A completion without an answer in the
+    requested form, or that ran out of time, has no vote.
     """
     right = [sum(bool(row.verdict.correct) for row in rows) for rows in problems]
     wrong = [Counter(vote for row in rows if (vote := _vote(row)) is not None) for rows in problems]
     contested = {
         index: list(votes) for index, votes in enumerate(wrong) if right[index] and len(votes) > 1
     }
-    leading = _leading(contested, same)
+    representatives = _representatives(contested, same)
     return [
-        Ballot(correct, _sizes(votes, leading.get(index, {})), len(rows) - correct - votes.total())
+        Ballot(
+            correct,
+            _sizes(votes, representatives.get(index, {})),
+            len(rows) - correct - votes.total(),
+        )
         for index, (rows, correct, votes) in enumerate(zip(problems, right, wrong, strict=True))
     ]
 
@@ -89,35 +96,37 @@ def ballots(problems: Sequence[Sequence[JudgedRow]], same: SameAnswers) -> list[
 def _vote(row: JudgedRow) -> str | None:
     """The wrong answer that a row votes for."""
     verdict = row.verdict
-    if verdict.failure != "wrong" or verdict.answer is None:
+    if verdict.failure != Failure.WRONG or verdict.answer is None:
         return None
-    return str(verdict.answer).strip()
+    return verdict.answer.strip()
 
 
-def _sizes(votes: Counter[str], leading: Mapping[str, str]) -> tuple[int, ...]:
+def _sizes(votes: Counter[str], representatives: Mapping[str, str]) -> tuple[int, ...]:
     sizes: Counter[str] = Counter()
     for answer, count in votes.items():
-        sizes[leading.get(answer, answer)] += count
+        sizes[representatives.get(answer, answer)] += count
     return tuple(sorted(sizes.values(), reverse=True))
 
 
-def _leading(problems: Mapping[int, Sequence[str]], same: SameAnswers) -> dict[int, dict[str, str]]:
-    """For each problem, each of its answers with the first one that it is the same as.
+def _representatives(
+    problems: Mapping[int, Sequence[str]], same: SameAnswers
+) -> dict[int, dict[str, str]]:
+    """For each problem, each of its answers with the first answer that is the same.
 
-    In each round, the first answer that is left of every problem is compared with the others, all
-    problems in one batch; a pair that several problems have is compared once.
+    Each round takes the first remaining answer of every problem and compares it with that
+    problem's others. A round is one batch, in which no pair occurs twice.
     """
-    found: dict[int, dict[str, str]] = {index: {} for index in problems}
-    left = dict(problems)
-    while left:
-        pairs = sorted({(other, first) for first, *others in left.values() for other in others})
-        equal = {pair for pair, yes in zip(pairs, same(pairs), strict=True) if yes}
-        for index, (first, *others) in left.items():
-            alike = [other for other in others if (other, first) in equal]
-            found[index] |= dict.fromkeys([first, *alike], first)
-        left = {
-            index: rest
-            for index, answers in left.items()
-            if (rest := [answer for answer in answers if answer not in found[index]])
+    chosen: dict[int, dict[str, str]] = {index: {} for index in problems}
+    remaining = dict(problems)
+    while remaining:
+        pairs = sorted({(other, first) for first, *rest in remaining.values() for other in rest})
+        equal = {pair for pair, is_same in zip(pairs, same(pairs), strict=True) if is_same}
+        for index, (first, *rest) in remaining.items():
+            alike = [other for other in rest if (other, first) in equal]
+            chosen[index] |= dict.fromkeys([first, *alike], first)
+        remaining = {
+            index: left
+            for index, answers in remaining.items()
+            if (left := [answer for answer in answers if answer not in chosen[index]])
         }
-    return found
+    return chosen

@@ -1,4 +1,4 @@
-"""Where a file's rows hold completions, references and labels."""
+"""The fields of a file's rows that hold completions, references and labels."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.errors import DataError, UsageError
+from rewardkit.harness.store.sample_row import LARGEST_COUNT
 
 COMPLETION_FIELDS = ("completion", "response", "output", "generation", "solution", "text")
-"""Where a completion is looked for when nobody says; the first one that a row has."""
+"""Fields tried for the completion if none is named; the first that a row has is used."""
 
 
 @dataclass(frozen=True)
 class Columns:
     """Which fields of a file's rows to read; dots reach into nested objects.
 
-    `labels` say, for each of `completions`, whether it is right, to compare the verdicts with.
+    Each of `labels` tells whether the completion in the same place of `completions` is right; the
+    verdicts are compared with them.
     """
 
     completions: Sequence[str] = ()
@@ -32,12 +34,12 @@ class Columns:
 
     @property
     def completions_a_row(self) -> int:
-        """How many completions each row holds."""
+        """The number of completions in each row."""
         return max(1, len(self.completions))
 
 
 def field(row: Mapping[str, Any], name: str) -> Any:
-    """A field by its name or by its dotted path; None where there is no such field."""
+    """A field by its name or its dotted path; None if there is no such field."""
     if name in row:
         return row[name]
     value: Any = row
@@ -49,7 +51,7 @@ def field(row: Mapping[str, Any], name: str) -> Any:
 
 
 def completions(row: Mapping[str, Any], number: int, columns: Columns) -> list[str]:
-    """The texts of a row's completions. DataError names the row and the field that's missing."""
+    """The texts of a row's completions. DataError names the row and the missing field."""
     fields = columns.completions or [_completion_field(row, number)]
     texts = [field(row, name) for name in fields]
     for name, text in zip(fields, texts, strict=True):
@@ -62,7 +64,7 @@ def completions(row: Mapping[str, Any], number: int, columns: Columns) -> list[s
 
 
 def reference(row: Mapping[str, Any], number: int, columns: Columns) -> str:
-    """A row's reference. DataError names the row and the field that's missing."""
+    """A row's reference. DataError names the row and the missing field."""
     name = columns.reference or "reference"
     value = field(row, name)
     if value is None:
@@ -74,8 +76,16 @@ def reference(row: Mapping[str, Any], number: int, columns: Columns) -> str:
 
 
 def labels(row: Mapping[str, Any], number: int, columns: Columns) -> list[bool]:
-    """The labels of a row's completions. DataError for what is neither true nor false."""
+    """The labels of a row's completions. DataError for a label that is neither true nor false."""
     return [_label(row, number, name) for name in columns.labels]
+
+
+def token_count(row: Mapping[str, Any], name: str) -> int | None:
+    """A number of tokens; None if the field holds none."""
+    value = row.get(name)
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value <= LARGEST_COUNT else None
 
 
 def _completion_field(row: Mapping[str, Any], number: int) -> str:
@@ -92,13 +102,13 @@ def _label(row: Mapping[str, Any], number: int, name: str) -> bool:
     label = field(row, name)
     if isinstance(label, bool) or label in (0, 1):
         return bool(label)
-    raise DataError(f"row {number + 1}: the label {name!r} is {label!r}, not true or false")
+    raise DataError(f"row {number + 1}: the label {name!r} is {label!r:.60}, not true or false")
 
 
-def _paths(row: Mapping[str, Any]) -> Iterable[str]:
-    """The names of a row's fields, nested ones by their path."""
+def _paths(row: Mapping[str, Any], levels: int = 3) -> Iterable[str]:
+    """The names of a row's fields; of nested ones, their dotted paths, to a few levels."""
     for name, value in row.items():
-        if isinstance(value, Mapping):
-            yield from (f"{name}.{path}" for path in _paths(value))
+        if levels > 1 and isinstance(value, Mapping) and value:
+            yield from (f"{name}.{path}" for path in _paths(value, levels - 1))
         else:
-            yield name
+            yield str(name)

@@ -1,18 +1,20 @@
-"""Judge one chunk of a file, in this process or another: parse, judge, make ready to write."""
+"""Judge one chunk, in this process or another: parse its rows, judge them, prepare their lines."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rewardkit.errors import DataError
+from rewardkit.errors import DataError, RunMismatch
 from rewardkit.harness.run.judging_thread import Generated, TaskVerifiers, judged_rows
-from rewardkit.harness.scoring.chunk_result import ChunkResult, headless
-from rewardkit.harness.scoring.chunks import Chunk, JsonLines, Source
-from rewardkit.harness.scoring.columns import Columns, completions, labels, reference
+from rewardkit.harness.scoring.chunk_result import ChunkResult, line_rest
+from rewardkit.harness.scoring.chunks import Chunk, Source
+from rewardkit.harness.scoring.columns import Columns, completions, labels, reference, token_count
+from rewardkit.harness.scoring.json_lines import JsonLines
 from rewardkit.harness.store.run_folder import as_line
 from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow
+from rewardkit.judging import take_limit_counts
 from rewardkit.protocols import Task
 from rewardkit.records import Completion, Sample
 
@@ -21,100 +23,104 @@ Job = Callable[[Chunk], ChunkResult]
 
 @dataclass(frozen=True)
 class FileJob:
-    """Judge the completions of any system's file.
+    """Judge the completions of a file from any system.
 
-    A row's sample is read by `task`, or is its reference field; or, by its `id`, one of the
-    `known` samples. Raises DataError naming the row and the field that's missing.
+    A row's sample comes from `samples` by the row's `id`, if there are any; else `task` reads it
+    from the row, or it is the row's reference field. Raises DataError, which names the row and the
+    missing field.
     """
 
     source: Source
     name: str
-    judges: TaskVerifiers
+    verifiers: TaskVerifiers
     columns: Columns
     task: Task | None = None
-    known: Mapping[str, Sample] = field(default_factory=dict)
-    written: bool = True
-    """Whether the rows are kept, or only counted."""
+    samples: Mapping[str, Sample] = field(default_factory=dict)
+    keep_rows: bool = True
+    """Whether to prepare the rows' lines, or only to count them."""
     workers: int | None = None
 
     def __call__(self, chunk: Chunk) -> ChunkResult:
-        """The rows of a chunk, judged."""
-        samples = []
+        """Judge the rows of a chunk."""
+        ids = []
         batch: list[Generated] = []
         for number, row in enumerate(self.source.rows(chunk), chunk.first):
             sample = self._sample(row, number)
-            samples.append(sample)
+            ids.append(sample.id)
             batch += self._completions(row, number, sample)
         group_by = self.task.group_by if self.task else ()
-        judged = ChunkResult(ids=[sample.id for sample in samples])
-        for place, judged_row in enumerate(judged_rows(batch, self.workers)):
-            judged.tally.add(judged_row, group_by)
-            judged.agreement.add(judged_row, place)
-            if self.written:
-                judged.lines.append(headless(judged_row))
-        return judged
+        result = ChunkResult(ids=ids)
+        for position, judged in enumerate(_judged(batch, self.workers, result)):
+            result.tally.add(judged, group_by)
+            result.agreement.add(judged, position)
+            if self.keep_rows:
+                result.lines.append(line_rest(judged))
+        return result
 
     def _completions(
         self, row: Mapping[str, Any], number: int, sample: Sample
     ) -> Iterator[Generated]:
-        known = labels(row, number, self.columns)
+        row_labels = labels(row, number, self.columns)
         reason = str(row.get("finish_reason") or "stop")
-        asked, answered = _count(row.get("prompt_tokens")), _count(row.get("completion_tokens"))
-        for place, text in enumerate(completions(row, number, self.columns)):
-            completion = Completion(text, reason, asked, answered)
+        prompt_tokens = token_count(row, "prompt_tokens")
+        completion_tokens = token_count(row, "completion_tokens")
+        for index, text in enumerate(completions(row, number, self.columns)):
             yield Generated(
                 key="",
                 task=self.name,
-                index=place,
+                index=index,
                 sample=sample,
-                completion=completion,
-                verifiers=self.judges,
-                label=known[place] if known else None,
+                completion=Completion(text, reason, prompt_tokens, completion_tokens),
+                verifiers=self.verifiers,
+                label=row_labels[index] if row_labels else None,
             )
 
     def _sample(self, row: Mapping[str, Any], number: int) -> Sample:
-        if self.known:
-            identifier = str(row.get("id", number))
-            if identifier not in self.known:
-                raise DataError(
-                    f"row {number + 1} has the id {identifier!r}, which --data doesn't hold"
-                )
-            return self.known[identifier]
+        identifier = str(row.get("id", number))
+        if self.samples:
+            if identifier not in self.samples:
+                raise DataError(f"row {number + 1} has the id {identifier!r}, which --data lacks")
+            return self.samples[identifier]
         if self.columns.reference is None and self.task is not None:
             return self.task.sample(row, number)
-        identifier = str(row.get("id", number))
         return Sample(reference(row, number, self.columns), id=identifier, columns=row)
 
 
 @dataclass(frozen=True)
 class RunJob:
-    """Judge a run's completions again; each row keeps the verdict that it had `before`."""
+    """Judge a run's completions again; each row stores its earlier verdict as `before`."""
 
     source: JsonLines
-    judges: Mapping[str, TaskVerifiers]
+    verifiers: Mapping[str, TaskVerifiers]
     group_by: Mapping[str, tuple[str, ...]]
     dropped: frozenset[int] = frozenset()
-    """Numbers of the rows that a later one of the same key replaces."""
-    written: bool = True
+    """Numbers of the rows that a later row with the same key replaces."""
+    keep_rows: bool = True
     workers: int | None = None
 
     def __call__(self, chunk: Chunk) -> ChunkResult:
-        """The rows of a chunk, judged again."""
-        rows = [
-            SampleRow.from_json(row, f"{self.source.path}, row {number + 1}")
-            for number, row in enumerate(self.source.rows(chunk), chunk.first)
-            if number not in self.dropped
-        ]
-        again = judged_rows([self._generated(row) for row in rows], self.workers)
-        by_key = {row.key: row for row in again}
-        judged = ChunkResult()
-        for before in rows:
-            row = by_key[before.key]
-            judged.tally.add(row, self.group_by[row.task])
-            judged.agreement.add(row)
-            if self.written:
-                judged.lines.append(as_line(row.as_json()).encode())
-        return judged
+        """Judge the rows of a chunk again."""
+        rows = [row for number, row in self._rows(chunk) if number not in self.dropped]
+        result = ChunkResult()
+        judged = _judged([self._generated(row) for row in rows], self.workers, result)
+        by_key = {row.key: row for row in judged}
+        for row in (by_key[earlier.key] for earlier in rows):
+            result.tally.add(row, self.group_by[row.task])
+            result.agreement.add(row)
+            if self.keep_rows:
+                result.lines.append(as_line(row.as_json()).encode())
+        return result
+
+    def _rows(self, chunk: Chunk) -> Iterable[tuple[int, SampleRow]]:
+        for number, fields in enumerate(self.source.rows(chunk), chunk.first):
+            place = f"{self.source.path}, row {number + 1}"
+            row = SampleRow.from_json(fields, place)
+            if row.task not in self.verifiers:
+                raise RunMismatch(
+                    f"{place} is of the task {row.task!r}, which the run's run.json lacks; "
+                    "restore run.json, or remove the row"
+                )
+            yield number, row
 
     def _generated(self, row: SampleRow) -> Generated:
         completion = Completion(
@@ -122,7 +128,7 @@ class RunJob:
             row.finish_reason,
             row.prompt_tokens,
             row.completion_tokens,
-            row.verdict.message,
+            row.verdict.message.removeprefix("nothing was generated: "),
         )
         return Generated(
             key=row.key,
@@ -130,7 +136,7 @@ class RunJob:
             index=row.index,
             sample=Sample(row.reference, id=row.id, columns=row.columns),
             completion=completion,
-            verifiers=self.judges[row.task],
+            verifiers=self.verifiers[row.task],
             prompt=row.prompt,
             label=row.label,
             before=BriefVerdict(row.verdict.correct, row.verdict.answer),
@@ -138,5 +144,10 @@ class RunJob:
         )
 
 
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) else None
+def _judged(
+    batch: Sequence[Generated], workers: int | None, result: ChunkResult
+) -> Sequence[SampleRow]:
+    """The judged rows of a batch; `result` gets the counts of verdicts that had more time."""
+    rows = judged_rows(batch, workers)
+    result.limits.add(take_limit_counts())
+    return rows

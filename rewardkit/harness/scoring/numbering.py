@@ -1,4 +1,4 @@
-"""Which of its problem's completions each row is, counted over a whole file."""
+"""The index of each completion among those of its problem, counted over a whole file."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ from __future__ import annotations
 class Numbering:
     """Counts the completions of each id, in the order of the rows.
 
-    A row that is called by its own number, as rows without an id are, costs one byte; each other
-    id some hundred.
+    A row whose id is its own number, as for rows without an id, takes one byte; any other id takes
+    about a hundred.
     """
 
     def __init__(self, completions_a_row: int) -> None:
-        self._each = completions_a_row
-        self._own = bytearray()
-        self._seen: dict[str, int] = {}
+        self._per_row = completions_a_row
+        self._is_own_number = bytearray()
+        self._counts: dict[str, int] = {}
 
     def first(self, identifier: str) -> int:
         """The index of the first completion of the next row, which has this id."""
-        row = len(self._own)
-        before = self._seen.get(identifier, 0) + self._as_own(identifier)
-        own = identifier == str(row)
-        self._own.append(own)
-        if not own:
-            self._seen[identifier] = self._seen.get(identifier, 0) + self._each
-        return before
+        row = len(self._is_own_number)
+        index = self._counts.get(identifier, 0) + self._count_of_row(identifier)
+        is_own_number = identifier == str(row)
+        self._is_own_number.append(is_own_number)
+        if not is_own_number:
+            self._counts[identifier] = self._counts.get(identifier, 0) + self._per_row
+        return index
 
-    def _as_own(self, identifier: str) -> int:
-        """How many completions the row has that is called by this id, its own number."""
+    def _count_of_row(self, identifier: str) -> int:
+        """The completions of the row whose number is this id, if its id is its own number."""
         if not identifier.isdecimal() or len(identifier) > 18:
             return 0
         row = int(identifier)
-        if row >= len(self._own) or str(row) != identifier:
+        if row >= len(self._is_own_number) or str(row) != identifier:
             return 0
-        return self._each if self._own[row] else 0
+        return self._per_row if self._is_own_number[row] else 0

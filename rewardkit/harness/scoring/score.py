@@ -1,158 +1,167 @@
-"""Scoring: a file's or a run's completions judged as a stream, counted, and kept in a folder."""
+"""Score a file or a run: judge its completions as a stream, count them, store them in a folder."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from rewardkit.available_cores import available_cores
-from rewardkit.errors import DataError
+from rewardkit.errors import DataError, RunMismatch
 from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.run.reporter import Reporter
-from rewardkit.harness.scoring.chunk_result import Agreement, ChunkResult
+from rewardkit.harness.scoring.agreement import Agreement
+from rewardkit.harness.scoring.chunk_result import ChunkResult
 from rewardkit.harness.scoring.chunks import Chunk
 from rewardkit.harness.scoring.jobs import FileJob, RunJob
 from rewardkit.harness.scoring.numbering import Numbering
-from rewardkit.harness.scoring.processes import spread
-from rewardkit.harness.scoring.scoring_summary import sum_up, sum_up_with_figures
+from rewardkit.harness.scoring.scoring_plan import ScorePlan
+from rewardkit.harness.scoring.scoring_summary import summarise_tally, summarise_with_figures
 from rewardkit.harness.scoring.tally import Tally
+from rewardkit.harness.scoring.worker_processes import judge_in_processes
 from rewardkit.harness.store.environment import hardware, versions
-from rewardkit.harness.store.run_folder import RunFolder, read_samples
-from rewardkit.protocols import Task
+from rewardkit.harness.store.run_folder import SAMPLES, RunFolder, read_samples
+from rewardkit.judging import LimitCounts, take_limit_counts
 
 SPREAD_FROM = 16 * 2**20
-"""Bytes of rows from which starting more processes pays: about two seconds of judging."""
+"""Bytes of rows from which more processes pay off: about two seconds of judging."""
 
 
 @dataclass(frozen=True)
-class ScorePlan:
-    """Everything that decides a scoring, resolved."""
+class ScoreResult:
+    """A scoring's figures, and how its verdicts agree with labels or earlier verdicts."""
 
-    job: FileJob | RunJob
-    group_by: Mapping[str, tuple[str, ...]]
-    """The tasks, in the order of their figures, and the columns their figures are grouped by."""
-    tasks: Mapping[str, Task] = field(default_factory=dict)
-    """Those of them that are tasks, and not verifiers alone."""
-    output_dir: Path | None = None
-    fingerprint: Mapping[str, Any] = field(default_factory=dict)
-    record: Mapping[str, Any] = field(default_factory=dict)
-    overwrite: bool = False
-    processes: int | None = None
-    """None: one a core for a large file, this one for a small one."""
+    summaries: Mapping[str, TaskSummary]
+    agreement: Agreement
+    limits: LimitCounts
+    """Verdicts of this session that had more time than their deadline."""
 
 
 @dataclass
-class Scored:
-    """What a scoring has found so far."""
+class _Totals:
+    """The counts of all chunks so far."""
 
     tally: Tally = field(default_factory=Tally)
     agreement: Agreement = field(default_factory=Agreement)
+    limits: LimitCounts = field(default_factory=LimitCounts)
 
-    def take(self, judged: ChunkResult) -> None:
-        """Count one more chunk."""
-        self.tally.extend(judged.tally)
-        self.agreement.extend(judged.agreement)
-
-
-def score(plan: ScorePlan, reporter: Reporter) -> tuple[dict[str, TaskSummary], Agreement]:
-    """Judge what isn't judged yet, and sum up all of it, in memory that doesn't grow with texts.
-
-    With a folder, rows are appended to its samples.jsonl in the order of the file, and a scoring
-    that was cut off carries on after the last whole one. Raises RunMismatch where the folder is
-    another's, DataError for a row that can't be read, before which all is safe, or for no row.
-    """
-    scored = Scored()
-    if plan.output_dir is None:
-        _judge(plan, scored, _Place(0, Numbering(_each(plan))), None, reporter)
-        _refuse_none(scored)
-        return sum_up(scored.tally, plan.tasks, plan.group_by), scored.agreement
-    folder = RunFolder(plan.output_dir)
-    with folder.opened(plan.fingerprint, overwrite=plan.overwrite):
-        record = _opened_record(plan, folder.read_record())
-        folder.write_record(record)
-        place = _carry_on(plan, folder, scored)
-        if len(scored.tally):
-            reporter.resumed(len(scored.tally))
-        try:
-            _judge(plan, scored, place, folder, reporter)
-        finally:
-            record["sessions"][-1]["ended"] = _now()
-            folder.write_record(record)
-        _refuse_none(scored)
-        summaries = sum_up_with_figures(scored.tally, plan.tasks, plan.group_by, folder.path)
-        plain = {"tasks": {name: summary.as_json() for name, summary in summaries.items()}}
-        folder.write_summary({**plain, "failed": False})
-    return summaries, scored.agreement
-
-
-def _refuse_none(scored: Scored) -> None:
-    if not len(scored.tally):
-        raise DataError("there is nothing to judge: the file holds no rows")
+    def add(self, result: ChunkResult) -> None:
+        self.tally.extend(result.tally)
+        self.agreement.extend(result.agreement)
+        self.limits.add(result.limits)
 
 
 @dataclass(frozen=True)
-class _Place:
-    """Where in its file a scoring is: the rows to skip, and the completions numbered so far."""
+class _Position:
+    """Where a scoring is in its file: the rows to skip, and the numbering of their completions."""
 
     skip: int
     numbering: Numbering
 
 
+def score(plan: ScorePlan, reporter: Reporter) -> ScoreResult:
+    """Judge what isn't judged yet and summarise all of it; memory does not grow with the texts.
+
+    With a folder, rows are appended to its samples.jsonl in the order of the file, and an
+    interrupted scoring carries on after the last whole row. Raises RunMismatch if the folder
+    belongs to something else, and DataError for a file without rows or a row that can't be read;
+    the rows before it are stored.
+    """
+    take_limit_counts()  # those of other work in this process
+    totals = _Totals()
+    if plan.output_dir is None:
+        _judge(plan, totals, _Position(0, Numbering(_completions_a_row(plan))), None, reporter)
+        summaries = summarise_tally(_filled(totals), plan.tasks, plan.group_by)
+        return ScoreResult(summaries, totals.agreement, totals.limits)
+    folder = RunFolder(plan.output_dir)
+    with folder.opened(plan.fingerprint, overwrite=plan.overwrite):
+        record = _open_record(plan, folder.read_record())
+        folder.write_record(record)
+        position = _carry_on(plan, folder, totals)
+        if len(totals.tally):
+            reporter.resumed(len(totals.tally))
+        try:
+            _judge(plan, totals, position, folder, reporter)
+        finally:
+            record["sessions"][-1] |= {"ended": _now(), **_limit_fields(totals.limits)}
+            folder.write_record(record)
+        summaries = summarise_with_figures(
+            _filled(totals), plan.tasks, plan.group_by, folder.path / SAMPLES
+        )
+        tasks = {name: summary.as_json() for name, summary in summaries.items()}
+        folder.write_summary({"tasks": tasks, "failed": False})
+    return ScoreResult(summaries, totals.agreement, totals.limits)
+
+
+def _filled(totals: _Totals) -> Tally:
+    if not len(totals.tally):
+        raise DataError("there is nothing to judge: the file holds no rows")
+    return totals.tally
+
+
 def _judge(
-    plan: ScorePlan, scored: Scored, place: _Place, folder: RunFolder | None, reporter: Reporter
+    plan: ScorePlan,
+    totals: _Totals,
+    position: _Position,
+    folder: RunFolder | None,
+    reporter: Reporter,
 ) -> None:
     reporter.started(plan.job.source.size)
     try:
-        for chunk, judged in _judged(plan, plan.job.source.chunks(place.skip)):
-            _number(plan.job, judged, place.numbering)
+        for chunk, result in _results(plan, plan.job.source.chunks(position.skip)):
+            _number(plan.job, result, position.numbering)
             if folder is not None:
-                folder.append_lines(judged.lines)
-            scored.take(judged)
-            reporter.judged(len(judged.tally), chunk.end)
+                folder.append_lines(result.lines)
+            totals.add(result)
+            reporter.judged(len(result.tally), chunk.end)
     finally:
         reporter.ended()
 
 
-def _judged(plan: ScorePlan, chunks: Iterator[Chunk]) -> Iterator[tuple[Chunk, ChunkResult]]:
-    """Each chunk judged, in order: here where there is little to do, else on all cores."""
-    processes = plan.processes or (available_cores() if plan.job.source.size >= SPREAD_FROM else 1)
+def _results(plan: ScorePlan, chunks: Iterator[Chunk]) -> Iterator[tuple[Chunk, ChunkResult]]:
+    """Each chunk with its result, in order; a large file is judged on all cores."""
+    large = plan.job.source.size >= SPREAD_FROM
+    processes = plan.processes or (available_cores() if large else 1)
     if processes == 1:
         return ((chunk, plan.job(chunk)) for chunk in chunks)
-    return spread(replace(plan.job, workers=1), chunks, processes)
+    return judge_in_processes(replace(plan.job, workers=1), chunks, processes)
 
 
-def _number(job: FileJob | RunJob, judged: ChunkResult, numbering: Numbering) -> None:
+def _number(job: FileJob | RunJob, result: ChunkResult, numbering: Numbering) -> None:
     if isinstance(job, FileJob):
-        each = range(job.columns.completions_a_row)
-        firsts = (numbering.first(identifier) for identifier in judged.ids)
-        judged.number(job.name, [first + place for first in firsts for place in each])
+        offsets = range(job.columns.completions_a_row)
+        firsts = (numbering.first(identifier) for identifier in result.ids)
+        result.number(job.name, [first + offset for first in firsts for offset in offsets])
 
 
-def _each(plan: ScorePlan) -> int:
+def _completions_a_row(plan: ScorePlan) -> int:
     return plan.job.columns.completions_a_row if isinstance(plan.job, FileJob) else 1
 
 
-def _carry_on(plan: ScorePlan, folder: RunFolder, scored: Scored) -> _Place:
-    """Count the rows that are safe, and find the place after them."""
-    each = _each(plan)
-    numbering = Numbering(each)
-    folder.keep(lambda rows: rows - rows % each)
+def _carry_on(plan: ScorePlan, folder: RunFolder, totals: _Totals) -> _Position:
+    """Count the stored rows, and return the position after them."""
+    per_row = _completions_a_row(plan)
+    numbering = Numbering(per_row)
+    folder.keep(lambda rows: rows - rows % per_row)
     for number, row in enumerate(read_samples(folder.path)):
-        if number % each == 0:
+        if row.task not in plan.group_by:
+            raise RunMismatch(
+                f"{folder.path / SAMPLES}, row {number + 1} is of the task {row.task!r}, which "
+                "this scoring doesn't judge; use --overwrite to start anew"
+            )
+        if number % per_row == 0:
             numbering.first(row.id)
-        scored.tally.add(row, plan.group_by[row.task])
-        scored.agreement.add(row)
-    skip = len(scored.tally) // each
+        totals.tally.add(row, plan.group_by[row.task])
+        totals.agreement.add(row)
+    skip = len(totals.tally) // per_row
     if isinstance(plan.job, RunJob):
         for dropped in sorted(plan.job.dropped):
             skip += dropped < skip
-    return _Place(skip, numbering)
+    return _Position(skip, numbering)
 
 
-def _opened_record(plan: ScorePlan, earlier: Mapping[str, Any]) -> dict[str, Any]:
+def _open_record(plan: ScorePlan, earlier: Mapping[str, Any]) -> dict[str, Any]:
     started = _now()
     return {
         **plan.record,
@@ -162,6 +171,13 @@ def _opened_record(plan: ScorePlan, earlier: Mapping[str, Any]) -> dict[str, Any
         "started": earlier.get("started", started),
         "sessions": [*earlier.get("sessions", []), {"started": started, "ended": None}],
     }
+
+
+def _limit_fields(limits: LimitCounts) -> dict[str, int]:
+    """The counts for run.json, if there are any: they tell that the machine was busy."""
+    if not limits.extended:
+        return {}
+    return {"verdicts_extended": limits.extended, "verdicts_stopped": limits.stopped}
 
 
 def _now() -> str:

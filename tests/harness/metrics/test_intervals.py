@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rewardkit.harness.metrics.intervals import clustered, over_means, wilson
+from rewardkit.harness.metrics.intervals import clustered_interval, interval_of_means, wilson
 from rewardkit.harness.metrics.pass_at_k import pass_at
 
 
@@ -27,19 +27,19 @@ def test_none_of_two_hundred_is_not_surely_zero() -> None:
 
 def test_samples_of_one_problem_are_no_independent_trials() -> None:
     alike = [[1.0] * 8] * 10 + [[0.0] * 8] * 10
-    low, high = clustered(alike)
+    low, high = clustered_interval(alike)
     assert (low, high) == pytest.approx(wilson(0.5, 20), abs=1e-9)
     single_low, single_high = wilson(0.5, 160)
     assert high - low > 2 * (single_high - single_low)
 
 
 def test_values_that_do_not_differ_still_leave_doubt() -> None:
-    low, high = over_means([0.5] * 20, 20)
+    low, high = interval_of_means([0.5] * 20, 20)
     assert (low, high) == pytest.approx(wilson(0.5, 20), abs=1e-9)
 
 
 def test_graded_scores_may_be_worth_more_than_shares() -> None:
-    low, high = clustered([[0.4], [0.5], [0.6]] * 20)
+    low, high = clustered_interval([[0.4], [0.5], [0.6]] * 20)
     assert wilson(0.5, 60)[0] < low < 0.5 < high < wilson(0.5, 60)[1]
 
 
@@ -60,9 +60,9 @@ def test_an_interval_covers_what_it_estimates_at_about_its_rate(samples: int, k:
             for chance in (draw.betavariate(0.5, 1) for _ in range(50))
         ]
         if k == 1:
-            low, high = clustered([[float(one) for one in group] for group in right])
+            low, high = clustered_interval([[float(one) for one in group] for group in right])
         else:
-            low, high = over_means(
+            low, high = interval_of_means(
                 [pass_at(k, sum(group), samples) for group in right], 50 * samples / k
             )
         covered += low <= truth <= high
@@ -72,6 +72,6 @@ def test_an_interval_covers_what_it_estimates_at_about_its_rate(samples: int, k:
 @given(st.lists(st.booleans(), min_size=1, max_size=300))
 def test_one_sample_a_problem_has_wilsons_own_interval(right: list[bool]) -> None:
     rate = sum(right) / len(right)
-    assert clustered([[float(one)] for one in right]) == pytest.approx(
+    assert clustered_interval([[float(one)] for one in right]) == pytest.approx(
         wilson(rate, len(right)), abs=1e-9
     )

@@ -2,17 +2,19 @@ from __future__ import annotations
 
 import pytest
 
-from rewardkit.harness.metrics.multi_sample import several
+from rewardkit.harness.metrics.multi_sample import multi_sample_metrics
 from rewardkit.harness.metrics.votes import same_text
 from tests.harness.metrics.making import problem, row
 
 
 def test_one_completion_a_problem_gives_neither() -> None:
-    assert several([*problem("a", "7"), *problem("b", right=1)], same_text) == {}
+    assert multi_sample_metrics([*problem("a", "7"), *problem("b", right=1)], same_text) == {}
 
 
 def test_every_k_up_to_the_number_of_samples_is_there() -> None:
-    found = several([*problem("a", "7", "8", right=1), *problem("b", "7", right=2)], same_text)
+    found = multi_sample_metrics(
+        [*problem("a", "7", "8", right=1), *problem("b", "7", right=2)], same_text
+    )
     values = {name: metric.value for name, metric in found.items()}
     assert values == pytest.approx(
         {
@@ -28,7 +30,9 @@ def test_every_k_up_to_the_number_of_samples_is_there() -> None:
 
 
 def test_a_problem_with_too_few_judged_completions_is_left_out_of_the_larger_k() -> None:
-    found = several([*problem("a", "7", right=2), *problem("b", "7", right=1)], same_text)
+    found = multi_sample_metrics(
+        [*problem("a", "7", right=2), *problem("b", "7", right=1)], same_text
+    )
     assert [found[f"pass@{k}"].count for k in (1, 2, 3)] == [2, 2, 1]
     assert found["pass@1"].value == pytest.approx((2 / 3 + 1 / 2) / 2)
     assert found["maj@3"].value == 1.0
@@ -37,17 +41,17 @@ def test_a_problem_with_too_few_judged_completions_is_left_out_of_the_larger_k()
 
 def test_without_any_answer_read_there_is_no_vote() -> None:
     rows = [row("a", None), row("a", "wrong", index=1)]
-    assert set(several(rows, same_text)) == {"pass@1", "pass@2"}
+    assert set(multi_sample_metrics(rows, same_text)) == {"pass@1", "pass@2"}
 
 
 def test_where_nothing_was_there_to_read_the_majority_is_wrong() -> None:
-    found = several([row("a", "no_answer"), row("a", "truncated", index=1)], same_text)
+    found = multi_sample_metrics([row("a", "no_answer"), row("a", "truncated", index=1)], same_text)
     assert found["maj@2"].value == 0.0
 
 
 def test_an_interval_is_over_problems() -> None:
     rows = [one for name in range(20) for one in problem(name, right=8 * (name % 2)) or []]
     rows += [one for name in range(0, 20, 2) for one in problem(name, *["7"] * 8)]
-    found = several(rows, same_text)
+    found = multi_sample_metrics(rows, same_text)
     for metric in found.values():
         assert (metric.low, metric.high) == pytest.approx((0.2993, 0.7007), abs=1e-4)

@@ -8,7 +8,7 @@ from statistics import fmean
 
 import pytest
 
-from rewardkit.harness.metrics.intervals import clustered
+from rewardkit.harness.metrics.intervals import clustered_interval
 from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.metrics.outcomes import read_outcomes
 from rewardkit.harness.metrics.rates import rates
@@ -106,7 +106,7 @@ def test_each_figure_is_the_mean_of_its_problems_means_to_the_last_bit(samples: 
             if (number := value(one)) is not None:
                 by_problem[one.id].append(number)
         groups = list(by_problem.values())
-        return fmean(map(fmean, groups)), *clustered(groups), sum(map(len, groups))
+        return fmean(map(fmean, groups)), *clustered_interval(groups), sum(map(len, groups))
 
     def judged(value: Callable[[SampleRow], float]) -> Callable[[SampleRow], float | None]:
         return lambda one: None if one.verdict.correct is None else float(value(one))

@@ -19,7 +19,9 @@ from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.scoring import chunks
 from rewardkit.harness.scoring.columns import Columns
 from rewardkit.harness.scoring.jobs import FileJob
-from rewardkit.harness.scoring.score import ScorePlan, score
+from rewardkit.harness.scoring.score import score
+from rewardkit.harness.scoring.scoring_plan import ScorePlan
+from rewardkit.harness.scoring.sources import open_source
 
 HOME = os.getpid()
 
@@ -44,7 +46,7 @@ class ResumeReporter(Reporter):
 file, folder, processes, mark = sys.argv[1:]
 chunks.CHUNK_BYTES = 1_500
 job = FileJob(
-    chunks.open_source(Path(file)),
+    open_source(Path(file)),
     "t",
     TaskVerifiers(Deadly(HOME, mark), None),
     Columns(("a", "b"), None, ("right", "right")),

@@ -14,7 +14,7 @@ import pytest
 
 from rewardkit.errors import DataError
 from rewardkit.harness.scoring import chunks
-from rewardkit.harness.scoring.chunks import open_source
+from rewardkit.harness.scoring.sources import open_source
 from rewardkit.harness.store.data_files import read_rows
 
 ROWS = [

@@ -15,18 +15,20 @@ from typing import Any
 
 import pytest
 
+import rewardkit.harness.scoring.score as score_module
 from rewardkit import Bounded, Failure, Sample, Verdict
 from rewardkit.errors import DataError, JudgingError, RunMismatch
 from rewardkit.harness.metrics.summary import summarise
 from rewardkit.harness.run.judging_thread import TaskVerifiers
 from rewardkit.harness.run.reporter import Reporter
-from rewardkit.harness.scoring import chunks
-from rewardkit.harness.scoring.chunks import open_source
+from rewardkit.harness.scoring import chunks, jobs
 from rewardkit.harness.scoring.columns import Columns
 from rewardkit.harness.scoring.jobs import FileJob
-from rewardkit.harness.scoring.score import ScorePlan, score
+from rewardkit.harness.scoring.score import score
+from rewardkit.harness.scoring.scoring_plan import ScorePlan
+from rewardkit.harness.scoring.sources import open_source
 from rewardkit.harness.store.run_folder import read_samples
-from rewardkit.judging import close_pools
+from rewardkit.judging import LimitCounts, close_pools
 from rewardkit.protocols import Verifier
 from tests.waiting import wait_until
 
@@ -91,7 +93,11 @@ def some_rows(count: int = 200) -> list[dict[str, Any]]:
 
 def plan(file: Path, folder: Path | None, verifier: Verifier, **changes: Any) -> ScorePlan:
     job = FileJob(
-        open_source(file), "t", TaskVerifiers(verifier, None), Columns(), written=folder is not None
+        open_source(file),
+        "t",
+        TaskVerifiers(verifier, None),
+        Columns(),
+        keep_rows=folder is not None,
     )
     return replace(ScorePlan(job, {"t": ()}, {}, folder, {"file": file.name}), **changes)
 
@@ -102,12 +108,12 @@ def test_rows_and_figures_are_the_same_on_one_process_and_on_three(tmp_path: Pat
     for processes in (1, 3):
         watcher = Watcher()
         folder = tmp_path / str(processes)
-        summaries, _ = score(plan(file, folder, Same(), processes=processes), watcher)
+        summaries = score(plan(file, folder, Same(), processes=processes), watcher).summaries
         assert (watcher.completions, watcher.end, watcher.over) == (200, watcher.size, True)
         written.append((folder / "samples.jsonl").read_bytes())
         told.append((folder / "summary.json").read_bytes())
-        counted, _ = score(plan(file, None, Same(), processes=processes), Watcher())
-        assert counted == summaries
+        counted = score(plan(file, None, Same(), processes=processes), Watcher())
+        assert counted.summaries == summaries
     assert written[0] == written[1]
     assert told[0] == told[1]
     rows = list(read_samples(tmp_path / "1"))
@@ -156,12 +162,12 @@ def test_killed_in_the_midst_the_same_command_ends_with_the_same_bytes(
 def test_carrying_on_after_any_row_gives_the_same(tmp_path: Path) -> None:
     file = write(tmp_path / "f.jsonl", some_rows(40))
     folder = tmp_path / "run"
-    whole, _ = score(plan(file, folder, Same()), Watcher())
+    whole = score(plan(file, folder, Same()), Watcher()).summaries
     lines = (folder / "samples.jsonl").read_bytes().splitlines(keepends=True)
     for kept in (0, 1, 17, 39, 40):
         (folder / "samples.jsonl").write_bytes(b"".join(lines[:kept]))
         watcher = Watcher()
-        assert score(plan(file, folder, Same()), watcher)[0] == whole
+        assert score(plan(file, folder, Same()), watcher).summaries == whole
         assert (watcher.earlier, watcher.completions) == (kept, 40 - kept)
         assert (folder / "samples.jsonl").read_bytes() == b"".join(lines)
 
@@ -173,6 +179,36 @@ def test_a_folder_of_another_scoring_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunMismatch, match='file: "a" there, "b" now'):
         score(other, Watcher())
     score(replace(other, overwrite=True), Watcher())
+
+
+@pytest.mark.parametrize("count", ["12", -3, 1.5, True, [4], 2**40, None])
+def test_a_token_count_that_is_none_is_left_out(tmp_path: Path, count: object) -> None:
+    rows = [{"reference": "1", "completion": "1", "completion_tokens": count}]
+    file = write(tmp_path / "f.jsonl", rows)
+    result = score(plan(file, tmp_path / "run", Same()), Reporter())
+    assert [row.completion_tokens for row in read_samples(tmp_path / "run")] == [None]
+    assert result.summaries["t"].lengths == {}
+
+
+def test_a_stored_row_of_another_task_is_refused(tmp_path: Path) -> None:
+    file = write(tmp_path / "f.jsonl", some_rows(3))
+    score(plan(file, tmp_path / "run", Same()), Reporter())
+    samples = tmp_path / "run" / "samples.jsonl"
+    samples.write_text(samples.read_text().replace('"task": "t"', '"task": "u"'))
+    with pytest.raises(RunMismatch, match="row 1 is of the task 'u'.*use --overwrite"):
+        score(plan(file, tmp_path / "run", Same()), Reporter())
+
+
+def test_verdicts_that_had_more_time_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write(tmp_path / "f.jsonl", some_rows(3))
+    monkeypatch.setattr(score_module, "take_limit_counts", lambda: LimitCounts(9, 9))
+    monkeypatch.setattr(jobs, "take_limit_counts", lambda: LimitCounts(2, 1))
+    result = score(plan(file, tmp_path / "run", Same()), Reporter())
+    assert result.limits == LimitCounts(2, 1)
+    (session,) = json.loads((tmp_path / "run" / "run.json").read_text())["sessions"]
+    assert (session["verdicts_extended"], session["verdicts_stopped"]) == (2, 1)
 
 
 @pytest.mark.parametrize("processes", [1, 2])
@@ -263,10 +299,11 @@ def test_no_judging_process_outlives_the_caller(tmp_path: Path) -> None:
         "from rewardkit.harness.run.judging_thread import TaskVerifiers\n"
         "from rewardkit.harness.scoring.columns import Columns\n"
         "from rewardkit.harness.scoring.jobs import FileJob\n"
-        "from rewardkit.harness.scoring.chunks import open_source\n"
-        "from rewardkit.harness.scoring.score import ScorePlan, score\n"
-        "from rewardkit import Bounded, Verdict\n"
+        "from rewardkit.harness.scoring.sources import open_source\n"
+        "from rewardkit.harness.scoring.score import score\n"
         "from rewardkit.harness.run.reporter import Reporter\n"
+        "from rewardkit.harness.scoring.scoring_plan import ScorePlan\n"
+        "from rewardkit import Bounded, Verdict\n"
         "class Slow(Bounded):\n"
         "    def __call__(self, text, sample):\n"
         f"        Path({str(tmp_path / 'pid')!r}).write_text(str(os.getpid()))\n"

@@ -68,12 +68,17 @@ def test_a_row_takes_a_few_dozen_bytes() -> None:
     tally = Tally()
     for number in range(20_000):
         tally.add(replace(row(number, 1, [0.0, 1.0]), id=str(number)), GROUPS)
-    held = [vars(tally)[name] for name in ("_shape", "_index", "_tokens", "_start", "_graded")]
-    size = sum(len(one) * one.itemsize for one in held)
-    for strings in (vars(tally)["_ids"], vars(tally)["_answers"]):
-        size += len(vars(strings)["_text"]) + 8 * len(strings)
-    assert size / 20_000 < 50
-    assert len(vars(tally)["_shapes"]) < 300
+    assert tally.size / 20_000 < 50
+    assert len(vars(tally)["_columns"].kinds) < 300
+
+
+def test_rows_are_grouped_by_a_column_that_holds_lists() -> None:
+    tally = Tally()
+    listed = [replace(row(1, 1, [0.0]), columns={"level": value}) for value in ([1], {"a": 2}, 1)]
+    for one in [*listed, replace(row(1, 1, [0.0]), columns={"level": True})]:
+        tally.add(one, GROUPS)
+    groups = [one.columns["level"] for one in tally.rows()["t"]]
+    assert groups == ["[1]", "{'a': 2}", "1", "True"]
 
 
 def test_long_answers_are_told_apart_without_being_kept() -> None:

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from rewardkit.harness.metrics.figures import Plot, Point, Table
-from rewardkit.harness.metrics.lengths import ended
+from rewardkit.harness.metrics.lengths import length_bucket
 from rewardkit.harness.metrics.outcomes import outcome_of
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.verifiers.game24_reading import read_reply, read_step
@@ -48,7 +48,7 @@ def _outcome(row: SampleRow) -> str:
 def _token_lengths(judged: Sequence[SampleRow]) -> Plot | None:
     """How many completions fall into each of 20 equal ranges of length, by outcome."""
     lengths = [
-        (row.completion_tokens, ended(outcome_of(row)))
+        (row.completion_tokens, length_bucket(outcome_of(row)))
         for row in judged
         if row.completion_tokens is not None
     ]

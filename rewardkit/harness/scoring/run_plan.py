@@ -1,0 +1,63 @@
+"""The plan to score a run's folder again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import RunMismatch, UsageError
+from rewardkit.harness.run.judging_thread import TaskVerifiers
+from rewardkit.harness.scoring.jobs import RunJob
+from rewardkit.harness.scoring.json_lines import JsonLines
+from rewardkit.harness.scoring.scoring_plan import ScoreOutput, ScorePlan, refuse_own_folder
+from rewardkit.harness.scoring.verifier_choice import (
+    VerifierChoice,
+    file_fingerprint,
+    verifier_fingerprint,
+)
+from rewardkit.harness.store.run_folder import RUN, SAMPLES, RunFolder, replaced_rows
+from rewardkit.protocols import Task
+
+
+def plan_run(path: Path, output: ScoreOutput) -> ScorePlan:
+    """Plan to judge a run's completions again, with today's verifiers of its tasks."""
+    record = RunFolder(path).read_record()
+    if not record:
+        raise RunMismatch(f"{path} holds no {RUN}; give a run's folder or a file")
+    if not (path / SAMPLES).exists():
+        raise RunMismatch(f"{path} holds no completions yet; its run ended before the first")
+    task_records = record.get("tasks", {})
+    resolved = {name: _resolve(path, name, task) for name, task in task_records.items()}
+    verifiers = {name: of_task for name, (of_task, _) in resolved.items()}
+    tasks = {name: task for name, (_, task) in resolved.items() if task}
+    group_by = {name: tuple(task.get("group_by", ())) for name, task in task_records.items()}
+    job = RunJob(
+        JsonLines(path / SAMPLES),
+        verifiers,
+        group_by,
+        replaced_rows(path),
+        keep_rows=output.output_dir is not None,
+    )
+    if output.output_dir is None:
+        return ScorePlan(job, group_by, tasks)
+    refuse_own_folder(path, output.output_dir)
+    fingerprint = file_fingerprint(path / SAMPLES)
+    for name, of_task in verifiers.items():
+        fingerprint |= verifier_fingerprint(name, of_task)
+    again: dict[str, Any] = {"command": list(output.command), "judged_again": str(path)}
+    again |= {name: record[name] for name in ("settings", "tasks", "backend") if name in record}
+    return ScorePlan(job, group_by, tasks, output.output_dir, fingerprint, again, output.overwrite)
+
+
+def _resolve(
+    path: Path, name: str, task_record: Mapping[str, Any]
+) -> tuple[TaskVerifiers, Task | None]:
+    try:
+        choice = VerifierChoice(**task_record.get("judging", {"task": name}))
+    except (TypeError, UsageError) as error:
+        raise RunMismatch(
+            f"{path / RUN} doesn't say what judges {name!r}: {error}; restore it, or score "
+            f"{path / SAMPLES} with --task or --verifier"
+        ) from error
+    return choice.resolve(task_record.get("reading"))

@@ -1,0 +1,137 @@
+"""A job's chunks, judged by several processes.
+
+Each process is a fresh interpreter with one judging thread, started as the judging boundary starts
+its fork server: nothing of the caller is forked and its script does not run again. It has workers
+of its own, so deadlines and memory limits hold. Results come in the order of the chunks. A process
+has one chunk at a time, and at most `AHEAD` chunks per process wait for an earlier one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from multiprocessing.connection import wait
+from typing import cast
+
+import cloudpickle
+
+from rewardkit.errors import JudgingError
+from rewardkit.harness.scoring.chunk_result import ChunkResult
+from rewardkit.harness.scoring.chunks import Chunk
+from rewardkit.harness.scoring.jobs import Job
+from rewardkit.judging.frames import FrameChannel, FrameError
+
+AHEAD = 4
+
+_BOOT = (
+    "import sys; sys.path[:] = sys.argv[2:]; "
+    "from rewardkit.harness.scoring.worker_main import main; main(int(sys.argv[1]))"
+)
+
+
+def judge_in_processes(
+    job: Job, chunks: Iterator[Chunk], processes: int
+) -> Iterator[tuple[Chunk, ChunkResult]]:
+    """Yield each chunk with its result, in order.
+
+    An exception of a chunk is raised in that chunk's turn. Raises JudgingError if the job can't be
+    sent to a process, or a process ends by itself.
+    """
+    try:
+        pickled = cloudpickle.dumps(job)
+    except Exception as error:  # pickling runs code of verifiers and tasks
+        raise JudgingError(
+            f"the verifier can't be sent to other processes: {type(error).__name__}: {error}; "
+            "it must not hold open files, locks or the like"
+        ) from error
+    with contextlib.ExitStack() as exit_stack:
+        workers = [exit_stack.enter_context(_WorkerProcess(pickled)) for _ in range(processes)]
+        yield from _in_order(workers, chunks)
+
+
+class _WorkerProcess:
+    """A judging process, from the caller's side."""
+
+    def __init__(self, pickled: bytes) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            # standard input closes when this process ends, however it ends
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _BOOT, str(theirs.fileno()), *sys.path],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.PIPE,
+                stdout=2,
+                start_new_session=True,
+            )
+        self.socket = ours
+        self._channel = FrameChannel(ours.fileno(), ours.fileno())
+        with self._errors():
+            self._channel.send_pickled(pickled)
+
+    def __enter__(self) -> _WorkerProcess:
+        return self
+
+    def __exit__(self, failed: type[BaseException] | None, *_: object) -> None:
+        self.socket.close()
+        try:
+            self._process.wait(timeout=5 if failed is None else 0)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+
+    def send(self, number: int, chunk: Chunk) -> None:
+        """Give the process a chunk; it must be idle."""
+        with self._errors():
+            self._channel.send((number, chunk))
+
+    def receive(self) -> tuple[int, ChunkResult | BaseException]:
+        """The number of its chunk, and the result or the exception."""
+        with self._errors():
+            return cast("tuple[int, ChunkResult | BaseException]", self._channel.receive())
+
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (EOFError, OSError):
+            status = self._process.wait()
+            raise JudgingError(
+                f"a judging process ended by itself (status {status}), perhaps for lack of "
+                "memory; what was judged before is stored, and the same command line carries on"
+            ) from None
+        except FrameError as error:
+            raise JudgingError(f"a judging process sent no result: {error}") from error
+
+
+def _in_order(
+    workers: list[_WorkerProcess], chunks: Iterator[Chunk]
+) -> Iterator[tuple[Chunk, ChunkResult]]:
+    idle = list(workers)
+    busy: dict[socket.socket, _WorkerProcess] = {}
+    waiting: dict[int, Chunk] = {}
+    results: dict[int, ChunkResult | BaseException] = {}
+    numbered = enumerate(chunks)
+    turn = 0
+    while True:
+        while idle and len(waiting) < AHEAD * len(workers) and (chunk := next(numbered, None)):
+            worker = idle.pop()
+            waiting[chunk[0]] = chunk[1]
+            worker.send(*chunk)
+            busy[worker.socket] = worker
+        if not waiting:
+            return
+        for ready in wait(list(busy)):
+            worker = busy.pop(cast("socket.socket", ready))
+            number, results[number] = worker.receive()
+            idle.append(worker)
+        while turn in results:
+            result = results.pop(turn)
+            if isinstance(result, BaseException):
+                raise result
+            yield waiting.pop(turn), result
+            turn += 1
