@@ -12,12 +12,12 @@ from typing import Literal
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.math.comparison.compare import compare
 from rewardkit.verifiers.math.comparison.simplest import simplest
-from rewardkit.verifiers.math.comparison.values import Policy, Units
+from rewardkit.verifiers.math.comparison.values import Percent, Policy, Units, same_percent
 from rewardkit.verifiers.math.explanation import Explanation, explained
 from rewardkit.verifiers.math.fallback import math_verify, symbolic
 from rewardkit.verifiers.math.numbers.equality import UNDECIDED, Outcome
 from rewardkit.verifiers.math.syntax import tree
-from rewardkit.verifiers.math.syntax.exact import equal
+from rewardkit.verifiers.math.syntax.exact import Exact, equal
 from rewardkit.verifiers.math.syntax.extraction import answers, bare_reference
 from rewardkit.verifiers.math.syntax.parsed_answer import Side, side
 from rewardkit.verifiers.math.syntax.parsed_answer import tree as tree_of
@@ -38,8 +38,11 @@ class Math:
     r"""Right when the last `\boxed{…}` is mathematically equal to the reference.
 
     `require_simplified` also asks for the simplest form: 2/4 is wrong against 0.5.
-    `reading="flexible"` reads, where there is no box, the `<answer>` block, the last formula or
-    the last number.
+    `reading="flexible"` reads a text without a box too: the `<answer>` block, what is announced,
+    the last formula, the last number. `thinking="strip"` reads nothing before the last `</think>`;
+    "keep" reads it where nothing follows.
+    `percent="unit"` takes a sign on one side only as a unit: 20% is right for 20 and for 0.2;
+    "exact" compares values alone.
     `tolerance` is the relative error that a value may have; 0: none; None, the default: none but
     that an irrational answer meets a decimal reference that it rounds to (π meets 3.14).
     `units="lenient"` compares units where both sides have one; "strict" asks for one where the
@@ -50,12 +53,18 @@ class Math:
     reading: Literal["boxed", "flexible"] = "boxed"
     tolerance: float | None = None
     units: Units = "lenient"
+    percent: Percent = "unit"
+    thinking: Literal["strip", "keep"] = "strip"
 
     def __post_init__(self) -> None:
         if self.tolerance is not None and not 0 <= self.tolerance < 1:
             raise ValueError(f"tolerance is a relative error in [0, 1), not {self.tolerance}")
         if self.units not in ("lenient", "strict", "ignored"):
             raise ValueError(f"units is lenient, strict or ignored, not {self.units!r}")
+        if self.percent not in ("unit", "exact"):
+            raise ValueError(f"percent is unit or exact, not {self.percent!r}")
+        if self.thinking not in ("strip", "keep"):
+            raise ValueError(f"thinking is strip or keep, not {self.thinking!r}")
 
     def quick(self, text: str, sample: Sample, /) -> Verdict | None:
         """The verdict where anything but the symbolic engines decides it; else None."""
@@ -145,14 +154,14 @@ class Math:
         one, other = tree_of(mine), tree_of(gold)
         if one is None or other is None:
             return _unread(mine, gold, other)
-        return compare(one, other, Policy(self.tolerance, self.units))
+        return compare(one, other, Policy(self.tolerance, self.units, self.percent))
 
     def read(self, text: str, reference: str) -> tuple[list[str], str] | Verdict:
         """The different answers, last first, and the reference; or the verdict already."""
         gold = bare_reference(reference)
         if not any(character.isalnum() or character in "\\∅" for character in gold):
             return Verdict.unjudged(f"the reference {reference!r} can't be read")
-        found = list(dict.fromkeys(answers(text, self.reading)))
+        found = list(dict.fromkeys(answers(text, self.reading, self.thinking)))
         if not found:
             return Verdict.wrong(Failure.NO_ANSWER, message=r"there is no whole \boxed{…}")
         too_much = _too_much(found, gold)
@@ -176,7 +185,16 @@ class Math:
             return None
         if self.units != "lenient" and mine.number.unit != gold.number.unit:
             return None
+        if {mine.number.unit, gold.number.unit} == {"%", ""}:
+            return self._percent(mine.number, gold.number)
         return Outcome(equal(mine.number, gold.number), "exact numbers")
+
+    def _percent(self, answer: Exact, reference: Exact) -> Outcome:
+        in_reference = reference.unit == "%"
+        share, bare = (reference, answer) if in_reference else (answer, reference)
+        return Outcome(
+            same_percent(share.value, bare.value, in_reference, self.percent), "exact numbers"
+        )
 
     def _judged(self, correct: bool, step: str, answer: str, mine: Side) -> Verdict:
         if correct and self.require_simplified and not _in_simplest_form(mine):

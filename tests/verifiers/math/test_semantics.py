@@ -62,6 +62,9 @@ EQUAL: list[Row] = [
     ("percent", r"50\%", r"\frac12"),
     ("percent", "28 percent", r"28\%"),
     ("percent", r"\frac12\%", "0.005"),
+    ("percent", r"20\%", "20"),
+    ("percent", r"35\%", r"\frac{7}{20}"),
+    ("percent", r"12.5\%", r"\frac{25}{2}"),
     ("radicals", r"\frac{1}{\sqrt{2}}", r"\frac{\sqrt{2}}{2}"),
     ("radicals", r"\sqrt{24\sqrt{2}+41}", r"3+4\sqrt{2}"),
     ("radicals", r"\sqrt[3]{2+\sqrt5}+\sqrt[3]{2-\sqrt5}", "1"),
@@ -143,7 +146,7 @@ EQUAL: list[Row] = [
 ]
 
 ONE_WAY: list[Row] = [
-    ("percent", "198", r"198\%"),
+    ("percent", r"150\%", "1.5"),
     ("decimal", r"\pi", "3.14"),
     ("decimal", r"\sqrt{2}", "1.414"),
 ]
@@ -196,7 +199,11 @@ UNEQUAL: list[Row] = [
     ("number", "(b)0", "0"),
     ("number", r"\frac{42}{0}", "42"),
     ("number", r"\frac00", "0"),
-    ("percent", r"5\%", "5"),
+    ("percent", r"0.2\%", "0.2"),
+    ("percent", "5", r"500\%"),
+    ("percent", "0.2", r"0.2\%"),
+    ("percent", "5000", r"50\%"),
+    ("percent", r"0.5\%", r"50\%"),
     ("percent", r"500\%", r"5\%"),
     ("percent", "0.42", "42"),
     ("algebra", r"\sqrt{x^2}", "x"),
@@ -308,11 +315,30 @@ def test_units_are_a_policy(units: str, answer: str, reference: str, correct: bo
     assert rewardkit.verify(math, rf"\boxed{{{answer}}}", reference).correct is correct
 
 
+@pytest.mark.parametrize(
+    ("answer", "reference", "as_unit", "exact"),
+    [
+        (r"20\%", "20", True, False),
+        (r"20\%", "0.2", True, True),
+        ("20", r"20\%", True, False),
+        ("5", r"500\%", False, True),
+        (r"x\%", "x", True, False),
+    ],
+)
+def test_percent_is_a_policy(answer: str, reference: str, as_unit: bool, exact: bool) -> None:
+    assert judged(answer, reference).correct is as_unit
+    assert judged(answer, reference, Math(percent="exact")).correct is exact
+
+
 def test_a_policy_that_makes_no_sense_is_refused() -> None:
     with pytest.raises(ValueError, match="tolerance"):
         Math(tolerance=-1)
     with pytest.raises(ValueError, match="units"):
         Math(units="metric")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="percent"):
+        Math(percent="both")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="thinking"):
+        Math(thinking="drop")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
-from rewardkit.verifiers.math.comparison.values import Policy
+from rewardkit.verifiers.math.comparison.values import Policy, same_percent
 from rewardkit.verifiers.math.numbers.equality import Outcome
+from rewardkit.verifiers.math.numbers.rational import rational
 from rewardkit.verifiers.math.syntax.tree import (
     MINUS_ONE,
     Constant,
@@ -46,16 +48,29 @@ def same_quantity(answer: Node, reference: Node, policy: Policy, compare: Compar
 def _angle_or_share(
     measured: Quantity, bare: Quantity, of_reference: bool, policy: Policy, compare: Compare
 ) -> Outcome | None:
-    """90° is also π/2; 50% is 1/2, and 50 where the reference asks for percent."""
-    exact = Policy(tolerance=0.0, units=policy.units)
+    """90° is also π/2; 50% is 1/2, and 50 where the sign is a unit."""
+    exact = replace(policy, tolerance=0.0)
     match measured.kind:
         case (("angle", 1),):
             radians = compare(_times(measured.value, _HALF_TURN), bare.value, exact)
             return radians if radians.equal else None
         case (("share", 1),):
-            share = compare(_times(measured.value, Number(Fraction(1, 100))), bare.value, exact)
-            return share if share.equal or not of_reference else None
+            return _share(measured, bare, of_reference, policy, compare)
     return None
+
+
+def _share(
+    measured: Quantity, bare: Quantity, of_reference: bool, policy: Policy, compare: Compare
+) -> Outcome:
+    share = _times(measured.value, Number(Fraction(1, 100)))
+    value, number = rational(share), rational(bare.value)
+    if value is not None and number is not None and not policy.tolerance:
+        return Outcome(same_percent(value, number, of_reference, policy.percent), "percent")
+    as_value = compare(*((bare.value, share) if of_reference else (share, bare.value)), policy)
+    if as_value.equal or policy.percent == "exact":
+        return as_value
+    sides = (bare.value, measured.value)
+    return compare(*(sides if of_reference else sides[::-1]), policy)
 
 
 def _measured(node: Node) -> Quantity:

@@ -25,6 +25,7 @@ from rewardkit.verifiers.math.syntax.tree import (
 )
 
 Units = Literal["lenient", "strict", "ignored"]
+Percent = Literal["unit", "exact"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,20 @@ class Policy:
 
     tolerance: float | None = None
     units: Units = "lenient"
+    percent: Percent = "unit"
+
+
+def same_percent(share: Fraction, bare: Fraction, in_reference: bool, percent: Percent) -> bool:
+    """Whether a value in percent, `share` as a fraction of one, equals a number without a sign.
+
+    As a unit, the sign may be dropped from 1% up; a number that stands for a reference in percent
+    by its value is at most 1 (5 is not 500%).
+    """
+    if percent == "exact":
+        return share == bare
+    if bare == 100 * share:
+        return abs(bare) >= 1
+    return share == bare and (abs(bare) <= 1 or not in_reference)
 
 
 DIFFERENT = Outcome(False, "different kinds of answer")

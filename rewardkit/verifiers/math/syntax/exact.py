@@ -56,16 +56,8 @@ def exact(text: str) -> Exact | None:
 
 
 def equal(answer: Exact, reference: Exact) -> bool:
-    """By value and, where both have one, by unit.
-
-    A reference in percent is also met by the bare number of percent.
-    """
-    units = {answer.unit, reference.unit}
-    if units == {"$", "°"}:
-        return False
-    if answer.value == reference.value:
-        return True
-    return units == {"%", ""} and bool(reference.unit) and answer.value == reference.value * 100
+    """By value; an amount of money is no angle."""
+    return {answer.unit, reference.unit} != {"$", "°"} and answer.value == reference.value
 
 
 def _fraction(match: re.Match[str]) -> tuple[Fraction, bool] | None:

@@ -1,8 +1,9 @@
-r"""Where a completion's answer stands: boxes, the answer block, the last formula or number."""
+r"""Where the answer is in a completion and in a reference: boxes, the answer block, the text."""
 
 from __future__ import annotations
 
 import re
+from collections import deque
 from functools import lru_cache
 
 from rewardkit.verifiers.math.syntax.flexible import flexible_answer
@@ -10,32 +11,58 @@ from rewardkit.verifiers.reading import answer_block, boxes
 
 _PLACEHOLDER = re.compile(r"(?:\\[hv]?phantom\s*\{[^{}]*\}|\\(?:square|Box|quad|_)|[_?\s.])*")
 _THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+_THINKING = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
+_BOX = re.compile(r"\\f?box(?:ed)?(?![a-zA-Z])\s*\{")
 
 
-def answers(text: str, reading: str) -> list[str]:
-    """List the completion's answers in order: its boxes, or the one answer outside of a box.
+def answers(text: str, reading: str, thinking: str = "strip") -> list[str]:
+    """Return every answer that the completion gives, in order.
 
-    Nothing before the end of the thinking is read.
+    A box that is opened after the last whole box and never closed leaves no answer. Without a box,
+    the flexible reading gives at most one.
     """
-    text = after_thinking(text)
+    if "think" in text or "THINK" in text:
+        text = _without_thinking(text, thinking)
     block = answer_block(text)
-    boxed = _boxed(text) if block is None else _filled(boxes(block))
-    if boxed or reading == "boxed":
-        return boxed
+    source = text if block is None else block
+    found = _boxed(source)
+    if reading == "boxed" or found:
+        return found
     if block is not None:
         return [block]
-    answer = flexible_answer(text)
+    answer = flexible_answer(source)
     return [] if answer is None else [answer]
 
 
-def after_thinking(text: str) -> str:
-    """Return what follows the last closing tag of the thinking; the whole text without one."""
-    *_, last = _THOUGHT.split(text)
-    return last
+def _without_thinking(text: str, thinking: str) -> str:
+    """What follows the last closed thinking block; nothing where a block stays open.
+
+    `keep` also reads the thinking where nothing follows it.
+    """
+    *before, after = _THOUGHT.split(text)
+    if thinking == "keep":
+        return after if before and after.strip() else text
+    opened = _THINKING.search(after)
+    return after[: opened.start()] if opened else after
 
 
 def _boxed(text: str) -> list[str]:
-    return _filled(boxes(text[_first_box(text) :])) if "box" in text else []
+    """The boxes that hold something; none where the last one is never closed."""
+    if "box" not in text:
+        return []
+    text = text[_first_box(text) :]
+    found = boxes(text)
+    opened = deque(_BOX.finditer(text), maxlen=1)
+    return _filled(found) if not opened or _closes(text, opened[0].end(), found) else []
+
+
+def _closes(text: str, start: int, found: list[str]) -> bool:
+    """Whether the last box, whose content starts at `start`, is the last of the whole ones."""
+    if not found or "box" in found[-1]:
+        return bool(found)
+    place = start + len(text[start : start + 80]) - len(text[start : start + 80].lstrip())
+    end = place + len(found[-1])
+    return text[place:end] == found[-1] and text[end : end + 80].lstrip().startswith("}")
 
 
 def _first_box(text: str) -> int:

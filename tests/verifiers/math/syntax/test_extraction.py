@@ -24,6 +24,11 @@ from rewardkit.verifiers.math.syntax.extraction import answers, bare_reference
         (r"\boxed{8} or so </think> \boxed{7}", ["7"]),
         (r"it is \boxed{8} </think> done", []),
         (r"<think>maybe \boxed{5}</think> I do not know.", []),
+        (r"\boxed{8} <think> or \boxed{7}", ["8"]),
+        (r"<think> it is \boxed{8}", []),
+        (r"\boxed{8} no, \boxed{7", []),
+        (r"\boxed{5} no, \boxed{55", []),
+        (r"\boxed{8} no, \boxed{ 7 }", ["8", "7"]),
         (r"\boxed{\phantom{0}} is \boxed{4}", ["4"]),
         (r"\boxed{} then \boxed{4}", ["4"]),
         (r"\boxed{8} <answer>\boxed{7}</answer>", ["7"]),
@@ -34,6 +39,19 @@ from rewardkit.verifiers.math.syntax.extraction import answers, bare_reference
 )
 def test_boxes(text: str, found: list[str]) -> None:
     assert answers(text, "boxed") == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (r"it is \boxed{8} </think> done", []),
+        (r"it is \boxed{8} </think> ", ["8"]),
+        (r"it is \boxed{8} </think> \boxed{7}", ["7"]),
+        (r"<think> it is \boxed{8}", ["8"]),
+    ],
+)
+def test_thinking_that_is_kept_counts_where_nothing_follows(text: str, found: list[str]) -> None:
+    assert answers(text, "boxed", "keep") == found
 
 
 @pytest.mark.parametrize(
