@@ -115,7 +115,7 @@ class Math:
         if not mine.text:
             return Verdict.wrong(Failure.NO_ANSWER, message="the box is empty")
         try:
-            outcome = self.outcome(mine, gold)
+            outcome = self.outcome(mine, gold, answer)
         except Exception as error:  # a fault of ours must not let a reply escape its grade
             outcome = Outcome(False, f"a fault, please report it: {type(error).__name__}: {error}")
         if outcome.equal is None:
@@ -140,16 +140,16 @@ class Math:
             outcome = Outcome(False, f"the text: {mine.reason}")
         return self._judged(bool(outcome.equal), outcome.step, answer, mine)
 
-    def outcome(self, mine: Side, gold: Side) -> Outcome:
+    def outcome(self, mine: Side, gold: Side, answer: str = "") -> Outcome:
         """Whether the sides are equal, and the step of the ladder that found out."""
         exact = self._numbers(mine, gold)
         if exact is not None:
             return exact
         if mine.text == gold.text and (gold.tree is None or self.units != "strict"):
             return Outcome(True, "the same text")
-        if gold.verbal and mine.words and mine.words == gold.words:
+        if mine.words and mine.words == gold.words and (gold.verbal or mine.verbal):
             return Outcome(True, "the same words")
-        if _decimal_comma(mine, gold) or _decimal_comma(gold, mine):
+        if _decimal_comma(answer, gold):
             return Outcome(True, "exact numbers, with a decimal comma")
         one, other = tree_of(mine), tree_of(gold)
         if one is None or other is None:
@@ -202,11 +202,12 @@ class Math:
         return Verdict.judged(correct, answer=answer, message=f"by {step}")
 
 
-def _decimal_comma(comma: Side, point: Side) -> bool:
-    """1000,99 for 1000.99, where the point is certain."""
-    if point.number is None or "." not in point.text or not _COMMA.fullmatch(comma.text):
+def _decimal_comma(answer: str, gold: Side) -> bool:
+    """1000,99 for 1000.99, where the point is certain and no space makes it a list."""
+    if gold.number is None or "." not in gold.text:
         return False
-    return Fraction(comma.text.replace(",", ".")) == point.number.value
+    comma = _COMMA.fullmatch(answer.strip(" $"))
+    return comma is not None and Fraction(comma.group().replace(",", ".")) == gold.number.value
 
 
 def _unread(mine: Side, gold: Side, other: tree.Node | None) -> Outcome:

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
 
 from rewardkit.verifiers.math.comparison.equations import same_relation
 from rewardkit.verifiers.math.comparison.intervals import NoRegionError, same_region
+from rewardkit.verifiers.math.comparison.letters_before_brackets import (
+    Opaque,
+    as_factors,
+    as_factors_by_habit,
+    calls_unknown,
+)
 from rewardkit.verifiers.math.comparison.matrices import NoMatrixError, has_matrix, worked_out
+from rewardkit.verifiers.math.comparison.names import unnamed
+from rewardkit.verifiers.math.comparison.pieces import is_piecewise, same_pieces
 from rewardkit.verifiers.math.comparison.quantities import same_quantity
 from rewardkit.verifiers.math.comparison.regions import is_region, region
-from rewardkit.verifiers.math.comparison.statements import assigned, definition, stated
+from rewardkit.verifiers.math.comparison.shapes import as_matrix, as_vector, without_degrees
+from rewardkit.verifiers.math.comparison.statements import assigned, stated
 from rewardkit.verifiers.math.comparison.values import (
     DIFFERENT,
     Policy,
@@ -18,18 +30,22 @@ from rewardkit.verifiers.math.comparison.values import (
     same_numeral,
     same_ratio,
 )
-from rewardkit.verifiers.math.numbers.equality import Outcome
+from rewardkit.verifiers.math.numbers.equality import Outcome, same_value
 from rewardkit.verifiers.math.syntax.tree import (
+    Clock,
     Constant,
     Matrix,
     Node,
+    Number,
     NumberSet,
     Numeral,
+    Product,
     Quantity,
     Ratio,
     Relation,
     Sequence,
     SetOperation,
+    Sum,
     Symbol,
     Text,
 )
@@ -43,35 +59,75 @@ def compare(answer: Node, reference: Node, policy: Policy) -> Outcome:
     if answer == reference and not isinstance(answer, Quantity):
         return Outcome(True, "the same reading")
     answer, reference = stated(answer), stated(reference)
-    answer, reference = _unnamed(answer, reference), _unnamed(reference, answer)
+    answer, reference = unnamed(answer, reference), unnamed(reference, answer)
+    answer, reference = _one_form(answer, reference, policy), _one_form(reference, answer, policy)
+    if calls_unknown(answer) or calls_unknown(reference):
+        return _with_functions(answer, reference, policy)
+    return _by_kind(answer, reference, policy)
+
+
+def _one_form(node: Node, other: Node, policy: Policy) -> Node:
+    """The first of several equal forms in `0.5 or 1/2`, beside one value."""
+    if not isinstance(node, Sequence) or node.opening or node.joint != "or":
+        return node
+    if isinstance(other, Sequence):
+        return node
+    exact = replace(policy, tolerance=0.0)
+    same = all(compare(one, two, exact).equal is True for one, two in pairwise(node.items))
+    return node.items[0] if same else node
+
+
+def _with_functions(answer: Node, reference: Node, policy: Policy) -> Outcome:
+    """Compare with letters before brackets as functions, and as factors where that makes sense."""
+    answer, reference = as_factors(answer, reference)
+    opaque = Opaque()
+    as_functions = _by_kind(opaque(answer), opaque(reference), policy)
+    if as_functions.equal:
+        return as_functions
+    mine, theirs = as_factors_by_habit(answer), as_factors_by_habit(reference)
+    if (mine, theirs) == (answer, reference):
+        return as_functions
+    found = _by_kind(opaque(mine), opaque(theirs), policy)
+    return found if found.equal else as_functions
+
+
+def _by_kind(answer: Node, reference: Node, policy: Policy) -> Outcome:
+    """Compare two trees without functions by name, by what kind of answer they are."""
     if is_region(answer) or is_region(reference):
         return _sets(answer, reference, policy)
+    if is_piecewise(answer) or is_piecewise(reference):
+        return same_pieces(answer, reference, policy, compare)
     for kind, comparison in _COMPARISONS:
         if isinstance(answer, kind) or isinstance(reference, kind):
             return comparison(answer, reference, policy)
     if has_matrix(answer) or has_matrix(reference):
         return _matrices(answer, reference, policy)
-    return same_expression(answer, reference, policy)
-
-
-def _unnamed(node: Node, other: Node) -> Node:
-    """The value of `x = 5` beside one that isn't an equation; the member of a set of one."""
-    if isinstance(node, Sequence) and len(node.items) == 1 and node.opening == "⦃":
-        plain = not isinstance(other, Sequence) and not is_region(other)
-        return node.items[0] if plain else node
-    pair = definition(node)
-    if pair is None:
-        return node
-    theirs = definition(other)
-    if theirs is None:
-        return node if isinstance(other, Relation) and other.operators == ("=",) else pair[1]
-    both_variables = isinstance(pair[0], Symbol) and isinstance(theirs[0], Symbol)
-    return pair[1] if pair[0] == theirs[0] or not both_variables else node
+    found = same_expression(answer, reference, policy)
+    bare = without_degrees(answer), without_degrees(reference)
+    if found.equal is not True and bare != (answer, reference) and policy.units != "strict":
+        return same_expression(*bare, policy)
+    return found
 
 
 def _texts(answer: Node, reference: Node, _: Policy) -> Outcome:
     same = _word(answer) is not None and _word(answer) == _word(reference)
     return Outcome(same, "text")
+
+
+def _times(answer: Node, reference: Node, policy: Policy) -> Outcome:
+    """Times of day as such where both are; 5:10 beside anything else as a ratio."""
+    if isinstance(answer, Clock) and isinstance(reference, Clock):
+        same = (answer.hour % 24, answer.minute) == (reference.hour % 24, reference.minute)
+        return Outcome(same, "the time of day")
+    return compare(_as_ratio(answer), _as_ratio(reference), policy)
+
+
+def _as_ratio(node: Node) -> Node:
+    if not isinstance(node, Clock):
+        return node
+    if node.stated:
+        return Text(f"{node.hour}:{node.minute}")
+    return Ratio((Number(Fraction(node.hour)), Number(Fraction(node.minute))))
 
 
 def _word(node: Node) -> str | None:
@@ -95,14 +151,30 @@ def _sets(answer: Node, reference: Node, policy: Policy) -> Outcome:
 
 
 def _unworked_sets(answer: Node, reference: Node, policy: Policy) -> Outcome:
+    for node, point in ((answer, reference), (reference, answer)):
+        if isinstance(node, (Relation, Sequence)) and not isinstance(point, (Relation, Sequence)):
+            return _single_point(node, point)
     match answer, reference:
         case Relation(), Relation():
             return same_relation(answer, reference)
         case SetOperation(one, left, right), SetOperation(other, left2, right2) if one == other:
             return all_equal([compare(left, left2, policy), compare(right, right2, policy)])
-        case Sequence(), Sequence():
+        case Sequence(), Sequence() if is_region(answer) == is_region(reference):
             return _sequences(answer, reference, policy)
     return DIFFERENT
+
+
+def _single_point(node: Node, point: Node) -> Outcome:
+    """x ≥ 1 and x ≤ 1 for 1."""
+    value = Sequence((point,), "⦃", "⦄")
+    try:
+        pieces = region(node).pieces
+        single = len(pieces) == 1 and pieces[0].low_closed and pieces[0].high_closed
+        if not single or same_value(pieces[0].low, pieces[0].high).equal is not True:
+            return DIFFERENT
+        return Outcome(same_region(region(node), region(value)), "sets of real numbers")
+    except NoRegionError:
+        return DIFFERENT
 
 
 def _relations(answer: Node, reference: Node, _: Policy) -> Outcome:
@@ -113,20 +185,30 @@ def _relations(answer: Node, reference: Node, _: Policy) -> Outcome:
 
 def _sequences(answer: Node, reference: Node, policy: Policy) -> Outcome:
     if isinstance(answer, Matrix) or isinstance(reference, Matrix):
-        return _matrices(answer, reference, policy)
+        return _matrices(as_matrix(answer), as_matrix(reference), policy)
+    values, theirs = assigned(answer), assigned(reference)
+    if (values is None) != (theirs is None):
+        answer, reference = values or answer, theirs or reference
     for one, other in ((answer, reference), (reference, answer)):
-        values = assigned(one)
-        if values is not None and assigned(other) is None:
-            return _sequences_of(Sequence(values, "(", ")"), other, answer is one, policy)
+        if isinstance(one, Sequence) and isinstance(other, (Sum, Product, Symbol)):
+            return _vectors(answer, reference, len(one.items), policy)
     if not (isinstance(answer, Sequence) and isinstance(reference, Sequence)):
         return DIFFERENT
     return _bracketed(answer, reference, policy)
 
 
-def _sequences_of(values: Sequence, other: Node, first: bool, policy: Policy) -> Outcome:
-    if not isinstance(other, Sequence):
+def _vectors(answer: Node, reference: Node, size: int, policy: Policy) -> Outcome:
+    """i + 2j + 3k against ⟨1, 2, 3⟩."""
+    sides = [
+        side if isinstance(side, Sequence) else as_vector(side, size)
+        for side in (answer, reference)
+    ]
+    one, other = sides
+    if not (isinstance(one, Sequence) and isinstance(other, Sequence)):
         return DIFFERENT
-    return _bracketed(values, other, policy) if first else _bracketed(other, values, policy)
+    if "(" not in (_kind(one), _kind(other)) or {_kind(one), _kind(other)} - {"(", "["}:
+        return DIFFERENT
+    return _bracketed(one, other, policy)
 
 
 def _bracketed(answer: Sequence, reference: Sequence, policy: Policy) -> Outcome:
@@ -140,7 +222,19 @@ def _bracketed(answer: Sequence, reference: Sequence, policy: Policy) -> Outcome
         return _in_any_order(mine, theirs, policy)
     if len(mine) != len(theirs):
         return Outcome(False, "the number of items")
-    return all_equal([compare(one, other, policy) for one, other in zip(mine, theirs, strict=True)])
+    pairs = zip(mine, theirs, strict=True)
+    return all_equal([_same_item(one, other, policy) for one, other in pairs])
+
+
+def _same_item(answer: Node, reference: Node, policy: Policy) -> Outcome:
+    """Compare items of lists, where {1} is not 1."""
+    if _is_singleton(answer) != _is_singleton(reference):
+        return Outcome(False, "the items of the list")
+    return compare(answer, reference, policy)
+
+
+def _is_singleton(node: Node) -> bool:
+    return isinstance(node, Sequence) and node.opening == "⦃" and len(node.items) == 1
 
 
 def _kind(node: Sequence) -> str:
@@ -163,7 +257,7 @@ def _in_any_order(answer: tuple[Node, ...], reference: tuple[Node, ...], policy:
     left = list(answer)
     undecided = False
     for item in reference:
-        outcomes = [compare(mine, item, policy).equal for mine in left]
+        outcomes = [_same_item(mine, item, policy).equal for mine in left]
         if True in outcomes:
             del left[outcomes.index(True)]
         elif None in outcomes:
@@ -191,6 +285,7 @@ def _quantities(answer: Node, reference: Node, policy: Policy) -> Outcome:
 
 
 _COMPARISONS: tuple[tuple[type, Callable[[Node, Node, Policy], Outcome]], ...] = (
+    (Clock, _times),
     (Text, _texts),
     (Relation, _relations),
     (Sequence, _sequences),

@@ -29,7 +29,8 @@ def same_relation(one: Relation, other: Relation) -> Outcome:
         return Outcome(False, "different relations")
     left, right = mine[1], theirs[1]
     if not symbols(left) or not symbols(right):
-        return Outcome(canonical(left) == canonical(right), "relations without a variable")
+        same = canonical(left) == canonical(right) or (mine[0] in "=≠" and _turned(one, other))
+        return Outcome(same, "relations without a variable")
     for side in (left, right):
         identity = same_value(side, ZERO).equal
         if identity is not False:
@@ -40,6 +41,13 @@ def same_relation(one: Relation, other: Relation) -> Outcome:
         positive = compare_size(_filled(Product((left, right))), ZERO)
         return Outcome(None if positive is None else positive > 0, _STEP)
     return Outcome(found.equal, _STEP)
+
+
+def _turned(one: Relation, other: Relation) -> bool:
+    """Whether both have the same sides the other way round."""
+    return [side and canonical(side) for side in one.sides] == [
+        side and canonical(side) for side in reversed(other.sides)
+    ]
 
 
 def _normal(relation: Relation) -> tuple[str, Node] | None:
@@ -58,7 +66,7 @@ def _normal(relation: Relation) -> tuple[str, Node] | None:
 def _primed(node: Node) -> Node:
     """The same tree in other variables."""
     if isinstance(node, Symbol):
-        return Symbol(f"{node.name}'")
+        return Symbol(f"{node.name} again")
     return mapped(node, _primed)
 
 

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from rewardkit.verifiers.math.syntax.tree import (
     Call,
     Matrix,
     Node,
+    Number,
+    Power,
     Product,
     Sequence,
     Sum,
     children,
+    negative,
+    reciprocal,
 )
 
 MOST_WORK = 4_000
+
+HIGHEST_POWER = 8
 
 
 class NoMatrixError(Exception):
@@ -24,7 +32,7 @@ def has_matrix(node: Node) -> bool:
     if isinstance(node, Matrix):
         return True
     match node:
-        case Sum() | Product() | Call("transpose", _):
+        case Sum() | Product() | Call("transpose", _) | Power(Matrix(), _):
             return any(map(has_matrix, children(node)))
     return False
 
@@ -42,13 +50,53 @@ def worked_out(node: Node) -> Node:
             for factor in factors[1:]:
                 product = _multiplied(product, worked_out(factor))
             return product
+        case Power(base, Number(exponent)) if has_matrix(base) and exponent.denominator == 1:
+            return _raised(worked_out(base), int(exponent))
         case Call("transpose", (inner,)):
-            matrix = worked_out(inner)
-            if isinstance(matrix, Matrix):
-                return Matrix(tuple(zip(*matrix.rows, strict=True)))
-            if isinstance(inner, Sequence) and inner.opening in ("(", "["):
-                return Matrix(tuple((item,) for item in inner.items))
+            return _transposed(inner) or node
     return node
+
+
+def _transposed(inner: Node) -> Node | None:
+    matrix = worked_out(inner)
+    if isinstance(matrix, Matrix):
+        return Matrix(tuple(zip(*matrix.rows, strict=True)))
+    if isinstance(inner, Sequence) and inner.opening in ("(", "["):
+        return Matrix(tuple((item,) for item in inner.items))
+    return None
+
+
+def _raised(base: Node, exponent: int) -> Node:
+    """A small power of a matrix, or its inverse."""
+    if not isinstance(base, Matrix) or not 1 <= abs(exponent) <= HIGHEST_POWER:
+        raise NoMatrixError
+    factor: Node = base if exponent > 0 else _inverse(base)
+    found = factor
+    for _ in range(abs(exponent) - 1):
+        found = _multiplied(found, factor)
+    return found
+
+
+def _inverse(matrix: Matrix) -> Matrix:
+    """Cofactors over the determinant."""
+    size = len(matrix.rows)
+    if size not in (1, 2, 3) or len(matrix.rows[0]) != size:
+        raise NoMatrixError
+    under = reciprocal(Call("det", (matrix,)))
+    places = range(size)
+    return Matrix(
+        tuple(tuple(Product((_cofactor(matrix, j, i), under)) for j in places) for i in places)
+    )
+
+
+def _cofactor(matrix: Matrix, row: int, column: int) -> Node:
+    rows = [
+        tuple(cell for place, cell in enumerate(cells) if place != column)
+        for index, cells in enumerate(matrix.rows)
+        if index != row
+    ]
+    minor: Node = Call("det", (Matrix(tuple(rows)),)) if rows else Number(Fraction(1))
+    return minor if (row + column) % 2 == 0 else negative(minor)
 
 
 def _added(parts: list[Node]) -> Matrix:

@@ -20,16 +20,19 @@ from rewardkit.verifiers.math.syntax.tree import (
     Symbol,
     symbols,
 )
-from rewardkit.verifiers.math.syntax.units import UNITS, Unit, power, product
+from rewardkit.verifiers.math.syntax.unit_table import UNITLESS, Unit, unit_table
+from rewardkit.verifiers.math.syntax.units import power, product
 
 Compare = Callable[[Node, Node, Policy], Outcome]
-UNITLESS: Unit = ((), Fraction(1))
 _HALF_TURN = Product((Constant("π"), Power(Number(Fraction(180)), MINUS_ONE)))
 
 
 def same_quantity(answer: Node, reference: Node, policy: Policy, compare: Compare) -> Outcome:
     """Compare values with units, the values by `compare`."""
     mine, theirs = _measured(_with_letters(answer)), _measured(_with_letters(reference))
+    lettered = not (isinstance(answer, Quantity) and isinstance(reference, Quantity))
+    if lettered and mine.kind and theirs.kind and mine.factor != theirs.factor:
+        return Outcome(False, "letters that may be variables")
     if mine.kind == theirs.kind and policy.units != "ignored":
         scale = mine.factor / theirs.factor
         return compare(_times(mine.value, Number(scale)), theirs.value, policy)
@@ -78,22 +81,36 @@ def _measured(node: Node) -> Quantity:
 
 
 def _with_letters(node: Node) -> Node:
-    """5m/s as a quantity, beside one: its letters are units."""
+    """5m/s or 5cm as a quantity, beside one: its letters are units."""
     if not (isinstance(node, Product) and len(node.factors) > 1):
         return node
     value: list[Node] = []
-    measured = UNITLESS
+    letters: list[tuple[str, int]] = []
     for factor in node.factors:
         base, exponent = (factor, 1)
         if isinstance(factor, Power) and isinstance(factor.exponent, Number):
             base, exponent = factor.base, int(factor.exponent.value)
-        if isinstance(base, Symbol) and base.name in UNITS and 0 < abs(exponent) <= 4:
-            measured = product(measured, power(UNITS[base.name], exponent))
+        if isinstance(base, Symbol) and 0 < abs(exponent) <= 4:
+            letters.append((base.name, exponent))
         else:
             value.append(factor)
-    if not value or any(map(symbols, value)) or measured == UNITLESS:
+    measured = _spelled_unit(letters)
+    if not value or any(map(symbols, value)) or measured is None:
         return node
     return Quantity(value[0] if len(value) == 1 else Product(tuple(value)), *measured)
+
+
+def _spelled_unit(letters: list[tuple[str, int]]) -> Unit | None:
+    """The unit that letters spell, together as in cm or one by one; None where they do not."""
+    whole = "".join(name for name, _ in letters)
+    if len(letters) > 1 and whole in unit_table() and all(power == 1 for _, power in letters[:-1]):
+        return power(unit_table()[whole], letters[-1][1])
+    measured = UNITLESS
+    for name, exponent in letters:
+        if name not in unit_table():
+            return None
+        measured = product(measured, power(unit_table()[name], exponent))
+    return measured if measured != UNITLESS else None
 
 
 def _times(node: Node, factor: Node) -> Node:

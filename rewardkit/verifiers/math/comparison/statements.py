@@ -12,6 +12,8 @@ from rewardkit.verifiers.math.syntax.tree import (
     Number,
     PlusMinus,
     Product,
+    Quantity,
+    Ratio,
     Relation,
     Sequence,
     Symbol,
@@ -26,38 +28,63 @@ from rewardkit.verifiers.math.syntax.tree import (
 ROUNDING = Number(Fraction(1, 100))
 """How far a rounded value may be from the exact one that it follows."""
 
+UNNAMED = Text("")
+"""The name of the value that a chain without a name states, such as 2 + 3 = 5."""
+
 MOST_SIGNS = 16
 """Items with ± that are expanded."""
 
 
 def definition(node: Node | None) -> tuple[Node, Node] | None:
-    """The name and the value of `x = 5`, `5 = x`, `f(x) = …` or `(x, y) = …`; else None."""
-    if (
-        not isinstance(node, Relation)
-        or not set(node.operators) <= {"=", "≡"}
-        or None in node.sides
-    ):
+    """The name and the value of `x = 5`, `5 = x`, `S = πr² = 25π` or `2 + 3 = 5`; else None."""
+    if not isinstance(node, Relation) or None in node.sides:
         return None
     sides = [side for side in node.sides if side is not None]
-    if len(sides) == 2 and not _names(sides[0]) and isinstance(sides[1], Symbol):
+    if not {*node.operators} <= {"=", "≡"} and not _approximates(node, sides):
+        return None
+    if not any(map(symbols, sides)) and not any(map(names_value, sides)):
+        worked_out = not isinstance(sides[0], (Number, Quantity))
+        return (UNNAMED, sides[-1]) if worked_out and _all_same(sides) else None
+    if len(sides) == 2 and not names_value(sides[0]) and isinstance(sides[1], Symbol):
         sides.reverse()
     name, *values = sides
-    if not _names(name) or _occurs(name, values[-1]):
+    if not names_value(name) or _occurs(name, values[-1]):
         return None
-    if any(same_value(one, other).equal is not True for one, other in pairwise(values)):
-        return None
-    return name, values[-1]
+    if not symbols(values[-1]):
+        values = [value for value in values if not symbols(value)]
+    return (name, values[-1]) if _all_same(values) else None
 
 
-def _names(node: Node) -> bool:
+def _approximates(node: Relation, sides: list[Node]) -> bool:
+    """Whether it is `Δp ≈ -ħω/c`: a formula, whose rounding nobody asks about."""
+    return node.operators == ("≈",) and bool(symbols(sides[-1]))
+
+
+def _all_same(values: list[Node]) -> bool:
+    return all(same_value(one, other).equal is True for one, other in pairwise(values))
+
+
+def names_value(node: Node) -> bool:
+    """Whether it is a name: a variable, f(x), words, (x, y), x : y, points such as AB."""
     match node:
         case Symbol() | Text():
             return True
+        case Call("abs", (inner,)):
+            return _points(inner)
         case Call(name, _):
             return name.endswith("()")
-        case Sequence(items, "(", ")", _):
+        case Product((Symbol("Delta"), Symbol())):
+            return True
+        case Sequence(items, "(", ")", _) | Ratio(items):
             return all(isinstance(item, Symbol) for item in items)
-    return False
+    return _points(node)
+
+
+def _points(node: Node) -> bool:
+    """Whether it names points, as AB or ABC does."""
+    if not isinstance(node, Product) or len(node.factors) < 2:
+        return False
+    return all(isinstance(part, Symbol) and part.name.isupper() for part in node.factors)
 
 
 def _occurs(name: Node, value: Node) -> bool:
@@ -101,15 +128,25 @@ def _before_rounding(node: Node) -> Node:
     return node
 
 
-def assigned(node: Node) -> tuple[Node, ...] | None:
-    """The values of `x = 1, y = 2` in the order of the names; else None."""
+def assigned(node: Node) -> Sequence | None:
+    """The values of `x = 1, y = 2` in the order of the names; else None.
+
+    Names that come again, as in `p=5, q=2; p=7, q=2`, give a list of such tuples.
+    """
     if not isinstance(node, Sequence) or node.opening not in ("", "("):
         return None
-    pairs = [definition(item) for item in node.items]
-    found = {pair[0].name: pair[1] for pair in pairs if pair and isinstance(pair[0], Symbol)}
-    if len(found) < len(node.items):
+    pairs = [pair for item in node.items if (pair := definition(item)) is not None]
+    if len(pairs) < len(node.items) or len(pairs) < 2:
         return None
-    return tuple(found[name] for name in sorted(found))
+    groups: list[dict[str, Node]] = [{}]
+    for name, value in pairs:
+        if repr(name) in groups[-1]:
+            groups.append({})
+        groups[-1][repr(name)] = value
+    if len({frozenset(group) for group in groups}) > 1 or len(groups[0]) == 1:
+        return None
+    tuples = [Sequence(tuple(group[name] for name in sorted(group)), "(", ")") for group in groups]
+    return tuples[0] if len(tuples) == 1 else Sequence(tuple(tuples))
 
 
 def _expanded(node: Node) -> Node:

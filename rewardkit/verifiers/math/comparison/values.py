@@ -57,7 +57,8 @@ def same_numeral(answer: Node, reference: Node, _: Policy) -> Outcome:
     """Compare numerals of other bases by digits and base."""
     if isinstance(answer, Numeral) and isinstance(reference, Numeral):
         same = answer.base == reference.base
-        return Outcome(same and int(answer.digits) == int(reference.digits), "digits and base")
+        values = int(answer.digits, answer.base), int(reference.digits, reference.base)
+        return Outcome(same and values[0] == values[1], "digits and base")
     return Outcome(False, "a base that only one side has")
 
 
@@ -122,7 +123,17 @@ def _residues(answer: Node, reference: Node) -> Outcome:
                 residue = rational(Call("mod", (gap, modulus)))
                 return Outcome(residue == 0, "residues")
             return Outcome(canonical(answer) == canonical(reference), "residues")
-    return DIFFERENT
+    bare, modular = (reference, answer) if _is_residue(answer) else (answer, reference)
+    least = _least_residue(modular)
+    return Outcome(least is not None and least == rational(bare), "the least residue")
+
+
+def _least_residue(node: Node) -> Fraction | None:
+    """The number that 2 (mod 5) stands for where it is a remainder; None for 7 (mod 5)."""
+    if not (isinstance(node, Call) and len(node.arguments) == 2):
+        return None
+    value, modulus = map(rational, node.arguments)
+    return value if value is not None and modulus is not None and 0 <= value < modulus else None
 
 
 def _limit(answer: Node, reference: Node, tolerance: float | None) -> Fraction | None:

@@ -1,53 +1,54 @@
-"""Whole answers: lists, tuples, sets, intervals, relations, functions, matrices."""
+"""Whole answers: lists, sets, ratios, relations, and the labels before them."""
 
 from __future__ import annotations
 
-from rewardkit.verifiers.math.syntax import units
-from rewardkit.verifiers.math.syntax.expression_parser import ExpressionParser
-from rewardkit.verifiers.math.syntax.tokens import UnreadableError, tokens
+import re
+from fractions import Fraction
+
+from rewardkit.verifiers.math.syntax.ellipsis import ELLIPSIS, in_full
+from rewardkit.verifiers.math.syntax.environment_parser import EnvironmentParser
+from rewardkit.verifiers.math.syntax.function_parser import FUNCTION_NAMES
+from rewardkit.verifiers.math.syntax.nouns import refuses
+from rewardkit.verifiers.math.syntax.synonyms import POSITIVE_REALS, SYNONYMS, words_as_answer
+from rewardkit.verifiers.math.syntax.tokens import tokens
 from rewardkit.verifiers.math.syntax.tree import (
     Call,
     Constant,
-    Matrix,
     Node,
     Number,
     NumberSet,
-    Power,
-    Product,
     Quantity,
     Ratio,
     Relation,
-    Root,
     Sequence,
     SetOperation,
-    Sum,
     Symbol,
     Text,
+    negative,
 )
-from rewardkit.verifiers.math.syntax.words import HEDGES, MODULO
+from rewardkit.verifiers.math.syntax.units import known
+from rewardkit.verifiers.math.syntax.unreadable import UnreadableError
+from rewardkit.verifiers.math.syntax.words import MODULO
 
 RELATIONS = "=≠<>≤≥∈∉≈≡⊂→"
-_CLOSERS = {"(": ")]", "[": "])", "⦃": "⦄", "{": "}", "⟨": "⟩>"}
-_SYNONYMS = {
-    "all real numbers": NumberSet("R"),
-    "all reals": NumberSet("R"),
-    "no solution": NumberSet("∅"),
-    "no solutions": NumberSet("∅"),
-    "no real solutions": NumberSet("∅"),
-    "reals": NumberSet("R"),
-    "empty set": NumberSet("∅"),
+_LABEL = re.compile(
+    r"(?:so |thus |hence |therefore |and )?(?:the |my |our )?(?:final |correct |exact )?"
+    r"(?:answer|result|solution|value)s?(?: is| are)?(?: is)?"
+)
+_CURRENCY = frozenset(("money", "euro", "sterling", "yen", "yuan", "rupee"))
+_ZERO, _INFINITY = Number(Fraction(0)), Constant("∞")
+_ONLY_ZERO = Sequence((_ZERO,), "⦃", "⦄")
+_PARTS_OF_REALS: dict[str, Node] = {
+    "+": POSITIVE_REALS,
+    ">0": POSITIVE_REALS,
+    "-": Sequence((negative(_INFINITY), _ZERO), "(", ")"),
+    "<0": Sequence((negative(_INFINITY), _ZERO), "(", ")"),
+    "≥0": Sequence((_ZERO, _INFINITY), "[", ")"),
+    "≤0": Sequence((negative(_INFINITY), _ZERO), "(", "]"),
+    "*": SetOperation("∖", NumberSet("R"), _ONLY_ZERO),
+    "·": SetOperation("∖", NumberSet("R"), _ONLY_ZERO),
 }
-_MOST_CELLS = 100
-_SEVERAL = range(1, 50)
-ARITIES = {
-    "log": range(1, 3),
-    "mod": range(2, 3),
-    "gcd": _SEVERAL,
-    "lcm": _SEVERAL,
-    "max": _SEVERAL,
-    "min": _SEVERAL,
-}
-"""How many arguments functions of other than one take."""
+"""What a sign behind ℝ leaves of the real numbers."""
 
 
 def read(text: str) -> Node:
@@ -55,70 +56,58 @@ def read(text: str) -> Node:
     return AnswerParser(tokens(text)).answer()
 
 
-class AnswerParser(ExpressionParser):
-    """Reads what stands above sums: relations, sets, sequences."""
+class AnswerParser(EnvironmentParser):
+    """Reads what stands above sums: relations, sets, lists."""
 
     def answer(self) -> Node:
         """All of the tokens as one answer."""
-        if len(self.tokens) > 1 and self.tokens[-1].text in (".", ",", ";"):
-            self.tokens.pop()
-        words = self._leading_words()
+        self.drop_end()
+        if self.peek.kind == "text" and not self._named():
+            return self._labelled(self.texts())
         if self.at == len(self.tokens):
-            if not words:
-                raise UnreadableError("nothing")
-            return _SYNONYMS.get(words, Text(words))
-        node = self.listing()
-        if self.at < len(self.tokens):
-            raise UnreadableError(f"{self.peek.text!r} at a place where nothing should stand")
-        return node
+            raise UnreadableError("nothing")
+        return self.whole_listing()
 
-    def _leading_words(self) -> str:
-        """The words that stand first: a label where mathematics follows."""
-        words = " ".join(self._texts()).lower()
-        plain = " ".join(words.split()).strip(".,:;!")
-        if self.at < len(self.tokens):
-            if not set(plain.replace(",", " ").split()).isdisjoint(HEDGES):
-                raise UnreadableError(f"the words {plain!r}")
-            if plain:
-                self.mark("=:")
-        return plain
+    def _labelled(self, words: str) -> Node:
+        """What follows words that only say that an answer comes; the words where nothing does."""
+        self.mark(".")
+        if self.at == len(self.tokens):
+            return words_as_answer(words)
+        plain = " ".join(words.lower().split()).strip(".,:;! ")
+        unit = known(plain.removesuffix(".").upper()) or known(plain.capitalize())
+        if unit is not None and unit[0][0][0] in _CURRENCY:
+            return Quantity(self.whole_listing(), *unit)
+        every = SYNONYMS.get(plain.removesuffix(" except for").removesuffix(" except"))
+        if every is not None and "except" in plain:
+            left_out = self.whole_listing()
+            items = left_out.items if isinstance(left_out, Sequence) else (left_out,)
+            return SetOperation("∖", every, Sequence(items, "⦃", "⦄"))
+        colon = words.rstrip().endswith(":") or self.mark(":") is not None
+        refused = any(map(refuses, re.split(r"[\s,]+", plain)))
+        if refused or not (colon or _LABEL.fullmatch(plain)):
+            raise UnreadableError(f"the words {plain!r}")
+        return self.whole_listing()
 
-    def _texts(self) -> list[str]:
-        found = []
-        while self.peek.kind == "text":
-            found.append(self.take().text)
-        return found
+    def _named(self) -> bool:
+        """Whether the words that come next are the name of what follows an equals sign."""
+        count = 0
+        while self.ahead(count).kind == "text":
+            count += 1
+        return count > 0 and self.ahead(count).text in ("=", "≈")
 
     def listing(self) -> Node:
         """Clauses with commas, and, or between."""
         items = [self.clause()]
         joint = ","
-        while (separator := self._separator()) is not None:
+        while (separator := self.separator()) is not None:
             joint = separator if joint == "," else joint
-            items.append(self.clause())
+            items.append(ELLIPSIS if self.mark("…") is not None else self.clause())
+        items = in_full(items)
         return items[0] if len(items) == 1 else Sequence(tuple(items), joint=joint)
-
-    def _separator(self) -> str | None:
-        found = None
-        while self.peek.kind == "mark" and self.peek.text in (
-            ",",
-            ";",
-            "and",
-            "or",
-            "∧",
-            "∨",
-            "\\\\",
-        ):
-            mark = {"∧": "and", "∨": "or"}.get(self.peek.text, self.peek.text)
-            if found is not None and (found in ("and", "or") or mark not in ("and", "or")):
-                raise UnreadableError("an empty place in a list")
-            found = mark if mark in ("and", "or") else ","
-            self.take()
-        return found
 
     def clause(self) -> Node:
         """A set, sum or ratio, or several of them with relations between."""
-        first = None if self.peek.text in RELATIONS and self.peek.text else self._sets()
+        first = None if self.peek.text in RELATIONS and self.peek.text else self._first_side()
         sides, operators = [first], []
         while (operator := self.mark(RELATIONS)) is not None:
             operators.append(operator)
@@ -127,6 +116,46 @@ class AnswerParser(ExpressionParser):
             return Relation(tuple(sides), tuple(operators))
         assert first is not None
         return first
+
+    def _first_side(self) -> Node:
+        if self.peek.kind == "text":
+            if self._named():
+                return Text(" ".join(self.texts().lower().split()))
+            raise UnreadableError(f"the word {self.peek.text!r} where a value should stand")
+        return self._function_named() or self._sets()
+
+    def _function_named(self) -> Node | None:
+        """What is defined in `u(x,t) = …` or `P(X=1) = …`; None where nothing is."""
+        bracket = 1
+        while self.ahead(bracket).text in ("_", "'") and bracket < 4:
+            bracket += 1 + (self.ahead(bracket).text == "_")
+        if self.peek.kind != "symbol" or self.ahead(bracket).text not in ("(", "["):
+            return None
+        end = self._closing(self.at + bracket)
+        if end < 0 or self.ahead(end + 1 - self.at).text not in ("=", "≈", "≡"):
+            return None
+        name = "".join(token.text for token in self.tokens[self.at : self.at + bracket])
+        inner = AnswerParser(self.tokens[self.at + bracket : end + 1])
+        try:
+            arguments = inner.arguments()
+        except UnreadableError:
+            words = (token.text for token in self.tokens[self.at + bracket : end + 1])
+            arguments = (Text("".join(words)),)
+        plain = all(isinstance(argument, (Symbol, Text)) for argument in arguments)
+        if not plain and self.peek.text not in FUNCTION_NAMES:
+            return None
+        self.at = end + 1
+        return Call(f"{name}()", arguments)
+
+    def _closing(self, start: int) -> int:
+        """Where the bracket at `start` closes; -1 where it does not."""
+        depth = 0
+        for place in range(start, len(self.tokens)):
+            text = self.tokens[place].text
+            depth += (text in ("(", "[", "{")) - (text in (")", "]", "}"))
+            if depth == 0:
+                return place
+        return -1
 
     def _sets(self) -> Node:
         node = self._ratio()
@@ -147,165 +176,22 @@ class AnswerParser(ExpressionParser):
 
     def _ratio(self) -> Node:
         if self.peek.kind == "set":
-            return NumberSet(self.take().text)
+            return self._number_set(self.take().text)
         if self.peek.text in ("∅", "ℝ") and self.peek.kind == "mark":
-            return NumberSet(self.take().text.replace("ℝ", "R"))
+            return self._number_set(self.take().text.replace("ℝ", "R"))
         terms = [self.sum()]
         while self.peek.text == ":" and "⦃" not in self.open_brackets:
             self.take()
             terms.append(self.sum())
         return terms[0] if len(terms) == 1 else Ratio(tuple(terms))
 
-    open_brackets = ""
-
-    @property
-    def inside_set(self) -> bool:
-        """Whether a bar parts a set's members from their condition."""
-        return self.open_brackets.endswith("⦃")
-
-    def group(self) -> Node:
-        """What stands in braces."""
-        return self._enclosed(self.expect("{"))
-
-    def _enclosed(self, opening: str) -> Node:
-        before, bars = self.open_brackets, self.inside_bars
-        self.open_brackets, self.inside_bars = before + opening, 0
-        with self.deeper():
-            items: list[Node] = []
-            if self.peek.text not in _CLOSERS[opening]:
-                items = self._items(opening)
-            closing = self.expect(_CLOSERS[opening])
-        self.open_brackets, self.inside_bars = before, bars
-        if len(items) == 1 and opening not in "⦃⟨" and closing == _CLOSERS[opening][0]:
-            return items[0]
-        if opening == "{":
-            return Sequence(tuple(items))
-        return Sequence(tuple(items), opening, closing)
-
-    def _items(self, opening: str) -> list[Node]:
-        if self.peek.kind == "text" and opening != "⦃":
-            items = [self._words_only()]
-        else:
-            items = [self.clause()]
-        if opening == "⦃" and self.mark("|:") is not None:
-            return [Relation((items[0], self.listing()), ("|",))]
-        while self._separator() is not None:
-            items.append(self.clause())
-        return items
-
-    def _words_only(self) -> Node:
-        words = " ".join(" ".join(self._texts()).lower().split()).strip(".,:;")
-        return _SYNONYMS.get(words, Text(words))
-
-    def bracketed(self) -> Node:
-        """What starts with a sign: brackets, bars, roots, constants, currency."""
-        sign = self.take().text
-        if sign in _CLOSERS:
-            return self._enclosed(sign)
-        match sign:
-            case "√":
-                return self.root()
-            case "π" | "∞":
-                return Constant(sign)
-            case "|" | "‖":
-                return self._bars(sign)
-            case "⌊" | "⌈":
-                return self._rounded(sign)
-            case "¤":
-                return Quantity(self.factor(), *units.UNITS["dollar"])
-            case "∠":
-                return self._angle()
-            case _:
-                raise UnreadableError(f"the sign {sign!r}")
-
-    def _bars(self, sign: str) -> Node:
-        self.inside_bars += 1
-        inner = self.sum()
-        self.inside_bars -= 1
-        self.expect(sign)
-        return Call("abs", (inner,))
-
-    def _rounded(self, sign: str) -> Node:
-        inner = self.sum()
-        self.expect("⌋" if sign == "⌊" else "⌉")
-        return Call("floor" if sign == "⌊" else "ceil", (inner,))
-
-    def _angle(self) -> Node:
-        letters = ""
-        while self.peek.kind == "symbol":
-            letters += self.take().text
-        return Symbol(f"∠{letters}")
-
-    def function(self, name: str) -> Node:
-        """A function with its power, its base and its argument."""
-        if name in ("sqrt", "cbrt"):
-            return self.root() if name == "sqrt" else Root(self.argument(), 3)
-        base, power = None, None
-        while (sign := self.mark("_^")) is not None:
-            if sign == "_":
-                base = self.argument()
-            else:
-                power = self.argument()
-        arguments = self._applied_to()
-        if name == "cis":
-            sine = Product((Constant("i"), Call("sin", arguments)))
-            return Sum((Call("cos", arguments), sine))
-        if base is not None:
-            arguments = (*arguments, base)
-        if len(arguments) not in ARITIES.get(name, range(1, 2)):
-            raise UnreadableError(f"{len(arguments)} arguments of {name}")
-        if isinstance(power, Number) and power.value == -1:
-            return Call(f"arc{name}", arguments)
-        call = Call(name, arguments)
-        return call if power is None else Power(call, power)
-
-    def _applied_to(self) -> tuple[Node, ...]:
-        if self.peek.text == "(" or (self.peek.text == "[" and self.peek.kind == "mark"):
-            return self.arguments()
-        if self.peek.text == "{":
-            return (self.group(),)
-        factors = [self._after_operator()]
-        while self._factor_follows() and self.peek.kind != "word" and self.peek.text != "(":
-            if self.peek.kind == "number":
-                raise UnreadableError("a number that follows without an operator")
-            factors.append(self.factor())
-        return (factors[0] if len(factors) == 1 else Product(tuple(factors)),)
-
-    def arguments(self) -> tuple[Node, ...]:
-        """Arguments in brackets."""
-        inner = self._enclosed(self.take().text)
-        listed = isinstance(inner, Sequence) and inner.opening in ("(", "[")
-        return inner.items if listed and isinstance(inner, Sequence) else (inner,)
-
-    def subscript(self) -> str:
-        """A variable's subscript, as written."""
-        if self.mark("{") is None:
-            return self.take().text
-        letters = []
-        while self.peek.text not in ("}", ""):
-            letters.append(self.take().text)
-        self.expect("}")
-        return "".join(letters)
-
-    def matrix(self) -> Node:
-        """A matrix, or the determinant that vmatrix writes."""
-        kind = self.take().text
-        if not kind.endswith(("matrix", "array")):
-            raise UnreadableError(f"the environment {kind}", foreign=True)
-        rows: list[list[Node]] = [[]]
-        while self.peek.kind != "end":
-            rows[-1].append(self.clause())
-            if self.mark("&") is None and self.peek.kind != "end":
-                self._end_row()
-                rows.append([])
-            if sum(map(len, rows)) > _MOST_CELLS:
-                raise UnreadableError("a matrix too large")
-        self.take()
-        whole = tuple(tuple(row) for row in rows if row)
-        if len({len(row) for row in whole}) != 1:
-            raise UnreadableError("a matrix with rows of different lengths")
-        return Call("det", (Matrix(whole),)) if kind == "vmatrix" else Matrix(whole)
-
-    def _end_row(self) -> None:
-        if not self.named("\\\\"):
-            raise UnreadableError("a matrix's row without an end")
+    def _number_set(self, name: str) -> Node:
+        """A set of numbers, or the part of it that a sign behind it leaves: ℝ⁺, ℤ_{>0}."""
+        if self.mark("^_") is None:
+            return NumberSet(name)
+        part = self.subscript()
+        if name == "R" and part in _PARTS_OF_REALS:
+            return _PARTS_OF_REALS[part]
+        if name in ("Z", "N") and part in ("+", ">0", "*", "≥1"):
+            return NumberSet("Z+")
+        return NumberSet(f"{name}{part}")

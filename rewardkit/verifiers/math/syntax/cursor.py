@@ -6,8 +6,9 @@ import contextlib
 from collections.abc import Iterator
 from fractions import Fraction
 
-from rewardkit.verifiers.math.syntax.tokens import Token, UnreadableError
+from rewardkit.verifiers.math.syntax.tokens import Token
 from rewardkit.verifiers.math.syntax.tree import Number
+from rewardkit.verifiers.math.syntax.unreadable import UnreadableError
 
 DEEPEST = 60
 """Levels of brackets, powers and functions inside each other."""
@@ -21,7 +22,7 @@ HIGHEST_EXPONENT = 2_000
 _END = Token("end of text", "")
 
 
-class Reader:
+class Cursor:
     """Looks at the next tokens and takes them."""
 
     def __init__(self, tokens: list[Token]) -> None:

@@ -32,7 +32,7 @@ class Exact:
 
     value: Fraction
     unit: str
-    """"%", "°", "$", or nothing."""
+    """"%", "°", the sign of a currency, or nothing."""
     reduced: bool
 
 
@@ -51,13 +51,14 @@ def exact(text: str) -> Exact | None:
     if match["sign"].count("-") % 2:
         value = -value
     percent = match["percent"] is not None
-    unit = "%" if percent else match["degree"] or (match["currency"] and "$") or ""
+    unit = "%" if percent else match["degree"] or (match["currency"] or "").strip("\\ ")
     return Exact(value / 100 if percent else value, unit, reduced)
 
 
 def equal(answer: Exact, reference: Exact) -> bool:
-    """By value; an amount of money is no angle."""
-    return {answer.unit, reference.unit} != {"$", "°"} and answer.value == reference.value
+    """By value and, where both have one, by unit."""
+    same_unit = answer.unit == reference.unit or not (answer.unit and reference.unit)
+    return same_unit and answer.value == reference.value
 
 
 def _fraction(match: re.Match[str]) -> tuple[Fraction, bool] | None:

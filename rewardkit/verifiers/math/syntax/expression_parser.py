@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from rewardkit.verifiers.math.syntax import units
-from rewardkit.verifiers.math.syntax.cursor import Reader
-from rewardkit.verifiers.math.syntax.tokens import Token, UnreadableError
+from rewardkit.verifiers.math.syntax import unit_table
+from rewardkit.verifiers.math.syntax.quantity_parser import QuantityParser
 from rewardkit.verifiers.math.syntax.tree import (
     Call,
-    Constant,
     Node,
     Number,
     Numeral,
@@ -17,31 +15,22 @@ from rewardkit.verifiers.math.syntax.tree import (
     Power,
     Product,
     Quantity,
-    Root,
     Sum,
     Symbol,
     negative,
     reciprocal,
 )
-from rewardkit.verifiers.math.syntax.words import (
-    BASES,
-    BINOMIALS,
-    FOREIGN,
-    FRACTIONS,
-    MODULO,
-    OVER,
-    SUMS,
-)
+from rewardkit.verifiers.math.syntax.unreadable import UnreadableError
+from rewardkit.verifiers.math.syntax.words import BASES, MODULO
 
-_STARTERS = frozenset("(⦃[{|⌊⌈√π∞⟨∠¤‖")
-_VALUE_KINDS = frozenset(("symbol", "word", "begin", "command", "number"))
+_STARTERS = frozenset("(⦃[{|⌊⌈√π∞⟨∠△¤€£¥‖")
+_VALUE_KINDS = frozenset(("symbol", "word", "begin", "command", "number", "numeral"))
 _SUFFIX_COMMANDS = MODULO | {r"\choose"}
-_ONE = Number(Fraction(1))
-_FUNCTION_NAMES = frozenset("fghFGHP")
+_AFTER_INTERVAL = frozenset(("", "∪", "∩", "∖", ",", "and", "or"))
 
 
-class ExpressionParser(Reader):
-    """Reads sums and below; what brackets, functions and matrices hold is its subclass's."""
+class ExpressionParser(QuantityParser):
+    """Reads sums and below; subclasses read brackets, functions and environments."""
 
     inside_bars = 0
 
@@ -55,7 +44,7 @@ class ExpressionParser(Reader):
         with self.deeper():
             terms = [self._signed()]
             while (sign := self.mark("+-±∓")) is not None:
-                terms.append(_with_sign(sign, self.product()))
+                terms.append(_with_sign(sign, self._signed()))
         return terms[0] if len(terms) == 1 else Sum(tuple(terms))
 
     def _signed(self) -> Node:
@@ -73,24 +62,28 @@ class ExpressionParser(Reader):
         """Factors with · / or nothing between; a unit after them makes a quantity."""
         factors = [self.factor()]
         while True:
-            if self._unit_follows():
-                return self._quantity(factors)
+            if self.unit_follows():
+                return self.quantity(factors)
             if (sign := self.mark("·/*")) is not None:
-                factor = self._after_operator()
+                factor = self.factor_after_operator()
                 factors.append(reciprocal(factor) if sign == "/" else factor)
-            elif self._factor_follows():
+            elif self.factor_follows():
                 self._juxtapose(factors)
             else:
                 return factors[0] if len(factors) == 1 else Product(tuple(factors))
 
-    def _after_operator(self) -> Node:
+    def factor_after_operator(self) -> Node:
+        """A factor with a sign of its own."""
         return negative(self.factor()) if self.mark("-") is not None else self.factor()
 
-    def _factor_follows(self) -> bool:
+    def factor_follows(self) -> bool:
+        """Whether the next token starts a factor that no operator parts from the last one."""
         token = self.peek
         if token.kind != "mark":
             return token.kind in _VALUE_KINDS and token.text not in _SUFFIX_COMMANDS
         if token.text in "|‖" and (self.inside_bars or self.inside_set):
+            return False
+        if token.text == "[" and self.ahead(1).text in _AFTER_INTERVAL:
             return False
         return token.text in _STARTERS
 
@@ -98,16 +91,15 @@ class ExpressionParser(Reader):
         """Add the next factor; a fraction below one is added to the whole number before it."""
         before = factors[-1]
         whole = isinstance(before, Number) and before.value.denominator == 1
+        if self.peek.kind == "number" and not isinstance(before, (Number, Quantity)):
+            factors.append(self._number_after(before))
+            return
         if self.peek.kind == "number":
-            spaced = self.peek.spaced and isinstance(before, Power)
-            if spaced or isinstance(before, (Call, Sum)):
-                factors.append(self.factor())
-                return
             if not whole or len(factors) > 1:
                 raise UnreadableError("a number that follows without an operator")
             factors[-1] = Sum((before, self._slashed()))
             return
-        by_command = self.peek.text in FRACTIONS
+        by_command = self.peek.text in (r"\frac", r"\dfrac", r"\tfrac", r"\sfrac", r"\nicefrac")
         factor = self.factor()
         if isinstance(before, Symbol) and factor == Number(Fraction(0)):
             raise UnreadableError("the value of a function at 0")
@@ -118,6 +110,14 @@ class ExpressionParser(Reader):
             factors[-1] = Sum((before, part))
         else:
             raise UnreadableError("a mixed number whose fraction is not below one")
+
+    def _number_after(self, before: Node) -> Node:
+        """A number after a power, brackets or a function, or a power of one: n2^{n-1}."""
+        spaced = self.peek.spaced and isinstance(before, Power)
+        raised = self.ahead(1).text == "^"
+        if spaced or raised or isinstance(before, (Call, Sum)):
+            return self.factor()
+        raise UnreadableError("a number that follows without an operator")
 
     def _slashed(self) -> Number:
         """The fraction of a mixed number such as 3 1/2."""
@@ -149,14 +149,31 @@ class ExpressionParser(Reader):
             self.take()
         if self.peek.text == "{" and self.ahead(1).text == "°" and self.ahead(2).text == "}":
             self.at += 3
-            return self._suffixed(base, "°")
+            return self.degrees(base)
         if self.mark("°") is not None:
-            return self._suffixed(base, "°")
-        if self.peek.text in ("T", r"\top", r"\prime", "'"):
-            if self.take().text not in ("T", r"\top"):
+            return self.degrees(base)
+        if (primes := self._raised_primes()) and isinstance(base, Symbol):
+            return Symbol(base.name + "'" * primes)
+        if self.peek.text in ("T", r"\top") or primes:
+            if primes:
                 raise UnreadableError("a prime")
+            self.take()
             return Call("transpose", (base,))
         return Power(base, self.argument())
+
+    def _raised_primes(self) -> int:
+        """How many primes follow, passed, with or without braces."""
+        braced = self.peek.text == "{" and self.ahead(1).text in (r"\prime", "'")
+        if not braced and self.peek.text not in (r"\prime", "'"):
+            return 0
+        self.at += braced
+        count = 0
+        while self.peek.text in (r"\prime", "'"):
+            self.take()
+            count += 1
+        if braced:
+            self.expect("}")
+        return count
 
     def _suffixed(self, node: Node, sign: str) -> Node:
         if sign == "!":
@@ -166,9 +183,9 @@ class ExpressionParser(Reader):
             return Call("doublefactorial" if doubled else "factorial", (node,))
         if sign == "'":
             raise UnreadableError("a prime")
-        if sign == "°" and self.peek.text in ("C", "F"):
-            return Quantity(node, ((f"°{self.take().text}", 1),), Fraction(1))
-        return Quantity(node, *units.UNITS[sign])
+        if sign == "°":
+            return self.degrees(node)
+        return Quantity(node, *unit_table.unit_table()[sign])
 
     def argument(self) -> Node:
         """What a command or ^ applies to: a group, or one value."""
@@ -177,7 +194,7 @@ class ExpressionParser(Reader):
                 return negative(self.argument())
             return self.group() if self.peek.text == "{" else self.base()
 
-    def _half(self) -> Node:
+    def half(self) -> Node:
         """An argument of a fraction: a group, one digit or one value."""
         return self.digit() if self.peek.kind == "number" else self.argument()
 
@@ -187,14 +204,16 @@ class ExpressionParser(Reader):
         match token.kind:
             case "number":
                 return self._numeral(self.number())
+            case "numeral":
+                return self._lettered_numeral()
             case "symbol":
-                return self._symbol()
+                return self.symbol()
             case "word":
                 return self.function(self.take().text)
             case "begin":
-                return self.matrix()
+                return self.environment()
             case "command":
-                return self._command(self.take().text)
+                return self.command(self.take().text)
             case "mark":
                 return self.bracketed()
             case _:
@@ -212,158 +231,24 @@ class ExpressionParser(Reader):
             raise UnreadableError("a digit that its base does not have")
         return number if base.value == 10 else Numeral(digits, int(base.value))
 
+    def _lettered_numeral(self) -> Node:
+        digits = self.take().text.upper()
+        self.expect("_")
+        base = self._base_of_numeral()
+        if not (isinstance(base, Number) and base.value in range(11, 37)):
+            raise UnreadableError("a numeral without a base")
+        if any(int(digit, 36) >= base.value for digit in digits):
+            raise UnreadableError("a digit that its base does not have")
+        return Numeral(digits, int(base.value))
+
     def _base_of_numeral(self) -> Node:
         word = self.ahead(1) if self.peek.text == "{" else self.peek
-        if word.kind == "text" and word.text in BASES:
+        if word.kind == "text" and word.text.lower() in BASES:
             self.at += 3 if self.peek.text == "{" else 1
-            return Number(Fraction(BASES[word.text]))
+            return Number(Fraction(BASES[word.text.lower()]))
         return self.argument()
 
-    def _symbol(self) -> Node:
-        name = self.take().text
-        if self.mark("_") is not None:
-            return Symbol(f"{name}_{self.subscript()}")
-        if name in ("e", "i"):
-            return Constant(name)
-        if name in _FUNCTION_NAMES and self.peek.text == "(" and not self.peek.spaced:
-            return Call(f"{name}()", self.arguments())
-        return Symbol(name)
-
-    def _command(self, command: str) -> Node:
-        if command in FRACTIONS:
-            over = self._half()
-            if isinstance(over, Symbol) and over.name in ("d", "partial"):
-                raise UnreadableError("a derivative", foreign=True)
-            return Product((over, reciprocal(self._half())))
-        if command in SUMS:
-            return self._series(SUMS[command])
-        if command in (r"\int", r"\lim"):
-            return self._integral() if command == r"\int" else self._limit()
-        if command in BINOMIALS:
-            over = self._half()
-            return Call("binomial", (over, self._half()))
-        if command in OVER:
-            inner = self.argument()
-            if isinstance(inner, Symbol):
-                return Symbol(f"{inner.name}{command}")
-        raise UnreadableError(f"the command {command}", foreign=command in FOREIGN)
-
-    def _series(self, name: str) -> Node:
-        r"""What \sum or \prod adds up or multiplies."""
-        self.expect("_")
-        self.expect("{")
-        index = self.base()
-        self.expect("=")
-        low = self.sum()
-        self.expect("}")
-        self.expect("^")
-        high = self.argument()
-        if not isinstance(index, Symbol):
-            raise UnreadableError("a sum over no variable")
-        return Call(name, (self.product(), index, low, high))
-
-    def _integral(self) -> Node:
-        r"""What follows \int: two bounds, the integrand and dx."""
-        if self.mark("_") is None:
-            raise UnreadableError("an integral without bounds", foreign=True)
-        low = self.argument()
-        self.expect("^")
-        high = self.argument()
-        for place, token in enumerate(self.tokens[self.at :], self.at):
-            if token.kind == "text" and token.text == "d":  # an upright d is no day here
-                self.tokens[place] = Token("symbol", "d")
-        integrand, variable = without_differential(self.sum())
-        if variable is None:
-            raise UnreadableError("an integral without a variable", foreign=True)
-        return Call("integral", (integrand, variable, low, high))
-
-    def _limit(self) -> Node:
-        r"""What follows \lim: the variable, where it goes, and the expression."""
-        self.expect("_")
-        self.expect("{")
-        variable = self.base()
-        self.expect("→")
-        target = self._target_of_limit()
-        side = self._side_of_limit()
-        self.expect("}")
-        if not isinstance(variable, Symbol):
-            raise UnreadableError("a limit over no variable")
-        return Call("limit", (self.product(), variable, target, side))
-
-    def _target_of_limit(self) -> Node:
-        """A value with a sign, or a quotient of two."""
-        negated = self.mark("-") is not None
-        target = self.base()
-        if self.mark("/") is not None:
-            target = Product((target, reciprocal(self.base())))
-        return negative(target) if negated else target
-
-    def _side_of_limit(self) -> Number:
-        """1 or -1 for a limit from above or below, 0 from both sides."""
-        if self.mark("^") is None:
-            return Number(Fraction(0))
-        braced = self.mark("{") is not None
-        side = 1 if self.expect("+-") == "+" else -1
-        if braced:
-            self.expect("}")
-        return Number(Fraction(side))
-
-    def root(self) -> Node:
-        r"""What follows \sqrt, with its index."""
-        index: Node = Number(Fraction(2))
-        if self.mark("[") is not None:
-            index = self.sum()
-            self.expect("]")
-        if not (isinstance(index, Number) and index.value in range(2, 1000)):
-            raise UnreadableError("a root that is no whole number's")
-        return Root(self.argument(), int(index.value))
-
-    def _unit_follows(self) -> bool:
-        token = self.peek
-        if token.text in ("/", "¤") and token.kind == "mark":
-            following = self.ahead(1).kind
-            return following == "text" if token.text == "/" else following != "number"
-        return token.kind == "text"
-
-    def _quantity(self, factors: list[Node]) -> Node:
-        """The factors with the unit that follows them."""
-        value = factors[0] if len(factors) == 1 else Product(tuple(factors))
-        if self.mark("¤") is not None:
-            return Quantity(value, *units.UNITS["dollar"])
-        kind, size = units.unit(self.unit_words())
-        if isinstance(value, Quantity):
-            kind, size = units.product((value.kind, value.factor), (kind, size))
-            value = value.value
-        quantity = Quantity(value, kind, size) if kind else value
-        if self.peek.kind == "number" and isinstance(quantity, Quantity):
-            return self._compound(quantity)
-        return quantity
-
-    def _compound(self, first: Quantity) -> Node:
-        """5 feet 3 inches as one quantity."""
-        second = self.product()
-        if not (isinstance(second, Quantity) and second.kind == first.kind):
-            raise UnreadableError("a number that follows without an operator")
-        smaller = Product((second.value, Number(second.factor / first.factor)))
-        return Quantity(Sum((first.value, smaller)), first.kind, first.factor)
-
-    def unit_words(self) -> str:
-        """The words that follow, with their powers."""
-        found: list[str] = []
-        while True:
-            token = self.peek
-            if token.kind == "text":
-                found.append(self.take().text)
-            elif token.text == "/" and _names_unit(self.ahead(1)):
-                self.take()
-                found += ["/", self.take().text]
-            elif token.text == "^" and found:
-                self.take()
-                found[-1] = _raised(found[-1], self.argument())
-            else:
-                return " ".join(found)
-
-    # what the subclass reads
+    # what subclasses read
     def group(self) -> Node:
         """Braces."""
         raise NotImplementedError
@@ -372,19 +257,19 @@ class ExpressionParser(Reader):
         """What starts with a sign."""
         raise NotImplementedError
 
+    def symbol(self) -> Node:
+        """A variable, a constant, or a function by a letter."""
+        raise NotImplementedError
+
+    def command(self, command: str) -> Node:
+        """A LaTeX command with its arguments."""
+        raise NotImplementedError
+
     def function(self, name: str) -> Node:
         """A function's argument."""
         raise NotImplementedError
 
-    def arguments(self) -> tuple[Node, ...]:
-        """Arguments in round brackets."""
-        raise NotImplementedError
-
-    def subscript(self) -> str:
-        """A variable's subscript."""
-        raise NotImplementedError
-
-    def matrix(self) -> Node:
+    def environment(self) -> Node:
         """An environment."""
         raise NotImplementedError
 
@@ -402,34 +287,3 @@ def whole_fraction(node: Node) -> Number | None:
             if minus == -1 and under.denominator == over.denominator == 1 and under:
                 return Number(over / under)
     return None
-
-
-def without_differential(integrand: Node) -> tuple[Node, Symbol | None]:
-    """The integrand without its dx, and x; None where there is no differential."""
-    match integrand:
-        case Product((*before, Symbol("d"), Symbol() as variable)):
-            rest = tuple(before)
-            return (rest[0] if len(rest) == 1 else Product(rest)) if rest else _ONE, variable
-        case Product((Product() as over, *rest)):
-            inner, name = without_differential(over)
-            return Product((inner, *rest)), name
-        case Sum((*terms, last)):
-            inner, name = without_differential(last)
-            return Sum((*terms, inner)), name
-        case Product((*before, Call() as last)):
-            inner, name = without_differential(last)
-            return Product((*before, inner)), name
-        case Call(function, (argument,)):  # \sin x dx reads as the sine of x dx
-            inner, name = without_differential(argument)
-            return Call(function, (inner,)), name
-    return integrand, None
-
-
-def _names_unit(token: Token) -> bool:
-    return token.kind == "text" or (token.kind == "symbol" and token.text in units.UNITS)
-
-
-def _raised(word: str, exponent: Node) -> str:
-    if not (isinstance(exponent, Number) and exponent.value in (2, 3)):
-        raise UnreadableError("a unit to an odd power")
-    return f"{'square' if exponent.value == 2 else 'cubic'} {word}"

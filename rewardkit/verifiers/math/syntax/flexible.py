@@ -22,6 +22,10 @@ LONGEST_ANNOUNCED = 400
 MOST_ANNOUNCEMENTS = 16
 """Announcements, from the end, that are looked at."""
 
+MOST_WORDS = 4
+"""Words of the longest answer in words."""
+
+_PROSE = re.compile(r"(?<![\\A-Za-z{])[A-Za-z]{4,}\s*[\s:]")
 _CLOSING_REMARK = re.compile(
     r"(?:I hope (?:it|this|that) (?:is|was) correct|</s>|\[END\]|<eos>"
     r"|<\|[a-z_]{1,30}\|>(?:user|assistant|system)?)[.!\s]*\Z",
@@ -88,8 +92,7 @@ def _whole(text: str) -> str | None:
     if formulas:
         (start, end), content = formulas[0]
         return content if len(formulas) == 1 and (start, end) == (0, len(bare)) else None
-    parsed = side(bare)
-    return bare if parsed.number is not None or parsed.tree is not None else None
+    return bare if _reads_as_answer(bare) else None
 
 
 def _last_line(text: str) -> str | None:
@@ -144,8 +147,15 @@ def _first_answer(rest: str) -> str | None:
 def _is_answer(text: str) -> bool:
     if not text or len(text) > LONGEST_SHORT or "$" in text[1:-1] or "\\(" in text:
         return False
+    return _reads_as_answer(text)
+
+
+def _reads_as_answer(text: str) -> bool:
+    """Whether it is mathematics that we read, or a few words."""
     parsed = side(text)
-    return parsed.number is not None or parsed.tree is not None
+    if parsed.verbal:
+        return parsed.tree is not None and len(parsed.words.split()) <= MOST_WORDS
+    return parsed.number is not None or (parsed.tree is not None and not _PROSE.search(text))
 
 
 def _formula_at_start(text: str) -> str | None:
@@ -216,6 +226,9 @@ def _last_number(text: str) -> str | None:
     stated = last_stated_number(text)
     if stated is None:
         return None
-    end = text.rfind(stated) + len(stated)
+    start = text.rfind(stated)
+    if text[start - 1 : start].isalpha() and text[start - 1].isascii() and stated[0].isdigit():
+        return None
+    end = start + len(stated)
     with_comma = _DECIMAL_COMMA_END.search(text, max(0, end - 40), end)
     return with_comma.group() if with_comma else stated

@@ -9,15 +9,16 @@ from functools import lru_cache
 from rewardkit.verifiers.math.syntax.answer_parser import read
 from rewardkit.verifiers.math.syntax.exact import Exact, exact
 from rewardkit.verifiers.math.syntax.normalise import normal
-from rewardkit.verifiers.math.syntax.tokens import UnreadableError
-from rewardkit.verifiers.math.syntax.tree import Node, Symbol, Text
+from rewardkit.verifiers.math.syntax.phrases import phrase
+from rewardkit.verifiers.math.syntax.tree import Clock, Node
+from rewardkit.verifiers.math.syntax.unreadable import UnreadableError
 
 _TEXT = re.compile(r"\\text\s*\{([^{}]*)\}")
-_CLOCK = re.compile(r"([0-9]{1,2})(?::([0-9]{2}))?\s*([ap])\.?\s?m\.?", re.IGNORECASE)
-_LISTED = re.compile(r"[0-9],(?:\s|~|\\[,;: ])+[0-9]{3}")  # no comma that groups thousands
 _WORDS = re.compile(r"(?:\\text\s*\{[^{}\\]*\}|[^\\{}^_=<>])*")
-_LETTER = re.compile(r"\(([a-z])\)")
-
+_CLOCK = re.compile(r"([0-9]{1,2})(?::([0-9]{2}))?\s*([ap])\.?\s?m\.?", re.IGNORECASE)
+_TIME = re.compile(r"([01]?[0-9]|2[0-4])(?::|\{:\}|\\colon )([0-5][0-9])")
+_LISTED = re.compile(r"[0-9],(?:\s|~|\\[,;: ])+[0-9]{3}")  # no comma that groups thousands
+_TERMS = re.compile(r"[0-9.]\s*[eE]\s*[-+]\s+[0-9]|[0-9.]\s*[eE]\s+[-+]")  # 2e - 1: two terms
 
 REMEMBERED = 256
 """Characters of the longest text whose reading is kept: what is kept must not fill the memory."""
@@ -42,22 +43,11 @@ class Side:
         """Whether there is anything to compare with."""
         return any(character.isalnum() or character in "\\∅" for character in self.text)
 
-    @property
-    def words(self) -> str:
-        """The text in one spelling for words: lower-case, without what only marks it as text."""
-        plain = _TEXT.sub(r"\1", self.text).casefold()
-        plain = " ".join(plain.replace("{", " ").replace("}", " ").split()).rstrip(" .")
-        letter = _LETTER.fullmatch(plain)
-        return letter[1] if letter else plain
+    words: str = ""
+    """What it says where it consists of words only, in one spelling."""
 
-    @property
-    def verbal(self) -> bool:
-        """Whether it says something in words rather than in mathematics."""
-        if isinstance(self.tree, Symbol):
-            return "\\text" in self.text
-        return isinstance(self.tree, Text) or (
-            self.tree is None and self.number is None and _WORDS.fullmatch(self.text) is not None
-        )
+    verbal: bool = False
+    """Whether it says something in words rather than in mathematics."""
 
 
 def side(text: str) -> Side:
@@ -74,17 +64,41 @@ def tree(read_side: Side) -> Node | None:
 
 def _side(text: str) -> Side:
     plain = normal(text.strip().strip("$").strip())
-    number = None if _LISTED.search(text) else exact(plain)
+    number = None if _LISTED.search(text) or _TERMS.search(text) else exact(plain)
     if number is not None:
         return Side(plain, number)
-    clock = _CLOCK.fullmatch(_TEXT.sub(r"\1", plain).strip())
+    time = _time(_TEXT.sub(r"\1", plain).strip())
+    if time is not None:
+        return Side(plain, None, time)
+    spoken = phrase(text)
+    if spoken is not None and spoken.certain:
+        return Side(plain, None, spoken.tree(), words=spoken.words, verbal=True)
+    words = spoken.words if spoken is not None else ""
+    try:
+        return Side(plain, None, read(text), words=words)
+    except UnreadableError as error:
+        words = words or (_spoken(text) if _WORDS.fullmatch(plain) else "")
+        return Side(plain, None, None, str(error), error.foreign, words, bool(words))
+
+
+def _spoken(text: str) -> str:
+    """A text of words and numbers in one spelling."""
+    plain = _TEXT.sub(r"\1", text).casefold()
+    for noise in "{}$~":
+        plain = plain.replace(noise, " ")
+    return " ".join(plain.split()).rstrip(" .")
+
+
+def _time(text: str) -> Node | None:
+    """A time of day: with a half of the day as words, without one as hours and minutes."""
+    clock = _CLOCK.fullmatch(text)
     if clock:
         hour, minute, half = clock.groups()
-        return Side(plain, None, Text(f"{int(hour) % 12}:{minute or '00'} {half.lower()}m"))
-    try:
-        return Side(plain, None, read(text))
-    except UnreadableError as error:
-        return Side(plain, None, None, str(error), error.foreign)
+        if int(hour) > 12:
+            return None
+        return Clock(int(hour) % 12 + 12 * (half.lower() == "p"), int(minute or 0))
+    time = _TIME.fullmatch(text)
+    return Clock(int(time[1]), int(time[2]), stated=False) if time else None
 
 
 _remembered = lru_cache(maxsize=1024)(_side)

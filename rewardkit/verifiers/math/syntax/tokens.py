@@ -6,22 +6,24 @@ import re
 from typing import NamedTuple
 
 from rewardkit.verifiers.math.syntax import words
+from rewardkit.verifiers.math.syntax.letters import (
+    CODES,
+    IN_WORDS,
+    ends_in_function,
+    is_name,
+    is_word_after_value,
+    names_what_follows,
+)
 from rewardkit.verifiers.math.syntax.plain_text import JOINED, plain
+from rewardkit.verifiers.math.syntax.units import known_unit
+from rewardkit.verifiers.math.syntax.unreadable import UnreadableError
 
 MOST_TOKENS = 1_200
 """Tokens of the longest answer that is read into a tree."""
 
 
-class UnreadableError(Exception):
-    """The text is not mathematics that we read. `foreign`: another reader may know it."""
-
-    def __init__(self, reason: str, *, foreign: bool = False) -> None:
-        super().__init__(reason)
-        self.foreign = foreign
-
-
 class Token(NamedTuple):
-    """`kind` is number, symbol, word (a function's), text, command, begin, end or mark."""
+    """`kind` is number, numeral, symbol, word (a function's), text, command, begin, end or mark."""
 
     kind: str
     text: str
@@ -30,6 +32,8 @@ class Token(NamedTuple):
 
 _TOKEN = re.compile(
     r"(?P<space>[\s~]+)"
+    r"|(?P<numeral>(?:[0-9]+[A-Fa-f][0-9A-Fa-f]*|[A-F]+[0-9A-F]+|[a-f]+[0-9][0-9a-f]*)"
+    r"(?=\s?_\s?\{?\s?(?:1[1-9]|2[0-9]|3[0-6])(?![0-9])))"
     rf"|(?P<number>(?:[0-9]{{1,3}}(?:{JOINED}\s?[0-9]{{3}})+(?![0-9])"
     r"|[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]{1,3}(?: [0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?"
     r"|\.[0-9]+)(?P<exponent>[eE][-+]?[0-9]{1,4}(?![0-9a-zA-Z]))?"
@@ -38,11 +42,13 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _ENVIRONMENT = re.compile(
-    r"\s*\{\s*([a-z]*(?:matrix|array|aligned|cases|align))\*?\s*\}"
+    r"\s*\{\s*([a-z]*(?:matrix|array|aligned|cases|align|gathered|gather|split))\*?\s*\}"
     r"(?:\s*\{[lcr| ]*\})?"
 )
 _BRACKETS = {"(": 1, "[": 1, "⦃": 1, ")": -1, "]": -1, "⦄": -1}
-_WORD_LENGTH = 4  # shorter runs of letters are products of variables
+_BETWEEN = re.compile(r"[\s,;]*(and|or)[\s,;]*", re.IGNORECASE)
+_VALUE_ENDS = frozenset(")}]|!°%π⦄⟩")
+_CLAUSE_STARTS = frozenset((",", ";", "and", "or", "\\\\", "⦃", "&"))
 
 
 def tokens(text: str) -> list[Token]:
@@ -79,6 +85,8 @@ class _Lexer:
             return
         if match["number"]:
             self._number(match)
+        elif kind == "numeral":
+            self._add("numeral", match["numeral"])
         elif kind == "command":
             self._command(match["command"])
         elif kind == "letters":
@@ -149,14 +157,36 @@ class _Lexer:
             self._add("word", words.FUNCTIONS[run])
         elif known and len(run) > 1:
             self._add("mark", known)
-        elif len(run) >= _WORD_LENGTH or run in _SHORT_WORDS:
-            if not self.found and self.text.startswith("(", self.at):
-                raise UnreadableError(f"a call of {run!r}")
+        elif self._is_word(run):
             self._add("text", run)
+        elif run in words.GREEK and len(run) > 2:
+            self._add("symbol", run)
+        elif (length := ends_in_function(run)) is not None:
+            self._add("word", words.FUNCTIONS[run[:length]])
+            self.spaced = False
+            self._letters(run[length:])
         else:
-            for letter in run:
-                self._add("symbol", letter)
-                self.spaced = False
+            self._factors(run)
+
+    def _factors(self, run: str) -> None:
+        for letter in run:
+            self._add("symbol", letter)
+            self.spaced = False
+
+    def _is_word(self, run: str) -> bool:
+        """Whether letters that stand in mathematics are a word rather than factors."""
+        if run.casefold() in IN_WORDS and (self.spaced or not self._after_value()):
+            return True
+        if self.spaced and self._after_value():
+            last = self.found[-1]
+            after_letter = last.kind == "symbol" or last.text == "π"
+            return is_word_after_value(
+                run, after_word=last.kind == "text", after_letter=after_letter
+            )
+        if not self.found and run in CODES:
+            return True
+        starts = not self.found or self.found[-1].text in _CLAUSE_STARTS
+        return starts and is_name(run) and names_what_follows(self.text, self.at)
 
     def _argument(self) -> str:
         """The braced argument that follows, without its braces; else one character."""
@@ -176,26 +206,36 @@ class _Lexer:
 
     def _words(self, content: str) -> None:
         stripped = content.strip()
-        if stripped in _UNITS_TO_TELL and self._after_value():
+        joint = _BETWEEN.fullmatch(stripped)
+        if joint:
+            if "," in content or ";" in content:
+                self._add("mark", ",")
+            self._add("mark", joint[1].lower())
+        elif self._after_value() and not self._indexed() and known_unit(stripped) is not None:
             self._add("text", stripped)
         elif stripped in ("R", "Z", "N", "Q", "C") and "mathbb" in self.text:
             self._add("set", stripped)
         elif len(stripped) == 1 and stripped.isalpha():
             self._add("symbol", stripped)
-        elif stripped in words.FUNCTIONS or stripped in words.CONSTANT_WORDS:
+        elif stripped in words.FUNCTIONS or words.CONSTANT_WORDS.get(stripped, "∪") != "∪":
             self._letters(stripped)
-        elif any(c.isdigit() or c in "\\$^{}=+<>()" for c in stripped):
-            self.found.extend(_Lexer(stripped, self.level + 1).run())
-        elif stripped:
-            self._add("text", stripped)
+        else:
+            self._text(stripped)
+
+    def _text(self, content: str) -> None:
+        if any(c.isdigit() or c in "\\$^{}=+<>()" for c in content):
+            self.found.extend(_Lexer(content, self.level + 1).run())
+        elif content:
+            self._add("text", content)
+
+    def _indexed(self) -> bool:
+        """Whether a subscript follows, as no unit has."""
+        return self.text[self.at : self.at + 8].lstrip().startswith("_")
 
     def _after_value(self) -> bool:
-        last = self.found[-1] if self.found else None
-        return last is not None and (last.kind in ("number", "text") or last.text in ("}", "/"))
-
-
-_UNITS_TO_TELL = words.listed("m g h s l L C F min sec")  # variables or functions elsewhere
-_SHORT_WORDS = words.listed(
-    "cm mm km kg mg ml mi ft lb lbs oz mph cents am pm hr hrs min sec all not no is are odd one two"
-    " yes for any per sq the of in gal"
-)
+        if not self.found:
+            return False
+        last = self.found[-1]
+        return last.kind in ("number", "symbol", "text") or (
+            last.kind == "mark" and (last.text in _VALUE_ENDS or last.text == "/")
+        )

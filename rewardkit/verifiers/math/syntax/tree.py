@@ -141,6 +141,15 @@ class Ratio:
 
 
 @dataclass(frozen=True, slots=True)
+class Clock:
+    """A time of day; `stated` is False where `5:10` may be a ratio."""
+
+    hour: int
+    minute: int
+    stated: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
     """Words, lower-case, one space between."""
 
@@ -165,6 +174,7 @@ Node = (
     | Quantity
     | Numeral
     | Ratio
+    | Clock
     | Text
 )
 

@@ -1,72 +1,62 @@
-"""Units: what kind of quantity a word measures, and how many basic units it holds."""
+"""Units: the dimensions that a text measures, and its size in basic units."""
 
 from __future__ import annotations
 
+import functools
 import re
 from fractions import Fraction
 from typing import Final
 
-from rewardkit.verifiers.math.syntax.tokens import UnreadableError
-from rewardkit.verifiers.math.syntax.words import HEDGES, listed
+from rewardkit.verifiers.math.syntax.nouns import counts_things, refuses, singular
+from rewardkit.verifiers.math.syntax.unit_table import UNITLESS, Unit, unit_table
+from rewardkit.verifiers.math.syntax.unreadable import UnreadableError
+from rewardkit.verifiers.math.syntax.words import listed
 
-Unit = tuple[tuple[tuple[str, int], ...], Fraction]
+LONGEST = 120
+"""Characters of the longest text that is read as a unit."""
 
-_TABLE: Final = {
-    "length": "m meter metre=1 cm centimeter centimetre=1/100 mm millimeter millimetre=1/1000"
-    " km kilometer kilometre=1000 in inch inche=127/5000 ft foot feet=381/1250 yd yard=1143/1250"
-    " mi mile=201168/125 nm=1/1000000000",
-    "time": "s sec second=1 min minute=60 h hr hour=3600 day=86400 week=604800 ms=1/1000",
-    "year": "yr year=1 month=1/12 decade=10 century=100",
-    "mass": "kg kilogram=1 g gram=1/1000 mg milligram=1/1000000 lb pound=45359237/100000000"
-    " oz ounce=45359237/1600000000 ton=1000",
-    "volume": "l L liter litre=1 ml mL milliliter=1/1000 gallon gal=1/1 ",
-    "money": "dollar usd=1 cent ¢=1/100 buck=1",
-    "angle": "°=1",
-    "temperature": "°C celsiu=1",
-    "share": "%=1/100",
-}
-_PLURAL = re.compile(r"(?<=[a-z]{2})s$")
-_WORD = re.compile(r"[a-zA-Z°%¢.'-]+|\^?[0-9]|/")
-_POWERS = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
-_FILLERS = listed("unit units of the a an total each way per person")
+_PART = re.compile(r"[^\W\d_]+(?:['.-][^\W\d_]+)*\.?|[°%¢℃℉£][CF]?|\^?\s?[-−]?[0-9]|[/()·*]")
+_NOISE = re.compile(
+    r"\\[,;:! ]|~|\\(?:cdot|times)(?![a-zA-Z])|\\mu(?![a-zA-Z])\s*|\\(?:text|mathrm)\s*|[{}$]"
+    r"|(?:\bdegrees?|°)\s+(?P<scale>celsius|fahrenheit|[CF])\b",
+    re.IGNORECASE,
+)
+_POWERS: Final = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
+_FILLERS: Final = listed("unit units of the a an total each way per person")
 
 
-def _table() -> dict[str, Unit]:
-    found: dict[str, Unit] = {}
-    for kind, line in _TABLE.items():
-        for names, factor in re.findall(r"([^=]+)=(\S+)", line):
-            for name in names.split():
-                found[name] = (((kind, 1),), Fraction(factor))
-    found["mph"] = ((("length", 1), ("time", -1)), Fraction(201168, 450000))
-    return found
+def known(word: str) -> Unit | None:
+    """The unit that a word or a symbol names; None for any other word."""
+    table = unit_table()
+    for spelling in (word, singular(word), word.lower(), singular(word.lower())):
+        if spelling in table:
+            return table[spelling]
+    return None
 
 
-UNITS: Final = _table()
+@functools.lru_cache(maxsize=512)
+def known_unit(text: str) -> Unit | None:
+    """The unit that a text of known units spells, such as `m s^{-2}`; None for any other text."""
+    if len(text) > LONGEST:
+        return None
+    try:
+        measured, words = _measured(_NOISE.sub(_spaced, text))
+    except UnreadableError:
+        return None
+    return measured if measured != UNITLESS and not words else None
 
 
-def unit(text: str) -> Unit:
-    """What the words `text` measure; unknown words are a kind of their own.
+def unit(text: str, *, of_one: bool = False) -> Unit:
+    """Return what the words after a value measure; unknown nouns are a kind of their own.
 
-    Raises UnreadableError where a word says more than a unit does: "or", "not", "at least".
+    `of_one`: the value is 1, so that a noun may be singular. Raises UnreadableError where a word
+    may change the value: "or", "not", "at least", "reciprocal".
     """
-    kind: dict[str, int] = {}
-    factor = Fraction(1)
-    raised, sign = 1, 1
-    for word in _WORD.findall(text.replace("\\", " ")):
-        plain = word.strip(".'-^")
-        if plain.lower() in HEDGES:
-            raise UnreadableError(f"the word {plain!r} is more than a unit")
-        if plain in ("per", "/"):
-            sign = -1
-        elif plain.lower() in _POWERS:
-            raised = _POWERS[plain.lower()]
-        elif plain and plain.lower() not in _FILLERS and not plain.isdigit():
-            parts, size = _one(plain)
-            for name, power in parts:
-                kind[name] = kind.get(name, 0) + power * raised * sign
-            factor *= size ** (raised * sign)
-            raised = 1
-    return _sorted(kind), factor
+    plain = _NOISE.sub(_spaced, text)[:LONGEST]
+    measured, words = _measured(plain)
+    if words and not (of_one or counts_things(plain.split())):
+        raise UnreadableError(f"the word {words[-1]!r} is no unit")
+    return measured
 
 
 def power(base: Unit, exponent: int) -> Unit:
@@ -81,15 +71,85 @@ def product(one: Unit, other: Unit) -> Unit:
     kind = dict(one[0])
     for name, count in other[0]:
         kind[name] = kind.get(name, 0) + count
-    return _sorted(kind), one[1] * other[1]
+    dimensions = tuple(sorted((name, count) for name, count in kind.items() if count))
+    return dimensions, one[1] * other[1]
 
 
-def _one(word: str) -> Unit:
-    for spelling in (word, _PLURAL.sub("", word), _PLURAL.sub("", word.lower())):
-        if spelling in UNITS:
-            return UNITS[spelling]
-    return ((_PLURAL.sub("", word.lower()), 1),), Fraction(1)
+def _spaced(noise: re.Match[str]) -> str:
+    if noise["scale"]:
+        return f"°{noise['scale'][0].upper()}"
+    return {r"\cdot": "·", r"\times": "·", r"\mu": "μ"}.get(noise.group().rstrip(), " ")
 
 
-def _sorted(kind: dict[str, int]) -> tuple[tuple[str, int], ...]:
-    return tuple(sorted((name, count) for name, count in kind.items() if count))
+def _measured(text: str) -> tuple[Unit, list[str]]:
+    """The unit that a text spells, and the words in it that are no known units."""
+    if _PART.sub("", text).strip(" ^.,"):
+        raise UnreadableError(f"{text!r} is no unit")
+    reader = _UnitReader()
+    for part in _PART.findall(text):
+        reader.take(part)
+    return reader.measured, reader.words
+
+
+class _UnitReader:
+    """Multiplies units as their names come: `per` and / turn the next one or the next brackets."""
+
+    def __init__(self) -> None:
+        self.measured: Unit = UNITLESS
+        self.words: list[str] = []
+        self.signs = [1]
+        self.sign = self.raised = 1
+        self.last: Unit | None = None
+
+    def take(self, part: str) -> None:
+        """Read the next word or sign."""
+        word = part.strip(".'-")
+        lower = word.lower()
+        if part == "/" or lower == "per":
+            self.sign = -1
+        elif part == "(":
+            self.signs.append(self.signs[-1] * self.sign)
+            self.sign = 1
+        elif part == ")":
+            self.signs = self.signs[:-1] or [1]
+        elif (exponent := _exponent(part)) is not None:
+            self._raise(exponent)
+        elif lower in _POWERS:
+            self._power(lower)
+        elif word == "A" or (lower not in _FILLERS and part not in "·*" and word):
+            self._name(word)
+
+    def _power(self, word: str) -> None:
+        if self.last is not None and word in ("squared", "cubed"):
+            self._raise(_POWERS[word])
+        elif word in ("squared", "cubed"):
+            raise UnreadableError(f"the word {word!r} is more than a unit")
+        else:
+            self.raised = _POWERS[word]
+
+    def _raise(self, exponent: int) -> None:
+        if self.last is None:
+            raise UnreadableError("a number that is no unit")
+        if exponent != 1:
+            self.measured = product(self.measured, power(self.last, exponent - 1))
+
+    def _name(self, word: str) -> None:
+        base = known(word)
+        if base is None:
+            if refuses(word.lower()):
+                raise UnreadableError(f"the word {word!r} is more than a unit")
+            self.words.append(word.lower())
+            base = (((singular(word.lower()), 1),), Fraction(1))
+        self.last = power(base, self.raised * self.sign * self.signs[-1])
+        self.measured = product(self.measured, self.last)
+        self.raised = self.sign = 1
+
+
+def _exponent(part: str) -> int | None:
+    digits = part.strip("^ ").replace("−", "-")
+    if not digits.lstrip("-").isdigit():
+        return None
+    exponent = int(digits)
+    if not 0 < abs(exponent) <= 4:
+        raise UnreadableError("a unit to an odd power")
+    return exponent

@@ -50,7 +50,10 @@ _SIGNS: Final = {
     "√": r"\sqrt \surd",
     "∧": r"\wedge \land",
     "∨": r"\vee \lor",
-    "¤": r"\$ € £ ¥ \pounds \euro \yen",
+    "¤": r"\$",
+    "€": r"€ \euro",
+    "£": r"£ \pounds",
+    "¥": r"¥ \yen",
     "∠": r"\angle",
     "△": r"\triangle",
     "#": r"\#",
@@ -79,7 +82,9 @@ TEXT_COMMANDS: Final = listed(
 )
 """Commands whose argument is a word, or one letter in another type."""
 
-OVER: Final = listed(r"\overline \vec \hat \bar \tilde \overrightarrow \widehat \dot")
+OVER: Final = listed(
+    r"\overline \vec \hat \bar \tilde \overrightarrow \widehat \dot \ddot \mathring"
+)
 """Accents: part of a variable's name."""
 
 FRACTIONS: Final = frozenset((r"\frac", r"\dfrac", r"\tfrac", r"\cfrac", r"\sfrac", r"\nicefrac"))
@@ -181,13 +186,3 @@ CONSTANT_WORDS: Final = {
     "R": "R",
     "U": "U",
 }
-
-HEDGES: Final = listed(
-    "not no non never isn't or either neither nor but at least most over under above below about"
-    " approximately approx around roughly nearly almost less more fewer greater than between from"
-    " to up maybe possibly perhaps probably unless except minus negative plus times equals if when"
-    " when where only some any all every each impossible undefined unknown infinitely other another"
-    " different guess options option candidates half double twice third quarter hundred thousand"
-    " million billion trillion score gross dozen squared cubed false wrong incorrect"
-)
-"""Words that change what stands beside them: with one of them, text is more than a unit."""
