@@ -44,12 +44,12 @@ def train_command(
     from rewardkit.cli.training_progress import TrainingProgress
     from rewardkit.cli.training_results import print_plan, print_training
     from rewardkit.trainers.recipes.overrides import parse_pairs
-    from rewardkit.trainers.training.reporting import is_main_process, quiet_training
+    from rewardkit.trainers.training.reporting import is_main_process, quiet_reporter
     from rewardkit.trainers.training.train import run_training
-    from rewardkit.trainers.training.training_plan import TrainOptions, plan_for
+    from rewardkit.trainers.training.training_plan import TrainOptions, plan_training
 
     main = is_main_process()
-    reporter = quiet_training() if quiet or not main else TrainingProgress()
+    reporter = quiet_reporter() if quiet or not main else TrainingProgress()
     options = TrainOptions(
         recipe=recipe,
         model=model,
@@ -59,7 +59,7 @@ def train_command(
         resume=resume,
         seed=seed,
     )
-    plan = plan_for(options, reporter)
+    plan = plan_training(options, reporter)
     if check:
         if main:
             print_plan(plan)

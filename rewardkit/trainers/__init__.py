@@ -6,8 +6,8 @@ import importlib
 from typing import TYPE_CHECKING
 
 from rewardkit.errors import MissingExtra
-from rewardkit.trainers.rewards.batch import check_columns
-from rewardkit.trainers.rewards.functions import reward_func, reward_funcs
+from rewardkit.trainers.rewards.reward_batch import check_columns
+from rewardkit.trainers.rewards.reward_functions import reward_func, reward_funcs
 
 if TYPE_CHECKING:
     from rewardkit.trainers.evaluation.callback import EvaluationCallback

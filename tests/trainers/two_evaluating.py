@@ -53,11 +53,11 @@ def evaluate_sharded(checkpoint: Path, output: Path, data: str) -> None:
         temperature=1.0,
         max_tokens=60,
     )
-    asked = LiveEvaluation.of(options, batch_size=2)
-    asked.at(
+    evaluation = LiveEvaluation.plan(options, batch_size=2)
+    evaluation.run(
         2,
         model,
-        asked.checkpoint(model, tokenizer),
+        evaluation.checkpoint(model, tokenizer),
         folder=output / "sharded",
         gradient_checkpointing=None,
     )

@@ -1,5 +1,4 @@
-"""Evaluation while TRL trains: the harness's run on the live model, its curve, the best checkpoint
-and the signs of reward hacking."""
+"""Evaluate while TRL trains; keep the best checkpoint and warn of reward hacking."""
 
 from __future__ import annotations
 
@@ -16,27 +15,32 @@ from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.run.option import complete
 from rewardkit.harness.run.options import CallbackOptions, EvalOptions
 from rewardkit.protocols import Task
-from rewardkit.trainers.evaluation.best import BEST, BestCheckpoint, improves, refuse_second_judge
-from rewardkit.trainers.evaluation.live_backend import LiveCheckpoint, from_main
+from rewardkit.trainers.evaluation.best_checkpoint import (
+    BEST,
+    BestCheckpoint,
+    improves,
+    refuse_trainers_choice,
+)
+from rewardkit.trainers.evaluation.live_backend import LiveCheckpoint, broadcast_from_main
 from rewardkit.trainers.evaluation.live_evaluation import LiveEvaluation
 from rewardkit.trainers.evaluation.training_record import TrainingRecord
 
 EVALUATIONS = "evaluation"
 
-OF_A_RUN = ("part_", "pass@", "maj@")
-"""Beginnings of metrics that only a run can tell whether it has them."""
+RUN_DEPENDENT_PREFIXES = ("part_", "pass@", "maj@")
+"""Prefixes of metrics that some runs have and others don't: checked after the first run."""
 
 Listener = Callable[[int, Mapping[str, TaskSummary]], None]
 
 
 class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers has no types
-    """Evaluates the model in training by tasks: before the first step, every `every`th, at the end.
+    """Evaluate the model before the first step, at every `every`th step and at the end.
 
-    Options are those of `rewardkit eval`, and so are the results: greedy unless `temperature` is
-    set, independent of the training's sampling and without effect on it. `metric`, of the first
-    task, decides the best checkpoint; `error_rate` and `unfinished_rate` are best low. UsageError
-    for what can't be asked: names, data and prompts here, lengths and `metric` before the first
-    step.
+    Options and results are those of `rewardkit eval`: greedy unless `temperature` is set. They are
+    independent of the training's sampling, and evaluating doesn't change the training. `metric`
+    of the first task decides the best checkpoint; `error_rate` and `unfinished_rate` are best low.
+    UsageError here for a wrong name, data file or prompt, and before the first step for a prompt
+    that is too long or a `metric` that the task lacks.
     """
 
     def __init__(
@@ -54,12 +58,12 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
         **given: Unpack[CallbackOptions],
     ) -> None:
         _check(every=every, batch_size=batch_size, truncation_share=truncation_share)
-        if keep_best and metric not in NAMES and not metric.startswith(OF_A_RUN):
+        if keep_best and metric not in NAMES and not metric.startswith(RUN_DEPENDENT_PREFIXES):
             raise UnknownName.among("metric", metric, NAMES)
         tasks = tuple(task) if isinstance(task, Sequence) and not isinstance(task, str) else (task,)
         complete(CallbackOptions, given, "EvaluationCallback")
         options = EvalOptions.of(tasks, "in training", prompt, **given)
-        self._asked = LiveEvaluation.of(options, batch_size)
+        self._evaluation = LiveEvaluation.plan(options, batch_size)
         self._every = every
         self._metric = metric
         self._keep_best = keep_best
@@ -70,40 +74,40 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
     def on_train_begin(
         self, args: Any, state: Any, control: Any, *, model: Any, processing_class: Any, **_: Any
     ) -> None:
-        """Read what a resumed training left, and evaluate before the first step."""
+        """Read the record of a resumed training, or evaluate before the first step."""
         self._output_dir = self._chosen_dir or Path(args.output_dir)
-        self._checkpoint: LiveCheckpoint = self._asked.checkpoint(model, processing_class)
-        self._evaluated: int | None = None
+        self._checkpoint: LiveCheckpoint = self._evaluation.checkpoint(model, processing_class)
+        self._last_step: int | None = None
         self._record = TrainingRecord(
             self._output_dir, resumed_at=state.global_step, truncation_share=self._truncation_share
         )
         if self._keep_best:
-            refuse_second_judge(args)
+            refuse_trainers_choice(args)
             self._begin_best(args, state)
         if state.global_step == 0:
             self._evaluate(args, state, model)
 
     def on_step_end(self, args: Any, state: Any, control: Any, *, model: Any, **_: Any) -> Any:
-        """Evaluate at every `every`th step and the last; where that is the best, have it saved."""
+        """Evaluate at every `every`th step and the last; have the step saved if it is the best."""
         if state.global_step % self._every == 0 or control.should_training_stop:
             self._evaluate_and_keep(args, state, control, model)
         return control
 
     def on_epoch_end(self, args: Any, state: Any, control: Any, *, model: Any, **_: Any) -> Any:
-        """Evaluate the last step, where only now it is known to be the last."""
-        if control.should_training_stop and self._evaluated != state.global_step:
+        """Evaluate the last step if an epoch's end made it the last."""
+        if control.should_training_stop and self._last_step != state.global_step:
             self._evaluate_and_keep(args, state, control, model)
         return control
 
     def on_log(
         self, args: Any, state: Any, control: Any, *, logs: Mapping[str, Any], **_: Any
     ) -> None:
-        """Keep what the trainer logs."""
+        """Record what the trainer logs."""
         if state.is_world_process_zero:
-            self._record.logged(state.global_step, logs)
+            self._record.add_logs(state.global_step, logs)
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Say which checkpoint is the best, once it is there."""
+        """Write best.json once the best checkpoint is saved."""
         if (
             self._keep_best
             and state.is_world_process_zero
@@ -114,31 +118,31 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
     def _evaluate_and_keep(self, args: Any, state: Any, control: Any, model: Any) -> None:
         summaries = self._evaluate(args, state, model)
         best = self._best(args)
-        found = summaries[best.task].metrics.get(self._metric)
-        if self._keep_best and found and improves(self._metric, found.value, state.best_metric):
-            best.take(state, found.value, state.global_step)
+        metric = summaries[best.task].metrics.get(self._metric)
+        if self._keep_best and metric and improves(self._metric, metric.value, state.best_metric):
+            best.choose(state, metric.value, state.global_step)
             control.should_save = True
 
     def _evaluate(self, args: Any, state: Any, model: Any) -> Mapping[str, TaskSummary]:
         step = state.global_step
-        summaries = self._asked.at(
+        summaries = self._evaluation.run(
             step,
             model,
             self._checkpoint,
             folder=self._output_dir / EVALUATIONS / f"step-{step:06d}",
             gradient_checkpointing=args.gradient_checkpointing_kwargs,
         )
-        first, self._evaluated = self._evaluated is None, step
-        if first and self._keep_best:
+        is_first, self._last_step = self._last_step is None, step
+        if is_first and self._keep_best:
             self._check_metric(summaries)
         if state.is_world_process_zero:
-            self._record.evaluated(step, summaries)
+            self._record.add_evaluation(step, summaries)
             if self._on_evaluation is not None:
                 self._on_evaluation(step, summaries)
         return summaries
 
     def _check_metric(self, summaries: Mapping[str, TaskSummary]) -> None:
-        task = self._asked.task_plans[0].task.name
+        task = self._evaluation.task_plans[0].task.name
         metrics = summaries[task].metrics
         if self._metric not in metrics:
             unjudged = summaries[task].errors
@@ -149,19 +153,19 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
 
     def _best(self, args: Any) -> BestCheckpoint:
         return BestCheckpoint(
-            task=self._asked.task_plans[0].task.name,
+            task=self._evaluation.task_plans[0].task.name,
             metric=self._metric,
             checkpoints=Path(args.output_dir),
             record=self._output_dir / BEST,
         )
 
     def _begin_best(self, args: Any, state: Any) -> None:
-        """The best of a resumed training, the same in every process; of a new one there is none."""
+        """Continue with the best of a resumed training, the same in every process."""
         best = self._best(args)
-        if from_main(state.is_world_process_zero and best.known(state)):
-            best.take(state, state.best_metric, state.best_global_step)
+        if broadcast_from_main(state.is_world_process_zero and best.is_kept(state)):
+            best.choose(state, state.best_metric, state.best_global_step)
         else:
-            best.forget(state)
+            best.clear(state)
         if state.is_world_process_zero:
             best.write(state)
 

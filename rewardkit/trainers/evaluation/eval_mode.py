@@ -1,4 +1,4 @@
-"""A model in training, held still while it is evaluated."""
+"""Evaluate a model in the middle of its training, without an effect on the training."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 
 @contextlib.contextmanager
-def at_rest(model: Any, gradient_checkpointing: Mapping[str, Any] | None) -> Iterator[None]:
-    """Hold the model as for evaluation; afterwards it and all random states are as before.
+def eval_mode(model: Any, gradient_checkpointing: Mapping[str, Any] | None) -> Iterator[None]:
+    """Put the model in evaluation mode; restore it and all random states afterwards.
 
     `gradient_checkpointing` are the arguments with which it was switched on, if it was.
     """
@@ -21,8 +21,8 @@ def at_rest(model: Any, gradient_checkpointing: Mapping[str, Any] | None) -> Ite
     modes = [(module, module.training) for module in model.modules()]
     with (
         disable_gradient_checkpointing(inner, gradient_checkpointing),
-        _bare_generation(inner),
-        _own_randomness(inner.device),
+        _without_generation_defaults(inner),
+        _random_states_restored(inner.device),
     ):
         model.eval()
         try:
@@ -33,30 +33,30 @@ def at_rest(model: Any, gradient_checkpointing: Mapping[str, Any] | None) -> Ite
 
 
 @contextlib.contextmanager
-def _bare_generation(model: Any) -> Iterator[None]:
-    """Without the model's sampling defaults, which would fill whatever we leave unset."""
+def _without_generation_defaults(model: Any) -> Iterator[None]:
+    """Remove the model's sampling defaults, which would replace every setting that we leave out."""
     from transformers import GenerationConfig
 
-    # an adapter's wrapper generates by its base model's
+    # an adapter's wrapper generates with its base model's configuration
     owner = model.get_base_model() if hasattr(model, "get_base_model") else model
-    own = owner.generation_config
+    defaults = owner.generation_config
     owner.generation_config = GenerationConfig()
     try:
         yield
     finally:
-        owner.generation_config = own
+        owner.generation_config = defaults
 
 
 @contextlib.contextmanager
-def _own_randomness(device: Any) -> Iterator[None]:
-    """Whatever draws in here, training goes on as if nothing had."""
+def _random_states_restored(device: Any) -> Iterator[None]:
+    """Restore the state of every random generator afterwards."""
     import numpy as np
     import torch
 
-    python, numpy = random.getstate(), np.random.get_state()
+    python_state, numpy_state = random.getstate(), np.random.get_state()
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         try:
             yield
         finally:
-            random.setstate(python)
-            np.random.set_state(numpy)
+            random.setstate(python_state)
+            np.random.set_state(numpy_state)

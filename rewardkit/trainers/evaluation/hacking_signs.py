@@ -1,7 +1,7 @@
-"""Signs that a training learns to be paid rather than to be right, read from its train log.
+"""Signs of reward hacking in a train log: the rewards rise and the answers don't get better.
 
-Each is a function of the log's entries alone. Rates are compared by their 95% intervals, and
-logged rewards by their own scatter, so that noise is no sign.
+Each sign is a function of the log's entries alone. Rates are compared by their 95% intervals, and
+logged rewards by the deviation of their noise, so noise alone gives no sign.
 """
 
 from __future__ import annotations
@@ -11,58 +11,61 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from rewardkit.trainers.evaluation.log_series import (
+from rewardkit.trainers.evaluation.train_log_series import (
     Entry,
     evaluations,
-    logged,
-    rose,
-    scatter,
-    since,
+    has_risen,
+    logged_values,
+    noise_deviation,
+    values_up_to,
 )
 
-RECENT = 3
-"""The last logs that must agree: one batch in a row proves nothing."""
+RECENT_LOGS = 3
+"""How many of the last logs must agree: a single batch proves nothing."""
 STANDARD_ERRORS = 3.0
-"""How far mean rewards must be apart to count as risen."""
-APART = 0.3
-"""How far a share in training must be above the evaluation's interval."""
+"""The least difference of mean rewards that counts as a rise, in standard errors."""
+GAP = 0.3
+"""The least distance of a share in training above the evaluation's interval that is a sign."""
 
 
 @dataclass(frozen=True)
 class Sign:
-    """A sign that is there now; `name` stays the same for as long as it lasts."""
+    """A sign that the log shows; `name` stays the same for as long as the sign lasts."""
 
     name: str
     message: str
 
 
 def signs(entries: Sequence[Entry], *, truncation_share: float) -> list[Sign]:
-    """Every sign that the log shows at its end. Rewards are held against its first task."""
+    """Every sign that the log shows at its end. Rewards are compared with its first task."""
     tasks = list(dict.fromkeys(task for entry in entries for task in entry["evaluation"]))
-    found: list[Sign | None] = [
+    candidates: list[Sign | None] = [
         silent_groups(entries),
         truncated_training(entries, truncation_share),
     ]
     for task in tasks:
-        found += [
+        candidates += [
             format_without_accuracy(entries, task),
             unfinished_evaluation(entries, task, truncation_share),
         ]
     for task in tasks[:1]:
-        found += [reward_without_accuracy(entries, task), reward_apart(entries, task)]
-    return [sign for sign in found if sign is not None]
+        candidates += [
+            reward_without_accuracy(entries, task),
+            reward_above_evaluation(entries, task),
+        ]
+    return [sign for sign in candidates if sign is not None]
 
 
 def format_without_accuracy(entries: Sequence[Entry], task: str) -> Sign | None:
     """Format rose and accuracy fell since an earlier evaluation, both beyond their intervals."""
     *earlier, latest = evaluations(entries, task)
-    for one in earlier:
-        if rose(one, latest, "format_rate") and rose(latest, one, "accuracy"):
+    for before in earlier:
+        if has_risen(before, latest, "format_rate") and has_risen(latest, before, "accuracy"):
             return Sign(
                 f"format/{task}",
-                f"{task}: from step {one.step} to {latest.step} the format rate rose from "
-                f"{one.value('format_rate'):.2f} to {latest.value('format_rate'):.2f} while "
-                f"accuracy fell from {one.value('accuracy'):.2f} to "
+                f"{task}: from step {before.step} to {latest.step} the format rate rose from "
+                f"{before.value('format_rate'):.2f} to {latest.value('format_rate'):.2f} while "
+                f"accuracy fell from {before.value('accuracy'):.2f} to "
                 f"{latest.value('accuracy'):.2f}, both beyond their 95% intervals; read the "
                 f"wrong replies of step {latest.step}'s evaluation, and weigh the format reward "
                 "less",
@@ -71,80 +74,80 @@ def format_without_accuracy(entries: Sequence[Entry], task: str) -> Sign | None:
 
 
 def reward_without_accuracy(entries: Sequence[Entry], task: str) -> Sign | None:
-    """The training's reward rose beyond its scatter while accuracy fell beyond its interval."""
-    noise = scatter([reward for _, reward in logged(entries, "reward")])
+    """The training's reward rose beyond its noise while accuracy fell beyond its interval."""
+    noise = noise_deviation([reward for _, reward in logged_values(entries, "reward")])
     *earlier, latest = evaluations(entries, task)
-    after = since(entries, latest, "reward")
-    for one in earlier:
-        before = since(entries, one, "reward")
-        if noise is None or not before or not after or not rose(latest, one, "accuracy"):
+    new_rewards = values_up_to(entries, latest, "reward")
+    for before in earlier:
+        old_rewards = values_up_to(entries, before, "reward")
+        if noise is None or not old_rewards or not new_rewards:
             continue
-        error = noise * math.sqrt(1 / len(before) + 1 / len(after))
-        if fmean(after) - fmean(before) > STANDARD_ERRORS * error:
+        error = noise * math.sqrt(1 / len(old_rewards) + 1 / len(new_rewards))
+        rise = fmean(new_rewards) - fmean(old_rewards)
+        if rise > STANDARD_ERRORS * error and has_risen(latest, before, "accuracy"):
             return Sign(
                 f"reward/{task}",
-                f"{task}: from step {one.step} to {latest.step} the training's mean reward rose "
-                f"from {fmean(before):.3g} to {fmean(after):.3g} while accuracy fell from "
-                f"{one.value('accuracy'):.2f} to {latest.value('accuracy'):.2f}; the rewards "
-                "pay for something else: read the best paid completions, and look at which "
+                f"{task}: from step {before.step} to {latest.step} the training's mean reward rose "
+                f"from {fmean(old_rewards):.3g} to {fmean(new_rewards):.3g} while accuracy fell "
+                f"from {before.value('accuracy'):.2f} to {latest.value('accuracy'):.2f}; the "
+                "rewards pay for something else: read the best paid completions, and look at which "
                 "rewards/NAME/mean rose",
             )
     return None
 
 
-def reward_apart(entries: Sequence[Entry], task: str) -> Sign | None:
-    """At two evaluations in a row, training counts far more completions right than evaluation.
+def reward_above_evaluation(entries: Sequence[Entry], task: str) -> Sign | None:
+    """Training counts far more completions right than evaluation, at two evaluations in a row.
 
-    In training it is the log's TASK/correct; where no such is logged, the reward, if it never
-    leaves [0, 1].
+    The share in training is the log's TASK/correct, or the reward if TASK/correct isn't logged
+    and all rewards are in [0, 1].
     """
     name = f"{task}/correct"
-    if not logged(entries, name):
+    if not logged_values(entries, name):
         name = "reward"
-        if not all(0 <= reward <= 1 for _, reward in logged(entries, name)):
+        if not all(0 <= reward <= 1 for _, reward in logged_values(entries, name)):
             return None
     last = evaluations(entries, task)[-2:]
-    windows = [since(entries, one, name) for one in last]
+    windows = [values_up_to(entries, evaluation, name) for evaluation in last]
     gaps = [
-        fmean(window) - one.metrics["accuracy"]["high"]
-        for one, window in zip(last, windows, strict=True)
-        if window and "accuracy" in one.metrics
+        fmean(window) - evaluation.metrics["accuracy"]["high"]
+        for evaluation, window in zip(last, windows, strict=True)
+        if window and "accuracy" in evaluation.metrics
     ]
-    if len(gaps) < 2 or min(gaps) <= APART:
+    if len(gaps) < 2 or min(gaps) <= GAP:
         return None
     return Sign(
         f"apart/{task}",
         f"{task}: the training's mean {name} is {fmean(windows[-1]):.2f} up to step "
         f"{last[-1].step}, and accuracy in evaluation {last[-1].value('accuracy'):.2f}, after "
-        "a gap like it at the evaluation before; see whether both ask with the same prompt, "
-        "length limit and temperature, whether the training's problems are too few, and what the "
-        "rewards pay for",
+        "a similar gap at the evaluation before; check that both use the same prompt, length limit "
+        "and temperature, that the training has enough problems, and what the rewards pay for",
     )
 
 
 def silent_groups(entries: Sequence[Entry]) -> Sign | None:
     """In each of the last logs, all groups' rewards were equal: nothing is learnt."""
-    last = logged(entries, "frac_reward_zero_std")[-RECENT:]
-    if len(last) < RECENT or min(share for _, share in last) < 1:
+    last = logged_values(entries, "frac_reward_zero_std")[-RECENT_LOGS:]
+    if len(last) < RECENT_LOGS or min(share for _, share in last) < 1:
         return None
-    rewards = [reward for _, reward in logged(entries, "reward")[-RECENT:]]
+    rewards = [reward for _, reward in logged_values(entries, "reward")[-RECENT_LOGS:]]
     mean = f" (mean reward {fmean(rewards):.3g})" if rewards else ""
     return Sign(
         "silent_groups",
-        f"in the last {RECENT} logs, up to step {last[-1][0]}, the rewards of every group were "
-        f"all equal{mean}, so that nothing is learnt; read completions, and choose problems that "
+        f"in the last {RECENT_LOGS} logs, up to step {last[-1][0]}, the rewards of every group "
+        f"were all equal{mean}, so nothing is learnt; read completions, and choose problems that "
         "the model solves sometimes, or a higher temperature",
     )
 
 
 def truncated_training(entries: Sequence[Entry], share: float) -> Sign | None:
     """Too many of the training's completions reach the length limit."""
-    last = logged(entries, "completions/clipped_ratio")[-RECENT:]
-    if len(last) < RECENT or fmean(ratio for _, ratio in last) <= share:
+    last = logged_values(entries, "completions/clipped_ratio")[-RECENT_LOGS:]
+    if len(last) < RECENT_LOGS or fmean(ratio for _, ratio in last) <= share:
         return None
     return Sign(
         "truncated_training",
-        f"in the last {RECENT} logs, up to step {last[-1][0]}, "
+        f"in the last {RECENT_LOGS} logs, up to step {last[-1][0]}, "
         f"{fmean(ratio for _, ratio in last):.0%} of the training's completions reached the "
         f"length limit, more than {share:.0%}; read some: raise max_completion_length if they "
         "are cut short, look at the rewards if they ramble",

@@ -1,4 +1,4 @@
-"""The model in training as a backend: its prompts and stops are its checkpoint's to be."""
+"""The model in training as a backend, with the prompts and stops of its saved checkpoint."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from rewardkit.records import Completion, Sampling
 
 
 class LiveCheckpoint(LocalModel):
-    """All of the checkpoint that a trainer would save now, but for the weights.
+    """Everything of the checkpoint that a trainer would save now, except the weights.
 
-    The tokenizer and the configurations are saved and read again as a checkpoint's, so that
-    prompts, stops and texts are those of evaluating the saved checkpoint, token for token.
+    The tokenizer and the configurations are saved and read again like a checkpoint's, so that
+    prompts, stops and texts equal those of evaluating the saved checkpoint, token for token.
     """
 
     def __init__(self, model: Any, tokenizer: Any, options: EngineOptions) -> None:
@@ -31,21 +31,21 @@ class LiveCheckpoint(LocalModel):
             if getattr(model, "generation_config", None) is not None:
                 model.generation_config.to_json_file(folder / "generation_config.json")
             super().__init__(name, options, backend="live")
-            # both are read from the folder, while it is there
+            # both read the folder, which is deleted after this block
             self._fingerprint = dict(super().fingerprint())
             _ = self.stop_ids
 
     def fingerprint(self) -> Mapping[str, str]:
-        """Hashes of all but the weights, which change as training goes on."""
-        return {name: mark for name, mark in self._fingerprint.items() if name != "weights"}
+        """Hashes of everything except the weights, which change during training."""
+        return {name: value for name, value in self._fingerprint.items() if name != "weights"}
 
 
 class LiveBackend:
-    """The model as it is at a step; several processes share the work, and the main one runs it.
+    """The model at a step of its training; all processes share the work.
 
-    Each takes part in every batch, with as many calls of `generate` as the others: a model that
-    is sharded over the processes needs them all. The main process calls `generate`, the others
-    `follow`, until it calls `close`.
+    A model that is sharded over the processes needs all of them in every call, so each process
+    takes part in each batch. The main process calls `generate` and then `close`; meanwhile the
+    others are in `follow`.
     """
 
     def __init__(
@@ -64,30 +64,30 @@ class LiveBackend:
         self._closed = False
 
     def render(self, messages: Sequence[Message]) -> Prompt:
-        """The prompt as the saved checkpoint would get it."""
+        """The prompt that the saved checkpoint would get."""
         return self._checkpoint.render(messages)
 
     def start(self, requests: int, longest: int) -> None:
-        """Nothing: the model is there."""
+        """Do nothing: the model is loaded."""
 
     def generate(
         self, requests: Sequence[Request], sampling: Sampling
     ) -> Iterator[tuple[Request, Completion]]:
-        """Batches of prompts of like length, each shared among the processes."""
+        """Generate in batches of prompts of similar length, each shared among the processes."""
         for batch in batches(requests, self._batch_size * self._processes.num_processes):
-            from_main((batch, sampling))
+            broadcast_from_main((batch, sampling))
             yield from self._take_part(batch, sampling)
 
     def follow(self) -> None:
         """Take part in the main process's batches until it closes."""
-        while (asked := from_main(None)) is not None:
-            self._take_part(*asked)
+        while (work := broadcast_from_main(None)) is not None:
+            self._take_part(*work)
 
     def close(self) -> None:
-        """Let the other processes go; the model is the trainer's."""
+        """End `follow` in the other processes; the trainer keeps the model."""
         if not self._closed:
             self._closed = True
-            from_main(None)
+            broadcast_from_main(None)
 
     def _take_part(
         self, batch: Sequence[Request], sampling: Sampling
@@ -95,19 +95,24 @@ class LiveBackend:
         from accelerate.utils import gather_object
 
         own = batch[self._processes.process_index :: self._processes.num_processes]
-        # whoever has nothing left to do still has to call the model, and throws that away
+        # a process without a request of its own calls the model too, and drops the result
         completions = self._complete(own or batch[:1], sampling)
-        found = dict(
-            gather_object([(one.key, said) for one, said in zip(own, completions, strict=False)])
+        by_key = dict(
+            gather_object(
+                [
+                    (request.key, completion)
+                    for request, completion in zip(own, completions, strict=False)
+                ]
+            )
         )
-        return [(request, found[request.key]) for request in batch]
+        return [(request, by_key[request.key]) for request in batch]
 
     def _complete(self, batch: Sequence[Request], sampling: Sampling) -> list[Completion]:
         import torch
 
         try:
-            # not inference_mode: what a module keeps of such a call is lost to training
-            with torch.no_grad(), _whole(self._wrapped):
+            # not inference_mode: training can't use a tensor that a module caches in it
+            with torch.no_grad(), _root_parameters_gathered(self._wrapped):
                 return complete(self._model, self._checkpoint, batch, sampling)
         except torch.OutOfMemoryError as error:
             raise BackendError(
@@ -116,7 +121,7 @@ class LiveBackend:
             ) from error
 
     def describe(self) -> Mapping[str, object]:
-        """The model's part of the run's record."""
+        """The backend's part of the run's record."""
         import transformers
 
         return {
@@ -132,19 +137,19 @@ class LiveBackend:
         }
 
     def fingerprint(self) -> Mapping[str, str]:
-        """The checkpoint's; the weights are known by their step."""
+        """The checkpoint's hashes; the step identifies the weights."""
         return {**self._checkpoint.fingerprint(), "weights": f"in training, at step {self._step}"}
 
 
-def from_main(value: Any) -> Any:
-    """The main process's value, in every process."""
+def broadcast_from_main(value: Any) -> Any:
+    """Return the main process's value in every process."""
     from accelerate.utils import broadcast_object_list
 
     return broadcast_object_list([value])[0]
 
 
-def _whole(model: Any) -> contextlib.AbstractContextManager[None]:
-    """With the parameters that fully sharded data parallelism (version 1) keeps at the root."""
+def _root_parameters_gathered(model: Any) -> contextlib.AbstractContextManager[None]:
+    """Gather the parameters that fully sharded data parallelism (version 1) keeps at the root."""
     from torch.distributed.fsdp import FullyShardedDataParallel
 
     if isinstance(model, FullyShardedDataParallel):

@@ -1,4 +1,4 @@
-"""What a training is asked from time to time: the harness's own run, on the model as it is."""
+"""Evaluate the model in training with the harness's own run."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ from rewardkit.harness.run.options import CallbackOptions, EvalOptions
 from rewardkit.harness.run.run import RunSummary, run
 from rewardkit.harness.run.run_plan import RunPlan, plan_tasks
 from rewardkit.harness.run.task_plan import TaskPlan
-from rewardkit.trainers.evaluation.eval_mode import at_rest
-from rewardkit.trainers.evaluation.live_backend import LiveBackend, LiveCheckpoint, from_main
+from rewardkit.trainers.evaluation.eval_mode import eval_mode
+from rewardkit.trainers.evaluation.live_backend import (
+    LiveBackend,
+    LiveCheckpoint,
+    broadcast_from_main,
+)
 
 
 @dataclass(frozen=True)
@@ -27,16 +31,16 @@ class LiveEvaluation:
     batch_size: int
 
     @classmethod
-    def of(cls, options: EvalOptions, batch_size: int) -> LiveEvaluation:
-        """With every name resolved, the data read and every prompt rendered once."""
+    def plan(cls, options: EvalOptions, batch_size: int) -> LiveEvaluation:
+        """Resolve every name, read the data and render every prompt once."""
         return cls(options, plan_tasks(options, [options.prompt])[options.prompt], batch_size)
 
     def checkpoint(self, model: Any, tokenizer: Any) -> LiveCheckpoint:
-        """How this model's checkpoints are asked."""
+        """The model's checkpoint without weights, for rendering prompts."""
         engine = self.options.engine()
         return LiveCheckpoint(model, tokenizer, engine)
 
-    def at(
+    def run(
         self,
         step: int,
         model: Any,
@@ -45,32 +49,31 @@ class LiveEvaluation:
         folder: Path,
         gradient_checkpointing: Mapping[str, Any] | None,
     ) -> Mapping[str, TaskSummary]:
-        """Each task's summary, in every process; the main one judges, and writes `folder`."""
+        """Each task's summary, in every process; the main process judges and writes `folder`."""
         from accelerate import PartialState
 
-        with at_rest(model, gradient_checkpointing):
+        with eval_mode(model, gradient_checkpointing):
             backend = LiveBackend(model, checkpoint, step=step, batch_size=self.batch_size)
             if PartialState().is_main_process:
-                return self._run(backend, step, folder).tasks
+                return self._run_in_main(backend, step, folder).tasks
             backend.follow()
-        found: Mapping[str, TaskSummary] | None = from_main(None)
-        if found is None:
+        summaries: Mapping[str, TaskSummary] | None = broadcast_from_main(None)
+        if summaries is None:
             raise BackendError(
-                f"the evaluation at step {step} failed in the main process, which says why"
+                f"the evaluation at step {step} failed in the main process, whose error says why"
             )
-        return found
+        return summaries
 
-    def _run(self, backend: LiveBackend, step: int, folder: Path) -> RunSummary:
+    def _run_in_main(self, backend: LiveBackend, step: int, folder: Path) -> RunSummary:
         summary: RunSummary | None = None
         try:
-            # whatever another training left there is of other weights
-            summary = run(self._plan(backend, step, folder))
+            summary = run(self._run_plan(backend, step, folder))
         finally:
             backend.close()
-            from_main(None if summary is None else summary.tasks)
+            broadcast_from_main(None if summary is None else summary.tasks)
         return summary
 
-    def _plan(self, backend: LiveBackend, step: int, folder: Path) -> RunPlan:
+    def _run_plan(self, backend: LiveBackend, step: int, folder: Path) -> RunPlan:
         values = self.options.values
         given = {name: values[name] for name in option_fields(CallbackOptions)}  # type: ignore[literal-required]
         return RunPlan(
@@ -80,7 +83,7 @@ class LiveEvaluation:
             output_dir=folder,
             num_samples=values["num_samples"],
             max_tokens=values["max_tokens"],
-            overwrite=True,
+            overwrite=True,  # an earlier training's evaluation there is of other weights
             settings={
                 "model": f"in training, at step {step}",
                 "prompt": self.options.prompt,

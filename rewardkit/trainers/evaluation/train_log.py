@@ -1,4 +1,4 @@
-"""train_log.json: what a training logged and what its evaluations found, by step."""
+"""train_log.json: a training's logs and evaluations, by step."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import DataError
-from rewardkit.trainers.evaluation.json_files import as_json, read_document, write_document
+from rewardkit.harness.store.atomic_write import replace_text
+from rewardkit.trainers.evaluation.json_documents import as_json, read_document
 
 Entry = dict[str, Any]
 """`{"step", "logs": {…}, "evaluation": {task: metrics}, "warnings": […]}`"""
@@ -19,12 +20,12 @@ class TrainLog:
     def __init__(self, path: Path, entries: Iterable[Entry] = ()) -> None:
         self._path = path
         self._entries = list(entries)
-        # an entry's line is made once it is done: the log of a long training is long
+        # the lines of earlier entries are kept: a long training's log is too long to format anew
         self._lines = [as_json(entry) for entry in self._entries]
 
     @classmethod
     def resumed(cls, path: Path, step: int) -> TrainLog:
-        """The log at `path` up to `step`; what came after is going to be trained again."""
+        """The log at `path` up to `step`; later steps will be trained again."""
         entries = read_document(path)
         if entries is None:
             return cls(path)
@@ -34,22 +35,22 @@ class TrainLog:
 
     @property
     def entries(self) -> Sequence[Entry]:
-        """All steps that logged or were evaluated, in order."""
+        """All steps that were logged or evaluated, in order."""
         return self._entries
 
-    def log(self, step: int, logs: Mapping[str, Any]) -> None:
+    def add_logs(self, step: int, logs: Mapping[str, Any]) -> None:
         """Add what the trainer logged; a step may log more than once."""
-        self._change(self._at(step), "logs", self._at(step)["logs"] | dict(logs))
+        self._change(self._entry(step), "logs", self._entry(step)["logs"] | dict(logs))
 
-    def evaluation(self, step: int, metrics: Mapping[str, Any]) -> None:
+    def set_evaluation(self, step: int, metrics: Mapping[str, Any]) -> None:
         """Set a step's evaluation: each task's metrics."""
-        self._change(self._at(step), "evaluation", dict(metrics))
+        self._change(self._entry(step), "evaluation", dict(metrics))
 
-    def warn(self, step: int, message: str) -> None:
+    def add_warning(self, step: int, message: str) -> None:
         """Add a warning to a step."""
-        self._change(self._at(step), "warnings", [*self._at(step)["warnings"], message])
+        self._change(self._entry(step), "warnings", [*self._entry(step)["warnings"], message])
 
-    def _at(self, step: int) -> Entry:
+    def _entry(self, step: int) -> Entry:
         if not self._entries or self._entries[-1]["step"] != step:
             self._entries.append({"step": step, "logs": {}, "evaluation": {}, "warnings": []})
             self._lines.append("")
@@ -58,7 +59,8 @@ class TrainLog:
     def _change(self, entry: Entry, name: str, value: Any) -> None:
         entry[name] = value
         self._lines[-1] = as_json(entry)
-        write_document(self._path, "[\n" + ",\n".join(self._lines) + "\n]\n")
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        replace_text(self._path, "[\n" + ",\n".join(self._lines) + "\n]\n")
 
 
 def _is_entry(value: object) -> bool:

@@ -1,4 +1,4 @@
-"""What a training leaves for those who watch it: its log, its curve, and warnings."""
+"""A training's log, curve and warnings, as files and messages."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ logger = logging.getLogger(__name__)
 
 
 class TrainingRecord:
-    """train_log.json and eval_curve.png in a folder; the signs that they show are told once.
+    """train_log.json and eval_curve.png in a folder; each sign of reward hacking is logged once.
 
-    A training resumed at a step carries on what is there up to it; one that begins starts anew.
+    A training resumed at a step continues the log up to it; a new training starts a new log.
     """
 
     def __init__(self, folder: Path, *, resumed_at: int, truncation_share: float) -> None:
@@ -28,16 +28,16 @@ class TrainingRecord:
         self._log = TrainLog.resumed(path, resumed_at) if resumed_at else TrainLog(path)
         self._curve = folder / CURVE
         self._truncation_share = truncation_share
-        self._known = {sign.name for sign in self._signs()}
+        self._present_signs = {sign.name for sign in self._signs()}
 
-    def logged(self, step: int, logs: Mapping[str, Any]) -> None:
-        """Keep what the trainer logged."""
-        self._log.log(step, logs)
+    def add_logs(self, step: int, logs: Mapping[str, Any]) -> None:
+        """Record what the trainer logged."""
+        self._log.add_logs(step, logs)
         self._warn(step)
 
-    def evaluated(self, step: int, summaries: Mapping[str, TaskSummary]) -> None:
-        """Keep what an evaluation found, and draw the curve again."""
-        self._log.evaluation(
+    def add_evaluation(self, step: int, summaries: Mapping[str, TaskSummary]) -> None:
+        """Record an evaluation and draw the curve again."""
+        self._log.set_evaluation(
             step, {task: summary.as_json()["metrics"] for task, summary in summaries.items()}
         )
         points = [
@@ -58,13 +58,13 @@ class TrainingRecord:
         self._warn(step)
 
     def _warn(self, step: int) -> None:
-        """Say what is new; a sign is said again only after it was gone."""
-        found = self._signs()
-        for sign in found:
-            if sign.name not in self._known:
+        """Log the signs that are new; a sign that went away counts as new when it comes back."""
+        present = self._signs()
+        for sign in present:
+            if sign.name not in self._present_signs:
                 logger.warning("%s", sign.message)
-                self._log.warn(step, sign.message)
-        self._known = {sign.name for sign in found}
+                self._log.add_warning(step, sign.message)
+        self._present_signs = {sign.name for sign in present}
 
     def _signs(self) -> list[Sign]:
         return signs(self._log.entries, truncation_share=self._truncation_share)

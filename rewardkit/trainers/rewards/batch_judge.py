@@ -1,4 +1,4 @@
-"""The verdicts of a batch: judged once, however many reward functions read them."""
+"""Judge each batch once, however many reward functions read its verdicts."""
 
 from __future__ import annotations
 
@@ -12,38 +12,39 @@ from rewardkit.errors import DataError
 from rewardkit.judging import Control, JudgingOptions, judge_many
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample, Verdict
-from rewardkit.trainers.rewards.batch import Batch
-from rewardkit.trainers.rewards.sample_readers import Reader
+from rewardkit.trainers.rewards.reward_batch import RewardBatch
+from rewardkit.trainers.rewards.sample_readers import SampleReader
 
 LogExtra = Callable[[str, list[str]], None]
 LogMetric = Callable[[str, float], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Logs:
-    """Where TRL takes what a reward function tells: a completions table, and metrics' means."""
+class TrainerLogs:
+    """TRL's callbacks for a reward's logs: columns of the completions table, and metrics."""
 
     extra: LogExtra | None = None
     metric: LogMetric | None = None
 
 
 @dataclass(slots=True)
-class _Judged:
-    batch: Batch
+class _JudgedBatch:
+    batch: RewardBatch
     verdicts: Sequence[Verdict]
     readers: set[str]
+    """The reward functions that have read the verdicts."""
 
 
-class Judge:
+class BatchJudge:
     """Judge TRL's batches with one verifier, for one reward function or several.
 
-    Safe in threads: TRL's asynchronous trainer calls all functions of a batch at once.
+    Thread-safe: TRL's asynchronous trainer calls all functions of a batch at once.
     """
 
     def __init__(
         self,
         verifier: Verifier,
-        reader: Reader,
+        reader: SampleReader,
         *,
         label: str,
         options: JudgingOptions,
@@ -55,36 +56,36 @@ class Judge:
         self._options = options
         self._control = control
         self._lock = threading.Lock()
-        self._last: _Judged | None = None
+        self._last: _JudgedBatch | None = None
         self._has_judged = False
 
-    def verdicts(self, batch: Batch, reader: str, logs: Logs) -> Sequence[Verdict]:
-        """The verdicts on a batch, in order, for the function named `reader`.
+    def verdicts(self, batch: RewardBatch, function: str, logs: TrainerLogs) -> Sequence[Verdict]:
+        """The verdicts on a batch, in order, for the reward function named `function`.
 
-        The first to ask has the batch judged and logged. One that asks again means a new batch.
-        DataError when nothing in it can be judged, unless something could be before: that is no
-        bad row but a wrong column or a broken verifier.
+        The first function to call has the batch judged and logged. A second call by the same
+        function means a new batch. DataError if nothing in the batch can be judged and nothing
+        could be before: then a column is wrong or the verifier is broken, not just a row.
         """
         with self._lock:
             last = self._last
-            if last and reader not in last.readers and last.batch.is_same(batch):
-                last.readers.add(reader)
+            if last and function not in last.readers and last.batch.is_same(batch):
+                last.readers.add(function)
                 return last.verdicts
-            verdicts = self._judged(batch)
+            verdicts = self._judge(batch)
             self._check(verdicts)
-            self._last = _Judged(batch, verdicts, {reader})
+            self._last = _JudgedBatch(batch, verdicts, {function})
             _log(self._label, verdicts, logs)
             return verdicts
 
-    def _judged(self, batch: Batch) -> list[Verdict]:
-        read = self._reader(batch)
+    def _judge(self, batch: RewardBatch) -> list[Verdict]:
+        samples = self._reader(batch)
         items = [
             (text, sample)
-            for text, sample in zip(batch.texts, read, strict=True)
+            for text, sample in zip(batch.texts, samples, strict=True)
             if isinstance(sample, Sample)
         ]
         verdicts = iter(judge_many(self._verifier, items, self._options, control=self._control))
-        return [one if isinstance(one, Verdict) else next(verdicts) for one in read]
+        return [sample if isinstance(sample, Verdict) else next(verdicts) for sample in samples]
 
     def _check(self, verdicts: Sequence[Verdict]) -> None:
         self._has_judged |= any(verdict.correct is not None for verdict in verdicts)
@@ -95,19 +96,18 @@ class Judge:
             )
 
     def __getstate__(self) -> bytes:
-        # by value where it must be: TRL's asynchronous trainer pickles rewards plainly, and a
-        # verifier may be a closure
-        kept = {key: value for key, value in vars(self).items() if key not in ("_lock", "_last")}
-        pickled: bytes = cloudpickle.dumps(kept)
+        # TRL's asynchronous trainer uses plain pickle, which can't pickle a closure as a verifier
+        state = {key: value for key, value in vars(self).items() if key not in ("_lock", "_last")}
+        pickled: bytes = cloudpickle.dumps(state)
         return pickled
 
     def __setstate__(self, state: bytes) -> None:
         vars(self).update(cloudpickle.loads(state), _lock=threading.Lock(), _last=None)
 
 
-def _log(label: str, verdicts: Sequence[Verdict], logs: Logs) -> None:
+def _log(label: str, verdicts: Sequence[Verdict], logs: TrainerLogs) -> None:
     if logs.extra is not None:
-        logs.extra(f"{label}/verdict", [_named(verdict) for verdict in verdicts])
+        logs.extra(f"{label}/verdict", [_outcome(verdict) for verdict in verdicts])
         logs.extra(f"{label}/answer", [verdict.answer or "" for verdict in verdicts])
         logs.extra(f"{label}/failure", [str(verdict.failure or "") for verdict in verdicts])
     if logs.metric is None or not verdicts:
@@ -117,11 +117,11 @@ def _log(label: str, verdicts: Sequence[Verdict], logs: Logs) -> None:
     if judged:
         logs.metric(f"{label}/correct", _mean([verdict.correct is True for verdict in judged]))
     for part in dict.fromkeys(part for verdict in judged for part in verdict.parts):
-        # one that ran out of time has no parts: it earned nothing
+        # a verdict that ran out of time has no parts: it earned nothing
         logs.metric(f"{label}/{part}", _mean([verdict.parts.get(part, 0.0) for verdict in judged]))
 
 
-def _named(verdict: Verdict) -> str:
+def _outcome(verdict: Verdict) -> str:
     if verdict.correct is None:
         return "unjudged"
     return "right" if verdict.correct else "wrong"

@@ -1,4 +1,4 @@
-"""How a row of TRL's batch becomes the sample that a verifier reads."""
+"""Turn the rows of a TRL batch into the samples that a verifier reads."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from typing import Protocol
 from rewardkit.errors import DataError, UsageError
 from rewardkit.protocols import Task
 from rewardkit.records import Sample, Verdict
-from rewardkit.trainers.rewards.batch import PASSED, WITHHELD, Batch
+from rewardkit.trainers.rewards.reward_batch import TRL_ARGUMENTS, TRL_COLUMNS, RewardBatch
 
 REFERENCE_COLUMNS = ("reference", "answer", "solution", "ground_truth")
-"""Where the reference is looked for when nobody says; the first that the data set has."""
+"""Default columns of the reference; the first that the data set has counts."""
 
 
-class Reader(Protocol):
+class SampleReader(Protocol):
     """Reads the samples of a batch."""
 
-    def __call__(self, batch: Batch, /) -> list[Sample | Verdict]:
-        """The sample of each row; for a row that can't be read, the verdict that it is unjudged."""
+    def __call__(self, batch: RewardBatch, /) -> list[Sample | Verdict]:
+        """The sample of each row, or an unjudged verdict for a row that can't be read."""
         ...
 
 
 @dataclass(frozen=True)
-class ByColumn:
-    """The reference is the first of the columns `names` that there is; () reads none."""
+class ColumnReader:
+    """Takes the reference from the first of the columns `names` that exists; () reads none."""
 
     names: Sequence[str]
 
     def __post_init__(self) -> None:
         for name in self.names:
-            if name in PASSED or name in WITHHELD:
+            if name in TRL_ARGUMENTS or name in TRL_COLUMNS:
                 raise UsageError(
-                    f"the reference can't stand in a column {name!r}: TRL keeps that name for "
+                    f"the reference can't be in a column {name!r}: TRL keeps that name for "
                     "itself; rename the column"
                 )
 
-    def __call__(self, batch: Batch, /) -> list[Sample | Verdict]:
+    def __call__(self, batch: RewardBatch, /) -> list[Sample | Verdict]:
         """The samples. DataError when the batch has none of the columns."""
         if not self.names:
             return [
@@ -58,15 +58,15 @@ class ByColumn:
 
 
 @dataclass(frozen=True)
-class ByTask:
-    """The rows are read as evaluation reads them; a column `reference` holds the reference itself.
+class TaskReader:
+    """Reads rows as evaluation does; a column `reference` holds the reference itself.
 
-    A row without a question gets its prompt's text for one.
+    The text of a row's prompt is its question if the row has none.
     """
 
     task: Task
 
-    def __call__(self, batch: Batch, /) -> list[Sample | Verdict]:
+    def __call__(self, batch: RewardBatch, /) -> list[Sample | Verdict]:
         """The samples."""
         return [
             self._sample(row, index, question)

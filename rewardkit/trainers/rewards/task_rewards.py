@@ -1,4 +1,4 @@
-"""Which verifiers teach a task."""
+"""The rubrics and answer styles that training uses in place of a task's own."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from rewardkit.verifiers.gsm8k_xml import gsm8k_xml
 from rewardkit.verifiers.r1_zero import R1Zero, R1ZeroFormat
 from rewardkit.verifiers.rubric import Rubric
 
-READINGS = {"gsm8k": "xml"}
-"""The style in which training asks for answers, where it isn't the task's own."""
+TRAINING_READINGS = {"gsm8k": "xml"}
+"""The answer style in training, by task, where it differs from the task's own."""
 
-TAUGHT: Sequence[tuple[Verifier, Rubric]] = (
+TRAINING_RUBRICS: Sequence[tuple[Verifier, Rubric]] = (
     (Gsm8k(reading="xml"), gsm8k_xml),
     (
         R1Zero(),
@@ -26,20 +26,20 @@ TAUGHT: Sequence[tuple[Verifier, Rubric]] = (
         ),
     ),
 )
-"""The rubrics that teach what a plain verifier checks."""
+"""Plain verifiers, each with the rubric that replaces it in training."""
 
 
-def taught(verifier: Verifier) -> Verifier:
-    """The rubric that teaches what `verifier` checks; itself where there is none."""
-    return next((rubric for plain, rubric in TAUGHT if plain == verifier), verifier)
+def training_verifier(verifier: Verifier) -> Verifier:
+    """The rubric that replaces `verifier` in training, or `verifier` if none does."""
+    return next((rubric for plain, rubric in TRAINING_RUBRICS if plain == verifier), verifier)
 
 
 def task_or_verifier(name: str) -> Task | Verifier:
     """The task of this name, else the verifier. UnknownName, with the nearest name of both."""
-    offers = registry.installed()
-    if name in offers.offers("tasks"):
-        return offers.task(name)
-    if name in offers.offers("verifiers"):
-        return offers.verifier(name)
-    known = {*offers.offers("tasks"), *offers.offers("verifiers")}
-    raise UnknownName.among("task", name, known)
+    installed = registry.installed()
+    tasks, verifiers = installed.offers("tasks"), installed.offers("verifiers")
+    if name in tasks:
+        return installed.task(name)
+    if name in verifiers:
+        return installed.verifier(name)
+    raise UnknownName.among("task", name, {*tasks, *verifiers})

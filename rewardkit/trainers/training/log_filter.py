@@ -1,4 +1,4 @@
-"""The libraries' chatter, silenced while a training runs; their warnings, passed on."""
+"""Silence the libraries while a training runs, and pass their warnings on."""
 
 from __future__ import annotations
 
@@ -7,50 +7,51 @@ import logging
 import warnings
 from collections.abc import Callable, Iterator
 
-TOLD = ("rewardkit", "trl")
+LOGGERS = ("rewardkit", "trl")
 """The loggers whose warnings a person should see."""
 
 
 @contextlib.contextmanager
 def only_warnings(warned: Callable[[str], None]) -> Iterator[None]:
-    """No bars and no notices; warnings of rewardkit, TRL and Python go to `warned`, each once."""
-    from transformers.utils import logging as chatter
+    """Hide progress bars and notices; pass each warning of rewardkit, TRL and Python on once."""
+    from transformers.utils import logging as transformers_logging
 
-    verbosity, bars = chatter.get_verbosity(), chatter.is_progress_bar_enabled()
-    chatter.set_verbosity_error()
+    verbosity = transformers_logging.get_verbosity()
+    shows_bars = transformers_logging.is_progress_bar_enabled()
+    transformers_logging.set_verbosity_error()
     logging.getLogger("vllm").setLevel(logging.ERROR)  # TRL imports it wherever it is installed
-    chatter.disable_progress_bar()
-    teller = _Teller(warned)
-    loggers = [logging.getLogger(name) for name in TOLD]
-    spread = [logger.propagate for logger in loggers]
+    transformers_logging.disable_progress_bar()
+    handler = _WarningHandler(warned)
+    loggers = [logging.getLogger(name) for name in LOGGERS]
+    propagated = [logger.propagate for logger in loggers]
     for logger in loggers:
-        logger.addHandler(teller)
+        logger.addHandler(handler)
         logger.propagate = False
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.simplefilter("default", UserWarning)
-            warnings.showwarning = lambda message, *_, **__: teller.tell(str(message))
+            warnings.showwarning = lambda message, *_, **__: handler.warn_once(str(message))
             yield
     finally:
-        for logger, before in zip(loggers, spread, strict=True):
-            logger.removeHandler(teller)
+        for logger, before in zip(loggers, propagated, strict=True):
+            logger.removeHandler(handler)
             logger.propagate = before
-        chatter.set_verbosity(verbosity)
-        if bars:
-            chatter.enable_progress_bar()
+        transformers_logging.set_verbosity(verbosity)
+        if shows_bars:
+            transformers_logging.enable_progress_bar()
 
 
-class _Teller(logging.Handler):
+class _WarningHandler(logging.Handler):
     def __init__(self, warned: Callable[[str], None]) -> None:
         super().__init__(logging.WARNING)
         self._warned = warned
-        self._told: set[str] = set()
+        self._seen: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.tell(record.getMessage())
+        self.warn_once(record.getMessage())
 
-    def tell(self, text: str) -> None:
-        if text not in self._told:
-            self._told.add(text)
+    def warn_once(self, text: str) -> None:
+        if text not in self._seen:
+            self._seen.add(text)
             self._warned(text)

@@ -1,4 +1,4 @@
-"""Where a quiet training's warnings go."""
+"""The reporter of a quiet training."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from rewardkit.harness.run.reporter import Reporter
 
 
 class WarningReporter(Reporter):
-    """Writes warnings to stderr, and nothing else."""
+    """Writes warnings to stderr and reports nothing else."""
 
     def warned(self, text: str) -> None:
-        """A line of its own."""
+        """Write a line."""
         sys.stderr.write(f"warning: {text}\n")
 
 
-def quiet_training() -> Reporter:
-    """A reporter of warnings alone; of nothing in processes other than the main one."""
+def quiet_reporter() -> Reporter:
+    """Report warnings alone, and only in the main process."""
     return WarningReporter() if is_main_process() else Reporter()
 
 

@@ -1,11 +1,11 @@
-"""How much of a training's time its rewards take."""
+"""Measure the share of a training's time that its rewards take."""
 
 from __future__ import annotations
 
 import time
 from typing import Any
 
-from rewardkit.trainers.rewards.functions import RewardFunction
+from rewardkit.trainers.rewards.reward_functions import RewardFunction
 
 
 class Clock:
@@ -14,26 +14,26 @@ class Clock:
     def __init__(self) -> None:
         self.rewards = 0.0
         self.steps = 0.0
-        self._began: float | None = None
+        self._step_started: float | None = None
 
-    def step_begins(self) -> None:
-        """A step's time runs from here."""
-        self._began = time.perf_counter()
+    def start_step(self) -> None:
+        """Start timing a step."""
+        self._step_started = time.perf_counter()
 
-    def step_ends(self) -> None:
-        """A step's time ends here."""
-        if self._began is not None:
-            self.steps += time.perf_counter() - self._began
-            self._began = None
+    def end_step(self) -> None:
+        """Add the step's time."""
+        if self._step_started is not None:
+            self.steps += time.perf_counter() - self._step_started
+            self._step_started = None
 
     @property
     def reward_share(self) -> float:
-        """In [0, 1]; 0 before the first step."""
+        """Share of the steps' time spent in rewards, in [0, 1]; 0 before the first step."""
         return self.rewards / self.steps if self.steps else 0.0
 
 
 class TimedReward:
-    """A reward function whose time is counted. `__name__` is its name in the logs."""
+    """A reward function whose time is measured. `__name__` is its name in the logs."""
 
     def __init__(self, function: RewardFunction, clock: Clock) -> None:
         self.__name__ = function.__name__

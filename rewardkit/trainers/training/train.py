@@ -1,4 +1,4 @@
-"""Training by a recipe: TRL's trainer over a plan that was checked through."""
+"""Train by a recipe: run TRL's trainer over a checked plan."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from rewardkit.errors import UnknownName, UsageError
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.store.environment import hardware, versions
 from rewardkit.redaction import redact_value
-from rewardkit.trainers.evaluation.json_files import read_document
+from rewardkit.trainers.evaluation.json_documents import read_document
 from rewardkit.trainers.training import training_folder
-from rewardkit.trainers.training.reporting import quiet_training
+from rewardkit.trainers.training.reporting import quiet_reporter
 from rewardkit.trainers.training.timing import Clock, TimedReward
-from rewardkit.trainers.training.training_plan import TrainingPlan, TrainOptions, plan_for
+from rewardkit.trainers.training.training_plan import TrainingPlan, TrainOptions, plan_training
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingResult:
-    """What a training came to, and where it is."""
+    """The outcome of a training and its files."""
 
     output_dir: Path
     final: Path
@@ -35,9 +35,9 @@ class TrainingResult:
     best: Mapping[str, Any] | None
     """best.json: step, checkpoint, metric and value of the best checkpoint."""
     warnings: Sequence[str]
-    """The signs of reward hacking that showed, in train_log.json."""
+    """The signs of reward hacking in train_log.json."""
     reward_share: float
-    """Of the steps' time; in [0, 1]."""
+    """Share of the steps' time spent in rewards, in [0, 1]."""
 
 
 def train(
@@ -51,15 +51,16 @@ def train(
     """Train `model` by a recipe's name or TOML file, with `settings` over the recipe's.
 
     `settings` are those of --set, and `options` the other ones of `rewardkit train`: data,
-    output_dir, resume, seed. UsageError before any weights load for whatever can't be.
+    output_dir, resume, seed. UsageError, before any weights load, for every setting, name or data
+    that can't be used.
     """
     known = ("data", "output_dir", "resume", "seed")
     for name in options:
         if name not in known:
             raise UnknownName.among("option of train", name, (*known, "model", "settings"))
-    listener = reporter or quiet_training()
-    asked = TrainOptions(recipe=recipe, model=model, settings=settings or {}, **options)
-    return run_training(plan_for(asked, listener), listener)
+    resolved = reporter or quiet_reporter()
+    train_options = TrainOptions(recipe=recipe, model=model, settings=settings or {}, **options)
+    return run_training(plan_training(train_options, resolved), resolved)
 
 
 def run_training(
@@ -70,20 +71,20 @@ def run_training(
     KeyboardInterrupt on Ctrl-C, once a checkpoint is saved.
     """
     from rewardkit.trainers.training.log_filter import only_warnings
-    from rewardkit.trainers.training.trainer_callbacks import Interruption
+    from rewardkit.trainers.training.trainer_callbacks import InterruptCallback
 
     clock = Clock()
     with (
         only_warnings(reporter.warned),
         _threads(plan),
-        Interruption(reporter.note) as interruption,
+        InterruptCallback(reporter.note) as interrupt,
     ):
-        trainer = _trainer(plan, clock, reporter, interruption)
+        trainer = _trainer(plan, clock, reporter, interrupt)
         main = bool(trainer.is_world_process_zero())
         if main:
             training_folder.begin(
                 plan.output_dir,
-                plan.marks,
+                plan.fingerprint,
                 _session(plan, command),
                 resumed=plan.resumed_from is not None,
             )
@@ -98,19 +99,19 @@ def run_training(
     return _result(plan, trainer.state.global_step, clock)
 
 
-def _trainer(plan: TrainingPlan, clock: Clock, reporter: Reporter, interruption: Any) -> Any:
+def _trainer(plan: TrainingPlan, clock: Clock, reporter: Reporter, interrupt: Any) -> Any:
     """TRL's trainer, or the one with momentum, over the plan."""
     from transformers import PrinterCallback
     from trl import GRPOTrainer
 
     from rewardkit.trainers.momentum import MomentumGRPOTrainer
-    from rewardkit.trainers.training.trainer_callbacks import Watch
+    from rewardkit.trainers.training.trainer_callbacks import ProgressCallback
 
     momentum = plan.recipe.momentum
-    callbacks = [Watch(reporter, clock), plan.evaluation, interruption]
+    callbacks = [ProgressCallback(reporter, clock), plan.evaluation, interrupt]
     try:
         trainer = (GRPOTrainer if momentum is None else MomentumGRPOTrainer)(
-            model=str(plan.folder),
+            model=str(plan.model_folder),
             reward_funcs=[TimedReward(function, clock) for function in plan.functions],
             args=plan.config,
             train_dataset=plan.dataset,
@@ -119,14 +120,14 @@ def _trainer(plan: TrainingPlan, clock: Clock, reporter: Reporter, interruption:
             **({} if momentum is None else momentum.model_dump()),
         )
     except (OSError, ValueError, ImportError, NotImplementedError, ConnectionError) as error:
-        raise UsageError(f"TRL can't begin to train {plan.folder}: {error}") from error
+        raise UsageError(f"TRL can't begin to train {plan.model_folder}: {error}") from error
     trainer.remove_callback(PrinterCallback)
     return trainer
 
 
 @contextlib.contextmanager
 def _threads(plan: TrainingPlan) -> Iterator[None]:
-    """On a CPU as many threads as pay: one for each 64 MiB of weights, as in evaluation."""
+    """On a CPU, use one thread for each 64 MiB of weights, as in evaluation: more are slower."""
     import torch
 
     from rewardkit.harness.backends.engine_options import EngineOptions
@@ -134,7 +135,7 @@ def _threads(plan: TrainingPlan) -> Iterator[None]:
 
     before = torch.get_num_threads()
     if plan.config.use_cpu:
-        local = LocalModel(str(plan.folder), EngineOptions(), backend="transformers")
+        local = LocalModel(str(plan.model_folder), EngineOptions(), backend="transformers")
         torch.set_num_threads(local.useful_threads(before))
     try:
         yield
@@ -143,18 +144,18 @@ def _threads(plan: TrainingPlan) -> Iterator[None]:
 
 
 def _session(plan: TrainingPlan, command: Sequence[str]) -> dict[str, Any]:
-    """What it takes to run this again."""
+    """What training.json records of this session, enough to run it again."""
     return {
         "command": redact_value(command or sys.argv),
         "recipe": plan.recipe.name,
-        "model": str(plan.folder),
+        "model": str(plan.model_folder),
         "samples": len(plan.rows.samples),
         "left_out": plan.rows.left_out,
         "max_completion_length": plan.config.max_completion_length,
         "seed": plan.config.seed,
         "processes": plan.config.world_size,
         "use_vllm": plan.config.use_vllm,
-        "prompt_source": plan.question.template.source,
+        "prompt_source": plan.task_plan.template.source,
         "resumed_from": str(plan.resumed_from) if plan.resumed_from else None,
         "versions": versions() | {"trl": importlib.metadata.version("trl")},
         "hardware": hardware(),
@@ -162,7 +163,7 @@ def _session(plan: TrainingPlan, command: Sequence[str]) -> dict[str, Any]:
 
 
 def _result(plan: TrainingPlan, steps: int, clock: Clock) -> TrainingResult:
-    task = plan.question.task.name
+    task = plan.task_plan.task.name
     log = read_document(plan.output_dir / "train_log.json") or []
     return TrainingResult(
         output_dir=plan.output_dir,

@@ -1,4 +1,4 @@
-"""TRL's trainer, watched: its progress told, and Ctrl-C turned into a checkpoint."""
+"""Callbacks for TRL's trainer: report its progress, and save a checkpoint on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from rewardkit.harness.run.reporter import Reporter
 from rewardkit.trainers.training.timing import Clock
 
 
-class Watch(TrainerCallback):  # type: ignore[misc]  # transformers has no types
-    """Tells a reporter of steps and figures; to stand first, so that a step's time is its own."""
+class ProgressCallback(TrainerCallback):  # type: ignore[misc]  # transformers has no types
+    """Pass steps and figures to a reporter.
+
+    It must be the first callback, so that a step's time doesn't include other callbacks.
+    """
 
     def __init__(self, reporter: Reporter, clock: Clock) -> None:
         self._reporter = reporter
         self._clock = clock
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """How many steps there are. UsageError where none is left: one more would be trained."""
+        """Report the number of steps. UsageError if none is left: TRL would train one more."""
         if state.global_step >= state.max_steps:
             raise UsageError(
                 f"{args.output_dir} is trained already: its last checkpoint is of step "
@@ -34,69 +37,69 @@ class Watch(TrainerCallback):  # type: ignore[misc]  # transformers has no types
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Start the clock."""
-        self._clock.step_begins()
+        self._clock.start_step()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Stop the clock."""
-        self._clock.step_ends()
+        """Stop the clock and report the step."""
+        self._clock.end_step()
         if state.is_world_process_zero:
             self._reporter.stepped(state.global_step)
 
     def on_log(
         self, args: Any, state: Any, control: Any, *, logs: Mapping[str, Any], **_: Any
     ) -> None:
-        """Pass the figures on; the share goes into TRL's own log too."""
+        """Report TRL's figures and the rewards' share of the time."""
         if state.is_world_process_zero and "reward" in logs:
             self._reporter.logged({**logs, "reward_share": self._clock.reward_share})
 
 
-class Interruption(TrainerCallback):  # type: ignore[misc]
-    """Ctrl-C ends training after the step, with a checkpoint; pressed again, at once.
+class InterruptCallback(TrainerCallback):  # type: ignore[misc]
+    """On Ctrl-C, end training after the step with a checkpoint; on the second one, at once.
 
-    To stand last: KeyboardInterrupt leaves training once the checkpoint is written and every
-    callback knows of it. Several processes agree on the step.
+    It must be the last callback: it raises KeyboardInterrupt after the checkpoint is written, when
+    every other callback has handled it. All processes stop at the same step.
     """
 
     def __init__(self, note: Callable[[str], None]) -> None:
         self._note = note
-        self._asked = False
+        self._interrupted = False
         self._saving = False
-        self._before: Any = None
+        self._previous_handler: Any = None
 
-    def __enter__(self) -> Interruption:
-        """Take SIGINT, where this is the main thread: no other may."""
+    def __enter__(self) -> InterruptCallback:
+        """Handle SIGINT, if this is the main thread: Python allows no other."""
         if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._interrupted)
+            self._previous_handler = signal.signal(signal.SIGINT, self._on_interrupt)
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Give it back."""
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+        """Restore the handler."""
+        if self._previous_handler is not None:
+            signal.signal(signal.SIGINT, self._previous_handler)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
-        """Have this step saved, if any process was interrupted."""
-        if _any_process(self._asked, args.device):
+        """Have this step saved if any process was interrupted."""
+        if _any_process(self._interrupted, args.device):
             self._saving = control.should_save = True
         return control
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Leave."""
+        """Leave the training once the checkpoint is written."""
         if self._saving:
             raise KeyboardInterrupt
 
-    def _interrupted(self, *_: object) -> None:
-        if self._asked:
+    def _on_interrupt(self, *_: object) -> None:
+        if self._interrupted:
             raise KeyboardInterrupt
-        self._asked = True
+        self._interrupted = True
         self._note("stopping after this step, with a checkpoint; Ctrl-C again stops at once")
 
 
-def _any_process(asked: bool, device: Any) -> bool:
+def _any_process(interrupted: bool, device: Any) -> bool:
     import torch
 
     if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
-        return asked
-    flag = torch.tensor(float(asked), device=device)
+        return interrupted
+    flag = torch.tensor(float(interrupted), device=device)
     torch.distributed.all_reduce(flag, op=torch.distributed.ReduceOp.MAX)
     return bool(flag.item())

@@ -1,4 +1,4 @@
-"""A training's folder: whose it is, and where a resumed one carries on."""
+"""A training's folder: what it was trained with, and the checkpoint to resume from."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rewardkit.errors import RunMismatch, UsageError
-from rewardkit.trainers.evaluation.json_files import as_json, read_document, write_document
+from rewardkit.errors import DataError, RunMismatch, UsageError
+from rewardkit.harness.store.atomic_write import replace_text
+from rewardkit.trainers.evaluation.json_documents import as_json, read_document
+from rewardkit.trainers.recipes.recipe import SECTIONS
 
 RECORD, FINAL = "training.json", "final"
 FREE = (
@@ -23,22 +25,25 @@ FREE = (
     "settings.trainer.save_total_limit",
     "settings.trainer.report_to",
 )
-"""Settings that a resumed training may change: how long it goes on and who watches it."""
+"""Settings that a resumed training may change: its length, its evaluation and its logs."""
 
 
 def checkpoints(folder: Path) -> list[Path]:
-    """The checkpoints in `folder`, the last one last."""
-    found = [
+    """The checkpoints in `folder`, in the order of their steps."""
+    by_step = [
         (int(match[1]), path)
         for path in folder.glob("checkpoint-*")
         if (match := re.fullmatch(r"checkpoint-(\d+)", path.name))
         and (path / "trainer_state.json").is_file()
     ]
-    return [path for _, path in sorted(found)]
+    return [path for _, path in sorted(by_step)]
 
 
 def resumed_from(folder: Path, *, resume: bool) -> Path | None:
-    """The checkpoint to carry on from. UsageError where the folder holds none, or another run."""
+    """The checkpoint to resume from, or None for a new training.
+
+    UsageError if there is none to resume, or if a new training would overwrite another one.
+    """
     found = checkpoints(folder)
     if resume and not found:
         raise UsageError(f"{folder} holds no checkpoint to resume from; leave --resume out")
@@ -56,16 +61,19 @@ def resumed_from(folder: Path, *, resume: bool) -> Path | None:
     return None
 
 
-def check_same(folder: Path, marks: Mapping[str, Any]) -> None:
-    """RunMismatch where the folder's training was of other settings, data or weights."""
-    recorded = read_document(folder / RECORD)
-    if not isinstance(recorded, dict):
+def check_same(folder: Path, fingerprint: Mapping[str, Any]) -> None:
+    """RunMismatch if the folder's training had other settings, data or weights.
+
+    A setting that one of the two lacks has its default, so that a new setting changes nothing.
+    """
+    recorded = _read_record(folder)
+    if recorded is None:
         return
-    before, now = _flat(recorded.get("marks", {})), _flat(marks)
+    before, now = _comparable(recorded["marks"]), _comparable(fingerprint)
     for name in sorted({*before, *now}):
         if name.startswith(FREE) or before.get(name) == now.get(name):
             continue
-        was, is_now = (marks.get(name, "unset") for marks in (before, now))
+        was, is_now = (values.get(name, "unset") for values in (before, now))
         raise RunMismatch(
             f"{folder} was trained with {name.removeprefix('settings.')} {was}, and now it is "
             f"{is_now}; resume with the same settings, or choose another --output-dir"
@@ -73,32 +81,62 @@ def check_same(folder: Path, marks: Mapping[str, Any]) -> None:
 
 
 def begin(
-    folder: Path, marks: Mapping[str, Any], record: Mapping[str, Any], *, resumed: bool
+    folder: Path, fingerprint: Mapping[str, Any], session: Mapping[str, Any], *, resumed: bool
 ) -> None:
-    """Write the training's record, with a session for each time it was begun or resumed."""
-    earlier = (read_document(folder / RECORD) if resumed else None) or {}
-    sessions = [*earlier.get("sessions", []), {**record, "started": _now(), "ended": None}]
-    _write(folder, {"marks": dict(marks), "sessions": sessions})
+    """Write the training's record, with a session for each time it was started or resumed."""
+    earlier = (_read_record(folder) if resumed else None) or {"sessions": []}
+    sessions = [*earlier["sessions"], {**session, "started": _now(), "ended": None}]
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(folder, {"marks": dict(fingerprint), "sessions": sessions})
 
 
-def end(folder: Path, **found: object) -> None:
-    """Say when the last session ended, and how."""
-    record = read_document(folder / RECORD)
-    record["sessions"][-1] |= {"ended": _now(), **found}
+def end(folder: Path, **result: object) -> None:
+    """Record when the last session ended, and its result."""
+    record = _read_record(folder)
+    if record is None:
+        return
+    record["sessions"][-1] |= {"ended": _now(), **result}
     _write(folder, record)
 
 
+def _read_record(folder: Path) -> dict[str, Any] | None:
+    path = folder / RECORD
+    record = read_document(path)
+    if record is None:
+        return None
+    marks, sessions = (
+        (record.get("marks"), record.get("sessions")) if isinstance(record, dict) else (None, None)
+    )
+    if not isinstance(marks, dict) or not isinstance(sessions, list):
+        raise DataError(
+            f"{path} is no training's record; move it away to start a new one, or choose another "
+            "--output-dir"
+        )
+    return {"marks": marks, "sessions": sessions}
+
+
 def _write(folder: Path, record: Mapping[str, Any]) -> None:
-    write_document(folder / RECORD, as_json(record) + "\n")
+    replace_text(folder / RECORD, as_json(record) + "\n")
 
 
-def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def _comparable(fingerprint: Mapping[str, Any]) -> dict[str, Any]:
+    """The fingerprint's values by dotted name, with the defaults of settings that it lacks."""
+    flat = _flat(fingerprint)
+    for section, model in SECTIONS.items():
+        prefix = f"settings.{section}."
+        if any(name.startswith(prefix) for name in flat):
+            defaults = model().model_dump(exclude_none=True)
+            flat = {f"{prefix}{key}": value for key, value in defaults.items()} | flat
+    return flat
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
-    for name, one in value.items():
-        if isinstance(one, Mapping):
-            flat |= _flat(one, f"{prefix}{name}.")
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{name}.")
         else:
-            flat[f"{prefix}{name}"] = one
+            flat[f"{prefix}{name}"] = value
     return flat
 
 

@@ -1,4 +1,4 @@
-"""A training, checked through: names, data, prompts, settings; no weights yet."""
+"""The plan of a training: names, data, prompts and settings, all resolved and checked."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit import registry
-from rewardkit.errors import PromptTooLong, UnknownName, UsageError
+from rewardkit.errors import UnknownName, UsageError
 from rewardkit.harness.backends import tokenization
 from rewardkit.harness.run.default_folder import RUNS, file_name
 from rewardkit.harness.run.reporter import Reporter
@@ -17,18 +17,19 @@ from rewardkit.harness.run.task_plan import TaskPlan, plan_task
 from rewardkit.harness.store import checkpoint
 from rewardkit.trainers.recipes.overrides import apply_overrides
 from rewardkit.trainers.recipes.recipe import Recipe
-from rewardkit.trainers.recipes.recipe_file import RecipeContents, find_recipe
+from rewardkit.trainers.recipes.recipe_file import find_recipe
 from rewardkit.trainers.recipes.validation import build_recipe
-from rewardkit.trainers.rewards.functions import RewardFunction, reward_funcs
+from rewardkit.trainers.rewards.reward_functions import RewardFunction, reward_funcs
 from rewardkit.trainers.training import grpo_settings, tokenizer_check, training_folder
+from rewardkit.trainers.training.completion_length import completion_length
 from rewardkit.trainers.training.requirements import check_installed
 from rewardkit.trainers.training.trainer_fields import trainer_fields
-from rewardkit.trainers.training.training_rows import Rows, dataset, rendered
+from rewardkit.trainers.training.training_rows import TrainingRows, render_rows
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainOptions:
-    """What `rewardkit train` takes, under the same names; `settings` are its --set pairs."""
+    """The options of `rewardkit train`, under the same names; `settings` are its --set pairs."""
 
     recipe: str
     model: str | None = None
@@ -44,11 +45,10 @@ class TrainingPlan:
     """Everything that decides a training, resolved."""
 
     recipe: Recipe
-    folder: Path
-    """The model's."""
+    model_folder: Path
     output_dir: Path
-    question: TaskPlan
-    rows: Rows
+    task_plan: TaskPlan
+    rows: TrainingRows
     dataset: Any
     """The rows as TRL takes them."""
     functions: Sequence[RewardFunction]
@@ -58,158 +58,140 @@ class TrainingPlan:
     evaluation: Any
     """An EvaluationCallback, or None."""
     resumed_from: Path | None
-    marks: Mapping[str, Any]
-    """What a resumed training must share."""
+    fingerprint: Mapping[str, Any]
+    """The settings, data and weights that a resumed training must share."""
 
 
-def plan_for(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
-    """Every name resolved, all data read and rendered, every setting checked; no weights yet."""
+def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
+    """Resolve every name, read and render all data, check every setting; load no weights."""
     check_installed()
-    name, contents = find_recipe(options.recipe)
-    asked = _resolved(name, contents, options)
-    output_dir = Path(options.output_dir or _default_folder(asked))
+    recipe = _resolve_recipe(options)
+    output_dir = Path(options.output_dir or _default_folder(recipe))
     resumed_from = training_folder.resumed_from(output_dir, resume=options.resume)
-    task = _question(asked)
-    functions, weights = _rewards(asked, task)
-    folder = checkpoint.resolve(str(asked.model.name))
-    if not checkpoint.weight_files(folder):
-        raise UsageError(f"{folder} holds no weights; give a checkpoint's folder")
-    rows = _rows(asked, task, folder, reporter)
-    completion = _completion_length(asked, task, rows, folder)
-    config = grpo_settings.configured(
-        asked,
+    task_plan = _plan_task(recipe)
+    functions, weights = _rewards(recipe, task_plan)
+    model_folder = checkpoint.resolve(str(recipe.model.name))
+    if not checkpoint.weight_files(model_folder):
+        raise UsageError(f"{model_folder} holds no weights; give a checkpoint's folder")
+    rows = _rows(recipe, task_plan, model_folder, reporter)
+    config = grpo_settings.configure(
+        recipe,
         output_dir,
         weights=weights,
-        completion=completion,
+        completion=completion_length(recipe, task_plan, rows, model_folder),
         longest=rows.longest,
         note=reporter.note,
     )
     grpo_settings.check_enough(config, len(rows.samples))
-    tokenizer = tokenizer_check.load(folder)
+    tokenizer = tokenizer_check.load_tokenizer(model_folder)
     tokenizer_check.check_same_prompts(tokenizer, rows)
-    marks = _marks(asked, task, rows, folder)
+    fingerprint = _fingerprint(recipe, task_plan, rows, model_folder)
     if resumed_from:
-        training_folder.check_same(output_dir, marks)
+        training_folder.check_same(output_dir, fingerprint)
     return TrainingPlan(
-        recipe=asked,
-        folder=folder,
+        recipe=recipe,
+        model_folder=model_folder,
         output_dir=output_dir,
-        question=task,
+        task_plan=task_plan,
         rows=rows,
-        dataset=dataset(rows),
+        dataset=rows.dataset(),
         functions=functions,
         config=config,
         tokenizer=tokenizer,
-        evaluation=_evaluation(asked, task, reporter),
+        evaluation=_evaluation(recipe, task_plan, reporter),
         resumed_from=resumed_from,
-        marks=marks,
+        fingerprint=fingerprint,
     )
 
 
-def _resolved(name: str, contents: RecipeContents, options: TrainOptions) -> Recipe:
-    """The recipe with everything set over it that the command names."""
-    settings: dict[str, object] = dict(options.settings)
-    named = {"model.name": options.model, "data.file": options.data, "trainer.seed": options.seed}
-    settings |= {key: value for key, value in named.items() if value is not None}
+def _resolve_recipe(options: TrainOptions) -> Recipe:
+    """The recipe with every setting of the command applied."""
+    name, contents = find_recipe(options.recipe)
+    values = {"model.name": options.model, "data.file": options.data, "trainer.seed": options.seed}
+    settings = {
+        **options.settings,
+        **{key: value for key, value in values.items() if value is not None},
+    }
     fields = trainer_fields()
-    found = build_recipe(name, apply_overrides(contents, settings, fields), fields)
-    if found.model.name is None:
+    recipe = build_recipe(name, apply_overrides(contents, settings, fields), fields)
+    if recipe.model.name is None:
         raise UsageError(f"recipe {name!r} has no model of its own; pass --model")
-    return found
+    return recipe
 
 
-def _question(asked: Recipe) -> TaskPlan:
-    task = registry.installed().task(asked.task)
-    template = template_for(task, asked.prompt, asked.system_prompt)
+def _plan_task(recipe: Recipe) -> TaskPlan:
+    task = registry.installed().task(recipe.task)
+    template = template_for(task, recipe.prompt, recipe.system_prompt)
     task.verifier(template.reading)
-    data = asked.data
+    data = recipe.data
     return plan_task(
         task, template, data=data.file, split=data.split, seed=data.seed, limit=data.limit
     )
 
 
-def _rewards(asked: Recipe, task: TaskPlan) -> tuple[list[RewardFunction], list[float]]:
-    functions, weights = reward_funcs(task.task, reading=task.template.reading)
-    known = [function.__name__ for function in functions]
-    for name in asked.rewards:
-        if name not in known:
-            raise UnknownName.among(f"reward of task {asked.task!r}", name, known)
-    return functions, [
-        asked.rewards.get(name, weight) for name, weight in zip(known, weights, strict=True)
-    ]
+def _rewards(recipe: Recipe, task_plan: TaskPlan) -> tuple[list[RewardFunction], list[float]]:
+    """The task's reward functions, and their weights with the recipe's in place of the task's."""
+    functions, weights = reward_funcs(task_plan.task, reading=task_plan.template.reading)
+    by_name = {
+        function.__name__: weight for function, weight in zip(functions, weights, strict=True)
+    }
+    for name in recipe.rewards:
+        if name not in by_name:
+            raise UnknownName.among(f"reward of task {recipe.task!r}", name, by_name)
+    return functions, list((by_name | recipe.rewards).values())
 
 
-def _rows(asked: Recipe, task: TaskPlan, folder: Path, reporter: Reporter) -> Rows:
-    tokenizer = tokenization.load(folder)
-    rows = rendered(
-        task,
-        tokenizer,
-        chat=asked.chat_template,
-        max_prompt_length=asked.data.max_prompt_length,
+def _rows(
+    recipe: Recipe, task_plan: TaskPlan, model_folder: Path, reporter: Reporter
+) -> TrainingRows:
+    rows = render_rows(
+        task_plan,
+        tokenization.load(model_folder),
+        chat=recipe.chat_template,
+        max_prompt_length=recipe.data.max_prompt_length,
     )
     if rows.left_out:
         reporter.note(
             f"{rows.left_out} of {rows.left_out + len(rows.samples)} prompts are longer than "
-            f"data.max_prompt_length {asked.data.max_prompt_length} and left out"
+            f"data.max_prompt_length {recipe.data.max_prompt_length} and left out"
         )
-    if asked.chat_template and not rows.conversational:
+    if recipe.chat_template and not rows.conversational:
         reporter.note("the tokenizer has no chat template: prompts are plain text, as in eval")
     return rows
 
 
-def _completion_length(asked: Recipe, task: TaskPlan, rows: Rows, folder: Path) -> int:
-    """Tokens a completion may have. PromptTooLong where prompt and completion don't fit."""
-    total = asked.data.max_total_length
-    length = asked.trainer.get("max_completion_length")
-    if length is None and total is not None:
-        length = total - rows.longest
-        if length < 1:
-            raise PromptTooLong(
-                f"the longest prompt has {rows.longest} tokens, and data.max_total_length is "
-                f"{total}, completion included; raise it, or set data.max_prompt_length"
-            )
-    length = length or task.task.max_tokens
-    limit = checkpoint.read_json(folder / "config.json").get("max_position_embeddings")
-    if isinstance(limit, int) and rows.longest + length > limit:
-        raise PromptTooLong(
-            f"the longest prompt has {rows.longest} tokens; with max_completion_length {length} "
-            f"it needs {rows.longest + length}, and the model takes {limit} in all; set "
-            f"max_completion_length={max(limit - rows.longest, 1)} or data.max_prompt_length"
-        )
-    return int(length)
-
-
-def _evaluation(asked: Recipe, task: TaskPlan, reporter: Reporter) -> Any:
-    """The callback that evaluates, or None where nothing is to be evaluated."""
+def _evaluation(recipe: Recipe, task_plan: TaskPlan, reporter: Reporter) -> Any:
+    """The EvaluationCallback, or None if the recipe has no evaluation."""
     from rewardkit.trainers import EvaluationCallback
 
-    chosen = dict(vars(asked.evaluation))
-    if not chosen["every"]:
+    if not recipe.evaluation.every:
         return None
     return EvaluationCallback(
-        task.task,
-        prompt=asked.prompt,
-        system_prompt=asked.system_prompt,
-        chat_template=asked.chat_template,
-        seed=asked.data.seed,
+        task_plan.task,
+        prompt=recipe.prompt,
+        system_prompt=recipe.system_prompt,
+        chat_template=recipe.chat_template,
+        seed=recipe.data.seed,
         on_evaluation=reporter.evaluated,
-        **chosen,
+        **dict(recipe.evaluation),
     )
 
 
-def _marks(asked: Recipe, task: TaskPlan, rows: Rows, folder: Path) -> dict[str, Any]:
-    settings = asked.settings()
-    # weights and rows count, wherever they lie
+def _fingerprint(
+    recipe: Recipe, task_plan: TaskPlan, rows: TrainingRows, model_folder: Path
+) -> dict[str, Any]:
+    settings = recipe.settings()
+    # weights and rows are identified by their hashes, not by their paths
     settings["model"].pop("name")
     settings["data"].pop("file", None)
     return {
         "settings": settings,
-        "prompt": task.template.hash(),
+        "prompt": task_plan.template.hash(),
         "data": rows.hash(),
-        "model": dict(checkpoint.fingerprint(folder, None)),
+        "model": dict(checkpoint.fingerprint(model_folder, None)),
     }
 
 
-def _default_folder(asked: Recipe) -> str:
-    model = str(asked.model.name).rstrip("/").rpartition("/")[2]
-    return f"{RUNS}/train-{asked.name}-{file_name(model)}"
+def _default_folder(recipe: Recipe) -> str:
+    model = str(recipe.model.name).rstrip("/").rpartition("/")[2]
+    return f"{RUNS}/train-{recipe.name}-{file_name(model)}"

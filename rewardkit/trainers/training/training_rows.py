@@ -1,4 +1,4 @@
-"""Training's rows: a task's problems, asked as evaluation asks them."""
+"""Training's rows: a task's problems, with the prompts that evaluation sends."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from rewardkit.harness.run.run_plan import template_for
 from rewardkit.harness.run.task_plan import TaskPlan, data_hash, plan_task
 from rewardkit.protocols import Message, Prompt, Task
 from rewardkit.records import Sample
-from rewardkit.trainers.rewards.batch import WITHHELD, check_columns
+from rewardkit.trainers.rewards.reward_batch import TRL_COLUMNS, check_columns
 
 
 @dataclass(frozen=True)
-class Rows:
-    """The problems that are trained on, and their prompts by evaluation's own tokenizer."""
+class TrainingRows:
+    """The problems to train on, and their prompts by evaluation's own tokenizer."""
 
     samples: Sequence[Sample]
     prompts: Sequence[Prompt]
@@ -32,36 +32,36 @@ class Rows:
         return max(len(prompt.token_ids) for prompt in self.prompts)
 
     def hash(self) -> str:
-        """Identifies the problems trained on."""
+        """A hash of the problems."""
         return data_hash(self.samples)
 
-    def asked(self) -> list[Any]:
-        """TRL's column `prompt`: messages, or text where there is no chat template."""
+    def trl_prompts(self) -> list[Any]:
+        """TRL's column `prompt`: messages, or text if there is no chat template."""
         if not self.conversational:
             return [prompt.text for prompt in self.prompts]
         return [_turns(prompt.messages) for prompt in self.prompts]
 
-    def table(self) -> list[dict[str, Any]]:
-        """The data set's rows: the task's columns, question, reference and prompt."""
-        return [
-            _row(sample, asked) for sample, asked in zip(self.samples, self.asked(), strict=True)
-        ]
+    def dataset(self) -> Any:
+        """The rows as a `datasets.Dataset`. DataError if a column mixes types."""
+        pairs = zip(self.samples, self.trl_prompts(), strict=True)
+        return _dataset([_row(sample, prompt) for sample, prompt in pairs])
 
 
-def rendered(
-    asked: TaskPlan, tokenizer: Tokenizer, *, chat: bool, max_prompt_length: int | None
-) -> Rows:
-    """Every prompt, and the rows that keep within `max_prompt_length` tokens.
+def render_rows(
+    task_plan: TaskPlan, tokenizer: Tokenizer, *, chat: bool, max_prompt_length: int | None
+) -> TrainingRows:
+    """Render every prompt; keep the rows of at most `max_prompt_length` tokens.
 
-    UsageError for a column whose name TRL reserves, and where no prompt is short enough.
+    UsageError for a column whose name TRL reserves, and if every prompt is too long.
     """
-    _check_columns(asked)
+    _check_columns(task_plan)
     prompts = [
-        tokenizer.prompt(asked.template.messages(sample), chat=chat) for sample in asked.samples
+        tokenizer.prompt(task_plan.template.messages(sample), chat=chat)
+        for sample in task_plan.samples
     ]
     kept = [
         (sample, prompt)
-        for sample, prompt in zip(asked.samples, prompts, strict=True)
+        for sample, prompt in zip(task_plan.samples, prompts, strict=True)
         if max_prompt_length is None or len(prompt.token_ids) <= max_prompt_length
     ]
     if not kept:
@@ -71,7 +71,7 @@ def rendered(
             f"{max_prompt_length}: the shortest has {shortest} tokens; raise it, or choose a "
             "shorter prompt"
         )
-    return Rows(
+    return TrainingRows(
         samples=[sample for sample, _ in kept],
         prompts=[prompt for _, prompt in kept],
         conversational=chat and tokenizer.chat_template is not None,
@@ -89,25 +89,22 @@ def train_dataset(
     seed: int = 0,
     limit: int | None = None,
 ) -> Any:
-    """A task's problems as a data set for GRPOTrainer, asked as `rewardkit eval` asks them.
+    """A task's problems as a data set for GRPOTrainer, with the prompts of `rewardkit eval`.
 
-    A `datasets.Dataset` with the column `prompt`, a conversation, and all that `reward_funcs(task)`
-    reads. `data`, `split`, `seed` and `limit` are those of evaluation. UsageError for a name that
-    nothing offers, or a column whose name TRL reserves.
+    A `datasets.Dataset` with the column `prompt`, a conversation, and all columns that
+    `reward_funcs(task)` reads. `data`, `split`, `seed` and `limit` are those of evaluation.
+    UsageError for an unknown name, or a column whose name TRL reserves.
     """
     resolved = registry.installed().task(task) if isinstance(task, str) else task
     template = template_for(resolved, prompt, system_prompt)
-    asked = plan_task(resolved, template, data=data, split=split, seed=seed, limit=limit)
-    _check_columns(asked)
-    return _table([_row(one, _turns(template.messages(one))) for one in asked.samples])
+    task_plan = plan_task(resolved, template, data=data, split=split, seed=seed, limit=limit)
+    _check_columns(task_plan)
+    return _dataset(
+        [_row(sample, _turns(template.messages(sample))) for sample in task_plan.samples]
+    )
 
 
-def dataset(rows: Rows) -> Any:
-    """The rows as a `datasets.Dataset`. DataError where a column mixes types."""
-    return _table(rows.table())
-
-
-def _table(rows: list[dict[str, Any]]) -> Any:
+def _dataset(rows: list[dict[str, Any]]) -> Any:
     import pyarrow
     from datasets import Dataset
 
@@ -122,7 +119,7 @@ def _table(rows: list[dict[str, Any]]) -> Any:
 
 def _row(sample: Sample, prompt: object) -> dict[str, Any]:
     """A row of the data set: the task's columns, question, reference and prompt."""
-    columns = {name: value for name, value in sample.columns.items() if name not in WITHHELD}
+    columns = {name: value for name, value in sample.columns.items() if name not in TRL_COLUMNS}
     return {
         **columns,
         "question": sample.question,
@@ -135,5 +132,5 @@ def _turns(messages: Sequence[Message]) -> list[dict[str, str]]:
     return [{"role": turn.role, "content": turn.content} for turn in messages]
 
 
-def _check_columns(asked: TaskPlan) -> None:
-    check_columns({name for sample in asked.samples for name in sample.columns})
+def _check_columns(task_plan: TaskPlan) -> None:
+    check_columns({name for sample in task_plan.samples for name in sample.columns})

@@ -30,7 +30,7 @@ Values = Mapping[int, float | None]
 def scripted(values: Values, monkeypatch: pytest.MonkeyPatch) -> None:
     """Evaluations that find, at each step, that share of ten replies right; None: unjudged."""
 
-    def at(self: LiveEvaluation, step: int, *args: Any, **kwargs: Any) -> dict[str, TaskSummary]:
+    def run(self: LiveEvaluation, step: int, *args: Any, **kwargs: Any) -> dict[str, TaskSummary]:
         value = values[step]
         failures = [
             "error" if value is None else None if index < 10 * value else "wrong"
@@ -42,7 +42,7 @@ def scripted(values: Values, monkeypatch: pytest.MonkeyPatch) -> None:
         ]
         return {"says": summarise(evaluated)}
 
-    monkeypatch.setattr(LiveEvaluation, "at", at)
+    monkeypatch.setattr(LiveEvaluation, "run", run)
 
 
 def trained(

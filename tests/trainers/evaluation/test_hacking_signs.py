@@ -230,7 +230,7 @@ SAID = {
 def test_a_sign_is_told_with_its_figures_and_where_to_look(case: str) -> None:
     (sign,) = signs(CASES[case][0], truncation_share=0.25)
     assert SAID[case] in sign.message
-    assert any(word in sign.message for word in ("read ", "see whether"))
+    assert any(word in sign.message for word in ("read ", "check that"))
 
 
 def test_a_metric_that_was_not_there_is_no_sign() -> None:

@@ -21,7 +21,7 @@ from rewardkit import evaluate
 from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.protocols import Message
 from rewardkit.trainers import EvaluationCallback, reward_func
-from rewardkit.trainers.evaluation.eval_mode import at_rest
+from rewardkit.trainers.evaluation.eval_mode import eval_mode
 from rewardkit.trainers.evaluation.live_backend import LiveCheckpoint
 from tests.trainers.evaluated import Says, SaysAtRandom, data, metrics, samples, task
 from tests.trainers.forms import letters
@@ -163,7 +163,7 @@ def test_whatever_happens_meanwhile_the_model_is_as_before(tiny_checkpoint: Path
     own = model.generation_config
     modes = [module.training for module in model.modules()]
     states = (random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist())
-    with contextlib.suppress(KeyError), at_rest(model, None):
+    with contextlib.suppress(KeyError), eval_mode(model, None):
         assert not any(module.training for module in model.modules())
         assert not model.is_gradient_checkpointing
         assert model.generation_config.temperature is None

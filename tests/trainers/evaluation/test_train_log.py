@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from rewardkit.trainers.evaluation.json_files import as_json
+from rewardkit.trainers.evaluation.json_documents import as_json
 from rewardkit.trainers.evaluation.train_log import TrainLog
 
 pytestmark = pytest.mark.engines
@@ -16,11 +16,11 @@ pytestmark = pytest.mark.engines
 def test_entries_are_one_a_step_and_each_change_is_on_disk(tmp_path: Path) -> None:
     path = tmp_path / "new" / "train_log.json"
     log = TrainLog(path)
-    log.evaluation(0, {"motion": {}})
-    log.log(1, {"reward": 0.5, "loss": float("nan")})
-    log.log(1, {"train_runtime": 2})
-    log.warn(1, "half a surrogate \ud83d")
-    log.log(2, {"reward": float("inf")})
+    log.set_evaluation(0, {"motion": {}})
+    log.add_logs(1, {"reward": 0.5, "loss": float("nan")})
+    log.add_logs(1, {"train_runtime": 2})
+    log.add_warning(1, "half a surrogate \ud83d")
+    log.add_logs(2, {"reward": float("inf")})
     entries = json.loads(path.read_text(), parse_constant=pytest.fail)
     assert entries == [
         {"step": 0, "logs": {}, "evaluation": {"motion": {}}, "warnings": []},
@@ -39,10 +39,10 @@ def test_a_resumed_log_ends_at_the_step_it_resumes_from(tmp_path: Path) -> None:
     path = tmp_path / "train_log.json"
     log = TrainLog(path)
     for step in (1, 2, 3):
-        log.log(step, {"reward": step})
+        log.add_logs(step, {"reward": step})
     resumed = TrainLog.resumed(path, 2)
     assert [entry["step"] for entry in resumed.entries] == [1, 2]
-    resumed.log(3, {"reward": 30})
+    resumed.add_logs(3, {"reward": 30})
     assert [one["logs"]["reward"] for one in json.loads(path.read_text())] == [1, 2, 30]
     assert TrainLog.resumed(tmp_path / "none.json", 2).entries == []
 

@@ -14,7 +14,7 @@ from rewardkit.trainers.recipes.recipe_file import find_recipe
 from rewardkit.trainers.recipes.validation import build_recipe
 from rewardkit.trainers.training import grpo_settings
 from rewardkit.trainers.training.trainer_fields import trainer_fields
-from rewardkit.trainers.training.training_plan import TrainingPlan, TrainOptions, plan_for
+from rewardkit.trainers.training.training_plan import TrainingPlan, TrainOptions, plan_training
 
 pytestmark = pytest.mark.engines
 
@@ -42,7 +42,7 @@ def plans(
                 output_dir=str(folder / recipe),
                 settings={**short, **room, **evaluated},
             )
-            made[recipe] = plan_for(options, Reporter())
+            made[recipe] = plan_training(options, Reporter())
         return made[recipe]
 
     return plan
@@ -139,7 +139,7 @@ def test_what_stands_beside_the_trainer(plans: Callable[[str], TrainingPlan]) ->
     motion, xml, game24, r1_zero = map(plans, ("motion", "gsm8k-xml", "game24", "r1-zero"))
     assert motion.config.max_completion_length + motion.rows.longest == 800
     assert xml.recipe.data.max_prompt_length == 256
-    assert xml.question.template.reading == "xml"
+    assert xml.task_plan.template.reading == "xml"
     assert game24.recipe.trainer["max_completion_length"] == 600  # the tiny model's room
     assert vars(game24.recipe.momentum) == {"m0": 0, "increment": 0.01, "m_max": 0.2, "eps": 1e-4}
     assert r1_zero.recipe.momentum is not None
@@ -185,7 +185,7 @@ def test_on_a_gpu_precision_is_the_recipe_s_and_vllm_shares_it(
     monkeypatch.setattr(grpo_settings, "grpo_config", lambda: config)
     notes: list[str] = []
     found = build_recipe(*find_recipe("gsm8k-xml"), fields)
-    grpo_settings.configured(
+    grpo_settings.configure(
         found, tmp_path, weights=[1.0], completion=200, longest=250, note=notes.append
     )
     assert made["bf16"] is made["use_vllm"] is True

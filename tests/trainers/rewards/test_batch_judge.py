@@ -9,14 +9,14 @@ import pytest
 
 from rewardkit.errors import DataError
 from rewardkit.judging import JudgingOptions
-from rewardkit.protocols import Bounded
+from rewardkit.protocols import Bounded, Verifier
 from rewardkit.records import Sample, Verdict
-from rewardkit.trainers.rewards.batch import Batch, read_batch
-from rewardkit.trainers.rewards.batch_judge import Judge, Logs
-from rewardkit.trainers.rewards.sample_readers import ByColumn
+from rewardkit.trainers.rewards.batch_judge import BatchJudge, TrainerLogs
+from rewardkit.trainers.rewards.reward_batch import RewardBatch, read_batch
+from rewardkit.trainers.rewards.sample_readers import ColumnReader
 from rewardkit.verifiers.motion import motion
 
-NO_LOGS = Logs()
+NO_LOGS = TrainerLogs()
 
 
 @dataclass(eq=False)
@@ -32,11 +32,12 @@ class Counting(Bounded):
         return Verdict.judged(text == sample.reference, answer=text)
 
 
-def judge(verifier: object) -> Judge:
-    return Judge(verifier, ByColumn(("answer",)), label="it", options=JudgingOptions(workers=1))  # type: ignore[arg-type]
+def judge(verifier: Verifier) -> BatchJudge:
+    options = JudgingOptions(workers=1)
+    return BatchJudge(verifier, ColumnReader(("answer",)), label="answers", options=options)
 
 
-def batch(*pairs: tuple[str, str]) -> Batch:
+def batch(*pairs: tuple[str, str]) -> RewardBatch:
     return read_batch([text for text, _ in pairs], None, {"answer": [one for _, one in pairs]})
 
 
@@ -82,16 +83,16 @@ def test_threads_that_ask_at_once_share_the_judging() -> None:
 
 def test_nothing_judged_at_first_is_an_error_and_later_a_bad_row() -> None:
     judging = judge(Counting())
-    with pytest.raises(DataError, match="'it' can't judge any of the 2 .* no reference"):
-        judging.verdicts(batch(("a", ""), ("b", "")), "it", NO_LOGS)
-    judging.verdicts(batch(("a", ""), ("b", "b")), "it", NO_LOGS)
-    assert judging.verdicts(batch(("a", "")), "it", NO_LOGS)[0].correct is None
+    with pytest.raises(DataError, match="'answers' can't judge any of the 2 .* no reference"):
+        judging.verdicts(batch(("a", ""), ("b", "")), "answers", NO_LOGS)
+    judging.verdicts(batch(("a", ""), ("b", "b")), "answers", NO_LOGS)
+    assert judging.verdicts(batch(("a", "")), "answers", NO_LOGS)[0].correct is None
 
 
 def test_verdicts_answers_failures_and_parts_are_logged_once() -> None:
     extra: dict[str, list[str]] = {}
     metrics: list[tuple[str, float]] = []
-    logs = Logs(
+    logs = TrainerLogs(
         lambda name, values: extra.setdefault(name, []).extend(values),
         lambda name, value: metrics.append((name, value)),
     )
@@ -101,12 +102,17 @@ def test_verdicts_answers_failures_and_parts_are_logged_once() -> None:
     judging.verdicts(asked, "accuracy", logs)
     judging.verdicts(asked, "format", logs)
     assert extra == {
-        "it/verdict": ["right", "wrong", "unjudged"],
-        "it/answer": [targets, "", ""],
-        "it/failure": ["", "no_answer", "error"],
+        "answers/verdict": ["right", "wrong", "unjudged"],
+        "answers/answer": [targets, "", ""],
+        "answers/failure": ["", "no_answer", "error"],
     }
     assert dict(metrics) == pytest.approx(
-        {"it/unjudged": 1 / 3, "it/correct": 0.5, "it/accuracy": 0.5, "it/format": 0.35}
+        {
+            "answers/unjudged": 1 / 3,
+            "answers/correct": 0.5,
+            "answers/accuracy": 0.5,
+            "answers/format": 0.35,
+        }
     )
     assert len(metrics) == 4
 
@@ -114,9 +120,9 @@ def test_verdicts_answers_failures_and_parts_are_logged_once() -> None:
 def test_a_judge_survives_pickling_with_a_closure_inside() -> None:
     wanted = "a"
     copy = pickle.loads(pickle.dumps(judge(lambda text, sample: text == wanted)))
-    verdicts = copy.verdicts(batch(("a", "1"), ("b", "1")), "it", NO_LOGS)
+    verdicts = copy.verdicts(batch(("a", "1"), ("b", "1")), "answers", NO_LOGS)
     assert [verdict.correct for verdict in verdicts] == [True, False]
 
 
 def test_an_empty_batch_has_no_verdicts() -> None:
-    assert judge(Counting()).verdicts(batch(), "it", NO_LOGS) == []
+    assert judge(Counting()).verdicts(batch(), "answers", NO_LOGS) == []

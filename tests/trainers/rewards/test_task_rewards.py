@@ -4,7 +4,7 @@ import pytest
 
 from rewardkit import load_verifier
 from rewardkit.errors import UnknownName
-from rewardkit.trainers.rewards.task_rewards import task_or_verifier, taught
+from rewardkit.trainers.rewards.task_rewards import task_or_verifier, training_verifier
 from rewardkit.verifiers.gsm8k import Gsm8k
 from rewardkit.verifiers.gsm8k_xml import gsm8k_xml
 from rewardkit.verifiers.motion import motion
@@ -12,15 +12,15 @@ from rewardkit.verifiers.rubric import Rubric
 
 
 def test_a_plain_verifier_with_a_rubric_is_taught_by_it() -> None:
-    assert taught(Gsm8k(reading="xml")) is gsm8k_xml
-    rubric = taught(load_verifier("r1_zero"))
+    assert training_verifier(Gsm8k(reading="xml")) is gsm8k_xml
+    rubric = training_verifier(load_verifier("r1_zero"))
     assert isinstance(rubric, Rubric)
     assert rubric.weights == {"r1_zero": 1.0, "r1_zero_format": 0.0}
 
 
 def test_any_other_teaches_itself() -> None:
     for verifier in (Gsm8k(), motion, len):
-        assert taught(verifier) is verifier  # type: ignore[arg-type]
+        assert training_verifier(verifier) is verifier  # type: ignore[arg-type]
 
 
 def test_a_name_is_a_tasks_before_it_is_a_verifiers() -> None:

@@ -19,7 +19,7 @@ from rewardkit.protocols import Message
 from rewardkit.trainers import reward_func, reward_funcs, train
 from rewardkit.trainers.training import tokenizer_check, training_plan
 from rewardkit.trainers.training.training_folder import checkpoints
-from rewardkit.trainers.training.training_plan import TrainOptions, plan_for
+from rewardkit.trainers.training.training_plan import TrainOptions, plan_training
 from tests.tiny import build
 
 pytestmark = pytest.mark.engines
@@ -184,10 +184,10 @@ class InterruptedAt(Told):
 
 
 def test_a_second_interrupt_ends_at_once() -> None:
-    from rewardkit.trainers.training.trainer_callbacks import Interruption
+    from rewardkit.trainers.training.trainer_callbacks import InterruptCallback
 
     told: list[str] = []
-    with Interruption(told.append):
+    with InterruptCallback(told.append):
         os.kill(os.getpid(), signal.SIGINT)
         assert len(told) == 1
         with pytest.raises(KeyboardInterrupt):
@@ -227,15 +227,15 @@ def test_plain_prompts_have_evaluation_s_tokens(tiny_checkpoint: Path, tmp_path:
     ]
     assert any("no chat template" in note for note in told.notes)
     for plan in asked:
-        assert all(isinstance(row["prompt"], str) for row in plan.rows.table())
+        assert all(isinstance(row["prompt"], str) for row in plan.dataset)
         # the checks of planned() compare the ids; this is what they compare
-        sent = plan.tokenizer(text=[row["prompt"] for row in plan.rows.table()])["input_ids"]
+        sent = plan.tokenizer(text=[row["prompt"] for row in plan.dataset])["input_ids"]
         assert [tuple(ids) for ids in sent] == [one.token_ids for one in plan.rows.prompts]
 
 
 def planned(recipe: str, model: Path, output: Path, told: Told | None = None, **more: Any) -> Any:
     options = {name: more.pop(name) for name in ("data", "resume", "seed") if name in more}
-    return plan_for(
+    return plan_training(
         TrainOptions(
             recipe=recipe,
             model=str(model),
@@ -320,13 +320,15 @@ def test_a_missing_model_or_package_says_what_to_give(
     tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(UsageError, match="no model at './nope'"):
-        plan_for(TrainOptions(recipe="motion", model="./nope", settings=tiny("motion")), Told())
+        plan_training(
+            TrainOptions(recipe="motion", model="./nope", settings=tiny("motion")), Told()
+        )
     (tmp_path / "bare").mkdir()
     (tmp_path / "bare" / "config.json").write_text("{}")
     with pytest.raises(UsageError, match="holds no weights"):
         planned("motion", tmp_path / "bare", tmp_path / "out")
     with pytest.raises(UsageError, match="'game24' has no model of its own; pass --model"):
-        plan_for(TrainOptions(recipe="game24", settings=tiny("game24")), Told())
+        plan_training(TrainOptions(recipe="game24", settings=tiny("game24")), Told())
     real: Callable[..., Any] = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name: None if name == "trl" else real(name)
@@ -345,7 +347,7 @@ def test_a_tokenizer_that_training_reads_otherwise_is_refused(
         tokenizer.chat_template = "{{ bos_token }}" + tokenizer.chat_template
         return tokenizer
 
-    monkeypatch.setattr(tokenizer_check, "load", doubled)
+    monkeypatch.setattr(tokenizer_check, "load_tokenizer", doubled)
     with pytest.raises(UsageError, match="has other tokens in training"):
         planned("motion", tiny_checkpoint, tmp_path / "out")
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import queue
 import subprocess
 import sys
@@ -14,11 +13,12 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import IO, Any
+from typing import Any, cast
 
 from rewardkit.available_cores import available_cores
 from rewardkit.errors import BackendError, UsageError
 from rewardkit.harness.backends.engine_options import EngineOptions
+from rewardkit.judging.frames import FrameChannel, FrameError
 from rewardkit.protocols import Request
 from rewardkit.records import Completion, Sampling
 
@@ -90,7 +90,7 @@ class Ranks:
 
 
 class _Rank:
-    """One process, its orders and its replies: pickles over its own pipes."""
+    """One process, its orders and its replies, over its own pipes."""
 
     def __init__(
         self, number: int, environment: dict[str, str], heard: queue.SimpleQueue[tuple[int, Said]]
@@ -103,16 +103,16 @@ class _Rank:
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._orders: IO[bytes] = self._process.stdin
-        self._replies: IO[bytes] = self._process.stdout
+        self._orders = self._process.stdin
+        self._replies = self._process.stdout
+        self._channel = FrameChannel(self._replies.fileno(), self._orders.fileno())
         self._listener = threading.Thread(target=self._listen, args=(number, heard), daemon=True)
         self._listener.start()
 
     def tell(self, message: object) -> None:
         """Send an order; a process that has died is noticed when its reply is read."""
         with suppress(BrokenPipeError):
-            pickle.dump(message, self._orders)
-            self._orders.flush()
+            self._channel.send(message)
 
     def _listen(self, number: int, heard: queue.SimpleQueue[tuple[int, Said]]) -> None:
         said: Said = ("started", None)
@@ -122,10 +122,12 @@ class _Rank:
 
     def _hear(self) -> Said:
         try:
-            said: Said = pickle.load(self._replies)
-        except (EOFError, OSError, ValueError, pickle.UnpicklingError):
+            return cast("Said", self._channel.receive())
+        except (EOFError, OSError):
             return "error", f"it ended with exit status {self._process.wait()}"
-        return said
+        except FrameError as error:
+            self._process.kill()
+            return "error", str(error)
 
     def hang_up(self) -> None:
         """No more orders: it ends by itself."""

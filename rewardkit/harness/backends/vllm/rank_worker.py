@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import os
-import pickle
 import sys
-from typing import IO, Any
+from typing import Any
 
 from rewardkit.errors import RewardkitError
 from rewardkit.harness.backends.vllm.vllm_backend import VllmBackend
+from rewardkit.judging.frames import FrameChannel
 
 
-def serve(orders: IO[bytes], replies: IO[bytes]) -> None:
+def serve(channel: FrameChannel) -> None:
     """Start an engine for the first order, and complete each later one, until the orders end."""
 
     def say(kind: str, value: object = None) -> None:
-        pickle.dump((kind, value), replies)
-        replies.flush()
+        channel.send((kind, value))
 
     try:
-        model, options, requests, longest = pickle.load(orders)
+        model, options, requests, longest = _next(channel)
         backend = VllmBackend(model, options)
         backend.start(requests, longest)
         say("ready", dict(backend.describe()))
-        while (order := _next(orders)) is not None:
+        while (order := _next(channel)) is not None:
             for request, completion in backend.generate(*order):
                 say("completion", (request.key, completion))
             say("done")
@@ -32,18 +31,18 @@ def serve(orders: IO[bytes], replies: IO[bytes]) -> None:
         say("error", str(error))
 
 
-def _next(orders: IO[bytes]) -> Any:
+def _next(channel: FrameChannel) -> Any:
     try:
-        return pickle.load(orders)
+        return channel.receive()
     except EOFError:
         return None
 
 
 def main() -> None:
     """Keep the real stdout for replies: whatever else is written there goes to stderr."""
-    replies = os.fdopen(os.dup(1), "wb")
+    replies = os.dup(1)
     os.dup2(2, 1)
-    serve(sys.stdin.buffer, replies)
+    serve(FrameChannel(sys.stdin.fileno(), replies))
 
 
 if __name__ == "__main__":

@@ -83,6 +83,8 @@ class RealEvaluator:
 
     def number(self, value: Fraction) -> Ball:
         """The ball round a rational."""
+        if value.denominator == 1:
+            return self.flint.arb(value.numerator)
         return self.flint.arb(self.flint.fmpq(value.numerator, value.denominator))
 
     def __call__(self, node: Node) -> Ball:

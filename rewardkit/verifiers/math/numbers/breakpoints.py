@@ -7,7 +7,7 @@ places are computed from the trees, and both are compared between them and beyon
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -59,10 +59,10 @@ class Change:
     levels: tuple[int, ...] = (0,)
 
 
-def changes(*trees: Node) -> list[Change]:
-    """List what decides which formula holds, of expressions with variables, each once."""
+def changes(parts: Iterable[Node]) -> list[Change]:
+    """List what decides which formula holds, of nodes with variables, each once."""
     found: dict[Change, None] = {}
-    for node in itertools.chain.from_iterable(map(nodes, trees)):
+    for node in parts:
         for change in _changes_at(node):
             for variant in _without_pieces(change.expression):
                 if symbols(variant):

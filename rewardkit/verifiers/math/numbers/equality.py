@@ -1,4 +1,4 @@
-"""Whether two expressions are equal: exact rationals, then balls at sample points, then primes."""
+"""Whether two expressions are equal: exact rationals or residues, then balls at sample points."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from rewardkit.verifiers.math.syntax.tree import (
     Node,
     Number,
     Power,
+    Symbol,
     nodes,
     symbols,
 )
@@ -30,10 +31,10 @@ from rewardkit.verifiers.math.syntax.tree import (
 POINTS = 3
 """Random points at which both sides must agree, where agreement on an interval is enough."""
 
-PIECEWISE_POINTS = 24
-"""Points where they need not: |x − 3| and 3 − x agree on half the line."""
+PIECEWISE_POINTS = 8
+"""Random points where formulas change, besides those between the breakpoints."""
 
-TRIED = 4
+TRIED = 8
 """Times as many points are tried, since one side or both may have no value at some."""
 
 AGREEMENT = 320
@@ -67,17 +68,16 @@ def same_value(one: Node, other: Node) -> Outcome:
     """Compare two expressions. Unequal is proven; equal is proven at random points."""
     if one == other:
         return Outcome(True, "the same reading")
-    names = sorted(symbols(one) | symbols(other))
+    parts = [*nodes(one), *nodes(other)]
+    names = sorted({part.name for part in parts if isinstance(part, Symbol)})
     if not names:
         values = rational(one), rational(other)
         if None not in values:
             return Outcome(values[0] == values[1], "exact arithmetic")
-    size = sum(1 for tree in (one, other) for _ in nodes(tree))
-    with _lock:
-        outcome = _Comparison(one, other, names, size).run()
-    if outcome.equal is None and (same := same_rational_function(one, other)) is not None:
+    elif (same := same_rational_function(one, other)) is not None:
         return Outcome(same, "an exact comparison of rational functions")
-    return outcome
+    with _lock:
+        return _Comparison(one, other, names, parts).run()
 
 
 def compare_size(one: Node, other: Node) -> int | None:
@@ -101,20 +101,19 @@ def compare_size(one: Node, other: Node) -> int | None:
 
 
 class _Comparison:
-    def __init__(self, one: Node, other: Node, names: list[str], size: int) -> None:
+    def __init__(self, one: Node, other: Node, names: list[str], parts: list[Node]) -> None:
         import flint
 
         self.context = flint.ctx
         self.one, self.other = one, other
         self.names = names
-        self.size = size
-        parts = [*nodes(one), *nodes(other)]
+        self.size = len(parts)
         self.real = Constant("i") not in parts
         self.limits = any(map(is_limit, parts))
         self.natural_log = Constant("e") in parts or any(
             isinstance(part, Call) and part.name in ("ln", "exp") for part in parts
         )
-        self.changes = changes(one, other)
+        self.changes = changes(parts)
         self.wanted = PIECEWISE_POINTS if self.changes else POINTS
         self.points = SamplePoints(
             names,
@@ -228,7 +227,7 @@ class _Comparison:
         return True if abs(gap) < limit else None
 
     def _points(self) -> Iterator[Mapping[str, Fraction]]:
-        return self.points.random(TRIED * self.wanted)
+        return self.points.draw(TRIED * self.wanted)
 
 
 _OVER_WHOLE_NUMBERS = (

@@ -5,12 +5,19 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import random
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from rewardkit.verifiers.math.numbers.breakpoints import MOST_PLACES, Change, breakpoints
 
 Point = Mapping[str, Fraction]
+
+_NEAR = ((1, 2), (-1, -2), (2, -2), (1, 0), (20, -20))
+"""Scale and twice the shift of a random number in (0, 1), by turns."""
+
+_WIDE = ((0, 0), (1, -1), (20, -20), (200, -200))
+"""The same where formulas change; the first turn draws whole numbers."""
 
 BASES = 3
 """Random points from which each variable moves alone past its breakpoints."""
@@ -27,20 +34,21 @@ class SamplePoints:
         self.names = names
         self.whole = whole
         self.pieces = pieces
-        self.seed = hashlib.blake2b(seed.encode(errors="replace")).digest()
+        digest = hashlib.blake2b(seed.encode(errors="replace")).digest()
+        self.generator = random.Random(int.from_bytes(digest))
 
-    def random(self, count: int) -> Iterator[Point]:
+    def draw(self, count: int) -> Iterator[Point]:
         """Random points; one without coordinates where there are no variables."""
         if not self.names:
             yield {}
             return
         for index in range(count):
-            yield {name: self._coordinate(name, index) for name in self.names}
+            yield {name: self._coordinate(index) for name in self.names}
 
     def between(self, changes: Sequence[Change]) -> Iterator[Point]:
         """Points between the breakpoints of each variable, and beyond them."""
         bases = 1 if len(self.names) == 1 else BASES
-        for base in itertools.islice(self.random(bases), bases):
+        for base in itertools.islice(self.draw(bases), bases):
             for name in self.names:
                 places = {place for change in changes for place in breakpoints(change, name, base)}
                 for value in self._values(sorted(sorted(places, key=abs)[:MOST_PLACES])):
@@ -59,18 +67,17 @@ class SamplePoints:
             yield (2 * low + 3 * high) / 5
         yield places[-1] + 1 + abs(places[-1]) / 3
 
-    def _coordinate(self, name: str, index: int) -> Fraction:
+    def _coordinate(self, index: int) -> Fraction:
         """In (1, 2), in (-2, -1), in (-1, 1) or beyond, by turns; or a small whole number.
 
         Where formulas change each variable takes its own turns, so that all orders occur, whole
         numbers, where floors jump, and far ones too.
         """
-        data = hashlib.blake2b(self.seed + f"{name} {index}".encode(errors="replace")).digest()
-        drawn = int.from_bytes(data[:4])
+        drawn = self.generator.getrandbits(32)
         if self.whole:
             return Fraction(2 + drawn % 29)
-        unit = Fraction(drawn | 1, 2**32)
-        if self.pieces:
-            whole = Fraction(drawn % 41 - 20)
-            return (whole, unit - Fraction(1, 2), 20 * unit - 10, 200 * unit - 100)[data[4] % 4]
-        return (unit + 1, -unit - 1, 2 * unit - 1, unit, 20 * unit - 10)[index % 5]
+        turn = self.generator.getrandbits(2) if self.pieces else index % 5
+        if self.pieces and turn == 0:
+            return Fraction(drawn % 41 - 20)
+        scale, shift = (_WIDE if self.pieces else _NEAR)[turn]
+        return Fraction(scale * (drawn | 1) + shift * 2**31, 2**32)

@@ -9,6 +9,7 @@ import pytest
 from rewardkit.verifiers.math.numbers.breakpoints import Change, breakpoints, changes
 from rewardkit.verifiers.math.numbers.sample_points import SamplePoints
 from rewardkit.verifiers.math.syntax.answer_parser import read
+from rewardkit.verifiers.math.syntax.tree import nodes
 
 
 @pytest.mark.parametrize(
@@ -31,7 +32,7 @@ from rewardkit.verifiers.math.syntax.answer_parser import read
 def test_breakpoints(expression: str, places: list[int]) -> None:
     found = {
         float(place)
-        for change in changes(read(expression))
+        for change in changes(nodes(read(expression)))
         for place in breakpoints(change, "x", {"y": Fraction(1)})
     }
     assert sorted(found) == pytest.approx(places, abs=1e-3)
@@ -50,7 +51,7 @@ def test_points_lie_on_both_sides_of_every_breakpoint(whole: bool) -> None:
 
 def test_the_same_seed_gives_the_same_points() -> None:
     def points(seed: str) -> list[dict[str, Fraction]]:
-        drawn = SamplePoints(["x", "y"], seed, whole=False, pieces=False).random(8)
+        drawn = SamplePoints(["x", "y"], seed, whole=False, pieces=False).draw(8)
         return [dict(point) for point in drawn]
 
     assert points("a") == points("a") != points("b")

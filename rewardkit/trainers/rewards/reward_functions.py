@@ -14,11 +14,20 @@ from rewardkit.errors import UsageError
 from rewardkit.judging import DEADLINE, Control, JudgingOptions
 from rewardkit.protocols import Judged, Task, Verifier
 from rewardkit.records import Sample, Verdict
-from rewardkit.trainers.rewards.batch import read_batch
-from rewardkit.trainers.rewards.batch_judge import Judge, LogExtra, LogMetric, Logs
-from rewardkit.trainers.rewards.naming import check_distinct, name_of
-from rewardkit.trainers.rewards.sample_readers import REFERENCE_COLUMNS, ByColumn, ByTask, Reader
-from rewardkit.trainers.rewards.task_rewards import READINGS, task_or_verifier, taught
+from rewardkit.trainers.rewards.batch_judge import BatchJudge, LogExtra, LogMetric, TrainerLogs
+from rewardkit.trainers.rewards.reward_batch import read_batch
+from rewardkit.trainers.rewards.reward_name import check_distinct, reward_name
+from rewardkit.trainers.rewards.sample_readers import (
+    REFERENCE_COLUMNS,
+    ColumnReader,
+    SampleReader,
+    TaskReader,
+)
+from rewardkit.trainers.rewards.task_rewards import (
+    TRAINING_READINGS,
+    task_or_verifier,
+    training_verifier,
+)
 from rewardkit.verifiers.rubric import Rubric
 
 
@@ -26,7 +35,7 @@ class RewardFunction:
     """A verifier, or one part of a rubric, as TRL calls it. `__name__` is its name in the logs."""
 
     def __init__(
-        self, name: str, judge: Judge, *, part: str | None = None, low: float, high: float
+        self, name: str, judge: BatchJudge, *, part: str | None = None, low: float, high: float
     ) -> None:
         self.__name__ = name
         self._judge = judge
@@ -43,11 +52,11 @@ class RewardFunction:
         log_metric: LogMetric | None = None,
         **columns: object,
     ) -> list[float | None]:
-        """The rewards of the completions, in order, each finite, or None where it is unjudged."""
-        if log_metric is not None:  # a trainer asks
+        """The rewards of the completions, in order: each finite, or None if it is unjudged."""
+        if log_metric is not None:  # only a trainer passes it
             check_distinct(self.__name__, self, completions)
         batch = read_batch(completions, prompts, columns)
-        logs = Logs(log_extra, log_metric)
+        logs = TrainerLogs(log_extra, log_metric)
         return [
             self._reward(verdict) for verdict in self._judge.verdicts(batch, self.__name__, logs)
         ]
@@ -59,7 +68,7 @@ class RewardFunction:
         if verdict.score is None:
             return None
         score = verdict.score
-        if self._part is not None:  # a verdict that ran out of time has no parts
+        if self._part is not None:  # a text that ran out of time or crashed has no parts
             score = verdict.parts.get(self._part, score)
         return self._low + (self._high - self._low) * score
 
@@ -76,22 +85,22 @@ def reward_func(
     workers: int | None = None,
     env: Sequence[str] = (),
 ) -> RewardFunction:
-    """A verifier as a TRL reward: `low` + (`high` − `low`) × score, or None where it is unjudged.
+    """A verifier as a TRL reward: `low` + (`high` − `low`) × score, or None if it is unjudged.
 
-    `verifier` is a name or any callable `(text, sample)`, an async one too. `reference` is the
-    column that holds the reference, or several of which the first there is counts, or None for a
-    verifier that reads none; the other columns are the sample's `columns`. Each verdict has
-    `timeout` seconds, then it is wrong; `max_wall`, `workers` and `env` are those of
+    `verifier` is a name or any callable `(text, sample)`, async or not. `reference` is the column
+    that holds the reference, or several columns of which the first that exists counts, or None
+    for a verifier that reads none; the other columns are the sample's `columns`. A text that
+    takes longer than `timeout` seconds is wrong; `max_wall`, `workers` and `env` are those of
     `rewardkit.verify_batch`.
     """
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise UsageError(f"low is {low} and high is {high}; both must be finite, and low lower")
     names = (reference,) if isinstance(reference, str) else tuple(reference or ())
-    title = name or name_of(verifier)
+    label = name or reward_name(verifier)
     loaded = _loaded(verifier)
     options = JudgingOptions(timeout, max_wall, workers, env)
-    judge = Judge(loaded, ByColumn(names), label=title, options=options)
-    return RewardFunction(title, judge, low=low, high=high)
+    judge = BatchJudge(loaded, ColumnReader(names), label=label, options=options)
+    return RewardFunction(label, judge, low=low, high=high)
 
 
 def reward_funcs(
@@ -106,30 +115,31 @@ def reward_funcs(
 ) -> tuple[list[RewardFunction], list[float]]:
     """A task's reward functions and their weights, for GRPOTrainer and its `reward_weights`.
 
-    One function for each part of the task's rubric, named as the part is, with scores in [0, 1];
-    a completion is judged once for all of them, and an unjudged one is None in all. A task without
-    a rubric has one function, of its name and weight 1. A verifier, or its name, does for a task.
+    There is one function for each part of the task's rubric, with the part's name and scores in
+    [0, 1]; each completion is judged once for all of them, and an unjudged one is None in all. A
+    task without a rubric has one function, with the task's name and weight 1. Instead of a task,
+    `task` may be a verifier or its name.
 
     `reading` is the answer style that the prompt asks for (`gsm8k`: "xml"). Rows are read as
     evaluation reads them; a column `reference`, or the one named here, is the reference itself.
     """
-    found = task_or_verifier(task) if isinstance(task, str) else task
+    resolved = task_or_verifier(task) if isinstance(task, str) else task
     names = (reference,) if isinstance(reference, str) else tuple(reference or ())
-    if hasattr(found, "verifier"):
-        asked = cast("Task", found)
-        title = asked.name
-        verifier = asked.verifier(reading or READINGS.get(title))
-        reader: Reader = ByColumn(names) if names else ByTask(asked)
-        control: Control | None = asked.perfect
+    if hasattr(resolved, "verifier"):
+        of_task = cast("Task", resolved)
+        label = of_task.name
+        verifier = of_task.verifier(reading or TRAINING_READINGS.get(label))
+        reader: SampleReader = ColumnReader(names) if names else TaskReader(of_task)
+        control: Control | None = of_task.perfect
     else:
-        title, verifier = name_of(task), found
-        reader = ByColumn(names or REFERENCE_COLUMNS)
+        label, verifier = reward_name(task), resolved
+        reader = ColumnReader(names or REFERENCE_COLUMNS)
         control = None
-    verifier = taught(verifier)
+    verifier = training_verifier(verifier)
     options = JudgingOptions(timeout, max_wall, workers, env)
-    judge = Judge(_loaded(verifier), reader, label=title, options=options, control=control)
+    judge = BatchJudge(_loaded(verifier), reader, label=label, options=options, control=control)
     if not isinstance(verifier, Rubric):
-        return [RewardFunction(title, judge, low=0.0, high=1.0)], [1.0]
+        return [RewardFunction(label, judge, low=0.0, high=1.0)], [1.0]
     functions = [
         RewardFunction(part, judge, part=part, low=0.0, high=1.0) for part in verifier.parts
     ]
@@ -137,13 +147,13 @@ def reward_funcs(
 
 
 @dataclass(frozen=True)
-class Awaited:
-    """An async verifier, run to its end in the worker."""
+class AsyncVerifier:
+    """Runs an async verifier to its end in the worker."""
 
     verifier: Any
 
     def __call__(self, text: str, sample: Sample, /) -> Judged:
-        """What the verifier gives once awaited."""
+        """The awaited result."""
         return cast("Judged", asyncio.run(self.verifier(text, sample)))
 
 
@@ -151,5 +161,5 @@ def _loaded(verifier: str | Verifier) -> Verifier:
     loaded = registry.installed().verifier(verifier) if isinstance(verifier, str) else verifier
     called = getattr(loaded, "func", loaded)  # functools.partial
     if inspect.iscoroutinefunction(called) or inspect.iscoroutinefunction(type(called).__call__):
-        return Awaited(loaded)
+        return AsyncVerifier(loaded)
     return loaded

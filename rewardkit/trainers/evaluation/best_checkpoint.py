@@ -1,4 +1,4 @@
-"""Which checkpoint of a training is the best, kept through the trainer's own rotation."""
+"""The best checkpoint of a training: choose it, and keep it from the trainer's rotation."""
 
 from __future__ import annotations
 
@@ -8,27 +8,28 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import UsageError
-from rewardkit.trainers.evaluation.json_files import as_json, read_document, write_document
+from rewardkit.harness.store.atomic_write import replace_text
+from rewardkit.trainers.evaluation.json_documents import as_json, read_document
 
 BEST = "best.json"
-LOW_IS_BETTER = ("error_rate", "unfinished_rate")
+LOWER_IS_BETTER = ("error_rate", "unfinished_rate")
 
 logger = logging.getLogger(__name__)
 
 
-def improves(metric: str, value: float, on: float | None) -> bool:
-    """Whether `value` is better than the best so far; a tie keeps the earlier one."""
-    if on is None:
+def improves(metric: str, value: float, best: float | None) -> bool:
+    """Whether `value` is better than the best so far; of two equal values the earlier is kept."""
+    if best is None:
         return True
-    return value < on if metric in LOW_IS_BETTER else value > on
+    return value < best if metric in LOWER_IS_BETTER else value > best
 
 
 @dataclass(frozen=True)
 class BestCheckpoint:
     """The best checkpoint by a task's metric.
 
-    transformers' rotation spares `state.best_model_checkpoint`, compared as text with
-    output_dir/checkpoint-N, and saves the state in each checkpoint, so that it survives a resume.
+    transformers' rotation keeps `state.best_model_checkpoint`, which it compares as text with
+    output_dir/checkpoint-N. It saves the state in each checkpoint, so a resumed training has it.
     """
 
     task: str
@@ -39,56 +40,56 @@ class BestCheckpoint:
     """The file best.json."""
 
     def folder(self, step: int) -> Path:
-        """Where the trainer saves this step."""
+        """The folder in which the trainer saves this step."""
         return self.checkpoints / f"checkpoint-{step}"
 
-    def known(self, state: Any) -> bool:
-        """Whether a resumed training's best is of this metric and still there."""
+    def is_kept(self, state: Any) -> bool:
+        """Whether the best of a resumed training is by this metric and its checkpoint exists."""
         step = state.best_global_step
         if not step:
             return False
-        recorded = read_document(self.record)
-        ours = isinstance(recorded, dict) and (
-            (recorded.get("task"), recorded.get("metric")) == (self.task, self.metric)
+        record = read_document(self.record)
+        same_metric = isinstance(record, dict) and (
+            (record.get("task"), record.get("metric")) == (self.task, self.metric)
         )
-        if ours and self.folder(step).is_dir():
+        if same_metric and self.folder(step).is_dir():
             return True
         logger.warning(
-            "the best checkpoint is sought anew from step %d on: %s",
+            "the search for the best checkpoint starts again at step %d: %s",
             state.global_step,
             f"{self.folder(step)} is gone"
-            if ours
+            if same_metric
             else f"{self.record} names none by {self.metric} of {self.task}",
         )
         return False
 
-    def take(self, state: Any, value: float, step: int) -> None:
+    def choose(self, state: Any, value: float, step: int) -> None:
         """Make this step the best in the trainer's state, before or after it is saved."""
         state.best_metric = value
         state.best_global_step = step
         state.best_model_checkpoint = str(self.folder(step))
 
-    def forget(self, state: Any) -> None:
-        """Begin without a best."""
+    def clear(self, state: Any) -> None:
+        """Start without a best checkpoint."""
         state.best_metric = state.best_global_step = state.best_model_checkpoint = None
 
     def write(self, state: Any) -> None:
-        """Write best.json as the state has it; without a best there is no file."""
+        """Write best.json from the trainer's state, or remove it if there is no best."""
         if state.best_global_step is None:
             self.record.unlink(missing_ok=True)
             return
-        found = {
+        record = {
             "step": state.best_global_step,
             "checkpoint": str(self.folder(state.best_global_step)),
             "task": self.task,
             "metric": self.metric,
             "value": state.best_metric,
         }
-        write_document(self.record, as_json(found) + "\n")
+        replace_text(self.record, as_json(record) + "\n")
 
 
-def refuse_second_judge(args: Any) -> None:
-    """UsageError where the trainer's own metric_for_best_model would decide too."""
+def refuse_trainers_choice(args: Any) -> None:
+    """UsageError if the trainer would choose a best checkpoint by a metric of its own."""
     if args.metric_for_best_model is not None or args.save_strategy == "best":
         raise UsageError(
             f"the trainer keeps the best checkpoint by {args.metric_for_best_model!r} "

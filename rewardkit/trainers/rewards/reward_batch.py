@@ -1,4 +1,4 @@
-"""What TRL hands to a reward function: prompts, completions and the data set's columns."""
+"""The arguments of one TRL reward call: prompts, completions and the data set's columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rewardkit.errors import DataError, UsageError
 
-PASSED = (
+TRL_ARGUMENTS = (
     "completion_ids",
     "completions",
     "environments",
@@ -19,12 +19,12 @@ PASSED = (
 )
 """TRL's own keyword arguments: a column of such a name ends the training or is overwritten."""
 
-WITHHELD = ("completion", "prompt")
-"""Columns that TRL never passes on."""
+TRL_COLUMNS = ("completion", "prompt")
+"""Columns that TRL never passes to a reward function."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Batch:
+class RewardBatch:
     """The completions of one call, as text, with the questions and the columns of their rows."""
 
     completions: Sequence[object]
@@ -33,17 +33,22 @@ class Batch:
     columns: Mapping[str, Sequence[object]]
 
     def rows(self) -> list[dict[str, object]]:
-        """The data set's row of each completion: its columns but `prompt`.
+        """The data set's row of each completion: its columns except `prompt`.
 
-        Images and tensors are left out: a worker's clock runs while it loads what they need.
+        Images and tensors are left out: a worker's deadline would run while it loads their
+        libraries.
         """
         return [
-            {name: values[index] for name, values in self.columns.items() if _plain(values[index])}
+            {
+                name: values[index]
+                for name, values in self.columns.items()
+                if _is_plain(values[index])
+            }
             for index in range(len(self.texts))
         ]
 
-    def is_same(self, other: Batch) -> bool:
-        """Whether both are TRL's one batch: the same objects, unchanged since."""
+    def is_same(self, other: RewardBatch) -> bool:
+        """Whether both hold TRL's same batch: the same objects, unchanged since."""
         return (
             self.completions is other.completions
             and self.texts == other.texts
@@ -56,33 +61,33 @@ def read_batch(
     completions: Sequence[object],
     prompts: Sequence[object] | None,
     columns: Mapping[str, object],
-) -> Batch:
+) -> RewardBatch:
     """A batch from TRL's arguments. DataError for a column of another length."""
     questions = [last_text(prompt, "user") for prompt in prompts or [""] * len(completions)]
     if len(questions) != len(completions):
         raise DataError(
             f"{len(completions)} completions, but {len(questions)} prompts: pass one for each"
         )
-    listed = {
+    lists = {
         name: values
         for name, values in columns.items()
-        if name not in PASSED and isinstance(values, (list, tuple))
+        if name not in TRL_ARGUMENTS and isinstance(values, (list, tuple))
     }
-    for name, values in listed.items():
+    for name, values in lists.items():
         if len(values) != len(completions):
             raise DataError(
                 f"column {name!r} has {len(values)} values for {len(completions)} completions: "
                 "pass one for each"
             )
     texts = [last_text(completion, "assistant") for completion in completions]
-    return Batch(completions, texts, questions, listed)
+    return RewardBatch(completions, texts, questions, lists)
 
 
-def last_text(turn: object, role: str) -> str:
-    """The text itself, or that of the last message of `role`; empty where there is none."""
-    if isinstance(turn, str):
-        return turn
-    messages = turn if isinstance(turn, (list, tuple)) else []
+def last_text(turns: object, role: str) -> str:
+    """The text itself, or that of the last message of `role`; empty if there is none."""
+    if isinstance(turns, str):
+        return turns
+    messages = turns if isinstance(turns, (list, tuple)) else []
     for message in reversed(messages):
         if isinstance(message, Mapping) and message.get("role") == role:
             return _content(message.get("content"))
@@ -91,19 +96,19 @@ def last_text(turn: object, role: str) -> str:
 
 def check_columns(names: Iterable[str]) -> None:
     """UsageError for a data set with a column whose name TRL reserves for its own arguments."""
-    clash = sorted(set(names) & set(PASSED))
-    if clash:
+    reserved = sorted(set(names) & set(TRL_ARGUMENTS))
+    if reserved:
         raise UsageError(
-            f"the data set has a column {clash[0]!r}, a name that TRL passes its own argument "
-            f"by; rename it: dataset.rename_column({clash[0]!r}, …)"
+            f"the data set has a column {reserved[0]!r}, a name that TRL passes its own argument "
+            f"by; rename it: dataset.rename_column({reserved[0]!r}, …)"
         )
 
 
-def _plain(value: object) -> bool:
+def _is_plain(value: object) -> bool:
     if isinstance(value, Mapping):
-        return all(map(_plain, value.values()))
+        return all(map(_is_plain, value.values()))
     if isinstance(value, (list, tuple)):
-        return all(map(_plain, value[:1]))  # a list's values are alike in a data set
+        return all(map(_is_plain, value[:1]))  # a list's values are alike in a data set
     return value is None or isinstance(value, (str, numbers.Number))
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rewardkit.errors import DataError, UsageError
-from rewardkit.trainers.rewards.batch import check_columns, last_text, read_batch
+from rewardkit.trainers.rewards.reward_batch import check_columns, last_text, read_batch
 
 
 def said(role: str, content: object) -> dict[str, object]:

@@ -6,11 +6,13 @@ import math
 import pickle
 import subprocess
 import sys
+from collections.abc import Mapping
 
 import pytest
 
-from rewardkit import load_task, load_verifier, trainers, verify_batch
+from rewardkit import Unavailable, load_task, load_verifier, trainers, verify_batch
 from rewardkit.errors import DataError, MissingExtra, UnknownName, UsageError
+from rewardkit.protocols import Verifier
 from rewardkit.records import Sample
 from rewardkit.trainers import reward_func, reward_funcs
 from rewardkit.verifiers.game24 import game24
@@ -64,6 +66,54 @@ def test_conversational_completions_and_what_trl_adds() -> None:
         log_metric=lambda *_: None,
     )
     assert got == [1.0]
+
+
+class ThinkingTask:
+    """A task whose verifier crashes on text without a closing tag, as its perfect reply has."""
+
+    name = "thinking"
+
+    def sample(self, row: Mapping[str, object], index: int) -> Sample:
+        return Sample(str(row["answer"]))
+
+    def verifier(self, reading: str | None = None) -> Verifier:
+        return after_thinking
+
+    def perfect(self, sample: Sample) -> str:
+        return f"<think>.</think>{sample.reference}"
+
+
+def after_thinking(text: str, sample: Sample) -> bool:
+    return text.split("</think>")[1] == sample.reference
+
+
+@pytest.mark.parametrize("low", [0.0, -1.0])
+def test_a_reply_that_crashes_the_verifier_pays_low(low: float) -> None:
+    replies = ["<think>4</think>4", "4", "<think>4</think>5"]
+    reward = reward_func(after_thinking, low=low)
+    assert reward(replies, answer=["4"] * 3) == [1.0, low, low]
+
+
+def test_a_reply_that_crashes_a_task_s_verifier_pays_nothing() -> None:
+    functions, _ = reward_funcs(ThinkingTask())  # type: ignore[arg-type]  # a part of a task
+    replies = ["<think>4</think>4", "4", "<think>4</think>5"]
+    assert functions[0](replies, answer=["4"] * 3) == [1.0, 0.0, 0.0]
+
+
+def test_a_verifier_that_crashes_on_the_control_text_too_judges_nothing() -> None:
+    def crashes_on_b(text: str, sample: Sample) -> bool:
+        return {"a": True}[sample.reference]
+
+    assert reward_func(crashes_on_b)(["x", "x"], answer=["a", "b"]) == [1.0, None]
+
+
+def test_what_is_unavailable_is_unjudged_whatever_the_text() -> None:
+    def asks_a_server(text: str, sample: Sample) -> bool:
+        if text == "unlucky":
+            raise Unavailable("the server can't be reached")
+        return True
+
+    assert reward_func(asks_a_server)(["lucky", "unlucky"], answer=["a", "a"]) == [1.0, None]
 
 
 def test_columns_are_left_as_they_are() -> None:
@@ -214,6 +264,8 @@ def test_errors_name_what_is_wrong() -> None:
         reward_func("mahts")
     with pytest.raises(UsageError, match="timeout is 0"):
         reward_func("math", timeout=0)
+    with pytest.raises(UsageError, match="max_wall is 0.1; it must be at least the timeout"):
+        reward_func("math", max_wall=0.1)
     with pytest.raises(UsageError, match="workers is 0"):
         reward_func("math", workers=0)
     with pytest.raises(DataError, match="no column 'gold'"):

@@ -1,4 +1,4 @@
-"""The JSON files of a training: finite numbers only, and replaced whole."""
+"""Write and read JSON documents that hold finite numbers only."""
 
 from __future__ import annotations
 
@@ -9,23 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import DataError
-from rewardkit.harness.store.atomic_write import replace_text, write_errors
 
 
 def as_json(value: object) -> str:
-    """One line of JSON; what isn't finite is null, since JSON knows no NaN."""
+    """One line of JSON, with null for each number that isn't finite: JSON has no NaN."""
     return json.dumps(_finite(value), ensure_ascii=False, allow_nan=False)
 
 
-def write_document(path: Path, text: str) -> None:
-    """Replace the file, in a folder that is made where there is none. Raises WriteError."""
-    with write_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    replace_text(path, text)
-
-
 def read_document(path: Path) -> Any:
-    """What the file holds; None where there is none."""
+    """The file's value, or None if there is no file. DataError if it isn't JSON."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -36,9 +28,9 @@ def read_document(path: Path) -> Any:
 
 def _finite(value: object) -> object:
     if isinstance(value, Mapping):
-        return {str(name): _finite(one) for name, one in value.items()}
+        return {str(key): _finite(member) for key, member in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_finite(one) for one in value]
+        return [_finite(member) for member in value]
     if value is None or isinstance(value, (bool, int, str)):
         return value
     try:

@@ -6,7 +6,7 @@ import pytest
 
 from rewardkit import load_verifier
 from rewardkit.records import Sample
-from rewardkit.trainers.rewards.naming import name_of
+from rewardkit.trainers.rewards.reward_name import reward_name
 from rewardkit.verifiers.choice import Choice
 from rewardkit.verifiers.gsm8k import Gsm8k
 from rewardkit.verifiers.motion import MotionAccuracy, motion
@@ -32,4 +32,4 @@ def longer(text: str, sample: Sample, *, least: int = 3) -> bool:
     ],
 )
 def test_a_name_tells_verifiers_and_their_parameters_apart(verifier: object, name: str) -> None:
-    assert name_of(verifier) == name
+    assert reward_name(verifier) == name
