@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -89,6 +90,9 @@ def close_pools() -> None:
 
 
 def _pickled(verifier: Verifier) -> bytes:
+    main = sys.modules.get("__mp_main__")
+    if main is not None:  # a spawned child's name for the script, which has it nowhere else
+        cloudpickle.register_pickle_by_value(main)
     try:
         pickled: bytes = cloudpickle.dumps(verifier)
     except Exception as error:  # pickling runs the verifier's own code

@@ -140,6 +140,21 @@ def test_pools_closed_for_want_of_room_get_it_once_they_are_wanted_again() -> No
     assert dict(pools._pools) == kept  # none was started anew
 
 
+def test_many_batches_leave_nothing_behind() -> None:
+    def held() -> tuple[int, int]:
+        return len(os.listdir("/proc/self/fd")), threading.active_count()
+
+    options = JudgingOptions(timeout=DEADLINE, workers=1)
+    texts = ["x", "y", "die"]
+    items = [(text, Sample("x")) for text in texts]
+    judge_many(costly, items, options)
+    before = held()
+    for number in range(300):
+        some = items if number % 50 == 0 else items[:2]
+        assert judge_many(costly, some, options)[0].correct
+    assert held() == before
+
+
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_verdicts_do_not_depend_on_the_number_of_workers(workers: int) -> None:
     items = [(str(i), Sample(str(i % 3))) for i in range(50)]
@@ -214,6 +229,31 @@ def test_an_unguarded_script_works(tmp_path: Path) -> None:
         [sys.executable, script], capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout.split("\n")[:2] == ["[True, False, True]", "True"]
+
+
+SPAWNING_SCRIPT = """
+    import multiprocessing
+    import rewardkit
+
+    def mine(text, sample):
+        return text == sample.reference
+
+    def judge(text):
+        return rewardkit.verify(mine, text, "a").correct
+
+    if __name__ == "__main__":
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            print(pool.map(judge, ["a", "b"]))
+"""
+
+
+def test_a_spawned_child_judges_with_a_verifier_of_the_script(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(textwrap.dedent(SPAWNING_SCRIPT))
+    done = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert done.stdout == "[True, False]\n"
 
 
 def test_no_worker_outlives_a_killed_caller(tmp_path: Path) -> None:

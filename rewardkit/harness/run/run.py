@@ -22,6 +22,7 @@ from rewardkit.harness.run.task_plan import RenderedTask, TaskPlan, fingerprint,
 from rewardkit.harness.store.environment import hardware, versions
 from rewardkit.harness.store.run_folder import RunFolder
 from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.judging import take_limit_counts
 from rewardkit.protocols import Backend
 
 Result = TypeVar("Result")
@@ -141,7 +142,12 @@ def _finish(work: _Work, engine: RewardkitError | None, reporter: Reporter) -> R
             work.folder.append(rows)
             reporter.written(rows)
 
+        take_limit_counts()  # those of what this process judged before
         complete(work.plan.backend, work.asked, work.open, write)
+        limits = take_limit_counts()
+        work.record["sessions"][-1]["deadlines"] = asdict(limits)
+        if limits.extended:
+            reporter.note(str(limits))
     _end_session(work)
     rows = sorted(work.folder.rows().values(), key=_place(work.asked))
     summary = _sum_up(work.plan, rows)
