@@ -5,12 +5,33 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from rewardkit.harness.run.options import EvalOptions
+from rewardkit.harness.run.option import option_fields
+from rewardkit.harness.run.options import EvalOptions, EvalValues
+from rewardkit.harness.store.run_folder import plain
 from rewardkit.redaction import redact_value
 
 RUNS = "runs"
+
+_PLACES = ("overwrite", "output_dir")
+_WITHOUT_EFFECT = (
+    "max_errors",
+    "gpu_memory_utilization",
+    "tensor_parallel_size",
+    "data_parallel_size",
+)
+"""Options that leave the completions as they are."""
+
+_NAMED_IN_0_1_0 = (
+    *("model", "backend", "data", "split", "limit", "prompt", "num_fewshot", "fewshot_data"),
+    *("num_samples", "temperature", "top_p", "top_k", "max_tokens", "seed", "stop"),
+    *("system_prompt", "chat_template", "dtype", "max_model_len", "backend_args", "base_url"),
+    "engine",
+)
+"""The settings of which rewardkit 0.1.0 made a folder's name. Never changed."""
 
 
 def settings_of(options: EvalOptions, backend_name: str) -> dict[str, Any]:
@@ -29,29 +50,47 @@ def settings_of(options: EvalOptions, backend_name: str) -> dict[str, Any]:
     return settings
 
 
-_PLACES = ("overwrite", "output_dir")
-_HARMLESS = (
-    "max_errors",
-    "gpu_memory_utilization",
-    "tensor_parallel_size",
-    "data_parallel_size",
-)
+def differing_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that differ from their defaults, as JSON gives them back."""
+    defaults = {name: field.option.default for name, field in option_fields(EvalValues).items()}
+    return {
+        name: value
+        for name, value in plain(dict(settings)).items()
+        if name not in defaults or value != plain(defaults[name])
+    }
 
 
 def default_folder(options: EvalOptions, name: str | None = None) -> str:
     """A folder named after the command, so that the same command finds it again.
 
-    `name` stands for the model's where the options' own says more than a name.
+    Its name is made of the options that differ from their defaults: a new option with a default
+    changes no name. A folder that rewardkit 0.1.0 named is used where it exists. `name` stands for
+    the model's where the options' own says more than a name.
     """
-    tasks = [task if isinstance(task, str) else task.name for task in options.tasks]
-    given = settings_of(options, options.values["backend"]) | {"tasks": tasks}
-    for harmless in _HARMLESS:
-        given.pop(harmless)
-    digest = hashlib.sha256(json.dumps(given, sort_keys=True, default=str).encode()).hexdigest()
-    model = name or options.model.rstrip("/").rpartition("/")[2]
-    return f"{RUNS}/{'+'.join(tasks)}-{file_name(model) or 'model'}-{digest[:8]}"
+    earlier = _folder(options, name, _named_in_0_1_0(options))
+    return earlier if Path(earlier).exists() else _folder(options, name, _named_today(options))
 
 
 def file_name(text: str) -> str:
     """The text with nothing that a file's name had better not hold."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text)
+
+
+def _named_today(options: EvalOptions) -> dict[str, Any]:
+    named = {**options.values, "model": options.model, "prompt": options.prompt}
+    for name in (*_PLACES, *_WITHOUT_EFFECT):
+        named.pop(name, None)
+    return differing_settings(redact_value(named))
+
+
+def _named_in_0_1_0(options: EvalOptions) -> dict[str, Any]:
+    settings = settings_of(options, options.values["backend"])
+    return {name: settings[name] for name in _NAMED_IN_0_1_0}
+
+
+def _folder(options: EvalOptions, name: str | None, settings: Mapping[str, Any]) -> str:
+    tasks = [task if isinstance(task, str) else task.name for task in options.tasks]
+    named = json.dumps({**settings, "tasks": tasks}, sort_keys=True, default=str)
+    digest = hashlib.sha256(named.encode()).hexdigest()
+    model = name or options.model.rstrip("/").rpartition("/")[2]
+    return f"{RUNS}/{'+'.join(tasks)}-{file_name(model) or 'model'}-{digest[:8]}"

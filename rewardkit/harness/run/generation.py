@@ -15,25 +15,25 @@ OpenRequests = Mapping[str, tuple[Request, Sample, int]]
 """Requests by key, each with its sample and its index among the sample's completions."""
 
 
-def open_requests(asked: RenderedTask, done: set[str]) -> OpenRequests:
-    """What of a question isn't done."""
+def open_requests(rendered: RenderedTask, done: set[str]) -> OpenRequests:
+    """The requests of a task that are not done."""
     return {
         request.key: (request, sample, index)
-        for request, sample, index in asked.requests()
+        for request, sample, index in rendered.requests()
         if request.key not in done
     }
 
 
 def complete(
     backend: Backend,
-    asked: Sequence[RenderedTask],
+    rendered: Sequence[RenderedTask],
     open_ones: Sequence[OpenRequests],
     write: Callable[[list[SampleRow]], None],
 ) -> None:
-    """Generate and judge what is open in each question, with an engine that runs."""
+    """Generate and judge what is open of each task, with an engine that runs."""
     judging = JudgingThread(write)
     try:
-        for one, requests in zip(asked, open_ones, strict=True):
+        for one, requests in zip(rendered, open_ones, strict=True):
             if requests:
                 _generate(backend, one, requests, judging)
     finally:
@@ -42,19 +42,19 @@ def complete(
 
 
 def _generate(
-    backend: Backend, asked: RenderedTask, requests: OpenRequests, judging: JudgingThread
+    backend: Backend, rendered: RenderedTask, requests: OpenRequests, judging: JudgingThread
 ) -> None:
-    verifiers = asked.question.verifiers()
+    verifiers = rendered.task_plan.verifiers()
     waiting = dict(requests)
     to_generate = [request for request, _, _ in requests.values()]
-    completions = backend.generate(to_generate, asked.sampling)
+    completions = backend.generate(to_generate, rendered.sampling)
     try:
         for request, completion in completions:
             _, sample, index = waiting.pop(request.key)
             judging.put(
                 Generated(
                     key=request.key,
-                    task=asked.question.task.name,
+                    task=rendered.task.name,
                     index=index,
                     sample=sample,
                     completion=completion,

@@ -15,13 +15,14 @@ from rewardkit.errors import RewardkitError
 from rewardkit.harness.metrics.summary import TaskSummary, summarise_task
 from rewardkit.harness.report.page import render
 from rewardkit.harness.report.runs import ReportRun
+from rewardkit.harness.run.fingerprint import recorded_fingerprint, run_fingerprint, task_hashes
 from rewardkit.harness.run.generation import OpenRequests, complete, open_requests
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.run.run_plan import RunPlan
-from rewardkit.harness.run.task_plan import RenderedTask, TaskPlan, fingerprint, render_task
+from rewardkit.harness.run.task_plan import RenderedTask, TaskPlan, render_task
 from rewardkit.harness.store.environment import hardware, versions
 from rewardkit.harness.store.run_folder import RunFolder
-from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.harness.store.sample_row import SCHEMA_VERSION, SampleRow
 from rewardkit.judging import take_limit_counts
 from rewardkit.protocols import Backend
 
@@ -65,15 +66,15 @@ def run_all(
     reporter = reporter or Reporter()
     backend = plans[0].backend
     identity = cache(backend.fingerprint)
-    with contextlib.ExitStack() as held:
-        held.callback(backend.close)
-        opened = [_attempt(partial(_open, plan, identity, held)) for plan in plans]
+    with contextlib.ExitStack() as exit_stack:
+        exit_stack.callback(backend.close)
+        opened = [_attempt(partial(_open, plan, identity, exit_stack)) for plan in plans]
         works = [work for work in opened if isinstance(work, _Work)]
         total = sum(
-            len(one.question.samples) * one.num_samples for work in works for one in work.asked
+            len(one.task_plan.samples) * one.num_samples for work in works for one in work.rendered
         )
         reporter.started(total, total - sum(work.missing for work in works))
-        held.callback(reporter.ended)
+        exit_stack.callback(reporter.ended)
         engine = _attempt(partial(_start, backend, works, reporter))
         outcomes = [
             _attempt(partial(_finish, work, engine, reporter)) if isinstance(work, _Work) else work
@@ -90,7 +91,7 @@ class _Work:
 
     plan: RunPlan
     folder: RunFolder
-    asked: Sequence[RenderedTask]
+    rendered: Sequence[RenderedTask]
     record: dict[str, Any]
     open: Sequence[OpenRequests]
 
@@ -108,18 +109,24 @@ def _attempt(step: Callable[[], Result]) -> Result | RewardkitError:
 
 
 def _open(
-    plan: RunPlan, identity: Callable[[], Mapping[str, str]], held: contextlib.ExitStack
+    plan: RunPlan, identity: Callable[[], Mapping[str, str]], exit_stack: contextlib.ExitStack
 ) -> _Work:
-    """Check the plan and take its folder, until `held` is left."""
+    """Check the plan and take its folder, until `exit_stack` is left."""
     folder = RunFolder(plan.output_dir)
-    asked = [_ask(plan, question) for question in plan.task_plans]
-    marks = _fingerprint(plan, asked, identity())
-    held.enter_context(folder.opened(marks, overwrite=plan.overwrite))
-    record = _record(plan, asked, marks, folder.read_record())
+    rendered = [_render(plan, task_plan) for task_plan in plan.task_plans]
+    fingerprint = run_fingerprint(plan, rendered, identity())
+    exit_stack.enter_context(
+        folder.opened(
+            fingerprint,
+            overwrite=plan.overwrite,
+            recorded=lambda record: recorded_fingerprint(record, rendered, folder.rows()),
+        )
+    )
+    record = _record(plan, rendered, fingerprint, folder.read_record())
     folder.write_record(record)
     done = {key for key, row in folder.rows().items() if row.finish_reason != "error"}
-    work = _Work(plan, folder, asked, record, [open_requests(one, done) for one in asked])
-    held.callback(_end_session, work)
+    work = _Work(plan, folder, rendered, record, [open_requests(one, done) for one in rendered])
+    exit_stack.callback(_end_session, work)
     return work
 
 
@@ -127,7 +134,7 @@ def _start(backend: Backend, works: Sequence[_Work], reporter: Reporter) -> None
     """The engine starts only if something isn't done."""
     missing = [work for work in works if work.missing]
     if missing:
-        longest = max(one.longest for work in missing for one in work.asked)
+        longest = max(one.longest for work in missing for one in work.rendered)
         backend.start(sum(work.missing for work in missing), longest)
         reporter.generating()
 
@@ -143,13 +150,13 @@ def _finish(work: _Work, engine: RewardkitError | None, reporter: Reporter) -> R
             reporter.written(rows)
 
         take_limit_counts()  # those of what this process judged before
-        complete(work.plan.backend, work.asked, work.open, write)
+        complete(work.plan.backend, work.rendered, work.open, write)
         limits = take_limit_counts()
         work.record["sessions"][-1]["deadlines"] = asdict(limits)
         if limits.extended:
             reporter.note(str(limits))
     _end_session(work)
-    rows = sorted(work.folder.rows().values(), key=_place(work.asked))
+    rows = _in_order(work.folder.rows(), work.rendered)
     summary = _sum_up(work.plan, rows)
     plain = summary.as_json()
     work.folder.write_summary(plain)
@@ -167,9 +174,9 @@ def _end_session(work: _Work) -> None:
         work.folder.write_record(work.record)
 
 
-def _ask(plan: RunPlan, question: TaskPlan) -> RenderedTask:
+def _render(plan: RunPlan, task_plan: TaskPlan) -> RenderedTask:
     return render_task(
-        question,
+        task_plan,
         plan.backend,
         plan.sampling,
         max_tokens=plan.max_tokens,
@@ -177,28 +184,19 @@ def _ask(plan: RunPlan, question: TaskPlan) -> RenderedTask:
     )
 
 
-def _fingerprint(
-    plan: RunPlan, asked: Sequence[RenderedTask], backend: Mapping[str, str]
-) -> dict[str, Any]:
-    sampling = asdict(plan.sampling) | {
-        "max_tokens": {one.question.task.name: one.sampling.max_tokens for one in asked},
-        "num_samples": plan.num_samples,
-    }
-    return fingerprint(plan.task_plans, backend, plan.settings.get("engine", {}), sampling)
-
-
 def _record(
     plan: RunPlan,
-    asked: Sequence[RenderedTask],
-    marks: Mapping[str, Any],
+    rendered: Sequence[RenderedTask],
+    fingerprint: Mapping[str, Any],
     earlier: Mapping[str, Any],
 ) -> dict[str, Any]:
     started = _now()
     return {
+        "schema_version": SCHEMA_VERSION,
         "command": list(plan.command or sys.argv),
         "settings": dict(plan.settings),
-        "fingerprint": dict(marks),
-        "tasks": {one.question.task.name: _task_record(one) for one in asked},
+        "fingerprint": dict(fingerprint),
+        "tasks": {one.task.name: _task_record(one) for one in rendered},
         "backend": dict(plan.backend.describe()),
         "versions": versions(),
         "started": earlier.get("started", started),
@@ -206,37 +204,34 @@ def _record(
     }
 
 
-def _task_record(asked: RenderedTask) -> dict[str, Any]:
-    question = asked.question
+def _task_record(rendered: RenderedTask) -> dict[str, Any]:
+    task_plan = rendered.task_plan
     return {
-        "samples": len(question.samples),
-        "num_samples": asked.num_samples,
-        "group_by": list(question.task.group_by),
-        "prompt": question.template.name,
-        "prompt_source": question.template.source,
-        "system_prompt": question.template.system,
-        "reading": question.template.reading,
+        "samples": len(task_plan.samples),
+        "num_samples": rendered.num_samples,
+        "group_by": list(task_plan.task.group_by),
+        "prompt": task_plan.template.name,
+        "prompt_source": task_plan.template.source,
+        "system_prompt": task_plan.template.system,
+        "reading": task_plan.template.reading,
         **{
             f"{name}_hash" if name != "verifier" else name: value
-            for name, value in question.fingerprint().items()
+            for name, value in task_hashes(rendered).items()
         },
-        "sampling": asdict(asked.sampling),
+        "sampling": asdict(rendered.sampling),
     }
 
 
-def _place(asked: Sequence[RenderedTask]) -> Callable[[SampleRow], int]:
-    """The order in which rows are shown: that of the data, however they were finished."""
-    keys = (request.key for one in asked for request, _, _ in one.requests())
-    places = {key: place for place, key in enumerate(keys)}
-    return lambda row: places[row.key]
+def _in_order(rows: Mapping[str, SampleRow], rendered: Sequence[RenderedTask]) -> list[SampleRow]:
+    """The rows in the order of the data, however they were finished."""
+    keys = (request.key for one in rendered for request, _, _ in one.requests())
+    return [rows[key] for key in keys if key in rows]
 
 
 def _sum_up(plan: RunPlan, rows: Sequence[SampleRow]) -> RunSummary:
-    by_task: dict[str, list[SampleRow]] = {one.task.name: [] for one in plan.task_plans}
-    for row in rows:
-        by_task[row.task].append(row)
     tasks = {
-        one.task.name: summarise_task(one.task, by_task[one.task.name]) for one in plan.task_plans
+        one.task.name: summarise_task(one.task, [row for row in rows if row.task == one.task.name])
+        for one in plan.task_plans
     }
     completions = sum(summary.completions for summary in tasks.values())
     errors = sum(summary.errors for summary in tasks.values())

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from rewardkit.errors import DataError, PromptTooLong, UsageError
 from rewardkit.harness.prompts.template import PromptTemplate
@@ -28,29 +26,26 @@ class TaskPlan:
         strict = self.task.verifier(self.template.reading)
         return TaskVerifiers(strict, self.task.flexible(), self.task.perfect)
 
-    def fingerprint(self) -> dict[str, Any]:
-        """What decides the prompts and the verdicts of this task."""
-        return {
-            "prompt": self.template.hash(),
-            "data": data_hash(self.samples),
-            "verifier": repr(self.task.verifier(self.template.reading)),
-        }
-
 
 @dataclass(frozen=True)
 class RenderedTask:
-    """A question, rendered: a prompt for each sample, and how completions are drawn."""
+    """A task's prompts as they are sent, one a sample, and how completions are drawn."""
 
-    question: TaskPlan
+    task_plan: TaskPlan
     prompts: Sequence[Prompt]
     sampling: Sampling
     num_samples: int
 
+    @property
+    def task(self) -> Task:
+        """The task."""
+        return self.task_plan.task
+
     def requests(self) -> Iterable[tuple[Request, Sample, int]]:
         """A request for each sample and each of its completions."""
-        for sample, prompt in zip(self.question.samples, self.prompts, strict=True):
+        for sample, prompt in zip(self.task_plan.samples, self.prompts, strict=True):
             for index in range(self.num_samples):
-                key = f"{self.question.task.name}/{sample.id}/{index}"
+                key = f"{self.task_plan.task.name}/{sample.id}/{index}"
                 yield Request(key, prompt, _seed(self.sampling.seed, key)), sample, index
 
     @property
@@ -81,7 +76,7 @@ def plan_task(
 
 
 def render_task(
-    question: TaskPlan,
+    task_plan: TaskPlan,
     backend: Backend,
     sampling: Sampling,
     *,
@@ -90,41 +85,16 @@ def render_task(
 ) -> RenderedTask:
     """Render every prompt and check that it fits. `max_tokens` None: the task's default, or
     what the longest prompt leaves room for."""
-    prompts = [backend.render(question.template.messages(one)) for one in question.samples]
+    prompts = [backend.render(task_plan.template.messages(one)) for one in task_plan.samples]
     limit = backend.max_model_len
-    wanted = max_tokens or question.task.max_tokens
+    wanted = max_tokens or task_plan.task.max_tokens
     if limit is not None:
         room = limit - _longest(prompts)
         if room < (max_tokens or 1):
-            raise _too_long(question.samples, prompts, limit, max_tokens)
+            raise _too_long(task_plan.samples, prompts, limit, max_tokens)
         wanted = min(wanted, room)
-    drawn = replace(sampling, max_tokens=wanted, stop=(*sampling.stop, *question.template.stop))
-    return RenderedTask(question, prompts, drawn, num_samples)
-
-
-def data_hash(samples: Sequence[Sample]) -> str:
-    """Identifies the problems asked: ids, questions and references, in order."""
-    digest = hashlib.sha256()
-    for sample in samples:
-        line = json.dumps([sample.id, sample.question, sample.reference])
-        digest.update(line.encode())
-    return digest.hexdigest()
-
-
-def fingerprint(
-    questions: Sequence[TaskPlan],
-    backend: Mapping[str, Any],
-    engine: Mapping[str, Any],
-    sampling: Mapping[str, Any],
-) -> dict[str, Any]:
-    """What binds a folder to a run: weights, tokenizer, template, prompts, sampling and data."""
-    flat: dict[str, Any] = {f"model.{name}": value for name, value in backend.items()}
-    flat |= {f"engine.{name}": value for name, value in engine.items()}
-    flat |= {f"sampling.{name}": value for name, value in sampling.items()}
-    flat["tasks"] = [one.task.name for one in questions]
-    for one in questions:
-        flat |= {f"{one.task.name}.{name}": v for name, v in one.fingerprint().items()}
-    return flat
+    drawn = replace(sampling, max_tokens=wanted, stop=(*sampling.stop, *task_plan.template.stop))
+    return RenderedTask(task_plan, prompts, drawn, num_samples)
 
 
 def _longest(prompts: Sequence[Prompt]) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import UsageError
-from rewardkit.harness.run.task_plan import data_hash
+from rewardkit.harness.run.fingerprint import data_hash
 from rewardkit.harness.scoring.columns import Columns
 from rewardkit.harness.scoring.jobs import FileJob
 from rewardkit.harness.scoring.scoring_plan import ScoreOutput, ScorePlan, refuse_own_folder

@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,17 @@ class RunFolder:
         self.path = path
 
     @contextlib.contextmanager
-    def opened(self, fingerprint: Mapping[str, Any], *, overwrite: bool) -> Iterator[None]:
-        """Hold the folder for the run with this fingerprint; RunMismatch if it's another's."""
+    def opened(
+        self,
+        fingerprint: Mapping[str, Any],
+        *,
+        overwrite: bool,
+        recorded: Callable[[Mapping[str, Any]], Mapping[str, Any]] = itemgetter("fingerprint"),
+    ) -> Iterator[None]:
+        """Lock the folder for the run with this fingerprint. RunMismatch if it is another's.
+
+        `recorded` reads the fingerprint of a record, which an earlier version may have written.
+        """
         self._refuse_foreign()
         with write_errors(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
@@ -44,7 +54,7 @@ class RunFolder:
                 ) from None
             if overwrite:
                 self._clear()
-            self._check(redact_value(fingerprint))
+            self._check(redact_value(fingerprint), recorded)
             self._mend()
             yield
 
@@ -115,9 +125,13 @@ class RunFolder:
         for part in self.path.glob("*.part"):
             part.unlink()
 
-    def _check(self, fingerprint: Mapping[str, Any]) -> None:
-        known = redact_value(self.read_record().get("fingerprint"))
-        if known is None:
+    def _check(
+        self,
+        fingerprint: Mapping[str, Any],
+        recorded: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+    ) -> None:
+        record = self.read_record()
+        if "fingerprint" not in record:
             if (self.path / SAMPLES).exists():
                 raise RunMismatch(
                     f"{self.path} has samples but no {RUN}; use --overwrite to start anew"
@@ -125,18 +139,19 @@ class RunFolder:
             return
         if not (self.path / SAMPLES).exists():
             return  # it failed before its first completion: there is nothing to mix with others
+        before = redact_value(recorded(record))
         differing = [
             name
-            for name in sorted({*known, *fingerprint})
-            if known.get(name) != plain(fingerprint.get(name))
+            for name in sorted({*before, *fingerprint})
+            if before.get(name) != plain(fingerprint.get(name))
         ]
         if differing:
-            told = "; ".join(
-                f"{name}: {_short(known.get(name))} there, {_short(fingerprint.get(name))} now"
+            changes = "; ".join(
+                f"{name}: {_short(before.get(name))} there, {_short(fingerprint.get(name))} now"
                 for name in differing
             )
             raise RunMismatch(
-                f"{self.path} belongs to another run, which differs in {told}. Choose another "
+                f"{self.path} belongs to another run, which differs in {changes}. Choose another "
                 "--output-dir, or use --overwrite to discard what it holds"
             )
 
@@ -226,9 +241,9 @@ def _previous_line(file: Any, end: int) -> int:
     return 0
 
 
-def plain(value: object) -> object:
+def plain(value: Any) -> Any:
     """The value as JSON gives it back."""
-    return json.loads(json.dumps(value))
+    return json.loads(json.dumps(value, default=str))
 
 
 def _short(value: object) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rewardkit.errors import RewardkitError, UsageError
 from rewardkit.harness.metrics.summary import summarise_tasks
-from rewardkit.harness.run.default_folder import settings_of
+from rewardkit.harness.run.default_folder import differing_settings, settings_of
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.run.run import RunSummary, run_all
 from rewardkit.harness.run.run_plan import (
@@ -22,7 +22,7 @@ from rewardkit.harness.run.run_plan import (
 )
 from rewardkit.harness.run.task_plan import TaskPlan
 from rewardkit.harness.store.checkpoints import step_of
-from rewardkit.harness.store.run_folder import LOCK, RUN, SUMMARY, RunFolder, plain
+from rewardkit.harness.store.run_folder import LOCK, RUN, SUMMARY, RunFolder
 from rewardkit.harness.sweeps.sweep_plan import Sweep
 from rewardkit.harness.sweeps.sweep_results import SweepRun, arranged, write_together
 from rewardkit.harness.sweeps.watch import watch
@@ -77,7 +77,8 @@ def _of_deleted(
             continue
         run = _outline(plan, model, prompt)
         same = settings_of(replace(plan.options, model=model, prompt=prompt), engine)
-        if (run.output_dir, record["settings"]) == (folder.path, plain(same)):
+        recorded, wanted = map(differing_settings, (record["settings"], same))
+        if run.output_dir == folder.path and recorded == wanted:
             of = {one.task.name: one.task for one in asked[prompt]}
             tasks = summarise_tasks(list(folder.rows().values()), of)
             failed = bool(json.loads(path.read_text(encoding="utf-8"))["failed"])

@@ -1,0 +1,112 @@
+"""What binds a folder to its run: weights, tokenizer, prompts, sampling, data, verifiers.
+
+Values at their defaults are left out, here and of what a folder records, so that a new option with
+a default changes no fingerprint.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, asdict, fields
+from typing import Any
+
+from rewardkit.harness.run.run_plan import RunPlan
+from rewardkit.harness.run.task_plan import RenderedTask
+from rewardkit.harness.run.verifier_identity import identity_of, is_repr_of
+from rewardkit.harness.store.run_folder import plain
+from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.records import Sample, Sampling
+
+_DEFAULTS: Mapping[str, Any] = {
+    **{
+        f"sampling.{field.name}": plain(field.default)
+        for field in fields(Sampling)
+        if field.default is not MISSING
+    },
+    "sampling.num_samples": 1,
+    "engine.dtype": "auto",
+    "engine.chat_template": True,
+    "engine.max_model_len": None,
+    "engine.arguments": {},
+}
+
+
+def run_fingerprint(
+    plan: RunPlan, rendered: Sequence[RenderedTask], backend: Mapping[str, str]
+) -> dict[str, Any]:
+    """The fingerprint of a run over a backend with this fingerprint of its own."""
+    sampling = asdict(plan.sampling) | {
+        "max_tokens": {one.task.name: one.sampling.max_tokens for one in rendered},
+        "num_samples": plan.num_samples,
+    }
+    flat: dict[str, Any] = {f"model.{name}": value for name, value in backend.items()}
+    flat |= {f"engine.{name}": value for name, value in plan.settings.get("engine", {}).items()}
+    flat |= {f"sampling.{name}": value for name, value in sampling.items()}
+    flat["tasks"] = [one.task.name for one in rendered]
+    for one in rendered:
+        flat |= {f"{one.task.name}.{name}": value for name, value in task_hashes(one).items()}
+    return _without_defaults(flat)
+
+
+def task_hashes(rendered: RenderedTask) -> dict[str, str]:
+    """What decides the prompts and the verdicts of a task."""
+    plan = rendered.task_plan
+    return {
+        "prompt": plan.template.hash(),
+        "data": data_hash(plan.samples),
+        "verifier": identity_of(plan.task.verifier(plan.template.reading)),
+    }
+
+
+def data_hash(samples: Sequence[Sample]) -> str:
+    """Identifies the problems asked: ids, questions and references, in order."""
+    digest = hashlib.sha256()
+    for sample in samples:
+        line = json.dumps([sample.id, sample.question, sample.reference])
+        digest.update(line.encode())
+    return digest.hexdigest()
+
+
+def recorded_fingerprint(
+    record: Mapping[str, Any], rendered: Sequence[RenderedTask], rows: Mapping[str, SampleRow]
+) -> dict[str, Any]:
+    """The fingerprint in a run's record, as this version writes it.
+
+    rewardkit 0.1.0 hashed prompts as its own files held them, and wrote verifiers with `repr`.
+    There, prompts are the same where the rows hold those that are rendered today.
+    """
+    recorded = dict(record["fingerprint"])
+    if "schema_version" not in record:
+        for one in rendered:
+            name, hashes = one.task.name, task_hashes(one)
+            if _same_prompts(record, one, rows):
+                recorded[f"{name}.prompt"] = hashes["prompt"]
+            verifier = one.task.verifier(one.task_plan.template.reading)
+            if is_repr_of(str(recorded.get(f"{name}.verifier")), verifier):
+                recorded[f"{name}.verifier"] = hashes["verifier"]
+    return _without_defaults(recorded)
+
+
+def _same_prompts(
+    record: Mapping[str, Any], rendered: RenderedTask, rows: Mapping[str, SampleRow]
+) -> bool:
+    task = record.get("tasks", {}).get(rendered.task.name, {})
+    if plain(rendered.sampling.stop) != task.get("sampling", {}).get("stop"):
+        return False
+    if rendered.task_plan.template.reading != task.get("reading"):
+        return False
+    return all(
+        rows[request.key].prompt == request.prompt.text
+        for request, _, _ in rendered.requests()
+        if request.key in rows
+    )
+
+
+def _without_defaults(fingerprint: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in fingerprint.items()
+        if name not in _DEFAULTS or plain(value) != _DEFAULTS[name]
+    }

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rewardkit.harness.run.default_folder import default_folder, differing_settings
+from rewardkit.harness.run.options import EvalOptions
+
+
+def folder(**given: Any) -> str:
+    return default_folder(EvalOptions.of(("gsm8k",), "ckpt/model", **given))
+
+
+def test_the_name_is_made_of_what_differs_from_the_defaults(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert folder() == folder(temperature=0.0, seed=0) == "runs/gsm8k-model-89cf94d7"
+    assert folder(seed=1) != folder()
+    assert folder(stop=["a"]) != folder()
+
+
+def test_what_leaves_the_completions_as_they_are_is_not_in_the_name() -> None:
+    assert folder(max_errors=0.5, tensor_parallel_size=2, overwrite=True) == folder()
+
+
+def test_a_folder_that_0_1_0_named_is_used_where_it_exists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = {"data": "gsm.jsonl", "backend": "transformers", "max_tokens": 8}
+    options = EvalOptions.of(("gsm8k",), "model", **given)
+    today = default_folder(options)
+    (tmp_path / "runs" / "gsm8k-model-513b3e08").mkdir(parents=True)
+    assert today != default_folder(options) == "runs/gsm8k-model-513b3e08"
+
+
+def test_a_setting_that_a_record_lacks_has_its_default() -> None:
+    assert differing_settings({"top_k": 0, "seed": 3, "model": "m"}) == {"seed": 3, "model": "m"}
