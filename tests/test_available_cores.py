@@ -95,12 +95,28 @@ def test_slurm_s_share_counts(tmp_path: Path, environment: dict[str, str], cores
     assert available_cores(environment=environment, root=tmp_path) == cores
 
 
-def test_affinity_counts() -> None:
-    script = (
-        "import os; os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:1]); "
-        "from rewardkit.available_cores import available_cores; print(available_cores())"
-    )
+ON_ONE_CORE = """
+import os
+os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:1])
+"""
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "from rewardkit.available_cores import available_cores\nprint(available_cores())",
+        # a worker for each core judges: count them
+        "import os, time, rewardkit\n"
+        "def judge(text, sample):\n"
+        "    time.sleep(0.02)\n"
+        "    return rewardkit.Verdict.right(answer=str(os.getpid()))\n"
+        "verdicts = rewardkit.verify_batch(judge, ['x'] * 40, ['x'] * 40)\n"
+        "print(len({verdict.answer for verdict in verdicts}))",
+    ],
+    ids=["counted", "judging"],
+)
+def test_affinity_counts(script: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+        [sys.executable, "-c", ON_ONE_CORE + script], capture_output=True, text=True, check=True
     )
     assert done.stdout == "1\n"

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
+
+from rewardkit.harness.run.options import EvalValues
 
 ROOT = Path(__file__).parents[1]
 SNAPSHOT = ROOT / "tests" / "public_names.txt"
@@ -83,12 +87,20 @@ def described_member(member: ast.stmt) -> Iterator[str]:
             yield text
 
 
+def evaluation_options() -> Iterator[str]:
+    """The keyword arguments of `evaluate`, besides those in its signature."""
+    for name, annotation in sorted(get_type_hints(EvalValues).items()):
+        yield f"    {name}: {inspect.formatannotation(annotation)}"
+
+
 def public_names() -> str:
     lines: list[str] = []
     for module in PUBLIC:
         lines.append(f"# {module}")
         for name in sorted(importlib.import_module(module).__all__):
             lines += described(name, definition(module, name))
+            if name == "evaluate":
+                lines += evaluation_options()
         lines.append("")
     return "\n".join(lines)
 

@@ -10,7 +10,7 @@ PASSED_VARIABLE = "REWARDKIT_WORKER_ENV"
 """Names, separated by commas, of variables that workers get in any case."""
 
 _SECRET = re.compile(
-    r"(^|_)(key|keys|token|tokens|pat|pass|auth|pin)(_|$)"
+    r"(^|_)(key|keys|token|tokens|pat|pass|auth)(_|$)"
     r"|apikey|accesskey|secret|passw|passphrase|credential",
     re.IGNORECASE,
 )
