@@ -144,6 +144,8 @@ EQUAL: list[Row] = [
     ("residue", r"10 \pmod 7", r"3 \pmod{7}"),
     ("residue", r"3 \pmod{7}", "3"),
     # letters
+    ("whole numbers", r"\cos(n\pi)", "(-1)^n"),
+    ("whole numbers", r"\sum_{k=1}^{n}k", r"\frac{n(n+1)}{2}"),
     ("letters", "dcba", "abcd"),
     ("letters", r"\frac{wxyz}{3}", r"\frac13 zyxw"),
     ("letters", "mg-T", "-T+gm"),
@@ -359,6 +361,9 @@ UNEQUAL: list[Row] = [
     ("text", r"\text{not even}", r"\text{even}"),
     ("text", "True", "1"),
     ("infinity", r"\infty", r"-\infty"),
+    ("whole numbers", r"n+\binom{n}{0}-1", r"\sin(\pi n)+n"),
+    ("whole numbers", r"n+0\cdot n!", r"\sin(\pi n)+n"),
+    ("whole numbers", "(-1)^{2x}", r"\cos(2\pi x)"),
     ("letters", "24abcd", "24"),
     ("letters", "7mg", "7"),
     ("letters", "2km", r"2000\text{ m}"),

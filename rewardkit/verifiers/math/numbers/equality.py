@@ -17,6 +17,7 @@ from rewardkit.verifiers.math.numbers.complex_balls import ComplexEvaluator
 from rewardkit.verifiers.math.numbers.modular import same_rational_function
 from rewardkit.verifiers.math.numbers.rational import rational
 from rewardkit.verifiers.math.numbers.sample_points import SamplePoints
+from rewardkit.verifiers.math.numbers.whole_numbers import over_whole_numbers
 from rewardkit.verifiers.math.syntax.tree import (
     Call,
     Constant,
@@ -25,7 +26,6 @@ from rewardkit.verifiers.math.syntax.tree import (
     Power,
     Symbol,
     nodes,
-    symbols,
 )
 
 POINTS = 3
@@ -118,7 +118,7 @@ class _Comparison:
         self.points = SamplePoints(
             names,
             repr(sorted(map(repr, (one, other)))),
-            whole=any(map(_needs_whole_numbers, parts)),
+            whole=over_whole_numbers(one, other),
             pieces=bool(self.changes),
         )
         self.written = sum(map(_bits, parts))
@@ -230,18 +230,6 @@ class _Comparison:
         return self.points.draw(TRIED * self.wanted)
 
 
-_OVER_WHOLE_NUMBERS = (
-    "factorial",
-    "doublefactorial",
-    "binomial",
-    "gcd",
-    "lcm",
-    "mod",
-    "sum",
-    "prod",
-)
-
-
 def is_limit(node: Node) -> bool:
     """Whether it is an integral, a limit, or a sum or product without end."""
     match node:
@@ -249,16 +237,6 @@ def is_limit(node: Node) -> bool:
             return True
         case Call("sum" | "prod", (_, _, _, high)):
             return Constant("∞") in nodes(high)
-    return False
-
-
-def _needs_whole_numbers(node: Node) -> bool:
-    match node:
-        case Call(name, _) if name in _OVER_WHOLE_NUMBERS:
-            return bool(symbols(node))
-        case Power(base, exponent):
-            value = rational(base)
-            return value is not None and value < 0 and bool(symbols(exponent))
     return False
 
 

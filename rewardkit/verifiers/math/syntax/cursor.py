@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from fractions import Fraction
 
 from rewardkit.verifiers.math.syntax.tokens import Token
@@ -33,7 +31,10 @@ class Cursor:
     @property
     def peek(self) -> Token:
         """The next token."""
-        return self.tokens[self.at] if self.at < len(self.tokens) else _END
+        try:
+            return self.tokens[self.at]
+        except IndexError:
+            return _END
 
     def ahead(self, count: int) -> Token:
         """The token so many places after the next one."""
@@ -92,13 +93,14 @@ class Cursor:
             self.tokens[self.at] = Token("number", token.text[1:])
         return Number(Fraction(token.text[0]))
 
-    @contextlib.contextmanager
-    def deeper(self) -> Iterator[None]:
-        """One level down."""
+    def deeper(self) -> Cursor:
+        """One level down, for the length of a `with` block."""
+        return self
+
+    def __enter__(self) -> None:
         self.level += 1
         if self.level > DEEPEST:
             raise UnreadableError("too deep to be an answer")
-        try:
-            yield
-        finally:
-            self.level -= 1
+
+    def __exit__(self, *_: object) -> None:
+        self.level -= 1

@@ -178,6 +178,7 @@ Node = (
     | Text
 )
 
+_LEAVES = (Number, Symbol, Constant, Text, NumberSet, Numeral, Clock)
 MINUS_ONE = Number(Fraction(-1))
 
 
@@ -244,7 +245,8 @@ def nodes(root: Node) -> Iterator[Node]:
     while waiting:
         node = waiting.pop()
         yield node
-        waiting.extend(children(node))
+        if not isinstance(node, _LEAVES):
+            waiting.extend(children(node))
 
 
 def symbols(root: Node) -> frozenset[str]:
