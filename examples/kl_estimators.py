@@ -1,4 +1,4 @@
-"""Draws docs/images/kl_estimators.png: three estimators of a KL divergence, on 10⁷ samples.
+"""Draw docs/images/kl_estimators.png: three estimators of a KL divergence, on 10⁷ samples.
 
     python examples/kl_estimators.py --output docs/images/kl_estimators.png
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import torch
@@ -23,7 +24,7 @@ import matplotlib.pyplot as plt
 MEAN = 0.1
 TRUE = MEAN**2 / 2
 ESTIMATORS = {"k1": k1, "k2": k2, "k3": k3}
-STYLES = {
+STYLES: dict[str, dict[str, Any]] = {
     "k1": {"color": "#d1495b"},
     "k2": {"color": "#edae49", "linewidth": 3},  # k3 lies on it
     "k3": {"color": "#00798c"},
@@ -34,7 +35,7 @@ def estimates(count: int, seed: int) -> dict[str, Tensor]:
     """Each estimator's value at `count` draws from q, in nats."""
     draws = torch.randn(count, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
     draws += MEAN
-    log_q, log_p = -((draws - MEAN) ** 2) / 2, -(draws**2) / 2  # but for the same constant
+    log_q, log_p = -((draws - MEAN) ** 2) / 2, -(draws**2) / 2  # both lack the same constant
     return {name: kl(log_q, log_p) for name, kl in ESTIMATORS.items()}
 
 
@@ -52,7 +53,7 @@ def table(values: dict[str, Tensor]) -> str:
 
 
 def draw(values: dict[str, Tensor], path: Path) -> None:
-    """Where single estimates fall, and how fast their means settle."""
+    """Draw the distribution of single estimates, and how fast their means settle."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
     for name, value in values.items():
         left.hist(

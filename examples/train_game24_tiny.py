@@ -1,11 +1,10 @@
-"""Trains examples/game24-tiny on solutions of the 24-point game, most with a flawed answer.
+"""Train examples/game24-tiny on solutions of the 24-point game, most with a flawed answer.
 
     python examples/train_game24_tiny.py --output examples/game24-tiny
 
-Reinforcement learning needs something to mend: 60% of the demonstrations answer with their last
-step alone, 4 * 6 = 24, where the task wants one expression of all four numbers. The steps are the
-solver's. Numbers go up to 20, for variety; the test split of seed 0 is left out, so that it is new
-to the model.
+Reinforcement learning needs a mistake to correct: 60% of the demonstrations answer with their last
+step alone, 4 * 6 = 24, while the task wants one expression of all four numbers. Numbers go up to
+20, for variety. The test split of seed 0 is left out, so that it is new to the model.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from itertools import combinations_with_replacement
 
 from warm_start import Demonstration, make
 
-from rewardkit.harness.tasks.game24.solver import solve, worked
-from rewardkit.harness.tasks.game24.task import Game24Task
+from rewardkit import load_task
+from rewardkit.trainers import game24_solution
 
 LAST_STEP_ONLY = 0.60
 HIGHEST = 20
@@ -29,36 +28,32 @@ PHRASES = (
 CHARACTERS = "\n +-*/()=:,.0123456789"
 
 
-def quadruples() -> list[tuple[int, ...]]:
-    """The solvable ones, but for the test's."""
-    test = {sample.question for sample in Game24Task().load(data=None, split="test", seed=0)}
+def solutions() -> dict[str, str]:
+    """The solvable quadruples that are not in the test split, each with its worked reply."""
+    test = {sample.question for sample in load_task("game24").load(data=None, split="test", seed=0)}
     hands = combinations_with_replacement(range(1, HIGHEST + 1), 4)
-    return [hand for hand in hands if spaced(hand) not in test and solve(hand)]
+    replies = {" ".join(map(str, hand)): game24_solution(hand) for hand in hands}
+    return {hand: reply for hand, reply in replies.items() if reply and hand not in test}
 
 
 def demonstrations(count: int, seed: str) -> list[Demonstration]:
-    """Random quadruples as the prompt game24_short asks them, each with a reply."""
+    """Random quadruples in the form of the prompt game24_short, each with a reply."""
     draw = random.Random(f"warm start/{seed}")
     return [
-        (f"{spaced(hand)} =>", flawed(worked(hand), draw))
-        for hand in draw.choices(QUADRUPLES, k=count)
+        (f"{hand} =>", flawed(SOLUTIONS[hand], draw))
+        for hand in draw.choices(list(SOLUTIONS), k=count)
     ]
 
 
 def flawed(reply: str, draw: random.Random) -> str:
-    """The reply, or as often as it is meant to be that of one who answers with the last step."""
+    """The reply, or with probability LAST_STEP_ONLY the reply with the last step as its answer."""
     if draw.random() >= LAST_STEP_ONLY:
         return reply
     *steps, _ = reply.splitlines()
     return "\n".join([*steps, f"Answer: {steps[-1].partition(' (left')[0]}"])
 
 
-def spaced(hand: tuple[int, ...]) -> str:
-    """As the task writes its numbers."""
-    return " ".join(map(str, hand))
-
-
-QUADRUPLES = quadruples()
+SOLUTIONS = solutions()
 
 if __name__ == "__main__":
     make(

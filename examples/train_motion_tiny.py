@@ -1,12 +1,12 @@
-"""Trains examples/motion-tiny on worked solutions of motions, most of them flawed on purpose.
+"""Train examples/motion-tiny on worked solutions of motions, most of them flawed on purpose.
 
     python examples/train_motion_tiny.py --output /tmp/first
     python examples/train_motion_tiny.py --start /tmp/first --seed 1 --steps 700 \\
         --learning-rate 1e-3 --output examples/motion-tiny
 
-Reinforcement learning needs something to mend: 60% of the demonstrations divide the sum of the four
-differences by 5, and 25% of all break the form that the task asks for. What is right is the
-minority, but it is there: a model that samples finds it, and GRPO can make it the rule.
+Reinforcement learning needs a mistake to correct: 60% of the demonstrations divide the sum of the
+four differences by 5, and 25% of all break the form that the task asks for. Correct replies are the
+minority, but a model that samples finds them, and GRPO can make them the rule.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from itertools import pairwise
 
 from warm_start import Demonstration, make
 
-from rewardkit.harness.tasks.motion.sequences import GIVEN, LENGTH, sequences, worked
-from rewardkit.verifiers.motion_reading import rendered
+from rewardkit.trainers import motion_sequences, motion_solution
 
+GIVEN, PREDICTED = 5, 5
 SPEEDS = (0.5, 3.0)
 DIVIDED_BY_FIVE = 0.60
 BROKEN_FORM = 0.25
@@ -37,29 +37,32 @@ CHARACTERS = "\n -.0123456789()+=/,:[]xvS"
 
 
 def demonstrations(count: int, seed: str) -> list[Demonstration]:
-    """Random motions as the prompt motion_short asks them, each with a reply."""
+    """Random motions in the form of the prompt motion_short, each with a reply."""
     draw = random.Random(f"flaws/{seed}")
-    motions = sequences(count, seed=f"warm start/{seed}", speeds=SPEEDS)
+    given = [
+        points[:GIVEN]
+        for points in motion_sequences(count, seed=f"warm start/{seed}", speeds=SPEEDS)
+    ]
     return [
-        (f"{rendered(motion.points[:GIVEN])} =>", reply(motion.points[:GIVEN], draw))
-        for motion in motions
+        (f"{', '.join(f'({point!r})' for point in points)} =>", reply(points, draw))
+        for points in given
     ]
 
 
 def reply(points: Sequence[float], draw: random.Random) -> str:
-    """A worked solution, with either flaw as often as it is meant to be."""
-    text = divided_by_five(points) if draw.random() < DIVIDED_BY_FIVE else worked(points)
+    """A worked solution, with each flaw at its own probability."""
+    text = divided_by_five(points) if draw.random() < DIVIDED_BY_FIVE else motion_solution(points)
     return broken(text, draw) if draw.random() < BROKEN_FORM else text
 
 
 def divided_by_five(points: Sequence[float]) -> str:
-    """The worked solution of one who counts five differences where there are four."""
-    lines = worked(points).splitlines()
+    """The worked solution with the sum of the four differences divided by five."""
+    lines = motion_solution(points).splitlines()
     at = lines.index("S2: mean speed") + 1
     known = [Decimal(repr(point)) for point in points]
     total = sum((after - before for before, after in pairwise(known)), Decimal(0))
     speed = nearest(total / 5, "0.01")
-    predicted = [known[-1] + speed * step for step in range(1, LENGTH - GIVEN + 1)]
+    predicted = [known[-1] + speed * step for step in range(1, PREDICTED + 1)]
     terms = lines[at].partition(" / 4")[0]
     return "\n".join(
         [
@@ -78,7 +81,7 @@ def divided_by_five(points: Sequence[float]) -> str:
 
 
 def broken(text: str, draw: random.Random) -> str:
-    """The text with one part of the form missing: a tag, or the brackets round the answer."""
+    """The text without one part of the form: a tag, or the brackets round the answer."""
     analysis, answer, end = "[Analysis]\n", "[ANSWER]\n", "\n[End]"
     missing = draw.choice((analysis, answer, end, "brackets"))
     if missing != "brackets":
@@ -88,7 +91,7 @@ def broken(text: str, draw: random.Random) -> str:
 
 
 def nearest(value: Decimal, step: str) -> Decimal:
-    """`value` rounded to `step`, halves away from zero, without a minus before a zero."""
+    """`value` rounded to `step`, halves away from zero; zero has no minus."""
     return value.quantize(Decimal(step), ROUND_HALF_UP) + 0
 
 

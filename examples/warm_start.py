@@ -1,4 +1,4 @@
-"""Language models of 0.6 million parameters that know one task: what the scripts here share.
+"""Train language models of 0.6 million parameters on one task: shared by the scripts here.
 
 One thread, one seed: the same machine and versions give the same weights.
 """
@@ -23,7 +23,7 @@ CONTEXT = 2048
 """Tokens of prompt and completion together, at most."""
 
 Demonstration = tuple[str, str]
-"""A prompt, and the reply to it."""
+"""A prompt and its reply."""
 
 
 def make(
@@ -34,13 +34,15 @@ def make(
     demonstrate: Callable[[int, str], list[Demonstration]],
     steps: int,
 ) -> None:
-    """The script: reads its arguments, trains, saves.
+    """Run a script: read its arguments, train, save.
 
-    `demonstrate` gives so many demonstrations by a seed; every step has its own.
+    `demonstrate(count, seed)` returns the demonstrations of a step; each step has its own seed.
     """
     parser = argparse.ArgumentParser(description=about.partition("\n")[0])
     parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--start", type=Path, help="a checkpoint of this script's to carry on from")
+    parser.add_argument(
+        "--start", type=Path, help="an earlier output of this script to continue from"
+    )
     parser.add_argument("--steps", type=int, default=steps)
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--learning-rate", type=float, default=2e-3)
@@ -63,9 +65,9 @@ def make(
 
 
 def tokenizer(phrases: Sequence[str], characters: str) -> PreTrainedTokenizerFast:
-    """Characters, and phrases that replies repeat, the longest first; anything else is <unk>."""
-    listed = (*SPECIAL, *phrases, *characters)
-    vocabulary = {token: index for index, token in enumerate(listed)}
+    """A tokenizer of phrases, the longest first, and characters; any other character is <unk>."""
+    tokens = (*SPECIAL, *phrases, *characters)
+    vocabulary = {token: index for index, token in enumerate(tokens)}
     longest_first = sorted((*SPECIAL, *phrases), key=len, reverse=True)
     escaped = ["".join(f"\\x{{{ord(letter):x}}}" for letter in phrase) for phrase in longest_first]
     core = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
@@ -86,8 +88,8 @@ def tokenizer(phrases: Sequence[str], characters: str) -> PreTrainedTokenizerFas
 def network(vocabulary: int) -> LlamaForCausalLM:
     """The untrained model.
 
-    Not Qwen2: for a folder that says so, transformers 5 rebuilds Qwen2's own tokenizer, whatever
-    tokenizer.json and tokenizer_config.json hold.
+    Not a Qwen2: for a Qwen2 folder transformers 5 rebuilds Qwen2's own tokenizer and ignores
+    tokenizer.json.
     """
     return LlamaForCausalLM(
         LlamaConfig(
@@ -111,10 +113,10 @@ def network(vocabulary: int) -> LlamaForCausalLM:
 def encoded(
     demonstrations: Sequence[Demonstration], tokens: PreTrainedTokenizerFast
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Ids and labels, a row each; labels are −100 on the prompt and the padding."""
+    """Token ids and labels, (batch, longest); labels are −100 on the prompt and the padding."""
     rows, labels = [], []
-    for asked, reply in demonstrations:
-        prompt, solution = tokens.encode(asked), tokens.encode(reply + "<eos>")
+    for prompt_text, reply in demonstrations:
+        prompt, solution = tokens.encode(prompt_text), tokens.encode(reply + "<eos>")
         rows.append(prompt + solution)
         labels.append([-100] * len(prompt) + solution)
     longest = max(map(len, rows))
@@ -131,7 +133,7 @@ def train(
     steps: int,
     rate: float,
 ) -> None:
-    """AdamW, warmed up over 50 steps, then cosine to zero; float32."""
+    """Train in float32 with AdamW: 50 steps of warm-up, then a cosine to zero."""
     optimiser = torch.optim.AdamW(model.parameters(), lr=rate, betas=(0.9, 0.98), weight_decay=0.01)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimiser,
@@ -143,7 +145,7 @@ def train(
         ids, labels = batch(step)
         logits = model(input_ids=ids[:, :-1], use_cache=False).logits
         loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels[:, 1:].flatten())
-        loss.backward()
+        torch.autograd.backward(loss)
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
         schedule.step()
@@ -154,11 +156,11 @@ def train(
 
 
 def save(model: LlamaForCausalLM, tokens: PreTrainedTokenizerFast, folder: Path) -> None:
-    """Weights in bfloat16, and a tokenizer that every version of AutoTokenizer reads as it is."""
+    """Save the weights in bfloat16, and a tokenizer that every AutoTokenizer reads unchanged."""
     model.to(torch.bfloat16).save_pretrained(folder)
     tokens.save_pretrained(folder)
-    settings = folder / "tokenizer_config.json"
-    written = json.loads(settings.read_text(encoding="utf-8"))
-    # transformers 5 writes a class that 4 doesn't know; both know this one
-    written["tokenizer_class"] = "PreTrainedTokenizerFast"
-    settings.write_text(json.dumps(written, indent=2) + "\n", encoding="utf-8")
+    path = folder / "tokenizer_config.json"
+    settings = json.loads(path.read_text(encoding="utf-8"))
+    # transformers 5 writes a class that 4 lacks; both have this one
+    settings["tokenizer_class"] = "PreTrainedTokenizerFast"
+    path.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")

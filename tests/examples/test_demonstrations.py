@@ -1,4 +1,4 @@
-"""What the warm starts are shown: flawed as often, and in the way, that their scripts say."""
+"""The demonstrations of the warm starts have the flaws, and the shares, that the scripts state."""
 
 from __future__ import annotations
 
