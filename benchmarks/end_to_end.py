@@ -18,7 +18,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ from turns import OFFLINE, agreement, environment, run, take_turns
 from vllm_server import ARGUMENTS, served
 
 from rewardkit import registry
-from rewardkit.harness.run.options import template_for
+from rewardkit.harness.run.run_plan import template_for
 
 
 def main() -> None:
@@ -78,7 +78,7 @@ def _job(options: argparse.Namespace, folder: Path) -> Iterator[Job]:
     problems, tasks = folder / "problems.jsonl", folder / "tasks"
     _write_problems(options.data, options.limit, problems)
     lm_eval_task.write_task(tasks, problems, options.max_tokens)
-    server = nullcontext("")
+    server: AbstractContextManager[str] = nullcontext("")
     if options.engine == "server":
         server = served(
             options.rewardkit_python,

@@ -26,6 +26,7 @@ from rewardkit.harness.metrics.summary import summarise  # noqa: E402
 from rewardkit.harness.report.page import render, render_runs  # noqa: E402
 from rewardkit.harness.report.runs import ReportRun  # noqa: E402
 from rewardkit.harness.store.run_folder import RunFolder  # noqa: E402
+from rewardkit.harness.store.sample_row import SampleRow  # noqa: E402
 from tests.harness.report.chromium import Browser, chromium  # noqa: E402
 
 TEXT = """the of and to in is that it was for on are with as they at be this from have or by one
@@ -54,7 +55,7 @@ def words(rng: random.Random, characters: int) -> str:
     return " ".join(rng.choices(WORDS, k=characters // 5))
 
 
-def row(index: int, rng: random.Random) -> dict[str, Any]:
+def row(index: int, rng: random.Random) -> SampleRow:
     """A sample as samples.jsonl holds it."""
     kind = rng.choices(["right", "wrong", "no_answer", "truncated", "error"], [60, 22, 8, 9, 1])[0]
     reference, answer = str(rng.randint(1, 5000)), None
@@ -63,7 +64,7 @@ def row(index: int, rng: random.Random) -> dict[str, Any]:
         answer = reference if kind == "right" else str(rng.randint(1, 5000))
         text += f"\n#### {answer}"
     correct = {"right": True, "error": None}.get(kind, False)
-    return {
+    fields = {
         "key": f"gsm8k/{index}/0",
         "task": "gsm8k",
         "id": str(index),
@@ -85,6 +86,7 @@ def row(index: int, rng: random.Random) -> dict[str, Any]:
         },
         "flexible": {"correct": correct, "answer": answer},
     }
+    return SampleRow.from_json(fields, "a row")
 
 
 def write_run(folder: Path, samples: int, seed: int = 0) -> float:

@@ -33,7 +33,7 @@ MODELS = ("6b_finetuning", "6b_verification", "175b_finetuning", "175b_verificat
 COMPLETIONS = 256
 
 
-class Timed(GRPOTrainer):
+class Timed(GRPOTrainer):  # type: ignore[misc]
     """Keeps each step's seconds, and those of them spent in rewards."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

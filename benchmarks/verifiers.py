@@ -19,6 +19,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +154,10 @@ def _judge_alone(channel: Any, grader: Grader, case: Case) -> None:
     channel.send((accepted, wall, usage))
 
 
+def _for_any_file(grader: Grader, stem: str) -> Grader:
+    return grader
+
+
 def _quantile(walls: list[float], share: float) -> float:
     return statistics.quantiles(walls, n=1000)[int(share * 1000) - 1] if len(walls) > 1 else 0.0
 
@@ -170,7 +175,7 @@ def main() -> None:
     for spelled in arguments.grader:
         module, _, name = spelled.partition(":")
         grader = getattr(importlib.import_module(module), name)
-        makers[spelled] = lambda stem, grader=grader: grader
+        makers[spelled] = partial(_for_any_file, grader)
     files = {path.stem: path for path in sorted(arguments.cases.glob("*.jsonl"))}
     read = {stem: [json.loads(line) for line in path.open()] for stem, path in files.items()}
     print(HEADER)

@@ -116,8 +116,8 @@ def test_the_flexible_reading_finds_the_reference_by_the_marker_too(tmp_path: Pa
 @pytest.mark.parametrize("name", ["f.jsonl", "f.csv"])
 def test_a_file_without_rows_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("")
-    for options in ([], ["-o", str(tmp_path / "out")]):
-        status, _, err = score(tmp_path / name, "--verifier", "math", *options)
+    for options in ((), ("-o", str(tmp_path / "out"))):
+        status, _, err = score(str(tmp_path / name), "--verifier", "math", *options)
         assert status == 2
         assert "holds no rows" in err
     assert not (tmp_path / "out" / "summary.json").exists()
@@ -311,7 +311,7 @@ def test_a_folder_is_not_judged_into_itself(tmp_path: Path) -> None:
     score(some_solutions(tmp_path), "--task", "gsm8k", "-o", run)
     status, _, err = score(run, "-o", run, "--overwrite")
     assert status == 2
-    assert "where the completions stand" in err
+    assert "holds the completions that are read" in err
     assert (tmp_path / "run" / "samples.jsonl").stat().st_size
 
 

@@ -135,7 +135,7 @@ def test_prompts_are_compared(folder: Path) -> None:
 @pytest.mark.parametrize("run", ["whole", "scored", "sweep/cot"])
 def test_a_run_is_scored_again_without_a_flip(folder: Path, run: str) -> None:
     plan = plan_run(folder / run, ScoreOutput(output_dir=folder / "again"))
-    _, agreement = score(plan, Reporter())
+    agreement = score(plan, Reporter()).agreement
     assert agreement.compared == len(keys(folder / run))
     assert agreement.differing == 0
     assert keys(folder / "again") == keys(folder / run)

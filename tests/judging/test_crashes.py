@@ -238,7 +238,7 @@ def length(text: str, sample: Sample) -> float:
 
 @pytest.mark.parametrize("form", ["raises", "not a number", "ends at once"])
 def test_a_rubric_s_other_parts_keep_their_scores(form: str) -> None:
-    parts = {"answer": CrashesOn(form), "length": length}
+    parts: dict[str, Verifier] = {"answer": CrashesOn(form), "length": length}
     verdict = verdict_of(Rubric(parts, {"answer": 3.0, "length": 1.0}, decides="answer"))
     assert (verdict.correct, verdict.failure) == (False, Failure.CRASHED)
     assert dict(verdict.parts) == {"answer": 0.0, "length": 0.5}

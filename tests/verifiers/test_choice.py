@@ -1,10 +1,13 @@
 import time
+from typing import Literal
 
 import pytest
 
 from rewardkit.records import Failure, Sample
 from rewardkit.verifiers.choice import Choice
 from rewardkit.verifiers.option_letters import stated_letters
+
+Reading = Literal["strict", "lenient"]
 
 STATES_B = [
     "B",
@@ -89,7 +92,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", STATES_B)
-def test_lenient_reads_the_last_stated_letter(text):
+def test_lenient_reads_the_last_stated_letter(text: str) -> None:
     verdict = Choice(reading="lenient")(text, Sample("B"))
     assert verdict.correct
     assert verdict.answer == "B"
@@ -98,7 +101,7 @@ def test_lenient_reads_the_last_stated_letter(text):
 
 @pytest.mark.parametrize("text", HEDGES)
 @pytest.mark.parametrize("reading", ["strict", "lenient"])
-def test_two_letters_offered_as_one_answer_are_wrong(text, reading):
+def test_two_letters_offered_as_one_answer_are_wrong(text: str, reading: Reading) -> None:
     assert len(stated_letters(text.removeprefix("<answer>").removesuffix("</answer>"))) > 1
     for reference in "ABCD":
         assert Choice(reading=reading)(text, Sample(reference)).correct is False
@@ -106,7 +109,7 @@ def test_two_letters_offered_as_one_answer_are_wrong(text, reading):
 
 @pytest.mark.parametrize("text", STATES_NOTHING)
 @pytest.mark.parametrize("reading", ["strict", "lenient"])
-def test_a_reply_without_a_letter_has_no_answer(text, reading):
+def test_a_reply_without_a_letter_has_no_answer(text: str, reading: Reading) -> None:
     if text.endswith("#### ") and reading == "strict":
         return  # its box is one bare letter
     assert Choice(reading=reading)(text, Sample("B")).failure is Failure.NO_ANSWER
@@ -130,29 +133,29 @@ def test_a_reply_without_a_letter_has_no_answer(text, reading):
         ("42", Failure.NO_ANSWER),
     ],
 )
-def test_strict_wants_one_bare_upper_case_letter(text, failure):
+def test_strict_wants_one_bare_upper_case_letter(text: str, failure: Failure | None) -> None:
     assert Choice()(text, Sample("B")).failure is failure
 
 
 @pytest.mark.parametrize("reference", ["B", "(B)", "b)", "B.", " b "])
 @pytest.mark.parametrize("reading", ["strict", "lenient"])
-def test_a_reference_is_read_to_a_letter(reference, reading):
+def test_a_reference_is_read_to_a_letter(reference: str, reading: Reading) -> None:
     assert Choice(reading=reading)("B", Sample(reference)).correct
 
 
 @pytest.mark.parametrize("reference", ["", "42", "A or B", "AB", "(", "\ud800"])
 @pytest.mark.parametrize("reading", ["strict", "lenient"])
-def test_an_unreadable_reference_is_unjudged(reference, reading):
+def test_an_unreadable_reference_is_unjudged(reference: str, reading: Reading) -> None:
     assert Choice(reading=reading)("B", Sample(reference)).correct is None
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_reply_is_wrong_in_time(name):
+def test_a_hostile_reply_is_wrong_in_time(name: str) -> None:
     started = time.process_time()
-    assert Choice(reading="lenient").quick(HOSTILE[name], Sample("C")).correct is False
+    assert Choice(reading="lenient")(HOSTILE[name], Sample("C")).correct is False
     assert time.process_time() - started < 3
 
 
-def test_an_unknown_reading_is_refused():
+def test_an_unknown_reading_is_refused() -> None:
     with pytest.raises(ValueError, match="'strict' or 'lenient'"):
-        Choice(reading="loose")
+        Choice(reading="loose")  # type: ignore[arg-type]

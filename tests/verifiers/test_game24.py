@@ -67,18 +67,18 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", RIGHT)
-def test_an_expression_that_makes_24_is_right(text):
+def test_an_expression_that_makes_24_is_right(text: str) -> None:
     assert Outcome()(text, SAMPLE).score == 1.0
 
 
 @pytest.mark.parametrize("text", WRONG)
-def test_an_expression_given_and_wrong_scores_035(text):
+def test_an_expression_given_and_wrong_scores_035(text: str) -> None:
     verdict = Outcome()(text, SAMPLE)
     assert (verdict.score, verdict.failure) == (0.35, Failure.WRONG)
 
 
 @pytest.mark.parametrize(("text", "failure"), NONE)
-def test_what_is_no_expression_scores_nothing(text, failure):
+def test_what_is_no_expression_scores_nothing(text: str, failure: Failure | None) -> None:
     verdict = Outcome()(text, SAMPLE)
     assert (verdict.score, verdict.failure) == (0.0, failure)
 
@@ -108,22 +108,22 @@ def test_what_is_no_expression_scores_nothing(text, failure):
         ("", 0.0),
     ],
 )
-def test_process_is_the_share_of_correct_steps(text, score):
+def test_process_is_the_share_of_correct_steps(text: str, score: float) -> None:
     assert Process()(text, SAMPLE).score == pytest.approx(score, abs=1e-9)
 
 
-def test_process_without_a_step_shows_no_reasoning():
+def test_process_without_a_step_shows_no_reasoning() -> None:
     assert Process()("Answer: 1", SAMPLE).failure is Failure.NO_REASONING
 
 
 @pytest.mark.parametrize("lines", [0, 1, 4, 5, 24, 25, 100, 1000])
-def test_length_falls_along_the_logistic_curve(lines):
+def test_length_falls_along_the_logistic_curve(lines: int) -> None:
     expected = 1.0 if lines <= 4 else 1 / (1 + math.exp(0.2 * (lines - 24)))
     text = "a\n\n" * lines + "Answer: 24"
     assert Length()(text, SAMPLE).score == pytest.approx(expected, abs=1e-9)
 
 
-def test_length_takes_its_parameters():
+def test_length_takes_its_parameters() -> None:
     verdict = Length(t=1, m=2, k=0.5)("a\nb\nc", SAMPLE)
     assert verdict.score == pytest.approx(1 / (1 + math.exp(0.5 * (3 - 1 - 2))), abs=1e-9)
 
@@ -137,12 +137,12 @@ def test_length_takes_its_parameters():
         "a\nso \\boxed{24}\nb",
     ],
 )
-def test_a_reasoning_line_is_neither_blank_nor_tags_nor_the_answer(text):
+def test_a_reasoning_line_is_neither_blank_nor_tags_nor_the_answer(text: str) -> None:
     assert Length(t=2)(text, SAMPLE).score == 1.0
-    assert Length(t=1)(text, SAMPLE).score < 1.0
+    assert Length(t=1)(text, SAMPLE).score != 1.0
 
 
-def test_the_rubric_weighs_055_030_015():
+def test_the_rubric_weighs_055_030_015() -> None:
     verdict = game24("8 / 8 = 1\n7 - 1 = 7\nx\nx\nx\nAnswer: 4 + 7", SAMPLE)
     expected = 0.55 * 0.35 + 0.30 * 0.5 + 0.15 / (1 + math.exp(0.2 * (5 - 24)))
     assert verdict.score == pytest.approx(expected, abs=1e-9)
@@ -150,26 +150,26 @@ def test_the_rubric_weighs_055_030_015():
 
 
 @pytest.mark.parametrize("reference", ["4 7 8 8", "[4, 7, 8, 8]", "(8,8,7,4)", "4；7；8；8"])
-def test_a_reference_is_four_numbers(reference):
+def test_a_reference_is_four_numbers(reference: str) -> None:
     readable = "；" not in reference
     assert Outcome()(RIGHT[0], Sample(reference)).correct is (True if readable else None)
 
 
-def test_the_column_stands_in_for_an_empty_reference():
+def test_the_column_stands_in_for_an_empty_reference() -> None:
     for numbers in ([4, 7, 8, 8], "4 7 8 8"):
         assert game24(STEPS + RIGHT[0], Sample("", columns={"numbers": numbers})).score == 1.0
 
 
 @pytest.mark.parametrize("reference", ["", "4 7 8", "4 7 8 14", "0 1 2 3", "a b c d", "\ud800"])
-def test_an_unreadable_reference_is_unjudged(reference):
+def test_an_unreadable_reference_is_unjudged(reference: str) -> None:
     for verifier in (Outcome(), Process(), game24):
         assert verifier(RIGHT[0], Sample(reference)).correct is None
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_reply_is_wrong_in_time(name):
+def test_a_hostile_reply_is_wrong_in_time(name: str) -> None:
     started = time.process_time()
-    assert game24.quick(HOSTILE[name], SAMPLE).correct is False
+    assert game24(HOSTILE[name], SAMPLE).correct is False
     assert time.process_time() - started < 3
 
 
@@ -187,13 +187,13 @@ def test_a_hostile_reply_is_wrong_in_time(name):
         ("1.5 * 2", "3"),
     ],
 )
-def test_arithmetic_is_exact(text, value):
+def test_arithmetic_is_exact(text: str, value: object) -> None:
     assert str(read_expression(ascii_operators(text)).value) == value
 
 
 @pytest.mark.parametrize(
     "text", ["", "1 +", "(1", "1)", "[1)", "1 2", "2 ** 3", "a", "1e5", "1..2", "\\frac{1}", "()"]
 )
-def test_what_is_no_arithmetic_is_refused(text):
+def test_what_is_no_arithmetic_is_refused(text: str) -> None:
     with pytest.raises(NotArithmetic):
         read_expression(ascii_operators(text))

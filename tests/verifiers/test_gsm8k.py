@@ -1,9 +1,12 @@
 import time
+from typing import Any, Literal
 
 import pytest
 
 from rewardkit.records import Failure, Sample
 from rewardkit.verifiers.gsm8k import Gsm8k
+
+Reading = Literal["hash", "xml", "boxed", "flexible"]
 
 SAME = [
     ("72", "72"),
@@ -89,14 +92,14 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize(("answer", "reference"), SAME)
-def test_equal_values_are_right(answer, reference):
+def test_equal_values_are_right(answer: str, reference: str) -> None:
     assert Gsm8k()(f"so\n#### {answer}", Sample(f"thus\n#### {reference}")).correct
     assert Gsm8k(reading="xml")(f"<answer>\n{answer}\n</answer>", Sample(reference)).correct
     assert Gsm8k(reading="boxed")(f"\\boxed{{{answer}}}", Sample(reference)).correct
 
 
 @pytest.mark.parametrize(("answer", "reference"), DIFFERENT)
-def test_other_values_and_hedges_are_wrong(answer, reference):
+def test_other_values_and_hedges_are_wrong(answer: str, reference: str) -> None:
     verdict = Gsm8k()(f"so\n#### {answer}", Sample(reference))
     assert verdict.failure is Failure.WRONG
     if not answer.endswith("?"):  # flexibly, a question's last number is a last number
@@ -118,7 +121,7 @@ def test_other_values_and_hedges_are_wrong(answer, reference):
         ("no number", "7", False),
     ],
 )
-def test_flexible_reads_the_last_number(text, reference, correct):
+def test_flexible_reads_the_last_number(text: str, reference: str, correct: bool) -> None:
     assert Gsm8k(reading="flexible")(text, Sample(reference)).correct is correct
 
 
@@ -139,11 +142,13 @@ def test_flexible_reads_the_last_number(text, reference, correct):
         ("flexible", "", Failure.NO_ANSWER),
     ],
 )
-def test_an_answer_in_another_style_is_a_format_failure(reading, text, failure):
+def test_an_answer_in_another_style_is_a_format_failure(
+    reading: Reading, text: str, failure: Failure | None
+) -> None:
     assert Gsm8k(reading=reading)(text, Sample("72")).failure is failure
 
 
-def test_the_marker_serves_reply_and_reference():
+def test_the_marker_serves_reply_and_reference() -> None:
     sample = Sample("He has 18.\nA: 18")
     assert Gsm8k(marker="A:")("So A: 1\nA: 18", sample).correct
     assert Gsm8k(marker="A:")("A: 18", Sample("x\n#### 18")).correct
@@ -151,13 +156,13 @@ def test_the_marker_serves_reply_and_reference():
 
 @pytest.mark.parametrize("reference", ["", "five", "5 or 6", "18 dollars", "####", "{", "\ud800"])
 @pytest.mark.parametrize("reading", ["hash", "xml", "boxed", "flexible"])
-def test_an_unreadable_reference_is_unjudged(reference, reading):
+def test_an_unreadable_reference_is_unjudged(reference: str, reading: Reading) -> None:
     assert Gsm8k(reading=reading)("#### 5", Sample(reference)).correct is None
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("reading", ["hash", "xml", "boxed", "flexible"])
-def test_a_hostile_reply_is_wrong_in_time(name, reading):
+def test_a_hostile_reply_is_wrong_in_time(name: str, reading: Reading) -> None:
     started = time.process_time()
     verdict = Gsm8k(reading=reading).quick(HOSTILE[name], Sample("1e999999"))
     assert verdict.correct is False
@@ -165,6 +170,6 @@ def test_a_hostile_reply_is_wrong_in_time(name, reading):
 
 
 @pytest.mark.parametrize("parameters", [{"reading": "last"}, {"marker": ""}])
-def test_a_bad_parameter_is_refused(parameters):
+def test_a_bad_parameter_is_refused(parameters: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"reading is one of|must not be empty"):
         Gsm8k(**parameters)

@@ -16,7 +16,7 @@ PERFECT = "<reasoning>\n40 + 32\n= 72\n</reasoning>\n<answer>\n72\n</answer>"
 SAMPLE = Sample("He has 40 + 32 = 72.\n#### 72")
 
 
-def test_the_reference_in_the_asked_form_earns_everything():
+def test_the_reference_in_the_asked_form_earns_everything() -> None:
     for text in (PERFECT, PERFECT + "\n"):
         verdict = gsm8k_xml(text, SAMPLE)
         assert verdict.correct
@@ -25,7 +25,7 @@ def test_the_reference_in_the_asked_form_earns_everything():
 
 
 @pytest.mark.parametrize("text", ["", "{", "asdf", "\ud800\x00"])
-def test_garbage_earns_nothing(text):
+def test_garbage_earns_nothing(text: str) -> None:
     verdict = gsm8k_xml(text, SAMPLE)
     assert verdict.failure is Failure.NO_ANSWER
     assert gsm8k_xml.reward(verdict) == 0.0
@@ -43,18 +43,20 @@ def test_garbage_earns_nothing(text):
         ("<answer></answer>", Failure.NO_ANSWER, Failure.NO_ANSWER),
     ],
 )
-def test_correctness_compares_strings_or_values(text, by_string, by_value):
+def test_correctness_compares_strings_or_values(
+    text: str, by_string: Failure | None, by_value: Failure | None
+) -> None:
     assert Correctness()(text, SAMPLE).failure is by_string
     assert Correctness(by="value")(text, SAMPLE).failure is by_value
 
 
-def test_correctness_drops_commas_and_currency_from_the_reference_alone():
+def test_correctness_drops_commas_and_currency_from_the_reference_alone() -> None:
     assert Correctness()("<answer>1234</answer>", Sample("#### $1,234")).correct
     assert not Correctness()("<answer>1,234</answer>", Sample("#### $1,234")).correct
 
 
 @pytest.mark.parametrize("reference", ["", "so\n####", "  "])
-def test_an_unreadable_reference_is_unjudged(reference):
+def test_an_unreadable_reference_is_unjudged(reference: str) -> None:
     assert Correctness()(PERFECT, Sample(reference)).correct is None
     assert Correctness(by="value")(PERFECT, Sample(reference)).correct is None
     assert gsm8k_xml(PERFECT, Sample(reference)).correct is None
@@ -72,7 +74,7 @@ def test_an_unreadable_reference_is_unjudged(reference):
         ("", Failure.NO_ANSWER),
     ],
 )
-def test_int_wants_all_digits(answer, failure):
+def test_int_wants_all_digits(answer: str, failure: Failure | None) -> None:
     assert Int()(f"<answer>\n{answer}\n</answer>", SAMPLE).failure is failure
 
 
@@ -96,7 +98,9 @@ FORMS = [  # text, strict failure, soft failure
 
 
 @pytest.mark.parametrize(("text", "strict", "soft"), FORMS)
-def test_the_two_formats_say_why_they_do_not_hold(text, strict, soft):
+def test_the_two_formats_say_why_they_do_not_hold(
+    text: str, strict: Failure | None, soft: Failure | None
+) -> None:
     assert StrictFormat()(text, SAMPLE).failure is strict
     assert SoftFormat()(text, SAMPLE).failure is soft
 
@@ -118,9 +122,9 @@ def test_the_two_formats_say_why_they_do_not_hold(text, strict, soft):
         ("", 0.0),
     ],
 )
-def test_xmlcount_pays_tag_by_tag(text, reward):
+def test_xmlcount_pays_tag_by_tag(text: str, reward: float) -> None:
     verdict = XmlCount()(text, SAMPLE)
-    assert verdict.score * 0.5 == pytest.approx(reward, abs=1e-9)
+    assert verdict.score == pytest.approx(2 * reward, abs=2e-9)
     assert verdict.correct == (reward == 0.5)
 
 
@@ -137,12 +141,12 @@ def test_xmlcount_pays_tag_by_tag(text, reward):
     ],
     ids=["braces", "digits", "tags", "junctions", "blocks", "gap", "surrogates"],
 )
-def test_a_hostile_reply_is_wrong_in_time(text):
+def test_a_hostile_reply_is_wrong_in_time(text: str) -> None:
     started = time.process_time()
-    assert gsm8k_xml.quick(text, SAMPLE).correct is False
+    assert gsm8k_xml(text, SAMPLE).correct is False
     assert time.process_time() - started < 3
 
 
-def test_an_unknown_comparison_is_refused():
+def test_an_unknown_comparison_is_refused() -> None:
     with pytest.raises(ValueError, match="'string' or 'value'"):
-        Correctness(by="meaning")
+        Correctness(by="meaning")  # type: ignore[arg-type]

@@ -30,21 +30,26 @@ CASES = [  # text, failure of the format, failure of format and answer
 
 
 @pytest.mark.parametrize(("text", "form", "both"), CASES)
-def test_the_score_is_1_when_format_and_answer_hold(text, form, both):
+def test_the_score_is_1_when_format_and_answer_hold(
+    text: str, form: Failure | None, both: Failure | None
+) -> None:
     assert R1ZeroFormat()(text, SAMPLE).failure is form
     verdict = R1Zero().quick(text, SAMPLE)
+    assert verdict is not None
     assert verdict.failure is both
     assert verdict.score == (0.0 if both else 1.0)
 
 
 @pytest.mark.parametrize("reference", ["", "  ", "?"])
-def test_an_unreadable_reference_is_unjudged(reference):
-    assert R1Zero().quick(CASES[0][0], Sample(reference)).correct is None
+def test_an_unreadable_reference_is_unjudged(reference: str) -> None:
+    verdict = R1Zero().quick("<think>a</think> <answer>0.5</answer>", Sample(reference))
+    assert verdict is not None
+    assert verdict.correct is None
 
 
-def test_what_needs_the_symbolic_engine_goes_to_a_worker():
-    text = "<think>a</think> <answer>\\boxed{f(x)+f(x)}</answer>"
-    assert R1Zero().quick(text, Sample("2f(x)")) is None
+def test_what_needs_the_symbolic_engine_goes_to_a_worker() -> None:
+    text = "<think>a</think> <answer>\\boxed{\\int_0^1 x dx}</answer>"
+    assert R1Zero().quick(text, Sample("\\frac{1}{2}")) is None
 
 
 @pytest.mark.parametrize(
@@ -60,7 +65,7 @@ def test_what_needs_the_symbolic_engine_goes_to_a_worker():
     ],
     ids=["braces", "thinks", "answers", "digits", "nested", "number", "surrogates"],
 )
-def test_a_hostile_reply_is_wrong_in_time(text):
+def test_a_hostile_reply_is_wrong_in_time(text: str) -> None:
     started = time.process_time()
     verdict = R1Zero().quick(text, SAMPLE)
     assert verdict is not None

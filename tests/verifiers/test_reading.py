@@ -19,7 +19,7 @@ from rewardkit.verifiers.reading import after_marker, answer_block, boxes, last_
         ("", None),
     ],
 )
-def test_the_last_whole_answer_block_is_read(text, block):
+def test_the_last_whole_answer_block_is_read(text: str, block: str | None) -> None:
     assert answer_block(text) == block
 
 
@@ -37,7 +37,7 @@ def test_the_last_whole_answer_block_is_read(text, block):
         ("1", []),
     ],
 )
-def test_boxes_are_read_with_their_braces_balanced(text, contents):
+def test_boxes_are_read_with_their_braces_balanced(text: str, contents: list[str]) -> None:
     assert boxes(text) == contents
 
 
@@ -51,7 +51,7 @@ def test_boxes_are_read_with_their_braces_balanced(text, contents):
         ("72", None),
     ],
 )
-def test_the_line_after_the_last_marker_is_read(text, rest):
+def test_the_line_after_the_last_marker_is_read(text: str, rest: str | None) -> None:
     assert after_marker(text, "####") == rest
 
 
@@ -65,18 +65,18 @@ def test_the_line_after_the_last_marker_is_read(text, rest):
         ("none", []),
     ],
 )
-def test_numbers_have_exact_values(text, values):
+def test_numbers_have_exact_values(text: str, values: list[str | None]) -> None:
     read = [value for _, value in numbers(text)]
     assert read == [Decimal(value) for value in values if value is not None]
 
 
-def test_the_last_number_is_as_written_and_by_value():
+def test_the_last_number_is_as_written_and_by_value() -> None:
     assert last_number("from 1 to $1,000.") == ("$1,000", Decimal(1000))
     assert last_number("none") is None
 
 
 @pytest.mark.parametrize("text", ["{" * 10**6, "\\boxed{" * 10**5, "<answer>" * 10**5, "9" * 10**6])
-def test_reading_is_linear(text):
+def test_reading_is_linear(text: str) -> None:
     started = time.process_time()
     answer_block(text)
     boxes(text)

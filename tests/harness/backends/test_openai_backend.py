@@ -218,7 +218,7 @@ def test_a_list_of_parts_is_joined(server: OpenAIServer, value: object, text: st
     ],
 )
 def test_counts_that_are_none_are_dropped_and_described_once(
-    server: OpenAIServer, value: object, counts: tuple[int | None, ...], dropped: str | None
+    server: OpenAIServer, value: object, counts: tuple[int | None, int | None], dropped: str | None
 ) -> None:
     server.behaviour["q"] = usage(value)
     backend = backend_for(server)

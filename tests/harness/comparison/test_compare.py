@@ -61,7 +61,7 @@ def outcomes(pattern: str) -> Answers:
 def test_problems_are_paired_by_id_and_flips_told_each_way(tmp_path: Path) -> None:
     before = write_run(tmp_path / "a", outcomes("rrrwwwww"))
     answers = outcomes("wrrrrrrw")
-    after = write_run(tmp_path / "b", dict(reversed(answers.items())))
+    after = write_run(tmp_path / "b", dict(reversed(list(answers.items()))))
     (found,) = compare(before, [after])
     assert (found.problems, found.left_out) == (8, 0)
     assert (found.baseline_value.value, found.run_value.value) == (0.375, 0.75)

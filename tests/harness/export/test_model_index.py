@@ -55,7 +55,7 @@ def test_several_tasks_of_a_model_stand_in_one_index(tmp_path: Path, name: str) 
     write_model_index(runs, tmp_path / name, overwrite=False)
     # JSON is YAML
     card = ModelCard(f"---\n{(tmp_path / name).read_text()}\n---\n")
-    _, results = model_index_to_eval_results(card.data.to_dict()["model-index"])
+    _, results = model_index_to_eval_results(card.data.to_dict()["model-index"])  # type: ignore[no-untyped-call]
     assert [(one.dataset_type, one.dataset_split) for one in results[::4]] == [
         ("openai/gsm8k", "test"),
         ("of-a-plugin", None),

@@ -48,7 +48,7 @@ def run(folder: Path, rows: list[dict[str, Any]]) -> Path:
 
 
 def test_every_field_has_its_type_and_comes_back(tmp_path: Path) -> None:
-    unjudged = {
+    unjudged: dict[str, object] = {
         "correct": None,
         "score": None,
         "answer": None,

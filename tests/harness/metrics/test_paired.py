@@ -25,7 +25,9 @@ def singles(values: list[float]) -> list[list[float]]:
 
 
 @given(SIDES)
-def test_mcnemar_counts_the_coin_tosses_at_least_as_lopsided(sides: list[tuple[float, float]]):
+def test_mcnemar_counts_the_coin_tosses_at_least_as_lopsided(
+    sides: list[tuple[float, float]],
+) -> None:
     won = sum(old < new for old, new in sides)
     lost = sum(old > new for old, new in sides)
     tosses = won + lost
@@ -56,7 +58,9 @@ def test_many_problems_give_the_same_figure_twice() -> None:
 
 
 @given(SIDES)
-def test_exchanging_the_runs_turns_the_difference_round(sides: list[tuple[float, float]]) -> None:
+def test_exchanging_the_runs_turns_the_difference_round(
+    sides: list[tuple[float, float]],
+) -> None:
     before, after = (singles(list(values)) for values in zip(*sides, strict=True))
     one, other = difference(before, after), difference(after, before)
     assert one.value == pytest.approx(-other.value)

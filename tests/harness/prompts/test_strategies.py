@@ -15,7 +15,7 @@ import rewardkit
 from rewardkit import Sample, registry
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.backends.tokenization import Tokenizer
-from rewardkit.harness.prompts.fewshot import FewshotSource
+from rewardkit.harness.prompts.fewshot_source import FewshotSource
 from rewardkit.harness.prompts.strategies import (
     check_drawing,
     check_rendering,

@@ -13,7 +13,7 @@ import pytest
 from rewardkit.harness.metrics.summary import summarise
 from rewardkit.harness.report.page import render
 from rewardkit.harness.report.runs import ReportRun
-from rewardkit.harness.store.sample_row import BriefVerdict
+from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow
 from tests.harness.report.chromium import Browser
 from tests.harness.report.hostile import HOSTILE, hostile_run
 from tests.harness.report.made import as_run, row
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.browser
 COUNT = 3_000
 
 
-def many_rows() -> list[dict[str, Any]]:
+def many_rows() -> list[SampleRow]:
     """Right and wrong by turns, every tenth unjudged, every seventh cut off."""
     return [
         row(

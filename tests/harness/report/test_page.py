@@ -18,6 +18,7 @@ from rewardkit.harness.report.page import render
 from rewardkit.harness.report.page_assets import page_script, page_style
 from rewardkit.harness.report.record import command_line
 from rewardkit.harness.report.samples import common_start, pack
+from rewardkit.harness.store.sample_row import SampleRow
 from tests.harness.report.hostile import HOSTILE, hostile_run
 from tests.harness.report.made import as_run, row
 
@@ -138,7 +139,7 @@ def test_what_json_has_no_number_for_is_nothing() -> None:
     assert json.loads(as_json(value)) == {"a": [None, [1.0, None]], "b": 2.5}
 
 
-def read(run_rows: list[dict[str, Any]]) -> tuple[dict[str, Any], list[list[Any]]]:
+def read(run_rows: list[SampleRow]) -> tuple[dict[str, Any], list[list[Any]]]:
     packed = pack([as_run("r", run_rows)])
     return packed.table, [one for block in packed.blocks for one in block]
 

@@ -30,7 +30,7 @@ def test_a_folder_that_0_1_0_named_is_used_where_it_exists(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    given = {"data": "gsm.jsonl", "backend": "transformers", "max_tokens": 8}
+    given: dict[str, Any] = {"data": "gsm.jsonl", "backend": "transformers", "max_tokens": 8}
     options = EvalOptions.of(("gsm8k",), "model", **given)
     today = default_folder(options)
     (tmp_path / "runs" / "gsm8k-model-513b3e08").mkdir(parents=True)

@@ -59,9 +59,9 @@ def test_the_summary_is_that_of_the_rows(completions: int, values: list[float]) 
     assert summarise(packed["t"], GROUPS) == summarise(rows, GROUPS)
     told = ("key", "id", "index", "completion_tokens", "finish_reason")
     assert list(map(attrgetter(*told), packed["t"])) == list(map(attrgetter(*told), rows))
-    for one, other in zip(packed["t"], rows, strict=True):
-        assert completions == 1 or one.verdict.answer == other.verdict.answer
-        assert replace(one.verdict, answer=None) == replace(other.verdict, answer=None)
+    for judged, original in zip(packed["t"], rows, strict=True):
+        assert completions == 1 or judged.verdict.answer == original.verdict.answer
+        assert replace(judged.verdict, answer=None) == replace(original.verdict, answer=None)
 
 
 def test_a_row_takes_a_few_dozen_bytes() -> None:
@@ -88,4 +88,5 @@ def test_long_answers_are_told_apart_without_being_kept() -> None:
         tally.add(replace(one, index=index, verdict=replace(one.verdict, answer=answer)))
     first, second, third = (one.verdict.answer for one in tally.rows()["t"])
     assert first == third != second
+    assert first is not None
     assert len(first) < 60

@@ -13,7 +13,7 @@ from rewardkit import load_task
 from rewardkit.errors import DataError, MissingExtra, UsageError
 from rewardkit.harness.store.data_files import read_rows
 from rewardkit.harness.store.dataset_file import problems, rows_of, write_rows
-from rewardkit.protocols import Task
+from rewardkit.protocols import Task, Verifier
 from rewardkit.records import Sample
 
 PLANE = {"kind": "periodic", "dimensions": 2}
@@ -99,6 +99,15 @@ class Guests(Task):
     def sample(self, row: Mapping[str, object], index: int) -> Sample:
         kept = {name: value for name, value in row.items() if name != self.forgets}
         return Sample(str(kept.get("guests")), "", str(index), kept)
+
+    def verifier(self, reading: str | None = None) -> Verifier:
+        raise NotImplementedError
+
+    def flexible(self) -> Verifier | None:
+        raise NotImplementedError
+
+    def perfect(self, sample: Sample) -> str:
+        raise NotImplementedError
 
 
 def test_the_columns_of_any_task_are_its_rows(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ class Notes(Reporter):
 
 
 def options(**more: Any) -> EvalOptions:
-    common = {
+    common: dict[str, Any] = {
         "model": "run/checkpoint-1",
         "backend": "engine",
         "data": "data.jsonl",
@@ -290,7 +290,7 @@ def test_an_engine_that_does_not_start_leaves_finished_runs_their_figures() -> N
 def test_an_interrupt_releases_the_engine_and_keeps_what_was_done() -> None:
     checkpoint(10)
     checkpoint(20, "interrupted")
-    ended = []
+    ended: list[SweepRun] = []
     with pytest.raises(KeyboardInterrupt):
         ended.extend(sweep(plan_sweep(options(), ["run/checkpoint-*"], []), Reporter()))
     assert Engine.running == 0
@@ -450,4 +450,4 @@ def test_from_python_lists_give_a_list_of_runs() -> None:
     with pytest.raises(UsageError, match="no model is named"):
         rewardkit.evaluate("gsm8k", [])
     with pytest.raises(RewardkitError, match="option of evaluate"):
-        rewardkit.evaluate("gsm8k", ["a"], promtp=["x"])
+        rewardkit.evaluate("gsm8k", ["a"], promtp=["x"])  # type: ignore[call-overload]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rewardkit.harness.metrics.figures import Plot, Table
@@ -26,7 +28,7 @@ def table(title: str) -> Table:
 
 
 def test_right_unfinished_and_wrong_add_up_to_one() -> None:
-    rows = {line[0]: tuple(line[1:]) for line in table("Outcomes").rows}
+    rows: dict[Any, Any] = {line[0]: tuple(line[1:]) for line in table("Outcomes").rows}
     assert rows == {"accuracy": (1, 0.2), "unfinished": (1, 0.2), "error": (3, 0.6)}
     assert sum(share for _, share in rows.values()) == pytest.approx(1.0)
 

@@ -5,7 +5,7 @@ from rewardkit.records import Sample
 from rewardkit.verifiers.game24 import game24
 
 
-def test_1362_quadruples_are_solvable_and_every_worked_reply_is_perfect():
+def test_1362_quadruples_are_solvable_and_every_worked_reply_is_perfect() -> None:
     assert len(solvable()) == 1362
     for numbers in solvable():
         verdict = game24(worked(numbers), Sample(" ".join(map(str, numbers))))
@@ -13,14 +13,14 @@ def test_1362_quadruples_are_solvable_and_every_worked_reply_is_perfect():
         assert set(verdict.parts.values()) == {1.0}
 
 
-def test_a_solution_may_need_fractions():
+def test_a_solution_may_need_fractions() -> None:
     solution = solve((3, 3, 8, 8))
     assert solution is not None
     assert solution.expression == "8 / (3 - (8 / 3))"
     assert solution.steps[1] == "3 - (8/3) = 1/3 (left: 1/3 8)"
 
 
-def test_what_has_no_solution_has_no_worked_reply():
+def test_what_has_no_solution_has_no_worked_reply() -> None:
     assert solve((1, 1, 1, 1)) is None
     with pytest.raises(ValueError, match="1 1 1 1 can't make 24"):
         worked((1, 1, 1, 1))

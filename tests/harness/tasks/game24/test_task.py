@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ def numbers(task: Game24Task, split: str, seed: int = 0) -> list[str]:
     [({}, 1162, 200, 13), ({"highest": 9}, 204, 200, 9), ({"highest": 9, "test": 50}, 354, 50, 9)],
 )
 def test_a_split_has_its_size_and_its_numbers(
-    settings: dict[str, int], train: int, test: int, largest: int
+    settings: dict[str, Any], train: int, test: int, largest: int
 ) -> None:
     task = Game24Task(**settings)
     drawn = {split: numbers(task, split) for split in ("train", "test")}

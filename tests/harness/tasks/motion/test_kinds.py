@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import rewardkit
 from rewardkit.errors import DataError, UnknownName, UsageError
 from rewardkit.harness.run.run_plan import template_for
-from rewardkit.harness.tasks.motion.laws import Oscillations, paths
+from rewardkit.harness.tasks.motion.laws import Oscillation, Oscillations, paths
 from rewardkit.harness.tasks.motion.sequences import worked
 from rewardkit.harness.tasks.motion.task import MotionTask
 from rewardkit.records import Verdict
@@ -88,16 +89,17 @@ def test_each_parameter_is_in_its_range(
     settings: dict[str, object], split: str, column: str, low: float, high: float
 ) -> None:
     samples = rewardkit.load_task("motion", **settings).load(data=None, split=split, seed=3)
-    drawn = [sample.columns[column] for sample in samples]
-    values = [value for one in drawn for value in (one if isinstance(one, list) else [one])]
+    drawn: list[Any] = [sample.columns[column] for sample in samples]
+    values = [float(value) for one in drawn for value in (one if isinstance(one, list) else [one])]
     assert len(values) == len(samples) * int(str(settings.get("dimensions", 1)))
-    assert low <= min(map(float, values)) < max(map(float, values)) <= high
+    assert low <= min(values) < max(values) <= high
 
 
 def test_periodic_points_follow_the_formula() -> None:
     drawn = paths(Oscillations((-5, 5), (1, 3), (8, 12)), 20, dimensions=2, seed=1)
     for motion in (motion for path in drawn for motion in path):
         for t, point in enumerate(motion.points):
+            assert isinstance(motion, Oscillation)
             angle = 2 * math.pi * t / motion.period + motion.phase
             exact = motion.start + motion.amplitude * math.sin(angle)
             assert point == round(exact, 1)

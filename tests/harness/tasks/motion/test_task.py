@@ -166,7 +166,7 @@ def test_a_bad_row_is_named_with_its_column(
     tmp_path: Path, row: dict[str, object], message: str
 ) -> None:
     with pytest.raises(DataError, match=message):
-        TASK.load(data=rows_in(tmp_path, GOOD, row), split=None, seed=0)
+        TASK.load(data=rows_in(tmp_path, dict(GOOD), row), split=None, seed=0)
 
 
 def test_a_prompt_in_another_style_is_refused() -> None:
