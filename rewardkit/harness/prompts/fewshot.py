@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.prompts.fewshot_source import FewshotSource
 from rewardkit.harness.prompts.wording import Kind, TaskWording, WordedProblem, example_rows, solved
-from rewardkit.harness.tasks.table import IDENTIFIERS
+from rewardkit.harness.store.data_files import IDENTIFIERS
 from rewardkit.protocols import Task
 from rewardkit.records import Sample
 

@@ -17,6 +17,9 @@ from rewardkit.errors import DataError, MissingExtra
 
 Row = dict[str, Any]
 
+IDENTIFIERS = ("id", "unique_id")
+"""Columns that identify a row: the first that it has. A row without one is known by its number."""
+
 LONGEST_FIELD = 2**30
 """Characters of the longest field of a CSV file."""
 

@@ -8,15 +8,12 @@ from pathlib import Path
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.prompts.wording import TaskWording
-from rewardkit.harness.store.data_files import hub_rows, read_rows
+from rewardkit.harness.store.data_files import IDENTIFIERS, hub_rows, read_rows
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample
 
 EXAMPLES = Path(__file__).parents[1] / "prompts" / "examples"
 """Where the worked examples of our own are, a file for each task."""
-
-IDENTIFIERS = ("id", "unique_id")
-"""Columns that name a row, first come first served; else its place in the file does."""
 
 
 @dataclass(frozen=True)
