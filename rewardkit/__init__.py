@@ -35,8 +35,7 @@ __all__ = [
     "verify_batch",
 ]
 
-# imported when first asked for: plugins' machinery and workers would cost `--help` a tenth of a
-# second
+# imported on first use: plugins and workers would cost `--help` a tenth of a second
 _LATER = {
     "Bounded": "rewardkit.protocols",
     "Registry": "rewardkit.registry",

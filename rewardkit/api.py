@@ -1,4 +1,4 @@
-"""What a program calls: names or objects in, verdicts and summaries out."""
+"""The functions that programs call: names or objects in, verdicts and summaries out."""
 
 from __future__ import annotations
 
@@ -19,17 +19,23 @@ if TYPE_CHECKING:
 
 
 def load_verifier(name: str, **parameters: object) -> Verifier:
-    """The installed verifier of this name, with its parameters set.
+    """Return the installed verifier of this name, with its parameters set.
 
-    Raises UnknownName for a name or parameter that doesn't exist, with the nearest that does.
+    Raises UnknownName for a name or parameter that doesn't exist, and suggests the nearest.
+
+    >>> load_verifier("gsm8k", reading="boxed")
+    Gsm8k(reading='boxed', marker='####')
     """
     return registry.installed().verifier(name, **parameters)
 
 
 def load_task(name: str, **parameters: object) -> Task:
-    """The installed task of this name, with its parameters set.
+    """Return the installed task of this name, with its parameters set.
 
-    Raises UnknownName for a name or parameter that doesn't exist, with the nearest that does.
+    Raises UnknownName for a name or parameter that doesn't exist, and suggests the nearest.
+
+    >>> load_task("game24", highest=10).name
+    'game24'
     """
     return registry.installed().task(name, **parameters)
 
@@ -141,15 +147,15 @@ def evaluate(
     reporter: Reporter | None = None,
     **options: Unpack[EvalValues],
 ) -> RunSummary | list[SweepRun]:
-    """Generate with `model`, judge with the verifiers of `task`, and sum up.
+    """Generate completions with `model`, judge them with the verifiers of `task`, and summarise.
 
-    `options` are those of `rewardkit eval`, underscores for dashes (`EvalValues`): backend,
-    data, limit, temperature, max_tokens, output_dir, … The same call carries on where an earlier
-    one was cut off, and gives the finished result at once.
+    `options` are those of `rewardkit eval`, with underscores for dashes: `backend`, `data`,
+    `limit`, `temperature`, `max_tokens`, `output_dir`, … The same call resumes a run that was
+    interrupted, and returns a finished run's summary at once.
 
-    A list of models (globs such as "run/checkpoint-*" among them) or of prompts gives a list of
-    runs, in the order of the checkpoints' steps. Each has its `summary`, or its `error`: there an
-    error ends its own run only.
+    For a list of models (which may hold globs such as "run/checkpoint-*") or of prompts, return a
+    list of runs in the order of the checkpoints' steps. Each has a `summary` or an `error`; an
+    error ends only its own run.
     """
     from rewardkit.harness.run.options import EvalOptions
     from rewardkit.harness.run.reporter import Reporter

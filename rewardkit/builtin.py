@@ -1,4 +1,4 @@
-"""Our own offers, through the hooks that everyone uses."""
+"""Rewardkit's own verifiers, tasks, prompts, backends and recipes, as a plugin offers them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def rewardkit_tasks() -> Mapping[str, str]:
 
 @hookimpl
 def rewardkit_prompts() -> Mapping[str, str]:
-    """The template files beside the harness, by their stem."""
+    """Return the built-in prompt templates, by file name."""
     return {path.stem: str(path) for path in sorted(_PROMPTS.glob("*.jinja"))}
 
 

@@ -1,11 +1,11 @@
-"""What can go wrong, as one tree.
+"""Every error that rewardkit raises, as one tree.
 
 RewardkitError
-├── UsageError            an argument, a name or a file that the caller can mend
-│   ├── UnknownName       no such verifier, task, prompt, backend or plugin
+├── UsageError            an argument, a name or a file that the caller can correct
+│   ├── UnknownName       no such verifier, task, prompt, backend, recipe or plugin
 │   ├── DataError         a data file or row that can't be read
 │   └── PromptTooLong     a prompt that doesn't fit the model's context
-├── PluginError           a plugin that is broken, misspelt or clashes with another
+├── PluginError           a plugin that is broken or conflicts with another
 ├── MissingExtra          an optional dependency that isn't installed
 ├── RunMismatch           a run's folder belongs to another run
 ├── WriteError            a file that can't be written: no space, no permission
@@ -21,19 +21,19 @@ from collections.abc import Iterable
 
 
 class RewardkitError(Exception):
-    """The base of every error that rewardkit raises; its text says cause and remedy."""
+    """The base class of rewardkit's errors; the text names the cause and the remedy."""
 
 
 class UsageError(RewardkitError):
-    """An argument, a name or a file that the caller can mend."""
+    """An argument, a name or a file that the caller can correct."""
 
 
 class UnknownName(UsageError):
-    """A name that nothing offers."""
+    """A name that no plugin offers."""
 
     @classmethod
     def among(cls, kind: str, name: str, known: Iterable[str]) -> UnknownName:
-        """The error for `name`, with the nearest known names as the remedy."""
+        """Return the error for `name`, with the nearest known name as the remedy."""
         names = sorted(known)
         close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
         hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names) or 'none'}"
@@ -49,7 +49,7 @@ class PromptTooLong(UsageError):
 
 
 class PluginError(RewardkitError):
-    """A plugin that is broken, misspelt or clashes with another."""
+    """A plugin that is broken or conflicts with another."""
 
 
 class MissingExtra(RewardkitError):
@@ -57,7 +57,7 @@ class MissingExtra(RewardkitError):
 
     @classmethod
     def needing(cls, package: str, extra: str, purpose: str) -> MissingExtra:
-        """The error for a missing `package`, with the extra that installs it."""
+        """Return the error for a missing `package`, with the extra that installs it."""
         return cls(
             f"{purpose} needs {package}, which isn't installed here; "
             f"run: pip install 'rewardkit[{extra}]'"

@@ -1,6 +1,6 @@
-"""The hooks of a plugin, all optional. Each gives a mapping from name to offer.
+"""The hooks of a plugin, all optional. Each returns a mapping from names to offers.
 
-An offer is the thing itself or, so that naming it costs no import, the string "module:attribute".
+An offer is an object, or the string "module:attribute", which is imported when the name is used.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ BackendOffer = str | Callable[..., Backend]
 
 @hookspec
 def rewardkit_verifiers() -> Mapping[str, VerifierOffer]:
-    """Verifiers: functions `(text, sample)`, or classes whose instances are called so."""
+    """Return verifiers: functions `(text, sample)`, or classes with such a `__call__`."""
     return {}
 
 
 @hookspec
 def rewardkit_tasks() -> Mapping[str, TaskOffer]:
-    """Tasks: objects of the shape `Task`, or callables without arguments that make one."""
+    """Return tasks: objects that implement `Task`, or callables without arguments for one."""
     return {}
 
 
 @hookspec
 def rewardkit_prompts() -> Mapping[str, str]:
-    """Prompts: paths of Jinja2 template files."""
+    """Return prompts: paths of Jinja2 template files."""
     return {}
 
 
 @hookspec
 def rewardkit_backends() -> Mapping[str, BackendOffer]:
-    """Backends: callables that take the model's name and keyword arguments."""
+    """Return backends: callables `(model, options)` for a `Backend`."""
     return {}
 
 
 @hookspec
 def rewardkit_recipes() -> Mapping[str, str]:
-    """Training recipes: paths of TOML files."""
+    """Return training recipes: paths of TOML files."""
     return {}

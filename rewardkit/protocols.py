@@ -1,4 +1,4 @@
-"""The shapes that a plugin implements."""
+"""The protocols that plugins implement, and the values they exchange with an engine."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Judged = Verdict | bool | float
 
 
 class Verifier(Protocol):
-    """Reads the answer in `text`, reads the reference, compares. A plain function is enough.
+    """Read the answer in `text`, read the reference, compare. A plain function is enough.
 
-    Parameters of a verifier are keyword-only arguments of the function, or fields of a class
-    whose instances are called.
+    A verifier's parameters are keyword-only arguments of the function, or fields of a class whose
+    instances are called.
     """
 
     def __call__(self, text: str, sample: Sample, /) -> Judged:
-        """The verdict on `text`, as one, as a bool, or as a score in [0, 1]."""
+        """Return a verdict on `text`, whether it is right, or a score in [0, 1]."""
         ...
 
 
@@ -27,22 +27,22 @@ class Verifier(Protocol):
 class QuickVerifier(Protocol):
     """A verifier that decides some texts in bounded time, in the caller's own process.
 
-    `quick` must return within milliseconds whatever the text holds; None hands the text to a
+    `quick` must return within milliseconds whatever the text holds. None sends the text to a
     worker, where `__call__` runs under the deadline.
     """
 
     def quick(self, text: str, sample: Sample, /) -> Verdict | None:
-        """The verdict on `text`, or None where it would take long."""
+        """Return the verdict on `text`, or None if that would take long."""
         ...
 
     def __call__(self, text: str, sample: Sample, /) -> Judged:
-        """The verdict on `text`, however long it takes."""
+        """Return the verdict on `text`, however long it takes."""
         ...
 
 
 @runtime_checkable
 class PreparedVerifier(Protocol):
-    """A verifier with start-up work (imports, tables), done in a worker before any clock runs."""
+    """A verifier with start-up work (imports, tables), done before any deadline starts."""
 
     def prepare(self) -> None:
         """Do the start-up work."""
@@ -51,32 +51,32 @@ class PreparedVerifier(Protocol):
 
 @runtime_checkable
 class StagedVerifier(Protocol):
-    """A verifier of several parts, which tells what they decided as they do.
+    """A verifier of several parts that yields a verdict after each.
 
-    Where a text passes a limit on the way, the last that was told is its verdict.
+    When a text passes a limit on the way, the last verdict yielded counts.
     """
 
     def stages(self, text: str, sample: Sample, /) -> Iterator[Verdict]:
-        """The verdict so far, undecided parts out of time; the last one is that of `__call__`."""
+        """Yield the verdict so far, with undecided parts as `timeout`; the last is `__call__`'s."""
         ...
 
     def __call__(self, text: str, sample: Sample, /) -> Judged:
-        """The verdict on `text`, however long it takes."""
+        """Return the verdict on `text`, however long it takes."""
         ...
 
 
 class Bounded:
-    """The base of verifiers whose cost is bounded by construction: they need no worker.
+    """The base class of verifiers whose cost is bounded, so that they need no worker.
 
     Subclass it only for code that is linear in the text's length and calls nothing that isn't.
     """
 
     def quick(self, text: str, sample: Sample, /) -> Verdict:
-        """The verdict itself: `__call__` is bounded."""
+        """Return the verdict on `text`; `__call__` is bounded."""
         return self(text, sample)
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """The verdict on `text`."""
+        """Return the verdict on `text`."""
         raise NotImplementedError(f"{type(self).__name__} has no __call__")
 
 
@@ -90,7 +90,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What is sent to the engine: `text` as rendered, and its token ids where we tokenise."""
+    """What an engine gets: the rendered text, and its token ids if rewardkit tokenises it."""
 
     text: str
     token_ids: tuple[int, ...] = ()
@@ -99,7 +99,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One completion to draw: its key in the run, its prompt and its own seed."""
+    """A completion to generate: its key in the run, its prompt and its seed."""
 
     key: str
     prompt: Prompt
@@ -107,34 +107,34 @@ class Request:
 
 
 class Backend(Protocol):
-    """An engine. Construction is light; `start` loads the weights."""
+    """An engine that generates. Construction is cheap; `start` loads the weights."""
 
     @property
     def max_model_len(self) -> int | None:
-        """Tokens of prompt and completion together, where the engine's limit is known."""
+        """The engine's limit on the tokens of prompt and completion together; None if unknown."""
         ...
 
     def render(self, messages: Sequence[Message]) -> Prompt:
-        """The prompt exactly as it will be sent."""
+        """Return the prompt exactly as it will be sent."""
         ...
 
     def start(self, requests: int, longest: int) -> None:
-        """Load the weights, for so many requests of at most `longest` tokens each, prompt
+        """Load the weights, for this number of requests of at most `longest` tokens each, prompt
         and completion together."""
         ...
 
     def generate(
         self, requests: Sequence[Request], sampling: Sampling
     ) -> Iterator[tuple[Request, Completion]]:
-        """Each request with its completion, as it finishes, in any order."""
+        """Yield each request with its completion when that is finished, in any order."""
         ...
 
     def describe(self) -> Mapping[str, object]:
-        """Name, version, arguments and device, for the run's record."""
+        """Return name, version, arguments and device, for the run's record."""
         ...
 
     def fingerprint(self) -> Mapping[str, str]:
-        """Hashes of what decides the output: weights, tokenizer, chat template."""
+        """Return hashes of what decides the output: weights, tokenizer, chat template."""
         ...
 
     def close(self) -> None:
@@ -143,15 +143,14 @@ class Backend(Protocol):
 
 
 class Task(Protocol):
-    """Problems, how to ask them and who judges the replies.
+    """Problems, their prompt, and the verifier of their completions.
 
-    Optional: `wording`, a `rewardkit.harness.prompts.wording.TaskWording`, its words for the prompt
-    strategies.
+    Optional attribute: `wording`, a `rewardkit.plugin.TaskWording`, for the prompt strategies.
     """
 
     @property
     def name(self) -> str:
-        """What users type."""
+        """The name that users type."""
         ...
 
     @property
@@ -161,39 +160,39 @@ class Task(Protocol):
 
     @property
     def max_tokens(self) -> int:
-        """The default limit of a completion's length."""
+        """The default limit on a completion's tokens."""
         ...
 
     @property
     def group_by(self) -> tuple[str, ...]:
-        """Columns by which accuracy is also reported apart."""
+        """Columns for whose values accuracy is also reported separately."""
         ...
 
     def load(self, *, data: str | None, split: str | None, seed: int) -> list[Sample]:
-        """The samples of `split` (None: the default one), from the hub or the file `data`."""
+        """Return the samples of `split` (None: the default), from the hub or the file `data`."""
         ...
 
     def sample(self, row: Mapping[str, object], index: int) -> Sample:
-        """One row of a data file, the one at `index`, as a sample."""
+        """Return the sample of a data file's row; `index` counts from 0."""
         ...
 
     def verifier(self, reading: str | None = None) -> Verifier:
-        """The strict verifier, in the answer style that the prompt asked for."""
+        """Return the strict verifier for the answer style that the prompt asks for."""
         ...
 
     def flexible(self) -> Verifier | None:
-        """The verifier that forgives form, or None where the task has no such reading."""
+        """Return the verifier that ignores the form of an answer, or None if there is none."""
         ...
 
     def perfect(self, sample: Sample) -> str:
-        """A completion that is right by construction, for `rewardkit check`."""
+        """Return a completion that is right: for `rewardkit check`, and to judge crashes."""
         ...
 
 
 @runtime_checkable
 class SizedTask(Protocol):
-    """A task that generates its problems, as many as are asked for."""
+    """A task that generates any number of problems."""
 
     def sized(self, split: str | None, count: int) -> Task:
-        """The same task with at least `count` problems in this split (None: the default one)."""
+        """Return the same task with at least `count` problems in this split (None: the default)."""
         ...

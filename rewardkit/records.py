@@ -1,4 +1,4 @@
-"""The values that pass between the parts: frozen, standard library only."""
+"""The values that every part of rewardkit exchanges: frozen, standard library only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class Failure(StrEnum):
-    """Why a completion isn't right: the whole list."""
+    """Every reason why a completion isn't right."""
 
     NO_ANSWER = "no_answer"
     FORMAT = "format"
@@ -23,7 +23,7 @@ class Failure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One problem: its reference (gold answer), the question, and the data set's other columns."""
+    """A problem: its reference (gold answer), its question, and the data set's other columns."""
 
     reference: str
     question: str = ""
@@ -33,7 +33,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One generated text. `finish_reason` is "stop", "length" or "error", which `message` tells."""
+    """A generated text. `finish_reason` is "stop", "length" or "error"; `message` tells it."""
 
     text: str
     finish_reason: str = "stop"
@@ -56,11 +56,14 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a verifier says of one completion.
+    """A verifier's judgement of one completion.
 
     `correct` is True, False, or None: unjudged, when the reference can't be read or the verifier
     broke. `score` is in [0, 1], or None when unjudged. A verdict that is not correct has a
-    `failure`. `parts` holds the scores of a composite's components, each in [0, 1].
+    `failure`. `parts` holds the scores of a rubric's parts, each in [0, 1].
+
+    >>> Verdict.right(answer="4")
+    Verdict(correct=True, score=1.0, answer='4', failure=None, parts={}, message='')
     """
 
     correct: bool | None
@@ -81,17 +84,17 @@ class Verdict:
 
     @classmethod
     def right(cls, *, answer: str | None = None, message: str = "") -> Verdict:
-        """Correct, score 1."""
+        """Return a verdict that is correct, with score 1."""
         return cls(True, 1.0, answer=answer, message=message)
 
     @classmethod
     def wrong(cls, failure: Failure, *, answer: str | None = None, message: str = "") -> Verdict:
-        """Not correct, score 0, for this reason."""
+        """Return a verdict that is not correct, with score 0, for this reason."""
         return cls(False, 0.0, answer=answer, failure=failure, message=message)
 
     @classmethod
     def judged(cls, correct: bool, *, answer: str | None, message: str = "") -> Verdict:
-        """Right, or wrong because the answer read differs from the reference."""
+        """Return a verdict that is right, or wrong because the answer isn't the reference's."""
         if correct:
             return cls.right(answer=answer, message=message)
         return cls.wrong(Failure.WRONG, answer=answer, message=message)
@@ -105,7 +108,7 @@ class Verdict:
         failure: Failure = Failure.WRONG,
         message: str = "",
     ) -> Verdict:
-        """A graded score in [0, 1]: correct at 1, else not, for `failure`."""
+        """Return a verdict with a score in [0, 1]: correct at 1, otherwise wrong for `failure`."""
         correct = score >= 1.0
         return cls(
             correct,
@@ -117,7 +120,7 @@ class Verdict:
 
     @classmethod
     def unjudged(cls, message: str, *, answer: str | None = None) -> Verdict:
-        """Neither right nor wrong: the reference is unreadable or the verifier broke."""
+        """Return a verdict that is neither right nor wrong, because nothing could be judged."""
         return cls(None, None, answer=answer, failure=Failure.ERROR, message=message)
 
     @classmethod
@@ -141,5 +144,5 @@ class Verdict:
             ) from None
 
     def with_failure(self, failure: Failure, message: str = "") -> Verdict:
-        """The same verdict for another reason."""
+        """Return the same verdict with another failure."""
         return replace(self, failure=failure, message=message or self.message)

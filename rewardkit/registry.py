@@ -1,4 +1,4 @@
-"""Finds plugins and answers names; the only file that knows pluggy's manager."""
+"""Find plugins and look up what they offer. No other module uses pluggy's manager."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KINDS = ("verifiers", "tasks", "prompts", "backends", "recipes")
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """A plugin under the name of its entry point."""
+    """A plugin, named after its entry point."""
 
     name: str
     module: object
@@ -34,7 +34,7 @@ class Plugin:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a plugin offers under a name."""
+    """Something that a plugin offers under a name."""
 
     kind: str
     name: str
@@ -42,7 +42,7 @@ class Offer:
     owner: str
 
     def load(self) -> Any:
-        """The offered thing; a "module:attribute" string is imported here."""
+        """Return the offered object; import it if it is given as "module:attribute"."""
         if not isinstance(self.value, str) or self.kind in ("prompts", "recipes"):
             return self.value
         try:
@@ -51,12 +51,13 @@ class Offer:
         except Exception as error:  # whatever a plugin's module raises names the plugin
             raise PluginError(
                 f"plugin {self.owner!r} offers {self.name!r} as {self.value!r}, which can't be "
-                f"imported: {_said(error)}; mend the plugin or leave it out of {PLUGINS_VARIABLE}"
+                f"imported: {_described(error)}; repair the plugin, or leave it out of "
+                f"{PLUGINS_VARIABLE}"
             ) from error
 
 
 class Registry:
-    """The offers of some plugins, by kind and name; `Registry(module)` has that module's alone."""
+    """What plugins offer, by kind and name. `Registry(module)` holds that module's offers only."""
 
     def __init__(self, *plugins: object) -> None:
         self._manager = pluggy.PluginManager(hookspecs.GROUP)
@@ -66,42 +67,42 @@ class Registry:
         self._offers = {kind: self._collect(kind) for kind in KINDS}
 
     def offers(self, kind: str) -> Mapping[str, Offer]:
-        """All offers of `kind` (one of `KINDS`), by name."""
+        """Return the offers of `kind` (one of `KINDS`), by name."""
         return self._offers[kind]
 
     def owners(self) -> set[str]:
-        """The plugins that offer anything."""
+        """Return the names of the plugins that offer anything."""
         return {offer.owner for offers in self._offers.values() for offer in offers.values()}
 
     def find(self, kind: str, name: str) -> Offer:
-        """The offer under `name`; UnknownName with the nearest name otherwise."""
+        """Return the offer named `name`. Raises UnknownName, which suggests the nearest name."""
         try:
             return self._offers[kind][name]
         except KeyError:
             raise UnknownName.among(kind.removesuffix("s"), name, self._offers[kind]) from None
 
     def verifier(self, name: str, **parameters: object) -> Verifier:
-        """The verifier under `name`, with its parameters set."""
+        """Return the verifier named `name`, with its parameters set."""
         offer = self.find("verifiers", name)
         return with_parameters(name, offer.load(), parameters)
 
     def task(self, name: str, **parameters: object) -> Task:
-        """The task under `name`, with its parameters set."""
+        """Return the task named `name`, with its parameters set."""
         loaded = self.find("tasks", name).load()
         if parameters:
-            loaded = _set("task", name, loaded, parameters)
+            loaded = _with_parameters("task", name, loaded, parameters)
         return cast("Task", loaded() if callable(loaded) else loaded)
 
     def prompt(self, name: str) -> str:
-        """The path of the prompt template under `name`."""
+        """Return the path of the prompt template named `name`."""
         return str(self.find("prompts", name).value)
 
     def recipe(self, name: str) -> str:
-        """The path of the training recipe under `name`."""
+        """Return the path of the training recipe named `name`."""
         return str(self.find("recipes", name).value)
 
     def backend(self, name: str) -> Callable[..., Any]:
-        """The constructor of the backend under `name`."""
+        """Return the constructor of the backend named `name`."""
         return cast("Callable[..., Any]", self.find("backends", name).load())
 
     def _register(self, plugin: Plugin) -> None:
@@ -116,13 +117,13 @@ class Registry:
             self._manager.check_pending()
         except (pluggy.PluginValidationError, ValueError) as error:
             raise PluginError(
-                f"plugin {plugin.name!r} doesn't fit: {_said(error)}; "
+                f"plugin {plugin.name!r} doesn't fit: {_described(error)}; "
                 f"hooks: {', '.join(f'rewardkit_{kind}' for kind in KINDS)}, without arguments"
             ) from error
 
     def _collect(self, kind: str) -> dict[str, Offer]:
         offers: dict[str, Offer] = {}
-        # pluggy calls the last registered first; ours come first in a clash's message
+        # pluggy lists the last registered first; in the message of a clash ours come first
         for hook in getattr(self._manager.hook, f"rewardkit_{kind}").get_hookimpls():
             for name, value in _called(hook, kind).items():
                 offer = Offer(kind, name, value, hook.plugin_name)
@@ -138,7 +139,7 @@ class Registry:
 
 @functools.cache
 def installed() -> Registry:
-    """Our own offers and those of the plugins installed here; the first problem is raised."""
+    """Return the built-in offers and those of installed plugins; raise the first problem."""
     plugins, problems = find_plugins()
     if problems:
         raise problems[0]
@@ -146,14 +147,14 @@ def installed() -> Registry:
 
 
 def with_plugins(plugins: Iterable[Plugin]) -> Registry:
-    """Our own offers and those of `plugins`. PluginError where two clash."""
+    """Return the built-in offers and those of `plugins`. Raises PluginError if two clash."""
     return Registry(Plugin(OURS, builtin, OURS), *plugins)
 
 
 def find_plugins() -> tuple[list[Plugin], list[PluginError]]:
-    """The installed plugins that load, and an error for each that doesn't.
+    """Return the installed plugins that load, and an error for each that doesn't.
 
-    The environment variable REWARDKIT_PLUGINS, where set, is the list of those to load.
+    The environment variable REWARDKIT_PLUGINS, if set, lists the plugins to load.
     """
     points = {point.name: point for point in _entry_points()}
     chosen = os.environ.get(PLUGINS_VARIABLE)
@@ -187,7 +188,7 @@ def _loaded(name: str, points: Mapping[str, importlib.metadata.EntryPoint]) -> P
     except Exception as error:  # whatever a plugin's import raises names the plugin
         raise PluginError(
             f"plugin {name!r} (of {distribution}, {point.value}) can't be imported: "
-            f"{_said(error)}; mend or uninstall {distribution}, "
+            f"{_described(error)}; repair or uninstall {distribution}, "
             f"or leave it out of {PLUGINS_VARIABLE}"
         ) from error
 
@@ -204,27 +205,29 @@ def _unmarked_hooks(plugin: object) -> Iterator[str]:
 
 
 def _called(hook: pluggy.HookImpl, kind: str) -> Mapping[str, object]:
-    where = f"plugin {hook.plugin_name!r}: rewardkit_{kind}()"
+    source = f"plugin {hook.plugin_name!r}: rewardkit_{kind}()"
     try:
         offered = hook.function()
     except Exception as error:  # whatever a plugin's hook raises names the plugin
-        raise PluginError(f"{where} raised {_said(error)}; mend the plugin") from error
+        raise PluginError(f"{source} raised {_described(error)}; repair the plugin") from error
     if not isinstance(offered, Mapping) or not all(isinstance(name, str) for name in offered):
-        raise PluginError(f"{where} gives {offered!r}; it must give a mapping from name to offer")
+        raise PluginError(
+            f"{source} returns {offered!r}; it must return a mapping from names to offers"
+        )
     return offered
 
 
 def with_parameters(name: str, loaded: Any, parameters: dict[str, object]) -> Verifier:
-    """The verifier that `loaded` (a class, an instance or a function) is with its parameters set.
+    """Return the verifier that `loaded` (a class, an instance or a function) gives with parameters.
 
-    They are a class's or a dataclass's fields, or a function's keyword-only arguments.
+    Parameters are the fields of a class or a dataclass, or keyword-only arguments of a function.
     """
     if not isinstance(loaded, type) and not parameters:
         return cast("Verifier", loaded)
-    return cast("Verifier", _set("verifier", name, loaded, parameters))
+    return cast("Verifier", _with_parameters("verifier", name, loaded, parameters))
 
 
-def _set(kind: str, name: str, loaded: Any, parameters: dict[str, object]) -> Any:
+def _with_parameters(kind: str, name: str, loaded: Any, parameters: dict[str, object]) -> Any:
     known = list(_parameters(loaded))
     for parameter in parameters:
         if parameter not in known:
@@ -244,10 +247,10 @@ def _parameters(loaded: Any) -> Iterator[str]:
         yield from (field.name for field in dataclasses.fields(loaded) if field.init)
         return
     for parameter in inspect.signature(loaded).parameters.values():
-        of_class = isinstance(loaded, type) and parameter.kind is not parameter.VAR_KEYWORD
-        if of_class or parameter.kind is parameter.KEYWORD_ONLY:
+        is_field = isinstance(loaded, type) and parameter.kind is not parameter.VAR_KEYWORD
+        if is_field or parameter.kind is parameter.KEYWORD_ONLY:
             yield parameter.name
 
 
-def _said(error: BaseException) -> str:
+def _described(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"

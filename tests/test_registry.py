@@ -84,7 +84,7 @@ def test_a_function_and_a_class_are_verifiers() -> None:
         (Unmarked(), "without @rewardkit.hookimpl"),
         (WithArguments(), "without arguments"),
         (Raising(), "OSError: no such table"),
-        (NoMapping(), "must give a mapping"),
+        (NoMapping(), "must return a mapping"),
     ],
 )
 def test_a_plugin_that_does_not_fit_is_named_with_the_cause(plugin: object, said: str) -> None:

@@ -1,7 +1,7 @@
-r"""Exact arithmetic on + − × ÷ and brackets, read from text without running it.
+r"""Exact arithmetic with + − × ÷ and brackets, parsed from text; nothing is run.
 
-An expression is at most `LONGEST` characters and `MOST_TOKENS` tokens, so that reading one is
-bounded whatever it holds. There are no powers: a value's digits stay bounded too.
+An expression has at most `LONGEST` characters and `MOST_TOKENS` tokens, and no powers, so that both
+the time to read it and the digits of its value are bounded.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _CLOSES = {"(": ")", "[": "]", "{": "}"}
 
 
 class NotArithmetic(ValueError):
-    """The text is no expression that this module reads."""
+    """The text isn't an expression that this module reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """An expression's exact value, None where it divides by zero, and its numbers, in order."""
+    """An expression's exact value (None if it divides by zero) and its numbers, in order."""
 
     value: Fraction | None
     numbers: tuple[Fraction, ...]
@@ -158,14 +158,14 @@ class _Reader:
             raise NotArithmetic(f"{token!r} is missing")
 
 
-def calculate(one: Fraction | None, operator: str, other: Fraction | None) -> Fraction | None:
-    """`one operator other`, exactly; None when it divides by zero or an operand did."""
-    if one is None or other is None:
+def calculate(left: Fraction | None, operator: str, right: Fraction | None) -> Fraction | None:
+    """Return `left operator right`, exactly; None if it or an operand divides by zero."""
+    if left is None or right is None:
         return None
     if operator == "+":
-        return one + other
+        return left + right
     if operator == "-":
-        return one - other
+        return left - right
     if operator == "*":
-        return one * other
-    return one / other if other else None
+        return left * right
+    return left / right if right else None

@@ -1,4 +1,4 @@
-"""Where answers stand in a text: boxes, tags, markers, numbers. All linear in the text's length."""
+"""Find answers in a text: boxes, tags, markers, numbers. Linear in the text's length."""
 
 from __future__ import annotations
 
@@ -26,30 +26,37 @@ NUMBER = re.compile(
 )
 
 LONGEST_NUMBER = 10_000
-"""Characters from the end of the last number in which it is looked for."""
+"""Characters before the last digit that are searched for the last number."""
 
 NESTING = 4
-"""How many boxes directly inside each other are taken as one; deeper nests are left as text."""
+"""How many boxes directly inside each other count as one; deeper boxes stay text."""
 
 
 def answer_block(text: str) -> str | None:
-    """The content of the last `<answer>…</answer>`, in any case; None without one."""
-    found = answer_tags(text)
-    return text[found[0].end() : found[1].start()] if found else None
+    """Return the content of the last `<answer>…</answer>`, in any case; None without one.
+
+    >>> answer_block("<answer>3</answer> No: <answer>4</answer>")
+    '4'
+    """
+    tags = answer_tags(text)
+    return text[tags[0].end() : tags[1].start()] if tags else None
 
 
 def answer_tags(text: str) -> tuple[re.Match[str], re.Match[str]] | None:
-    """The opening and the closing tag of the last whole answer block."""
+    """Return the opening and the closing tag of the last complete answer block."""
     close = _last(CLOSE_ANSWER, text, len(text))
     opening = _last(OPEN_ANSWER, text, close.start()) if close else None
     return (opening, close) if opening and close else None
 
 
 def boxes(text: str) -> list[str]:
-    r"""The contents of all `\boxed{…}`, `\fbox{…}` and `\boxed 5`, outermost ones, in order.
+    r"""Return the contents of all outermost `\boxed{…}`, `\fbox{…}` and `\boxed 5`, in order.
 
-    Braces must balance; `\{` and `\}` are text. A box that is never closed is passed over, and
-    whole ones inside it count. A box that holds nothing but a box is that box.
+    Braces must balance; `\{` and `\}` are text. A box that is never closed is skipped, and complete
+    boxes inside it count. A box that holds only another box counts as that box.
+
+    >>> boxes(r"First \boxed{3}, then \boxed{\frac{1}{2}}.")
+    ['3', '\\frac{1}{2}']
     """
     spans: list[tuple[int, int]] = []
     opened: list[int | None] = []  # for each open brace: where its box's content starts, or None
@@ -70,18 +77,25 @@ def boxes(text: str) -> list[str]:
 
 
 def after_marker(text: str, marker: str) -> str | None:
-    """The rest of the line after the last `marker` such as `####`, stripped; None without one."""
-    _, found, rest = text.rpartition(marker)
-    if not found:
+    """Return the rest of the line after the last `marker`, such as `####`; None without one.
+
+    >>> after_marker("2 + 2 = 4 #### 4", "####")
+    '4'
+    """
+    _, separator, rest = text.rpartition(marker)
+    if not separator:
         return None
     return rest.strip().partition("\n")[0].strip()
 
 
 def numbers(text: str) -> Iterator[tuple[str, Decimal]]:
-    """Each number in the text as written, with its exact value.
+    """Yield each number in the text as written, and its exact value.
 
-    Read are thousands commas, a leading currency sign, a sign, scientific notation and percent
-    (50% is 0.5). An exponent beyond what a decimal can hold is passed over.
+    Thousands commas, a leading currency sign, a sign, scientific notation and percent (50% is 0.5)
+    are read. A number whose exponent is too large for a decimal is skipped.
+
+    >>> list(numbers("$1,200 at 5%"))
+    [('$1,200', Decimal('1200')), ('5%', Decimal('0.05'))]
     """
     for match in NUMBER.finditer(text):
         value = _value(match)
@@ -90,7 +104,7 @@ def numbers(text: str) -> Iterator[tuple[str, Decimal]]:
 
 
 def last_number(text: str) -> tuple[str, Decimal] | None:
-    """The last number in the text, as written and by value."""
+    """Return the last number in the text, as written, and its exact value; None without one."""
     end = max(text.rfind(digit) for digit in "0123456789")
     start = max(0, end - LONGEST_NUMBER)
     last = None

@@ -1,4 +1,4 @@
-"""A weighted sum of verifiers, as one verifier."""
+"""Several verifiers as one, with a weighted score."""
 
 from __future__ import annotations
 
@@ -13,10 +13,16 @@ _OUT_OF_TIME = Verdict.wrong(Failure.TIMEOUT, message="judging it would pass a l
 
 @dataclass(frozen=True)
 class Rubric:
-    """Judge by `parts`; the score is the weighted mean of theirs, in [0, 1].
+    """Judge by `parts`; the score is the weighted mean of their scores, in [0, 1].
 
     The reward is the weighted sum, in [0, sum of weights]. `decides` names the part whose
-    correctness, answer and failure are the verdict's. One unjudged part leaves all unjudged.
+    correctness, answer and failure are the verdict's. If one part is unjudged, so is the verdict.
+
+    >>> exact = lambda text, sample: text == sample.reference
+    >>> short = lambda text, sample: len(text) < 5
+    >>> rubric = Rubric({"answer": exact, "short": short}, {"answer": 3, "short": 1}, "answer")
+    >>> rubric("5", Sample("4")).score
+    0.25
     """
 
     parts: Mapping[str, Verifier]
@@ -33,7 +39,7 @@ class Rubric:
 
     @property
     def about(self) -> str:
-        """The weighted sum as a person writes it."""
+        """The weighted sum as text, such as "5 accuracy + 1 format"."""
         parts = " + ".join(f"{weight:g} {name}" for name, weight in self.weights.items())
         return f"{parts}; correct where {self.decides} is."
 
@@ -43,9 +49,9 @@ class Rubric:
         return sum(self.weights.values())
 
     def reward(self, verdict: Verdict) -> float | None:
-        """The weighted sum of a verdict's parts, or None when it is unjudged.
+        """Return the weighted sum of a verdict's parts, or None if it is unjudged.
 
-        A verdict without parts, as a deadline leaves it, earns its score's share of the scale.
+        For a verdict without parts (its deadline passed), return its score times the scale.
         """
         if verdict.score is None:
             return None
@@ -54,32 +60,32 @@ class Rubric:
         return sum(weight * verdict.parts[name] for name, weight in self.weights.items())
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """The combined verdict on `text`."""
+        """Return the combined verdict on `text`."""
         *_, verdict = self.stages(text, sample)
         return verdict
 
     def stages(self, text: str, sample: Sample, /) -> Iterator[Verdict]:
-        """The combined verdict as part after part decides, the likely costly ones last.
+        """Yield the combined verdict after each part, the parts that are likely slow last.
 
-        A part that hasn't decided counts as out of time: cut short there, the others keep theirs.
+        A part that has no verdict yet counts as `timeout`.
         """
-        decided = self._quickly(text, sample)
+        decided = self._quick_verdicts(text, sample)
         waiting = [name for name in self.parts if name not in decided]
-        for name in sorted(waiting, key=self._is_costly):
+        for name in sorted(waiting, key=self._cost_key):
             yield self._combine(decided)
             decided[name] = Verdict.of(self.parts[name](text, sample))
         yield self._combine(decided)
 
     def quick(self, text: str, sample: Sample, /) -> Verdict | None:
-        """The combined verdict, where every part decides quickly; else None."""
-        decided = self._quickly(text, sample)
+        """Return the combined verdict if every part decides quickly, else None."""
+        decided = self._quick_verdicts(text, sample)
         return self._combine(decided) if len(decided) == len(self.parts) else None
 
-    def _is_costly(self, name: str) -> tuple[bool, bool]:
-        """Once it hasn't decided quickly: where it could have, then where it reads the answer."""
+    def _cost_key(self, name: str) -> tuple[bool, bool]:
+        """The sort key of a slow part: those that have a `quick`, and the deciding one, last."""
         return isinstance(self.parts[name], QuickVerifier), name == self.decides
 
-    def _quickly(self, text: str, sample: Sample) -> dict[str, Verdict]:
+    def _quick_verdicts(self, text: str, sample: Sample) -> dict[str, Verdict]:
         quick = {
             name: part.quick(text, sample)
             for name, part in self.parts.items()
@@ -88,7 +94,7 @@ class Rubric:
         return {name: verdict for name, verdict in quick.items() if verdict is not None}
 
     def prepare(self) -> None:
-        """Load what the parts need."""
+        """Prepare the parts."""
         for part in self.parts.values():
             if hasattr(part, "prepare"):
                 part.prepare()
