@@ -1,4 +1,4 @@
-"""Multiple choice: is the stated option letter the reference?"""
+"""Multiple choice: compare the stated option letter with the reference."""
 
 from __future__ import annotations
 
@@ -17,12 +17,15 @@ _REFERENCE = re.compile(r"\s*[(\[]?\s*([A-Za-z])\s*[)\].:]?\s*")
 
 @dataclass(frozen=True)
 class Choice(Bounded):
-    """Right when the option letter that the reply states is the reference's.
+    """Right if the completion states the reference's option letter; score 1 or 0.
 
-    `strict`: the reply, stripped, or its last box is exactly one upper-case letter. `lenient`:
-    also "(B)", "B.", "The answer is B", "**B**"; the last statement counts, since a reply may
-    change its mind, but two letters offered as one answer are wrong. Either way, a reply with an
-    `<answer>` block is that block alone. Score 1 or 0. The reference is "B", "(B)" or "b)".
+    `strict`: the completion, stripped, or its last box is exactly one upper-case letter. `lenient`
+    also reads "(B)", "B.", "The answer is B", "**B**". The last statement counts, because a
+    completion may change its mind; two letters offered as one answer are wrong. If there is an
+    `<answer>` block, only that block is read. The reference is "B", "(B)" or "b)".
+
+    >>> Choice(reading="lenient")("The answer is A. Wait, it is (B).", Sample("B")).correct
+    True
     """
 
     reading: Literal["strict", "lenient"] = "strict"
@@ -32,10 +35,12 @@ class Choice(Bounded):
             raise ValueError(f"reading is 'strict' or 'lenient', not {self.reading!r}")
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """The verdict on `text`."""
+        """Return the verdict on `text`."""
         reference = _REFERENCE.fullmatch(sample.reference)
         if reference is None:
-            return Verdict.unjudged(f"the reference {sample.reference[:80]!r} is no option letter")
+            return Verdict.unjudged(
+                f"the reference {sample.reference[:80]!r} isn't an option letter"
+            )
         block = answer_block(text)
         answer = (text if block is None else block).strip()
         letter = _exact_letter(answer) if self.reading == "strict" else None

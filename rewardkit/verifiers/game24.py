@@ -18,25 +18,28 @@ from rewardkit.verifiers.rubric import Rubric
 
 TARGET = 24
 GIVEN_AND_WRONG = 0.35
-"""The outcome's score where an expression is given and wrong."""
+"""The outcome's score for an expression that is wrong."""
 
 Table = tuple[Ratio, ...]
-"""The numbers that may be used at some point, sorted as pairs."""
+"""The numbers that a step may use, sorted."""
 
 
 @dataclass(frozen=True)
 class Outcome(Bounded):
-    r"""Scores the final expression: 1 if right, 0.35 if one is given and wrong, 0 if none.
+    r"""Score the final expression: 1 if it is right, 0.35 if it is wrong, 0 if there is none.
 
-    It stands in `<answer>`, else in `\boxed{}`, else after `Answer:` or `答案:` on the last such
-    line. Right: it uses each number exactly once and equals 24 exactly. What follows an equals
-    sign must equal 24 too. Given: it reads as arithmetic, a lone number or a division by zero
-    included; words, unfinished arithmetic and what is too long for four numbers are none. The
-    four numbers 1–13 are the reference, "4 7 8 8", else the column `numbers`.
+    The expression is in `<answer>`, else in `\boxed{}`, else after `Answer:` or `答案:` on the last
+    such line. It is right if it uses each number exactly once and equals 24 exactly; each side of
+    an equation must equal 24. A lone number or a division by zero is an expression; words,
+    unfinished arithmetic and text too long for four numbers are not. The reference, "4 7 8 8", or
+    else the column `numbers` holds the four numbers from 1 to 13.
+
+    >>> Outcome()("Answer: (7 - 8 / 8) * 4 = 24", Sample("4 7 8 8")).score
+    1.0
     """
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """The verdict on `text`."""
+        """Return the verdict on `text`."""
         numbers = four_numbers(sample)
         if numbers is None:
             return _unreadable(sample)
@@ -55,17 +58,17 @@ class Outcome(Bounded):
 
 @dataclass(frozen=True)
 class Process(Bounded):
-    """Scores the steps: those that are correct over all of them, in [0, 1]; without any, 0.
+    """Score the share of correct steps, in [0, 1]; 0 without steps.
 
-    A step is a reasoning line that holds `a op b = c`, at most one a line. It is correct when the
-    arithmetic is exact, both operands are available and the list of what is left, if given, is
-    right. Available is what earlier steps left, or the four numbers again, since exploring may
-    restart. A step whose arithmetic or operands are wrong leaves the numbers as they were; one
-    whose list alone is wrong still uses its operands up.
+    A step is a reasoning line with `a op b = c`; each line has at most one. It is correct if the
+    arithmetic is exact, both operands are available and the list of numbers left, if given, is
+    right. Available are the numbers that earlier steps left, or all four again, because a search
+    may restart. A step with wrong arithmetic or operands changes no numbers; a step with only a
+    wrong list still uses its operands.
     """
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """The verdict on `text`."""
+        """Return the verdict on `text`."""
         numbers = four_numbers(sample)
         if numbers is None:
             return _unreadable(sample)
@@ -80,10 +83,10 @@ class Process(Bounded):
 
 @dataclass(frozen=True)
 class Length(Bounded):
-    """Scores the number of reasoning lines l: 1 for l ≤ t, else 1 / (1 + e^(k(l − t − m))).
+    """Score the number of reasoning lines l in (0, 1]: 1 if l ≤ t, else 1 / (1 + e^(k(l − t − m))).
 
-    In (0, 1]. A reasoning line is one that is neither blank, nor tags alone, nor holds the final
-    answer. The reference isn't read.
+    A reasoning line isn't blank, doesn't consist of tags only, and doesn't hold the final answer.
+    The reference isn't read.
     """
 
     t: float = 4
@@ -91,12 +94,12 @@ class Length(Bounded):
     k: float = 0.2
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """The verdict on `text`."""
+        """Return the verdict on `text`."""
         lines = len(read_reply(text).lines)
         if lines <= self.t:
             return Verdict.right()
         return Verdict.scored(
-            _falling(self.k * (lines - self.t - self.m)),
+            _logistic_decay(self.k * (lines - self.t - self.m)),
             failure=Failure.FORMAT,
             message=f"{lines} reasoning lines, {self.t:g} of them free",
         )
@@ -109,24 +112,26 @@ game24 = Rubric(
 )
 
 
-def _falling(x: float) -> float:
-    """1 / (1 + e^x), also where e^x is too large for a float."""
+def _logistic_decay(x: float) -> float:
+    """Return 1 / (1 + e^x), also if e^x is too large for a float."""
     power = math.exp(-abs(x))
     return (power if x > 0 else 1.0) / (1.0 + power)
 
 
 def _unreadable(sample: Sample) -> Verdict:
-    return Verdict.unjudged(f"the reference {sample.reference[:80]!r} isn't four numbers of 1–13")
+    return Verdict.unjudged(
+        f"the reference {sample.reference[:80]!r} isn't four numbers from 1 to 13"
+    )
 
 
 def _sides(final: str) -> list[Expression]:
-    """The final answer's expressions: one, or the sides of an equation."""
+    """Return the final answer's expressions: one, or the sides of an equation."""
     text = ascii_operators(final).strip().strip("*`").strip().rstrip(".。")
     return [read_expression(side) for side in text.split("=", maxsplit=8)]
 
 
 def _fault(sides: list[Expression], numbers: tuple[int, ...]) -> str:
-    """What is wrong with the expression, or an empty text."""
+    """Return what is wrong with the expression, or an empty text."""
     if tuple(sorted(sides[0].numbers)) != numbers:
         return f"it must use each of {', '.join(map(str, numbers))} exactly once"
     for side in sides:
@@ -136,10 +141,10 @@ def _fault(sides: list[Expression], numbers: tuple[int, ...]) -> str:
 
 
 def _count_correct(steps: list[Step], numbers: tuple[int, ...]) -> int:
-    """How many steps are correct, in order.
+    """Return how many steps are correct, in order.
 
-    A line may carry on or restart, and the text needn't say which, so every table that may be
-    meant is kept. A table shrinks with each step taken, so there are at most three.
+    A line may continue or restart the search, and the text needn't say which, so every possible
+    table is kept. A table shrinks with each step, so there are at most three.
     """
     correct = 0
     fresh = tuple(sorted((number, 1) for number in numbers))
@@ -147,7 +152,7 @@ def _count_correct(steps: list[Step], numbers: tuple[int, ...]) -> int:
     for step in steps:
         if not _holds(step):
             continue
-        after = {left for table in (*tables, fresh) if (left := _taken(table, step))}
+        after = {left for table in (*tables, fresh) if (left := _after_step(table, step))}
         agreeing = {left for left in after if step.left in (None, left)}
         correct += bool(agreeing)
         tables = agreeing or after or tables
@@ -164,8 +169,8 @@ def _holds(step: Step) -> bool:
     return (a * d + (c * b if step.operator == "+" else -c * b)) * f == e * b * d
 
 
-def _taken(table: Table, step: Step) -> Table | None:
-    """The numbers left after the step; None where an operand isn't there."""
+def _after_step(table: Table, step: Step) -> Table | None:
+    """Return the numbers left after the step; None if an operand isn't in the table."""
     left = list(table)
     for operand in (step.a, step.b):
         if operand not in left:

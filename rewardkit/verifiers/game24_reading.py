@@ -1,4 +1,4 @@
-"""What a reply to the 24-point game holds: four numbers, reasoning lines, steps, an expression."""
+"""Read a completion of the 24-point game: reasoning lines, steps, the final expression."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from rewardkit.verifiers.arithmetic import ascii_operators
 from rewardkit.verifiers.reading import answer_tags, boxes
 
 HIGHEST = 13
-"""The numbers are 1 to 13, as on cards."""
+"""The largest number; like cards, they go from 1 to 13."""
 
 LONGEST_LINE = 400
-"""Characters of a line in which a step is looked for."""
+"""Characters of a line that are searched for a step."""
 
 Ratio = tuple[int, int]
 """A number as numerator and positive denominator in lowest terms: it compares faster than a
-Fraction, and a reply may hold a hundred thousand steps."""
+Fraction, and a completion may hold a hundred thousand steps."""
 
 UNREADABLE: Ratio = (0, 0)
-"""Stands for what can't be read in a list of what is left: no step leaves it."""
+"""Replaces an unreadable item in a list of numbers left; no step leaves it."""
 
 _FOUR = re.compile(r"[\s(\[{]*([0-9]{1,2})" + r"[\s,;，、]+([0-9]{1,2})" * 3 + r"[\s)\]}]*")
 _ANSWER_LINE = re.compile(r"(?:\b[Aa]nswer|ANSWER|答案)\s{0,4}\*{0,2}\s{0,4}[:：]\s{0,4}\*{0,2}")
@@ -42,7 +42,7 @@ _LEFT = re.compile(r"\(\s?[Ll]eft\s?:(?P<list>[^()]{0,200})\)")
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A reply's reasoning lines, and the text of its final expression, None without one."""
+    """A completion's reasoning lines and the text of its final expression; None without one."""
 
     lines: tuple[str, ...]
     final: str | None
@@ -50,7 +50,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A line's `a op b = c`, and the numbers that it says are left, sorted, if it says so."""
+    """A line's `a op b = c`, and the numbers it lists as left, sorted; None without a list."""
 
     a: Ratio
     operator: str
@@ -60,8 +60,10 @@ class Step:
 
 
 def four_numbers(sample: Sample) -> tuple[int, ...] | None:
-    """The sample's numbers, sorted, from its reference "4 7 8 8" or else its column `numbers`;
-    None unless they are four of 1 to 13."""
+    """Return the sample's numbers, sorted, from its reference "4 7 8 8" or its column `numbers`.
+
+    None unless they are four numbers from 1 to 13.
+    """
     given: object = sample.reference.strip() or sample.columns.get("numbers", "")
     if isinstance(given, (list, tuple)):
         given = " ".join(map(str, given))
@@ -70,13 +72,13 @@ def four_numbers(sample: Sample) -> tuple[int, ...] | None:
     return tuple(values) if values[0] >= 1 and values[-1] <= HIGHEST else None
 
 
-@lru_cache(maxsize=4)  # the three parts of the rubric read the same reply
+@lru_cache(maxsize=4)  # the three parts of the rubric read the same completion
 def read_reply(text: str) -> Reply:
-    r"""Part the final answer from the reasoning.
+    r"""Split a completion into its reasoning and its final answer.
 
-    The final answer is the last `<answer>` block, else the last box, else what follows `Answer:`
-    or `答案:` on the last such line (or the next line, where nothing follows). A reasoning line is
-    a line that is neither blank, nor tags alone, nor holds the final answer.
+    The final answer is the last `<answer>` block, else the last box, else the text after `Answer:`
+    or `答案:` on the last such line (or the next line that isn't blank). A reasoning line isn't
+    blank, doesn't consist of tags only, and doesn't hold the final answer.
     """
     tags = answer_tags(text)
     if tags:
@@ -93,7 +95,7 @@ def read_reply(text: str) -> Reply:
 
 
 def read_step(line: str) -> Step | None:
-    """The line's first `a op b = c`, or None; a longer sum such as `1 + 2 + 3 = 6` is no step."""
+    """Return the line's first `a op b = c`, or None; `1 + 2 + 3 = 6` isn't a step."""
     line = line[:LONGEST_LINE]
     if "=" not in line and "＝" not in line:
         return None
@@ -110,15 +112,15 @@ def read_step(line: str) -> Step | None:
 
 
 def _by_answer_line(lines: list[str]) -> Reply:
-    marked = [index for index, line in enumerate(lines) if _ANSWER_LINE.search(line)]
-    if not marked:
+    answer_lines = [index for index, line in enumerate(lines) if _ANSWER_LINE.search(line)]
+    if not answer_lines:
         return Reply(_reasoning(lines), None)
-    at = end = marked[-1]
-    final = _ANSWER_LINE.split(lines[at])[-1].strip()
+    start = end = answer_lines[-1]
+    final = _ANSWER_LINE.split(lines[start])[-1].strip()
     while not final and end + 1 < len(lines):
         end += 1
         final = lines[end].strip()
-    return Reply(_reasoning(lines[:at] + lines[end + 1 :]), final or None)
+    return Reply(_reasoning(lines[:start] + lines[end + 1 :]), final or None)
 
 
 def _inside(block: str) -> str | None:
@@ -133,7 +135,7 @@ def _reasoning(lines: list[str]) -> tuple[str, ...]:
 
 
 def _left(listed: str) -> tuple[Ratio, ...]:
-    """The numbers in a list of what is left, sorted."""
+    """Return the numbers of a list of numbers left, sorted."""
     values = [_value(item) for item in re.split(r"[\s,;]+", listed.strip()) if item]
     return tuple(sorted(value or UNREADABLE for value in values))
 

@@ -1,4 +1,4 @@
-"""Grade-school word problems: is the final number the reference?"""
+"""Grade-school word problems: compare the final number with the reference."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ Reading = Literal["hash", "xml", "boxed", "flexible"]
 READINGS = ("hash", "xml", "boxed", "flexible")
 
 DATA_MARKER = "####"
-"""What stands before the answer in GSM8K's own `answer` column."""
+"""The marker before the answer in GSM8K's own `answer` column."""
 
 _CONTEXT = 60
 _CHUNK = 256
 _DIGIT = re.compile("[0-9]")
-_FOLLOWS = re.compile(  # what must not be cut off after it: "2 million", "5 or six", "5x"
+_FOLLOWS = re.compile(  # what belongs to a number before it: "2 million", "5 or six", "5x"
     r"\s?(?:hundred|thousand|million|billion|trillion|percent)\b"
     r"|\sor\s\w{1,20}|\s?[+*×÷^]\s?\w{1,20}|[xyn]\b"
 )
-_NEIGHBOUR = re.compile(  # what must not be cut off a last number: "5 or 6", "3/4", "≥ 5"
+_NEIGHBOUR = re.compile(  # what belongs to a number after it: "5 or 6", "3/4", "≥ 5"
     r"(?:(?:[0-9]%?\s?(?:or|to|[-–−/+*×÷^])|[≤≥≠±<>√]|\\(?:[gl]eq?|neq?|pm)"
     r"|\b(?:or|not|least|most|than|between|minus|negative|[0-9]\sand))[\s$]{0,3}"
     r"|between.{1,30}and\s)\Z",
@@ -36,12 +36,15 @@ _REFERENCE = re.compile(r"[-−–+]?[0-9]{1,40}\s?/\s?[0-9]{1,40}")
 
 @dataclass(frozen=True)
 class Gsm8k(Bounded):
-    """Right when the reply's final number has the reference's exact value; score 1 or 0.
+    """Right if the completion's final number has the reference's exact value; score 1 or 0.
 
-    `reading` is where the answer stands: `hash`, after the last `marker`; `xml`, in the last
+    `reading` says where the answer is: `hash`, after the last `marker`; `xml`, in the last
     `<answer>` block; `boxed`, in the last box; `flexible`, the last number. 72 = 72.0 = $72 =
     7.2e1, but 50% is 0.5. Words and units may follow; a hedge ("5 or 6", "≥ 5") is wrong. The
-    reference is what follows the last `marker`, else the last `####`, else all of it.
+    reference is the text after the last `marker`, else after the last `####`, else all of it.
+
+    >>> Gsm8k()("9 * 8 = 72 #### 72.0", Sample("72")).correct
+    True
     """
 
     reading: Reading = "hash"
@@ -54,10 +57,10 @@ class Gsm8k(Bounded):
             raise ValueError("marker must not be empty; GSM8K's own is '####'")
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """The verdict on `text`."""
+        """Return the verdict on `text`."""
         reference = reference_value(sample.reference, self.marker)
         if reference is None:
-            return Verdict.unjudged(f"the reference {sample.reference[-80:]!r} is no number")
+            return Verdict.unjudged(f"the reference {sample.reference[-80:]!r} isn't a number")
         answer = self._answer(text)
         if answer is None or not NUMBER.search(answer):
             return self._absent(text)
@@ -75,16 +78,16 @@ class Gsm8k(Bounded):
         return last_stated_number(text)
 
     def _absent(self, text: str) -> Verdict:
-        found = None if self.reading == "flexible" else last_stated_number(text)
-        if found is None:
+        stated = None if self.reading == "flexible" else last_stated_number(text)
+        if stated is None:
             return Verdict.wrong(Failure.NO_ANSWER, message="no number is stated")
         return Verdict.wrong(
-            Failure.FORMAT, answer=found, message=f"no answer in the {self.reading} style"
+            Failure.FORMAT, answer=stated, message=f"no answer in the {self.reading} style"
         )
 
 
 def reference_text(reference: str, marker: str = DATA_MARKER) -> str:
-    """The answer in a data set's `answer` column, commas and currency signs dropped."""
+    """Return the answer in a data set's `answer` column, without commas and currency signs."""
     text = after_marker(reference, marker)
     if text is None:
         text = after_marker(reference, DATA_MARKER)
@@ -94,7 +97,7 @@ def reference_text(reference: str, marker: str = DATA_MARKER) -> str:
 
 @lru_cache(maxsize=4096)
 def reference_value(reference: str, marker: str = DATA_MARKER) -> Value | None:
-    """The reference's exact value; None unless it is one number."""
+    """Return the reference's exact value; None unless it is one number."""
     text = reference_text(reference, marker).removesuffix(".")
     if NUMBER.fullmatch(text) or _REFERENCE.fullmatch(text):
         return number_in(text)
@@ -102,7 +105,7 @@ def reference_value(reference: str, marker: str = DATA_MARKER) -> Value | None:
 
 
 def last_stated_number(text: str) -> str | None:
-    """The last number in `text`, with the words that bear on it: "5 or 6", "3/4", "2 million"."""
+    """Return the last number in `text` with the words that change it: "5 or 6", "2 million"."""
     digit = _last_digit(text)
     if digit is None:
         return None
@@ -137,7 +140,7 @@ def _with_context(text: str, last: re.Match[str]) -> str:
 
 
 def _boxed(text: str) -> str | None:
-    """The last box; with boxes of other values before it, all of them: a list is no answer."""
+    """Return the last box, or all boxes if their values differ: a list is no answer."""
     boxed = boxes(text)
     if not boxed:
         return None

@@ -1,9 +1,8 @@
 r"""The five XML rewards for `<reasoning>\n…\n</reasoning>\n<answer>\n…\n</answer>`.
 
-Each is a verifier with a score in [0, 1]; `gsm8k_xml` weights them 2.0, 0.5, 0.5, 0.5, 0.5. The
-source's patterns use `.` without matching newlines, so its format rewards can never fire on
-multi-line reasoning, and its trailing-text penalty is applied twice. Those are bugs; the rules
-here are what it means.
+Each is a verifier with a score in [0, 1]; `gsm8k_xml` weights them 2.0, 0.5, 0.5, 0.5, 0.5. In the
+source, `.` doesn't match newlines, so that its format rewards never accept reasoning of several
+lines, and its penalty for trailing text counts twice. The rules here have neither bug.
 """
 
 from __future__ import annotations
@@ -28,18 +27,18 @@ _JUNCTION = re.compile(r"</reasoning>\s*<answer>")
 PER_TAG = 0.125
 PER_TRAILING_CHARACTER = 0.001
 MOST = 0.5
-"""The largest `xmlcount`, which its score is a share of."""
+"""The largest `xmlcount`; the score is a share of it."""
 
 _BY_VALUE = Gsm8k(reading="xml")
 
 
 @dataclass(frozen=True)
 class Correctness(Bounded):
-    """Right when the last `<answer>` block equals the reference; score 1 or 0.
+    """Right if the last `<answer>` block equals the reference; score 1 or 0.
 
-    `by="string"` is the source's rule: the same characters, once stripped. `by="value"` compares
-    numbers as `Gsm8k` does. The reference is what follows the last `####`, else all of it, commas
-    and currency signs dropped.
+    `by="string"` is the source's rule: the same characters after stripping. `by="value"` compares
+    numbers as `Gsm8k` does. The reference is the text after the last `####`, else all of it,
+    without commas and currency signs.
     """
 
     by: Literal["string", "value"] = "string"
@@ -49,7 +48,7 @@ class Correctness(Bounded):
             raise ValueError(f"by is 'string' or 'value', not {self.by!r}")
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """The verdict on `text`."""
+        """Return the verdict on `text`."""
         if self.by == "value":
             return _BY_VALUE(text, sample)
         reference = reference_text(sample.reference)
@@ -63,10 +62,10 @@ class Correctness(Bounded):
 
 @dataclass(frozen=True)
 class Int(Bounded):
-    """Right when the last `<answer>` block is all digits 0–9; score 1 or 0."""
+    """Right if the last `<answer>` block is all digits 0–9; score 1 or 0."""
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """The verdict on `text`; the reference isn't read."""
+        """Return the verdict on `text`; the reference isn't read."""
         answer = _answer(text)
         if not answer:
             return _without_answer(text)
@@ -77,14 +76,14 @@ class Int(Bounded):
 
 @dataclass(frozen=True)
 class StrictFormat(Bounded):
-    r"""Right when the completion is `<reasoning>\n…\n</reasoning>\n<answer>\n…\n</answer>` alone.
+    r"""Right if the completion is `<reasoning>\n…\n</reasoning>\n<answer>\n…\n</answer>` alone.
 
-    One trailing newline is allowed. Both contents may have many lines, neither may be blank, and
-    each tag stands once: a second block is no part of the form. Score 1 or 0.
+    One trailing newline is allowed. Both contents may have many lines, neither may be blank,
+    and each tag occurs once: a second block breaks the form. Score 1 or 0.
     """
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """The verdict on `text`; the reference isn't read."""
+        """Return the verdict on `text`; the reference isn't read."""
         body = text.removesuffix("\n")
         once = all(body.count(tag) == 1 for tag in _TAGS)
         if once and body.startswith(_OPENING) and body.endswith(_CLOSING):
@@ -97,14 +96,14 @@ class StrictFormat(Bounded):
 
 @dataclass(frozen=True)
 class SoftFormat(Bounded):
-    """Right when a reasoning block is followed by an answer block, with white space between.
+    """Right if a reasoning block is followed by an answer block, with white space between.
 
-    The two may stand anywhere, with other text before and after; their contents may have many
-    lines and must not be blank. Score 1 or 0.
+    Other text may come before and after them. Their contents may have many lines and must not be
+    blank. Score 1 or 0.
     """
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """The verdict on `text`; the reference isn't read."""
+        """Return the verdict on `text`; the reference isn't read."""
         start = closing = 0
         for junction in _JUNCTION.finditer(text):
             if closing < junction.end():
@@ -122,7 +121,7 @@ class SoftFormat(Bounded):
 
 @dataclass(frozen=True)
 class XmlCount(Bounded):
-    r"""The share of 0.5 that is earned tag by tag; score in [0, 1], in steps of 0.001 / 0.5.
+    r"""Score the tags one by one; a share of 0.5, in [0, 1], in steps of 0.001 / 0.5.
 
     0.125 for each of `<reasoning>\n`, `\n</reasoning>\n`, `\n<answer>\n` and `\n</answer>` that
     occurs exactly once, minus 0.001 for each character after the last `\n</answer>` (a single
@@ -130,7 +129,7 @@ class XmlCount(Bounded):
     """
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """The verdict on `text`; the reference isn't read."""
+        """Return the verdict on `text`; the reference isn't read."""
         earned = PER_TAG * sum(text.count(tag) == 1 for tag in _COUNTED)
         _, closed, trailing = text.rpartition(_CLOSING)
         if closed:
@@ -164,14 +163,14 @@ def _answer(text: str) -> str | None:
 
 
 def _without_answer(text: str) -> Verdict:
-    found = last_stated_number(text) if answer_block(text) is None else None
-    if found is None:
+    stated = last_stated_number(text) if answer_block(text) is None else None
+    if stated is None:
         return Verdict.wrong(Failure.NO_ANSWER, message="no answer is given")
-    return Verdict.wrong(Failure.FORMAT, answer=found, message="no <answer> block")
+    return Verdict.wrong(Failure.FORMAT, answer=stated, message="no <answer> block")
 
 
 def _malformed(text: str) -> Verdict:
-    """Why the form doesn't hold: no answer, no reasoning before it, or anything else."""
+    """Return why the form is wrong: no answer, no reasoning before it, or another fault."""
     answer = _answer(text)
     if not answer:
         return _without_answer(text)
@@ -180,4 +179,6 @@ def _malformed(text: str) -> Verdict:
         return Verdict.wrong(
             Failure.NO_REASONING, answer=answer, message="the reasoning block is missing or empty"
         )
-    return Verdict.wrong(Failure.FORMAT, answer=answer, message="the blocks are not as asked for")
+    return Verdict.wrong(
+        Failure.FORMAT, answer=answer, message="the blocks don't have the required form"
+    )

@@ -1,6 +1,6 @@
-"""Coordinate sequences: five points are given, the reply predicts the next five.
+"""Coordinate sequences: five points are given, the completion predicts the next five.
 
-How many coordinates a point has, one to three, is what the reference says.
+The reference shows how many coordinates a point has, from one to three.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ from rewardkit.verifiers.motion_reading import (
 from rewardkit.verifiers.rubric import Rubric
 
 TOLERANCE = 0.2
-"""A sequence is right when its mean absolute error is below this."""
+"""A prediction is right if its mean absolute error is below this."""
 
 TOO_FEW, TOO_MANY = 0.8, 0.9
-"""Factors on the accuracy of a reply with fewer or more than five coordinates."""
+"""Factors on the accuracy of a completion with fewer or more than five points."""
 
 
 @dataclass(frozen=True)
 class MotionAccuracy(Bounded):
-    """How close the coordinates come: exp(−MSE), less for a wrong count (see `accuracy`).
+    """Score how close the coordinates are: exp(−MSE), less for a wrong count (see `accuracy`).
 
-    0 without the three tags in order. Correct: exactly five, mean absolute error below 0.2.
+    0 without the three tags in order. Correct: exactly five points, mean absolute error below 0.2.
     """
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """The verdict on the coordinates between `[ANSWER]` and `[End]`."""
+        """Return the verdict on the coordinates between `[ANSWER]` and `[End]`."""
         reference = five_points(sample.reference)
         if reference is None:
             return _unreadable(sample.reference)
         dimensions, targets = reference
-        found = blocks(text)
-        if found is None:
+        tagged = blocks(text)
+        if tagged is None:
             return _untagged(text, dimensions)
-        predicted = coordinates(found[1], dimensions)
+        predicted = coordinates(tagged[1], dimensions)
         if predicted is None:
             return Verdict.wrong(Failure.NO_ANSWER, message="no coordinates after [ANSWER]")
         return _compared(predicted, targets, dimensions)
@@ -58,19 +58,19 @@ class MotionAccuracy(Bounded):
 
 @dataclass(frozen=True)
 class MotionFormat(Bounded):
-    """Structure 0.4, analysis 0.3, answer 0.3, each for its form alone; correct at 1.0.
+    """Score the form only: structure 0.4, analysis 0.3, answer 0.3; correct at 1.0.
 
     Structure: the three tags, in order. Analysis: S1–S3 in order 0.1, four lines `Δx1 = b - a = c`
     0.1, a line `v = … = c` 0.1. Answer: five coordinates 0.2, each `(c)` and commas between 0.1.
     """
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """The verdict on the reply's form; the reference only tells a point's dimensions."""
+        """Return the verdict on the form; the reference only shows a point's dimensions."""
         dimensions, _ = five_points(sample.reference) or (1, [])
-        found = blocks(text)
-        analysis, answer = found or (section(text, TAGS[0]), section(text, TAGS[1]))
+        tagged = blocks(text)
+        analysis, answer = tagged or (section(text, TAGS[0]), section(text, TAGS[1]))
         predicted = coordinates(answer, dimensions)
-        structure = 4 * (found is not None)
+        structure = 4 * (tagged is not None)
         worked_out = has_differences(analysis, dimensions) + has_speed(analysis, dimensions)
         reasoning = has_steps(analysis) + worked_out
         complete = predicted is not None and len(predicted) == PREDICTED * dimensions
@@ -87,16 +87,16 @@ class MotionFormat(Bounded):
 
 @dataclass(frozen=True)
 class MotionFlexible(Bounded):
-    """Forgives form: five coordinates in the answer's block, else the last five anywhere."""
+    """Ignore the form: five points in the answer's block, else the last five anywhere."""
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Right when their mean absolute error is below 0.2."""
+        """Return a verdict that is right if the mean absolute error is below 0.2."""
         reference = five_points(sample.reference)
         if reference is None:
             return _unreadable(sample.reference)
         dimensions, targets = reference
-        found = blocks(text)
-        predicted = coordinates(found[1], dimensions) if found else None
+        tagged = blocks(text)
+        predicted = coordinates(tagged[1], dimensions) if tagged else None
         if predicted is None or len(predicted) != len(targets):
             predicted = last_coordinates(text, dimensions)
         if predicted is None:
@@ -112,34 +112,34 @@ motion = Rubric(
 
 
 def position_errors(predicted: Sequence[float], targets: Sequence[float]) -> list[float]:
-    """The absolute error at each position, over as many pairs as there are; may hold inf."""
+    """Return the absolute error of each pair; may hold inf."""
     return [abs(guess - target) for guess, target in zip(predicted, targets, strict=False)]
 
 
 def mean_squared_error(predicted: Sequence[float], targets: Sequence[float]) -> float:
-    """MSE over the pairs, in [0, inf]. Raises ValueError when there are none."""
+    """Return the MSE over the pairs, in [0, inf]. Raises ValueError without pairs."""
     return _mean([error * error for error in position_errors(predicted, targets)])
 
 
 def mean_absolute_error(predicted: Sequence[float], targets: Sequence[float]) -> float:
-    """MAE over the pairs, in [0, inf]. Raises ValueError when there are none."""
+    """Return the MAE over the pairs, in [0, inf]. Raises ValueError without pairs."""
     return _mean(position_errors(predicted, targets))
 
 
 def within(
     predicted: Sequence[float], targets: Sequence[float], tolerance: float = TOLERANCE
 ) -> bool:
-    """Whether the mean absolute error is below `tolerance`.
+    """Return whether the mean absolute error is below `tolerance`.
 
-    Rounded to 1e-9 first: 9.7 - 9.5 is 0.1999… in floats, yet not below 0.2.
+    The error is rounded to 1e-9 first: 9.7 - 9.5 is 0.1999… in floats, but not below 0.2.
     """
     return round(mean_absolute_error(predicted, targets), 9) < tolerance
 
 
 def accuracy(predicted: Sequence[float], targets: Sequence[float]) -> float:
-    """The score in [0, 1] of `predicted` (at least one) against the five targets.
+    """Return the score in [0, 1] of `predicted` (at least one) against the five targets.
 
-    exp(−MSE) over the pairs; × 0.8·n/5 for n < 5 predicted, × 0.9 for more than 5. Of points with
+    exp(−MSE) over the pairs; × 0.8·n/5 for n < 5 predicted, × 0.9 for more than 5. For points with
     several coordinates, every coordinate is a pair.
     """
     closeness = math.exp(-mean_squared_error(predicted, targets))
@@ -152,8 +152,8 @@ def _compared(predicted: list[float], targets: list[float], dimensions: int) -> 
     complete = len(predicted) == len(targets)
     correct = complete and within(predicted, targets)
     error = mean_absolute_error(predicted, targets)
-    found = len(predicted) // dimensions
-    count = "" if complete else f"; {found} coordinates instead of {PREDICTED}"
+    points = len(predicted) // dimensions
+    count = "" if complete else f"; {points} points instead of {PREDICTED}"
     wrong = Failure.WRONG if complete else Failure.FORMAT
     return Verdict(
         correct,
@@ -172,7 +172,9 @@ def _unreadable(reference: str) -> Verdict:
 
 def _untagged(text: str, dimensions: int) -> Verdict:
     if last_coordinates(text, dimensions) is None:
-        return Verdict.wrong(Failure.NO_ANSWER, message="neither the tags nor five numbers")
+        return Verdict.wrong(
+            Failure.NO_ANSWER, message="there are neither the tags nor five numbers"
+        )
     return Verdict.wrong(Failure.FORMAT, message=f"not {', '.join(TAGS)} in this order")
 
 

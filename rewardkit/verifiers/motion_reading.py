@@ -1,8 +1,8 @@
-"""Reading a reply to a motion problem: its blocks, its coordinates, its pieces of form.
+"""Read a completion of a motion problem: its blocks, its coordinates, its form.
 
-A reply is `[Analysis]` with steps S1–S3, `[ANSWER]` with `(9.5), (11.0), …`, `[End]`. The first
-`[End]` that follows both other tags ends it; the last `[ANSWER]` before that one counts. A point
-has one, two or three coordinates, `(9.5, 2.0)`; lists of them are flat, a point after the other.
+A completion is `[Analysis]` with steps S1–S3, `[ANSWER]` with `(9.5), (11.0), …`, `[End]`. The
+first `[End]` after both other tags ends it; the last `[ANSWER]` before it counts. A point has one,
+two or three coordinates, `(9.5, 2.0)`; a list of points is flat, one point after the other.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from functools import cache
 from itertools import islice
 
 PREDICTED = 5
-"""How many points a reply predicts."""
+"""How many points a completion predicts."""
 
 MOST = 100
-"""How many points are read: a reply of a million must not make a verdict of a million."""
+"""How many points are read: a million points must not make a verdict of a million points."""
 
 DIMENSIONS = (1, 2, 3)
 
@@ -35,12 +35,12 @@ NUMBER = re.compile(rf"(?<![\w.]){_NUMBER}")
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """How points of so many dimensions, and what is said of them, are written."""
+    """The patterns of points of one dimension count, and of statements about them."""
 
     point: re.Pattern[str]
-    """One point in round brackets, a group for each coordinate."""
+    """A point in round brackets, a group for each coordinate."""
     bare: re.Pattern[str]
-    """A list of points that is all of a text."""
+    """A list of points that is the whole text."""
     separated: re.Pattern[str]
     difference: re.Pattern[str]
     speed: re.Pattern[str]
@@ -48,7 +48,7 @@ class Forms:
 
 @cache
 def forms(dimensions: int) -> Forms:
-    """The patterns for points of 1, 2 or 3 coordinates."""
+    """Return the patterns for points of 1, 2 or 3 coordinates."""
     point = rf"\(\s*+{_NUMBER}" + rf"\s*+,\s*+{_NUMBER}" * (dimensions - 1) + r"\s*+\)"
     term, item, longest = rf"(?:{point}|{_NUMBER})", _NUMBER, 99
     if dimensions > 1:
@@ -70,7 +70,7 @@ def forms(dimensions: int) -> Forms:
 
 
 def blocks(text: str) -> tuple[str, str] | None:
-    """The analysis and the answer; None unless the three tags come in order."""
+    """Return the analysis and the answer; None unless the three tags come in order."""
     start = text.find(TAGS[0])
     opening = text.find(TAGS[1], start)
     end = text.find(TAGS[2], opening)
@@ -81,15 +81,18 @@ def blocks(text: str) -> tuple[str, str] | None:
 
 
 def section(text: str, tag: str) -> str:
-    """What follows the first `tag`, up to the next tag of any kind or the end."""
+    """Return the text after the first `tag`, up to the next tag of any kind or the end."""
     return TAG.split(text.partition(tag)[2], maxsplit=1)[0]
 
 
 def coordinates(text: str, dimensions: int = 1) -> list[float] | None:
-    """The coordinates of the points `(9.5), (11.0), …` in the text, or of a list that is all of it.
+    """Return the coordinates of the points `(9.5), (11.0), …` in the text; None without points.
 
-    Such a list is `[9.5, 11.0]`, or `[[9.5, 2.0], [11.0, 3.0]]`. None when there are no points, the
-    first hundred of more. A value beyond a float's range is the largest float.
+    The text may also be a list, `[9.5, 11.0]` or `[[9.5, 2.0], [11.0, 3.0]]`. At most a hundred
+    points are read. A value beyond a float's range is the largest float.
+
+    >>> coordinates("(9.5), then (11.0)")
+    [9.5, 11.0]
     """
     written = forms(dimensions)
     values = _first(written.point.finditer(text), MOST)
@@ -99,7 +102,7 @@ def coordinates(text: str, dimensions: int = 1) -> list[float] | None:
 
 
 def five_points(text: str) -> tuple[int, list[float]] | None:
-    """The dimensions and the coordinates of a text that holds exactly five points, else None."""
+    """Return the dimensions and the coordinates of a text with exactly five points, else None."""
     for dimensions in DIMENSIONS:
         values = coordinates(text, dimensions)
         if values is not None and len(values) == PREDICTED * dimensions:
@@ -108,17 +111,19 @@ def five_points(text: str) -> tuple[int, list[float]] | None:
 
 
 def last_coordinates(text: str, dimensions: int = 1) -> list[float] | None:
-    """Those of the last five points anywhere in the text, else its last numbers; None with fewer
-    than five points' worth."""
-    for pattern, wanted in ((forms(dimensions).point, 1), (NUMBER, dimensions)):
-        found = deque(pattern.finditer(text), maxlen=PREDICTED * wanted)
-        if len(found) == PREDICTED * wanted:
-            return [value for match in found for value in _values(match)]
+    """Return the coordinates of the last five points in the text, or else its last numbers.
+
+    None if there are too few for five points.
+    """
+    for pattern, per_point in ((forms(dimensions).point, 1), (NUMBER, dimensions)):
+        matches = deque(pattern.finditer(text), maxlen=PREDICTED * per_point)
+        if len(matches) == PREDICTED * per_point:
+            return [value for match in matches for value in _values(match)]
     return None
 
 
 def rendered(values: Sequence[float], dimensions: int = 1) -> str:
-    """`(9.5), (11.0), …`: read back by `coordinates` to the same floats."""
+    """Return the points as `(9.5), (11.0), …`; `coordinates` reads the same floats back."""
     return ", ".join(
         f"({', '.join(map(repr, values[at : at + dimensions]))})"
         for at in range(0, len(values), dimensions)
@@ -126,14 +131,14 @@ def rendered(values: Sequence[float], dimensions: int = 1) -> str:
 
 
 def grouped(dimensions: int, values: Sequence[float]) -> list[float] | list[list[float]]:
-    """A number for each point, or a list of its coordinates where it has several."""
+    """Return a number for each point, or a list of its coordinates if it has several."""
     if dimensions == 1:
         return list(values)
     return [list(values[at : at + dimensions]) for at in range(0, len(values), dimensions)]
 
 
 def has_steps(analysis: str) -> bool:
-    """Whether S1, S2 and S3 follow each other in it."""
+    """Return whether S1, S2 and S3 come in this order."""
     position = 0
     for step in ("S1", "S2", "S3"):
         position = analysis.find(step, position)
@@ -143,17 +148,17 @@ def has_steps(analysis: str) -> bool:
 
 
 def has_differences(analysis: str, dimensions: int = 1) -> bool:
-    """Whether it holds four equations `Δx1 = b - a = c`, or `Δx1 = c`."""
+    """Return whether there are four equations `Δx1 = b - a = c` or `Δx1 = c`."""
     return len(forms(dimensions).difference.findall(analysis)) >= PREDICTED - 1
 
 
 def has_speed(analysis: str, dimensions: int = 1) -> bool:
-    """Whether it holds an equation `v = … = c`, for v, vx, v_avg, velocity or speed."""
+    """Return whether there is an equation `v = … = c`, for v, vx, v_avg, velocity or speed."""
     return forms(dimensions).speed.search(analysis) is not None
 
 
 def is_separated(answer: str, dimensions: int = 1) -> bool:
-    """Whether it is points `(c)` with commas between, and nothing else."""
+    """Return whether the answer is points `(c)`, separated by commas, and nothing else."""
     return forms(dimensions).separated.fullmatch(answer) is not None
 
 

@@ -1,14 +1,14 @@
-"""The option letters that a reply states as its answer, read leniently. Linear in its length."""
+"""Find the option letters that a completion states as its answer. Linear in its length."""
 
 from __future__ import annotations
 
 import re
 
 SHORT = 40
-"""Characters of a reply that may be an answer without a cue: "(B) 42"."""
+"""Characters of a completion that may be an answer without a cue: "(B) 42"."""
 
 STATEMENTS = 500
-"""How many statements, from the last one back, are looked at."""
+"""How many statements are read, from the last one backwards."""
 
 _WRAP = (
     r"(?:\\(?:f?box(?:ed)?|text(?:bf|rm|it|sf|tt)?|math(?:bf|rm|it|sf)|bf|rm)(?![a-zA-Z])"
@@ -48,7 +48,7 @@ _CUE = re.compile(  # each alternative starts with a literal: then the scan is f
     r"|答案(?:是|为|應為|应为)?[:：]?|选择?|選擇?"
 )
 _DENIED = re.compile(r"[\s*:]{0,4}(?:definitely\s|certainly\s)?(?:not|never)\b[\s:]{0,4}", re.I)
-_JUDGED = re.compile(
+_JUDGEMENT = re.compile(
     r"(?<![A-Za-z0-9\\])(?P<letters>(?:[A-Z][)*]{0,3}(?:,\s|,?\s(?:and|or|&)\s)\(?){0,5}[A-Z])"
     r"[)*\"'\]$]{0,4}\s{1,4}(?:is|are|must\sbe)\s{1,4}(?P<no>not\s{1,4})?"
     r"(?:the\s{1,4})?(?:only\s{1,4})?(?P<word>correct|right|best|answer|incorrect|wrong)\b"
@@ -59,23 +59,26 @@ _LABELLED = re.compile(
 
 
 def stated_letters(text: str) -> frozenset[str]:
-    """The letters, upper case, of the last answer that `text` states; empty without one.
+    """Return the letters, in upper case, of the last answer that `text` states; empty without one.
 
     More than one letter is a hedge: "A or B". A statement is a box, a `####`, "the answer is",
-    "B is correct" and the like; a later one replaces an earlier one, and "not B" takes B back.
-    Without any, the last line counts, or the first, when it offers one letter. A reply that ends
-    in an empty `####` states nothing.
+    "B is correct" and the like. A later statement replaces an earlier one, and "not B" withdraws
+    B. Without a statement the last line counts, or the first, if it offers one letter. A
+    completion that ends in an empty `####` states nothing.
+
+    >>> sorted(stated_letters("I think A. Wait, the answer is B or C."))
+    ['B', 'C']
     """
     text = text.strip()
     if text.endswith("##"):
         return frozenset()
-    if len(text) <= SHORT and "\n" not in text and not _JUDGED.search(text):
+    if len(text) <= SHORT and "\n" not in text and not _JUDGEMENT.search(text):
         whole = _offers(text, 0)
         if whole:
             return whole
     denied: set[str] = set()
-    for start, judged in _last_statements(text):
-        denial, letters = _read(text, start) if judged is None else _read_judged(judged)
+    for start, judgement in _last_statements(text):
+        denial, letters = _read(text, start) if judgement is None else _read_judgement(judgement)
         if denial:
             denied |= letters
         elif letters:
@@ -84,21 +87,21 @@ def stated_letters(text: str) -> frozenset[str]:
 
 
 def _last_statements(text: str) -> list[tuple[int, re.Match[str] | None]]:
-    """Where answers may be stated: after a cue, or in "B is correct" itself; the last one first."""
+    """Return where answers may be stated, the last first: after a cue, or in "B is correct"."""
     found: list[tuple[int, re.Match[str] | None]] = [
         (cue.end(), None) for cue in _CUE.finditer(text)
     ]
-    found += [(judged.start(), judged) for judged in _JUDGED.finditer(text)]
+    found += [(judgement.start(), judgement) for judgement in _JUDGEMENT.finditer(text)]
     return sorted(found, key=lambda statement: statement[0], reverse=True)[:STATEMENTS]
 
 
-def _read_judged(judged: re.Match[str]) -> tuple[bool, frozenset[str]]:
-    denial = (judged["no"] is not None) != (judged["word"] in ("incorrect", "wrong"))
-    return denial, frozenset(re.findall("[A-Z]", judged["letters"]))
+def _read_judgement(judgement: re.Match[str]) -> tuple[bool, frozenset[str]]:
+    denial = (judgement["no"] is not None) != (judgement["word"] in ("incorrect", "wrong"))
+    return denial, frozenset(re.findall("[A-Z]", judgement["letters"]))
 
 
 def _read(text: str, start: int) -> tuple[bool, frozenset[str]]:
-    """Whether the statement denies, and its letters: right after its cue, or marked as options."""
+    """Return whether the statement denies, and its letters: after its cue, or marked as options."""
     denial = _DENIED.match(text, start)
     if denial:
         return True, _offers(text, denial.end())
@@ -112,7 +115,7 @@ def _read(text: str, start: int) -> tuple[bool, frozenset[str]]:
 
 
 def _offers(text: str, start: int) -> frozenset[str]:
-    """The letters listed from `start` on: "B", "(A) and (C)", "A, B", "A. B. C."."""
+    """Return the letters listed at `start`: "B", "(A) and (C)", "A, B", "A. B. C."."""
     letters: set[str] = set()
     offer = _OFFER.match(text, start)
     for _ in range(STATEMENTS):
@@ -127,14 +130,14 @@ def _offers(text: str, start: int) -> frozenset[str]:
 
 
 def _continues(text: str, listed: re.Match[str], offer: re.Match[str]) -> bool:
-    """Whether a further letter is offered too, rather than the start of a new remark."""
+    """Return whether a further letter is offered, rather than the start of a new remark."""
     if listed["word"] or listed["comma"]:
         return _SUBJECT.match(text, offer.end()) is None
     return _CLOSED.match(text, offer.end()) is not None
 
 
 def _from_lines(text: str) -> frozenset[str]:
-    """The one letter that the last line, or the first, offers without saying that it answers."""
+    """Return the letter that the last or the first line offers without calling it the answer."""
     lines = [line for line in text.split("\n") if line.strip()]
     if not lines:
         return frozenset()

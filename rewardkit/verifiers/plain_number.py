@@ -1,4 +1,4 @@
-"""The exact value of an answer that should be one number, with a unit or words round it."""
+"""The exact value of an answer that should be one number, with a unit or words around it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from rewardkit.verifiers.reading import NUMBER, numbers
 Value = Decimal | Fraction
 
 LONGEST_RATIO = 40
-"""Digits in a number that takes part in a fraction or stands before "million"."""
+"""Digits of a number that is part of a fraction or scaled by "million"."""
 
 LONGEST_ANSWER = 2000
-"""Characters of an answer with anything but digits in it; a longer one states no number."""
+"""Characters of an answer that isn't all digits; a longer answer has no value."""
 
 _LOOSE_SIGN = re.compile(r"\A[-−–]\s{1,3}(?=[$0-9])")
 _MARKUP = re.compile(r"<<[^<>\n]{0,200}>>|</?\w{1,20}/?>|<\|[^|<>\n]{0,40}\|>|\*\*")
@@ -46,11 +46,14 @@ _EXACT = Context(prec=LONGEST_RATIO + 20)
 
 
 def number_in(text: str) -> Value | None:
-    """The value of the one number that `text` states; None for none, several or a hedge.
+    """Return the value of the one number that `text` states; None for none, several or a hedge.
 
-    An equation states its right-hand side. Words and units are passed over; "million" and
-    "percent" scale. Numbers that differ, ranges, bounds, "or" and unfinished arithmetic state no
-    one value. A simple fraction, also mixed, is its exact quotient.
+    An equation states its right-hand side. Words and units are skipped; "million" and "percent"
+    scale. Different numbers, ranges, bounds, "or" and unfinished arithmetic have no value. A simple
+    fraction, also mixed, is its exact quotient.
+
+    >>> number_in("about 1 1/2 hours"), number_in("2 million"), number_in("5 or 6")
+    (Fraction(3, 2), Decimal('2E+6'), None)
     """
     if text.isdigit() and text.isascii():
         return Decimal(text)
@@ -70,7 +73,7 @@ def number_in(text: str) -> Value | None:
 
 
 def equal(one: Value, other: Value) -> bool:
-    """Whether two values are the same number, exactly, in bounded time."""
+    """Return whether two values are exactly the same number, in bounded time."""
     if isinstance(one, Decimal) and isinstance(other, Decimal):
         return one == other
     ratios = [_ratio(one), _ratio(other)]
@@ -78,13 +81,13 @@ def equal(one: Value, other: Value) -> bool:
 
 
 def _scaled(text: str) -> list[tuple[str, Decimal | None]]:
-    found = list(numbers(text))
-    if len(found) == 1:
-        written, value = found[0]
+    stated = list(numbers(text))
+    if len(stated) == 1:
+        written, value = stated[0]
         scale = _SCALE.match(text, text.find(written) + len(written))
         if scale:
             return [(written, _times(value, scale))]
-    return [(written, value) for written, value in found]
+    return [(written, value) for written, value in stated]
 
 
 def _times(value: Decimal, scale: re.Match[str]) -> Decimal | None:
@@ -94,7 +97,7 @@ def _times(value: Decimal, scale: re.Match[str]) -> Decimal | None:
 
 
 def _fraction(match: re.Match[str], text: str) -> Fraction | None:
-    """The quotient, unless other numbers or a hedge stand beside it."""
+    """Return the quotient; None if other numbers or a hedge are beside it."""
     around = f"{text[: match.start()]} {text[match.end() :]}"
     if int(match["under"]) == 0 or NUMBER.search(around) or _HEDGE.search(around):
         return None

@@ -1,4 +1,4 @@
-"""`<think>…</think> <answer>…</answer>`: format and answer, all or nothing."""
+"""`<think>…</think> <answer>…</answer>`: format and answer together."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _MATH = Math(reading="flexible")
 
 @dataclass(frozen=True)
 class R1ZeroFormat(Bounded):
-    """Right when the completion is one thinking block and one answer block; score 1 or 0.
+    """Right if the completion is one thinking block and one answer block; score 1 or 0.
 
-    Only white space may stand between and around them, neither may be blank, and no tag may
-    occur again. The opening `<think>` may be missing: where the prompt ends with it, the
-    completion starts inside the block, and the two cases can't be told apart by the completion.
+    Only white space may come between and around them, neither may be blank, and no tag may occur
+    again. The opening `<think>` may be missing: if the prompt ends with it, the completion starts
+    inside the block, and the completion alone doesn't show which case it is.
     """
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """The verdict on `text`; the reference isn't read."""
+        """Return the verdict on `text`; the reference isn't read."""
         thinking, answer = _blocks(text)
         if thinking and answer:
             return Verdict.right(answer=answer)
@@ -33,19 +33,19 @@ class R1ZeroFormat(Bounded):
 
 @dataclass(frozen=True)
 class R1Zero:
-    r"""Right when the format holds and the answer equals the reference mathematically.
+    r"""Right if the format is right and the answer equals the reference mathematically.
 
-    The answer is what the answer block boxes, else all of the block. Score 1 or 0.
+    The answer is the box in the answer block, else the whole block. Score 1 or 0.
     """
 
     def quick(self, text: str, sample: Sample, /) -> Verdict | None:
-        """The verdict where the format, text or exact numbers decide it; else None."""
+        """Return the verdict if the format, text or exact numbers decide it, else None."""
         if not all(_blocks(text)):
             return _malformed(text)
         return _MATH.quick(text, sample)
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """The verdict, by the symbolic engine where nothing less decides it."""
+        """Return the verdict, with the symbolic engine if nothing cheaper decides it."""
         if not all(_blocks(text)):
             return _malformed(text)
         return _MATH(text, sample)
@@ -56,7 +56,7 @@ class R1Zero:
 
 
 def _blocks(text: str) -> tuple[str, str]:
-    """The two blocks' contents, stripped; empty ones where the format doesn't hold."""
+    """Return the contents of the two blocks, stripped; both empty if the format is wrong."""
     body = text.strip().removeprefix("<think>")
     thinking, _, rest = body.partition("</think>")
     rest = rest.strip()
@@ -69,7 +69,7 @@ def _blocks(text: str) -> tuple[str, str]:
 
 
 def _malformed(text: str) -> Verdict:
-    """Why the format doesn't hold: no answer, no thinking before it, or anything else."""
+    """Return why the format is wrong: no answer, no thinking before it, or another fault."""
     block = answer_block(text)
     answer = _loose_answer(text) if block is None else block.strip()
     if not answer:
