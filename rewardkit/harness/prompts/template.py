@@ -11,9 +11,9 @@ from typing import Any
 
 import jinja2
 
-from rewardkit.errors import UsageError
+from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.prompts.fewshot import FewshotExamples, shown
-from rewardkit.harness.prompts.template_parser import parse
+from rewardkit.harness.prompts.template_parser import ParsedTemplate, parse
 from rewardkit.harness.prompts.wording import Kind, TaskWording, WordedProblem, asked
 from rewardkit.protocols import Message
 from rewardkit.records import Sample
@@ -35,24 +35,39 @@ class Words:
 
 @dataclass(frozen=True)
 class PromptTemplate:
-    """A template that was found and parsed. `reading` None: the task's own style."""
+    """A parsed template, and what a task and a system prompt add to it."""
 
     name: str
     source: str
-    reading: str | None
+    parsed: ParsedTemplate
     system: str | None
-    about: str
-    stop: tuple[str, ...]
-    shows: Kind
-    variables: frozenset[str]
-    """All that it uses and doesn't set."""
-    _parts: Mapping[str, jinja2.Template]
+    """The system message that replaces the template's own."""
     words: Words | None = None
+
+    @property
+    def reading(self) -> str | None:
+        """The style in which it asks for the answer; None: the task's own."""
+        return self.parsed.reading
+
+    @property
+    def about(self) -> str:
+        """A line for `rewardkit list`."""
+        return self.parsed.about
+
+    @property
+    def stop(self) -> tuple[str, ...]:
+        """Texts that end a completion."""
+        return self.parsed.stop
+
+    @property
+    def shows(self) -> Kind:
+        """The kind of the task's own examples that it shows."""
+        return self.parsed.shows
 
     @property
     def has_examples(self) -> bool:
         """Whether examples are shown in it."""
-        return "examples" in self.variables or "example" in self._parts
+        return "examples" in self.parsed.variables or "example" in self.parsed.parts
 
     @property
     def draws_examples(self) -> bool:
@@ -62,7 +77,7 @@ class PromptTemplate:
     @property
     def needs_words(self) -> bool:
         """Whether it can be asked only of a task that offers its words."""
-        return self.has_examples or "ask" in self.variables
+        return self.has_examples or "ask" in self.parsed.variables
 
     def messages(self, sample: Sample) -> list[Message]:
         """The system message, if any, then turns of examples, if any, and the question."""
@@ -73,7 +88,7 @@ class PromptTemplate:
             system = self._render("system", variables, sample)
         turns = [Message("system", system)] if system else []
         opening = self._render("opening", variables, sample)
-        if "example" in self._parts:
+        if "example" in self.parsed.parts:
             for example in examples:
                 given = {**variables, "example": example}
                 wording = _joined(opening, self._render("example", given, sample))
@@ -87,7 +102,7 @@ class PromptTemplate:
         if self.words is None:
             raise ValueError(f"prompt {self.name!r} isn't fitted to a task")
         (shot,) = shown(self.words.wording, [example], self.reading)
-        if "reply" not in self._parts:
+        if "reply" not in self.parsed.parts:
             return _joined(shot.solution, shot.answer)
         return self._render("reply", {**self._variables(example, [shot]), "example": shot}, example)
 
@@ -120,19 +135,16 @@ class PromptTemplate:
         if self.words is not None and self.needs_words:
             try:
                 variables["ask"] = asked(self.words.wording, sample, self.reading)
-            except jinja2.TemplateError as error:
-                raise UsageError(
-                    f"sample {sample.id!r} can't be put in the words of its task: {error}; "
-                    f"its columns: {', '.join(sorted(sample.columns))}"
-                ) from error
+            except DataError as error:
+                raise DataError(f"sample {sample.id!r}: {error}") from error
             variables["examples"] = examples
         return variables
 
     def _render(self, part: str, variables: Mapping[str, Any], sample: Sample) -> str:
-        if part not in self._parts:
+        if part not in self.parsed.parts:
             return ""
         try:
-            return self._parts[part].render(variables).strip()
+            return self.parsed.render(part, variables)
         except Exception as error:  # whatever a user's template does wrong names the template
             raise UsageError(
                 f"prompt {self.name!r} doesn't render for sample {sample.id!r}: "
@@ -142,7 +154,7 @@ class PromptTemplate:
     def _cause(self, error: Exception, variables: Mapping[str, Any]) -> str:
         of_tasks = set() if self.words is None else _OF_TASKS
         known = sorted({*variables, *of_tasks})
-        unknown = sorted(self.variables - set(known) - _PER_EXAMPLE)
+        unknown = sorted(self.parsed.variables - set(known) - _PER_EXAMPLE)
         if isinstance(error, jinja2.UndefinedError) and unknown:
             close = difflib.get_close_matches(unknown[0], known, n=1)
             hint = f" (did you mean {close[0]!r}?)" if close else ""
@@ -158,18 +170,7 @@ def load_template(name: str, path: str | Path, system: str | None = None) -> Pro
         source = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"the prompt file {str(path)!r} can't be read: {error}") from error
-    parsed = parse(name, source)
-    return PromptTemplate(
-        name,
-        source,
-        parsed.reading,
-        system,
-        parsed.about,
-        parsed.stop,
-        parsed.shows,
-        parsed.variables,
-        parsed.parts,
-    )
+    return PromptTemplate(name, source, parse(name, source), system)
 
 
 def _joined(*texts: str) -> str:

@@ -1,73 +1,121 @@
-"""Reads a prompt's text: its blocks, what it sets, and the variables that it uses.
+"""Reads a prompt's text: its settings, its blocks, and the variables that it uses.
 
-Outside of blocks stands the user's message. `system` is the system message; `opening` stands
-before the first of the user's messages; `example` and `reply` are rendered for each example, as
-turns of the user and of the assistant before the question. A template may set `reading`, the style
-in which it asks for the answer; `stop`, texts that end a completion; `shows`, the kind of the
-task's own examples that it wants; and `about`, a line for `rewardkit list`.
+A prompt may begin with settings in TOML between two lines `+++`: `reading`, the style in which it
+asks for the answer; `stop`, texts that end a completion; `shows`, the kind of the task's own
+examples that it wants; and `about`, a line for `rewardkit list`. The rest is a Jinja2 template.
+Outside of blocks is the user's message. `system` is the system message; `opening` comes before the
+first of the user's messages; `example` and `reply` are rendered for each example, as turns of the
+user and of the assistant before the question.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import jinja2
 from jinja2 import meta, nodes
+from jinja2.runtime import Context
 
 from rewardkit.errors import UsageError
+from rewardkit.harness.prompts.sandbox import Sandbox, limited
 from rewardkit.harness.prompts.wording import Kind
 
 BLOCKS = ("system", "opening", "example", "reply")
 KINDS: tuple[Kind, ...] = ("example", "long")
 USER = "user"
-"""The part that stands outside of blocks."""
+"""The part outside of blocks."""
+
+_FENCE = "+++"
+_SET_OF_0_1_0 = re.compile(r"{%-?\s*set\s+(reading|stop|shows|about)\s*=.*?%}\s*", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Parsed:
-    """A template's parts by block, what it sets, and all variables that it uses and doesn't set."""
+class ParsedTemplate:
+    """A template, its settings, and all variables that it uses and doesn't set."""
 
-    parts: Mapping[str, jinja2.Template]
+    template: jinja2.Template
     variables: frozenset[str]
     reading: str | None
     stop: tuple[str, ...]
     shows: Kind
     about: str
 
+    @property
+    def parts(self) -> set[str]:
+        """Its blocks, and "user"."""
+        return {*self.template.blocks, USER}
 
-def parse(name: str, source: str) -> Parsed:
+    def render(self, part: str, variables: Mapping[str, Any]) -> str:
+        """One part's text. Raises whatever a template may raise."""
+        context = self.template.new_context(dict(variables))
+        with limited():
+            if part != USER:
+                return "".join(self.template.blocks[part](context)).strip()
+            context.blocks = {name: [_nothing] for name in context.blocks}
+            return "".join(self.template.root_render_func(context)).strip()
+
+
+def parse(name: str, source: str) -> ParsedTemplate:
     """The template `source`; UsageError, with the line, where it is none."""
-    environment = jinja2.Environment(undefined=jinja2.StrictUndefined)
+    front_matter, body = _split(name, source)
+    _refuse_settings_of_0_1_0(name, body)
+    # the lines of the front matter stay, empty, so that an error names the file's line
+    lines = "\n" * (source.count("\n") - body.count("\n"))
     try:
-        tree = environment.parse(source)
-        variables = frozenset(meta.find_undeclared_variables(tree))
-        parts = _parts(environment, tree)
+        template, tree = Sandbox().compiled(lines + body)
+        _check_blocks(name, tree)
     except jinja2.TemplateSyntaxError as error:
         raise UsageError(f"prompt {name!r}, line {error.lineno}: {error.message}") from error
-    _check_blocks(name, set(parts) - {USER})
-    return Parsed(parts, variables, **_settings(name, tree))
+    except (jinja2.TemplateError, RecursionError, ValueError) as error:
+        raise UsageError(f"prompt {name!r} can't be compiled: {error}") from error
+    variables = frozenset(meta.find_undeclared_variables(tree))
+    return ParsedTemplate(template, variables, **_settings(name, front_matter))
 
 
-def _parts(environment: jinja2.Environment, tree: nodes.Template) -> dict[str, jinja2.Template]:
-    """The blocks by their name, and under "user" what stands outside of them."""
-    blocks = [node for node in tree.body if isinstance(node, nodes.Block)]
-    for inner_block in tree.find_all(nodes.Block):
-        if inner_block not in blocks:
-            raise jinja2.TemplateSyntaxError(
-                f"block {inner_block.name!r} stands inside of something else; blocks are messages "
-                "of their own and stand alone",
-                inner_block.lineno,
+def is_of_0_1_0(earlier: str, today: str) -> bool:
+    """Whether `earlier` is the prompt `today` with its settings as rewardkit 0.1.0 read them."""
+    _, body = _split("", today)
+    return _SET_OF_0_1_0.sub("", earlier).strip() == body.strip() != earlier.strip()
+
+
+def _nothing(context: Context) -> Iterator[str]:
+    return iter(())
+
+
+def _split(name: str, source: str) -> tuple[str, str]:
+    """The front matter and the template."""
+    first, _, rest = source.partition("\n")
+    if first.strip() != _FENCE:
+        return "", source
+    lines = rest.split("\n")
+    for place, line in enumerate(lines):
+        if line.strip() == _FENCE:
+            return "\n".join(lines[:place]), "\n".join(lines[place + 1 :])
+    raise UsageError(f"prompt {name!r}: its settings begin with a line +++ and don't end with one")
+
+
+def _refuse_settings_of_0_1_0(name: str, body: str) -> None:
+    found = _SET_OF_0_1_0.search(body)
+    if found is not None:
+        raise UsageError(
+            f"prompt {name!r} sets {found[1]!r} with {{% set %}}, as rewardkit 0.1.0 read it; "
+            f"write `{found[1]} = …` in TOML between two lines +++ at the top of the file"
+        )
+
+
+def _check_blocks(name: str, tree: nodes.Template) -> None:
+    blocks = set()
+    for block in tree.find_all(nodes.Block):
+        blocks.add(block.name)
+        if block not in tree.body:
+            raise UsageError(
+                f"prompt {name!r}, line {block.lineno}: block {block.name!r} is inside of "
+                "something else; blocks are messages of their own and stand alone"
             )
-    body = nodes.Template([node for node in tree.body if node not in blocks], lineno=1)
-    inner = {block.name: nodes.Template(block.body, lineno=block.lineno) for block in blocks}
-    for part in (body, *inner.values()):
-        part.set_environment(environment)
-    return {name: environment.from_string(part) for name, part in {**inner, USER: body}.items()}
-
-
-def _check_blocks(name: str, blocks: set[str]) -> None:
     unknown = sorted(blocks - set(BLOCKS))
     if unknown:
         raise UsageError(
@@ -81,30 +129,26 @@ def _check_blocks(name: str, blocks: set[str]) -> None:
         )
 
 
-def _settings(name: str, tree: nodes.Template) -> dict[str, Any]:
-    """What the template sets, of `_SETTINGS`; UsageError for a value that isn't of its kind."""
-    found: dict[str, Any] = {"reading": None, "stop": (), "shows": "example", "about": ""}
-    for node in tree.find_all(nodes.Assign):
-        if not isinstance(node.target, nodes.Name) or node.target.name not in _SETTINGS:
-            continue
-        setting = node.target.name
-        wanted, fits = _SETTINGS[setting]
-        value = _constant(node.node)
-        if not fits(value):
-            raise UsageError(
-                f"prompt {name!r}, line {node.lineno}: {setting} must be {wanted}, "
-                "as it stands, not computed"
-            )
-        found[setting] = value
-    stop = found["stop"]
-    return found | {"stop": (stop,) if isinstance(stop, str) else tuple(stop)}
-
-
-def _constant(value: nodes.Node) -> object:
+def _settings(name: str, front_matter: str) -> dict[str, Any]:
+    """The settings of the front matter; UsageError for one that is unknown or of another type."""
     try:
-        return value.as_const() if isinstance(value, nodes.Expr) else None
-    except nodes.Impossible:
-        return None
+        given = tomllib.loads(front_matter)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise UsageError(f"prompt {name!r}: its settings aren't TOML: {error}") from error
+    for setting, value in given.items():
+        if setting not in _SETTINGS:
+            known = ", ".join(_SETTINGS)
+            raise UsageError(f"prompt {name!r} has no setting {setting!r}; known are {known}")
+        kind, fits = _SETTINGS[setting]
+        if not fits(value):
+            raise UsageError(f"prompt {name!r}: {setting} is {value!r}; it must be {kind}")
+    stop = given.get("stop", ())
+    return {
+        "reading": given.get("reading"),
+        "stop": (stop,) if isinstance(stop, str) else tuple(stop),
+        "shows": given.get("shows", "example"),
+        "about": given.get("about", ""),
+    }
 
 
 def _is_text(value: object) -> bool:
@@ -112,7 +156,7 @@ def _is_text(value: object) -> bool:
 
 
 def _is_texts(value: object) -> bool:
-    return _is_text(value) or (isinstance(value, list | tuple) and all(map(_is_text, value)))
+    return _is_text(value) or (isinstance(value, list) and all(map(_is_text, value)))
 
 
 _SETTINGS: Mapping[str, tuple[str, Callable[[object], bool]]] = {

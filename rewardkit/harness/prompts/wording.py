@@ -13,6 +13,7 @@ from typing import Literal
 import jinja2
 
 from rewardkit.errors import DataError
+from rewardkit.harness.prompts.sandbox import Sandbox, limited
 from rewardkit.records import Sample
 
 BLANK = "{}"
@@ -92,9 +93,7 @@ class WordedProblem:
 def asked(wording: TaskWording, sample: Sample, reading: str | None) -> WordedProblem:
     """The problem as it is put to a model, without its solution."""
     return WordedProblem(
-        problem=_compiled(wording.problem)
-        .render({**sample.columns, "question": sample.question})
-        .strip(),
+        problem=_problem(wording.problem, {**sample.columns, "question": sample.question}),
         instruction=wording.instruction,
         working=wording.working,
         form=wording.form(reading).replace(BLANK, wording.noun),
@@ -121,6 +120,18 @@ def example_rows(wording: TaskWording, kind: Kind) -> Sequence[Mapping[str, obje
     return [{"id": f"{kind}-{place}", **row} for place, row in enumerate(rows, 1)]
 
 
+def _problem(source: str, columns: Mapping[str, object]) -> str:
+    try:
+        template = _compiled(source)
+        with limited():
+            return template.render(columns).strip()
+    except jinja2.TemplateError as error:
+        raise DataError(
+            f"the task's wording {source[:60]!r} doesn't render: {type(error).__name__}: {error}; "
+            f"its columns: {', '.join(sorted(columns))}"
+        ) from error
+
+
 @lru_cache(maxsize=64)
 def _compiled(source: str) -> jinja2.Template:
-    return jinja2.Environment(undefined=jinja2.StrictUndefined).from_string(source)
+    return Sandbox().compiled(source)[0]

@@ -335,7 +335,7 @@ class TestDrawnExamples:
 
     def test_a_prompt_of_the_users_own_shows_them_too(self, tmp_path: Path) -> None:
         (tmp_path / "p.jinja").write_text(
-            '{% set reading = "boxed" %}{% for e in examples %}{{ e.problem }} {{ e.answer }}\n'
+            '+++\nreading = "boxed"\n+++\n{% for e in examples %}{{ e.problem }} {{ e.answer }}\n'
             "{% endfor %}{{ question }}"
         )
         path, data = str(tmp_path / "p.jinja"), gsm8k_rows(tmp_path, 9)
@@ -404,7 +404,7 @@ def test_a_prompt_is_checked_on_every_row(tmp_path: Path, text: str, said: str) 
 
 
 def test_a_style_that_the_task_doesnt_read_is_refused_with_those_it_does(tmp_path: Path) -> None:
-    (tmp_path / "p.jinja").write_text('{% set reading = "roman" %}{{ question }}')
+    (tmp_path / "p.jinja").write_text('+++\nreading = "roman"\n+++\n{{ question }}')
     for task in ROWS:
         with pytest.raises(UsageError, match=f"'roman', which task '{task}' doesn't read"):
             template_for(rewardkit.load_task(task), str(tmp_path / "p.jinja"), None)

@@ -29,7 +29,7 @@ def test_a_block_is_the_system_message_and_an_option_replaces_it(tmp_path: Path)
 
 
 def test_the_reading_is_what_the_template_sets(tmp_path: Path) -> None:
-    (tmp_path / "p.jinja").write_text('{% set reading = "xml" %}{{ question }}')
+    (tmp_path / "p.jinja").write_text('+++\nreading = "xml"\n+++\n{{ question }}')
     assert load_template("p", tmp_path / "p.jinja").reading == "xml"
 
 
@@ -55,10 +55,17 @@ def test_the_hash_tells_templates_and_system_prompts_apart(tmp_path: Path) -> No
         ("{% block sytem %}{% endblock %}", r"blocks \['sytem'\]; known are 'system'"),
         ("{% block reply %}a{% endblock %}", "block 'reply' alone"),
         ("a\n{% if 1 %}{% block system %}a{% endblock %}{% endif %}", "line 2: block 'system'"),
-        ("{% set reading = 1 %}", "line 1: reading must be a text"),
-        ("a\n{% set reading = question %}", "line 2: reading must be a text"),
-        ("{% set stop = [1] %}", "stop must be a list of texts"),
-        ("{% set shows = 'short' %}", "shows must be 'example' or 'long'"),
+        ("+++\nreading = 1\n+++\n", "reading is 1; it must be a text"),
+        ("+++\nstop = [1]\n+++\n", r"stop is \[1\]; it must be a list of texts"),
+        ("+++\nshows = 'short'\n+++\n", "shows is 'short'; it must be 'example' or 'long'"),
+        ("+++\nreding = 'xml'\n+++\n", "no setting 'reding'; known are reading, stop"),
+        ("+++\nreading = xml\n+++\n", "its settings aren't TOML: .*line 1"),
+        ("+++\nreading = 'xml'\n{{ question }}", "begin with a line [+]{3} and don't end"),
+        ("+++\nreading = 'xml'\n+++\n\n{{ question", "prompt 'p', line 5"),
+        ("{% set reading = 'xml' %}{{ question }}", "`reading = …` in TOML between two lines"),
+        ("{{ cycler.__init__.__globals__.os.system('true') }}", "SecurityError"),
+        ("{{ question.__class__.__mro__ }}", "SecurityError"),
+        ("{{ options.append(1) }}", "SecurityError"),
     ],
 )
 def test_a_template_that_is_wrong_says_where(tmp_path: Path, text: str, said: str) -> None:
@@ -73,7 +80,7 @@ def test_a_missing_file_is_named() -> None:
 
 def test_what_a_template_sets_is_read_from_its_text(tmp_path: Path) -> None:
     (tmp_path / "p.jinja").write_text(
-        '{% set stop = ["Q:", "A:"] %}{% set about = "Plain." %}{{ question }}'
+        '+++\nstop = ["Q:", "A:"]\nabout = "Plain."\n+++\n{{ question }}'
     )
     loaded = load_template("p", tmp_path / "p.jinja")
     assert (loaded.stop, loaded.about, loaded.reading) == (("Q:", "A:"), "Plain.", None)

@@ -1,0 +1,166 @@
+"""Jinja2 for templates that users and plugins write: sandboxed, and bounded in time and output.
+
+A template reaches no private attribute and changes no value (Jinja2's own sandbox). What it loops
+over, calls, joins, multiplies and writes is counted; one that exceeds the limits is refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
+from typing import Any
+
+import jinja2
+from jinja2 import nodes
+from jinja2.runtime import Context
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.visitor import NodeTransformer
+
+from rewardkit.harness.prompts.text_sizes import SIZES, result_size, size_of_format
+
+MOST_STEPS = 200_000
+"""Iterations of loops and calls in one rendering."""
+
+MOST_CHARACTERS = 20_000_000
+"""Characters that one rendering writes and makes on the way."""
+
+_REFUSED_FILTERS = ("batch", "center", "pprint", "slice", "urlize", "wordwrap", "xmlattr")
+_REFUSED_GLOBALS = ("lipsum",)
+
+
+class LimitError(jinja2.TemplateRuntimeError):
+    """A template that makes too many steps or too much text."""
+
+
+class _Budget:
+    """What is left to one rendering."""
+
+    def __init__(self) -> None:
+        self.steps = MOST_STEPS
+        self.characters = MOST_CHARACTERS
+
+
+_budget: ContextVar[_Budget] = ContextVar("_budget")
+
+
+@contextlib.contextmanager
+def limited() -> Iterator[None]:
+    """Count the steps and the characters of the block. It raises LimitError beyond the limits."""
+    token = _budget.set(_Budget())
+    try:
+        yield
+    finally:
+        _budget.reset(token)
+
+
+class Sandbox(ImmutableSandboxedEnvironment):
+    """The environment of every template that is not part of rewardkit's own pages."""
+
+    intercepted_binops = frozenset({"+", "*", "**", "%"})
+
+    def __init__(self) -> None:
+        super().__init__(undefined=jinja2.StrictUndefined, finalize=_written)
+        for name in _REFUSED_FILTERS:
+            del self.filters[name]
+        for name in _REFUSED_GLOBALS:
+            del self.globals[name]
+        for name, size in SIZES.items():
+            if name in self.filters:
+                self.filters[name] = _bounded(self.filters[name], size)
+        self.filters[_COUNTED] = _counted
+        self.filters[_JOINED] = _joined
+
+    def compiled(self, source: str) -> tuple[jinja2.Template, nodes.Template]:
+        """The template and its syntax tree. Raises jinja2.TemplateError."""
+        tree = self.parse(source)
+        bounded: nodes.Template = _Counting().visit(self.parse(source))
+        bounded.set_environment(self)
+        with limited():
+            return self.from_string(bounded), tree
+
+    def call(self, context: Context, obj: Any, *args: Any, **kwargs: Any) -> Any:
+        """Call, as one more step; of methods that make text, the size is counted first."""
+        _take_step()
+        text, size = getattr(obj, "__self__", None), SIZES.get(getattr(obj, "__name__", ""))
+        if isinstance(text, str) and size is not None:
+            _take_characters(size(text, *args, *kwargs.values()))
+        return super().call(context, obj, *args, **kwargs)
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        """Calculate, unless the result is too large."""
+        _take_characters(result_size(operator, left, right))
+        return super().call_binop(context, operator, left, right)
+
+    def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
+        """`str.format`, with the widths that its text and its values name counted."""
+        formatted = super().wrap_str_format(value)
+        return None if formatted is None else _bounded(formatted, size_of_format, value.__self__)
+
+
+_COUNTED, _JOINED = "_counted", "_joined"
+
+
+class _Counting(NodeTransformer):
+    """Puts filters that count into loops and where texts are joined with `~`."""
+
+    def visit_For(self, node: nodes.For) -> nodes.For:  # noqa: N802 - jinja2 calls it so
+        self.generic_visit(node)
+        node.iter = _filtered(node.iter, _COUNTED)
+        return node
+
+    def visit_Concat(self, node: nodes.Concat) -> nodes.Filter:  # noqa: N802
+        self.generic_visit(node)
+        return _filtered(nodes.List(node.nodes, lineno=node.lineno), _JOINED)
+
+
+def _filtered(node: Any, name: str) -> nodes.Filter:
+    return nodes.Filter(node, name, [], [], None, None, lineno=node.lineno)
+
+
+def _counted(values: Iterable[Any]) -> Iterator[Any]:
+    for value in values:
+        _take_step()
+        yield value
+
+
+def _joined(values: Iterable[Any]) -> str:
+    texts = [str(value) for value in values]
+    _take_characters(sum(map(len, texts)))
+    return "".join(texts)
+
+
+def _written(value: Any) -> Any:
+    text = value if isinstance(value, str) else str(value)
+    _take_characters(len(text))
+    return text
+
+
+def _bounded(
+    make: Callable[..., Any], size: Callable[..., int], *before: Any
+) -> Callable[..., Any]:
+    """The filter or method, once its result is known to be small enough."""
+    passed = getattr(make, "jinja_pass_arg", None)
+
+    def bounded(*args: Any, **kwargs: Any) -> Any:
+        values = args if passed is None else args[1:]
+        _take_characters(size(*before, *values, *kwargs.values()))
+        return make(*args, **kwargs)
+
+    if passed is not None:
+        bounded.jinja_pass_arg = passed  # type: ignore[attr-defined]
+    return bounded
+
+
+def _take_step() -> None:
+    budget = _budget.get()
+    budget.steps -= 1
+    if budget.steps < 0:
+        raise LimitError(f"it takes more than {MOST_STEPS:,} steps; shorten its loops")
+
+
+def _take_characters(count: int) -> None:
+    budget = _budget.get()
+    budget.characters -= count
+    if budget.characters < 0:
+        raise LimitError(f"it makes more than {MOST_CHARACTERS:,} characters of text")
