@@ -78,16 +78,17 @@ def run() -> None:
     try:
         app(sys.argv[1:])()
     except UsageError as error:
-        sys.exit(_told(error, 2))
+        sys.exit(_fail(error, 2))
     except RewardkitError as error:
-        sys.exit(_told(error, 1))
-    except OSError as error:  # no permission, a full disk
-        where = f"{error.filename}: " if error.filename else ""
-        sys.exit(_told(f"{where}{error.strerror or error}", 1))
+        sys.exit(_fail(error, 1))
+    except OSError as error:  # a full disk, no permission
+        file = error.filename
+        what = f"{file} can't be read or written" if file else "the output can't be written"
+        sys.exit(_fail(f"{what}: {error.strerror or error}", 1))
     except Exception:  # an error of ours: its traceback is what a report of it needs
-        sys.exit(_told(f"unexpected error\n{traceback.format_exc()}", 1))
+        sys.exit(_fail(f"unexpected error\n{traceback.format_exc()}", 1))
 
 
-def _told(error: RewardkitError | str, status: int) -> int:
+def _fail(error: RewardkitError | str, status: int) -> int:
     typer.echo(f"rewardkit: {redact(str(error))}", err=True)
     return status
