@@ -20,7 +20,7 @@ def key_values(pairs: Iterable[str], option: str) -> dict[str, Any]:
             raise UsageError(f"{option} {pair!r} isn't KEY=VALUE")
         try:
             values[key.strip()] = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             values[key.strip()] = value
     remember_arguments(values)
     return values

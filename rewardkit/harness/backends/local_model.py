@@ -58,8 +58,13 @@ class LocalModel:
         generation = checkpoint.read_json(self.folder / "generation_config.json")
         named = generation.get("eos_token_id", self.text_config.get("eos_token_id"))
         listed = named if isinstance(named, list) else [named]
-        ids = {one for one in (*listed, self.tokenizer.token_id("eos_token")) if one is not None}
-        return tuple(sorted(int(one) for one in ids))
+        if not all(isinstance(token, int) for token in listed if token is not None):
+            raise UsageError(
+                f"{self.folder} names the stop tokens {listed!r:.60}, which aren't token ids; "
+                "mend eos_token_id in its generation_config.json or config.json"
+            )
+        ids = {*listed, self.tokenizer.token_id("eos_token")} - {None}
+        return tuple(sorted(ids))
 
     @property
     def padding(self) -> int:

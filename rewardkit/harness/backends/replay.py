@@ -10,6 +10,7 @@ from typing import Any
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.backends.engine_options import EngineOptions
+from rewardkit.harness.backends.token_count import token_count
 from rewardkit.harness.store.checkpoint import hash_file
 from rewardkit.protocols import Message, Prompt, Request
 from rewardkit.records import Completion, Sampling
@@ -98,7 +99,7 @@ def _read(path: Path) -> dict[str, Completion]:
 def _parse(line: str, place: str) -> dict[str, Any]:
     try:
         row = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{place} is no JSON ({error}); mend or remove the line") from error
     if not isinstance(row, dict) or not isinstance(row.get("completion", row.get("text")), str):
         raise DataError(f'{place} holds no "completion" (or "text") that is a string')
@@ -123,6 +124,6 @@ def _completion(row: Mapping[str, Any]) -> Completion:
     return Completion(
         row.get("completion", row.get("text", "")),
         reason if reason in _REASONS else "stop",
-        row.get("prompt_tokens"),
-        row.get("completion_tokens"),
+        token_count(row.get("prompt_tokens")),
+        token_count(row.get("completion_tokens")),
     )

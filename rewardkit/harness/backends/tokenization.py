@@ -81,12 +81,19 @@ def load(folder: Path) -> Tokenizer:
     engine = _load_engine(folder)
     engine.no_truncation()
     engine.no_padding()
-    _add_missing_tokens(engine, settings)
+    try:
+        _add_missing_tokens(engine, settings)
+        chat_template = _chat_template(folder, settings)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise UsageError(
+            f"{folder / 'tokenizer_config.json'}, or the chat template beside it, can't be read "
+            f"({type(error).__name__}: {error}); save the tokenizer anew with save_pretrained"
+        ) from error
     add_bos = settings.get("add_bos_token")
     return Tokenizer(
         engine=engine,
         special=_special_tokens(read_json(folder / "special_tokens_map.json") | settings),
-        chat_template=_chat_template(folder, settings),
+        chat_template=chat_template,
         add_bos=add_bos if isinstance(add_bos, bool) else None,
     )
 

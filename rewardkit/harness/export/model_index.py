@@ -10,6 +10,7 @@ from typing import Any
 from rewardkit import registry
 from rewardkit.errors import MissingExtra, RunMismatch, UnknownName, UsageError
 from rewardkit.harness.store.atomic_write import check_target, replace_text
+from rewardkit.harness.store.run_documents import read_run_summary
 from rewardkit.harness.store.run_folder import SUMMARY, RunFolder
 
 FORMS = (".yaml", ".yml", ".json", ".md")
@@ -95,7 +96,7 @@ def _data(name: str, summary: Mapping[str, Any], record: Mapping[str, Any]) -> d
         task: Any = registry.installed().task(name)
     except UnknownName:  # a verifier alone, or a task whose plugin isn't here
         task = None
-    told = record["tasks"].get(name, {})
+    told = record.get("tasks", {}).get(name, {})
     sampling, settings = told.get("sampling", {}), record.get("settings", {})
     whole = "sampling" in told and not settings.get("data")  # else whose rows they are isn't known
     asked = {
@@ -116,9 +117,8 @@ def _data(name: str, summary: Mapping[str, Any], record: Mapping[str, Any]) -> d
 def read_summary(run: Path) -> dict[str, Any]:
     """What summary.json holds. RunMismatch where the run isn't finished."""
     try:
-        summary: dict[str, Any] = json.loads((run / SUMMARY).read_text(encoding="utf-8"))
+        return read_run_summary(run / SUMMARY)
     except FileNotFoundError:
         raise RunMismatch(
             f"{run} holds no {SUMMARY}: name the folder of a run that has ended"
         ) from None
-    return summary

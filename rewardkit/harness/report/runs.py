@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit import registry
-from rewardkit.errors import RunMismatch, UsageError
+from rewardkit.errors import UsageError
 from rewardkit.harness.metrics.summary import summarise_tasks
 from rewardkit.harness.store.checkpoints import step_of
+from rewardkit.harness.store.run_documents import read_run_summary
 from rewardkit.harness.store.run_folder import SAMPLES, SUMMARY, RunFolder
 from rewardkit.harness.store.sample_row import SampleRow
 
@@ -119,19 +120,18 @@ def _read(path: Path, name: str) -> ReportRun:
     return ReportRun(name, tasks, rows, folder.read_record())
 
 
+_NEWEST = {"lengths", "examples", "figures"}
+"""What the summaries of earlier versions lack."""
+
+
 def _tasks(path: Path, rows: Sequence[SampleRow]) -> Mapping[str, Any]:
     """The figures written; where there are none yet, or fewer than today, those of the rows."""
     try:
-        written = json.loads((path / SUMMARY).read_text(encoding="utf-8"))["tasks"]
+        written = read_run_summary(path / SUMMARY)["tasks"]
     except FileNotFoundError:
         written = {}
-    except (ValueError, KeyError, TypeError) as error:
-        raise RunMismatch(
-            f"{path / SUMMARY} isn't a summary that rewardkit wrote: {error!r}; "
-            "the same `rewardkit eval` writes it anew"
-        ) from error
     named = {row.task for row in rows}
-    if named <= set(written) and all("figures" in task for task in written.values()):
+    if named <= set(written) and all(task.keys() >= _NEWEST for task in written.values()):
         return dict(written)
     told = RunFolder(path).read_record().get("tasks", {})
     offered = registry.installed().offers("tasks")

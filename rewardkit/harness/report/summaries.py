@@ -27,6 +27,6 @@ def _pairs(mapping: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _figure(figure: Mapping[str, Any]) -> dict[str, Any]:
-    if figure["kind"] == "plot":
+    if "series" in figure:
         return {**figure, "series": _pairs(figure["series"])}
     return dict(figure)

@@ -225,7 +225,7 @@ def _task_record(rendered: RenderedTask) -> dict[str, Any]:
 def _in_order(rows: Mapping[str, SampleRow], rendered: Sequence[RenderedTask]) -> list[SampleRow]:
     """The rows in the order of the data, however they were finished."""
     keys = (request.key for one in rendered for request, _, _ in one.requests())
-    return [rows[key] for key in keys if key in rows]
+    return [rows[key] for key in keys if key in rows and key.startswith(f"{rows[key].task}/")]
 
 
 def _sum_up(plan: RunPlan, rows: Sequence[SampleRow]) -> RunSummary:

@@ -90,7 +90,7 @@ def read_json(path: Path) -> dict[str, object]:
         return {}
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not JSON ({error}); the checkpoint is damaged") from error
     if not isinstance(content, dict):
         raise UsageError(f"{path} holds no JSON object; the checkpoint is damaged")

@@ -109,6 +109,6 @@ def _object(path: Path) -> dict[str, Any]:
     """The JSON object in a file; empty where there is none, or not yet all of it."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}

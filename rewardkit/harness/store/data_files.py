@@ -73,7 +73,7 @@ def json_row(line: bytes, number: int, name: str) -> Row:
     try:
         text = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
         row = json.loads(text.decode("utf-8", "surrogatepass"))
-    except ValueError as error:  # bad UTF-8 is one, too
+    except (ValueError, RecursionError) as error:  # bad UTF-8 is a ValueError, too
         raise DataError(f"{name}, line {number} isn't JSON: {error}") from error
     if not isinstance(row, dict):
         raise DataError(f"{name}, line {number} isn't a JSON object")

@@ -14,6 +14,7 @@ from typing import Any
 
 from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.store.atomic_write import append_bytes, replace_text, write_errors
+from rewardkit.harness.store.run_documents import read_run_record
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.redaction import redact_value
 
@@ -59,14 +60,8 @@ class RunFolder:
             yield
 
     def read_record(self) -> dict[str, Any]:
-        """What run.json holds; empty before the first run."""
-        try:
-            record: dict[str, Any] = json.loads((self.path / RUN).read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return {}
-        except ValueError as error:
-            raise RunMismatch(f"{self.path / RUN} isn't JSON: {error}; use --overwrite") from error
-        return record
+        """The content of run.json; empty before the first run. Raises RunMismatch."""
+        return read_run_record(self.path / RUN)
 
     def write_record(self, record: Mapping[str, Any]) -> None:
         """Replace run.json, whole or not at all, without secrets."""
@@ -179,7 +174,7 @@ def read_samples(path: Path) -> Iterator[SampleRow]:
             for number, line in enumerate(lines, 1):
                 try:
                     value = json.loads(line)
-                except ValueError as error:
+                except (ValueError, RecursionError) as error:
                     if not line.endswith(b"\n"):
                         return
                     raise RunMismatch(

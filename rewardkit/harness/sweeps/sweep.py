@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -22,6 +21,7 @@ from rewardkit.harness.run.run_plan import (
 )
 from rewardkit.harness.run.task_plan import TaskPlan
 from rewardkit.harness.store.checkpoints import step_of
+from rewardkit.harness.store.run_documents import read_run_summary
 from rewardkit.harness.store.run_folder import LOCK, RUN, SUMMARY, RunFolder
 from rewardkit.harness.sweeps.sweep_plan import Sweep
 from rewardkit.harness.sweeps.sweep_results import SweepRun, arranged, write_together
@@ -81,7 +81,7 @@ def _of_deleted(
         if run.output_dir == folder.path and recorded == wanted:
             of = {one.task.name: one.task for one in asked[prompt]}
             tasks = summarise_tasks(list(folder.rows().values()), of)
-            failed = bool(json.loads(path.read_text(encoding="utf-8"))["failed"])
+            failed = bool(read_run_summary(path).get("failed"))
             yield replace(run, summary=RunSummary(tasks, folder.path, failed))
 
 

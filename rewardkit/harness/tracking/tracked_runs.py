@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rewardkit.harness.store.run_documents import read_run_summary
 from rewardkit.harness.store.run_folder import RUN, SUMMARY, RunFolder
 
 PROJECT = "rewardkit"
@@ -67,7 +67,7 @@ def _name(run: Path) -> tuple[str, int]:
 
 
 def _figures(run: Path) -> dict[str, float]:
-    summary = json.loads((run / SUMMARY).read_text(encoding="utf-8"))
+    summary = read_run_summary(run / SUMMARY)
     return {
         f"{task}/{name}": value
         for task, figures in summary["tasks"].items()

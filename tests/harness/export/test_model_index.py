@@ -17,7 +17,8 @@ from rewardkit.harness.export.model_index import write_model_index
 def run(folder: Path, *, model: str = "out/my-model", task: str = "gsm8k", **settings: Any) -> Path:
     metric = {"value": 0.5, "low": 0.25, "high": 0.75, "count": 8}
     names = ("accuracy", "accuracy_flexible", "score", "pass@4", "maj@4")
-    summary = {"samples": 8, "metrics": dict.fromkeys(names, metric)}
+    counts = dict.fromkeys(("samples", "completions", "judged", "truncated", "errors"), 8)
+    summary = {**counts, "metrics": dict.fromkeys(names, metric), "groups": {}, "failures": {}}
     told = {"prompt": "cot", "num_samples": 4, "sampling": {"temperature": 0.7}}
     record = {"settings": {"model": model, **settings}, "tasks": {task: told}}
     folder.mkdir()

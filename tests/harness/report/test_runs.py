@@ -53,7 +53,12 @@ def test_rows_stand_in_natural_order_of_their_ids(tmp_path: Path) -> None:
     assert [one.key for one in run.rows] == ["gsm8k/9/0", "gsm8k/9/1", "gsm8k/10/0"]
 
 
-@pytest.mark.parametrize("summary", [None, {"tasks": {"gsm8k": {"samples": 9}}}, {"tasks": {}}])
+EARLIER: dict[str, object] = dict.fromkeys(
+    ("samples", "completions", "judged", "truncated", "errors"), 9
+) | {key: {} for key in ("metrics", "groups", "failures")}
+
+
+@pytest.mark.parametrize("summary", [None, {"tasks": {"gsm8k": EARLIER}}, {"tasks": {}}])
 def test_where_figures_are_missing_they_are_those_of_the_rows(
     tmp_path: Path, summary: dict[str, object] | None
 ) -> None:

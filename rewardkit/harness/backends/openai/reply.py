@@ -6,10 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from rewardkit.harness.backends.token_count import token_count
 from rewardkit.records import Completion
-
-LARGEST_COUNT = 2**31 - 1
-"""Tokens that a count may state: no completion has more."""
 
 
 class BadReply(Exception):
@@ -85,8 +83,9 @@ def _token_counts(usage: object) -> tuple[dict[str, int], tuple[str, ...]]:
     dropped = []
     for name in ("prompt_tokens", "completion_tokens"):
         value = usage.get(name)
-        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_COUNT:
-            counts[name] = value
+        count = token_count(value)
+        if count is not None:
+            counts[name] = count
         elif value is not None:
             dropped.append(f"{name}: {_shown(value)}")
     return counts, tuple(dropped)

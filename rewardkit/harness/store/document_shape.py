@@ -1,0 +1,127 @@
+"""What a JSON document must look like, and the check of one that a user may have edited."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+DEEPEST = 50
+"""Levels of nesting that are read: whatever walks a document calls itself once a level."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A plain value: what it is called, and the test that it passes."""
+
+    name: str
+    test: Callable[[Any], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """An object with these fields; others may hold anything."""
+
+    required: Mapping[str, Shape] = field(default_factory=dict)
+    optional: Mapping[str, Shape] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Each:
+    """An object whose values all have one shape."""
+
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A list whose items all have one shape."""
+
+    shape: Shape
+
+
+Shape = Kind | Fields | Each | Items
+
+ANYTHING = Kind("anything", lambda _: True)
+TEXT = Kind("a text", lambda value: isinstance(value, str))
+TEXT_OR_NULL = Kind("a text or null", lambda value: value is None or isinstance(value, str))
+TRUTH = Kind("true or false", lambda value: isinstance(value, bool))
+NUMBER = Kind(
+    "a number",
+    lambda value: (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and abs(value) < 1e300
+        and math.isfinite(value)
+    ),
+)
+COUNT = Kind(
+    "a number from 0",
+    lambda value: isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53,
+)
+
+
+def read_document(path: Path, shape: Fields) -> dict[str, Any]:
+    """The document in the file. ValueError says what in it isn't as `shape` wants it."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        _check_depth(document, DEEPEST)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(f"it isn't JSON ({error})") from None
+    check_shape(document, shape, "")
+    checked: dict[str, Any] = document
+    return checked
+
+
+def check_shape(value: Any, shape: Shape, place: str) -> None:
+    """ValueError where the value, which is found at `place`, hasn't the shape."""
+    match shape:
+        case Kind():
+            if not shape.test(value):
+                raise ValueError(f"{place} is {value!r:.60}, not {shape.name}")
+        case Items():
+            for index, item in enumerate(_list(value, place)):
+                check_shape(item, shape.shape, f"{place}[{index}]")
+        case Each():
+            for name, inner in _object(value, place).items():
+                check_shape(inner, shape.shape, _inside(place, name))
+        case Fields():
+            _check_fields(_object(value, place), shape, place)
+
+
+def _check_fields(value: Mapping[str, Any], shape: Fields, place: str) -> None:
+    for name in shape.required:
+        if name not in value:
+            raise ValueError(f"{place or 'it'} has no {name!r}")
+    for name, inner in {**shape.required, **shape.optional}.items():
+        if name in value:
+            check_shape(value[name], inner, _inside(place, name))
+
+
+def _object(value: Any, place: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{place or 'it'} is {value!r:.60}, not an object")
+    return value
+
+
+def _list(value: Any, place: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError(f"{place} is {value!r:.60}, not a list")
+    return value
+
+
+def _inside(place: str, name: str) -> str:
+    return f"{place}.{name}" if place else name
+
+
+def _check_depth(value: Any, levels: int) -> None:
+    if not levels:
+        raise RecursionError
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            _check_depth(inner, levels - 1)

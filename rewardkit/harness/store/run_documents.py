@@ -1,0 +1,97 @@
+"""Read run.json and summary.json, which a user may have edited or a disk damaged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import RunMismatch
+from rewardkit.harness.store.document_shape import (
+    ANYTHING,
+    COUNT,
+    NUMBER,
+    TEXT,
+    TEXT_OR_NULL,
+    TRUTH,
+    Each,
+    Fields,
+    Items,
+    Shape,
+    read_document,
+)
+
+_OBJECT = Each(ANYTHING)
+_TASK_RECORD = Fields(
+    optional={
+        "samples": COUNT,
+        "num_samples": COUNT,
+        "group_by": Items(TEXT),
+        "prompt": TEXT_OR_NULL,
+        "reading": TEXT_OR_NULL,
+        "sampling": Fields({"temperature": NUMBER}),
+        "judging": _OBJECT,
+    }
+)
+RECORD = Fields(
+    optional={
+        "command": Items(ANYTHING),
+        "settings": Fields(
+            optional={
+                "model": TEXT,
+                "prompt": TEXT_OR_NULL,
+                "data": TEXT_OR_NULL,
+                "split": TEXT_OR_NULL,
+            }
+        ),
+        "fingerprint": _OBJECT,
+        "tasks": Each(_TASK_RECORD),
+        "backend": _OBJECT,
+        "versions": _OBJECT,
+        "hardware": _OBJECT,
+        "started": TEXT_OR_NULL,
+        "sessions": Items(_OBJECT),
+    }
+)
+
+_COUNTS: dict[str, Shape] = dict.fromkeys(
+    ("samples", "completions", "judged", "truncated", "errors"), COUNT
+)
+_METRIC = Fields({"value": NUMBER, "low": NUMBER, "high": NUMBER, "count": COUNT})
+_TASK_SUMMARY = Fields(
+    required={
+        **_COUNTS,
+        "metrics": Each(_METRIC),
+        "groups": Each(Each(_METRIC)),
+        "failures": Each(COUNT),
+    },
+    optional={
+        "lengths": Each(Each(NUMBER)),
+        "examples": Each(Items(TEXT)),
+        "figures": Items(Fields({"kind": TEXT}, {"series": _OBJECT})),
+    },
+)
+SUMMARY_FILE = Fields({"tasks": Each(_TASK_SUMMARY)}, {"failed": TRUTH})
+
+
+def read_run_record(path: Path) -> dict[str, Any]:
+    """The content of a run.json; empty where there is none. Raises RunMismatch."""
+    try:
+        return read_document(path, RECORD)
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise RunMismatch(
+            f"{path} isn't the record of a run: {error}. Restore it from a copy, or use "
+            "--overwrite to start anew"
+        ) from error
+
+
+def read_run_summary(path: Path) -> dict[str, Any]:
+    """The content of a summary.json. Raises RunMismatch; FileNotFoundError where there is none."""
+    try:
+        return read_document(path, SUMMARY_FILE)
+    except ValueError as error:
+        raise RunMismatch(
+            f"{path} isn't a summary that rewardkit wrote: {error}. "
+            "The command that made the run writes it anew"
+        ) from error

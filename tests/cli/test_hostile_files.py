@@ -1,0 +1,289 @@
+"""Whatever a file holds, a command ends with a status and a sentence, never with a traceback."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.command import run_command
+
+JUNK: tuple[Any, ...] = (None, True, -1, 1e400, 10**400, "", "x", [], [[]], {}, {"a": {}}, "\ud800")
+GARBLED = (
+    b"",
+    b"\x00",
+    b"\xff\xfe\x00",
+    b"null\n",
+    b"[]\n",
+    b'"text"\n',
+    b"3\n",
+    b"{}\n",
+    b'{"a": \n',
+    b"[" * 100_000,
+    b'{"a":' * 100_000,
+    b'{"key": NaN, "completion": Infinity}\n',
+    b"9" * 5000 + b"\n",
+    '{"\ud800": 1}\n'.encode("utf-8", "surrogatepass"),
+)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a data set, completions, a finished run and a scored one."""
+    folder = tmp_path_factory.mktemp("whole")
+    rows = [
+        {"question": f"q{i}", "answer": f"#### {i}", "completion": f"#### {i}", "id": f"{i}"}
+        for i in range(4)
+    ]
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run_command(*eval_command(folder), "-o", folder / "run") == 0
+    return folder
+
+
+def eval_command(folder: Path) -> list[object]:
+    rows = folder / "rows.jsonl"
+    return [
+        *("eval", "--task", "gsm8k", "--data", rows, "--backend", "replay"),
+        *("--model", rows, "--quiet"),
+    ]
+
+
+def assert_no_traceback(capsys: pytest.CaptureFixture[str], *command: object) -> None:
+    status = run_command(*command)
+    _, err = capsys.readouterr()
+    assert "Traceback" not in err, (command, err)
+    assert status in (0, 1, 2)
+    assert status == 0 or err.strip(), command
+
+
+def readers(run: Path, whole: Path) -> Iterator[list[object]]:
+    """Every command that reads a run's folder."""
+    out = run.parent
+    yield ["compare", whole, run]
+    yield ["compare", run, whole, "--json"]
+    yield ["report", run, "-o", out / "page.html"]
+    yield ["export", run, "--parquet", out / "s.parquet", "--overwrite"]
+    yield ["export", run, "--model-index", out / "index.md", "--overwrite"]
+    yield ["score", run, "--quiet"]
+    yield [*eval_command(whole.parent), "-o", run]
+
+
+def garbled(content: bytes, seed: int) -> bytes:
+    """The content with a few bytes changed, cut or repeated."""
+    chance = random.Random(seed)
+    content = bytearray(content)
+    for _ in range(chance.randint(1, 4)):
+        place = chance.randrange(len(content) or 1)
+        match chance.randrange(4):
+            case 0:
+                content[place : place + 1] = bytes([chance.randrange(256)])
+            case 1:
+                del content[place : place + chance.randrange(200)]
+            case 2:
+                content[place:place] = content[place : place + chance.randrange(200)]
+            case 3:
+                content[place:place] = chance.choice(GARBLED[:8])
+    return bytes(content)
+
+
+def junked(value: Any, chance: random.Random) -> Any:
+    """The value with one part of it, at any depth, replaced by junk or left out."""
+    if isinstance(value, dict) and value and chance.random() < 0.8:
+        name = chance.choice(list(value))
+        if chance.random() < 0.3:
+            return {key: inner for key, inner in value.items() if key != name}
+        return {**value, name: junked(value[name], chance)}
+    if isinstance(value, list) and value and chance.random() < 0.8:
+        index = chance.randrange(len(value))
+        return [*value[:index], junked(value[index], chance), *value[index + 1 :]]
+    return chance.choice(JUNK)
+
+
+@pytest.mark.parametrize("name", ["run.json", "samples.jsonl", "summary.json"])
+@pytest.mark.parametrize("content", GARBLED, ids=range(len(GARBLED)))
+def test_a_garbled_file_of_a_run(
+    finished: Path, tmp_path: Path, name: str, content: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for command in readers(tmp_path / "run", finished / "run"):
+        shutil.copytree(finished / "run", tmp_path / "run")
+        (tmp_path / "run" / name).write_bytes(content)
+        assert_no_traceback(capsys, *command)
+        shutil.rmtree(tmp_path / "run")
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", ["run.json", "samples.jsonl", "summary.json"])
+def test_bytes_of_a_run_changed_by_chance(
+    finished: Path, tmp_path: Path, name: str, seed: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number, command in enumerate(readers(tmp_path / "run", finished / "run")):
+        shutil.copytree(finished / "run", tmp_path / "run")
+        file = tmp_path / "run" / name
+        file.write_bytes(garbled(file.read_bytes(), 100 * seed + number))
+        assert_no_traceback(capsys, *command)
+        shutil.rmtree(tmp_path / "run")
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("name", ["run.json", "samples.jsonl", "summary.json"])
+def test_values_of_a_run_of_another_type(
+    finished: Path, tmp_path: Path, name: str, seed: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number, command in enumerate(readers(tmp_path / "run", finished / "run")):
+        shutil.copytree(finished / "run", tmp_path / "run")
+        file = tmp_path / "run" / name
+        chance = random.Random(100 * seed + number)
+        values = (
+            [json.loads(line) for line in file.read_text().splitlines()]
+            if name.endswith("l")
+            else [json.loads(file.read_text())]
+        )
+        values[0] = junked(values[0], chance)
+        file.write_text("".join(json.dumps(value) + "\n" for value in values))
+        assert_no_traceback(capsys, *command)
+        shutil.rmtree(tmp_path / "run")
+
+
+TASK = b"""name = "mine"
+verifier = "math"
+question = "question"
+reference = "answer"
+"""
+PROMPT = b"{{ question }} Put the answer in \\boxed{}.\n"
+RECIPE = b"""about = "mine"
+task = "motion"
+[trainer]
+beta = 0.04
+max_steps = 2
+"""
+CSV = b"question,answer,completion\na,#### 1,#### 1\nb,#### 2,#### 2\n"
+ROW = b'{"question": "a", "answer": "#### 1", "completion": "#### 1", "id": "0"}\n'
+
+FILES: dict[str, tuple[bytes, list[list[str]]]] = {
+    "mine.toml": (TASK, [["check", "--task", "FILE", "--data", "good.jsonl"]]),
+    "mine.jinja": (
+        PROMPT,
+        [
+            [
+                "eval",
+                "--task",
+                "gsm8k",
+                "--data",
+                "good.jsonl",
+                "--prompt",
+                "FILE",
+                "--model",
+                "good.jsonl",
+                "--backend",
+                "replay",
+                "--quiet",
+                "--overwrite",
+                "-o",
+                "run",
+            ]
+        ],
+    ),
+    "recipe.toml": (RECIPE, [["train", "FILE", "--model", "nowhere", "--check", "-o", "out"]]),
+    "rows.csv": (CSV, [["score", "FILE", "--task", "gsm8k", "--quiet"]]),
+    "rows.parquet": (b"PAR1" + ROW + b"PAR1", [["score", "FILE", "--verifier", "math"]]),
+    "rows.jsonl": (
+        ROW,
+        [
+            ["score", "FILE", "--task", "gsm8k", "--quiet"],
+            [
+                "score",
+                "FILE",
+                "--verifier",
+                "math",
+                "--reference-field",
+                "answer",
+                "-o",
+                "scored",
+                "--overwrite",
+                "--quiet",
+            ],
+            [
+                "eval",
+                "--task",
+                "gsm8k",
+                "--data",
+                "FILE",
+                "--model",
+                "FILE",
+                "--backend",
+                "replay",
+                "--quiet",
+                "--overwrite",
+                "-o",
+                "run",
+            ],
+            ["check", "--task", "gsm8k", "--data", "FILE"],
+        ],
+    ),
+}
+
+
+def contents(good: bytes) -> Iterator[bytes]:
+    yield from GARBLED
+    for seed in range(12):
+        yield garbled(good, seed)
+    chance = random.Random(0)
+    if good == ROW:
+        for _ in range(12):
+            yield json.dumps(junked(json.loads(ROW), chance)).encode() + b"\n"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_garbled_file_of_a_user(
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("good.jsonl").write_bytes(ROW)
+    good, commands = FILES[name]
+    for content in contents(good):
+        Path(name).write_bytes(content)
+        for command in commands:
+            assert_no_traceback(capsys, *(name if word == "FILE" else word for word in command))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "config.json",
+        "generation_config.json",
+        "tokenizer_config.json",
+        "special_tokens_map.json",
+        "tokenizer.json",
+        "chat_template.jinja",
+        "model.safetensors",
+    ],
+)
+def test_a_garbled_checkpoint(
+    name: str, tiny_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "good.jsonl"
+    data.write_bytes(ROW)
+    model = tmp_path / "model"
+    shutil.copytree(tiny_checkpoint, model)
+    file = model / name
+    good = file.read_bytes() if file.exists() else b"{}"
+    chance = random.Random(1)
+    broken = [*GARBLED[:11], *(garbled(good, seed) for seed in range(4))]
+    if name.endswith(".json") and name != "tokenizer.json":
+        broken += [json.dumps(junked(json.loads(good), chance)).encode() for _ in range(25)]
+    for content in broken:
+        file.write_bytes(content)
+        assert_no_traceback(
+            capsys,
+            *("eval", "--task", "gsm8k", "--data", data, "--model", model, "--quiet"),
+            *("--backend", "transformers", "--max-tokens", "2", "-o", tmp_path / "run"),
+            "--overwrite",
+        )
