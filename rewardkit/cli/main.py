@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import sys
 import traceback
 from collections.abc import Sequence
@@ -75,6 +76,10 @@ def app(arguments: Sequence[str] = ()) -> typer.Typer:
 
 def run() -> None:
     """Run the command line; errors end on stderr with exit status 1, or 2 for a bad argument."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # half surrogates, and whatever a terminal's encoding lacks
+            stream.reconfigure(errors="backslashreplace")
     try:
         app(sys.argv[1:])()
     except UsageError as error:

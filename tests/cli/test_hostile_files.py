@@ -55,10 +55,11 @@ def eval_command(folder: Path) -> list[object]:
 
 def assert_no_traceback(capsys: pytest.CaptureFixture[str], *command: object) -> None:
     status = run_command(*command)
-    _, err = capsys.readouterr()
-    assert "Traceback" not in err, (command, err)
+    out, err = capsys.readouterr()
+    if "Traceback" in err:
+        pytest.fail(ascii((command, err[-1500:])))
     assert status in (0, 1, 2)
-    assert status == 0 or err.strip(), command
+    assert status == 0 or (out + err).strip(), command
 
 
 def readers(run: Path, whole: Path) -> Iterator[list[object]]:
@@ -164,65 +165,20 @@ max_steps = 2
 CSV = b"question,answer,completion\na,#### 1,#### 1\nb,#### 2,#### 2\n"
 ROW = b'{"question": "a", "answer": "#### 1", "completion": "#### 1", "id": "0"}\n'
 
-FILES: dict[str, tuple[bytes, list[list[str]]]] = {
-    "mine.toml": (TASK, [["check", "--task", "FILE", "--data", "good.jsonl"]]),
-    "mine.jinja": (
-        PROMPT,
-        [
-            [
-                "eval",
-                "--task",
-                "gsm8k",
-                "--data",
-                "good.jsonl",
-                "--prompt",
-                "FILE",
-                "--model",
-                "good.jsonl",
-                "--backend",
-                "replay",
-                "--quiet",
-                "--overwrite",
-                "-o",
-                "run",
-            ]
-        ],
-    ),
-    "recipe.toml": (RECIPE, [["train", "FILE", "--model", "nowhere", "--check", "-o", "out"]]),
-    "rows.csv": (CSV, [["score", "FILE", "--task", "gsm8k", "--quiet"]]),
-    "rows.parquet": (b"PAR1" + ROW + b"PAR1", [["score", "FILE", "--verifier", "math"]]),
+EVAL = "eval --task gsm8k --backend replay --quiet --overwrite -o run"
+FILES = {
+    "mine.toml": (TASK, ["check --task FILE --data good.jsonl"]),
+    "mine.jinja": (PROMPT, [f"{EVAL} --data good.jsonl --prompt FILE --model good.jsonl"]),
+    "recipe.toml": (RECIPE, ["train FILE --model nowhere --check -o out"]),
+    "rows.csv": (CSV, ["score FILE --task gsm8k --quiet"]),
+    "rows.parquet": (b"PAR1" + ROW + b"PAR1", ["score FILE --verifier math"]),
     "rows.jsonl": (
         ROW,
         [
-            ["score", "FILE", "--task", "gsm8k", "--quiet"],
-            [
-                "score",
-                "FILE",
-                "--verifier",
-                "math",
-                "--reference-field",
-                "answer",
-                "-o",
-                "scored",
-                "--overwrite",
-                "--quiet",
-            ],
-            [
-                "eval",
-                "--task",
-                "gsm8k",
-                "--data",
-                "FILE",
-                "--model",
-                "FILE",
-                "--backend",
-                "replay",
-                "--quiet",
-                "--overwrite",
-                "-o",
-                "run",
-            ],
-            ["check", "--task", "gsm8k", "--data", "FILE"],
+            "score FILE --task gsm8k --quiet",
+            "score FILE --verifier math --reference-field answer --quiet -o scored --overwrite",
+            f"{EVAL} --data FILE --model FILE",
+            "check --task gsm8k --data FILE",
         ],
     ),
 }
@@ -251,21 +207,21 @@ def test_a_garbled_file_of_a_user(
     for content in contents(good):
         Path(name).write_bytes(content)
         for command in commands:
-            assert_no_traceback(capsys, *(name if word == "FILE" else word for word in command))
+            assert_no_traceback(capsys, *command.replace("FILE", name).split())
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "config.json",
-        "generation_config.json",
-        "tokenizer_config.json",
-        "special_tokens_map.json",
-        "tokenizer.json",
-        "chat_template.jinja",
-        "model.safetensors",
-    ],
+CHECKPOINT = (
+    "config.json",
+    "generation_config.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "tokenizer.json",
+    "chat_template.jinja",
+    "model.safetensors",
 )
+
+
+@pytest.mark.parametrize("name", CHECKPOINT)
 def test_a_garbled_checkpoint(
     name: str, tiny_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

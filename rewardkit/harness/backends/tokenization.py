@@ -41,11 +41,16 @@ class Tokenizer:
     def prompt(self, messages: Sequence[Message], *, chat: bool) -> Prompt:
         """The prompt by the chat template, or plain where there is none or `chat` is off."""
         if chat and self.chat_template is not None:
-            text = render_chat(self.chat_template, messages, self.special)
+            text = _encodable(render_chat(self.chat_template, messages, self.special))
             ids = self.engine.encode(text, add_special_tokens=False).ids
         else:
-            text = "\n\n".join(message.content for message in messages)
+            text = _encodable("\n\n".join(message.content for message in messages))
             ids = self._with_bos(text)
+        if not ids:
+            raise UsageError(
+                f"a prompt has no tokens (its text is {text!r}); change the prompt, or the model's "
+                "chat template"
+            )
         return Prompt(text=text, token_ids=tuple(ids), messages=tuple(messages))
 
     def _with_bos(self, text: str) -> list[int]:
@@ -73,6 +78,11 @@ class Tokenizer:
         token = self.special.get(name)
         found = None if token is None else self.engine.token_to_id(token)
         return None if found is None else int(found)
+
+
+def _encodable(text: str) -> str:
+    """The text with a question mark for each half surrogate, which no tokenizer takes."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def load(folder: Path) -> Tokenizer:

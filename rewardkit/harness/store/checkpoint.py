@@ -105,7 +105,7 @@ def weight_files(folder: Path) -> list[Path]:
 def fingerprint(folder: Path, chat_template: str | None) -> Mapping[str, str]:
     """SHA-256 of the weights, the tokenizer, the chat template in use and the configuration."""
     files = [path for path in sorted(folder.iterdir()) if path.is_file()]
-    template = hashlib.sha256((chat_template or "").encode()).hexdigest()
+    template = hashlib.sha256((chat_template or "").encode("utf-8", "backslashreplace")).hexdigest()
     with ThreadPoolExecutor(max_workers=min(8, available_cores())) as pool:
         return {
             "weights": _hash_files(pool, _named(files, _WEIGHTS)),
