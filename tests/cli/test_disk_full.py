@@ -41,8 +41,10 @@ def rewardkit(
     )
 
 
-EVAL = ("eval", "--task", "gsm8k", "--data", "rows.jsonl", "--quiet")
-EVAL += ("--backend", "replay", "--model", "rows.jsonl")
+EVAL: tuple[str, ...] = (
+    *("eval", "--task", "gsm8k", "--data", "rows.jsonl", "--quiet"),
+    *("--backend", "replay", "--model", "rows.jsonl"),
+)
 SCORE = ("score", "rows.jsonl", "--task", "gsm8k", "--quiet")
 
 

@@ -77,19 +77,19 @@ def readers(run: Path, whole: Path) -> Iterator[list[object]]:
 def garbled(content: bytes, seed: int) -> bytes:
     """The content with a few bytes changed, cut or repeated."""
     chance = random.Random(seed)
-    content = bytearray(content)
+    changed = bytearray(content)
     for _ in range(chance.randint(1, 4)):
-        place = chance.randrange(len(content) or 1)
+        place = chance.randrange(len(changed) or 1)
         match chance.randrange(4):
             case 0:
-                content[place : place + 1] = bytes([chance.randrange(256)])
+                changed[place : place + 1] = bytes([chance.randrange(256)])
             case 1:
-                del content[place : place + chance.randrange(200)]
+                del changed[place : place + chance.randrange(200)]
             case 2:
-                content[place:place] = content[place : place + chance.randrange(200)]
+                changed[place:place] = changed[place : place + chance.randrange(200)]
             case 3:
-                content[place:place] = chance.choice(GARBLED[:8])
-    return bytes(content)
+                changed[place:place] = chance.choice(GARBLED[:8])
+    return bytes(changed)
 
 
 def junked(value: Any, chance: random.Random) -> Any:
