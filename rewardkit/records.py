@@ -33,7 +33,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A generated text. `finish_reason` is "stop", "length" or "error"; `message` tells it."""
+    """A generated text. `finish_reason` is "stop", "length" or "error"; `message` explains it."""
 
     text: str
     finish_reason: str = "stop"

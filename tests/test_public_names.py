@@ -1,6 +1,6 @@
-"""The public names and their signatures are written down; plugins, examples and docs use no others.
+"""Public names and signatures don't change by accident; plugins, examples and docs use no others.
 
-After a change that is meant, write them anew:
+After an intended change, write them again:
 
     python -m tests.test_public_names > tests/public_names.txt
 """

@@ -10,7 +10,7 @@ from rewardkit.available_cores import available_cores
 from rewardkit.judging.crashes import Control, settle_crashes
 from rewardkit.judging.options import JudgingOptions
 from rewardkit.judging.outcomes import Crash, Outcome, run_quick
-from rewardkit.judging.pool import Pool
+from rewardkit.judging.pool import ForkServerGone, Pool
 from rewardkit.judging.pools import pool_in_use
 from rewardkit.judging.worker import Item
 from rewardkit.protocols import QuickVerifier, Verifier
@@ -73,11 +73,25 @@ def _outcomes(
     outcomes: list[Outcome | None] = [None] * len(items)
     if isinstance(verifier, QuickVerifier):
         outcomes = [run_quick(verifier.quick, text, sample) for text, sample in items]
+    try:
+        _judge_waiting(verifier, items, seconds, outcomes, options)
+    except ForkServerGone:  # once more, with another one
+        _judge_waiting(verifier, items, seconds, outcomes, options)
+    return [outcome for outcome in outcomes if outcome is not None]
+
+
+def _judge_waiting(
+    verifier: Verifier,
+    items: Sequence[Item],
+    seconds: Sequence[float],
+    outcomes: list[Outcome | None],
+    options: JudgingOptions,
+) -> None:
+    """Fill in the missing outcomes, in worker processes."""
     waiting = [index for index, outcome in enumerate(outcomes) if outcome is None]
     if waiting:
         with pool_in_use(verifier, options) as pool:
             _Batch(pool, items, seconds, outcomes, options).run(waiting)
-    return [outcome for outcome in outcomes if outcome is not None]
 
 
 class _Batch:

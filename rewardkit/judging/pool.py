@@ -25,6 +25,10 @@ _BOOT = (
 )
 
 
+class ForkServerGone(JudgingError):
+    """The fork server has ended by itself; another one can do its work."""
+
+
 @dataclass(frozen=True, slots=True)
 class PoolKey:
     """What the workers of a pool have in common.
@@ -80,10 +84,11 @@ class Pool:
             channel.send(self._key.pickled)
             reply = channel.receive(START_SECONDS)
         except TimeoutError:
-            reply = (
-                f"loading it, `prepare()` included, took more than {START_SECONDS} s; do such work "
-                "once, outside, and let the verifier read its result"
-            )
+            self.kill()
+            raise JudgingError(
+                f"the verifier took more than {START_SECONDS} s to load, its `prepare()` included; "
+                "do such work once, outside of the verifier, and let it read the result"
+            ) from None
         except (OSError, EOFError, FrameError) as error:
             reply = f"its process ended ({type(error).__name__})"
         if reply != READY:
@@ -131,7 +136,11 @@ class Pool:
                 pid = PID.unpack(control.recv(PID.size, socket.MSG_WAITALL))[0]
             except (OSError, ValueError) as error:
                 ours.close()
-                raise JudgingError(f"the process that forks workers is gone: {error}") from error
+                self.kill()
+                raise ForkServerGone(
+                    f"the process that forks workers ended by itself: {error}; "
+                    "it may have been killed for want of memory"
+                ) from error
         return WorkerHandle(ours, pid)
 
     def _request(self, request: bytes, *descriptors: int) -> socket.socket:

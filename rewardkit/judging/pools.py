@@ -22,7 +22,7 @@ KEPT = 8
 """Pools kept alive; the least recently used one is closed for the next."""
 
 MOST_KEPT = 64
-"""The same, where closed ones are asked for again: a training has as many rewards as it has."""
+"""The same if closed pools are needed again: a training may have many rewards."""
 
 _pools: OrderedDict[PoolKey, Pool] = OrderedDict()
 _pools_lock = threading.Lock()

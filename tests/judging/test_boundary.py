@@ -1,4 +1,4 @@
-"""Deadlines and limits hold wherever the caller is, and cost the neighbours nothing."""
+"""Deadlines and limits hold wherever the caller is, and other verdicts stand."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _no_process_left() -> Iterator[None]:
 
 
 def costly(text: str, sample: Sample) -> bool:
-    """Does what the text says, as a hostile reply would have a verifier do."""
+    """Do what the text says, as a hostile completion would make a verifier do."""
     if text == "spin":
         while True:
             pass
@@ -98,7 +98,7 @@ def test_a_text_that_costs_too_much_or_crashes_the_verifier_is_wrong(
     assert verdict.message
 
 
-def test_neighbours_keep_their_verdicts() -> None:
+def test_the_other_texts_keep_their_verdicts() -> None:
     texts = [f"{i}" for i in range(60)]
     texts[7], texts[20], texts[33] = "spin", "die", "memory"
     items = [(text, Sample("5" if i % 2 else text)) for i, text in enumerate(texts)]
@@ -128,7 +128,7 @@ def test_a_rubric_s_parts_that_were_decided_keep_their_scores(text: str) -> None
     assert verdicts[0].score == 0.125
 
 
-def test_pools_closed_for_want_of_room_get_it_once_they_are_wanted_again() -> None:
+def test_pools_that_are_needed_again_are_kept() -> None:
     def costs(least: int) -> Callable[[str, Sample], bool]:
         return lambda text, sample: len(text) >= least
 
@@ -137,22 +137,22 @@ def test_pools_closed_for_want_of_room_get_it_once_they_are_wanted_again() -> No
         assert all(judge(one, "a" * 99, Sample("x")).correct for one in verifiers)
     kept = dict(pools._pools)
     assert all(judge(one, "a" * 99, Sample("x")).correct for one in verifiers)
-    assert dict(pools._pools) == kept  # none was started anew
+    assert dict(pools._pools) == kept  # none was started again
 
 
 def test_many_batches_leave_nothing_behind() -> None:
-    def held() -> tuple[int, int]:
+    def resources() -> tuple[int, int]:
         return len(os.listdir("/proc/self/fd")), threading.active_count()
 
     options = JudgingOptions(timeout=DEADLINE, workers=1)
     texts = ["x", "y", "die"]
     items = [(text, Sample("x")) for text in texts]
     judge_many(costly, items, options)
-    before = held()
+    before = resources()
     for number in range(300):
         some = items if number % 50 == 0 else items[:2]
         assert judge_many(costly, some, options)[0].correct
-    assert held() == before
+    assert resources() == before
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
@@ -170,13 +170,13 @@ def test_many_threads_share_the_workers() -> None:
         assert list(executor.map(one, range(64))) == [i == 4 for i in range(64)]
 
 
-def test_a_lambda_is_a_verifier() -> None:
+def test_a_lambda_can_be_a_verifier() -> None:
     wanted = 3
     verdicts = rewardkit.verify_batch(lambda text, sample: len(text) == wanted, ["abc", "a"], "xy")
     assert [verdict.correct for verdict in verdicts] == [True, False]
 
 
-def test_what_can_not_be_sent_is_an_error_that_says_so() -> None:
+def test_a_verifier_that_cannot_be_pickled_is_an_error_that_says_so() -> None:
     lock = threading.Lock()
 
     def locked(text: str, sample: Sample) -> bool:
@@ -195,7 +195,7 @@ class Unprepared:
         return True
 
 
-def test_a_verifier_that_does_not_load_is_an_error_and_no_verdict() -> None:
+def test_a_verifier_that_does_not_load_is_an_error() -> None:
     with pytest.raises(JudgingError, match="no module named nothing"):
         judge(Unprepared(), "x", Sample("x"))
 
@@ -288,6 +288,21 @@ def running(pid: int) -> bool:
         return False
 
 
+def test_a_fork_server_that_is_killed_amid_a_batch_is_replaced(tmp_path: Path) -> None:
+    flag = str(tmp_path / "flag")
+
+    def kill_the_fork_server_once(text: str, sample: Sample) -> bool:
+        if not os.path.exists(flag):
+            Path(flag).touch()
+            os.kill(os.getppid(), signal.SIGKILL)
+            os._exit(1)
+        return True
+
+    items = [("x", Sample("x"))] * 40
+    verdicts = judge_many(kill_the_fork_server_once, items, JudgingOptions(workers=1))
+    assert [verdict.correct for verdict in verdicts] == [True] * 40
+
+
 def test_a_forked_child_judges_with_workers_of_its_own() -> None:
     judge(costly, "x", Sample("x"))
     read, write = os.pipe()
@@ -303,13 +318,13 @@ def test_a_forked_child_judges_with_workers_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ({"completions": ["a"], "references": []}, "1 completions, 0 references"),
         ({"completions": ["a"], "references": ["a"], "workers": 0}, "workers is 0"),
         ({"completions": ["a"], "references": ["a"], "timeout": 0}, "timeout is 0"),
     ],
 )
-def test_bad_arguments_are_told(arguments: dict[str, object], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_bad_arguments_are_errors(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         rewardkit.verify_batch("math", **arguments)  # type: ignore[arg-type]

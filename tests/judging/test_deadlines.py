@@ -51,10 +51,10 @@ def compute(seconds: float) -> None:
         pass
 
 
-def does_what_it_is_told(text: str, sample: Sample) -> bool:
+def does_what_the_text_says(text: str, sample: Sample) -> bool:
     if text == "compute":
         compute(0.35)
-    elif text == "compute in threads of time":
+    elif text == "compute and rest in turns":
         for _ in range(10):
             compute(0.03)
             time.sleep(0.002)
@@ -68,7 +68,7 @@ def does_what_it_is_told(text: str, sample: Sample) -> bool:
 CASES = {
     "at once": None,
     "compute": None,
-    "compute in threads of time": None,
+    "compute and rest in turns": None,
     "spin": Failure.TIMEOUT,
     "sleep": Failure.TIMEOUT,
 }
@@ -78,7 +78,7 @@ def test_verdicts_do_not_depend_on_how_busy_the_machine_is(load: int) -> None:
     # a wide backstop: how much of the processor this test gets is nobody's promise
     options = JudgingOptions(timeout=TIMEOUT, max_wall=60.0, workers=2)
     items = [(text, Sample("")) for text in CASES]
-    verdicts = judge_many(does_what_it_is_told, items * 2, options)
+    verdicts = judge_many(does_what_the_text_says, items * 2, options)
     assert [verdict.failure for verdict in verdicts] == [*CASES.values()] * 2
 
 
@@ -102,13 +102,15 @@ def test_the_backstop_ends_what_never_gets_its_time() -> None:
     ("text", "said"), [("spin", "CPU time|computed and slept"), ("sleep", "asleep")]
 )
 def test_the_message_says_which_limit_it_was(text: str, said: str) -> None:
-    (verdict,) = judge_many(does_what_it_is_told, [(text, Sample(""))], JudgingOptions(timeout=0.3))
+    (verdict,) = judge_many(
+        does_what_the_text_says, [(text, Sample(""))], JudgingOptions(timeout=0.3)
+    )
     assert verdict.failure is Failure.TIMEOUT
     assert re.search(said, verdict.message)
 
 
 class EndlessStages:
-    """Tells more and more verdicts, and never its last."""
+    """Yields verdicts without end."""
 
     def stages(self, text: str, sample: Sample, /) -> Iterator[Verdict]:
         while True:
