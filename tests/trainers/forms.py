@@ -6,6 +6,7 @@ import functools
 from dataclasses import dataclass
 from typing import Any
 
+from rewardkit import Unavailable
 from rewardkit.protocols import Bounded
 from rewardkit.records import Sample, Verdict
 from rewardkit.verifiers.rubric import Rubric
@@ -39,7 +40,14 @@ def gives_array(text: str, sample: Sample) -> Any:
 
 
 def gives_none(text: str, sample: Sample) -> Any:
+    """Crashes on some texts: None is no verdict."""
     return None if "e" in text else 1.0
+
+
+def unavailable(text: str, sample: Sample) -> float:
+    if "e" in text:
+        raise Unavailable("the server can't be reached")
+    return 1.0
 
 
 @dataclass(frozen=True)
@@ -70,6 +78,7 @@ FORMS = [
     awaited,
     gives_array,
     gives_none,
+    unavailable,
     Instance(),
     Instance().method,
     Within(),

@@ -17,7 +17,7 @@ from rewardkit.trainers import train
 pytestmark = pytest.mark.engines
 
 MOTION_TINY = Path(__file__).parents[2] / "examples" / "motion-tiny"
-TASK = rewardkit.load_task("motion", test=60)
+TASK = rewardkit.load_task("motion", test=40)
 SETTINGS = {
     "prompt": "motion_short",
     "learning_rate": 1e-4,
@@ -51,7 +51,7 @@ def test_a_few_steps_mend_what_the_demonstrations_had_wrong(tmp_path: Path) -> N
         model=str(MOTION_TINY),
         output_dir=str(tmp_path / "learnt"),
         seed=0,
-        settings={**SETTINGS, "max_steps": 12, "evaluation.every": 12, "evaluation.limit": 20},
+        settings={**SETTINGS, "max_steps": 12, "evaluation.every": 12, "evaluation.limit": 4},
     )
     after = accuracies(learnt.final, tmp_path / "after")
     assert min(after.values()) >= 0.5, after

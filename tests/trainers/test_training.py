@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -40,9 +39,9 @@ def test_every_form_of_reward_trains_at_once(tiny_checkpoint: Path, tmp_path: Pa
     for entry in logged:
         for name in names:
             assert entry[f"rewards/{name}/mean"] is not None, name
-            assert entry[f"{name}/unjudged"] == 0 or name == "gives_none"
+            assert entry[f"{name}/unjudged"] == 0 or name == "unavailable"
         assert entry["long_o/long"] >= 0
-    assert any(entry["gives_none/unjudged"] > 0 for entry in logged)
+    assert any(entry["unavailable/unjudged"] > 0 for entry in logged)
     assert all(bool(weight.isfinite().all()) for weight in built.model.parameters())
 
 
@@ -59,10 +58,9 @@ def hostile_rollouts(prompts: list[str], trainer: Any) -> dict[str, Any]:
 
 
 @pytest.mark.filterwarnings("ignore:You are using 'rollout_func'")
-def test_a_hostile_completion_in_every_batch_ends_on_time(
+def test_a_hostile_completion_in_every_batch_is_ended_by_its_deadline(
     tiny_checkpoint: Path, tmp_path: Path
 ) -> None:
-    started = time.monotonic()
     built = trainer(
         tiny_checkpoint,
         tmp_path,
@@ -72,7 +70,6 @@ def test_a_hostile_completion_in_every_batch_ends_on_time(
     )
     built.train()
     assert built.state.global_step == 3
-    assert time.monotonic() - started < 60
     for entry in built.state.log_history[:3]:
         assert entry["rewards/math/mean"] == pytest.approx(0.25)
         assert entry["rewards/hangs/mean"] == pytest.approx(0.75)

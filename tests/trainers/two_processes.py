@@ -1,4 +1,4 @@
-"""Trains in each of several processes and writes what each saw; `test_momentum.py` starts it."""
+"""Train and evaluate in each of two processes; `test_two_processes.py` starts it."""
 
 from __future__ import annotations
 
@@ -6,21 +6,27 @@ import json
 import sys
 from pathlib import Path
 
-from rewardkit.trainers import reward_func
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
+from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
+
+from rewardkit.harness.run.options import EvalOptions
+from rewardkit.trainers import EvaluationCallback, reward_func
+from rewardkit.trainers.evaluation.live_evaluation import LiveEvaluation
+from tests.trainers.evaluated import Says, task
 from tests.trainers.forms import letters
 from tests.trainers.test_momentum import recording
 from tests.trainers.tiny_training import MomentumGRPOTrainer, rows, trainer
 
 
-def main(checkpoint: Path, output: Path) -> None:
-    """Two steps of three groups of four."""
-    data = rows()
+def train_with_momentum(checkpoint: Path, output: Path) -> None:
+    """Train two steps of three groups of four; write each process's rewards and advantages."""
     built = trainer(
         checkpoint,
         output,
         reward_func(letters),
         of=recording(MomentumGRPOTrainer),
-        data=data.select([0, 1, 2, 3, 0, 1]),
+        data=rows().select([0, 1, 2, 3, 0, 1]),
         settings={"per_device_train_batch_size": 6, "max_steps": 2, "ddp_backend": "gloo"},
         m0=0.1,
         increment=0.0,
@@ -30,9 +36,59 @@ def main(checkpoint: Path, output: Path) -> None:
         {"rewards": rewards.tolist(), "advantages": advantages.tolist()}
         for rewards, advantages in built.batches
     ]
-    seen = {"batches": batches, "history": [built._history.mean, built._history.std]}
-    rank = built.accelerator.process_index
-    (output / f"{rank}.json").write_text(json.dumps(seen))
+    record = {"batches": batches, "history": [built._history.mean, built._history.std]}
+    (output / f"momentum-{built.accelerator.process_index}.json").write_text(json.dumps(record))
+
+
+def train_evaluated(checkpoint: Path, output: Path, data: str) -> None:
+    """Train two steps, evaluate and save each; write each process's best checkpoint."""
+    callback = EvaluationCallback(task(Says()), every=1, data=data, batch_size=2)
+    settings = {
+        "per_device_train_batch_size": 4,
+        "ddp_backend": "gloo",
+        "save_strategy": "steps",
+        "save_steps": 1,
+    }
+    built = trainer(
+        checkpoint, output, reward_func(letters), settings=settings, callbacks=[callback]
+    )
+    built.train()
+    state = built.state
+    best = f"best {state.best_global_step} {state.best_metric} {state.best_model_checkpoint}"
+    (output / f"best-{built.accelerator.process_index}.txt").write_text(best)
+
+
+def evaluate_sharded(checkpoint: Path, output: Path, data: str) -> None:
+    """Evaluate a model of which each process holds half of each layer.
+
+    Completions are drawn, so the processes' batches have different lengths.
+    """
+    model = AutoModelForCausalLM.from_pretrained(checkpoint)
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(checkpoint)
+    mesh = init_device_mesh("cpu", (2,))
+    for layer in model.model.layers:
+        fully_shard(layer, mesh=mesh)
+    fully_shard(model, mesh=mesh)
+    register_fsdp_forward_method(model, "generate")
+    options = EvalOptions.of(
+        (task(Says()),), "sharded", data=data, num_samples=3, temperature=1.0, max_tokens=60
+    )
+    evaluation = LiveEvaluation.plan(options, batch_size=2)
+    evaluation.run(
+        2,
+        model,
+        evaluation.checkpoint(model, tokenizer),
+        folder=output / "sharded",
+        gradient_checkpointing=None,
+    )
+
+
+def main(checkpoint: Path, output: Path) -> None:
+    """Do everything in the same processes: starting them takes longest."""
+    data = str(output / "questions.jsonl")
+    train_with_momentum(checkpoint, output)
+    train_evaluated(checkpoint, output, data)
+    evaluate_sharded(checkpoint, output, data)
 
 
 main(Path(sys.argv[1]), Path(sys.argv[2]))

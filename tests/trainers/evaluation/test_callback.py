@@ -335,7 +335,7 @@ def test_what_cannot_be_asked_is_refused_at_once(
     options: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError, match=said):
-        EvaluationCallback(**{"task": task(Says()), "every": 1, "data": data(tmp_path), **options})  # type: ignore[arg-type]
+        EvaluationCallback(**{"task": task(Says()), "every": 1, "data": data(tmp_path), **options})
 
 
 def test_a_prompt_that_wants_more_than_the_data_has_is_refused_at_once(tmp_path: Path) -> None:
@@ -350,10 +350,10 @@ def test_a_prompt_that_wants_more_than_the_data_has_is_refused_at_once(tmp_path:
 def test_examples_are_drawn_as_in_eval(tiny_checkpoint: Path, tmp_path: Path) -> None:
     shown = tmp_path / "shown.jsonl"
     shown.write_text(json.dumps({"question": "What is two and two?", "answer": "e"}))
-    drawn = {"prompt": "few_shot", "num_fewshot": 1, "fewshot_data": str(shown)}
+    drawn: dict[str, Any] = {"prompt": "few_shot", "num_fewshot": 1, "fewshot_data": str(shown)}
     callback = EvaluationCallback(
         "gsm8k", every=1, data=data(tmp_path), max_tokens=6, keep_best=False, **drawn
-    )  # type: ignore[arg-type]
+    )
     trained(tiny_checkpoint, tmp_path, settings={"max_steps": 1}, callback=callback)
     asked = samples(tmp_path / "out" / "evaluation" / "step-000001")
     assert len(asked) == 5

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.engines
 
 COMPLETIONS, TOKENS = 8, 6
 
-LOSSES = {
+LOSSES: Mapping[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
     "grpo": grpo,
     "bnpo": bnpo,
     "dr_grpo": lambda per_token, mask: dr_grpo(per_token, mask, max_tokens=TOKENS),
@@ -60,8 +61,8 @@ def drawn(seed: int = 0) -> Tensors:
     )
 
 
-class GivenLogits(GRPOTrainer):  # type: ignore[misc]
-    """TRL's trainer, told the log-probabilities instead of running a model."""
+class GivenLogProbs(GRPOTrainer):  # type: ignore[misc]
+    """TRL's trainer with given log-probabilities instead of a model's."""
 
     log_probs: torch.Tensor
 
@@ -76,7 +77,7 @@ def short(text: str, **columns: object) -> list[float]:
 @pytest.fixture(scope="module", params=LOSSES)
 def told(
     request: pytest.FixtureRequest, tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory
-) -> GivenLogits:
+) -> GivenLogProbs:
     settings = {
         "loss_type": request.param,
         "epsilon": 0.2,
@@ -87,14 +88,14 @@ def told(
         tiny_checkpoint,
         tmp_path_factory.mktemp("told"),
         short,
-        of=GivenLogits,
+        of=GivenLogProbs,
         settings=settings,
     )
     built.current_gradient_accumulation_steps = 1
-    return built  # type: ignore[misc]
+    return cast("GivenLogProbs", built)
 
 
-def trl_loss(told: GivenLogits, tensors: Tensors, beta: float) -> torch.Tensor:
+def trl_loss(told: GivenLogProbs, tensors: Tensors, beta: float) -> torch.Tensor:
     told.log_probs, told.beta = tensors.log_probs, beta
     ids = torch.zeros(COMPLETIONS, TOKENS, dtype=torch.long)
     inputs = {
@@ -111,7 +112,7 @@ def trl_loss(told: GivenLogits, tensors: Tensors, beta: float) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.04, 1.0])
-def test_losses_and_gradients_are_trls(told: GivenLogits, beta: float) -> None:
+def test_losses_and_gradients_are_trls(told: GivenLogProbs, beta: float) -> None:
     for seed in range(3):
         tensors = drawn(seed)
         expected = trl_loss(told, tensors, beta)
@@ -178,6 +179,6 @@ def test_advantages_are_trls(scale: str, ours: Any, tiny_checkpoint: Path, tmp_p
         torch.tensor([0.0, 1, 0.35, 1, 0.5, 0.5, 0.5, 0.5]),
         torch.tensor([0.1, torch.nan, 0.2, 6, torch.nan, torch.nan, torch.nan, torch.nan]),
     ):
-        given.rewards = rewards  # type: ignore[attr-defined]
+        given.rewards = rewards
         expected = given._generate_and_score_completions(inputs)["advantages"]
         assert torch.allclose(ours(rewards, 4), expected, rtol=0, atol=1e-6)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rewardkit.errors import DataError, UsageError
@@ -38,8 +40,18 @@ def test_a_batch_holds_the_rows_without_what_trl_adds() -> None:
 
 
 def test_rows_hold_plain_values_only() -> None:
-    kept = {"text": ["a"], "number": [1.5], "none": [None], "list": [[1, 2]], "dict": [{"a": 1}]}
-    left = {"image": [object()], "images": [[object()]], "nested": [{"image": object()}]}
+    kept: dict[str, list[Any]] = {
+        "text": ["a"],
+        "number": [1.5],
+        "none": [None],
+        "list": [[1, 2]],
+        "dict": [{"a": 1}],
+    }
+    left: dict[str, list[Any]] = {
+        "image": [object()],
+        "images": [[object()]],
+        "nested": [{"image": object()}],
+    }
     assert read_batch(["a"], None, {**kept, **left}).rows() == [
         {name: values[0] for name, values in kept.items()}
     ]

@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -117,7 +118,7 @@ def test_what_is_unavailable_is_unjudged_whatever_the_text() -> None:
 
 
 def test_columns_are_left_as_they_are() -> None:
-    columns = {"answer": ["72", None], "numbers": [[1], [2]]}
+    columns: dict[str, Any] = {"answer": ["72", None], "numbers": [[1], [2]]}
     before = copy.deepcopy(columns)
     reward_func("gsm8k")(["#### 72", "x"], **columns)
     assert columns == before
@@ -171,17 +172,17 @@ def test_a_tasks_functions_and_weights(task: str, more: dict[str, str], expected
     ],
 )
 def test_the_weighted_sum_is_the_rubrics_reward(
-    task: str, rubric: object, completion: str, columns: dict[str, object]
+    task: str, rubric: Rubric, completion: str, columns: dict[str, Any]
 ) -> None:
     functions, weights = reward_funcs(task)
-    listed = {name: [value] for name, value in columns.items()}
+    listed: dict[str, Any] = {name: [value] for name, value in columns.items()}
     completions = [completion]
-    total = sum(
+    total: float = sum(
         weight * (function(completions, **listed)[0] or 0.0)
         for function, weight in zip(functions, weights, strict=True)
     )
     sample = load_task(task).sample({"question": "(1), (2), (3), (4), (5)", **columns}, 0)
-    assert total == pytest.approx(rubric.reward(rubric(completion, sample)), abs=1e-9)  # type: ignore[attr-defined]
+    assert total == pytest.approx(rubric.reward(rubric(completion, sample)), abs=1e-9)
 
 
 def test_a_task_object_a_rubric_and_a_verifier_do_too() -> None:
@@ -210,7 +211,7 @@ def test_a_part_of_a_rubric_that_ran_out_of_time_is_0_and_the_others_stand() -> 
         while True:
             pass
 
-    parts = {"a": hangs, "b": hangs, "format": R1ZeroFormat()}
+    parts: dict[str, Verifier] = {"a": hangs, "b": hangs, "format": R1ZeroFormat()}
     functions, _ = reward_funcs(Rubric(parts, dict.fromkeys(parts, 1.0), "a"), timeout=0.2)
     completions, answers = ["<think>x</think> <answer>1</answer>"], ["1"]
     rewards = [function(completions, answer=answers) for function in functions]
@@ -218,7 +219,7 @@ def test_a_part_of_a_rubric_that_ran_out_of_time_is_0_and_the_others_stand() -> 
 
 
 def test_two_functions_of_one_name_are_told_apart_or_refused() -> None:
-    batch = {"completions": ["a"], "answer": ["a"], "log_metric": lambda *_: None}
+    batch: dict[str, Any] = {"completions": ["a"], "answer": ["a"], "log_metric": lambda *_: None}
     first, second = (reward_func(lambda text, sample: bool(text)) for _ in range(2))
     assert first(**batch) == first(**batch) == [1.0]
     with pytest.raises(UsageError, match="two reward functions are named 'lambda'"):
@@ -294,4 +295,4 @@ def test_a_trainer_without_its_libraries_says_what_to_install(
     with pytest.raises(MissingExtra, match=r"needs trl, .* 'rewardkit\[train\]'"):
         _ = trainers.MomentumGRPOTrainer
     with pytest.raises(AttributeError, match="no attribute 'PPOTrainer'"):
-        _ = trainers.PPOTrainer  # type: ignore[attr-defined]
+        _ = trainers.PPOTrainer

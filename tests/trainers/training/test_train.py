@@ -64,7 +64,7 @@ class Told(Reporter):
     def note(self, text: str) -> None:
         self.notes.append(text)
 
-    def started(self, total: int, done: int) -> None:
+    def started(self, total: int, done: int = 0) -> None:
         self.total = total
 
     def stepped(self, step: int) -> None:
@@ -91,7 +91,7 @@ def test_a_recipe_trains_evaluates_and_saves(
     found = train(
         recipe,
         model=str(tiny_checkpoint),
-        settings=tiny(recipe) | EVALUATED | ({"evaluation.data": gsm8k} if of_gsm8k else {}),
+        settings={**tiny(recipe), **EVALUATED, **({"evaluation.data": gsm8k} if of_gsm8k else {})},
         data=gsm8k if of_gsm8k else None,
         output_dir=str(tmp_path / "out"),
         reporter=told,

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +21,7 @@ GSM8K = [
 ]
 
 
-def written(path: Path, rows: list[dict[str, object]]) -> str:
+def written(path: Path, rows: Sequence[Mapping[str, object]]) -> str:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return str(path)
 
@@ -37,14 +39,16 @@ def test_problems_are_asked_as_evaluation_asks_them_and_rewarded_by_their_column
         for sample in samples
     ]
     functions, _ = reward_funcs("motion")
-    columns = {name: list(rows[name]) for name in rows.column_names if name != "prompt"}
+    columns: dict[str, Any] = {
+        name: list(rows[name]) for name in rows.column_names if name != "prompt"
+    }
     for function in functions:
         found = function([task.perfect(sample) for sample in samples], **columns)
         assert found == [1.0] * 4
 
 
 def test_a_file_of_ones_own_is_asked_in_the_form_that_its_rewards_read(tmp_path: Path) -> None:
-    data = written(tmp_path / "f.jsonl", list(GSM8K))
+    data = written(tmp_path / "f.jsonl", GSM8K)
     rows = train_dataset("gsm8k", prompt="xml", data=data, system_prompt="Be brief.")
     assert [turns[0] for turns in rows["prompt"]] == [
         {"role": "system", "content": "Be brief."}
@@ -52,7 +56,9 @@ def test_a_file_of_ones_own_is_asked_in_the_form_that_its_rewards_read(tmp_path:
     functions, _ = reward_funcs("gsm8k", reading="xml")
     correctness = next(one for one in functions if one.__name__ == "correctness")
     reply = "<reasoning>\n.\n</reasoning>\n<answer>\n41\n</answer>\n"
-    columns = {name: list(rows[name]) for name in rows.column_names if name != "prompt"}
+    columns: dict[str, Any] = {
+        name: list(rows[name]) for name in rows.column_names if name != "prompt"
+    }
     assert correctness([reply] * 3, **columns) == [0.0, 1.0, 0.0]
 
 
