@@ -24,6 +24,7 @@ from rewardkit.verifiers.math.syntax.unit_table import UNITLESS, Unit, unit_tabl
 from rewardkit.verifiers.math.syntax.units import power, product
 
 Compare = Callable[[Node, Node, Policy], Outcome]
+_GREEK_UNITS = {"mu": "μ", "Omega": "Ω"}
 _HALF_TURN = Product((Constant("π"), Power(Number(Fraction(180)), MINUS_ONE)))
 
 
@@ -102,6 +103,7 @@ def _with_letters(node: Node) -> Node:
 
 def _spelled_unit(letters: list[tuple[str, int]]) -> Unit | None:
     """The unit that letters spell, together as in cm or one by one; None where they do not."""
+    letters = [(_GREEK_UNITS.get(name, name), exponent) for name, exponent in letters]
     whole = "".join(name for name, _ in letters)
     if len(letters) > 1 and whole in unit_table() and all(power == 1 for _, power in letters[:-1]):
         return power(unit_table()[whole], letters[-1][1])

@@ -16,7 +16,6 @@ from rewardkit.verifiers.math.syntax.tree import (
     Symbol,
     mapped,
     nodes,
-    symbols,
 )
 
 _ACCENTS = (r"\hat", r"\vec", r"\mathbf", r"\bar", r"\overrightarrow", r"\widehat")
@@ -38,7 +37,7 @@ def as_vector(node: Node, size: int) -> Node:
     if size not in (2, 3) or axes[1:] == [None] * (size - 1):
         return node
     origin = _filled(node, axes, [])
-    if symbols(origin) or same_value(origin, _ZERO).equal is not True:
+    if same_value(origin, _ZERO).equal is not True:
         return node
     coordinates = [_filled(node, axes, [place]) for place in range(size)]
     corner = _filled(node, axes, list(range(size)))

@@ -73,8 +73,8 @@ def names_value(node: Node) -> bool:
             return _points(inner)
         case Call(name, _):
             return name.endswith("()")
-        case Product((Symbol("Delta"), Symbol())):
-            return True
+        case Product((Symbol("Delta" | "m"), Symbol(name))):
+            return node.factors[0] == Symbol("Delta") or name.startswith("∠")
         case Sequence(items, "(", ")", _) | Ratio(items):
             return all(isinstance(item, Symbol) for item in items)
     return _points(node)

@@ -80,6 +80,8 @@ class AnswerParser(EnvironmentParser):
         every = SYNONYMS.get(plain.removesuffix(" except for").removesuffix(" except"))
         if every is not None and "except" in plain:
             left_out = self.whole_listing()
+            if isinstance(left_out, Relation) and left_out.operators == ("=",):
+                left_out = left_out.sides[1] or left_out
             items = left_out.items if isinstance(left_out, Sequence) else (left_out,)
             return SetOperation("∖", every, Sequence(items, "⦃", "⦄"))
         colon = words.rstrip().endswith(":") or self.mark(":") is not None
@@ -93,6 +95,8 @@ class AnswerParser(EnvironmentParser):
         count = 0
         while self.ahead(count).kind == "text":
             count += 1
+        if count and self.ahead(count).text == "(":
+            count = self._closing(self.at + count) + 1 - self.at
         return count > 0 and self.ahead(count).text in ("=", "≈")
 
     def listing(self) -> Node:
@@ -120,7 +124,10 @@ class AnswerParser(EnvironmentParser):
     def _first_side(self) -> Node:
         if self.peek.kind == "text":
             if self._named():
-                return Text(" ".join(self.texts().lower().split()))
+                words = self.texts()
+                if self.peek.text == "(":
+                    self.at = self._closing(self.at) + 1
+                return Text(" ".join(words.lower().split()))
             raise UnreadableError(f"the word {self.peek.text!r} where a value should stand")
         return self._function_named() or self._sets()
 

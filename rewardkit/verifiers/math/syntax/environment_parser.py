@@ -86,7 +86,10 @@ class EnvironmentParser(FunctionParser):
             del tokens[0]
         if all(token.kind == "text" for token in tokens):
             return words_as_answer(" ".join(token.text for token in tokens))
-        return self._line(tokens)
+        try:
+            return self._line(tokens)
+        except UnreadableError:
+            return words_as_answer(" ".join(token.text for token in tokens))
 
     def drop_end(self) -> None:
         """Drop a full stop, a comma or an empty line at the end, but no ellipsis."""

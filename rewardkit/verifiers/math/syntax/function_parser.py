@@ -62,6 +62,8 @@ class FunctionParser(CalculusParser):
                 return Call(f"{name}{chr(39) * primes}()", self.arguments())
             if name == "C":
                 return self._choose()
+            if (self.ahead(1).text, self.ahead(2).text) == ("0", ")"):
+                return Call(f"{name}()", self.arguments())
         return Symbol(name + "'" * primes)
 
     def _choose(self) -> Node:

@@ -8,17 +8,13 @@ from typing import Final
 
 from rewardkit.verifiers.math.syntax.words import listed
 
-SCALES: Final = {
-    "hundred": Fraction(100), "thousand": Fraction(1000), "million": Fraction(10**6),
-    "billion": Fraction(10**9), "trillion": Fraction(10**12), "quadrillion": Fraction(10**15),
-    "quintillion": Fraction(10**18), "lakh": Fraction(10**5), "crore": Fraction(10**7),
-    "dozen": Fraction(12), "gross": Fraction(144),
-    "half": Fraction(1, 2), "halve": Fraction(1, 2), "third": Fraction(1, 3),
-    "quarter": Fraction(1, 4), "fourth": Fraction(1, 4), "fifth": Fraction(1, 5),
-    "sixth": Fraction(1, 6), "seventh": Fraction(1, 7), "eighth": Fraction(1, 8),
-    "ninth": Fraction(1, 9), "tenth": Fraction(1, 10), "hundredth": Fraction(1, 100),
-    "thousandth": Fraction(1, 1000), "millionth": Fraction(1, 10**6),
-}  # fmt: skip
+_SCALES = listed(
+    "hundred=100 thousand=1000 million=1e6 billion=1e9 trillion=1e12 quadrillion=1e15"
+    " quintillion=1e18 lakh=1e5 crore=1e7 dozen=12 gross=144 half=1/2 halve=1/2 third=1/3"
+    " quarter=1/4 fourth=1/4 fifth=1/5 sixth=1/6 seventh=1/7 eighth=1/8 ninth=1/9 tenth=1/10"
+    " hundredth=1/100 thousandth=1/1000 millionth=1e-6"
+)
+SCALES: Final = {word: Fraction(size) for word, _, size in (row.partition("=") for row in _SCALES)}
 """Words that multiply the number before them."""
 
 _REFUSED: Final = listed(
@@ -27,9 +23,9 @@ _REFUSED: Final = listed(
     " between from to up maybe possibly perhaps probably unless except minus negative plus"
     " times equals if when where only some any all every impossible undefined unknown"
     " infinitely other another guess options option candidates half double twice triple thrice"
-    " third quarter score gross squared cubed false wrong incorrect and reciprocal reciprocals"
-    " inverse inverses opposite opposites factorial factorials root roots square squares cube"
-    " cubes power powers log logs logarithm logarithms exponent exponents sine sines cosine"
+    " third quarter score scores gross squared cubed false wrong incorrect and reciprocal"
+    " reciprocals inverse inverses opposite opposites factorial factorials root roots square squares"
+    " cube cubes power powers log logs logarithm logarithms exponent exponents sine sines cosine"
     " cosines tangents derivative derivatives integrals percentages folds fold mod modulo base"
     " complement complements negatives positives ones twos threes fours fives sixes sevens"
     " eights nines tens elevens twelves doubles triples raised divided multiplied subtracted"

@@ -44,6 +44,9 @@ _BRACKETED_NUMERAL = re.compile(r"\(\s{0,4}([0-9]{1,40})\s{0,4}\)(?=\s{0,4}_)") 
 _LETTERED_SETS = str.maketrans(
     {"\x0c": r"\f", "\x08": r"\b", "、": ",", "。": ".", "ℝ": r"\R ", "⁄": "/"}
 )
+_EMPTY_TEXT = re.compile(r"\\(?:text|mathrm|mbox)\s*\{\s*\}")
+_DOUBLED = re.compile(r"\\\\(?=[a-zA-Z]{3})")
+_KILOHM = re.compile(r"\\(?:text|mathrm)\s*\{\s*([kMGm])\s*\}\s*\\Omega(?![a-zA-Z])")
 _UNSEEN = re.compile(r"\\phantom\s*\{\s*\}|\\ensuremath(?![a-zA-Z])")
 _MICRO = re.compile(r"\\mu\s*\\(?:text|mathrm)\s*\{\s*")
 _POINT = re.compile(r"\\ldotp(?![a-zA-Z])\s*")
@@ -98,6 +101,9 @@ def plain(text: str) -> str:
 def _without_commands(text: str) -> str:
     """Spell out repeating decimals and lettered digits; drop commands that only take place."""
     text = _POINT.sub(".", _UNSEEN.sub("", text)).replace(r"\*", "*")
+    if r"\\" in text and "begin" not in text:
+        text = _DOUBLED.sub(r"\\", text)
+    text = _KILOHM.sub(r"\\text{\1Ω}", _EMPTY_TEXT.sub(" ", text))
     text = _MICRO.sub(r"\\text{μ", text)
     text = _VECTOR_LETTER.sub(r"\1", _SHADOW.sub(" ", text))
     text = _REPEATING.sub(_repeating, text)

@@ -23,7 +23,7 @@ MOST_TOKENS = 1_200
 
 
 class Token(NamedTuple):
-    """`kind` is number, numeral, symbol, word (a function's), text, command, begin, end or mark."""
+    """`kind` is number, numeral, symbol, word (a function), text, command, begin, end, mark."""
 
     kind: str
     text: str
@@ -35,7 +35,8 @@ _TOKEN = re.compile(
     r"|(?P<numeral>(?:[0-9]+[A-Fa-f][0-9A-Fa-f]*|[A-F]+[0-9A-F]+|[a-f]+[0-9][0-9a-f]*)"
     r"(?=\s?_\s?\{?\s?(?:1[1-9]|2[0-9]|3[0-6])(?![0-9])))"
     rf"|(?P<number>(?:[0-9]{{1,3}}(?:{JOINED}\s?[0-9]{{3}})+(?![0-9])"
-    r"|[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]{1,3}(?: [0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?"
+    r"|[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]{1,3}(?: [0-9]{3})+(?![0-9])|[0-9]+)"
+    r"(?:\.[0-9]+|\.(?=/))?"
     r"|\.[0-9]+)(?P<exponent>[eE][-+]?[0-9]{1,4}(?![0-9a-zA-Z]))?"
     r"|(?P<command>\\(?:[a-zA-Z]+|.))"
     r"|(?P<letters>[a-zA-Z]+(?:'[a-z]+)?)|(?P<other>.)",
@@ -137,10 +138,15 @@ class _Lexer:
             self._named(name)
 
     def _named(self, name: str) -> None:
-        if name in words.GREEK:
+        if name == "Omega" and self.spaced and self._after_value():
+            self._add("text", "Ω")
+        elif name in words.GREEK:
             self._add("symbol", name)
         elif name in words.FUNCTIONS:
             self._add("word", words.FUNCTIONS[name])
+        elif (name.isdigit() or name == "-") and "begin{" in self.text:
+            self.at -= 1  # a row's end that lost a backslash
+            self._mark("\\\\")
         else:
             self._add("command", f"\\{name}")
 

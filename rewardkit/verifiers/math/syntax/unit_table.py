@@ -12,11 +12,27 @@ Unit = tuple[tuple[tuple[str, int], ...], Fraction]
 
 UNITLESS: Final[Unit] = ((), Fraction(1))
 
-_PREFIXES: Final = {
-    "Y yotta": 24, "Z zetta": 21, "E exa": 18, "P peta": 15, "T tera": 12, "G giga": 9,
-    "M mega": 6, "k kilo": 3, "h hecto": 2, "da deca": 1, "d deci": -1, "c centi": -2,
-    "m milli": -3, "μ µ u micro": -6, "n nano": -9, "p pico": -12, "f femto": -15, "a atto": -18,
-}  # fmt: skip
+_PREFIXES: Final = """
+Y yotta 24
+Z zetta 21
+E exa 18
+P peta 15
+T tera 12
+G giga 9
+M mega 6
+k kilo 3
+h hecto 2
+da deca 1
+d deci -1
+c centi -2
+m milli -3
+μ µ u micro -6
+n nano -9
+p pico -12
+f femto -15
+a atto -18
+"""
+"""Symbols, name and power of ten of each prefix."""
 
 _PREFIXED: Final = """
 m meter metre | length
@@ -135,8 +151,8 @@ def _with_prefixes(name: str, base: Unit) -> dict[str, Unit]:
     """A symbol with the symbols of prefixes, a word with their words."""
     symbol = len(name) <= 2 or name in ("mol", "bar", "cal", "bit")
     found: dict[str, Unit] = {}
-    for spellings, power in _PREFIXES.items():
-        *symbols, word = spellings.split()
+    for line in _PREFIXES.strip().splitlines():
+        *symbols, word, power = line.split()
         for prefix in symbols if symbol else [word]:
-            found[prefix + name] = (base[0], base[1] * Fraction(10) ** power)
+            found[prefix + name] = (base[0], base[1] * Fraction(10) ** int(power))
     return found

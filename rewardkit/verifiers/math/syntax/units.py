@@ -17,18 +17,21 @@ LONGEST = 120
 
 _PART = re.compile(r"[^\W\d_]+(?:['.-][^\W\d_]+)*\.?|[°%¢℃℉£][CF]?|\^?\s?[-−]?[0-9]|[/()·*]")
 _NOISE = re.compile(
-    r"\\[,;:! ]|~|\\(?:cdot|times)(?![a-zA-Z])|\\mu(?![a-zA-Z])\s*|\\(?:text|mathrm)\s*|[{}$]"
+    r"\\[,;:! ]|~|\\(?:cdot|times)(?![a-zA-Z])|\\(?:mu|Omega)(?![a-zA-Z])\s*"
+    r"|\\(?:text|mathrm)\s*|[{}$]"
     r"|(?:\bdegrees?|°)\s+(?P<scale>celsius|fahrenheit|[CF])\b",
     re.IGNORECASE,
 )
 _POWERS: Final = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
+_SHORT_PLURALS: Final = frozenset(("hrs", "lbs", "yds", "pts", "qts", "yrs", "wks", "mos"))
 _FILLERS: Final = listed("unit units of the a an total each way per person")
 
 
 def known(word: str) -> Unit | None:
     """The unit that a word or a symbol names; None for any other word."""
     table = unit_table()
-    for spelling in (word, singular(word), word.lower(), singular(word.lower())):
+    short = word[:-1] if word in _SHORT_PLURALS else word
+    for spelling in (word, short, singular(word), word.lower(), singular(word.lower())):
         if spelling in table:
             return table[spelling]
     return None
@@ -78,7 +81,9 @@ def product(one: Unit, other: Unit) -> Unit:
 def _spaced(noise: re.Match[str]) -> str:
     if noise["scale"]:
         return f"°{noise['scale'][0].upper()}"
-    return {r"\cdot": "·", r"\times": "·", r"\mu": "μ"}.get(noise.group().rstrip(), " ")
+    return {r"\cdot": "·", r"\times": "·", r"\mu": "μ", r"\Omega": "Ω"}.get(
+        noise.group().rstrip(), " "
+    )
 
 
 def _measured(text: str) -> tuple[Unit, list[str]]:

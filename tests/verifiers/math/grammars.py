@@ -1,0 +1,152 @@
+"""Generated pairs of answers, equal and unequal by construction: units, systems, words, chains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+Pair = tuple[str, str]
+
+UNITS = {
+    "length": [("m", 1000), ("cm", 10), ("mm", 1), ("km", 10**6)],
+    "time": [("s", 1), ("min", 60), ("h", 3600)],
+    "mass": [("kg", 1000), ("g", 1)],
+    "energy": [("kJ", 1000), ("J", 1), (r"N\cdot m", 1)],
+    "speed": [("m/s", 5), (r"m\,s^{-1}", 5), ("km/s", 5000)],
+    "pressure": [("Pa", 1), ("N/m^2", 1), ("kPa", 1000)],
+}
+NOUNS = ("apples", "red marbles", "students", "ways", "tickets")
+SCALES = ("halves", "thirds", "dozens", "millions", "factorial", "reciprocal", "squared")
+WORDS = ("red", "blue", "Monday", "even", "odd", "parallel", "no solution", "increasing", "Carla")
+WRAPPERS = ("{}", r"\text{{{}}}", r"\textbf{{{}}}", r"\mathrm{{{}}}", r"\text{{ {}. }}", "{}.")
+NAMES = ("a", "b", "k", "m", "p", "q", "t", "u", "v", "x", "y", "z")
+
+
+def equal_units(rng: Random) -> Pair:
+    """A quantity in two units, or with and without one."""
+    kind = rng.choice(sorted(UNITS))
+    (one, size), (other, size2) = rng.choices(UNITS[kind], k=2)
+    count = rng.randint(1, 500)
+    wrap = rng.choice((r"\text{{ {}}}", r"\ \mathrm{{{}}}", r"\,\mathrm{{{}}}"))
+    answer = f"{count * size2}{wrap.format(one)}"
+    if rng.random() < 0.3:
+        return answer, str(count * size2)
+    return answer, f"{count * size}{wrap.format(other)}"
+
+
+def unequal_units(rng: Random) -> Pair:
+    """Another kind of quantity, another value, or a word that is no unit."""
+    first, second = rng.sample(sorted(UNITS), 2)
+    count = rng.randint(2, 500)
+    one, other = rng.choice(UNITS[first])[0], rng.choice(UNITS[second])[0]
+    wrapped = rf"{count}\text{{ {one}}}"
+    return rng.choice(
+        (
+            (wrapped, rf"{count}\text{{ {other}}}"),
+            (wrapped, rf"{count + 1}\text{{ {one}}}"),
+            (rf"{count}\text{{ {rng.choice(SCALES)}}}", str(count)),
+            (f"{count}{''.join(rng.sample(NAMES, 3))}", str(count)),
+            (rf"{count}\text{{ {NOUNS[0]}}}", rf"{count}\text{{ {NOUNS[2]}}}"),
+        )
+    )
+
+
+def _system(names: list[str], values: list[str], rng: Random) -> str:
+    lines = [f"{name}={value}" for name, value in zip(names, values, strict=True)]
+    rng.shuffle(lines)
+    aligned = [line.replace("=", "&=") for line in lines]
+    return rng.choice(
+        (
+            r"\begin{cases}" + r"\\".join(lines) + r"\end{cases}",
+            r"\begin{aligned}" + r"\\ ".join(aligned) + r"\end{aligned}",
+            r"\left\{\begin{array}{l}" + r"\\".join(lines) + r"\end{array}\right.",
+            ", ".join(lines),
+            r"\text{ and }".join(lines),
+        )
+    )
+
+
+def equal_systems(rng: Random) -> Pair:
+    """The same values of the same names, or the tuple of the values in the names' order."""
+    names = sorted(rng.sample(NAMES, rng.randint(2, 3)))
+    values = [str(rng.randint(-50, 50)) for _ in names]
+    answer = _system(names, values, rng)
+    if rng.random() < 0.4:
+        return answer, f"({', '.join(values)})"
+    return answer, _system(names, values, rng)
+
+
+def unequal_systems(rng: Random) -> Pair:
+    """One value differs, or two change places."""
+    names = sorted(rng.sample(NAMES, 2))
+    first, step = rng.randint(-50, 50), rng.randint(1, 30)
+    values, others = [str(first), str(first + step)], [str(first + step), str(first)]
+    answer = _system(names, values, rng)
+    if rng.random() < 0.5:
+        return answer, f"({', '.join(others)})"
+    return answer, _system(names, others, rng)
+
+
+def equal_words(rng: Random) -> Pair:
+    """The same words in other wrappers and letter cases; lists of them in another order."""
+    if rng.random() < 0.3:
+        names = rng.sample(("Anna", "Ben", "Carol", "Dora"), 3)
+        other = rng.sample(names, 3)
+        return rf"\text{{{', '.join(names)}}}", rf"\text{{{', '.join(other[:2])} and {other[2]}}}"
+    word = rng.choice(WORDS)
+    change = rng.choice((str.lower, str.capitalize, str))
+    return rng.choice(WRAPPERS).format(word), rng.choice(WRAPPERS).format(change(word))
+
+
+def unequal_words(rng: Random) -> Pair:
+    """Other words, a word more, or the letters in another order."""
+    one, other = rng.sample(WORDS, 2)
+    wrap = rng.choice(WRAPPERS[1:4])
+    return rng.choice(
+        (
+            (wrap.format(one), wrap.format(other)),
+            (wrap.format(f"not {one}"), wrap.format(one)),
+            (wrap.format(f"{one} or {other}"), wrap.format(one)),
+            (one[::-1], wrap.format(one)),
+        )
+    )
+
+
+def equal_chains(rng: Random) -> Pair:
+    """A chain that works a value out, with a name or without one, and the value."""
+    first, second = rng.randint(1, 90), rng.randint(1, 90)
+    name = rng.choice(("x=", "AB=", r"\text{Area}=", "f(3)=", "[PQR]=", r"\overline{AB}=", "S=ab="))
+    chain = rng.choice((f"{first}+{second}={first + second}", f"{first + second}"))
+    if not chain.isdigit() and rng.random() < 0.3:
+        name = ""
+    return f"{name}{chain}", str(first + second)
+
+
+def unequal_chains(rng: Random) -> Pair:
+    """A chain that is wrong somewhere, or another value or name."""
+    first, second = rng.randint(1, 90), rng.randint(1, 90)
+    total, off = first + second, rng.randint(1, 9)
+    return rng.choice(
+        (
+            (f"x={first}+{second}={total + off}", str(total)),
+            (f"{first}+{second}={total}={total + off}", str(total)),
+            (f"{first}+{second}={total + off}", str(total + off)),
+            (f"AB={total}", f"CD={total}"),
+            (f"g(x)={total}x", f"f(x)={total}x"),
+            (f"{off}x={total}", str(total)),
+        )
+    )
+
+
+EQUAL: dict[str, Callable[[Random], Pair]] = {
+    "units": equal_units,
+    "systems": equal_systems,
+    "words": equal_words,
+    "chains": equal_chains,
+}
+UNEQUAL: dict[str, Callable[[Random], Pair]] = {
+    "units": unequal_units,
+    "systems": unequal_systems,
+    "words": unequal_words,
+    "chains": unequal_chains,
+}
