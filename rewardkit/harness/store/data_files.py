@@ -97,8 +97,12 @@ def csv_rows(lines: TextIO, name: str) -> Iterator[Row]:
 
 
 def _parquet(file: Path) -> Iterator[Row]:
-    for batch in open_parquet(file).iter_batches():
-        yield from batch.to_pylist()
+    batches = open_parquet(file).iter_batches()
+    try:
+        for batch in batches:
+            yield from batch.to_pylist()
+    except Exception as error:  # pyarrow's errors share no base of their own
+        raise DataError(f"{file.name} is a damaged Parquet file: {_first_line(error)}") from error
 
 
 def open_parquet(file: Path) -> Any:
