@@ -54,6 +54,7 @@ class Pool:
         self._count = 0
         self._server: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
+        self._error: JudgingError | None = None
 
     def start(self) -> None:
         """Start the fork server, unless it runs; other threads wait until it has.
@@ -61,11 +62,19 @@ class Pool:
         JudgingError when the verifier can't be loaded there, or takes too long.
         """
         with self._starting:
-            if self._server is None:
-                self._control, theirs = socket.socketpair()
-                with theirs:
-                    self._server = self._launch(theirs.fileno())
+            if self._error is not None:
+                raise self._error
+            if self._server is not None:
+                return
+            self._control, theirs = socket.socketpair()
+            with theirs:
+                self._server = self._launch(theirs.fileno())
+            try:
                 self._load(self._control)
+            except JudgingError as error:
+                self._error = error
+                self.kill()
+                raise
 
     def _launch(self, descriptor: int) -> subprocess.Popen[bytes]:
         numbers = (descriptor, MEMORY, self._key.cpu_seconds)
@@ -84,7 +93,6 @@ class Pool:
             channel.send(self._key.pickled)
             reply = channel.receive(START_SECONDS)
         except TimeoutError:
-            self.kill()
             raise JudgingError(
                 f"the verifier took more than {START_SECONDS} s to load, its `prepare()` included; "
                 "do such work once, outside of the verifier, and let it read the result"
@@ -92,7 +100,6 @@ class Pool:
         except (OSError, EOFError, FrameError) as error:
             reply = f"its process ended ({type(error).__name__})"
         if reply != READY:
-            self.kill()
             raise JudgingError(
                 f"the verifier can't be loaded into a worker process: {reply}; "
                 "what it needs must be importable in a fresh interpreter"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +15,13 @@ import pytest
 import rewardkit
 from rewardkit import Bounded, Failure, Sample, Unavailable, Verdict
 from rewardkit.harness.run.judging_thread import Generated, TaskVerifiers, judged_rows
+from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.scoring.columns import Columns
+from rewardkit.harness.scoring.jobs import FileJob
+from rewardkit.harness.scoring.score import score
+from rewardkit.harness.scoring.scoring_plan import ScorePlan
+from rewardkit.harness.scoring.sources import open_source
+from rewardkit.harness.store.run_folder import read_samples
 from rewardkit.judging import close_pools, judge, judge_many
 from rewardkit.protocols import Verifier
 from rewardkit.records import Completion
@@ -306,6 +315,17 @@ def by_evaluation() -> list[float | None]:
     return [row.verdict.score for row in rows]
 
 
+def by_score() -> list[float | None]:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "completions.jsonl"
+        rows = [{"completion": text, "reference": REFERENCE} for text in ("bad", REFERENCE)]
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        verifiers = TaskVerifiers(CrashesOn("raises"), None)
+        job = FileJob(open_source(file), "t", verifiers, Columns(), keep_rows=True)
+        score(ScorePlan(job, {"t": ()}, {}, Path(folder) / "out", {}), Reporter())
+        return [row.verdict.score for row in read_samples(Path(folder) / "out")]
+
+
 class CrashPlugin:
     @staticmethod
     @rewardkit.hookimpl
@@ -320,7 +340,15 @@ def by_a_plugin() -> list[float | None]:
 
 @pytest.mark.parametrize(
     "door",
-    [by_verify, by_verify_batch, by_reward_func, by_reward_funcs, by_evaluation, by_a_plugin],
+    [
+        by_verify,
+        by_verify_batch,
+        by_reward_func,
+        by_reward_funcs,
+        by_evaluation,
+        by_score,
+        by_a_plugin,
+    ],
 )
 def test_every_door_blames_the_text(door: Callable[[], list[float | None]]) -> None:
     assert door() == [0.0, 1.0]

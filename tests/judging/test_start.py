@@ -5,7 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -43,6 +45,35 @@ def test_a_verifier_that_never_loads_is_an_error_that_says_so(
         JudgingError, match=r"took more than 1 s to load, its `prepare\(\)` included"
     ):
         judge(SlowToLoad(600), "x", Sample("x"))
+
+
+class NeverLoads:
+    def __init__(self, flag: str) -> None:
+        self.flag = flag
+
+    def prepare(self) -> None:
+        with open(self.flag, "a") as flag:
+            flag.write("started\n")
+        time.sleep(0.5)
+        raise ImportError("no module named nothing")
+
+    def __call__(self, text: str, sample: Sample, /) -> bool:
+        return True
+
+
+def test_threads_that_wait_for_a_failing_start_fail_with_it(tmp_path: Path) -> None:
+    flag = tmp_path / "starts"
+    verifier = NeverLoads(str(flag))
+
+    def load(_: int) -> str:
+        with pytest.raises(JudgingError) as caught:
+            judge(verifier, "x", Sample("x"))
+        return str(caught.value)
+
+    with ThreadPoolExecutor(4) as executor:
+        messages = set(executor.map(load, range(4)))
+    assert all("no module named nothing" in message for message in messages)
+    assert len(messages) == 1
 
 
 def test_other_verifiers_judge_while_one_loads() -> None:
