@@ -141,7 +141,7 @@ class MomentumGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no type
             return
         path = Path(checkpoint) / STATE_FILE
         if not path.is_file():
-            logger.warning("%s holds no %s: the history starts anew", checkpoint, STATE_FILE)
+            logger.warning("%s holds no %s: the history starts again", checkpoint, STATE_FILE)
             return
         state = json.loads(path.read_text(encoding="utf-8"))
         self._steps = state["steps"]

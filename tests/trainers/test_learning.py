@@ -43,7 +43,7 @@ def accuracies(model: Path, folder: Path) -> dict[str, float]:
 
 
 @pytest.mark.timeout(900)
-def test_a_few_steps_mend_what_the_demonstrations_had_wrong(tmp_path: Path) -> None:
+def test_a_few_steps_correct_the_mistakes_of_the_demonstrations(tmp_path: Path) -> None:
     before = accuracies(MOTION_TINY, tmp_path / "before")
     assert max(before.values()) <= 0.1
     learnt = train(

@@ -78,7 +78,7 @@ def test_momentum_0_is_trls_own_trainer_bit_for_bit(tiny_checkpoint: Path, tmp_p
     assert same(plain, stock)
 
 
-def test_what_is_put_in_place_of_trls_advantages_is_the_same_at_momentum_0(
+def test_our_advantages_equal_trls_at_momentum_0(
     tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stock = trained(tiny_checkpoint, tmp_path, GRPOTrainer)
@@ -128,7 +128,7 @@ def test_a_resumed_training_is_one_that_never_stopped(
     assert (resumed._steps, resumed._history) == (whole._steps, whole._history)
 
 
-def test_a_checkpoint_of_another_trainer_starts_the_history_anew(
+def test_a_checkpoint_of_another_trainer_starts_a_new_history(
     tiny_checkpoint: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = {**STEPS, "save_strategy": "steps", "save_steps": 2}

@@ -20,7 +20,7 @@ class TrainLog:
     def __init__(self, path: Path, entries: Iterable[Entry] = ()) -> None:
         self._path = path
         self._entries = list(entries)
-        # the lines of earlier entries are kept: a long training's log is too long to format anew
+        # earlier lines are kept as text: a long training's log takes too long to format again
         self._lines = [as_json(entry) for entry in self._entries]
 
     @classmethod

@@ -1,1 +1,1 @@
-"""A training by a recipe: planned, checked, run, told."""
+"""A training by a recipe: plan it, check it, run it, report it."""

@@ -47,7 +47,7 @@ def check_same_prompts(tokenizer: Any, rows: TrainingRows) -> None:
                 f"({len(ids)}: {tokenizer.decode(ids[:8])!r} …) than in evaluation "
                 f"({lengths[at]}: {rows.prompts[at].text[:40]!r} …); "
                 "tokenizer.json and tokenizer_config.json in the model's folder disagree: save "
-                "the tokenizer anew with save_pretrained"
+                "the tokenizer again with save_pretrained"
             )
 
 

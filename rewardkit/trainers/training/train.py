@@ -54,10 +54,10 @@ def train(
     output_dir, resume, seed. UsageError, before any weights load, for every setting, name or data
     that can't be used.
     """
-    known = ("data", "output_dir", "resume", "seed")
+    names = ("data", "output_dir", "resume", "seed")
     for name in options:
-        if name not in known:
-            raise UnknownName.among("option of train", name, (*known, "model", "settings"))
+        if name not in names:
+            raise UnknownName.among("option of train", name, (*names, "model", "settings"))
     resolved = reporter or quiet_reporter()
     train_options = TrainOptions(recipe=recipe, model=model, settings=settings or {}, **options)
     return run_training(plan_training(train_options, resolved), resolved)

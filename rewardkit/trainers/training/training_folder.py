@@ -45,14 +45,14 @@ def resumed_from(folder: Path, *, resume: bool) -> Path | None:
 
     UsageError if there is none to resume, or if a new training would overwrite another one.
     """
-    found = checkpoints(folder)
-    if resume and not found:
+    saved = checkpoints(folder)
+    if resume and not saved:
         raise UsageError(f"{folder} holds no checkpoint to resume from; leave --resume out")
     if resume:
-        return found[-1]
-    if found:
+        return saved[-1]
+    if saved:
         raise UsageError(
-            f"{folder} holds another training's checkpoints (the last is {found[-1].name}); "
+            f"{folder} holds another training's checkpoints (the last is {saved[-1].name}); "
             "carry on with --resume, or choose another --output-dir"
         )
     if (folder / FINAL).exists():

@@ -1,4 +1,4 @@
-"""What the callback writes, keeps and refuses. What it finds is test_live_evaluation.py's."""
+"""What the callback writes, keeps and refuses; test_live_backend.py tests its results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Values = Mapping[int, float | None]
 
 
 def scripted(values: Values, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Evaluations that find, at each step, that share of ten replies right; None: unjudged."""
+    """Replace evaluations: at each step the given share of ten replies is right; None: unjudged."""
 
     def run(self: LiveEvaluation, step: int, *args: Any, **kwargs: Any) -> dict[str, TaskSummary]:
         value = values[step]
@@ -115,7 +115,7 @@ def test_the_log_the_curve_and_the_runs_are_there(tiny_checkpoint: Path, tmp_pat
     assert not (tmp_path / "out" / "best.json").exists()
 
 
-def test_files_go_where_they_are_told_to(tiny_checkpoint: Path, tmp_path: Path) -> None:
+def test_files_go_to_output_dir(tiny_checkpoint: Path, tmp_path: Path) -> None:
     trained(tiny_checkpoint, tmp_path, settings={"max_steps": 1}, output_dir=tmp_path / "other")
     names = {path.name for path in (tmp_path / "other").iterdir()}
     assert names == {"train_log.json", "eval_curve.png", "evaluation", "best.json"}
@@ -241,7 +241,7 @@ def test_a_resumed_training_carries_on_its_log_and_its_best(
     assert "checkpoint-2" in checkpoints(tmp_path)
 
 
-def test_resumed_before_its_best_a_training_forgets_what_came_later(
+def test_a_training_resumed_before_its_best_step_drops_that_best(
     tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     every = {**SAVED, "save_total_limit": 4}
@@ -263,7 +263,7 @@ def test_resumed_before_its_best_a_training_forgets_what_came_later(
         ("", "unfinished_rate", "names none by unfinished_rate of says"),
     ],
 )
-def test_a_best_that_is_gone_is_sought_anew(
+def test_a_missing_best_checkpoint_restarts_the_search(
     gone: str,
     metric: str,
     said: str,
@@ -283,7 +283,7 @@ def test_a_best_that_is_gone_is_sought_anew(
     assert said in caplog.text
 
 
-def test_a_training_that_begins_anew_forgets_the_one_before(
+def test_a_new_training_drops_the_earlier_log_and_best(
     tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scripted({0: 0.1, 1: 0.9, 2: 0.6}, monkeypatch)
@@ -296,7 +296,7 @@ def test_a_training_that_begins_anew_forgets_the_one_before(
         assert best(tmp_path)["value"] == pytest.approx(0.2)
 
 
-def test_a_sign_is_told_once_until_it_clears(
+def test_a_sign_is_logged_once_until_it_clears(
     tiny_checkpoint: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -331,7 +331,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("options", "said"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_asked_is_refused_at_once(
+def test_a_wrong_option_is_refused_when_the_callback_is_made(
     options: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError, match=said):
@@ -373,7 +373,7 @@ def test_examples_are_drawn_as_in_eval(tiny_checkpoint: Path, tmp_path: Path) ->
         ({"metric_for_best_model": "reward"}, {}, "keeps the best checkpoint by 'reward'"),
     ],
 )
-def test_what_does_not_fit_the_training_is_refused_before_its_first_step(
+def test_an_option_that_does_not_fit_the_training_is_refused_before_its_first_step(
     settings: dict[str, Any],
     options: dict[str, Any],
     said: str,

@@ -227,7 +227,7 @@ SAID = {
 
 
 @pytest.mark.parametrize("case", SAID)
-def test_a_sign_is_told_with_its_figures_and_where_to_look(case: str) -> None:
+def test_a_sign_states_its_figures_and_where_to_look(case: str) -> None:
     (sign,) = signs(CASES[case][0], truncation_share=0.25)
     assert SAID[case] in sign.message
     assert any(word in sign.message for word in ("read ", "check that"))

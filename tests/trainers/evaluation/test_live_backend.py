@@ -1,4 +1,4 @@
-"""Evaluation of a model in training: what evaluating its checkpoint finds, and no trace of it."""
+"""Evaluating a model in training equals evaluating its checkpoint, and leaves no trace."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.engines
 
 MOTION_TINY = Path(__file__).parents[3] / "examples" / "motion-tiny"
 SAVING = {"save_strategy": "steps", "save_steps": 1}
-ASKED: dict[str, dict[str, Any]] = {
+OPTIONS: dict[str, dict[str, Any]] = {
     "greedy": {"batch_size": 2},
     "drawn": {"num_samples": 3, "temperature": 1.0, "top_p": 0.9, "top_k": 50, "seed": 5},
     "stopped, plain": {"stop": ("r", "th"), "chat_template": False, "max_tokens": 20},
@@ -55,16 +55,16 @@ def train(
     return built
 
 
-def asked(options: Mapping[str, Any]) -> dict[str, Any]:
+def evaluate_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """The callback's options as `evaluate` takes them."""
     return {name: value for name, value in options.items() if name != "batch_size"}
 
 
 @pytest.mark.parametrize(
     ("of", "options"),
-    [(GRPOTrainer, options) for options in ASKED.values()]
-    + [(MomentumGRPOTrainer, ASKED["greedy"])],
-    ids=[*ASKED, "momentum"],
+    [(GRPOTrainer, options) for options in OPTIONS.values()]
+    + [(MomentumGRPOTrainer, OPTIONS["greedy"])],
+    ids=[*OPTIONS, "momentum"],
 )
 def test_the_live_model_answers_as_its_saved_checkpoint_does(
     of: type[GRPOTrainer], options: dict[str, Any], tiny_checkpoint: Path, tmp_path: Path
@@ -83,7 +83,7 @@ def test_the_live_model_answers_as_its_saved_checkpoint_does(
             backend="transformers",
             data=file,
             output_dir=str(saved),
-            **asked(options),
+            **evaluate_options(options),
         )
         assert samples(live) == samples(saved)
         assert metrics(live) == metrics(saved)
@@ -151,7 +151,7 @@ def test_the_training_is_bit_for_bit_one_without_it(
     assert rewards[0] == rewards[1]
 
 
-def test_whatever_happens_meanwhile_the_model_is_as_before(tiny_checkpoint: Path) -> None:
+def test_the_model_and_random_states_are_restored_after_an_error(tiny_checkpoint: Path) -> None:
     model = AutoModelForCausalLM.from_pretrained(tiny_checkpoint)
     model.train()
     model.lm_head.eval()

@@ -75,7 +75,7 @@ def short(text: str, **columns: object) -> list[float]:
 
 
 @pytest.fixture(scope="module", params=LOSSES)
-def told(
+def given(
     request: pytest.FixtureRequest, tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> GivenLogProbs:
     settings = {
@@ -86,7 +86,7 @@ def told(
     }
     built = trainer(
         tiny_checkpoint,
-        tmp_path_factory.mktemp("told"),
+        tmp_path_factory.mktemp("given"),
         short,
         of=GivenLogProbs,
         settings=settings,
@@ -95,8 +95,8 @@ def told(
     return cast("GivenLogProbs", built)
 
 
-def trl_loss(told: GivenLogProbs, tensors: Tensors, beta: float) -> torch.Tensor:
-    told.log_probs, told.beta = tensors.log_probs, beta
+def trl_loss(given: GivenLogProbs, tensors: Tensors, beta: float) -> torch.Tensor:
+    given.log_probs, given.beta = tensors.log_probs, beta
     ids = torch.zeros(COMPLETIONS, TOKENS, dtype=torch.long)
     inputs = {
         "prompt_ids": ids[:, :1],
@@ -107,17 +107,17 @@ def trl_loss(told: GivenLogProbs, tensors: Tensors, beta: float) -> torch.Tensor
         "old_per_token_logps": tensors.old_log_probs,
         "ref_per_token_logps": tensors.ref_log_probs,
     }
-    loss: torch.Tensor = told._compute_loss(told.model, inputs)
+    loss: torch.Tensor = given._compute_loss(given.model, inputs)
     return loss
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.04, 1.0])
-def test_losses_and_gradients_are_trls(told: GivenLogProbs, beta: float) -> None:
+def test_losses_and_gradients_are_trls(given: GivenLogProbs, beta: float) -> None:
     for seed in range(3):
         tensors = drawn(seed)
-        expected = trl_loss(told, tensors, beta)
+        expected = trl_loss(given, tensors, beta)
         expected_gradient = torch.autograd.grad(expected, tensors.log_probs)[0]
-        got = LOSSES[told.loss_type](
+        got = LOSSES[given.loss_type](
             token_losses(
                 tensors.log_probs,
                 tensors.old_log_probs,
@@ -158,7 +158,7 @@ def test_a_length_limit_below_1_is_an_error() -> None:
 
 
 class Rewards(GRPOTrainer):  # type: ignore[misc]
-    """TRL's trainer, told the rewards instead of asking a function."""
+    """TRL's trainer, given the rewards instead of asking a function."""
 
     rewards: torch.Tensor
 

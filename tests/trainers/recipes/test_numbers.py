@@ -135,7 +135,7 @@ def test_one_optimiser_step_is_one_generated_batch_of_whole_groups(
     assert config.steps_per_generation == config.gradient_accumulation_steps
 
 
-def test_what_stands_beside_the_trainer(plans: Callable[[str], TrainingPlan]) -> None:
+def test_settings_outside_the_trainer_section(plans: Callable[[str], TrainingPlan]) -> None:
     motion, xml, game24, r1_zero = map(plans, ("motion", "gsm8k-xml", "game24", "r1-zero"))
     assert motion.config.max_completion_length + motion.rows.longest == 800
     assert xml.recipe.data.max_prompt_length == 256
@@ -159,7 +159,7 @@ def test_what_stands_beside_the_trainer(plans: Callable[[str], TrainingPlan]) ->
         ("r1-zero", "Qwen/Qwen2.5-Math-1.5B", None, False, True),  # length: the task's default
     ],
 )
-def test_what_a_cpu_and_a_tiny_model_change_is_as_the_source_has_it(
+def test_settings_that_a_cpu_and_a_tiny_model_change_are_the_source_s_in_the_recipe(
     recipe: str, model: str | None, completion: int | None, fp16: bool, bf16: bool
 ) -> None:
     found = build_recipe(*find_recipe(recipe), trainer_fields())

@@ -103,7 +103,7 @@ def test_set_takes_leaf_and_dotted_names_and_toml_values(
         ("trainer.reward_weights=[1]", "set rewards.NAME"),
     ],
 )
-def test_a_setting_that_cannot_be_says_what_was_meant(text: str, said: str) -> None:
+def test_the_error_for_a_wrong_setting_says_what_was_meant(text: str, said: str) -> None:
     with pytest.raises(UsageError) as caught:
         with_set(text)
     assert said in str(caught.value)
@@ -161,7 +161,7 @@ def test_a_plugin_offers_a_recipe(tmp_path: Path) -> None:
     assert Registry(Plugin()).recipe("mine") == str(tmp_path / "mine.toml")
 
 
-def test_what_set_changes_leaves_the_recipe_alone() -> None:
+def test_overrides_leave_the_recipe_unchanged() -> None:
     with_set("accuracy=9", "learning_rate=1")
     assert CONTENTS["rewards"] == {"accuracy": 5.0, "format": 1.0}
     assert with_set().momentum is None

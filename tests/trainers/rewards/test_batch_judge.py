@@ -41,7 +41,7 @@ def batch(*pairs: tuple[str, str]) -> RewardBatch:
     return read_batch([text for text, _ in pairs], None, {"answer": [one for _, one in pairs]})
 
 
-def test_a_batch_is_judged_once_for_all_that_ask() -> None:
+def test_a_batch_is_judged_once_for_all_functions() -> None:
     counting = Counting()
     judging, asked = judge(counting), batch(("a", "a"), ("b", "c"))
     for name in ("accuracy", "format", "length"):
@@ -50,7 +50,7 @@ def test_a_batch_is_judged_once_for_all_that_ask() -> None:
     assert counting.seen == ["a", "b"]
 
 
-def test_one_that_asks_again_has_a_new_batch() -> None:
+def test_a_second_call_of_one_function_means_a_new_batch() -> None:
     counting = Counting()
     judging, asked = judge(counting), batch(("a", "a"))
     judging.verdicts(asked, "accuracy", NO_LOGS)
@@ -68,7 +68,7 @@ def test_train_and_eval_batches_may_take_turns() -> None:
             assert judging.verdicts(held_out, name, NO_LOGS)[0].correct is False
 
 
-def test_threads_that_ask_at_once_share_the_judging() -> None:
+def test_threads_that_call_at_once_share_the_judging() -> None:
     counting, barrier = Counting(), threading.Barrier(4)
     judging, asked = judge(counting), batch(*[("a", "a")] * 50)
 

@@ -108,7 +108,7 @@ def test_a_verifier_that_crashes_on_the_control_text_too_judges_nothing() -> Non
     assert reward_func(crashes_on_b)(["x", "x"], answer=["a", "b"]) == [1.0, None]
 
 
-def test_what_is_unavailable_is_unjudged_whatever_the_text() -> None:
+def test_an_unavailable_verifier_leaves_any_text_unjudged() -> None:
     def asks_a_server(text: str, sample: Sample) -> bool:
         if text == "unlucky":
             raise Unavailable("the server can't be reached")
@@ -185,7 +185,7 @@ def test_the_weighted_sum_is_the_rubrics_reward(
     assert total == pytest.approx(rubric.reward(rubric(completion, sample)), abs=1e-9)
 
 
-def test_a_task_object_a_rubric_and_a_verifier_do_too() -> None:
+def test_a_task_object_a_rubric_or_a_verifier_is_accepted() -> None:
     assert reward_funcs(load_task("motion"))[1] == [5.0, 1.0]
     assert reward_funcs(motion)[1] == [5.0, 1.0]
     functions, weights = reward_funcs(load_verifier("gsm8k", reading="boxed"), reference="gold")
@@ -218,7 +218,7 @@ def test_a_part_of_a_rubric_that_ran_out_of_time_is_0_and_the_others_stand() -> 
     assert rewards == [[0.0], [0.0], [1.0]]
 
 
-def test_two_functions_of_one_name_are_told_apart_or_refused() -> None:
+def test_two_functions_of_one_name_are_refused() -> None:
     batch: dict[str, Any] = {"completions": ["a"], "answer": ["a"], "log_metric": lambda *_: None}
     first, second = (reward_func(lambda text, sample: bool(text)) for _ in range(2))
     assert first(**batch) == first(**batch) == [1.0]
@@ -287,7 +287,7 @@ assert not {"torch", "trl", "transformers", "sympy"} & set(sys.modules)
 
 
 @pytest.mark.engines
-def test_a_trainer_without_its_libraries_says_what_to_install(
+def test_the_error_for_missing_libraries_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delitem(sys.modules, "rewardkit.trainers.momentum", raising=False)

@@ -31,5 +31,5 @@ def longer(text: str, sample: Sample, *, least: int = 3) -> bool:
         (motion, "accuracy_format"),
     ],
 )
-def test_a_name_tells_verifiers_and_their_parameters_apart(verifier: object, name: str) -> None:
+def test_names_differ_between_verifiers_and_their_parameters(verifier: object, name: str) -> None:
     assert reward_name(verifier) == name

@@ -11,19 +11,19 @@ from rewardkit.verifiers.motion import motion
 from rewardkit.verifiers.rubric import Rubric
 
 
-def test_a_plain_verifier_with_a_rubric_is_taught_by_it() -> None:
+def test_a_plain_verifier_is_replaced_by_its_rubric() -> None:
     assert training_verifier(Gsm8k(reading="xml")) is gsm8k_xml
     rubric = training_verifier(load_verifier("r1_zero"))
     assert isinstance(rubric, Rubric)
     assert rubric.weights == {"r1_zero": 1.0, "r1_zero_format": 0.0}
 
 
-def test_any_other_teaches_itself() -> None:
+def test_any_other_verifier_is_used_unchanged() -> None:
     for verifier in (Gsm8k(), motion, len):
         assert training_verifier(verifier) is verifier  # type: ignore[arg-type]
 
 
-def test_a_name_is_a_tasks_before_it_is_a_verifiers() -> None:
+def test_a_name_means_the_task_before_the_verifier() -> None:
     assert hasattr(task_or_verifier("gsm8k"), "verifier")
     assert task_or_verifier("gsm8k_xml") is gsm8k_xml
     with pytest.raises(UnknownName, match="did you mean 'motion'"):

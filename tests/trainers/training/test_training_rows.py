@@ -27,7 +27,7 @@ def written(path: Path, rows: Sequence[Mapping[str, object]]) -> str:
 
 
 @pytest.mark.parametrize("prompt", ["motion", "motion_short", "cot"])
-def test_problems_are_asked_as_evaluation_asks_them_and_rewarded_by_their_columns(
+def test_rows_have_evaluation_s_prompts_and_the_columns_that_rewards_read(
     prompt: str,
 ) -> None:
     task = rewardkit.load_task("motion")
@@ -47,7 +47,7 @@ def test_problems_are_asked_as_evaluation_asks_them_and_rewarded_by_their_column
         assert found == [1.0] * 4
 
 
-def test_a_file_of_ones_own_is_asked_in_the_form_that_its_rewards_read(tmp_path: Path) -> None:
+def test_a_data_file_is_prompted_in_the_form_that_its_rewards_read(tmp_path: Path) -> None:
     data = written(tmp_path / "f.jsonl", GSM8K)
     rows = train_dataset("gsm8k", prompt="xml", data=data, system_prompt="Be brief.")
     assert [turns[0] for turns in rows["prompt"]] == [
