@@ -32,7 +32,7 @@ from turns import OFFLINE, agreement, environment, run, take_turns
 from vllm_server import ARGUMENTS, served
 
 from rewardkit import registry
-from rewardkit.harness.run.run_plan import template_for
+from rewardkit.harness.prompts.strategies import resolve_prompt
 
 
 def main() -> None:
@@ -103,7 +103,7 @@ def _job(options: argparse.Namespace, folder: Path) -> Iterator[Job]:
 def _write_problems(data: Path, limit: int, problems: Path) -> None:
     """So many problems, each with an id of its own and rewardkit's prompt."""
     task = registry.installed().task("gsm8k")
-    template = template_for(task, None, None)
+    template = resolve_prompt(task, None, None)
     samples = task.load(data=str(data), split=None, seed=0)
     with problems.open("w") as file:
         for number in range(limit):

@@ -7,8 +7,12 @@ from dataclasses import dataclass
 
 from rewardkit import registry
 from rewardkit.errors import DataError, RewardkitError, UnknownName
-from rewardkit.harness.prompts.strategies import check_rendering, prompts_of, worked_examples
-from rewardkit.harness.run.run_plan import template_for
+from rewardkit.harness.prompts.strategies import (
+    check_rendering,
+    prompts_of,
+    resolve_prompt,
+    worked_examples,
+)
 from rewardkit.judging import judge_many
 from rewardkit.protocols import Task
 from rewardkit.records import Sample
@@ -86,7 +90,7 @@ def _asked(task: Task, name: str, samples: Sequence[Sample]) -> Finding:
     bad: list[str] = []
     for prompt in prompts:
         try:
-            template = template_for(task, prompt, None)
+            template = resolve_prompt(task, prompt, None)
             check_rendering(template, samples)
         except RewardkitError as error:
             bad.append(str(error))
@@ -108,7 +112,7 @@ def _asked(task: Task, name: str, samples: Sequence[Sample]) -> Finding:
 def _judged(task: Task, name: str, samples: Sequence[Sample]) -> Finding:
     """Every reference, stated as the task asks, is right."""
     try:
-        judge = task.verifier(template_for(task, None, None).reading)
+        judge = task.verifier(resolve_prompt(task, None, None).reading)
     except RewardkitError as error:
         return Finding(False, f"task {name}: {error}")
     verdicts = judge_many(judge, [(task.perfect(sample), sample) for sample in samples])

@@ -1,13 +1,14 @@
-"""Prompts fitted to tasks: which a task can be asked in, in what words, with which examples."""
+"""Resolve prompts for tasks: which fit, in what words, with which examples."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from rewardkit import registry
 from rewardkit.errors import UsageError
-from rewardkit.harness.prompts.fewshot import FewshotExamples, built_in, drawn
+from rewardkit.harness.prompts.fewshot import FewshotExamples, draw_examples, own_examples
 from rewardkit.harness.prompts.fewshot_source import FewshotSource
 from rewardkit.harness.prompts.template import PromptTemplate, Words, load_template
 from rewardkit.harness.prompts.wording import GENERIC_WORDING, TaskWording
@@ -15,44 +16,34 @@ from rewardkit.protocols import Message, Task
 from rewardkit.records import Sample
 
 
-def named(
-    task: Task, name: str, system: str | None, drawing: FewshotSource | None
+def resolve_prompt(
+    task: Task,
+    prompt: str | None = None,
+    system_prompt: str | None = None,
+    fewshot: FewshotSource | None = None,
 ) -> PromptTemplate:
-    """The installed prompt `name` for this task; UsageError names those that it can be asked in."""
-    template = load_template(name, registry.installed().prompt(name), system)
-    wording = wording_of(task)
-    if template.needs_words and not _has_words(wording, template):
-        lacking = (
-            ", since it offers no `wording` (docs/reference/plugins.md)"
-            if wording is GENERIC_WORDING
-            else ""
-        )
-        raise UsageError(
-            f"task {task.name!r} can't be asked in {name!r}{lacking}; "
-            f"it can in {', '.join(prompts_of(task))}"
-        )
-    unread = _unread(template, task)
-    if unread:
-        raise UsageError(f"{unread}; it can be asked in {', '.join(prompts_of(task))}")
-    return fitted(template, task, drawing)
+    """The prompt of this name or file, with the task's words and examples; None is the task's own.
 
-
-def fitted(template: PromptTemplate, task: Task, drawing: FewshotSource | None) -> PromptTemplate:
-    """The template with the task's words and examples; `drawing` None: the task's own examples.
-
-    Raises UsageError for an answer style that the task doesn't read, and DataError where
-    examples can't be drawn.
+    Without `fewshot` the examples are the task's own, and a prompt that shows none ignores it;
+    `check_fewshot` refuses a call in which no prompt shows any. UsageError for a prompt that
+    doesn't fit the task, DataError where examples can't be drawn.
     """
-    unread = _unread(template, task)
-    if unread:
-        raise UsageError(unread)
+    if prompt and ("/" in prompt or Path(prompt).is_file()):
+        template = load_template(prompt, prompt, system_prompt)
+        problem = _unread(template, task)
+    else:
+        name = prompt or task.prompt
+        template = load_template(name, registry.installed().prompt(name), system_prompt)
+        problem = _misfit(template, task)
+    if problem is not None:
+        raise UsageError(problem)
     wording = wording_of(task)
-    return replace(template, words=Words(wording, _shots(template, task, wording, drawing)))
+    return replace(template, words=Words(wording, _examples(template, task, wording, fewshot)))
 
 
-def check_drawing(templates: Sequence[PromptTemplate], drawing: FewshotSource | None) -> None:
-    """UsageError where examples are to be drawn and none of the prompts shows any."""
-    if drawing is None or any(template.draws_examples for template in templates):
+def check_fewshot(templates: Sequence[PromptTemplate], fewshot: FewshotSource | None) -> None:
+    """UsageError if examples are to be drawn and no prompt shows any."""
+    if fewshot is None or any(template.draws_examples for template in templates):
         return
     names = ", ".join(repr(template.name) for template in templates)
     raise UsageError(
@@ -86,7 +77,7 @@ def worked_examples(template: PromptTemplate) -> list[tuple[str, Sample]]:
     """Each example's reply as the prompt shows it, with its sample."""
     if template.words is None or not template.has_examples:
         return []
-    return [(template.reply(sample), sample) for sample in template.words.shots.samples]
+    return [(template.reply(sample), sample) for sample in template.words.examples.samples]
 
 
 def prompts_of(task: Task) -> list[str]:
@@ -124,13 +115,28 @@ def _has_words(wording: TaskWording, template: PromptTemplate) -> bool:
     return offered and (template.reading is None or template.reading in wording.forms)
 
 
-def _shots(
-    template: PromptTemplate, task: Task, wording: TaskWording, drawing: FewshotSource | None
+def _misfit(template: PromptTemplate, task: Task) -> str | None:
+    """Why the task can't be asked in an installed prompt, and in which it can."""
+    wording = wording_of(task)
+    if template.needs_words and not _has_words(wording, template):
+        lacking = (
+            ", since it offers no `wording` (docs/plugins.md)" if wording is GENERIC_WORDING else ""
+        )
+        return (
+            f"task {task.name!r} can't be asked in {template.name!r}{lacking}; "
+            f"it can in {', '.join(prompts_of(task))}"
+        )
+    unread = _unread(template, task)
+    return unread and f"{unread}; it can be asked in {', '.join(prompts_of(task))}"
+
+
+def _examples(
+    template: PromptTemplate, task: Task, wording: TaskWording, fewshot: FewshotSource | None
 ) -> FewshotExamples:
-    if drawing is not None and template.draws_examples:
-        return drawn(task, drawing)
+    if fewshot is not None and template.draws_examples:
+        return draw_examples(task, fewshot)
     if template.has_examples:
-        return built_in(task, wording, template.shows)
+        return own_examples(task, wording, template.shows)
     return FewshotExamples((), 0)
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import jinja2
 
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.prompts.fewshot import FewshotExamples, shown
+from rewardkit.harness.prompts.fewshot import FewshotExamples, solved_problems
 from rewardkit.harness.prompts.template_parser import ParsedTemplate, parse
-from rewardkit.harness.prompts.wording import Kind, TaskWording, WordedProblem, asked
+from rewardkit.harness.prompts.wording import Kind, TaskWording, WordedProblem, word_problem
 from rewardkit.protocols import Message
 from rewardkit.records import Sample
 
@@ -30,7 +30,7 @@ class Words:
     """What a task adds to a prompt: its own words, and the examples to show."""
 
     wording: TaskWording
-    shots: FewshotExamples
+    examples: FewshotExamples
 
 
 @dataclass(frozen=True)
@@ -101,18 +101,20 @@ class PromptTemplate:
         """What the assistant answers where this sample is shown as an example."""
         if self.words is None:
             raise ValueError(f"prompt {self.name!r} isn't fitted to a task")
-        (shot,) = shown(self.words.wording, [example], self.reading)
+        (worked,) = solved_problems(self.words.wording, [example], self.reading)
         if "reply" not in self.parsed.parts:
-            return _joined(shot.solution, shot.answer)
-        return self._render("reply", {**self._variables(example, [shot]), "example": shot}, example)
+            return _joined(worked.solution, worked.answer)
+        return self._render(
+            "reply", {**self._variables(example, [worked]), "example": worked}, example
+        )
 
     def hash(self) -> str:
         """Identifies what is asked: the template's text, the system prompt set over it, and the
         task's words and examples where they are used."""
-        marks = f"{self.source}\0{self.system}"
+        content = f"{self.source}\0{self.system}"
         if self.words is not None and self.needs_words:
             wording = self.words.wording
-            examples = shown(wording, self.words.shots.samples, self.reading)
+            examples = solved_problems(wording, self.words.examples.samples, self.reading)
             parts = (
                 wording.instruction,
                 wording.working,
@@ -120,21 +122,21 @@ class PromptTemplate:
                 wording.noun,
                 wording.form(self.reading),
             )
-            marks = "\0".join(
-                [marks, *parts, *(one.hash() for one in examples), str(self.words.shots.count)]
+            content = "\0".join(
+                [content, *parts, *(one.hash() for one in examples), str(self.words.examples.count)]
             )
-        return hashlib.sha256(marks.encode()).hexdigest()
+        return hashlib.sha256(content.encode()).hexdigest()
 
     def _examples(self, sample: Sample) -> list[WordedProblem]:
         if self.words is None or not self.has_examples:
             return []
-        return shown(self.words.wording, self.words.shots.beside(sample), self.reading)
+        return solved_problems(self.words.wording, self.words.examples.beside(sample), self.reading)
 
     def _variables(self, sample: Sample, examples: Sequence[WordedProblem]) -> dict[str, Any]:
         variables: dict[str, Any] = {**sample.columns, "question": sample.question}
         if self.words is not None and self.needs_words:
             try:
-                variables["ask"] = asked(self.words.wording, sample, self.reading)
+                variables["ask"] = word_problem(self.words.wording, sample, self.reading)
             except DataError as error:
                 raise DataError(f"sample {sample.id!r}: {error}") from error
             variables["examples"] = examples

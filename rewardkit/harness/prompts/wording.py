@@ -90,7 +90,7 @@ class WordedProblem:
         return hashlib.sha256("\0".join(words).encode()).hexdigest()
 
 
-def asked(wording: TaskWording, sample: Sample, reading: str | None) -> WordedProblem:
+def word_problem(wording: TaskWording, sample: Sample, reading: str | None) -> WordedProblem:
     """The problem as it is put to a model, without its solution."""
     return WordedProblem(
         problem=_problem(wording.problem, {**sample.columns, "question": sample.question}),
@@ -100,10 +100,10 @@ def asked(wording: TaskWording, sample: Sample, reading: str | None) -> WordedPr
     )
 
 
-def solved(wording: TaskWording, sample: Sample, reading: str | None) -> WordedProblem:
+def word_example(wording: TaskWording, sample: Sample, reading: str | None) -> WordedProblem:
     """The problem with its worked solution, and its answer in the style `reading`."""
     return replace(
-        asked(wording, sample, reading),
+        word_problem(wording, sample, reading),
         solution=wording.solution(sample),
         answer=wording.form(reading).replace(BLANK, wording.answer(sample)),
     )

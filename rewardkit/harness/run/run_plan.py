@@ -9,9 +9,7 @@ from typing import Any, cast
 
 from rewardkit import registry
 from rewardkit.harness.backends.auto_backend import choose
-from rewardkit.harness.prompts.fewshot_source import FewshotSource
-from rewardkit.harness.prompts.strategies import check_drawing, check_rendering, fitted, named
-from rewardkit.harness.prompts.template import PromptTemplate, load_template
+from rewardkit.harness.prompts.strategies import check_fewshot, check_rendering, resolve_prompt
 from rewardkit.harness.run.default_folder import default_folder, settings_of
 from rewardkit.harness.run.options import EvalOptions
 from rewardkit.harness.run.reporter import Reporter
@@ -85,7 +83,7 @@ def plan_tasks(
         prompt: [_plan_task(options, task, prompt) for task in options.tasks] for prompt in prompts
     }
     templates = [one.template for of_prompt in plans.values() for one in of_prompt]
-    check_drawing(templates, options.fewshot())
+    check_fewshot(templates, options.fewshot())
     return plans
 
 
@@ -104,23 +102,10 @@ def load_backend(options: EvalOptions, name: str) -> Backend:
     return cast("Backend", registry.installed().backend(name)(options.model, options.engine()))
 
 
-def template_for(
-    task: Task, prompt: str | None, system: str | None, drawing: FewshotSource | None = None
-) -> PromptTemplate:
-    """The prompt of this name or file, in the task's words; None is the task's own.
-
-    Raises UsageError where the task can't be asked in it. A prompt without examples that are
-    drawn leaves `drawing` alone; `check_drawing` refuses a call in which none has any.
-    """
-    if prompt and ("/" in prompt or Path(prompt).is_file()):
-        return fitted(load_template(prompt, prompt, system), task, drawing)
-    return named(task, prompt or task.prompt, system, drawing)
-
-
 def _plan_task(options: EvalOptions, task: str | Task, prompt: str | None) -> TaskPlan:
     values = options.values
     resolved = registry.installed().task(task) if isinstance(task, str) else task
-    template = template_for(resolved, prompt, values["system_prompt"], options.fewshot())
+    template = resolve_prompt(resolved, prompt, values["system_prompt"], options.fewshot())
     plan = plan_task(
         resolved,
         template,

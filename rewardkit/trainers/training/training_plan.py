@@ -10,9 +10,9 @@ from typing import Any
 from rewardkit import registry
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.harness.backends import tokenization
+from rewardkit.harness.prompts.strategies import resolve_prompt
 from rewardkit.harness.run.default_folder import RUNS, file_name
 from rewardkit.harness.run.reporter import Reporter
-from rewardkit.harness.run.run_plan import template_for
 from rewardkit.harness.run.task_plan import TaskPlan, plan_task
 from rewardkit.harness.store import checkpoint
 from rewardkit.trainers.recipes.overrides import apply_overrides
@@ -121,7 +121,7 @@ def _resolve_recipe(options: TrainOptions) -> Recipe:
 
 def _plan_task(recipe: Recipe) -> TaskPlan:
     task = registry.installed().task(recipe.task)
-    template = template_for(task, recipe.prompt, recipe.system_prompt)
+    template = resolve_prompt(task, recipe.prompt, recipe.system_prompt)
     task.verifier(template.reading)
     data = recipe.data
     return plan_task(

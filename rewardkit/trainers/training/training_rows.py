@@ -9,8 +9,8 @@ from typing import Any
 from rewardkit import registry
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.backends.tokenization import Tokenizer
+from rewardkit.harness.prompts.strategies import resolve_prompt
 from rewardkit.harness.run.fingerprint import data_hash
-from rewardkit.harness.run.run_plan import template_for
 from rewardkit.harness.run.task_plan import TaskPlan, plan_task
 from rewardkit.protocols import Message, Prompt, Task
 from rewardkit.records import Sample
@@ -97,7 +97,7 @@ def train_dataset(
     UsageError for an unknown name, or a column whose name TRL reserves.
     """
     resolved = registry.installed().task(task) if isinstance(task, str) else task
-    template = template_for(resolved, prompt, system_prompt)
+    template = resolve_prompt(resolved, prompt, system_prompt)
     task_plan = plan_task(resolved, template, data=data, split=split, seed=seed, limit=limit)
     _check_columns(task_plan)
     return _dataset(

@@ -10,7 +10,7 @@ from rewardkit import Sample
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.prompts.sandbox import MOST_CHARACTERS, MOST_STEPS
 from rewardkit.harness.prompts.template import load_template
-from rewardkit.harness.prompts.wording import TaskWording, asked
+from rewardkit.harness.prompts.wording import TaskWording, word_problem
 
 SAMPLE = Sample("72", "How many?", "0", columns={"options": ["A) 1", "B) 2"]})
 
@@ -98,4 +98,4 @@ def test_a_command_in_a_tasks_wording_does_not_run(tmp_path: Path) -> None:
     hostile = "{{ question.__class__.__base__.__subclasses__() }}"
     wording = TaskWording(instruction="", noun="", forms={"": "{}"}, problem=hostile)
     with pytest.raises(DataError, match=r"wording .*SecurityError"):
-        asked(wording, SAMPLE, None)
+        word_problem(wording, SAMPLE, None)

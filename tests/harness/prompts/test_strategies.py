@@ -17,15 +17,15 @@ from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.backends.tokenization import Tokenizer
 from rewardkit.harness.prompts.fewshot_source import FewshotSource
 from rewardkit.harness.prompts.strategies import (
-    check_drawing,
+    check_fewshot,
     check_rendering,
     prompts_of,
+    resolve_prompt,
     wording_of,
     worked_examples,
 )
 from rewardkit.harness.prompts.template import PromptTemplate
 from rewardkit.harness.run.options import EvalOptions
-from rewardkit.harness.run.run_plan import template_for
 from rewardkit.harness.tasks.gsm8k import GSM8K
 from rewardkit.harness.tasks.math500 import MATH500
 from rewardkit.judging import judge_many
@@ -91,7 +91,7 @@ def test_every_strategy_asks_in_turns_and_says_the_form_of_the_answer(
     task_name: str, name: str
 ) -> None:
     task, sample = task_and_sample(task_name)
-    template = template_for(task, name, None)
+    template = resolve_prompt(task, name, None)
     messages = template.messages(sample)
     roles = [message.role for message in messages]
     assert roles[-1] == "user"
@@ -107,7 +107,7 @@ def test_every_strategy_asks_in_turns_and_says_the_form_of_the_answer(
 @pytest.mark.parametrize(("task_name", "name"), ALL)
 def test_every_strategy_renders_as_chat_and_plain(task_name: str, name: str) -> None:
     task, sample = task_and_sample(task_name)
-    messages = template_for(task, name, None).messages(sample)
+    messages = resolve_prompt(task, name, None).messages(sample)
     tokenizer = Tokenizer(engine=Letters(), special={"bos_token": ""}, chat_template=CHAT_TEMPLATE)
     chat = tokenizer.prompt(messages, chat=True).text
     plain = tokenizer.prompt(messages, chat=False).text
@@ -130,7 +130,7 @@ def test_every_worked_example_is_right_by_the_verifier_in_the_style_asked_for(
     task_name: str, name: str
 ) -> None:
     task, sample = task_and_sample(task_name)
-    template = template_for(task, name, None)
+    template = resolve_prompt(task, name, None)
     worked = worked_examples(template)
     assert len(worked) >= (2 if name == "long_cot" else 4)
     verdicts = judge_many(task.verifier(template.reading), worked)
@@ -147,7 +147,7 @@ def test_an_answer_counts_in_the_structured_styles_only_in_its_form(
     task, _ = task_and_sample(task_name)
     wording = wording_of(task)
     verifier = task.verifier(style)
-    for _, sample in worked_examples(template_for(task, "cot", None)):
+    for _, sample in worked_examples(resolve_prompt(task, "cot", None)):
         block = wording.form(style).replace("{}", wording.answer(sample))
         bare = wording.form(None).replace("{}", wording.answer(sample)).replace("answer>", "b>")
         right, wrong = judge_many(
@@ -160,7 +160,7 @@ def test_an_answer_counts_in_the_structured_styles_only_in_its_form(
 def test_all_steps_of_the_worked_hands_are_right() -> None:
     task, _ = task_and_sample("game24")
     for name in ("cot", "long_cot"):
-        template = template_for(task, name, None)
+        template = resolve_prompt(task, name, None)
         for verdict in judge_many(task.verifier(), worked_examples(template)):
             assert verdict.parts["process"] == 1.0
 
@@ -171,7 +171,7 @@ def test_every_prompt_of_ours_says_what_it_is_and_fits_a_task(name: str) -> None
     assert fitting
     for task_name in fitting:
         task, sample = task_and_sample(task_name)
-        template = template_for(task, name, None)
+        template = resolve_prompt(task, name, None)
         assert template.about.endswith(".")
         assert template.messages(sample)[-1].role == "user"
     assert f"`{name}`" in DOCS.read_text()
@@ -180,7 +180,7 @@ def test_every_prompt_of_ours_says_what_it_is_and_fits_a_task(name: str) -> None
 @pytest.mark.parametrize("name", [name for name in STRATEGIES if name not in ("cot", "auto_cot")])
 def test_a_task_that_cant_be_asked_so_names_the_prompts_that_it_can(name: str) -> None:
     with pytest.raises(UsageError, match=f"'motion'.*'?{name}.*auto_cot, cot, motion, motion_sho"):
-        template_for(rewardkit.load_task("motion"), name, None)
+        resolve_prompt(rewardkit.load_task("motion"), name, None)
 
 
 class Bare:
@@ -209,21 +209,21 @@ class Bare:
 def test_a_task_without_words_can_be_asked_in_the_templates_that_need_none(tmp_path: Path) -> None:
     (sample, *_) = Bare().load(data=None, split=None, seed=0)
     for name in ("xml", "think_answer", "r1_zero"):
-        messages = template_for(Bare(), name, None).messages(sample)
+        messages = resolve_prompt(Bare(), name, None).messages(sample)
         assert messages[-1].content.endswith("Say 0.")
     with pytest.raises(UsageError, match="'bare' can't be asked in 'cot', since it offers no"):
-        template_for(Bare(), "cot", None)
+        resolve_prompt(Bare(), "cot", None)
     assert prompts_of(Bare()) == ["r1_zero", "think_answer", "xml"]
     (tmp_path / "p.jinja").write_text(
         "{% for e in examples %}{{ e.problem }} {{ e.answer }}. {% endfor %}{{ question }}"
     )
-    template = template_for(Bare(), str(tmp_path / "p.jinja"), None, FewshotSource(2))
+    template = resolve_prompt(Bare(), str(tmp_path / "p.jinja"), None, FewshotSource(2))
     assert template.messages(sample)[0].content.count("Say") == 3
 
 
 class TestDrawnExamples:
     def drawn(self, data: str, count: int = 3, seed: int = 0, name: str = "cot") -> PromptTemplate:
-        return template_for(GSM8K, name, None, FewshotSource(count, seed, data))
+        return resolve_prompt(GSM8K, name, None, FewshotSource(count, seed, data))
 
     def questions(self, template: PromptTemplate, sample: Sample) -> list[str]:
         turns = [m.content for m in template.messages(sample) if m.role == "user"]
@@ -262,7 +262,7 @@ class TestDrawnExamples:
 
     def test_a_hand_in_another_order_is_the_same_row(self) -> None:
         task = rewardkit.load_task("game24")
-        template = template_for(task, "few_shot", None)
+        template = resolve_prompt(task, "few_shot", None)
         hand = task.sample({"numbers": [8, 8, 7, 4]}, 0)
         text = text_of(template.messages(hand))
         assert "4 7 8 8" not in text
@@ -288,8 +288,8 @@ class TestDrawnExamples:
     def test_the_hash_tells_what_is_shown(self, tmp_path: Path) -> None:
         data, other = gsm8k_rows(tmp_path, 50), gsm8k_rows(tmp_path, 50, start=50)
         templates = [
-            template_for(GSM8K, "cot", None),
-            template_for(MATH500, "cot", None),
+            resolve_prompt(GSM8K, "cot", None),
+            resolve_prompt(MATH500, "cot", None),
             self.drawn(data),
             self.drawn(data, seed=1),
             self.drawn(data, 2),
@@ -317,10 +317,10 @@ class TestDrawnExamples:
     def test_generated_tasks_draw_from_their_own_train_split(self) -> None:
         for name in ("game24", "motion"):
             task = rewardkit.load_task(name)
-            template = template_for(task, "cot", None, FewshotSource(5))
+            template = resolve_prompt(task, "cot", None, FewshotSource(5))
             train = {sample.question for sample in task.load(data=None, split="train", seed=0)}
             assert template.words is not None
-            assert {sample.question for sample in template.words.shots.samples} <= train
+            assert {sample.question for sample in template.words.examples.samples} <= train
             verdicts = judge_many(task.verifier(template.reading), worked_examples(template))
             assert all(verdict.correct for verdict in verdicts)
 
@@ -339,11 +339,11 @@ class TestDrawnExamples:
             "{% endfor %}{{ question }}"
         )
         path, data = str(tmp_path / "p.jinja"), gsm8k_rows(tmp_path, 9)
-        template = template_for(GSM8K, path, None, FewshotSource(2, 0, data))
+        template = resolve_prompt(GSM8K, path, None, FewshotSource(2, 0, data))
         (message,) = template.messages(Sample("1", "q", "x"))
         assert message.content.count(r"\boxed{") == 2
         assert (
-            template_for(GSM8K, path, None)
+            resolve_prompt(GSM8K, path, None)
             .messages(Sample("1", "q", "x"))[0]
             .content.count(r"\boxed{")
             == 3
@@ -364,7 +364,7 @@ class TestDrawnExamples:
         with pytest.raises(
             DataError, match=r"train split of task 'gsm8k'.*\(off\).*--fewshot-data"
         ):
-            template_for(GSM8K, "cot", None, FewshotSource(2))
+            resolve_prompt(GSM8K, "cot", None, FewshotSource(2))
 
     def test_a_file_without_the_tasks_columns_is_named(self, tmp_path: Path) -> None:
         (tmp_path / "rows.jsonl").write_text('{"problem": "p", "answer": "1"}\n')
@@ -373,12 +373,12 @@ class TestDrawnExamples:
 
 
 def test_drawing_for_prompts_that_show_nothing_is_refused() -> None:
-    direct, cot, long = (template_for(GSM8K, n, None) for n in ("direct", "cot", "long_cot"))
-    check_drawing([direct], None)
-    check_drawing([direct, cot], FewshotSource(2))
+    direct, cot, long = (resolve_prompt(GSM8K, n, None) for n in ("direct", "cot", "long_cot"))
+    check_fewshot([direct], None)
+    check_fewshot([direct, cot], FewshotSource(2))
     for templates in ([direct], [direct, long]):
         with pytest.raises(UsageError, match="--num-fewshot has nothing to do: 'direct'"):
-            check_drawing(templates, FewshotSource(2))
+            check_fewshot(templates, FewshotSource(2))
 
 
 def test_rows_to_draw_from_need_a_number() -> None:
@@ -397,7 +397,7 @@ def test_rows_to_draw_from_need_a_number() -> None:
 )
 def test_a_prompt_is_checked_on_every_row(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "p.jinja").write_text(text)
-    template = template_for(GSM8K, str(tmp_path / "p.jinja"), None)
+    template = resolve_prompt(GSM8K, str(tmp_path / "p.jinja"), None)
     samples = GSM8K.load(data=gsm8k_rows(tmp_path, 3), split=None, seed=0)
     with pytest.raises(UsageError, match=said):
         check_rendering(template, samples)
@@ -407,6 +407,6 @@ def test_a_style_that_the_task_doesnt_read_is_refused_with_those_it_does(tmp_pat
     (tmp_path / "p.jinja").write_text('+++\nreading = "roman"\n+++\n{{ question }}')
     for task in ROWS:
         with pytest.raises(UsageError, match=f"'roman', which task '{task}' doesn't read"):
-            template_for(rewardkit.load_task(task), str(tmp_path / "p.jinja"), None)
+            resolve_prompt(rewardkit.load_task(task), str(tmp_path / "p.jinja"), None)
     with pytest.raises(UsageError, match="it can be asked in auto_cot, boxed, cot, direct"):
-        template_for(GSM8K, "choice", None)
+        resolve_prompt(GSM8K, "choice", None)

@@ -9,7 +9,7 @@ import pytest
 
 import rewardkit
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.run.run_plan import template_for
+from rewardkit.harness.prompts.strategies import resolve_prompt
 from rewardkit.trainers import reward_funcs, train_dataset
 
 GSM8K = [
@@ -33,7 +33,7 @@ def test_rows_have_evaluation_s_prompts_and_the_columns_that_rewards_read(
     task = rewardkit.load_task("motion")
     rows = train_dataset("motion", prompt=prompt, limit=4)
     samples = task.load(data=None, split="train", seed=0)[:4]
-    template = template_for(task, prompt, None)
+    template = resolve_prompt(task, prompt, None)
     assert list(rows["prompt"]) == [
         [{"role": turn.role, "content": turn.content} for turn in template.messages(sample)]
         for sample in samples

@@ -11,7 +11,7 @@ import pytest
 
 import rewardkit
 from rewardkit.errors import DataError, UnknownName, UsageError
-from rewardkit.harness.run.run_plan import template_for
+from rewardkit.harness.prompts.strategies import resolve_prompt
 from rewardkit.harness.tasks.motion.laws import Oscillation, Oscillations, paths
 from rewardkit.harness.tasks.motion.sequences import worked
 from rewardkit.harness.tasks.motion.task import MotionTask
@@ -60,7 +60,7 @@ def test_a_file_of_its_points_alone_gives_the_same_problems(
 def test_the_prompt_shows_an_example_of_as_many_coordinates(kind: str, dimensions: int) -> None:
     task = MotionTask(kind=kind, dimensions=dimensions)
     sample = task.load(data=None, split=None, seed=0)[0]
-    (message,) = template_for(task, None, None).messages(sample)
+    (message,) = resolve_prompt(task, None, None).messages(sample)
     assert message.content.endswith(f"Points: {sample.question}")
     first = {1: [2.0], 2: [2.0, 1.0], 3: [2.0, 1.0, 4.0]}[dimensions]
     step = [1.5, -0.5, 0.7]
