@@ -13,7 +13,7 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from rewardkit.harness.comparison.compare import Comparison, Flip
+    from rewardkit.harness.comparison.comparison import Comparison, Flip
     from rewardkit.harness.comparison.groups import GroupComparison
 
 SHOWN = 10
@@ -69,7 +69,7 @@ def compare_command(
 
 def _print(found: Sequence[Comparison], most: int) -> None:
     from rewardkit.cli.result_tables import console
-    from rewardkit.harness.report.runs import short_names
+    from rewardkit.harness.store.find_runs import short_names
 
     out = console()
     paths = list(dict.fromkeys([found[0].baseline, *(one.run for one in found)]))

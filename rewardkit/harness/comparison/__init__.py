@@ -1,1 +1,1 @@
-"""Runs over the same problems, side by side."""
+"""Compare runs over the same problems."""

@@ -1,121 +1,85 @@
-"""A baseline and other runs, problem by problem."""
+"""Compare runs with a baseline, problem by problem."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.comparison.compared_run import ComparedRun, Problem, read_run
-from rewardkit.harness.comparison.groups import GroupComparison, by_group
+from rewardkit.harness.comparison.comparison import Comparison, Flip
+from rewardkit.harness.comparison.groups import Pair, by_group
+from rewardkit.harness.comparison.same_data import refuse_other_data
 from rewardkit.harness.metrics.intervals import clustered_interval
-from rewardkit.harness.metrics.paired import Difference, Groups, difference, holm
-from rewardkit.harness.metrics.summary import Metric
-from rewardkit.harness.report.runs import find_runs
+from rewardkit.harness.metrics.metric import Metric
+from rewardkit.harness.metrics.paired import Groups, difference, holm
+from rewardkit.harness.store.find_runs import find_runs
 
 METRICS = ("accuracy", "accuracy_flexible", "score")
-
-
-@dataclass(frozen=True)
-class Flip:
-    """A problem on which the runs differ, with its mean value in each."""
-
-    id: str
-    baseline: float
-    run: float
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """One run beside the baseline, on one task."""
-
-    task: str
-    metric: str
-    baseline: str
-    run: str
-    problems: int
-    """Those that both runs could judge."""
-    left_out: int
-    """Those with nothing judged in one of the runs."""
-    baseline_value: Metric
-    run_value: Metric
-    difference: Difference
-    p_adjusted: float
-    """The p-value, for all comparisons with this baseline together (Holm)."""
-    won: Sequence[Flip]
-    lost: Sequence[Flip]
-    groups: Sequence[GroupComparison]
-    differs_in: Sequence[str]
-    """What both runs' fingerprints hold of this task, and differs."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
-
-    def is_worse(self, margin: float = 0.0) -> bool:
-        """Whether the whole interval of the difference lies below −`margin`."""
-        return self.difference.high < -margin
 
 
 def compare(
     baseline: Path, runs: Sequence[Path] = (), *, task: str | None = None, metric: str = "accuracy"
 ) -> list[Comparison]:
-    """Each run beside the baseline, on each task they share, or on `task` alone.
+    """Compare each run with the baseline, on each task that both have or on `task` alone.
 
-    A folder of several runs, such as a sweep's, stands for them; its first may be the baseline.
-    Raises RunMismatch where the data differ, or a run is unfinished; UsageError for a metric or a
-    run that isn't there.
+    A folder of several runs, such as a sweep's, counts as those runs; the first run of all is the
+    baseline. Raises RunMismatch if the data differ or a run is unfinished, and UsageError for an
+    unknown metric or a missing run.
     """
     if metric not in METRICS:
         raise UsageError(f"no metric {metric!r}; known: {', '.join(METRICS)}")
-    folder, *others = _folders([baseline, *runs])
+    folder, *others = _run_folders([baseline, *runs])
     first = read_run(folder, metric)
-    found = [
-        one
+    comparisons = [
+        comparison
         for path in others
-        for one in _beside(first, read_run(path, metric), task=task, metric=metric)
+        for comparison in _with_baseline(first, read_run(path, metric), task=task, metric=metric)
     ]
-    adjusted = holm([one.difference.p_value for one in found])
-    return [replace(one, p_adjusted=p) for one, p in zip(found, adjusted, strict=True)]
+    adjusted = holm([comparison.difference.p_value for comparison in comparisons])
+    return [
+        replace(comparison, p_adjusted=p_value)
+        for comparison, p_value in zip(comparisons, adjusted, strict=True)
+    ]
 
 
-def _folders(named: Sequence[Path]) -> list[Path]:
-    found = find_runs(named)
-    if len(found) < 2:
-        raise UsageError(f"{found[0]} is one run; name another to compare it with")
-    return found
+def _run_folders(named: Sequence[Path]) -> list[Path]:
+    folders = find_runs(named)
+    if len(folders) < 2:
+        raise UsageError(f"{folders[0]} is one run; name another to compare it with")
+    return folders
 
 
-def _beside(
+def _with_baseline(
     first: ComparedRun, second: ComparedRun, *, task: str | None, metric: str
 ) -> list[Comparison]:
     shared = [name for name in first.tasks if name in second.tasks]
     if task is not None:
         shared = [name for name in shared if name == task]
     if not shared:
-        wanted = f"both asked {task!r}" if task else "both asked"
+        wanted = f"both have the task {task!r}" if task else "have a task in common"
         raise RunMismatch(
-            f"there is no task that {wanted}: {first.label} has {_named(first.tasks)}, "
-            f"{second.label} has {_named(second.tasks)}"
+            f"the runs don't {wanted}: {first.label} has {_names(first.tasks)}, "
+            f"{second.label} has {_names(second.tasks)}"
         )
-    return [_on(name, first, second, metric) for name in shared]
+    return [_on_task(name, first, second, metric) for name in shared]
 
 
-def _on(task: str, first: ComparedRun, second: ComparedRun, metric: str) -> Comparison:
+def _on_task(task: str, first: ComparedRun, second: ComparedRun, metric: str) -> Comparison:
+    refuse_other_data(task, first, second)
     before, after = first.tasks[task], second.tasks[task]
-    _refuse_other_data(task, first, second)
-    pairs = {id: (_judged(before[id], metric), _judged(after[id], metric)) for id in before}
-    kept = {id: pair for id, pair in pairs.items() if all(pair)}
+    pairs = {name: (_judged(before[name]), _judged(after[name])) for name in before}
+    kept = {name: pair for name, pair in pairs.items() if all(pair)}
     if not kept:
         raise RunMismatch(
             f"no problem of {task} has a judged value of {metric} in both {first.label} and "
             f"{second.label}"
         )
     old, new = [pair[0] for pair in kept.values()], [pair[1] for pair in kept.values()]
-    flips = [Flip(id, fmean(one), fmean(other)) for id, (one, other) in kept.items()]
+    change = difference(old, new)
+    won, lost = _flips(kept)
     return Comparison(
         task=task,
         metric=metric,
@@ -125,52 +89,30 @@ def _on(task: str, first: ComparedRun, second: ComparedRun, metric: str) -> Comp
         left_out=len(pairs) - len(kept),
         baseline_value=_mean(old),
         run_value=_mean(new),
-        difference=(found := difference(old, new)),
-        p_adjusted=found.p_value,
-        won=sorted((one for one in flips if one.run > one.baseline), key=_by_size),
-        lost=sorted((one for one in flips if one.run < one.baseline), key=_by_size),
+        difference=change,
+        p_adjusted=change.p_value,
+        won=won,
+        lost=lost,
         groups=list(by_group(before, kept)),
         differs_in=_differing(first, second, task),
     )
 
 
-def _refuse_other_data(task: str, first: ComparedRun, second: ComparedRun) -> None:
-    before, after = first.tasks[task], second.tasks[task]
-    if before.keys() != after.keys():
-        raise RunMismatch(
-            f"{first.label} and {second.label} asked different problems of {task}: "
-            f"{len(before.keys() & after.keys()):,} in both, {_only(before, after)} only in the "
-            f"first, {_only(after, before)} only in the second; ask both the same "
-            "(--data, --split, --limit, --seed)"
-        )
-    for id in before:
-        for what, old, new in _told_of(before[id], after[id]):
-            if old != new:
-                raise RunMismatch(
-                    f"problem {id!r} of {task} isn't the same in both: its {what} is "
-                    f"{str(old)[:60]!r} in {first.label} and {str(new)[:60]!r} in {second.label}"
-                )
-
-
-def _told_of(one: Problem, other: Problem) -> Iterator[tuple[str, object, object]]:
-    """What both runs know of a problem, by name."""
-    yield "reference", one.reference, other.reference
-    for name in one.question.keys() & other.question.keys():
-        yield name, one.question[name], other.question[name]
-
-
-def _only(one: Mapping[str, Problem], other: Mapping[str, Problem]) -> str:
-    alone = [id for id in one if id not in other]
-    return f"{len(alone):,}" + (f" (such as {alone[0]!r})" if alone else "")
-
-
-def _judged(problem: Problem, metric: str) -> list[float]:
-    return [value for value in problem.values[metric] if value is not None]
+def _judged(problem: Problem) -> list[float]:
+    return [value for value in problem.values if value is not None]
 
 
 def _mean(groups: Groups) -> Metric:
     low, high = clustered_interval(groups)
     return Metric(fmean(fmean(group) for group in groups), low, high, sum(map(len, groups)))
+
+
+def _flips(pairs: Mapping[str, Pair]) -> tuple[list[Flip], list[Flip]]:
+    """The problems that are better in the run, and those that are worse."""
+    flips = [Flip(name, fmean(old), fmean(new)) for name, (old, new) in pairs.items()]
+    flips.sort(key=_by_size)
+    won = [flip for flip in flips if flip.run > flip.baseline]
+    return won, [flip for flip in flips if flip.run < flip.baseline]
 
 
 def _by_size(flip: Flip) -> tuple[float, int, str]:
@@ -179,14 +121,14 @@ def _by_size(flip: Flip) -> tuple[float, int, str]:
 
 
 def _differing(first: ComparedRun, second: ComparedRun, task: str) -> list[str]:
-    one, other = (run.record.get("fingerprint", {}) for run in (first, second))
-    elsewhere = tuple(f"{name}." for name in {*first.tasks, *second.tasks} - {task})
+    before, after = (run.record.get("fingerprint", {}) for run in (first, second))
+    other_tasks = tuple(f"{name}." for name in {*first.tasks, *second.tasks} - {task})
     return sorted(
         name
-        for name in one.keys() & other.keys() - {"tasks"}
-        if one[name] != other[name] and not name.startswith(elsewhere)
+        for name in before.keys() & after.keys() - {"tasks"}
+        if before[name] != after[name] and not name.startswith(other_tasks)
     )
 
 
-def _named(tasks: Mapping[str, object]) -> str:
+def _names(tasks: Mapping[str, object]) -> str:
     return ", ".join(tasks) or "none"

@@ -1,4 +1,4 @@
-"""What a comparison reads of a run: its verdicts, and what they were about."""
+"""What a comparison needs of a run: its problems and the values of their completions."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import RunMismatch
+from rewardkit.harness.store.run_documents import planned_completions
 from rewardkit.harness.store.run_folder import RUN, RunFolder, read_samples
 from rewardkit.harness.store.sample_row import SampleRow
 
-POSED_IN = ("question", "problem", "options", "numbers", "points")
-"""The columns of our tasks' data that hold what is asked."""
+QUESTION_COLUMNS = ("question", "problem", "options", "numbers", "points")
+"""The columns of the installed tasks' data that hold the question."""
 
 
 @dataclass(slots=True)
 class Problem:
-    """One problem's completions in a run; a value is None where the completion is unjudged."""
+    """One problem in a run."""
 
     reference: str
     question: Mapping[str, object]
-    """The columns that it is posed in, of those that the data have."""
+    """Its question columns, as far as the data have them."""
     groups: Mapping[str, str]
     """Its group in each column that the run's figures are grouped by."""
-    values: dict[str, list[float | None]] = field(default_factory=dict)
+    values: list[float | None] = field(default_factory=list)
+    """The value of each completion; None if it is unjudged."""
 
 
 @dataclass(frozen=True)
@@ -37,25 +39,23 @@ class ComparedRun:
 
 
 def read_run(path: Path, metric: str) -> ComparedRun:
-    """The run in the folder `path`; RunMismatch where there is none, or it isn't finished."""
+    """Read the run in the folder `path`. RunMismatch if there is none or it is unfinished."""
     record = RunFolder(path).read_record()
     if not record:
         raise RunMismatch(f"{path} holds no {RUN}; give a run's folder, or a sweep's")
-    told = record.get("tasks", {})
-    rows = {row.key: _light(row, metric, told) for row in read_samples(path)}
+    task_records = record.get("tasks", {})
+    rows = {row.key: _light_row(row, metric, task_records) for row in read_samples(path)}
     tasks: dict[str, dict[str, Problem]] = {}
-    for row in sorted(rows.values(), key=lambda row: int(row["index"])):
-        problems = tasks.setdefault(row["task"], {})
-        problem = problems.setdefault(
-            row["id"], Problem(row["reference"], row["question"], row["groups"])
-        )
-        problem.values.setdefault(metric, []).append(row["value"])
-    _refuse_unfinished(path, record, tasks, metric)
+    for row in sorted(rows.values(), key=lambda row: row.index):
+        problems = tasks.setdefault(row.task, {})
+        problem = problems.setdefault(row.id, Problem(row.reference, row.question, row.groups))
+        problem.values.append(row.value)
+    _refuse_unfinished(path, task_records, tasks)
     return ComparedRun(str(path), record, tasks)
 
 
 def value_of(row: SampleRow, metric: str) -> float | None:
-    """A row's value by a metric: "accuracy", "accuracy_flexible" or "score"; None: unjudged."""
+    """A row's "accuracy", "accuracy_flexible" or "score"; None if it is unjudged."""
     verdict = row.verdict
     if verdict.correct is None:
         return None
@@ -63,36 +63,44 @@ def value_of(row: SampleRow, metric: str) -> float | None:
         return verdict.score
     if metric == "accuracy":
         return float(verdict.correct)
-    flexible = row.flexible
-    return None if flexible is None else float(bool(flexible.correct))
+    return None if row.flexible is None else float(bool(row.flexible.correct))
 
 
-def _light(row: SampleRow, metric: str, told: Mapping[str, Any]) -> dict[str, Any]:
-    """A row without its texts, of which a large run has gigabytes; `told` is of its tasks."""
+@dataclass(frozen=True, slots=True)
+class _LightRow:
+    """A row without its texts, of which a large run has gigabytes."""
+
+    task: str
+    id: str
+    index: int
+    reference: str
+    question: Mapping[str, object]
+    groups: Mapping[str, str]
+    value: float | None
+
+
+def _light_row(row: SampleRow, metric: str, task_records: Mapping[str, Any]) -> _LightRow:
     columns = row.columns
-    group_by = told.get(row.task, {}).get("group_by", ())
-    return {
-        "task": row.task,
-        "id": row.id,
-        "index": row.index,
-        "reference": row.reference,
-        "question": {name: columns[name] for name in POSED_IN if name in columns},
-        "groups": {name: str(columns.get(name, "")) for name in group_by},
-        "value": value_of(row, metric),
-    }
+    group_by = task_records.get(row.task, {}).get("group_by", ())
+    return _LightRow(
+        row.task,
+        row.id,
+        row.index,
+        row.reference,
+        {name: columns[name] for name in QUESTION_COLUMNS if name in columns},
+        {name: str(columns.get(name, "")) for name in group_by},
+        value_of(row, metric),
+    )
 
 
 def _refuse_unfinished(
-    path: Path,
-    record: Mapping[str, Any],
-    tasks: Mapping[str, Mapping[str, Problem]],
-    metric: str,
+    path: Path, task_records: Mapping[str, Any], tasks: Mapping[str, Mapping[str, Problem]]
 ) -> None:
-    for task, told in record.get("tasks", {}).items():
-        wanted = int(told.get("samples", 0)) * int(told.get("num_samples", 1))
-        there = sum(len(problem.values[metric]) for problem in tasks.get(task, {}).values())
-        if there < wanted:
+    for task, task_record in task_records.items():
+        planned = planned_completions(task_record)
+        stored = sum(len(problem.values) for problem in tasks.get(task, {}).values())
+        if stored < planned:
             raise RunMismatch(
-                f"{path} is unfinished: {there:,} of {wanted:,} completions of {task}; the command "
-                f"in its {RUN} carries on"
+                f"{path} is unfinished: {stored:,} of {planned:,} completions of {task}; the "
+                f"command in its {RUN} carries on"
             )

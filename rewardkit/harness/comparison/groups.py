@@ -1,4 +1,4 @@
-"""A comparison within each group of problems: in and out of distribution, level by level."""
+"""A comparison within groups of problems, such as levels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Pair = tuple[list[float], list[float]]
 
 @dataclass(frozen=True)
 class GroupComparison:
-    """The difference on the problems that have one value in a column, with its 95% interval."""
+    """The difference on the problems with one value in a column, with its 95% interval."""
 
     column: str
     group: str
@@ -30,17 +30,17 @@ class GroupComparison:
 def by_group(
     problems: Mapping[str, Problem], pairs: Mapping[str, Pair]
 ) -> Iterator[GroupComparison]:
-    """Each group of each column that the run's figures are grouped by, of these pairs by id."""
+    """Compare each group of each column that the run's figures are grouped by."""
     members: dict[tuple[str, str], list[Pair]] = defaultdict(list)
-    for id, pair in pairs.items():
-        for named in problems[id].groups.items():
-            members[named].append(pair)
-    for (column, group), found in sorted(members.items()):
-        old, new = [pair[0] for pair in found], [pair[1] for pair in found]
+    for name, pair in pairs.items():
+        for member in problems[name].groups.items():
+            members[member].append(pair)
+    for (column, group), own in sorted(members.items()):
+        old, new = [pair[0] for pair in own], [pair[1] for pair in own]
         yield GroupComparison(
             column,
             group,
-            len(found),
+            len(own),
             fmean(map(fmean, old)),
             fmean(map(fmean, new)),
             *paired_interval(old, new),

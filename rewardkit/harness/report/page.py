@@ -19,10 +19,12 @@ from rewardkit.harness.report.page_assets import (
     page_template,
 )
 from rewardkit.harness.report.record import command_line, outline, record_text, sections
-from rewardkit.harness.report.runs import ReportRun, find_runs, read_runs
+from rewardkit.harness.report.report_run import ReportRun
+from rewardkit.harness.report.runs import read_runs
 from rewardkit.harness.report.samples import pack
 from rewardkit.harness.report.summaries import task_for_page
 from rewardkit.harness.store.atomic_write import replace_text
+from rewardkit.harness.store.find_runs import find_runs
 
 
 def render(runs: Sequence[ReportRun]) -> str:

@@ -25,7 +25,11 @@ def outline(record: Mapping[str, Any]) -> list[str]:
     words = [
         record.get("backend", {}).get("name"),
         *(f"prompt {task['prompt']}" for task in tasks if "prompt" in task),
-        *(f"temperature {task['sampling']['temperature']}" for task in tasks if "sampling" in task),
+        *(
+            f"temperature {task['sampling']['temperature']}"
+            for task in tasks
+            if "temperature" in task.get("sampling", {})
+        ),
         *(
             f"{task['num_samples']} completions per problem"
             for task in tasks

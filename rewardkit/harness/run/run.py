@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 from rewardkit.errors import RewardkitError
 from rewardkit.harness.metrics.summary import TaskSummary, summarise_task
 from rewardkit.harness.report.page import render
-from rewardkit.harness.report.runs import ReportRun
+from rewardkit.harness.report.report_run import ReportRun
 from rewardkit.harness.run.fingerprint import recorded_fingerprint, run_fingerprint, task_hashes
 from rewardkit.harness.run.generation import OpenRequests, complete, open_requests
 from rewardkit.harness.run.reporter import Reporter

@@ -113,7 +113,7 @@ class RunJob:
 
     def _rows(self, chunk: Chunk) -> Iterable[tuple[int, SampleRow]]:
         for number, fields in enumerate(self.source.rows(chunk), chunk.first):
-            place = f"{self.source.path}, row {number + 1}"
+            place = f"{self.source.path}, line {number + 1}"
             row = SampleRow.from_json(fields, place)
             if row.task not in self.verifiers:
                 raise RunMismatch(

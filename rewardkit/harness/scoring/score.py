@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -84,7 +84,7 @@ def score(plan: ScorePlan, reporter: Reporter) -> ScoreResult:
         try:
             _judge(plan, totals, position, folder, reporter)
         finally:
-            record["sessions"][-1] |= {"ended": _now(), **_limit_fields(totals.limits)}
+            record["sessions"][-1] |= {"ended": _now(), "deadlines": asdict(totals.limits)}
             folder.write_record(record)
         summaries = summarise_with_figures(
             _filled(totals), plan.tasks, plan.group_by, folder.path / SAMPLES
@@ -147,7 +147,7 @@ def _carry_on(plan: ScorePlan, folder: RunFolder, totals: _Totals) -> _Position:
     for number, row in enumerate(read_samples(folder.path)):
         if row.task not in plan.group_by:
             raise RunMismatch(
-                f"{folder.path / SAMPLES}, row {number + 1} is of the task {row.task!r}, which "
+                f"{folder.path / SAMPLES}, line {number + 1} is of the task {row.task!r}, which "
                 "this scoring doesn't judge; use --overwrite to start anew"
             )
         if number % per_row == 0:
@@ -171,13 +171,6 @@ def _open_record(plan: ScorePlan, earlier: Mapping[str, Any]) -> dict[str, Any]:
         "started": earlier.get("started", started),
         "sessions": [*earlier.get("sessions", []), {"started": started, "ended": None}],
     }
-
-
-def _limit_fields(limits: LimitCounts) -> dict[str, int]:
-    """The counts for run.json, if there are any: they tell that the machine was busy."""
-    if not limits.extended:
-        return {}
-    return {"verdicts_extended": limits.extended, "verdicts_stopped": limits.stopped}
 
 
 def _now() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -95,3 +96,8 @@ def read_run_summary(path: Path) -> dict[str, Any]:
             f"{path} isn't a summary that rewardkit wrote: {error}. "
             "The command that made the run writes it anew"
         ) from error
+
+
+def planned_completions(task_record: Mapping[str, Any]) -> int:
+    """How many completions of a task the run plans; 0 if its record doesn't say."""
+    return int(task_record.get("samples", 0)) * int(task_record.get("num_samples", 1))

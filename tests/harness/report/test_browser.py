@@ -12,7 +12,7 @@ import pytest
 
 from rewardkit.harness.metrics.summary import summarise
 from rewardkit.harness.report.page import render
-from rewardkit.harness.report.runs import ReportRun
+from rewardkit.harness.report.report_run import ReportRun
 from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow
 from tests.harness.report.chromium import Browser
 from tests.harness.report.hostile import HOSTILE, hostile_run

@@ -195,7 +195,7 @@ def test_a_stored_row_of_another_task_is_refused(tmp_path: Path) -> None:
     score(plan(file, tmp_path / "run", Same()), Reporter())
     samples = tmp_path / "run" / "samples.jsonl"
     samples.write_text(samples.read_text().replace('"task": "t"', '"task": "u"'))
-    with pytest.raises(RunMismatch, match="row 1 is of the task 'u'.*use --overwrite"):
+    with pytest.raises(RunMismatch, match="line 1 is of the task 'u'.*use --overwrite"):
         score(plan(file, tmp_path / "run", Same()), Reporter())
 
 
@@ -208,7 +208,7 @@ def test_verdicts_that_had_more_time_are_counted(
     result = score(plan(file, tmp_path / "run", Same()), Reporter())
     assert result.limits == LimitCounts(2, 1)
     (session,) = json.loads((tmp_path / "run" / "run.json").read_text())["sessions"]
-    assert (session["verdicts_extended"], session["verdicts_stopped"]) == (2, 1)
+    assert session["deadlines"] == {"extended": 2, "stopped": 1}
 
 
 @pytest.mark.parametrize("processes", [1, 2])

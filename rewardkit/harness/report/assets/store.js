@@ -13,6 +13,9 @@ let textsRead = 0;
 async function openTable() {
   table = await unpack(byId("table-data"));
   table.count = table.run.length;
+  for (const [name, values] of Object.entries(table.kinds)) {
+    table[name] = table.kind.map((kind) => values[kind]);
+  }
   blockElements = [...document.querySelectorAll(".block-data")];
   for (const [run, task, prefix] of table.prefixes) {
     prefixes[prefixIndex(run, task)] = { text: prefix, lower: prefix.toLowerCase() };
