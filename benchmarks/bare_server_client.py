@@ -1,9 +1,9 @@
-"""The least that a client of an OpenAI-compatible server does: all requests, so many at once.
+"""A minimal client of an OpenAI-compatible server: sends all requests, a fixed number at once.
 
     python benchmarks/bare_server_client.py NAME PROBLEMS.jsonl OUT.jsonl \\
         --base-url http://127.0.0.1:8000/v1 --max-tokens 64
 
-PROBLEMS has an `id` and a `prompt` a line.
+Each line of PROBLEMS has an `id` and a `prompt`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import aiohttp
 
 
 def main() -> None:
-    """Ask for every problem, then write."""
+    """Request every completion, then write them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model", help="the name that the server gives it")
     parser.add_argument("problems", type=Path)

@@ -1,9 +1,9 @@
-"""The least that transformers needs for the job: left-padded batches, greedy, written at the end.
+"""A minimal evaluation with transformers: left-padded batches, greedy, written at the end.
 
     python benchmarks/bare_transformers.py CKPT PROBLEMS.jsonl OUT.jsonl --max-tokens 64
 
-PROBLEMS has an `id` and a `prompt` a line. Prompts of like length share a batch, so that little is
-padded.
+Each line of PROBLEMS has an `id` and a `prompt`. Prompts of similar length share a batch, which
+keeps padding low.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Load, generate batch by batch, write."""
+    """Load the model, generate batch by batch, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model")
     parser.add_argument("problems", type=Path)

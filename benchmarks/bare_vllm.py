@@ -1,8 +1,8 @@
-"""The least that vLLM needs for the job: one `LLM.chat`, in this process, written at its end.
+"""A minimal evaluation with vLLM: one `LLM.chat` in this process, written at the end.
 
     python benchmarks/bare_vllm.py CKPT PROBLEMS.jsonl OUT.jsonl --max-tokens 64
 
-PROBLEMS has an `id` and a `prompt` a line.
+Each line of PROBLEMS has an `id` and a `prompt`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
 
 
 def main() -> None:
-    """Load, chat, write."""
+    """Load the model, generate, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model")
     parser.add_argument("problems", type=Path)

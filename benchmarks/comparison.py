@@ -1,4 +1,4 @@
-"""Timings set side by side: medians, ranges, and rewardkit's share turn by turn."""
+"""Compare timings: medians, ranges, and rewardkit's time as a share of the others'."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from timed_process import Timing
 
 
 def compared(ours: Sequence[Timing], timings: Sequence[Timing]) -> dict[str, Any]:
-    """Medians and ranges of one contender, and rewardkit's wall as a share of its."""
+    """Return one contender's medians and ranges, and rewardkit's wall time as a share of its."""
     mine = [timing.wall for timing in ours]
     walls = [timing.wall for timing in timings]
     ratios = [one / other for one, other in zip(mine, walls, strict=True)]
@@ -28,7 +28,7 @@ def compared(ours: Sequence[Timing], timings: Sequence[Timing]) -> dict[str, Any
 
 
 def print_table(result: Mapping[str, Any]) -> None:
-    """The table: rewardkit's time as a share of each one's."""
+    """Print rewardkit's time as a share of each contender's."""
     hardware = result["machine"]
     print(
         f"{result['problems']} GSM8K problems, {result['max_tokens']} new tokens, greedy, float32, "

@@ -1,4 +1,4 @@
-"""Who does the job: each one's command line, environment, and where it writes completions."""
+"""The systems that are compared: command line, environment, and where each writes completions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _IN_PROCESS = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0"}
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What all of them are to do. `url` is the server's, where the engine is one."""
+    """The evaluation that all contenders run. `url` is the server's, if the engine is a server."""
 
     engine: str
     model: Path
@@ -36,7 +36,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Contender:
-    """One system. `command` is given a folder that doesn't exist yet, to write into."""
+    """One system. `command` takes the folder to write into, which does not exist yet."""
 
     name: str
     command: Callable[[Path], list[str]]
@@ -82,7 +82,7 @@ def rewardkit(job: Job) -> Contender:
 
 
 def bare(job: Job) -> Contender:
-    """The script as it comes, its engine in its own process."""
+    """The minimal script with its engine's defaults."""
     if job.engine == "server":
         extra = ["--base-url", job.url, "--concurrency", str(_AT_ONCE)]
     else:
@@ -91,8 +91,9 @@ def bare(job: Job) -> Contender:
 
 
 def bare_tuned(job: Job, record: Mapping[str, Any]) -> Contender:
-    """The script with the engine's settings that rewardkit chose, from its run.json: what is left
-    between the two is rewardkit's own work."""
+    """The minimal script with the engine settings that rewardkit chose, read from its run.json.
+
+    What remains between the two times is rewardkit's own work."""
     threads = ["--threads", _threads(record)]
     if job.engine == "transformers":
         return _bare(job, BARE + TUNED, ["--batch-size", str(_BATCH), *threads], {})
@@ -128,7 +129,7 @@ def _bare(job: Job, name: str, extra: list[str], environment: Mapping[str, str])
 
 
 def lm_eval(job: Job, environment: Mapping[str, str]) -> Contender:
-    """lm-evaluation-harness as it comes; its batches as large as rewardkit's."""
+    """lm-evaluation-harness with its defaults, and batches as large as rewardkit's."""
     model = {
         "vllm": [
             "--model",
@@ -161,7 +162,7 @@ def lm_eval(job: Job, environment: Mapping[str, str]) -> Contender:
 
 
 def lm_eval_tuned(job: Job, environment: Mapping[str, str], record: Mapping[str, Any]) -> Contender:
-    """The harness set up by hand as rewardkit sets itself up: threads, engine in its process."""
+    """lm-evaluation-harness with the threads that rewardkit uses and the engine in its process."""
     threads = {"OMP_NUM_THREADS": _threads(record)}
     name = LM_EVAL + TUNED
     if job.engine == "transformers":

@@ -1,14 +1,13 @@
-"""A whole evaluation, timed beside its rivals: whole processes, run in turn, A B C A B C.
+"""Time whole evaluations of several systems, one process each, in turns: A B C A B C.
 
     python benchmarks/end_to_end.py --data gsm8k_test.jsonl --model CKPT --engine vllm \\
         --limit 200 --max-tokens 64 --repeats 3 \\
         --rewardkit-python .venv/bin/python --lm-eval-python rivals/bin/python --out result.json
 
-Run it with a Python that has rewardkit: the prompts are rewardkit's own. The rivals are given
-them rendered; rewardkit renders its own, and hashes, judges and sums up within its time. Every
-contender runs once untimed first, which fills the caches of each; the completions of that round
-are compared, so that equal work shows. Problems beyond the file's end are its first ones again
-under new ids.
+Run it with a Python that has rewardkit, because the prompts are rewardkit's. The other systems get
+them rendered; rewardkit's time includes rendering, hashing, judging and summing up. Each contender
+first runs once untimed, to fill its caches; the completions of that round are compared, to show
+that all do the same work. If --limit exceeds the file's length, its problems repeat under new ids.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--also-tuned",
         action="store_true",
-        help="the rivals a second time, with the engine's settings that rewardkit chooses",
+        help="the other systems a second time, with the engine's settings that rewardkit chooses",
     )
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
@@ -74,7 +73,7 @@ def _options() -> argparse.Namespace:
 
 @contextmanager
 def _job(options: argparse.Namespace, folder: Path) -> Iterator[Job]:
-    """The job in a fresh folder, with a server that all share where the engine is one."""
+    """Yield the job in a fresh folder, with a shared server if the engine is one."""
     problems, tasks = folder / "problems.jsonl", folder / "tasks"
     _write_problems(options.data, options.limit, problems)
     lm_eval_task.write_task(tasks, problems, options.max_tokens)
@@ -101,7 +100,7 @@ def _job(options: argparse.Namespace, folder: Path) -> Iterator[Job]:
 
 
 def _write_problems(data: Path, limit: int, problems: Path) -> None:
-    """So many problems, each with an id of its own and rewardkit's prompt."""
+    """Write `limit` problems, each with its own id and rewardkit's prompt."""
     task = registry.installed().task("gsm8k")
     template = resolve_prompt(task, None, None)
     samples = task.load(data=str(data), split=None, seed=0)
@@ -114,7 +113,7 @@ def _write_problems(data: Path, limit: int, problems: Path) -> None:
 
 
 def _contenders(options: argparse.Namespace, job: Job, folder: Path) -> list[Contender]:
-    """Those asked for, rewardkit first; it is run once, to learn the settings that it chose."""
+    """Return the contenders, rewardkit first; run it once to read the settings that it chose."""
     harness = _harness_environment(options, folder)
     field = [contenders.rewardkit(job), contenders.bare(job)]
     if not options.without_lm_eval:
@@ -129,7 +128,7 @@ def _contenders(options: argparse.Namespace, job: Job, folder: Path) -> list[Con
 
 
 def _harness_environment(options: argparse.Namespace, folder: Path) -> dict[str, str]:
-    """A cache of its own for its data, and vLLM under the name that the harness asks for."""
+    """Give the harness a data cache of its own, and vLLM under the distribution name it expects."""
     found = {"HF_DATASETS_CACHE": str(folder / "datasets")}
     if options.without_lm_eval or options.engine != "vllm":
         return found

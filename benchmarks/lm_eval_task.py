@@ -1,4 +1,4 @@
-"""lm-evaluation-harness on the same problems: its task, its command line, what it wrote."""
+"""lm-evaluation-harness on the same problems: its task, its command line, its results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ TASK = "gsm8k_same_prompts"
 
 
 def write_task(folder: Path, problems: Path, max_tokens: int) -> None:
-    """A task of the problems' own prompts, with the two filters of the harness' gsm8k."""
+    """Write a task with the given prompts and the two filters of the harness's gsm8k."""
     folder.mkdir()
     task = {
         "task": TASK,
@@ -60,7 +60,7 @@ def _filter(name: str, regex: dict[str, object]) -> dict[str, object]:
 
 
 def command(python: str, model: Iterable[str], *, tasks: Path, out: Path) -> list[str]:
-    """The command line; `model` is its --model with what belongs to it."""
+    """Return the command line; `model` is its --model option with the model's arguments."""
     return [
         python,
         "-m",
@@ -79,8 +79,10 @@ def command(python: str, model: Iterable[str], *, tasks: Path, out: Path) -> lis
 
 
 def name_vllm(folder: Path, version: str) -> Path:
-    """A folder for PYTHONPATH in which the distribution is called vllm: the harness asks for its
-    version by that name, which a CPU build doesn't go by, and does not start without."""
+    """Return a folder for PYTHONPATH that holds metadata of a distribution called vllm.
+
+    The harness looks up vLLM's version by that name and does not start without it; the CPU build
+    has another name."""
     distribution = folder / f"vllm-{version}.dist-info"
     distribution.mkdir(parents=True)
     (distribution / "METADATA").write_text(
@@ -90,7 +92,7 @@ def name_vllm(folder: Path, version: str) -> Path:
 
 
 def read_completions(out: Path) -> dict[str, str]:
-    """The completions by the problem's id."""
+    """Return the completions by problem id."""
     (samples,) = out.rglob("samples_*.jsonl")
     with samples.open() as lines:
         rows = [json.loads(line) for line in lines]

@@ -1,4 +1,4 @@
-"""Where a benchmark ran: the machine, and the versions that a Python has."""
+"""Describe where a benchmark ran: the machine and the installed versions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ print(json.dumps(found))
 
 
 def versions(python: str) -> dict[str, str]:
-    """Of that Python and of those packages that it has, by their distributions' names."""
+    """Return the versions of that Python and of the packages that it has."""
     asked = subprocess.run(
         [python, "-c", _ASK, *_PACKAGES], check=True, capture_output=True, text=True
     )
@@ -41,7 +41,7 @@ def versions(python: str) -> dict[str, str]:
 
 
 def machine() -> dict[str, object]:
-    """Its processor, the cores that this process may use, and its memory."""
+    """Return the processor, the cores that this process may use, and the memory."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
     return {
         "cpu": _processor(),

@@ -1,10 +1,10 @@
-"""Time the report at 20,000 samples: to write it, to open it in Chromium, to filter it.
+"""Time the report page of 20,000 samples: writing, opening in Chromium, filtering.
 
     python benchmarks/report_page.py [--samples 20000] [--keep DIR]
 
-The samples are made up: prompts of about 600 characters of which a third is the same in all, and
-completions of 200 to 2,500, in four failure kinds. Needs Chromium (`chromium`, `google-chrome`, or
-CHROMIUM=/path); without it only the writing is timed.
+The samples are generated: prompts of about 600 characters, of which a third is common to all, and
+completions of 200 to 2,500 characters, with four kinds of failure. Needs Chromium (`chromium`,
+`google-chrome`, or CHROMIUM=/path).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rewardkit.harness.report.page import render, render_runs  # noqa: E402
 from rewardkit.harness.report.report_run import ReportRun  # noqa: E402
 from rewardkit.harness.store.run_folder import RunFolder  # noqa: E402
 from rewardkit.harness.store.sample_row import SampleRow  # noqa: E402
-from tests.harness.report.chromium import Browser, chromium  # noqa: E402
+from tests.harness.report.chromium import Browser  # noqa: E402
 
 TEXT = """the of and to in is that it was for on are with as they at be this from have or by one
 had not but what all were when we there can an your which their if do will each how tokens answer
@@ -51,12 +51,12 @@ FILTERS = {
 
 
 def words(rng: random.Random, characters: int) -> str:
-    """About so many characters of text."""
+    """Return text of about `length` characters."""
     return " ".join(rng.choices(WORDS, k=characters // 5))
 
 
 def row(index: int, rng: random.Random) -> SampleRow:
-    """A sample as samples.jsonl holds it."""
+    """Return a sample as in samples.jsonl."""
     kind = rng.choices(["right", "wrong", "no_answer", "truncated", "error"], [60, 22, 8, 9, 1])[0]
     reference, answer = str(rng.randint(1, 5000)), None
     text = words(rng, rng.randint(200, 2500))
@@ -90,7 +90,7 @@ def row(index: int, rng: random.Random) -> SampleRow:
 
 
 def write_run(folder: Path, samples: int, seed: int = 0) -> float:
-    """A run's folder; how long the page took as it is written at the end of `rewardkit eval`."""
+    """Write a run's folder; return the seconds that rendering its page took."""
     rng = random.Random(seed)
     rows = [row(index, rng) for index in range(samples)]
     record = {
@@ -111,7 +111,7 @@ def write_run(folder: Path, samples: int, seed: int = 0) -> float:
 
 
 def measure(page: Path) -> dict[str, Any]:
-    """Milliseconds to open, from the navigation's start, and for each filter."""
+    """Return the milliseconds from navigation to the painted page, and for each filter."""
     with Browser() as browser:
         opened = []
         for _ in range(3):
@@ -141,7 +141,7 @@ def measure(page: Path) -> dict[str, Any]:
 
 
 def filtered(browser: Browser, address: str) -> float:
-    """From the change of the address until the next frame is painted."""
+    """Return the milliseconds from the change of the address to the next painted frame."""
     return float(
         browser.value(
             "new Promise(done => { const started = performance.now();"
@@ -172,8 +172,7 @@ def main() -> None:
         found["rewardkit_report_s"] = round(time.perf_counter() - started, 3)
         found["page_MB"] = round((run / "report.html").stat().st_size / 1e6, 2)
         found["samples_jsonl_MB"] = round((run / "samples.jsonl").stat().st_size / 1e6, 2)
-        if chromium():
-            found |= measure(run / "report.html")
+        found |= measure(run / "report.html")
         print(json.dumps(found, indent=2, default=float))
 
 

@@ -1,11 +1,11 @@
-"""What share of a GRPO step goes into rewards: TRL's trainer, timed from inside.
+"""Measure the share of a GRPO step that rewards take, inside TRL's trainer.
 
     python benchmarks/reward_share.py motion --model examples/motion-tiny
     python benchmarks/reward_share.py gsm8k --model TINY --solutions gsm8k_example_solutions.jsonl
 
 `motion` generates as it trains. `gsm8k` trains on 256 completions a step that real models wrote, 64
-problems × 4: nothing is generated, so that its share is higher than any real training's. TINY is
-benchmarks/tiny_checkpoint.py's. The first step, which imports and warms up, isn't counted.
+problems × 4; it generates nothing, so the share is higher than in any real training. TINY is a
+checkpoint from benchmarks/tiny_checkpoint.py. The first step, a warm-up, isn't counted.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ COMPLETIONS = 256
 
 
 class Timed(GRPOTrainer):  # type: ignore[misc]
-    """Keeps each step's seconds, and those of them spent in rewards."""
+    """Record each step's seconds, and the seconds spent in rewards."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -42,7 +42,7 @@ class Timed(GRPOTrainer):  # type: ignore[misc]
         self.rewards: list[float] = []
 
     def training_step(self, *args: Any, **kwargs: Any) -> Any:
-        """A step, timed: generation, rewards, forward and backward."""
+        """Time a step: generation, rewards, forward and backward."""
         started = time.perf_counter()
         result = super().training_step(*args, **kwargs)
         self.steps.append(time.perf_counter() - started)
@@ -56,7 +56,7 @@ class Timed(GRPOTrainer):  # type: ignore[misc]
 
 
 def settings(output: str, steps: int, **more: Any) -> GRPOConfig:
-    """TRL's configuration for a CPU."""
+    """Return TRL's configuration for a CPU."""
     return GRPOConfig(
         output_dir=output,
         max_steps=steps,
@@ -71,7 +71,7 @@ def settings(output: str, steps: int, **more: Any) -> GRPOConfig:
 
 
 def motion(model: Path, steps: int, output: str) -> Timed:
-    """The motion run: 64 completions a step, generated."""
+    """Return the motion run: 64 generated completions a step."""
     template = load_template("motion_short", PROMPTS / "motion_short.jinja")
     rows = [
         {
@@ -98,7 +98,7 @@ def motion(model: Path, steps: int, output: str) -> Timed:
 
 
 def gsm8k(model: Path, solutions: Path, steps: int, output: str) -> Timed:
-    """256 completions a step, as four models wrote them."""
+    """Return the GSM8K run: 256 completions a step, written by four models."""
     asked = [json.loads(line) for line in solutions.read_text(encoding="utf-8").splitlines()]
     written = {
         row["question"]: [row[name]["solution"] for name in MODELS]
@@ -108,7 +108,7 @@ def gsm8k(model: Path, solutions: Path, steps: int, output: str) -> Timed:
     tokens = AutoTokenizer.from_pretrained(model)
 
     def replay(prompts: list[str], _: GRPOTrainer) -> dict[str, Any]:
-        """What the models wrote for the prompts, in turn."""
+        """Return the models' completions for the prompts, in turn."""
         turns = {prompt: iter(written[prompt]) for prompt in prompts}
         completions = [next(turns[prompt]) for prompt in prompts]
         ids = [[*tokens.encode(text), tokens.eos_token_id] for text in completions]
@@ -133,7 +133,7 @@ def gsm8k(model: Path, solutions: Path, steps: int, output: str) -> Timed:
 def trainer(
     model: Path, functions: list[Any], config: GRPOConfig, rows: list[dict[str, Any]], **more: Any
 ) -> Timed:
-    """The timed trainer over the rows."""
+    """Return the timed trainer for the rows."""
     return Timed(
         model=AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32),
         reward_funcs=functions,
@@ -145,7 +145,7 @@ def trainer(
 
 
 def main() -> None:
-    """Train, and print the share."""
+    """Train and print the share."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("run", choices=("motion", "gsm8k"))
     parser.add_argument("--model", type=Path, required=True)

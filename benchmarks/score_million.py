@@ -1,13 +1,12 @@
-"""Score a million completions with `rewardkit score`, beside math-verify on a part of them.
+"""Score a million completions with `rewardkit score`, and a part of them with math-verify.
 
     python benchmarks/score_million.py SOLUTIONS.jsonl --task gsm8k
 
 SOLUTIONS holds GSM8K solutions of several models (question, ground_truth, and under each model's
-name its solution); they are repeated, each with another number in it, until there are --count.
-Each contender is a process of its own, and its memory is sampled with that of all its children
-(proportional set size: a page that several share is counted once). math-verify judges the first
---peer-count of them in a pool of as many processes as there are cores, and alone in one; only its
-rate is compared.
+name its solution). They are repeated, each with another number in it, up to --count rows. Each
+contender is a process; its memory is sampled together with its children's (proportional set size,
+which counts a shared page once). math-verify judges the first --peer-count rows, in a pool of one
+process a core and in a single process; only its rate is compared.
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ SAMPLED_EVERY = 0.5
 
 @dataclass(frozen=True)
 class Measured:
-    """A process with its children: seconds of wall and of CPU, and MiB at its highest."""
+    """Wall and CPU seconds and peak MiB of a process with its children."""
 
     wall: float
     cpu: float
     peak: float
 
     def row(self, name: str, count: int) -> str:
-        """A line of the table."""
+        """Return a row of the table."""
         return (
             f"| {name} | {count:,} | {self.wall:.1f} | {count / self.wall:,.0f} | {self.cpu:.1f} "
             f"| {count / self.cpu:,.0f} | {self.peak:,.0f} |"
@@ -48,7 +47,7 @@ class Measured:
 
 
 def solutions(path: Path, form: str) -> Iterator[dict[str, object]]:
-    """Rows without end, from the file's solutions; `form` is how the answer is stated."""
+    """Yield rows without end from the file's solutions; `form` is the answer's format."""
     rows = [json.loads(line) for line in path.open()]
     found = [
         (row["question"], _answer(row["ground_truth"]), model["solution"])
@@ -72,7 +71,7 @@ def _answer(ground_truth: str) -> str:
 
 
 def measured(command: list[str]) -> Measured:
-    """Run it, and sample its memory."""
+    """Run the command and sample its memory."""
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     peak = [0.0]
@@ -94,7 +93,7 @@ def _sample(pid: int, peak: list[float]) -> None:
 
 
 def _family(pid: int) -> Iterator[int]:
-    """The process and all that descend from it."""
+    """Return the process and all its descendants."""
     yield pid
     try:
         for thread in Path(f"/proc/{pid}/task").iterdir():
@@ -105,7 +104,7 @@ def _family(pid: int) -> Iterator[int]:
 
 
 def _memory(pid: int) -> int:
-    """Its proportional set size in KiB; 0 when it has ended."""
+    """Return the process's proportional set size in KiB, 0 if it has ended."""
     try:
         told = Path(f"/proc/{pid}/smaps_rollup").read_text()
     except OSError:

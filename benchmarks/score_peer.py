@@ -1,4 +1,4 @@
-"""math-verify over a file of {completion, reference}: a loop, or a pool of processes.
+"""Judge a file of {completion, reference} with math-verify, in a loop or in a pool of processes.
 
 python benchmarks/score_peer.py FILE.jsonl PROCESSES
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 def grade(line: str) -> bool:
-    """Whether the completion's box is equal to the reference, as TRL's accuracy reward asks."""
+    """Return whether the boxed answer equals the reference, as TRL's accuracy reward does."""
     from math_verify import LatexExtractionConfig, parse, verify
 
     row = json.loads(line)
@@ -22,7 +22,7 @@ def grade(line: str) -> bool:
 
 
 def main() -> None:
-    """Print how many are right."""
+    """Print the number of right completions."""
     logging.getLogger("math_verify").setLevel(logging.CRITICAL)
     processes = int(sys.argv[2])
     with Path(sys.argv[1]).open() as lines:

@@ -1,4 +1,4 @@
-"""A whole process, timed: from before it is started until it has ended."""
+"""Time a whole process, from before its start to its end."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Timing:
-    """What one process took, its own children included. Seconds and MiB."""
+    """What one process took, including its children: seconds and MiB."""
 
     wall: float
     user_cpu: float
     system_cpu: float
     max_rss: float
-    """Of the largest single process."""
+    """Peak of the largest single process."""
     load_before: float
-    """The machine's load average over the minute before: near 0 on a quiet one."""
+    """The load average of the minute before; near 0 on a quiet machine."""
 
 
 def timed(command: Sequence[str], environment: Mapping[str, str], log: Path) -> Timing:
-    """Run it with its output in `log`. SystemExit, with the log's end, where it fails."""
+    """Run the command with its output in `log`. Raise SystemExit with the log's end if it fails."""
     load = os.getloadavg()[0]
     with log.open("wb") as output:
         start = time.perf_counter()
@@ -35,7 +35,7 @@ def timed(command: Sequence[str], environment: Mapping[str, str], log: Path) -> 
             stdout=output,
             stderr=subprocess.STDOUT,
         )
-        # not process.wait(): only wait4 gives this one process' use, not all children's together
+        # not process.wait(): only wait4 gives the usage of this process alone
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)

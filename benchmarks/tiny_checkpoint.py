@@ -1,4 +1,4 @@
-"""Make a tiny random Qwen2 checkpoint, for measuring everything but the model.
+"""Make a tiny random Qwen2 checkpoint, to measure everything but the model.
 
 python benchmarks/tiny_checkpoint.py OUT --text gsm8k_test.jsonl
 """
@@ -35,8 +35,8 @@ def main() -> None:
     )
 
     tokenizer = Tokenizer(models.BPE())
-    # AutoTokenizer rebuilds these for a Qwen2 checkpoint, whatever its tokenizer.json holds: with
-    # any others, systems that use it would be given other tokens than those that read the file
+    # AutoTokenizer rebuilds these for a Qwen2 checkpoint, whatever its tokenizer.json holds. With
+    # others, systems that use AutoTokenizer would see other tokens than those that read the file
     qwen2 = Qwen2Tokenizer().backend_tokenizer
     tokenizer.normalizer = qwen2.normalizer
     tokenizer.pre_tokenizer = qwen2.pre_tokenizer
@@ -67,8 +67,8 @@ def main() -> None:
         bos_token_id=None,
         tie_word_embeddings=True,
         # ten times the usual: with less, the embedding of the last token outweighs the layers and
-        # each completion is that token again, which is no work for a verifier and no evidence that
-        # two systems were asked the same
+        # each completion repeats that token, which is no work for a verifier and does not show that
+        # two systems got the same prompts
         initializer_range=0.2,
     )
     Qwen2ForCausalLM(config).save_pretrained(arguments.out)

@@ -1,4 +1,4 @@
-"""The contenders' runs: a round untimed, whose completions are compared, then turn by turn."""
+"""Run the contenders: an untimed round whose completions are compared, then timed turns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
 
 
 def environment(more: Mapping[str, str]) -> dict[str, str]:
-    """This process', without what would set an engine up behind the benchmark's back."""
+    """Return this process's environment without the variables that configure an engine."""
     inherited = {
         name: value
         for name, value in os.environ.items()
@@ -25,7 +25,7 @@ def environment(more: Mapping[str, str]) -> dict[str, str]:
 
 
 def run(one: Contender, folder: Path, turn: str) -> tuple[Timing, dict[str, str]]:
-    """Its timing and its completions, from a folder that nothing was in."""
+    """Run a contender in an empty folder; return its timing and its completions."""
     out = folder / f"{one.name.replace(', ', '-').replace(' ', '-')}-{turn}"
     print(f"{one.name}: {turn} …", file=sys.stderr, flush=True)
     timing = timed(one.command(out), environment(one.environment), Path(f"{out}.log"))
@@ -34,9 +34,9 @@ def run(one: Contender, folder: Path, turn: str) -> tuple[Timing, dict[str, str]
 
 
 def agreement(field: Sequence[Contender], folder: Path) -> dict[str, int]:
-    """A round untimed; how many of each one's completions are rewardkit's.
+    """Run an untimed round; return how many completions of each contender equal rewardkit's.
 
-    SystemExit where that shows nothing: some are left out, or all are alike."""
+    Raise SystemExit if that shows nothing: completions are missing, or all are equal."""
     completions = {one.name: run(one, folder, "untimed")[1] for one in field}
     ours = completions[contenders.REWARDKIT]
     if len(set(ours.values())) == 1 < len(ours):
@@ -51,13 +51,12 @@ def agreement(field: Sequence[Contender], folder: Path) -> dict[str, int]:
 
 
 def _essence(text: str) -> str:
-    """All but white space at the ends, and a last character of which the token limit left only
-    the first bytes: vLLM drops it."""
+    """Strip white space at the ends and a character that the token limit cut, which vLLM drops."""
     return text.rstrip("\ufffd").strip()
 
 
 def take_turns(field: Sequence[Contender], repeats: int, folder: Path) -> dict[str, list[Timing]]:
-    """A B C, A B C: what else the machine does meets all alike."""
+    """Time the contenders in turns, A B C A B C, so that other load hits all alike."""
     timings: dict[str, list[Timing]] = {one.name: [] for one in field}
     for repeat in range(repeats):
         for one in field:

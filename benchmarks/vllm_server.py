@@ -1,4 +1,4 @@
-"""A vLLM server in a process of its own, for as long as a block runs."""
+"""Start a vLLM server in a process of its own for the duration of a block."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ARGUMENTS = (
     "--enforce-eager",
     "--max-num-seqs",
     "256",
-    # no client is to profit from the prompts that another sent
+    # no client may profit from prompts that another client sent
     "--no-enable-prefix-caching",
     "--disable-uvicorn-access-log",
 )
@@ -32,7 +32,7 @@ ARGUMENTS = (
 def served(
     python: str, model: Path, name: str, environment: Mapping[str, str], log: Path
 ) -> Iterator[str]:
-    """The base URL of an OpenAI-compatible server of `model`, which it calls `name`."""
+    """Yield the base URL of an OpenAI-compatible server that serves `model` as `name`."""
     port = _free_port()
     command = [
         python,
@@ -81,7 +81,7 @@ def _await(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """The server and its engine: a session of their own, so nothing else is met."""
+    """End the server and its engine; they are a session of their own, so nothing else is hit."""
     process.terminate()
     with suppress(subprocess.TimeoutExpired):
         process.wait(_STOP)

@@ -19,7 +19,7 @@ for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 # A shell starts background jobs with SIGINT ignored, and every child inherits that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# A busy machine is slow, which proves nothing. In CI the examples are the same every time.
+# A slow example is no failure on a busy machine. In CI the examples are the same every time.
 settings.register_profile(
     "rewardkit",
     deadline=None,

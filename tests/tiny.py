@@ -24,10 +24,10 @@ SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|bos|>"]
 
 
 def build(folder: Path, *, seed: int = 0, chat_template: str | None = CHAT_TEMPLATE) -> Path:
-    """A checkpoint whose config says qwen2, and whose tokenizer.json isn't Qwen2's.
+    """Write a checkpoint whose config says qwen2 and whose tokenizer.json isn't Qwen2's.
 
-    Words are split on a visible space and decoded by another rule than Qwen2's byte level, so a
-    loader that rebuilds Qwen2's tokenizer from the vocabulary reads and writes other text.
+    Words are split at visible spaces and decoded by another rule than Qwen2's byte level. A loader
+    that rebuilds Qwen2's tokenizer from the vocabulary reads and writes other text.
     """
     folder.mkdir(parents=True, exist_ok=True)
     vocabulary = _write_tokenizer(folder, chat_template)
@@ -83,7 +83,7 @@ def _write_model(folder: Path, vocabulary: int, seed: int) -> None:
         dtype="float32",
     )
     model = Qwen2ForCausalLM(config)
-    # A checkpoint's sampling defaults, which must not reach a run that didn't ask for them.
+    # Sampling defaults of a checkpoint, which a run must ignore.
     model.generation_config.do_sample = True
     model.generation_config.temperature = 0.7
     model.generation_config.repetition_penalty = 1.5

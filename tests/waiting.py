@@ -1,4 +1,4 @@
-"""Wait for what another process does, for as long as it takes."""
+"""Wait for another process, without a limit of time."""
 
 from __future__ import annotations
 

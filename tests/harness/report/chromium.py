@@ -34,8 +34,8 @@ FLAGS = [
 
 # Chromium reads commands from descriptor 3 and writes to 4
 LAUNCH = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execv(sys.argv[3], sys.argv[3:])"  # noqa: E501
-PATIENCE = 60.0
-"""Seconds until a command that isn't answered counts as broken; far above any answer's time."""
+PATIENCE = 300.0
+"""Seconds without an answer after which the browser counts as hung."""
 
 
 def chromium() -> str:
@@ -48,7 +48,7 @@ def chromium() -> str:
 
 
 class Browser:
-    """A browser with one page, and all that the page said, asked for and opened meanwhile."""
+    """A browser with one page, and the page's errors, requests and dialogs so far."""
 
     def __init__(self) -> None:
         self.errors: list[str] = []
@@ -106,7 +106,7 @@ class Browser:
         self._profile.cleanup()
 
     def send(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """A command's result. RuntimeError with what the browser says against it."""
+        """Return a command's result. Raise RuntimeError with the browser's error."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": parameters}
         if self._session:
@@ -115,13 +115,13 @@ class Browser:
         return self._result(self._number, method)
 
     def open(self, path: Path, fragment: str = "") -> None:
-        """Load a file anew, and wait until its script has opened the page."""
+        """Load a file and wait until its script has painted the page."""
         self.send("Page.navigate", url="about:blank")
         self.send("Page.navigate", url=path.resolve().as_uri() + fragment)
         self.wait_for("performance.getEntriesByName('rewardkit:painted').length")
 
     def value(self, expression: str) -> Any:
-        """What a JavaScript expression gives, or, of a promise, what it comes to."""
+        """Return the value of a JavaScript expression; a promise is awaited."""
         found = self.send(
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
         )
@@ -130,7 +130,7 @@ class Browser:
         return found["result"].get("value")
 
     def wait_for(self, expression: str) -> Any:
-        """The expression's value as soon as it is true."""
+        """Wait until the expression is true and return its value."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             if value := self.value(expression):
@@ -139,13 +139,13 @@ class Browser:
         raise TimeoutError(f"{expression} stayed false; the page said {self.errors}")
 
     def press(self, key: str) -> None:
-        """A key, as typed."""
+        """Press and release a key."""
         text = {"text": key} if len(key) == 1 else {}
         self.send("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
         self.send("Input.dispatchKeyEvent", type="keyUp", key=key)
 
     def click(self, selector: str) -> None:
-        """A real click in the middle of the first element that fits."""
+        """Click in the middle of the first element that matches."""
         x, y = self.value(
             f"(() => {{ const one = document.querySelector({json.dumps(selector)});"
             " one.scrollIntoView({block: 'nearest'}); const at = one.getBoundingClientRect();"
@@ -155,7 +155,7 @@ class Browser:
             self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def screen(self, width: int, height: int, scheme: str = "light") -> None:
-        """The size of the window, and which colours the system prefers."""
+        """Set the window's size and the preferred colour scheme."""
         self.send(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -167,7 +167,7 @@ class Browser:
         self.send("Emulation.setEmulatedMedia", features=features)
 
     def picture(self, path: Path) -> None:
-        """What is in sight, as a PNG."""
+        """Save a screenshot as PNG."""
         found = self.send("Page.captureScreenshot", format="png")
         path.write_bytes(base64.b64decode(found["data"]))
 
@@ -206,7 +206,7 @@ class Browser:
 
 
 def _high(descriptor: int) -> int:
-    """The descriptor moved above those that Chromium takes."""
+    """Move a descriptor above those that Chromium uses."""
     moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD, 10)
     os.close(descriptor)
     return moved

@@ -1,4 +1,4 @@
-"""What a model may write to break a page, and a run in which it stands wherever it can."""
+"""Texts that a model may write to break a page, and a run that has them everywhere."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ KEYS = ["__proto__", "constructor", "toString", *HOSTILE[:8], HOSTILE[28]]
 
 
 def hostile_run(name: str = HOSTILE[1]) -> ReportRun:
-    """A run where names of tasks, columns, groups, parts, metrics, models and ids are hostile."""
+    """Return a run whose tasks, columns, groups, parts, metrics, models and ids are hostile."""
     tasks: dict[str, Any] = {}
     rows: list[SampleRow] = []
     for place, task in enumerate((HOSTILE[0], "__proto__")):

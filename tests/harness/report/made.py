@@ -1,4 +1,4 @@
-"""Runs made up for the report's tests."""
+"""Runs for the tests of the report."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def row(
     task: str = "gsm8k",
     **changes: Any,
 ) -> SampleRow:
-    """A row as samples.jsonl holds it."""
+    """Return a row as in samples.jsonl."""
     failure = {True: None, False: "wrong", None: "error"}[correct]
     fields = {
         "key": f"{task}/{identifier}/{index}",
@@ -51,13 +51,13 @@ def row(
 
 
 def as_run(name: str, rows: Sequence[SampleRow], **record: Any) -> ReportRun:
-    """The rows as a run, with their summary."""
+    """Return a run of the rows, with their summary."""
     tasks = {name: one.as_json() for name, one in summarise_tasks(rows, {}).items()}
     return ReportRun(name, tasks, rows, record)
 
 
 def write_run(folder: Path, rows: Sequence[SampleRow], model: str = "m") -> Path:
-    """A run's folder, as an evaluation that hasn't ended leaves it but for its summary."""
+    """Write a run's folder, as an unfinished evaluation leaves it, and its summary."""
     run = RunFolder(folder)
     with run.opened({"of": folder.name}, overwrite=False):
         run.append(rows)

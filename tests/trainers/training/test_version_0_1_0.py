@@ -13,6 +13,8 @@ import pytest
 from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.trainers import train
 
+pytestmark = pytest.mark.engines
+
 REPOSITORY = Path(__file__).parents[3]
 TRAINED = REPOSITORY / "tests" / "fixtures" / "version_0_1_0" / "trained"
 MODEL = str(REPOSITORY / "examples" / "motion-tiny")
