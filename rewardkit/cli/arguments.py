@@ -1,4 +1,4 @@
-"""What several commands parse alike."""
+"""Arguments that several commands share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rewardkit.redaction import remember_arguments
 
 
 def key_values(pairs: Iterable[str], option: str) -> dict[str, Any]:
-    """`KEY=VALUE` arguments; a value that is JSON is read as such, else as text."""
+    """Parse `KEY=VALUE` arguments; a value that isn't JSON is text."""
     values: dict[str, Any] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
@@ -27,21 +27,21 @@ def key_values(pairs: Iterable[str], option: str) -> dict[str, Any]:
 
 
 def names(values: Iterable[str]) -> list[str]:
-    """`a,b,c`, or one value for each, once each in this order; a file's name is taken whole."""
-    found: dict[str, None] = {}
+    """Split `a,b,c` into names, in order and without repeats; the name of a file isn't split."""
+    unique: dict[str, None] = {}
     for value in values:
         parts = [value] if Path(value).is_file() else value.split(",")
-        found |= dict.fromkeys(part.strip() for part in parts if part.strip())
-    return list(found)
+        unique |= dict.fromkeys(part.strip() for part in parts if part.strip())
+    return list(unique)
 
 
 def existing(words: Iterable[str]) -> list[str]:
-    """Words that stand by themselves: what a shell makes of an unquoted `run/checkpoint-*`."""
-    found = list(words)
-    for word in found:
+    """Check words without an option: a shell expands an unquoted `run/checkpoint-*` to them."""
+    folders = list(words)
+    for word in folders:
         if not Path(word).exists():
             raise UsageError(
-                f"{word!r} is no option's value, and there is no such folder; further models "
+                f"{word!r} belongs to no option and is no folder; more models "
                 "follow --model, or quote the pattern: --model 'run/checkpoint-*'"
             )
-    return found
+    return folders

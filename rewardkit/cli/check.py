@@ -1,4 +1,4 @@
-"""`rewardkit check`: do plugins load, and do tasks' references judge themselves right?"""
+"""`rewardkit check`: check plugins and tasks."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ import typer
 
 
 def check_command(
-    task: Annotated[list[str] | None, typer.Option("--task", help="Only this; repeatable.")] = None,
+    task: Annotated[
+        list[str] | None, typer.Option("--task", help="Check only this task; repeatable.")
+    ] = None,
     plugin: Annotated[
-        list[str] | None, typer.Option("--plugin", help="Only what it brings; repeatable.")
+        list[str] | None, typer.Option("--plugin", help="Check only this plugin; repeatable.")
     ] = None,
     data: Annotated[
-        str | None, typer.Option(help="A file of the task's columns, instead of the hub.")
+        str | None, typer.Option(help="A file with the task's rows, instead of the hub.")
     ] = None,
 ) -> None:
-    """Check that plugins load and that every task's references judge themselves right."""
+    """Check that plugins load and that each task's verifier accepts the task's references."""
     from rewardkit.harness.check import check_installation
 
     failed = False

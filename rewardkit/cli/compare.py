@@ -1,4 +1,4 @@
-"""`rewardkit compare`: the same problems in several runs."""
+"""`rewardkit compare`: several runs over the same problems."""
 
 from __future__ import annotations
 
@@ -17,38 +17,48 @@ if TYPE_CHECKING:
     from rewardkit.harness.comparison.groups import GroupComparison
 
 SHOWN = 10
-"""Flips listed each way unless asked for more."""
+"""How many flips each way are listed by default."""
 
 LEVEL = 0.05
-"""The p-value below which a difference isn't put down to chance, as the 95% intervals have it."""
+"""The p-value below which a difference counts as significant; it matches the 95% intervals."""
 
 MOST_GROUPS = 5
-"""Groups of one column that are printed; `--json` has all."""
+"""The most groups of a column that are printed; `--json` has all."""
 
 
 def compare_command(
     baseline: Annotated[
-        Path, typer.Argument(help="A run's folder, or a sweep's: its first run is the baseline.")
+        Path,
+        typer.Argument(help="The baseline: a run's folder, or a sweep's, whose first run it is."),
     ],
     runs: Annotated[
-        list[Path] | None, typer.Argument(help="Other runs, or sweeps, over the same problems.")
+        list[Path] | None,
+        typer.Argument(help="Runs or sweeps to compare with it, over the same problems."),
     ] = None,
-    task: Annotated[str | None, typer.Option(help="Only this task.")] = None,
-    metric: Annotated[str, typer.Option(help="accuracy, accuracy_flexible or score.")] = "accuracy",
-    flips: Annotated[int, typer.Option(help="Changed problems to list each way.")] = SHOWN,
+    task: Annotated[str | None, typer.Option(help="Compare only this task.")] = None,
+    metric: Annotated[
+        str, typer.Option(help="What to compare: accuracy, accuracy_flexible or score.")
+    ] = "accuracy",
+    flips: Annotated[
+        int, typer.Option(help="Number of changed problems to list each way.")
+    ] = SHOWN,
     fail_if_worse: Annotated[
         bool,
         typer.Option(
             "--fail-if-worse",
-            help="Exit 1 if a run is worse: the whole interval of its difference below -MARGIN.",
+            help="Exit with status 1 if a run is worse: its whole interval is below -MARGIN.",
         ),
     ] = False,
-    margin: Annotated[float, typer.Option(help="A loss that is accepted, such as 0.01.")] = 0.0,
-    as_json: Annotated[bool, typer.Option("--json", help="All figures and flips.")] = False,
+    margin: Annotated[
+        float, typer.Option(help="The loss that --fail-if-worse accepts, such as 0.01.")
+    ] = 0.0,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print all figures and flips as JSON.")
+    ] = False,
 ) -> None:
-    """Set runs beside a baseline, problem by problem.
+    """Compare runs with a baseline, problem by problem.
 
-    Shows the difference with its 95% interval, how likely chance is, and which problems changed.
+    Prints the difference with its 95% interval, the p-value, and which problems changed.
     """
     from rewardkit.errors import UsageError
     from rewardkit.harness.comparison.compare import compare
@@ -80,7 +90,7 @@ def _print(found: Sequence[Comparison], most: int) -> None:
     for one in found:
         on = f", {one.task}" if len(tasks) > 1 else ""
         out.print(f"\n{one.run}{on}", style="bold", markup=False, soft_wrap=True)
-        out.print(_told(one), markup=False)
+        out.print(_details(one), markup=False)
         for title, changed in (("better", one.won), ("worse", one.lost)):
             if changed and most:
                 out.print(f"  {title}: {_listed(changed, most)}", markup=False)
@@ -121,7 +131,7 @@ def _table(of_task: Sequence[Comparison], names: Mapping[str, str]) -> Table:
     return table
 
 
-def _told(one: Comparison) -> str:
+def _details(one: Comparison) -> str:
     change = one.difference
     parts = [f"{_verdict(one)}; {change.test}, p {_probability(change.p_value)}"]
     if one.p_adjusted != change.p_value:
@@ -142,7 +152,7 @@ def _verdict(one: Comparison) -> str:
 
 
 def _shown_groups(one: Comparison) -> list[GroupComparison]:
-    """Those of columns with a few groups: more would bury what matters, one says nothing new."""
+    """Groups of columns that have from two to MOST_GROUPS groups."""
     counts = Counter(group.column for group in one.groups)
     return [group for group in one.groups if 1 < counts[group.column] <= MOST_GROUPS]
 

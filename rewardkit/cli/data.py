@@ -1,4 +1,4 @@
-"""`rewardkit data`: a task's problems as a file."""
+"""`rewardkit data`: write a task's problems to a file."""
 
 from __future__ import annotations
 
@@ -11,23 +11,25 @@ from rewardkit.cli.arguments import key_values
 
 
 def data_command(
-    task: Annotated[str, typer.Argument(help="A task; see: rewardkit list tasks.")],
-    split: Annotated[str | None, typer.Option(help="By default the task's own.")] = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same problems.")] = 0,
-    count: Annotated[int | None, typer.Option(help="So many problems.")] = None,
+    task: Annotated[str, typer.Argument(help="A task's name; `rewardkit list tasks` shows them.")],
+    split: Annotated[str | None, typer.Option(help="The split; by default the task's own.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of generated problems.")] = 0,
+    count: Annotated[int | None, typer.Option(help="Number of problems; by default all.")] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the task; repeatable."),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help=".jsonl or .parquet; by default JSONL on stdout."),
+        typer.Option(
+            "--output", "-o", help="A .jsonl or .parquet file; by default JSONL on stdout."
+        ),
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a file that exists.")
+        bool, typer.Option("--overwrite", help="Replace the file if it exists.")
     ] = False,
 ) -> None:
-    """Write a task's problems as rows that `--data` reads back, sample for sample."""
+    """Write a task's problems as rows; `--data` reads the same problems from them."""
     from rewardkit.api import load_task
     from rewardkit.harness.store.dataset_file import (
         as_json,

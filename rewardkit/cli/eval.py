@@ -1,4 +1,4 @@
-"""`rewardkit eval`: generate, judge, report."""
+"""`rewardkit eval`: generate completions, judge them, report."""
 
 from __future__ import annotations
 
@@ -9,51 +9,52 @@ from typing import Annotated, Any
 import typer
 
 from rewardkit.cli.arguments import existing, names
+from rewardkit.cli.exit_status import INTERRUPTED
 from rewardkit.cli.option_parameters import option_values, with_options
 from rewardkit.cli.output_options import OutputOptions
 from rewardkit.errors import UsageError
 from rewardkit.harness.run.options import EvalOptions, EvalValues
 
-INTERRUPTED = 130
-"""The exit status by which shells know an interrupt."""
-
 
 @with_options(EvalValues, after="prompt")
 def eval_command(
-    task: Annotated[list[str], typer.Option("--task", help="A task; repeat for several.")],
+    task: Annotated[list[str], typer.Option("--task", help="A task's name; repeatable.")],
     model: Annotated[
         list[str],
-        typer.Option(
-            help="A checkpoint's folder, or a hub id; repeatable, and 'run/checkpoint-*' is all."
-        ),
+        typer.Option(help="A checkpoint's folder or a hub id; repeatable, or 'run/checkpoint-*'."),
     ],
     more_models: Annotated[
         list[str] | None,
-        typer.Argument(metavar="MODEL", help="Further folders: a shell's expansion of --model."),
+        typer.Argument(
+            metavar="MODEL", help="More folders, where a shell has expanded the pattern of --model."
+        ),
     ] = None,
     prompt: Annotated[
         list[str] | None,
-        typer.Option(help="A prompt's name, or a Jinja2 file of your own; several: a,b,c."),
+        typer.Option(help="A prompt's name or a Jinja2 file; several with commas: a,b,c."),
     ] = None,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Go on as a training writes checkpoints.")
+        bool, typer.Option("--watch", help="Evaluate checkpoints as a training writes them.")
     ] = False,
     watch_timeout: Annotated[
-        float | None, typer.Option(help="End after so many seconds without a new one.")
+        float | None,
+        typer.Option(help="End --watch after this many seconds without a new checkpoint."),
     ] = None,
     log_to: Annotated[
         list[str] | None,
-        typer.Option(metavar="TOOL", help="wandb, tensorboard or trackio; repeatable."),
+        typer.Option(
+            metavar="TOOL", help="Log the metrics to wandb, tensorboard or trackio; repeatable."
+        ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="The summary as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
     **given: Any,
 ) -> None:
-    """Generate completions, judge them, and write a run's folder.
+    """Generate completions, judge them, and write the run's folder.
 
-    Several prompts or checkpoints are a run each, in a folder of its own, and one table.
+    Each pair of a checkpoint and a prompt is a run in its own folder; one table shows all runs.
 
-    Killed at any moment, the same command line carries on where it was.
+    The same command resumes a run that was interrupted or killed.
     """
     from rewardkit.harness.sweeps.sweep_plan import is_sweep
 
@@ -64,36 +65,36 @@ def eval_command(
     )
     if watch_timeout is not None and not watch:
         raise UsageError("--watch-timeout says when --watch ends; add --watch")
-    telling = OutputOptions(quiet=quiet, as_json=as_json, log_to=tuple(log_to or ()))
-    telling.check()
+    output = OutputOptions(quiet=quiet, as_json=as_json, log_to=tuple(log_to or ()))
+    output.check()
     if watch:
         from rewardkit.cli.eval_sweep import watch_several
 
-        watch_several(options, models, prompts, telling, timeout=watch_timeout)
+        watch_several(options, models, prompts, output, timeout=watch_timeout)
     elif is_sweep(models, prompts):
         from rewardkit.cli.eval_sweep import evaluate_several
 
-        evaluate_several(options, models, prompts, telling)
+        evaluate_several(options, models, prompts, output)
     else:
-        _evaluate(options, telling)
+        _evaluate(options, output)
 
 
-def _evaluate(options: EvalOptions, telling: OutputOptions) -> None:
+def _evaluate(options: EvalOptions, output: OutputOptions) -> None:
     from rewardkit.cli.result_tables import print_run
     from rewardkit.harness.run.run import run
     from rewardkit.harness.run.run_plan import plan_for
 
-    reporter = telling.reporter()
+    reporter = output.reporter()
     try:
         summary = run(plan_for(options, reporter, tuple(sys.argv)), reporter)
     except KeyboardInterrupt:
-        typer.echo("interrupted; the same command line carries on from here", err=True)
+        typer.echo("interrupted; the same command resumes", err=True)
         raise typer.Exit(INTERRUPTED) from None
-    if telling.as_json:
+    if output.as_json:
         typer.echo(json.dumps({**summary.as_json(), "output_dir": str(summary.output_dir)}))
     else:
         print_run(summary)
-    telling.log(summary.output_dir)
+    output.log(summary.output_dir)
     if summary.failed:
         typer.echo(
             f"rewardkit: more than {options.values['max_errors']:.0%} of the completions ended in "

@@ -1,4 +1,4 @@
-"""`rewardkit eval` over several checkpoints or prompts: run, and told as one table."""
+"""`rewardkit eval` over several checkpoints or prompts, shown as one table."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import typer
 
+from rewardkit.cli.exit_status import INTERRUPTED
 from rewardkit.cli.output_options import OutputOptions
 from rewardkit.cli.result_tables import console
 from rewardkit.cli.summary_warnings import of_runs
@@ -22,24 +23,21 @@ from rewardkit.harness.sweeps.sweep import sweep, watch_sweep
 from rewardkit.harness.sweeps.sweep_plan import plan_sweep, plan_watch
 from rewardkit.harness.sweeps.sweep_results import SweepRun, arranged
 
-INTERRUPTED = 130
-"""The exit status by which shells know an interrupt."""
-
 
 def evaluate_several(
     options: EvalOptions,
     models: list[str],
     prompts: list[str],
-    telling: OutputOptions,
+    output: OutputOptions,
 ) -> None:
-    """Run what isn't done, and print all of it; exit status 1 where a run failed."""
-    reporter = telling.reporter()
+    """Complete every run and print all of them. The exit status is 1 where a run failed."""
+    reporter = output.reporter()
     plan = plan_sweep(options, models, prompts)
     plan = replace(plan, command=tuple(sys.argv))
     runs, interrupted = _collect(sweep(plan, reporter), reporter)
-    _tell(runs, plan.folder, telling)
+    _print(runs, plan.folder, output)
     if interrupted:
-        typer.echo("interrupted; the same command line carries on from here", err=True)
+        typer.echo("interrupted; the same command resumes", err=True)
         raise typer.Exit(INTERRUPTED)
     _fail_by(runs)
 
@@ -48,38 +46,38 @@ def watch_several(
     options: EvalOptions,
     models: list[str],
     prompts: list[str],
-    telling: OutputOptions,
+    output: OutputOptions,
     *,
     timeout: float | None,
 ) -> None:
-    """The same for checkpoints as they are written; an interrupt is how it is ended by hand."""
-    reporter = telling.reporter()
+    """Do the same for checkpoints as they are written, until an interrupt or the timeout."""
+    reporter = output.reporter()
     plan = plan_watch(options, models, prompts)
     plan = replace(plan, command=tuple(sys.argv))
     runs, interrupted = _collect(watch_sweep(plan, reporter, timeout=timeout), reporter)
-    _tell(runs, plan.folder, telling)
+    _print(runs, plan.folder, output)
     if interrupted:
-        typer.echo("ended by hand; the same command line carries on from here", err=True)
+        typer.echo("stopped; the same command resumes", err=True)
     elif not runs:
-        raise BackendError(f"no checkpoint came: {', '.join(plan.models)}")
+        raise BackendError(f"no checkpoint appeared: {', '.join(plan.models)}")
     _fail_by(runs)
 
 
 def _collect(runs: Iterable[SweepRun], reporter: Reporter) -> tuple[list[SweepRun], bool]:
-    """The runs as far as they came, each told as it ends, and whether an interrupt ended them."""
+    """The runs that ended, each noted as it did, and whether an interrupt stopped the rest."""
     ended: list[SweepRun] = []
     try:
         for run in runs:
             ended.append(run)
-            for told in line(run):
-                reporter.note(told)
+            for text in line(run):
+                reporter.note(text)
     except KeyboardInterrupt:
         return arranged(ended), True
     return arranged(ended), False
 
 
-def _tell(runs: list[SweepRun], folder: Path, telling: OutputOptions) -> None:
-    if telling.as_json:
+def _print(runs: list[SweepRun], folder: Path, output: OutputOptions) -> None:
+    if output.as_json:
         typer.echo(json.dumps([run.as_json() for run in runs]))
     elif runs:
         out = console()
@@ -88,11 +86,11 @@ def _tell(runs: list[SweepRun], folder: Path, telling: OutputOptions) -> None:
             out.print(f"! {warning}", style="yellow", markup=False)
         out.print(str(folder), style="dim", markup=False, soft_wrap=True)
     if any(run.summary for run in runs):
-        telling.log(folder)
+        output.log(folder)
 
 
 def _fail_by(runs: list[SweepRun]) -> None:
-    """Exit status 1 where a run failed; runs that failed alike are named together."""
+    """Exit with status 1 if a run failed. Runs with the same error share a line."""
     alike: dict[str, list[str]] = defaultdict(list)
     for run in runs:
         if run.failed:

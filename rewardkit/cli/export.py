@@ -1,4 +1,4 @@
-"""`rewardkit export`: a run in the forms that other tools read."""
+"""`rewardkit export`: write runs in formats that other tools read."""
 
 from __future__ import annotations
 
@@ -11,29 +11,34 @@ from rewardkit.errors import UsageError
 
 
 def export_command(
-    run: Annotated[list[Path], typer.Argument(help="Runs' folders.")],
+    run: Annotated[list[Path], typer.Argument(help="The folders of one or more runs.")],
     parquet: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Every sample, with typed columns.")
+        Path | None, typer.Option(metavar="FILE", help="Write every sample to this Parquet file.")
     ] = None,
     model_index: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The figures for a model card: .yaml, .json or .md."),
+        typer.Option(
+            metavar="FILE",
+            help="Write the metrics to this file (.yaml, .json, .md) as a model card's.",
+        ),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what exists.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace files that exist.")
+    ] = False,
 ) -> None:
-    """Write the samples of runs as Parquet, or their figures as a model card's metadata."""
+    """Write the samples of runs as Parquet, or their metrics as a model card's metadata."""
     from rewardkit.harness.export.model_index import write_model_index
     from rewardkit.harness.export.parquet import write_parquet
     from rewardkit.harness.store.run_folder import RUN
 
     if parquet is None and model_index is None:
-        raise UsageError("say what to write: --parquet FILE, --model-index FILE, or both")
+        raise UsageError("nothing to write; give --parquet FILE, --model-index FILE, or both")
     for folder in run:
         if not (folder / RUN).is_file():
-            raise UsageError(f"{folder} holds no {RUN}; name runs' folders")
+            raise UsageError(f"{folder} holds no {RUN}; name the folder of a run")
     if parquet is not None:
         count = write_parquet(run, parquet, overwrite=overwrite)
         typer.echo(f"{parquet}: {count:,} samples")
     if model_index is not None:
         name = write_model_index(run, model_index, overwrite=overwrite)
-        typer.echo(f"{model_index}: the figures of {name}")
+        typer.echo(f"{model_index}: the metrics of {name}")

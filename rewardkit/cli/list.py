@@ -1,4 +1,4 @@
-"""`rewardkit list`: what is installed, and which plugin brought it."""
+"""`rewardkit list`: what is installed, and which plugin provides it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ Kind = Literal["verifiers", "tasks", "prompts", "backends", "recipes"]
 
 
 def list_command(
-    kind: Annotated[Kind | None, typer.Argument(help="All kinds, if none is named.")] = None,
+    kind: Annotated[
+        Kind | None, typer.Argument(help="What to list; by default everything.")
+    ] = None,
 ) -> None:
-    """Show what is installed, and which plugin brought it."""
+    """List what is installed, and which plugin provides it."""
     from rich.table import Table
 
     from rewardkit.cli.result_tables import console
@@ -33,7 +35,7 @@ def list_command(
 
 
 def _about(offer: Offer) -> str:
-    """The first line of what documents the offer."""
+    """The first line of the offer's description."""
     if offer.kind == "prompts":
         return _about_prompt(offer)
     if offer.kind == "recipes":
@@ -50,7 +52,7 @@ def _about(offer: Offer) -> str:
 
 
 def _about_prompt(offer: Offer) -> str:
-    """What the prompt is, and the tasks that can be asked in it."""
+    """What the prompt is, and the tasks that it works for."""
     from rewardkit.harness.prompts.strategies import takes
     from rewardkit.harness.prompts.template import load_template
     from rewardkit.registry import installed

@@ -1,4 +1,4 @@
-"""The program `rewardkit`: its commands, and how it ends."""
+"""The program `rewardkit`: its commands and its exit status."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from rewardkit import __version__
+from rewardkit.cli.exit_status import BAD_ARGUMENT, FAILED
 from rewardkit.errors import RewardkitError, UsageError
 from rewardkit.redaction import redact
 
@@ -27,11 +28,11 @@ COMMANDS = (
     "list",
     "check",
 )
-"""Each in a file of its name, which holds NAME_command."""
+"""The commands in the order of the help; NAME_command is in NAME.py."""
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(wanted: bool) -> None:
+    if wanted:
         typer.echo(f"rewardkit {__version__}")
         raise typer.Exit
 
@@ -43,7 +44,7 @@ def _options(
             "--version",
             is_eager=True,
             callback=_print_version,
-            help="Print the version and leave.",
+            help="Print the version and exit.",
         ),
     ] = False,
 ) -> None:
@@ -51,11 +52,11 @@ def _options(
 
 
 def app(arguments: Sequence[str] = ()) -> typer.Typer:
-    """The command line, with the one command that the arguments begin with, or with all.
+    """The command line: the command that the arguments begin with, or else all of them.
 
-    A command's options take milliseconds to build: nobody waits for those of the others.
+    Building a command's options takes milliseconds, so those of other commands are left out.
     """
-    found = typer.Typer(
+    program = typer.Typer(
         name="rewardkit",
         help="One definition of correct: verifiers for training rewards and for evaluation.",
         no_args_is_help=True,
@@ -67,15 +68,15 @@ def app(arguments: Sequence[str] = ()) -> typer.Typer:
             "token_normalize_func": lambda name: name.replace("_", "-"),
         },
     )
-    found.callback()(_options)
-    for name in [one for one in COMMANDS if one in arguments[:1]] or COMMANDS:
+    program.callback()(_options)
+    for name in [command for command in COMMANDS if command in arguments[:1]] or COMMANDS:
         module = importlib.import_module(f"rewardkit.cli.{name}")
-        found.command(name)(getattr(module, f"{name}_command"))
-    return found
+        program.command(name)(getattr(module, f"{name}_command"))
+    return program
 
 
 def run() -> None:
-    """Run the command line; errors end on stderr with exit status 1, or 2 for a bad argument."""
+    """Run the command line. Errors go to stderr; the exit status is 1, or 2 for a bad argument."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # half surrogates, and whatever a terminal's encoding lacks
@@ -83,15 +84,15 @@ def run() -> None:
     try:
         app(sys.argv[1:])()
     except UsageError as error:
-        sys.exit(_fail(error, 2))
+        sys.exit(_fail(error, BAD_ARGUMENT))
     except RewardkitError as error:
-        sys.exit(_fail(error, 1))
+        sys.exit(_fail(error, FAILED))
     except OSError as error:  # a full disk, no permission
         file = error.filename
         what = f"{file} can't be read or written" if file else "the output can't be written"
-        sys.exit(_fail(f"{what}: {error.strerror or error}", 1))
-    except Exception:  # an error of ours: its traceback is what a report of it needs
-        sys.exit(_fail(f"unexpected error\n{traceback.format_exc()}", 1))
+        sys.exit(_fail(f"{what}: {error.strerror or error}", FAILED))
+    except Exception:  # a bug: a report of it needs the traceback
+        sys.exit(_fail(f"unexpected error\n{traceback.format_exc()}", FAILED))
 
 
 def _fail(error: RewardkitError | str, status: int) -> int:

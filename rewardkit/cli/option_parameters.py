@@ -37,7 +37,7 @@ def with_options(
 
 
 def option_values(group: type, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a command was given for the options of a group."""
+    """The values that a command was given for the options of a group."""
     fields = option_fields(group)
     return {name: _value(fields[name], value) for name, value in given.items()}
 

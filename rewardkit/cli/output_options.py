@@ -1,4 +1,4 @@
-"""To whom the results of an evaluation are told besides its folder."""
+"""Where an evaluation's progress and results go besides its folder."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from rewardkit.harness.run.reporter import Reporter
 
 @dataclass(frozen=True)
 class OutputOptions:
-    """How a command tells: progress, a table or JSON, and tools that track runs."""
+    """Whether to show progress, print a table or JSON, and log to tracking tools."""
 
     quiet: bool
     as_json: bool
     log_to: Sequence[str] = ()
 
     def check(self) -> None:
-        """Raise what is wrong with the tools before anything runs."""
+        """Raise UnknownName or MissingExtra for a tool, before anything runs."""
         if self.log_to:
             from rewardkit.harness.tracking.trackers import check_tools
 
             check_tools(self.log_to)
 
     def reporter(self) -> Reporter:
-        """Who is told how it goes on."""
+        """Where the progress goes."""
         from rewardkit.cli.eval_progress import ProgressReporter
 
         return Reporter() if self.quiet else ProgressReporter()
 
     def log(self, folder: Path) -> None:
-        """Hand the runs in the folder, or the folder's own, to the tools."""
+        """Log the run, or the runs, in the folder to the tools."""
         if self.log_to:
             from rewardkit.harness.tracking.trackers import log_runs
 

@@ -1,4 +1,4 @@
-"""`rewardkit report`: runs as one page."""
+"""`rewardkit report`: write one page for several runs."""
 
 from __future__ import annotations
 
@@ -16,23 +16,27 @@ OPEN = ("auto", "yes", "no")
 def report_command(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN…", help="Run folders, or folders that hold some: a sweep's."),
+        typer.Argument(
+            metavar="RUN…", help="Folders of runs, or folders that contain some, such as a sweep's."
+        ),
     ],
     output: Annotated[
         Path | None,
         typer.Option(
             "--output",
             "-o",
-            help="The page's file, or its folder; by default report.html in the RUN, or, of "
-            "several, here.",
+            help="The page's file or folder; by default report.html in the run's folder, or in the "
+            "current folder for several runs.",
         ),
     ] = None,
     open_it: Annotated[
         str,
-        typer.Option("--open", help="Open it in a browser: yes, no, or auto: at a terminal."),
+        typer.Option(
+            "--open", help="Open the page in a browser: yes, no, or auto (at a terminal)."
+        ),
     ] = "auto",
 ) -> None:
-    """Write one self-contained HTML page for one run or several, to read and to compare."""
+    """Write a self-contained HTML page that shows one run or compares several."""
     from rewardkit.harness.report.page import render_runs
     from rewardkit.harness.store.run_folder import REPORT
 
@@ -42,7 +46,7 @@ def report_command(
     if path.is_dir():
         path /= REPORT
     if not path.parent.is_dir():
-        raise UsageError(f"{path.parent} is no folder; make it, or choose another --output")
+        raise UsageError(f"{path.parent} is no folder; create it, or choose another --output")
     shown = render_runs(runs, path)
     names = ", ".join(run.name for run in shown)
     typer.echo(f"{len(shown)} runs: {names}" if len(shown) > 1 else names, err=True)

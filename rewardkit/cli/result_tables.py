@@ -1,5 +1,4 @@
-"""A run's figures as tables on stdout: what a person wants to know at its end. The rest stands in
-summary.json and the report."""
+"""Print a run's main metrics as tables on stdout; summary.json and the report have the rest."""
 
 from __future__ import annotations
 
@@ -30,18 +29,18 @@ _AT = re.compile(r"(pass|maj)@([0-9]+)")
 
 
 def console() -> Console:
-    """Stdout: as wide as the terminal, or of a fixed width where it is piped."""
+    """A console on stdout: as wide as the terminal, or 120 columns where it is piped."""
     return Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False)
 
 
 def print_run(summary: RunSummary) -> None:
-    """The figures of a run, and where its files are."""
+    """Print the metrics of a run, and its folder."""
     print_summaries(summary.tasks)
     console().print(str(summary.output_dir), style="dim", markup=False, soft_wrap=True)
 
 
 def print_summaries(tasks: Mapping[str, TaskSummary]) -> None:
-    """For each task a table, its own tables, then what must not be missed."""
+    """Print a table for each task, then the task's own tables and the warnings."""
     out = console()
     for name, task in tasks.items():
         out.print(_table(name, task))
@@ -60,7 +59,7 @@ def _table(name: str, task: TaskSummary) -> Table:
     table.add_column("")
     table.add_column("value", justify="right", no_wrap=True)
     table.add_column("95% interval", justify="right", no_wrap=True)
-    for metric, figure in _told(task.metrics).items():
+    for metric, figure in _main_metrics(task.metrics).items():
         table.add_row(NAMES.get(metric, metric.replace("_", " ")), *_cells(figure))
     for column, groups in task.groups.items():
         if len(groups) > MOST_GROUPS:
@@ -81,9 +80,9 @@ def _table(name: str, task: TaskSummary) -> Table:
     return table
 
 
-def _told(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
-    """All but what follows from others: of pass@k and maj@k the largest k, the mean score only
-    where it isn't accuracy."""
+def _main_metrics(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
+    """The metrics without those that follow from others: pass@k and maj@k only for the largest k,
+    the mean score only where it differs from accuracy."""
     most = max((int(match[2]) for name in metrics if (match := _AT.fullmatch(name))), default=0)
     return {
         name: figure

@@ -1,4 +1,4 @@
-"""`rewardkit score`: judge completions that exist already."""
+"""`rewardkit score`: judge existing completions."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rewardkit.cli.arguments import key_values
+from rewardkit.cli.exit_status import INTERRUPTED
 from rewardkit.cli.verify import WORD
 from rewardkit.errors import UsageError
 
@@ -20,43 +21,46 @@ if TYPE_CHECKING:
     from rewardkit.harness.scoring.score import ScoreResult
     from rewardkit.harness.scoring.scoring_plan import ScorePlan
 
-INTERRUPTED = 130
-
 
 def score_command(
-    file: Annotated[Path, typer.Argument(help="JSONL, Parquet or CSV, or a run's folder.")],
+    file: Annotated[
+        Path, typer.Argument(help="A JSONL, Parquet or CSV file of completions, or a run's folder.")
+    ],
     task: Annotated[str | None, typer.Option(help="The task whose verifier judges.")] = None,
-    verifier: Annotated[str | None, typer.Option(help="A verifier, instead of a task.")] = None,
+    verifier: Annotated[
+        str | None, typer.Option(help="The verifier that judges, where there is no task.")
+    ] = None,
     verifier_arg: Annotated[
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="A parameter of the verifier; repeatable."),
     ] = None,
     completion_field: Annotated[
         list[str] | None,
-        typer.Option(help="Where the completion stands; dots reach inside; repeatable."),
+        typer.Option(help="The completion's field, such as reply.text; repeatable."),
     ] = None,
     reference_field: Annotated[
-        str | None, typer.Option(help="Where the reference stands, if not in the task's column.")
+        str | None, typer.Option(help="The reference's field, if it isn't the task's column.")
     ] = None,
     label_field: Annotated[
         list[str] | None,
-        typer.Option(help="Known labels to compare with, one for each completion field."),
+        typer.Option(help="A known label's field, to compare with; one for each completion field."),
     ] = None,
     data: Annotated[
-        str | None, typer.Option(help="The task's problems, where the file has only their ids.")
+        str | None, typer.Option(help="The task's problems, if the file has only their ids.")
     ] = None,
     output_dir: Annotated[
-        Path | None, typer.Option("--output-dir", "-o", help="Write samples and summary here.")
+        Path | None,
+        typer.Option("--output-dir", "-o", help="A folder for the samples and the summary."),
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Discard what the folder holds.")
+        bool, typer.Option("--overwrite", help="Discard the folder's content.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="The summary as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Judge completions from a file, or a run's folder again, without a model.
 
-    With a folder to write to, the same command line carries on where it was cut off.
+    With --output-dir, the same command resumes after an interruption.
     """
     from rewardkit.harness.scoring.columns import Columns
     from rewardkit.harness.scoring.file_plan import plan_file
@@ -92,7 +96,7 @@ def _score(plan: ScorePlan, *, quiet: bool) -> ScoreResult:
     try:
         return score(plan, Reporter() if quiet else ScoreProgress())
     except KeyboardInterrupt:
-        kept = "; the same command line carries on from here" if plan.output_dir else ""
+        kept = "; the same command resumes" if plan.output_dir else ""
         typer.echo(f"interrupted{kept}", err=True)
         raise typer.Exit(INTERRUPTED) from None
 

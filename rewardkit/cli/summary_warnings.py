@@ -1,4 +1,4 @@
-"""What must not be missed about a task's figures, a sentence each."""
+"""Warnings about a task's metrics, a sentence each."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ UNJUDGED = "unjudged and left out of the means; samples.jsonl says why"
 CUT_OFF = "cut off at the token limit or never came out of thinking; raise --max-tokens"
 
 MOST_NAMED = 3
-"""Runs that are named, those with the largest shares."""
+"""How many runs a warning names: those with the largest shares."""
 
 LARGE_GAP = 0.05
-"""The share of completions that are right but for their form, above which it is said."""
+"""The share of completions that are right except in form, from which there is a warning."""
 
 WIDE_REACH = 0.2
-"""By how much pass@k exceeds accuracy, and is twice as high, before it is said."""
+"""How far pass@k, at least twice accuracy, must exceed it for a warning."""
 
 
 def warnings(task: TaskSummary) -> Iterator[str]:
-    """The sentences, most important first."""
+    """The warnings, most important first."""
     yield from _unjudged(task)
     yield from _truncated(task)
     yield from _gap(task)
@@ -28,8 +28,8 @@ def warnings(task: TaskSummary) -> Iterator[str]:
 
 
 def of_runs(runs: Sequence[tuple[str, TaskSummary]]) -> Iterator[str]:
-    """What must not be missed about several runs, by their names, a sentence for all of them."""
-    for told, counts in (
+    """Warnings about several runs: one sentence of a kind, with the runs' names."""
+    for complaint, counts in (
         (f"are {UNJUDGED}", [task.errors for _, task in runs]),
         (f"were {CUT_OFF}", [task.truncated for _, task in runs]),
     ):
@@ -45,7 +45,7 @@ def of_runs(runs: Sequence[tuple[str, TaskSummary]]) -> Iterator[str]:
             named = ", ".join(f"{name} {share:.1%}" for share, name in found[:MOST_NAMED])
             more = f" and {len(found) - MOST_NAMED:,} more" if len(found) > MOST_NAMED else ""
             of = sum(task.completions for _, task in runs)
-            yield f"{sum(counts):,} of {of:,} completions {told}: {named}{more}"
+            yield f"{sum(counts):,} of {of:,} completions {complaint}: {named}{more}"
 
 
 def _unjudged(task: TaskSummary) -> Iterator[str]:
@@ -68,8 +68,8 @@ def _gap(task: TaskSummary) -> Iterator[str]:
     if gap and gap.value >= LARGE_GAP:
         strict, flexible = task.metrics["accuracy"], task.metrics["accuracy_flexible"]
         yield (
-            f"strict {strict.value:.0%}, flexible {flexible.value:.0%}: the answers are there, "
-            "not in the form asked for; look at the prompt"
+            f"strict {strict.value:.0%}, flexible {flexible.value:.0%}: the answers are right "
+            "but not in the form that the prompt asks for"
         )
 
 
@@ -81,5 +81,5 @@ def _reach(task: TaskSummary) -> Iterator[str]:
     if several.value >= max(2 * single.value, single.value + WIDE_REACH):
         yield (
             f"pass@{most} is {several.value:.0%} where one completion is right in "
-            f"{single.value:.0%}: the right answers are within reach, and seldom drawn"
+            f"{single.value:.0%}: the model can answer, but seldom does"
         )

@@ -20,16 +20,16 @@ COLUMNS = {
     "maj": "maj@",
     "tokens": "tokens",
 }
-"""Those of several completions a problem, with their number, only where there are."""
+"""The columns with their titles. pass@ and maj@ appear where problems have several completions."""
 BY_USE = ("interval", "unfinished", "pass", "format", "maj", "flexible", "tokens")
-"""What a narrow terminal goes without, the last first."""
+"""Optional columns by usefulness: a narrow terminal leaves out the last ones."""
 GAP = 2
 MOST = 40
-"""Characters of a label before it is folded."""
+"""The width at which a label is folded."""
 
 
 def line(run: SweepRun) -> Iterator[str]:
-    """What is told of a run as it ends: a line for each task, or its error."""
+    """The lines to print when a run ends: one for each task, or the error."""
     if run.summary is None:
         yield f"{run.label}: failed: {run.error}"
         return
@@ -42,7 +42,7 @@ def line(run: SweepRun) -> Iterator[str]:
 
 
 def table(runs: Sequence[SweepRun], width: int) -> Table:
-    """The figures side by side; what doesn't fit into `width` stands in each summary.json."""
+    """The metrics side by side. Columns that don't fit into `width` are left out and named."""
     most = max((_most(task) for _, task in labelled(runs)), default=0)
     rows = list(_rows(runs, most))
     tasks = list(dict.fromkeys(row["task"] for row in rows if "task" in row))
@@ -75,7 +75,7 @@ def table(runs: Sequence[SweepRun], width: int) -> Table:
 
 
 def labelled(runs: Sequence[SweepRun]) -> Iterator[tuple[str, TaskSummary]]:
-    """Each task of each run that has figures, by a name that says both where there are several."""
+    """(label, summary) pairs of every task of every run; the label names one of several tasks."""
     for run in runs:
         tasks = run.summary.tasks if run.summary else {}
         for name, task in tasks.items():
@@ -96,7 +96,7 @@ def _most(task: TaskSummary) -> int:
 
 
 def _title(runs: Sequence[SweepRun], tasks: Sequence[str]) -> str:
-    """The task, where it is one, and its size, where that is one."""
+    """The tasks, and the number of problems if it is the same for all."""
     sizes = {run.summary.tasks[task].samples for run in runs if run.summary for task in tasks}
     return ", ".join(tasks) + (f": {sizes.pop():,} problems" if len(sizes) == 1 else "")
 
@@ -131,7 +131,7 @@ def _share(metric: Metric | None) -> str:
 def _fitting(
     columns: Mapping[str, str], rows: Sequence[Mapping[str, str]], width: int
 ) -> dict[str, str]:
-    """The columns that fit, the less useful left out one by one."""
+    """The columns that fit: the least useful are left out one by one."""
     needed = {
         name: min(MOST, max(len(title), *(len(row.get(name, "")) for row in rows)))
         for name, title in columns.items()

@@ -1,4 +1,4 @@
-"""`rewardkit train`: GRPO by a recipe, with the verifiers of evaluation."""
+"""`rewardkit train`: GRPO by a recipe, with the verifiers as rewards."""
 
 from __future__ import annotations
 
@@ -8,35 +8,40 @@ from typing import Annotated
 
 import typer
 
-INTERRUPTED = 130
-"""The exit status by which shells know an interrupt."""
+from rewardkit.cli.exit_status import INTERRUPTED
 
 
 def train_command(
-    recipe: Annotated[str, typer.Argument(help="A recipe's name, or a TOML file of your own.")],
+    recipe: Annotated[str, typer.Argument(help="A recipe's name, or a TOML file.")],
     model: Annotated[
-        str | None, typer.Option(help="A checkpoint's folder, or a hub id; else the recipe's.")
+        str | None, typer.Option(help="A checkpoint's folder or a hub id; by default the recipe's.")
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Over the recipe's; repeatable."),
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="A setting that replaces the recipe's; repeatable."
+        ),
     ] = None,
-    data: Annotated[str | None, typer.Option(help="JSONL, Parquet or CSV to train on.")] = None,
+    data: Annotated[
+        str | None, typer.Option(help="A JSONL, Parquet or CSV file to train on.")
+    ] = None,
     output_dir: Annotated[
         str | None, typer.Option("--output-dir", "-o", help="The training's folder.")
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Carry on from the folder's last checkpoint.")
+        bool, typer.Option("--resume", help="Resume from the last checkpoint in the folder.")
     ] = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Check everything, show it, and train nothing.")
+        bool, typer.Option("--check", help="Check and show the configuration; train nothing.")
     ] = False,
-    seed: Annotated[int | None, typer.Option(help="Of the training.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, only warnings.")] = False,
+    seed: Annotated[
+        int | None, typer.Option(help="The training's seed; by default the recipe's.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show warnings only.")] = False,
 ) -> None:
-    """Train a model by a recipe: its rewards are the verdicts of evaluation.
+    """Train a model with GRPO by a recipe. The rewards are the verdicts that `eval` gives.
 
-    Interrupted, it saves a checkpoint that --resume carries on from.
+    An interrupt saves a checkpoint; --resume continues from it.
     """
     from rewardkit.trainers.training.requirements import check_installed
 
@@ -75,9 +80,9 @@ def train_command(
 
 
 def _carrying_on(output_dir: Path) -> str:
-    """What to type after an interrupt; one before the first step left nothing."""
+    """What to type after an interrupt."""
     from rewardkit.trainers.training.training_folder import checkpoints
 
     if checkpoints(output_dir):
-        return f"interrupted; the same command line with --resume -o {output_dir} carries on"
-    return "interrupted before the first checkpoint; the same command line begins anew"
+        return f"interrupted; the same command with --resume -o {output_dir} continues"
+    return "interrupted before the first checkpoint; the same command starts over"

@@ -1,4 +1,4 @@
-"""A training's progress on stderr: a bar and a line of figures, or plain lines."""
+"""A training's progress on stderr: lines of figures and, at a terminal, a bar."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHOWN = (
     ("completions/clipped_ratio", "{:.0%} cut off"),
     ("reward_share", "rewards {:.1%} of the time"),
 )
-"""TRL's figures that are shown beside the rewards."""
+"""TRL's figures that are shown after the rewards."""
 
 
 class TrainingProgress(ProgressBar):

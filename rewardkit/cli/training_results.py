@@ -1,4 +1,4 @@
-"""A training's plan, or what it came to, on stdout."""
+"""Print a training's plan, or its results, on stdout."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from rewardkit.trainers.training.training_plan import TrainingPlan
 
 
 def print_plan(plan: TrainingPlan) -> None:
-    """The resolved configuration, as TOML, and what a step is."""
+    """Print the resolved configuration as TOML, and the size of a step."""
     for line in _toml(plan):
         typer.echo(line)
 
 
 def print_training(result: TrainingResult, plan: TrainingPlan) -> None:
-    """Accuracy before, at its best and after; where everything is; what to type next."""
+    """Print the accuracies, the paths of the results, and the next command."""
     if result.evaluations:
         console().print(_accuracies(result), markup=False)
     share = f"rewards took {result.reward_share:.1%} of the steps' time"
@@ -81,7 +81,7 @@ def _points(result: TrainingResult) -> Iterator[tuple[str, int, Mapping[str, Any
 
 
 def _next(result: TrainingResult, plan: TrainingPlan) -> str:
-    """The command that evaluates the final model as training asked it."""
+    """The command that evaluates the final model with the prompts of training."""
     recipe = plan.recipe
     evaluation = vars(recipe.evaluation)
     options = [
@@ -92,11 +92,11 @@ def _next(result: TrainingResult, plan: TrainingPlan) -> str:
         ("--num-fewshot", evaluation["num_fewshot"]),
         ("--fewshot-data", evaluation["fewshot_data"]),
     ]
-    told = [f"{name} {_shell(str(value))}" for name, value in options if value is not None]
+    words = [f"{name} {_shell(str(value))}" for name, value in options if value is not None]
     if not recipe.chat_template:
-        told.append("--no-chat-template")
+        words.append("--no-chat-template")
     return " ".join(
-        [f"rewardkit eval --task {result.task} --model {_shell(str(result.final))}", *told]
+        [f"rewardkit eval --task {result.task} --model {_shell(str(result.final))}", *words]
     )
 
 
@@ -134,14 +134,6 @@ def _step(plan: TrainingPlan) -> str:
     )
 
 
-def _lengths(plan: TrainingPlan) -> str:
-    rows = plan.rows
-    return (
-        f"{len(rows.samples)} prompts, {rows.left_out} left out, the longest of {rows.longest} "
-        f"tokens; completions of at most {plan.config.max_completion_length}"
-    )
-
-
 def _engine(plan: TrainingPlan) -> str:
     config = plan.config
     device = "CPU" if config.use_cpu else "GPU"
@@ -152,7 +144,7 @@ def _engine(plan: TrainingPlan) -> str:
 
 
 def _value(value: object) -> str:
-    """A TOML value; its strings, numbers and lists are written as JSON's are."""
+    """A TOML value; strings, numbers and lists look as in JSON."""
     if isinstance(value, Mapping):
         return (
             "{"

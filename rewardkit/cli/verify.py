@@ -1,4 +1,4 @@
-"""`rewardkit verify`: one verdict, explained."""
+"""`rewardkit verify`: judge one completion."""
 
 from __future__ import annotations
 
@@ -16,24 +16,28 @@ WORD = {True: "right", False: "wrong", None: "unjudged"}
 
 
 def verify_command(
-    verifier: Annotated[str, typer.Argument(help="A verifier; see: rewardkit list verifiers.")],
-    text: Annotated[str, typer.Argument(help="The completion, or - for standard input.")],
-    reference: Annotated[str, typer.Option(help="The gold answer.")],
+    verifier: Annotated[
+        str, typer.Argument(help="A verifier's name; `rewardkit list verifiers` shows them.")
+    ],
+    text: Annotated[str, typer.Argument(help="The completion; - reads standard input.")],
+    reference: Annotated[str, typer.Option(help="The correct answer.")],
     verifier_arg: Annotated[
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="A parameter of the verifier; repeatable."),
     ] = None,
     column: Annotated[
         list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="A column that the verifier reads; repeatable."),
+        typer.Option(
+            metavar="KEY=VALUE", help="A column of the problem that the verifier reads; repeatable."
+        ),
     ] = None,
-    timeout: Annotated[float, typer.Option(help="Seconds that the verdict may take.")] = 1.0,
+    timeout: Annotated[float, typer.Option(help="Time limit of the verdict in seconds.")] = 1.0,
     explain: Annotated[
-        bool, typer.Option("--explain", help="How each side was read, and what decided.")
+        bool, typer.Option("--explain", help="Show how each side was read and what decided.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="The verdict as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
 ) -> None:
-    """Judge one completion. Exit status 0: right, 1: wrong, 2: unjudged."""
+    """Judge one completion. The exit status is 0 for right, 1 for wrong, 2 for unjudged."""
     from rewardkit.api import load_verifier, verify
     from rewardkit.harness.store.sample_row import verdict_fields
 
@@ -70,12 +74,12 @@ def _lines(verdict: Verdict, reference: str) -> list[str]:
 
 
 def _explanation(judge: object, text: str, reference: str, verdict: Verdict) -> list[str]:
-    """What a verifier that can explain itself says of how it read both sides."""
+    """How the verifier read both sides, if it can explain itself."""
     if not hasattr(judge, "explain"):
-        return ["  (this verifier tells no more)"]
-    told = judge.explain(text, Sample(reference))
+        return ["  (this verifier explains no more)"]
+    explained = judge.explain(text, Sample(reference))
     decided = verdict.message or "no comparison was needed"
-    return [f"  {name:<10} {_shown(what)}" for name, what in [*told, ("decided", decided)]]
+    return [f"  {name:<10} {_shown(what)}" for name, what in [*explained, ("decided", decided)]]
 
 
 def _shown(text: str | None) -> str:

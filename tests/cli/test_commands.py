@@ -120,7 +120,7 @@ def test_verify_reads_standard_input_and_gives_json() -> None:
         (["eval", "--task", "motion", "--model", "m", "--prompt", "motoin"], "mean 'motion'"),
         (["eval", "--task", "motion", "--model", "m", "--prompt", "./p.jinja"], "can't be read"),
         (["eval", "--task", "gsm8k", "--model", "m", "--data", "no.jsonl"], "no data file"),
-        (["eval", "--task", "motion", "--model", "m", "cot"], "'cot' is no option's value"),
+        (["eval", "--task", "motion", "--model", "m", "cot"], "'cot' belongs to no option"),
         (["eval", "--task", "motion", "--model", "nope/checkpoint-*"], "no folder matches --model"),
         (["eval", "--task", "motion", "--model", "m", "--prompt", "motion,boxd"], "mean 'boxed'"),
         (["eval", "--task", "motion", "--model", "m", "--watch-timeout", "3"], "add --watch"),
@@ -252,7 +252,7 @@ def test_report_writes_a_page_of_the_runs_named(tmp_path: Path) -> None:
     ("arguments", "says"),
     [
         ([], "holds no run"),
-        (["-o", "none/page.html"], "is no folder; make it"),
+        (["-o", "none/page.html"], "is no folder; create it"),
         (["--open", "perhaps"], "isn't one of auto, yes, no"),
     ],
 )

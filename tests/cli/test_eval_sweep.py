@@ -143,7 +143,7 @@ def test_an_interrupted_sweep_prints_what_it_has_and_says_so(
     out, err = capsys.readouterr()
     assert caught.value.exit_code == 130
     assert "91.2%" in out
-    assert err == "interrupted; the same command line carries on from here\n"
+    assert err == "interrupted; the same command resumes\n"
 
 
 def test_runs_that_failed_alike_are_named_together(
@@ -165,7 +165,7 @@ def test_a_watch_to_which_nothing_came_says_where_it_looked(
     monkeypatch.chdir(tmp_path)
     Path("data.jsonl").write_text('{"question": "a", "answer": "#### 1"}')
     options = EvalOptions.of(("gsm8k",), "a", data="data.jsonl", backend="transformers")
-    with pytest.raises(BackendError, match=r"no checkpoint came: rnu/checkpoint-\*"):
+    with pytest.raises(BackendError, match=r"no checkpoint appeared: rnu/checkpoint-\*"):
         cli.watch_several(options, ["rnu"], [], QUIETLY, timeout=0)
 
 

@@ -39,7 +39,7 @@ def forgiven(rows: list[SampleRow]) -> list[SampleRow]:
         ([row(1, "truncated", finish_reason="length")], ["raise --max-tokens"]),
         (
             forgiven([row(index, "format" if index else None) for index in range(8)]),
-            ["strict 12%, flexible 100%: the answers are there, not in the form asked for"],
+            ["strict 12%, flexible 100%: the answers are right but not in the form that"],
         ),
         (forgiven([row(index, "format" if index == 0 else None) for index in range(40)]), []),
         (

@@ -1,1 +1,1 @@
-"""Engines that turn prompts into completions: one file an engine."""
+"""Engines that turn prompts into completions, one file or package each."""

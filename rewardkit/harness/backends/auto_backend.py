@@ -1,4 +1,4 @@
-"""`auto`: which engine this machine is best served by."""
+"""Choose the engine for `--backend auto`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import importlib.util
 
 
 def choose() -> tuple[str, str]:
-    """The backend's name, and a sentence that says why it was taken.
+    """The name of the chosen backend, and the reason in a sentence.
 
-    vLLM where it imports and finds a platform that it runs on, else transformers.
+    vLLM where it imports and finds a device that it runs on, else transformers.
     """
     if importlib.util.find_spec("vllm") is None:
         return "transformers", "vllm isn't installed here"

@@ -1,5 +1,7 @@
-"""Generating with a transformers model, batch by batch: what the transformers backend and the
-evaluation of a model in training share."""
+"""Generate with a transformers model, batch by batch.
+
+The transformers backend and the evaluation of a model in training share this.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def batches(requests: Sequence[Request], size: int) -> Iterator[Sequence[Request]]:
-    """Prompts of like length together, the longest first: memory fails at once or never."""
+    """Batches of prompts of similar length, the longest first, so that memory runs out at once."""
     ordered = sorted(requests, key=lambda request: -len(request.prompt.token_ids))
     for first in range(0, len(ordered), size):
         yield ordered[first : first + size]
@@ -27,22 +29,26 @@ def batches(requests: Sequence[Request], size: int) -> Iterator[Sequence[Request
 def complete(
     model: Any, checkpoint: LocalModel, batch: Sequence[Request], sampling: Sampling
 ) -> list[Completion]:
-    """The completions of a batch, in order, left-padded.
+    """Complete a batch of prompts, padded on the left; completions come in the same order.
 
-    `model` generates, by nothing but what is asked here: its own generation_config must be bare.
-    `checkpoint` says how to read its tokens. Gradients are the caller's to switch off.
+    The model's own generation_config must be empty, or it would fill what isn't set here.
+    `checkpoint` decodes the tokens. The caller switches gradients off.
     """
     from transformers import LogitsProcessorList, StoppingCriteriaList
 
-    readers = [checkpoint.reader(one, sampling) for one in batch]
-    draw = [SeededSampler([one.seed for one in batch], sampling)] if sampling.temperature else []
-    ids, mask = _left_padded([one.prompt.token_ids for one in batch], checkpoint.padding)
+    readers = [checkpoint.reader(request, sampling) for request in batch]
+    samplers = (
+        [SeededSampler([request.seed for request in batch], sampling)]
+        if sampling.temperature
+        else []
+    )
+    ids, mask = _left_padded([request.prompt.token_ids for request in batch], checkpoint.padding)
     with warnings.catch_warnings(action="ignore"):
         out = model.generate(
             input_ids=ids.to(model.device),
             attention_mask=mask.to(model.device),
             generation_config=_greedy(checkpoint, sampling.max_tokens),
-            logits_processor=LogitsProcessorList(draw),
+            logits_processor=LogitsProcessorList(samplers),
             stopping_criteria=StoppingCriteriaList(
                 [StopCriteria(readers)] if sampling.stop else []
             ),
@@ -54,8 +60,8 @@ def complete(
 
 
 def too_large(batch: Sequence[Request], sampling: Sampling) -> str:
-    """What a batch asked of the memory that wasn't there."""
-    longest = max(len(one.prompt.token_ids) for one in batch)
+    """The message for a batch that doesn't fit the GPU's memory."""
+    longest = max(len(request.prompt.token_ids) for request in batch)
     return (
         f"{len(batch)} completions of {longest} + {sampling.max_tokens} tokens don't fit the "
         "GPU's memory"
@@ -63,7 +69,7 @@ def too_large(batch: Sequence[Request], sampling: Sampling) -> str:
 
 
 def _greedy(checkpoint: LocalModel, max_tokens: int) -> Any:
-    """Nothing but the length and the ends; a draw is greedy too, over noisy logits."""
+    """A config that sets the length and the stop tokens. Sampling is greedy, over noisy logits."""
     from transformers import GenerationConfig
 
     return GenerationConfig(
@@ -75,7 +81,7 @@ def _greedy(checkpoint: LocalModel, max_tokens: int) -> Any:
 
 
 def _left_padded(rows: Sequence[Sequence[int]], pad: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Token ids and attention mask: rows × longest, filled on the left."""
+    """Token ids and attention mask, padded on the left: rows × longest."""
     import torch
 
     longest = max(len(row) for row in rows)

@@ -1,4 +1,4 @@
-"""Chat templates, rendered as transformers renders them, without importing it (it costs 2 s)."""
+"""Render chat templates as transformers does, without importing it, which takes 2 s."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from rewardkit.protocols import Message
 
 
 class _GenerationTag(jinja2.ext.Extension):
-    """`{% generation %}`, which marks what an assistant wrote: its body, as it is."""
+    """The tag `{% generation %}`, which marks an assistant's text: rendered as its body."""
 
-    tags = {"generation"}  # noqa: RUF012 - jinja2's own type for it is a plain set
+    tags = {"generation"}  # noqa: RUF012 - jinja2 types it as a plain set
 
     def parse(self, parser: Parser) -> list[nodes.Node]:
         next(parser.stream)
@@ -27,7 +27,7 @@ class _GenerationTag(jinja2.ext.Extension):
 
 
 def render_chat(template: str, messages: Sequence[Message], special: Mapping[str, str]) -> str:
-    """The prompt of `messages`, up to where the assistant begins."""
+    """Render `messages` up to the assistant's turn. UsageError where the template fails."""
     turns = [{"role": message.role, "content": message.content} for message in messages]
     try:
         return compile_template(template).render(
@@ -44,7 +44,7 @@ _compiled: dict[str, jinja2.Template] = {}
 
 
 def compile_template(template: str) -> jinja2.Template:
-    """The compiled template, from the same sandbox as transformers'."""
+    """Compile a template in the sandbox that transformers uses; compiled ones are cached."""
     if template not in _compiled:
         environment = ImmutableSandboxedEnvironment(
             trim_blocks=True,

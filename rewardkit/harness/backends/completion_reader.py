@@ -1,4 +1,4 @@
-"""Where a completion ends: stop tokens and stop strings, the same in every local engine."""
+"""Read a completion's tokens up to a stop token or a stop string, alike in every local engine."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 _CONTEXT = 8
 
 
-class Reader:
-    """One completion, read token by token where stop strings ask for it, else at once."""
+class CompletionReader:
+    """Collects one completion: token by token if there are stop strings, else all at once."""
 
     def __init__(
         self, tokenizer: Tokenizer, prompt: Prompt, stop_ids: Collection[int], stop: Sequence[str]
@@ -24,16 +24,16 @@ class Reader:
         self._tokenizer = tokenizer
         self._prompt = prompt.token_ids
         self._stop_ids = stop_ids
-        self._stop = [one for one in stop if one]
+        self._stop = [text for text in stop if text]
         self._stream: Any = _stream(prompt.token_ids) if self._stop else None
         self._ids: list[int] = []
         self._text = ""
         self._cut: str | None = None
         self.done = False
-        """Whether a stop token or a stop string has ended it."""
+        """Whether a stop token or a stop string has ended the completion."""
 
     def add(self, ids: Sequence[int]) -> None:
-        """Read on; what follows the end is left out."""
+        """Read more tokens; those after the end are ignored."""
         for token in ids:
             if self.done:
                 return
@@ -41,9 +41,10 @@ class Reader:
             if token in self._stop_ids:
                 self.done = True
             elif self._stop:
-                self._watch(token)
+                self._find_stop(token)
 
-    def _watch(self, token: int) -> None:
+    def _find_stop(self, token: int) -> None:
+        """Decode the token and end the text before a stop string."""
         piece = self._decode(token)
         self._text += piece
         ends = []
@@ -52,19 +53,19 @@ class Reader:
             if start >= 0:
                 ends.append((start + len(stop), start))
         if ends:
-            # the stop string that was complete first, as if characters came one by one
+            # the stop string that is complete first, as if characters came one by one
             self._cut = self._text[: min(ends)[1]]
             self.done = True
 
     def _decode(self, token: int) -> str:
         try:
             return self._stream.step(self._tokenizer.engine, token) or ""
-        except Exception:  # the Rust library raises a bare one on bytes that are no UTF-8
+        except Exception:  # the Rust library raises a bare Exception on invalid UTF-8
             self._stream = _stream(())
             return self._stream.step(self._tokenizer.engine, token) or ""
 
     def completion(self) -> Completion:
-        """What was read; cut at the token limit unless something ended it."""
+        """The completion; its finish reason is "length" unless something ended it."""
         ids = self._ids
         text = self._cut
         if text is None:
@@ -81,13 +82,13 @@ def _stream(context: Sequence[int]) -> Any:
 
 
 class StopCriteria:
-    """The readers as transformers' stopping criteria: which rows of a batch are done."""
+    """Stopping criteria for transformers: a reader for each row of the batch."""
 
-    def __init__(self, readers: Sequence[Reader]) -> None:
+    def __init__(self, readers: Sequence[CompletionReader]) -> None:
         self._readers = readers
 
     def __call__(self, input_ids: torch.Tensor, scores: object, **_: object) -> torch.Tensor:
-        """Whether each row is done, after its newest token: rows × length in, rows out."""
+        """Read each row's newest token. Shapes: rows × length in, a bool per row out."""
         import torch
 
         for reader, token in zip(self._readers, input_ids[:, -1].tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""What a person may ask of an engine, whichever it is."""
+"""The options that every engine understands or refuses."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ class EngineOptions:
     arguments: Mapping[str, object] = field(default_factory=dict)
 
     def refuse(self, backend: str, *names: str) -> None:
-        """Raise for options that were set and that `backend` has no use for."""
+        """Raise UsageError for an option that was set and that `backend` doesn't have."""
         for option in fields(self):
             if option.name in names and getattr(self, option.name) != option.default:
                 flag = f"--{option.name.replace('_', '-')}"
                 raise UsageError(f"the {backend} backend takes no {flag}; leave it out")
 
     def reject_arguments_named(self, names: Iterable[str], backend: str) -> None:
-        """Raise for --backend-arg pairs that would undo what rewardkit itself sends."""
+        """Raise UsageError for a --backend-arg that rewardkit sets itself."""
         for name in sorted(set(self.arguments) & set(names)):
             raise UsageError(
-                f"--backend-arg {name}=… can't be passed on to {backend}: rewardkit sets it; "
+                f"--backend-arg {name}=… can't be passed on to {backend}: rewardkit sets {name}; "
                 f"{_REMEDIES.get(name, f'use --{name.replace(chr(95), chr(45))}')}"
             )
 
     def argument(self, name: str, default: int, *, backend: str) -> int:
-        """The whole number at least 1 that `arguments` gives for `name`."""
+        """The argument `name`, a whole number from 1. UsageError for any other value."""
         value = self.arguments.get(name, default)
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise UsageError(
@@ -48,7 +48,7 @@ class EngineOptions:
         return value
 
     def reject_arguments_but(self, known: Iterable[str], backend: str) -> None:
-        """Raise for --backend-arg pairs that `backend` can't pass on."""
+        """Raise UnknownName for a --backend-arg that `backend` doesn't have."""
         names = sorted(known)
         for name in self.arguments:
             if name not in names:

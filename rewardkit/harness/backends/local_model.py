@@ -1,4 +1,4 @@
-"""What every engine that runs a checkpoint itself shares: the folder, prompts and hashes."""
+"""A checkpoint on this machine: what transformers and vLLM need of it besides its weights."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from rewardkit.errors import UsageError
 from rewardkit.harness.backends import tokenization
-from rewardkit.harness.backends.completion_reader import Reader
+from rewardkit.harness.backends.completion_reader import CompletionReader
 from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.store import checkpoint
 from rewardkit.protocols import Message, Prompt, Request
@@ -42,19 +42,19 @@ class LocalModel:
         return inner if isinstance(inner, dict) else self.config
 
     def dtype_on_cpu(self, asked: str) -> str:
-        """float32 for "auto": exact for any checkpoint, and there greedy decoding doesn't depend
-        on who shares the batch, so that a run carried on ends as one never interrupted."""
+        """float32 for "auto", else as asked. In float32, greedy decoding doesn't depend on the rest
+        of the batch, so a resumed run ends as one that was never interrupted."""
         return "float32" if asked == "auto" else asked
 
     def useful_threads(self, available: int) -> int:
-        """How many of a CPU's threads pay: one for each 64 MiB of weights. Threads that wait for
-        each other over a tiny matrix, beside another busy process, took 20 times one's time."""
+        """How many CPU threads to use: one for each 64 MiB of weights. On a busy machine, several
+        threads took 20 times as long as one over a tiny model's matrices."""
         weights = sum(path.stat().st_size for path in checkpoint.weight_files(self.folder))
         return max(1, min(available, weights // 2**26))
 
     @cached_property
     def stop_ids(self) -> tuple[int, ...]:
-        """The tokens that end a completion: the checkpoint's and its tokenizer's."""
+        """The ids of the tokens that end a completion, by the checkpoint and its tokenizer."""
         generation = checkpoint.read_json(self.folder / "generation_config.json")
         named = generation.get("eos_token_id", self.text_config.get("eos_token_id"))
         listed = named if isinstance(named, list) else [named]
@@ -68,25 +68,25 @@ class LocalModel:
 
     @property
     def padding(self) -> int:
-        """A token to fill rows with, masked out: the tokenizer's own, or one that ends a row."""
-        found = self.tokenizer.token_id("pad_token")
-        return found if found is not None else next(iter(self.stop_ids), 0)
+        """The id that pads rows, masked out: the tokenizer's padding token, or a stop token."""
+        pad_id = self.tokenizer.token_id("pad_token")
+        return pad_id if pad_id is not None else next(iter(self.stop_ids), 0)
 
     def render(self, messages: Sequence[Message]) -> Prompt:
-        """The prompt by the model's chat template, or plain."""
+        """Render a prompt with the model's chat template, or as plain text."""
         return self.tokenizer.prompt(messages, chat=self._chat)
 
-    def reader(self, request: Request, sampling: Sampling) -> Reader:
-        """What turns the request's tokens into its completion."""
-        return Reader(self.tokenizer, request.prompt, self.stop_ids, sampling.stop)
+    def reader(self, request: Request, sampling: Sampling) -> CompletionReader:
+        """The reader of the request's completion."""
+        return CompletionReader(self.tokenizer, request.prompt, self.stop_ids, sampling.stop)
 
     def fingerprint(self) -> Mapping[str, str]:
-        """Hashes of everything in the folder that decides the output."""
-        used = self.tokenizer.chat_template if self._chat else None
-        return checkpoint.fingerprint(self.folder, used)
+        """Hashes of every file that decides the output."""
+        chat_template = self.tokenizer.chat_template if self._chat else None
+        return checkpoint.fingerprint(self.folder, chat_template)
 
     def describe(self) -> Mapping[str, object]:
-        """The model's part of a run's record."""
+        """The model and how it is prompted, for the run's record."""
         template = "on" if self.tokenizer.chat_template is not None else "none in tokenizer"
         return {
             "model": str(self.folder),

@@ -19,7 +19,7 @@ _REASONS = ("stop", "length", "error")
 
 
 class ReplayBackend:
-    """Answers each request with the row that names it.
+    """Completes each request with the row that names it.
 
     A row holds `completion` (or `text`), and `key` ("task/id/index") or `id` (or `sample`) with,
     where they matter, `task` and `index`; rows of one id without an index count up.
@@ -60,20 +60,20 @@ class ReplayBackend:
     def generate(
         self, requests: Sequence[Request], sampling: Sampling
     ) -> Iterator[tuple[Request, Completion]]:
-        """Each request with the file's completion; one that isn't there is an error."""
+        """Each request with its completion in the file; a missing one is an error."""
         for request in requests:
             _, _, without_task = request.key.partition("/")
-            found = self._rows.get(request.key) or self._rows.get(f"/{without_task}")
+            completion = self._rows.get(request.key) or self._rows.get(f"/{without_task}")
             yield (
                 request,
-                found
+                completion
                 or Completion(
                     "", "error", message=f"{self._path.name} holds no completion for {request.key}"
                 ),
             )
 
     def describe(self) -> Mapping[str, object]:
-        """The file."""
+        """The file and how many completions it holds."""
         return {"name": "replay", "file": str(self._path), "completions": len(self._rows)}
 
     def fingerprint(self) -> Mapping[str, str]:
@@ -81,7 +81,7 @@ class ReplayBackend:
         return {"completions": hash_file(self._path)}
 
     def close(self) -> None:
-        """Let go of the rows."""
+        """Release the rows."""
         self._rows = {}
 
 
@@ -100,19 +100,19 @@ def _parse(line: str, place: str) -> dict[str, Any]:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{place} is no JSON ({error}); mend or remove the line") from error
+        raise DataError(f"{place} isn't JSON ({error}); mend or remove the line") from error
     if not isinstance(row, dict) or not isinstance(row.get("completion", row.get("text")), str):
         raise DataError(f'{place} holds no "completion" (or "text") that is a string')
     return row
 
 
 def _key(row: Mapping[str, Any], seen: Counter[str], place: str) -> str:
-    """The request's key; without a task it begins with the slash."""
+    """The request's key; it begins with the slash where the row names no task."""
     if "key" in row:
         return str(row["key"])
     identifier = row.get("id", row.get("sample"))
     if identifier is None:
-        raise DataError(f'{place} says not whose completion it is: give "key" or "id"')
+        raise DataError(f'{place} names no problem: give "key" or "id"')
     problem = f"{row.get('task', '')}/{identifier}"
     index = row.get("index", seen[problem])
     seen[problem] += 1

@@ -1,4 +1,4 @@
-"""Draw tokens in transformers so that a completion depends on its own seed alone."""
+"""Sample tokens in transformers so that a completion depends on its own seed alone."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 class SeededSampler:
-    """A logits processor after which the largest logit is a draw: Gumbel noise, a seed a row.
+    """A logits processor that adds Gumbel noise, from a generator of its own for each row.
 
-    Greedy decoding of the result samples from softmax(logits / temperature) cut to top-k and
-    top-p, as vLLM orders them. Each row has its generator, so neither its neighbours in the batch
-    nor what was drawn before it matter. Gumbel (1954): argmax(z + G) ~ softmax(z).
+    Greedy decoding of the result samples from softmax(logits / temperature), cut to top-k, then
+    top-p, as in vLLM. A row's draws depend neither on its neighbours in the batch nor on earlier
+    draws. Gumbel (1954): argmax(z + G) ~ softmax(z).
     """
 
     def __init__(self, seeds: Sequence[int], sampling: Sampling) -> None:
@@ -26,7 +26,7 @@ class SeededSampler:
         self._sampling = sampling
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Noisy logits: rows × vocabulary, in and out."""
+        """Logits with noise: rows × vocabulary, in and out."""
         import torch
 
         logits = scores.float() / self._sampling.temperature
@@ -42,7 +42,7 @@ class SeededSampler:
 
 
 def _keep_top_k(logits: torch.Tensor, top_k: int) -> torch.Tensor:
-    """Minus infinity for all but the `top_k` largest of each row; 0 keeps all."""
+    """Set all but the `top_k` largest logits of each row to minus infinity; 0 keeps all."""
     if top_k <= 0 or top_k >= logits.shape[-1]:
         return logits
     smallest = logits.topk(top_k, dim=-1).values[..., -1:]
@@ -50,7 +50,7 @@ def _keep_top_k(logits: torch.Tensor, top_k: int) -> torch.Tensor:
 
 
 def _keep_top_p(logits: torch.Tensor, top_p: float) -> torch.Tensor:
-    """Minus infinity for what lies beyond the smallest set of probability `top_p`."""
+    """Set logits outside the smallest set of probability `top_p` to minus infinity."""
     if top_p >= 1.0:
         return logits
     ordered, order = logits.sort(dim=-1, descending=True)

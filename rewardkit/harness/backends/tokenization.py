@@ -1,4 +1,4 @@
-"""The tokenizer of a checkpoint's folder, read from its tokenizer.json.
+"""Load the tokenizer of a checkpoint from its tokenizer.json.
 
 AutoTokenizer rebuilds the tokenizer that config.json's model type suggests and ignores a
 tokenizer.json of another kind; the file itself is what the model was trained with.
@@ -39,7 +39,7 @@ class Tokenizer:
     add_bos: bool | None = None
 
     def prompt(self, messages: Sequence[Message], *, chat: bool) -> Prompt:
-        """The prompt by the chat template, or plain where there is none or `chat` is off."""
+        """Render with the chat template; as plain text where there is none or `chat` is off."""
         if chat and self.chat_template is not None:
             text = _encodable(render_chat(self.chat_template, messages, self.special))
             ids = self.engine.encode(text, add_special_tokens=False).ids
@@ -65,7 +65,7 @@ class Tokenizer:
         return ids[1:] if ids[:1] == [first] else ids
 
     def decode(self, prompt: Sequence[int], completion: Sequence[int]) -> str:
-        """The completion's text as it follows the prompt: some decoders drop a first space."""
+        """The completion's text after the prompt: alone, some decoders would drop a first space."""
         context = list(prompt[-_CONTEXT:])
         before = self.engine.decode(context, skip_special_tokens=True)
         text = self.engine.decode([*context, *completion], skip_special_tokens=True)
@@ -76,8 +76,8 @@ class Tokenizer:
     def token_id(self, name: str) -> int | None:
         """The id of a special token such as "eos_token", or None."""
         token = self.special.get(name)
-        found = None if token is None else self.engine.token_to_id(token)
-        return None if found is None else int(found)
+        token_id = None if token is None else self.engine.token_to_id(token)
+        return None if token_id is None else int(token_id)
 
 
 def _encodable(text: str) -> str:
@@ -86,7 +86,7 @@ def _encodable(text: str) -> str:
 
 
 def load(folder: Path) -> Tokenizer:
-    """The tokenizer of a checkpoint's folder."""
+    """Load the tokenizer in a checkpoint's folder. Raises UsageError or MissingExtra."""
     settings = read_json(folder / "tokenizer_config.json")
     engine = _load_engine(folder)
     engine.no_truncation()
@@ -119,11 +119,11 @@ def _load_engine(folder: Path) -> Any:
     try:
         return Engine.from_file(str(path))
     except Exception as error:  # the Rust library raises a bare Exception
-        raise UsageError(f"{path} is no tokenizer that can be read: {error}") from error
+        raise UsageError(f"{path} can't be read as a tokenizer: {error}") from error
 
 
 def _convert_engine(folder: Path) -> Any:
-    """From sentencepiece or vocabulary files, by transformers, which knows how."""
+    """Let transformers convert sentencepiece or vocabulary files."""
     if not any(path for pattern in _SOURCES for path in folder.glob(pattern)):
         raise UsageError(f"no tokenizer in {folder}; save it beside the weights")
     try:
@@ -151,13 +151,13 @@ def _add_missing_tokens(engine: Any, settings: Mapping[str, object]) -> None:
 
 
 def _special_tokens(settings: Mapping[str, object]) -> dict[str, str]:
-    found = {}
+    special = {}
     for name in _SPECIAL:
         token = settings.get(name)
         content = token.get("content") if isinstance(token, dict) else token
         if isinstance(content, str):
-            found[name] = content
-    return found
+            special[name] = content
+    return special
 
 
 def _chat_template(folder: Path, settings: Mapping[str, object]) -> str | None:

@@ -1,4 +1,4 @@
-"""The transformers backend: batched, left-padded, on a CPU or a GPU."""
+"""The transformers backend: batches of prompts on a CPU or a GPU."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class TransformersBackend(LocalModel):
         self._threads_before: int | None = None
 
     def start(self, requests: int, longest: int) -> None:
-        """Load the weights; the job's size changes nothing here."""
+        """Load the weights. The size of the job doesn't matter."""
         if self._model is None:
             self._model = self._load()
             self._set_threads()
@@ -65,25 +65,25 @@ class TransformersBackend(LocalModel):
 
         logging.set_verbosity_error()
         logging.disable_progress_bar()
-        asked = self._options.arguments
-        device = str(asked.get("device") or ("cuda" if torch.cuda.is_available() else "cpu"))
+        arguments = self._options.arguments
+        device = str(arguments.get("device") or ("cuda" if torch.cuda.is_available() else "cpu"))
         dtype = self._options.dtype
         try:
             model = AutoModelForCausalLM.from_pretrained(
                 self.folder,
                 dtype=self.dtype_on_cpu(dtype) if device == "cpu" else dtype,
-                **{name: asked[name] for name in _PASSED_ON if name in asked},
+                **{name: arguments[name] for name in _PASSED_ON if name in arguments},
             )
-        except Exception as error:  # transformers', safetensors' and torch's own, of any class
+        except Exception as error:  # transformers', safetensors' or torch's, of any class
             raise UsageError(f"transformers can't load {self.folder}: {error}") from error
-        # the checkpoint's sampling defaults would fill whatever we leave unset
+        # the checkpoint's sampling defaults would fill what a run leaves unset
         model.generation_config = GenerationConfig()
         return model.to(device).eval()
 
     def generate(
         self, requests: Sequence[Request], sampling: Sampling
     ) -> Iterator[tuple[Request, Completion]]:
-        """Batches of prompts of like length, the longest first."""
+        """Each request with its completion, in batches of similar length, the longest first."""
         for batch in batches(requests, self._batch_size):
             yield from zip(batch, self._complete(batch, sampling), strict=True)
 
@@ -101,23 +101,23 @@ class TransformersBackend(LocalModel):
 
     def describe(self) -> Mapping[str, object]:
         """Version, device and dtype, once the weights are loaded."""
-        found: dict[str, object] = {"name": "transformers", **super().describe()}
-        found |= {"batch_size": self._batch_size, "arguments": dict(self._options.arguments)}
-        found |= {"seed": "per request", "dtype": self._options.dtype}
+        description: dict[str, object] = {"name": "transformers", **super().describe()}
+        description |= {"batch_size": self._batch_size, "arguments": dict(self._options.arguments)}
+        description |= {"seed": "per request", "dtype": self._options.dtype}
         if self._model is not None:
             import torch
             import transformers
 
-            found |= {
+            description |= {
                 "version": transformers.__version__,
                 "device": _device_name(self._model.device),
                 "dtype": str(self._model.dtype).removeprefix("torch."),
                 "threads": torch.get_num_threads(),
             }
-        return found
+        return description
 
     def close(self) -> None:
-        """Let go of the weights."""
+        """Release the weights."""
         if self._model is not None:
             import torch
 

@@ -17,8 +17,10 @@ from rewardkit.records import Sampling
 class DataOptions(TypedDict, total=False):
     """Which problems are asked."""
 
-    data: Annotated[str | None, Option(None, "JSONL, Parquet or CSV of the data set's columns.")]
-    split: Annotated[str | None, Option(None, "The data set's split.")]
+    data: Annotated[
+        str | None, Option(None, "A JSONL, Parquet or CSV file with the data set's columns.")
+    ]
+    split: Annotated[str | None, Option(None, "The data set's split; by default the task's own.")]
     limit: Annotated[int | None, Option(None, "Number of problems; by default all.", low=1)]
 
 
@@ -30,7 +32,7 @@ class FewshotOptions(TypedDict, total=False):
         Option(None, "Examples drawn from the train split, for few_shot and cot.", low=0),
     ]
     fewshot_data: Annotated[
-        str | None, Option(None, "A file to draw them from, instead of the train split.")
+        str | None, Option(None, "A file to draw examples from, instead of the train split.")
     ]
 
 
@@ -38,11 +40,13 @@ class SamplingOptions(TypedDict, total=False):
     """How completions are drawn."""
 
     num_samples: Annotated[
-        int, Option(1, "Completions a problem.", low=1, flags=("--num-samples", "-n"))
+        int, Option(1, "Completions per problem.", low=1, flags=("--num-samples", "-n"))
     ]
-    temperature: Annotated[float, Option(0.0, "0 is greedy.", low=0, high=100)]
+    temperature: Annotated[
+        float, Option(0.0, "Sampling temperature; 0 is greedy.", low=0, high=100)
+    ]
     top_p: Annotated[float, Option(1.0, "Nucleus sampling; 1 is off.", low=1e-9, high=1)]
-    top_k: Annotated[int, Option(0, "0 is off.", low=0)]
+    top_k: Annotated[int, Option(0, "Sample from the k most likely tokens; 0 is off.", low=0)]
     max_tokens: Annotated[
         int | None, Option(None, "Longest completion; by default the task's own.", low=1)
     ]
@@ -55,30 +59,40 @@ class RequestOptions(TypedDict, total=False):
     seed: Annotated[
         int, Option(0, "Seeds sampling, examples and generated data.", low=0, high=2**63 - 1)
     ]
-    system_prompt: Annotated[str | None, Option(None, "Instead of the prompt's own.")]
-    chat_template: Annotated[bool, Option(True, "Send plain text.", flags=("--no-chat-template",))]
+    system_prompt: Annotated[
+        str | None, Option(None, "A system prompt, instead of the prompt's own.")
+    ]
+    chat_template: Annotated[
+        bool,
+        Option(True, "Send plain text, without the chat template.", flags=("--no-chat-template",)),
+    ]
 
 
 class BackendOptions(TypedDict, total=False):
     """The engine and what it is built with."""
 
     backend: Annotated[
-        str, Option("auto", "auto, vllm, transformers, openai, replay, or a plugin's.")
+        str, Option("auto", "auto, vllm, transformers, openai, replay, or a plugin's backend.")
     ]
     tensor_parallel_size: Annotated[int, Option(1, "GPUs that share one model.", low=1)]
     data_parallel_size: Annotated[int, Option(1, "Copies of the model, for vLLM.", low=1)]
     dtype: Annotated[str, Option("auto", "auto, float32, bfloat16 or float16.")]
-    max_model_len: Annotated[int | None, Option(None, "Tokens of prompt and completion.", low=1)]
+    max_model_len: Annotated[
+        int | None, Option(None, "Most tokens of prompt and completion together.", low=1)
+    ]
     gpu_memory_utilization: Annotated[
-        float | None, Option(None, "Share that vLLM takes.", low=1e-9, high=1)
+        float | None, Option(None, "Share of the GPU's memory that vLLM takes.", low=1e-9, high=1)
     ]
     backend_args: Annotated[
         Mapping[str, Any],
         Option(
-            {}, "Passed on untouched; repeatable.", flags=("--backend-arg",), metavar="KEY=VALUE"
+            {},
+            "An argument for the backend itself; repeatable.",
+            flags=("--backend-arg",),
+            metavar="KEY=VALUE",
         ),
     ]
-    base_url: Annotated[str | None, Option(None, "Of an OpenAI-compatible server.")]
+    base_url: Annotated[str | None, Option(None, "Address of an OpenAI-compatible server.")]
 
 
 class RunOptions(TypedDict, total=False):
@@ -88,10 +102,11 @@ class RunOptions(TypedDict, total=False):
         str | None, Option(None, "The run's folder.", flags=("--output-dir", "-o"))
     ]
     overwrite: Annotated[
-        bool, Option(False, "Discard what the folder holds.", flags=("--overwrite",))
+        bool, Option(False, "Discard the folder's content.", flags=("--overwrite",))
     ]
     max_errors: Annotated[
-        float, Option(0.05, "Share of unjudged completions that fails the run.", low=0, high=1)
+        float,
+        Option(0.05, "Largest share of unjudged completions before the run fails.", low=0, high=1),
     ]
 
 

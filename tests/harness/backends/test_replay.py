@@ -70,7 +70,7 @@ def test_a_run_s_folder_is_read_with_its_reasons_and_counts(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("line", "said"),
-    [("{", "line 2 is no JSON"), ('{"id": 1}', "holds no"), ('{"text": "x"}', "whose completion")],
+    [("{", "line 2 isn't JSON"), ('{"id": 1}', "holds no"), ('{"text": "x"}', "names no problem")],
 )
 def test_a_damaged_line_is_named(tmp_path: Path, line: str, said: str) -> None:
     path = tmp_path / "rows.jsonl"

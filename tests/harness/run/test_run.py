@@ -341,7 +341,7 @@ def test_a_run_killed_at_any_moment_carries_on(
     killed = tmp_path / "killed" / "samples.jsonl"
     interrupt(slow_command("killed"), killed, 15, signal.SIGKILL)
     said = interrupt(slow_command("killed"), killed, 30, signal.SIGINT)
-    assert said.splitlines()[-1] == "interrupted; the same command line carries on from here"
+    assert said.splitlines()[-1] == "interrupted; the same command resumes"
     assert len(lines(killed)) < 60
     subprocess.run(slow_command("killed"), check=True, capture_output=True)
     keys = [json.loads(line)["key"] for line in lines(killed)]

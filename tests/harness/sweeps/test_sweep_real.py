@@ -150,7 +150,7 @@ def test_an_interrupted_watch_prints_its_table(training: Path, tmp_path: Path) -
             break
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
-    assert err == "ended by hand; the same command line carries on from here\n"
+    assert err == "stopped; the same command resumes\n"
     assert [run["label"] for run in json.loads(out)] == ["checkpoint-9+gsm8k", "checkpoint-9+boxed"]
 
 

@@ -1,1 +1,1 @@
-"""The vLLM backend."""
+"""The vLLM backend: completions from vLLM's offline engine, in one process or several."""

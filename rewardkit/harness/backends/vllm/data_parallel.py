@@ -1,4 +1,4 @@
-"""Data parallelism: an engine a process, each with a share of the requests and of the devices.
+"""Data parallelism: an engine in each process, with a share of the requests and the devices.
 
 `vllm.LLM` refuses data_parallel_size > 1 in one process.
 """
@@ -22,32 +22,32 @@ from rewardkit.judging.frames import FrameChannel, FrameError
 from rewardkit.protocols import Request
 from rewardkit.records import Completion, Sampling
 
-Said = tuple[str, Any]
-"""What a rank tells: ("ready", description), ("completion", (key, completion)), ("done", None)
+Reply = tuple[str, Any]
+"""A message of a rank: ("ready", description), ("completion", (key, completion)), ("done", None)
 or ("error", text)."""
 
 
 class Ranks:
-    """The engines of one job. Started with `python -m`, so unguarded scripts may use them."""
+    """The engines of one job, in processes started with `python -m`: scripts need no main guard."""
 
     def __init__(self, model: str, options: EngineOptions, requests: int, longest: int) -> None:
         count = options.data_parallel_size
         share = -(-requests // count)
         alone = replace(options, data_parallel_size=1)
         environments = _environments(count, options.tensor_parallel_size)
-        self._heard: queue.SimpleQueue[tuple[int, Said]] = queue.SimpleQueue()
+        self._replies: queue.SimpleQueue[tuple[int, Reply]] = queue.SimpleQueue()
         self._ranks = [
-            _Rank(number, environment, self._heard)
+            _Rank(number, environment, self._replies)
             for number, environment in enumerate(environments)
         ]
         for rank in self._ranks:
-            rank.tell((model, alone, share, longest))
+            rank.send((model, alone, share, longest))
         self._description: dict[str, object] = {}
         for _ in self._ranks:
-            self._description = self._hear("ready")
+            self._description = self._next_reply("ready")
 
-    def _hear(self, *expected: str) -> Any:
-        number, (kind, value) = self._heard.get()
+    def _next_reply(self, *expected: str) -> Any:
+        number, (kind, value) = self._replies.get()
         if kind in expected:
             return value if len(expected) == 1 else (kind, value)
         self._end(patience=0.0)
@@ -56,15 +56,15 @@ class Ranks:
     def generate(
         self, requests: Sequence[Request], sampling: Sampling
     ) -> Iterator[tuple[Request, Completion]]:
-        """Each request with its completion, from whichever rank finishes one."""
+        """Each request with its completion, as a rank finishes it."""
         count = len(self._ranks)
         for number, rank in enumerate(self._ranks):
-            rank.tell((list(requests[number::count]), sampling))
+            rank.send((list(requests[number::count]), sampling))
         by_key = {request.key: request for request in requests}
         busy = count
         try:
             while busy:
-                kind, value = self._hear("completion", "done")
+                kind, value = self._next_reply("completion", "done")
                 if kind == "done":
                     busy -= 1
                 else:
@@ -75,16 +75,16 @@ class Ranks:
                 self._end(patience=0.0)
 
     def describe(self) -> dict[str, object]:
-        """What one of the engines settled on: they are alike."""
+        """Version, device and settings of one engine: all are alike."""
         return self._description
 
     def close(self) -> None:
-        """End the processes, once they have let go of their devices."""
+        """Let the processes release their devices, then end them."""
         self._end(patience=20.0)
 
     def _end(self, patience: float) -> None:
         for rank in self._ranks:
-            rank.hang_up()
+            rank.close_orders()
         for rank in self._ranks:
             rank.end(patience)
 
@@ -93,7 +93,10 @@ class _Rank:
     """One process, its orders and its replies, over its own pipes."""
 
     def __init__(
-        self, number: int, environment: dict[str, str], heard: queue.SimpleQueue[tuple[int, Said]]
+        self,
+        number: int,
+        environment: dict[str, str],
+        replies: queue.SimpleQueue[tuple[int, Reply]],
     ) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "rewardkit.harness.backends.vllm.rank_worker"],
@@ -106,36 +109,36 @@ class _Rank:
         self._orders = self._process.stdin
         self._replies = self._process.stdout
         self._channel = FrameChannel(self._replies.fileno(), self._orders.fileno())
-        self._listener = threading.Thread(target=self._listen, args=(number, heard), daemon=True)
+        self._listener = threading.Thread(target=self._listen, args=(number, replies), daemon=True)
         self._listener.start()
 
-    def tell(self, message: object) -> None:
-        """Send an order; a process that has died is noticed when its reply is read."""
+    def send(self, message: object) -> None:
+        """Send an order. A process that has died is noticed when its reply is read."""
         with suppress(BrokenPipeError):
             self._channel.send(message)
 
-    def _listen(self, number: int, heard: queue.SimpleQueue[tuple[int, Said]]) -> None:
-        said: Said = ("started", None)
-        while said[0] != "error":
-            said = self._hear()
-            heard.put((number, said))
+    def _listen(self, number: int, replies: queue.SimpleQueue[tuple[int, Reply]]) -> None:
+        reply: Reply = ("started", None)
+        while reply[0] != "error":
+            reply = self._receive()
+            replies.put((number, reply))
 
-    def _hear(self) -> Said:
+    def _receive(self) -> Reply:
         try:
-            return cast("Said", self._channel.receive())
+            return cast("Reply", self._channel.receive())
         except (EOFError, OSError):
             return "error", f"it ended with exit status {self._process.wait()}"
         except FrameError as error:
             self._process.kill()
             return "error", str(error)
 
-    def hang_up(self) -> None:
-        """No more orders: it ends by itself."""
+    def close_orders(self) -> None:
+        """Close the orders: the process then ends by itself."""
         with suppress(BrokenPipeError):
             self._orders.close()
 
     def end(self, patience: float) -> None:
-        """Wait so many seconds for the process to end, then kill it."""
+        """Wait `patience` seconds for the process to end, then kill it."""
         try:
             self._process.wait(timeout=patience)
         except subprocess.TimeoutExpired:
@@ -146,7 +149,7 @@ class _Rank:
 
 
 def _environments(count: int, tensor_parallel_size: int) -> list[dict[str, str]]:
-    """Each rank's share of the GPUs, or of the CPU's cores."""
+    """Environment variables that give each rank its share of the GPUs, or of the CPU's cores."""
     import torch
 
     if not torch.cuda.is_available():

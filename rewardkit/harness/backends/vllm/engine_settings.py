@@ -1,4 +1,4 @@
-"""How vLLM's engine is set up for a job: environment, process, arguments, cache."""
+"""Settings of vLLM's engine for a job: environment, process, arguments, cache."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _MAX_SEQUENCES = 256
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What an engine is started for: requests, of at most `longest` tokens each."""
+    """The work an engine is started for: requests of at most `longest` tokens each."""
 
     requests: int
     longest: int
 
 
 def quieten() -> None:
-    """Errors only, and on stderr: stdout is for results. To be called before vLLM's import."""
+    """Limit vLLM's output to errors on stderr. Call it before vLLM is imported."""
     os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
-    # what it says while it is imported comes before its own logging is set up
+    # vLLM logs during its import, before it sets its own logging up
     logging.getLogger("vllm").setLevel(os.environ["VLLM_LOGGING_LEVEL"])
     warnings.filterwarnings("ignore", category=FutureWarning, module=r"vllm\.")
     os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")
@@ -39,8 +39,8 @@ def quieten() -> None:
 
 
 def choose_process(job: Job, *, tensor_parallel_size: int, on_gpu: bool) -> None:
-    """An engine in a process of its own overlaps with ours, and costs 10 to 20 s to start: it
-    pays on a GPU with a large job. The caller's own setting wins."""
+    """Choose whether the engine runs in a process of its own: on a GPU with a large job. Such a
+    process overlaps with this one but takes 10 to 20 s to start. The caller's setting wins."""
     small = job.requests * job.longest <= _SMALL_JOB
     own_process = tensor_parallel_size > 1 or (on_gpu and not small)
     os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "1" if own_process else "0")
@@ -49,8 +49,8 @@ def choose_process(job: Job, *, tensor_parallel_size: int, on_gpu: bool) -> None
 def engine_arguments(
     local: LocalModel, options: EngineOptions, job: Job, *, on_gpu: bool
 ) -> dict[str, Any]:
-    """What `vllm.LLM` is called with; the caller's own arguments win."""
-    found: dict[str, Any] = {
+    """The arguments of `vllm.LLM`; the caller's win."""
+    arguments: dict[str, Any] = {
         "model": str(local.folder),
         "dtype": options.dtype if on_gpu else local.dtype_on_cpu(options.dtype),
         "seed": options.seed,
@@ -63,19 +63,19 @@ def engine_arguments(
     }
     if not on_gpu:
         # compiling costs 7 to 20 s, and gains little where no kernels are launched
-        found["enforce_eager"] = True
-        # a prompt in pieces rewinds its request's random generator, which a CPU's can't ("CPU
-        # Generator does not use offset"): whole prompts let each request have its own seed
-        found["enable_chunked_prefill"] = False
+        arguments["enforce_eager"] = True
+        # a prompt in chunks rewinds its request's random generator, which fails on a CPU ("CPU
+        # Generator does not use offset"): whole prompts allow a seed per request
+        arguments["enable_chunked_prefill"] = False
         if options.gpu_memory_utilization is None and not os.environ.get("VLLM_CPU_KVCACHE_SPACE"):
-            found["kv_cache_memory_bytes"] = cache_bytes(local.text_config, job)
-    found |= options.arguments
-    return {name: value for name, value in found.items() if value is not None}
+            arguments["kv_cache_memory_bytes"] = cache_bytes(local.text_config, job)
+    arguments |= options.arguments
+    return {name: value for name, value in arguments.items() if value is not None}
 
 
 def _max_model_len(local: LocalModel, options: EngineOptions, job: Job) -> int | None:
-    """The job's need, so that the cache holds more requests. Left to vLLM where the length
-    chooses among rotary embeddings: it would change the output."""
+    """The context that the job needs, so that the cache holds more requests. None, vLLM's default,
+    where the length selects a rotary embedding and so changes the output."""
     if options.max_model_len is not None:
         return options.max_model_len
     rope = local.text_config.get("rope_parameters") or local.text_config.get("rope_scaling") or {}
@@ -86,18 +86,18 @@ def _max_model_len(local: LocalModel, options: EngineOptions, job: Job) -> int |
 
 
 def cache_bytes(config: Mapping[str, Any], job: Job) -> int:
-    """Memory for the keys and values of the job's sequences, in float32, on a CPU.
+    """Bytes for the keys and values of the job's sequences, in float32, on a CPU.
 
     At least 256 MiB and two of the longest sequences; beyond that at most half of the free
-    memory. vLLM by itself takes 92% of all memory, and touching its pages takes seconds.
+    memory. vLLM's default is 92% of all memory, which takes seconds to touch.
     """
     heads = int(config.get("num_attention_heads", 1))
     size = int(config.get("head_dim") or config.get("hidden_size", 0) // heads)
     layers = int(config.get("num_hidden_layers", 1))
     token = 2 * 4 * layers * int(config.get("num_key_value_heads") or heads) * size
-    one = token * _BLOCK * (-(-job.longest // _BLOCK) + 1)
-    wanted = one * min(job.requests, _MAX_SEQUENCES)
-    return max(_MIN_CACHE, 2 * one, min(wanted, int(_free_memory() * _CACHE_SHARE)))
+    sequence = token * _BLOCK * (-(-job.longest // _BLOCK) + 1)
+    wanted = sequence * min(job.requests, _MAX_SEQUENCES)
+    return max(_MIN_CACHE, 2 * sequence, min(wanted, int(_free_memory() * _CACHE_SHARE)))
 
 
 def _free_memory() -> int:

@@ -1,4 +1,4 @@
-"""vLLM's offline engine in this process's hands: started, streamed from, released."""
+"""vLLM's offline engine: start it, stream completions from it, shut it down."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from rewardkit.errors import BackendError, UnknownName, UsageError
-from rewardkit.harness.backends.completion_reader import Reader
+from rewardkit.harness.backends.completion_reader import CompletionReader
 from rewardkit.harness.backends.local_model import LocalModel
 from rewardkit.protocols import Request
 from rewardkit.records import Completion, Sampling
 
 
 class Engine:
-    """A `vllm.LLM` that streams: requests go in together, each comes out once it is finished."""
+    """A `vllm.LLM` that takes all requests at once and yields each as it finishes."""
 
     def __init__(self, local: LocalModel, arguments: Mapping[str, Any], *, on_gpu: bool) -> None:
         self._local = local
@@ -26,13 +26,13 @@ class Engine:
             torch.set_num_threads(local.useful_threads(torch.get_num_threads()))
         self._llm = _build(arguments)
         scheduler = self._llm.llm_engine.vllm_config.scheduler_config
-        self._seeds_each = on_gpu or not scheduler.enable_chunked_prefill
+        self._seeds_requests = on_gpu or not scheduler.enable_chunked_prefill
 
     def generate(
         self, requests: Sequence[Request], sampling: Sampling
     ) -> Iterator[tuple[Request, Completion]]:
-        """Each request with its completion."""
-        if sampling.temperature and not self._seeds_each:
+        """Each request with its completion, as it finishes."""
+        if sampling.temperature and not self._seeds_requests:
             self._seed_all(requests)
         engine = self._llm.llm_engine
         running = self._add(requests, sampling)
@@ -53,7 +53,7 @@ class Engine:
 
     def _add(
         self, requests: Sequence[Request], sampling: Sampling
-    ) -> dict[str, tuple[Request, Reader]]:
+    ) -> dict[str, tuple[Request, CompletionReader]]:
         from vllm.inputs import tokens_input
 
         running = {}
@@ -64,7 +64,7 @@ class Engine:
         return running
 
     def _params(self, request: Request, sampling: Sampling) -> Any:
-        """Every option is given: what is left out, vLLM takes from elsewhere."""
+        """SamplingParams with every field set: vLLM would fill the others from the checkpoint."""
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
@@ -74,15 +74,15 @@ class Engine:
             top_p=sampling.top_p,
             top_k=sampling.top_k,
             max_tokens=sampling.max_tokens,
-            seed=request.seed if sampling.temperature and self._seeds_each else None,
+            seed=request.seed if sampling.temperature and self._seeds_requests else None,
             stop_token_ids=list(self._local.stop_ids),
             detokenize=False,
             output_kind=RequestOutputKind.DELTA if sampling.stop else RequestOutputKind.FINAL_ONLY,
         )
 
     def _seed_all(self, requests: Sequence[Request]) -> None:
-        """Where a seed of a request's own would end the engine, theirs together seed the
-        generator that they share."""
+        """Seed torch's shared generator with all seeds together. On a CPU, chunked prefill can't
+        take a seed per request: the engine would end."""
         import torch
 
         seeds = ",".join(str(request.seed) for request in requests)
@@ -91,14 +91,14 @@ class Engine:
     def _step(self) -> list[Any]:
         try:
             return list(self._llm.llm_engine.step())
-        except Exception as error:  # the engine's own, torch's or a dead process's
+        except Exception as error:  # vLLM's, torch's or a dead process's, of any class
             raise BackendError(
                 f"vLLM's engine failed ({type(error).__name__}: {error}); with "
                 "VLLM_LOGGING_LEVEL=INFO it says more"
             ) from error
 
     def describe(self) -> dict[str, object]:
-        """What the engine settled on."""
+        """The engine's version, device and settings."""
         import torch
         import vllm
         from vllm.platforms import current_platform
@@ -112,18 +112,18 @@ class Engine:
             "threads": torch.get_num_threads(),
             "engine": "in this process" if in_process else "in a process of its own",
             "max_num_seqs": config.scheduler_config.max_num_seqs,
-            "seed": "per request" if self._seeds_each else "engine, from the requests' seeds",
+            "seed": "per request" if self._seeds_requests else "engine, from the requests' seeds",
         }
 
     def close(self) -> None:
-        """Shut down and give the memory back, so that another engine can start."""
+        """Shut the engine down and release its memory, so that another can start."""
         self._llm.llm_engine.engine_core.shutdown()
         del self._llm
         _clean_up()
 
 
 def _build(arguments: Mapping[str, Any]) -> Any:
-    """A `vllm.LLM`. UsageError for an argument that vLLM doesn't take, or a value it refuses."""
+    """Start a `vllm.LLM`. UsageError for an argument or a value that vLLM refuses."""
     import vllm
     from vllm.engine.arg_utils import EngineArgs
 
@@ -132,26 +132,26 @@ def _build(arguments: Mapping[str, Any]) -> Any:
         if name not in known:
             raise UnknownName.among(f"engine argument of vLLM {vllm.__version__}", name, known)
     try:
-        with _our_preloads():
+        with _restored_preload():
             return vllm.LLM(**arguments)
     except (ValueError, TypeError) as error:
         _clean_up()
         raise UsageError(f"vLLM refuses this model or these arguments: {error}") from error
-    except Exception as error:  # the engine's, torch's and safetensors' own
+    except Exception as error:  # vLLM's, torch's or safetensors', of any class
         _clean_up()
         raise BackendError(f"vLLM's engine did not start: {error}") from error
 
 
 def _clean_up() -> None:
-    """Let go of what an engine in this process leaves behind, so that another can start."""
+    """Release what an engine leaves in this process, so that another can start."""
     from vllm.distributed.parallel_state import cleanup_dist_env_and_memory
 
     cleanup_dist_env_and_memory()
 
 
 @contextmanager
-def _our_preloads() -> Iterator[None]:
-    """vLLM puts libraries into LD_PRELOAD for its workers; what we start must not load them."""
+def _restored_preload() -> Iterator[None]:
+    """Restore LD_PRELOAD: vLLM adds libraries that other child processes must not load."""
     before = os.environ.get("LD_PRELOAD")
     try:
         yield

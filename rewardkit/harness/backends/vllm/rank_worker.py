@@ -1,4 +1,4 @@
-"""One engine of a data-parallel job: `python -m`, orders on stdin, replies on stdout."""
+"""One engine of a data-parallel job, run with `python -m`: orders on stdin, replies on stdout."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from rewardkit.judging.frames import FrameChannel
 
 
 def serve(channel: FrameChannel) -> None:
-    """Start an engine for the first order, and complete each later one, until the orders end."""
+    """Start an engine by the first order, then complete the requests of each further order."""
 
-    def say(kind: str, value: object = None) -> None:
+    def send(kind: str, value: object = None) -> None:
         channel.send((kind, value))
 
     try:
         model, options, requests, longest = _next(channel)
         backend = VllmBackend(model, options)
         backend.start(requests, longest)
-        say("ready", dict(backend.describe()))
+        send("ready", dict(backend.describe()))
         while (order := _next(channel)) is not None:
             for request, completion in backend.generate(*order):
-                say("completion", (request.key, completion))
-            say("done")
+                send("completion", (request.key, completion))
+            send("done")
         backend.close()
     except RewardkitError as error:
-        say("error", str(error))
+        send("error", str(error))
 
 
 def _next(channel: FrameChannel) -> Any:
@@ -39,7 +39,7 @@ def _next(channel: FrameChannel) -> Any:
 
 
 def main() -> None:
-    """Keep the real stdout for replies: whatever else is written there goes to stderr."""
+    """Reserve stdout for replies; anything else that is printed goes to stderr."""
     replies = os.dup(1)
     os.dup2(2, 1)
     serve(FrameChannel(sys.stdin.fileno(), replies))

@@ -1,4 +1,4 @@
-"""The vLLM backend: offline engines, fed token ids, each completion yielded as it finishes."""
+"""The vLLM backend: token ids go to an offline engine, completions come as they finish."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rewardkit.harness.backends.vllm.offline_engine import Engine
 from rewardkit.protocols import Request
 from rewardkit.records import Completion, Sampling
 
-_OURS = (
+_SET_BY_US = (
     "model",
     "tokenizer",
     "tokenizer_mode",
@@ -36,14 +36,14 @@ class VllmBackend(LocalModel):
     def __init__(self, model: str, options: EngineOptions) -> None:
         if importlib.util.find_spec("vllm") is None:
             raise MissingExtra.needing("vllm", "vllm", "the vllm backend")
-        options.reject_arguments_named(_OURS, "vLLM")
+        options.reject_arguments_named(_SET_BY_US, "vLLM")
         super().__init__(model, options, backend="vllm")
         self._options = options
         self._arguments: Mapping[str, Any] = {}
         self._engine: Engine | Ranks | None = None
 
     def start(self, requests: int, longest: int) -> None:
-        """Load the weights. The context and, on a CPU, the cache are sized by the job."""
+        """Load the weights, with a context (on a CPU, a cache too) as large as the job needs."""
         if self._engine is not None:
             return
         engine_settings.quieten()
@@ -67,12 +67,12 @@ class VllmBackend(LocalModel):
         return self._engine.generate(requests, sampling)
 
     def describe(self) -> Mapping[str, object]:
-        """What was asked of vLLM and, once it runs, what it settled on."""
-        found: dict[str, object] = {"name": "vllm", **super().describe()}
-        found |= {"arguments": dict(self._arguments or self._options.arguments)}
+        """The arguments and, once the engine runs, its version, device and settings."""
+        description: dict[str, object] = {"name": "vllm", **super().describe()}
+        description |= {"arguments": dict(self._arguments or self._options.arguments)}
         if self._engine is not None:
-            found |= self._engine.describe()
-        return found | {"data_parallel_size": self._options.data_parallel_size}
+            description |= self._engine.describe()
+        return description | {"data_parallel_size": self._options.data_parallel_size}
 
     def close(self) -> None:
         """Shut the engine down; `start` may be called again."""
