@@ -1,8 +1,9 @@
 """Judge labelled pairs with rewardkit, math-verify and any other grader, side by side.
 
-    python benchmarks/verifiers.py CASES/ --grader package.module:function
+    python benchmarks/verifiers.py CASES/ MORE_CASES/ --grader package.module:function
 
-CASES holds JSONL files of {completion, gold, label}; a label that is null counts nowhere. A file
+Each folder holds JSONL files of {completion, gold, label}, a source each. A label that is null
+counts nowhere, and a row with `policy: true` is left out: its label follows another policy. A file
 named in `--hostile` is judged item by item in processes of its own, killed after `--limit` seconds.
 A grader takes (completion, gold) and returns whether it accepts.
 """
@@ -30,8 +31,13 @@ HEADER = (
     "| grader: file | items | precision | recall | false + | false − | per CPU-s | p50 µs "
     "| p99 µs |"
 )
-CHOSEN = {"gsm8k_solutions": ("gsm8k", {}), "abel_mcq": ("choice", {"reading": "lenient"})}
-"""Files that another verifier than `math` judges."""
+CHOSEN = {
+    "gsm8k_solutions": ("gsm8k", {}),
+    "abel_mcq": ("choice", {"reading": "lenient"}),
+    "free_form": ("math", {"reading": "flexible"}),
+}
+"""Files that another verifier than `math`, or another reading, judges."""
+ONLY_REWARDKIT = ("gsm8k_solutions", "abel_mcq")
 
 
 @dataclass
@@ -101,6 +107,8 @@ def math_verify_grader(stem: str) -> Grader:
     from math_verify import LatexExtractionConfig, parse, verify
 
     logging.getLogger("math_verify").setLevel(logging.CRITICAL)
+    if stem == "free_form":
+        return lambda completion, gold: verify(parse(f"${gold}$"), parse(completion))
     boxed = [LatexExtractionConfig(boxed_match_priority=0)]
     return lambda completion, gold: verify(parse(f"${gold}$"), parse(completion, boxed))
 
@@ -162,10 +170,19 @@ def _quantile(walls: list[float], share: float) -> float:
     return statistics.quantiles(walls, n=1000)[int(share * 1000) - 1] if len(walls) > 1 else 0.0
 
 
+def cases_of(folders: list[Path]) -> dict[str, list[Case]]:
+    """Return the cases of each file, without those whose labels follow another policy."""
+    files = [path for folder in folders for path in sorted(folder.glob("*.jsonl"))]
+    return {
+        path.stem: [case for case in map(json.loads, path.open()) if not case.get("policy")]
+        for path in files
+    }
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("cases", type=Path)
+    parser.add_argument("cases", type=Path, nargs="+", help="folders of labelled cases")
     parser.add_argument("--grader", action="append", default=[], metavar="MODULE:FUNCTION")
     parser.add_argument("--hostile", default="adversarial", help="the file of hostile cases")
     parser.add_argument("--limit", type=float, default=11.0, help="seconds for a hostile case")
@@ -176,14 +193,13 @@ def main() -> None:
         module, _, name = spelled.partition(":")
         grader = getattr(importlib.import_module(module), name)
         makers[spelled] = partial(_for_any_file, grader)
-    files = {path.stem: path for path in sorted(arguments.cases.glob("*.jsonl"))}
-    read = {stem: [json.loads(line) for line in path.open()] for stem, path in files.items()}
+    read = cases_of(arguments.cases)
     print(HEADER)
     print("|---|---|---|---|---|---|---|---|---|")
     for name, make in makers.items():
         total = Figures()
         for stem, cases in read.items():
-            if stem != arguments.hostile and not (stem in CHOSEN and name != "rewardkit"):
+            if stem != arguments.hostile and (name == "rewardkit" or stem not in ONLY_REWARDKIT):
                 figures = measure(make(stem), cases)
                 print(figures.row(f"{name}: {stem}"), flush=True)
                 if stem not in CHOSEN:

@@ -93,6 +93,8 @@ def _with_functions(answer: Node, reference: Node, policy: Policy) -> Outcome:
 
 def _by_kind(answer: Node, reference: Node, policy: Policy) -> Outcome:
     """Compare two trees without functions by name, by what kind of answer they are."""
+    if policy.units != "strict":
+        answer, reference = _coordinates(answer, reference), _coordinates(reference, answer)
     if is_region(answer) or is_region(reference):
         return _sets(answer, reference, policy)
     if is_piecewise(answer) or is_piecewise(reference):
@@ -107,6 +109,13 @@ def _by_kind(answer: Node, reference: Node, policy: Policy) -> Outcome:
     if found.equal is not True and bare != (answer, reference) and policy.units != "strict":
         return same_expression(*bare, policy)
     return found
+
+
+def _coordinates(node: Node, other: Node) -> Node:
+    """(3, 4) cm as (3, 4), beside a tuple."""
+    if isinstance(node, Quantity) and isinstance(node.value, Sequence):
+        return node.value if isinstance(other, Sequence) else node
+    return node
 
 
 def _texts(answer: Node, reference: Node, _: Policy) -> Outcome:

@@ -10,6 +10,7 @@ from rewardkit.verifiers.math.syntax.tree import (
     Call,
     Node,
     Number,
+    NumberSet,
     PlusMinus,
     Product,
     Quantity,
@@ -96,7 +97,7 @@ def _occurs(name: Node, value: Node) -> bool:
 
 def stated(node: Node) -> Node:
     """The answer with ± expanded and, in a list, names before values dropped."""
-    node = _expanded(_before_rounding(node))
+    node = _expanded(_before_rounding(_for_every_integer(node)))
     match node:
         case Relation((Symbol(), Sequence(_, "⦃", _, _) as members), ("∈",)):
             return members
@@ -113,6 +114,15 @@ def stated(node: Node) -> Node:
     if any(isinstance(value, Relation) for value in values):
         return node
     return Sequence(tuple(values), joint=node.joint)
+
+
+def _for_every_integer(node: Node) -> Node:
+    """nπ in `nπ, n ∈ ℤ`."""
+    match node:
+        case Sequence((value, Relation((Symbol() as name, NumberSet("Z" | "N" | "Z+")), ("∈",)))):
+            if name.name in symbols(value) and not node.opening:
+                return value
+    return node
 
 
 def _before_rounding(node: Node) -> Node:

@@ -134,6 +134,9 @@ class AnswerParser(EnvironmentParser):
     def _function_named(self) -> Node | None:
         """What is defined in `u(x,t) = …` or `P(X=1) = …`; None where nothing is."""
         bracket = 1
+        inverse = [self.ahead(place).text for place in range(1, 6)]
+        if inverse == ["^", "{", "-", "1", "}"]:
+            bracket += 5
         while self.ahead(bracket).text in ("_", "'") and bracket < 4:
             bracket += 1 + (self.ahead(bracket).text == "_")
         if self.peek.kind != "symbol" or self.ahead(bracket).text not in ("(", "["):

@@ -41,6 +41,8 @@ def is_word_after_value(run: str, *, after_word: bool, after_letter: bool) -> bo
         return False
     if after_letter and len(run) < 3:
         return run in ("cm", "km", "mm", "kg", "ft")
+    if run in ("sq", "cu"):
+        return True
     if after_word or known(run) is not None or scale(run) is not None:
         return True
     word = _VOWEL.search(run) if len(run) > 3 else _SYLLABLE.fullmatch(run)

@@ -9,6 +9,7 @@ _SPELLINGS = [
     for pattern, replacement in (
         (r"[−–]", "-"),
         (r",\s?\\!\s*|\{\s*,\s*\}", ","),
+        (r"\{\s*:\s*\}", ":"),
         (r"\\[dtc]frac(?![a-zA-Z])", r"\\frac"),
         (r"\\(?:left|right|[bB]igg?[lrm]?|displaystyle|textstyle|limits)(?![a-zA-Z])", ""),
         (r"\\(?:quad|qquad|enspace|thinspace)(?![a-zA-Z])|\\[,;:! ]|~", " "),

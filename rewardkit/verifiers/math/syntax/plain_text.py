@@ -46,6 +46,12 @@ _LETTERED_SETS = str.maketrans(
 )
 _EMPTY_TEXT = re.compile(r"\\(?:text|mathrm|mbox)\s*\{\s*\}")
 _DOUBLED = re.compile(r"\\\\(?=[a-zA-Z]{3})")
+_OPTION = re.compile(
+    r"\A\s*\\(?:text|textbf|mathrm|mathbf)\s*\{\s*\([A-H]\)\s*\}(?:\\[ ,;:]|[\s~])*(?=[^\s.$])"
+)
+_ORDINAL = re.compile(
+    r"(?<=[0-9])\s*(?:\^\s*\{\s*\\text\s*\{\s*(?:st|nd|rd|th)\s*\}\s*\}|\^?\\text\s*\{\s*(?:st|nd|rd|th)\s*\})"
+)
 _KILOHM = re.compile(r"\\(?:text|mathrm)\s*\{\s*([kMGm])\s*\}\s*\\Omega(?![a-zA-Z])")
 _UNSEEN = re.compile(r"\\phantom\s*\{\s*\}|\\ensuremath(?![a-zA-Z])")
 _MICRO = re.compile(r"\\mu\s*\\(?:text|mathrm)\s*\{\s*")
@@ -92,6 +98,7 @@ def plain(text: str) -> str:
         text = _without_commands(text)
     if "{" in text:
         text = _BRACED_UNIT.sub(r"\1\\text{\2}", text)  # what is left of 4\text{cm}
+        text = text.replace("{:}", ":")
     text = _without_habits(text)
     if ")" in text:
         text = _BRACKETED_NUMERAL.sub(r"\1", text)
@@ -103,6 +110,7 @@ def _without_commands(text: str) -> str:
     text = _POINT.sub(".", _UNSEEN.sub("", text)).replace(r"\*", "*")
     if r"\\" in text and "begin" not in text:
         text = _DOUBLED.sub(r"\\", text)
+    text = _ORDINAL.sub("", _OPTION.sub("", text))
     text = _KILOHM.sub(r"\\text{\1Ω}", _EMPTY_TEXT.sub(" ", text))
     text = _MICRO.sub(r"\\text{μ", text)
     text = _VECTOR_LETTER.sub(r"\1", _SHADOW.sub(" ", text))

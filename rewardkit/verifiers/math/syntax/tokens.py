@@ -80,7 +80,7 @@ class _Lexer:
         return self.found
 
     def _take(self, match: re.Match[str]) -> None:
-        kind = match.lastgroup
+        kind, before = match.lastgroup, len(self.found)
         if kind == "space":
             self.spaced = True
             return
@@ -94,7 +94,8 @@ class _Lexer:
             self._letters(match["letters"])
         else:
             self._mark(match["other"])
-        self.spaced = False
+        if len(self.found) > before:
+            self.spaced = False
 
     def _add(self, kind: str, text: str) -> None:
         self.found.append(Token(kind, text, self.spaced))
@@ -138,7 +139,8 @@ class _Lexer:
             self._named(name)
 
     def _named(self, name: str) -> None:
-        if name == "Omega" and self.spaced and self._after_value():
+        number = bool(self.found) and self.found[-1].kind == "number"
+        if name == "Omega" and (number or self.spaced) and self._after_value():
             self._add("text", "Ω")
         elif name in words.GREEK:
             self._add("symbol", name)

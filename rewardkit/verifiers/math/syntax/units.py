@@ -105,6 +105,7 @@ class _UnitReader:
         self.signs = [1]
         self.sign = self.raised = 1
         self.last: Unit | None = None
+        self.fillers = False
 
     def take(self, part: str) -> None:
         """Read the next word or sign."""
@@ -123,6 +124,7 @@ class _UnitReader:
             self._power(lower)
         elif word == "A" or (lower not in _FILLERS and part not in "·*" and word):
             self._name(word)
+        self.fillers = self.fillers or lower in _FILLERS
 
     def _power(self, word: str) -> None:
         if self.last is not None and word in ("squared", "cubed"):
@@ -133,6 +135,8 @@ class _UnitReader:
             self.raised = _POWERS[word]
 
     def _raise(self, exponent: int) -> None:
+        if self.last is None and self.fillers:
+            return  # square units of no kind
         if self.last is None:
             raise UnreadableError("a number that is no unit")
         if exponent != 1:
