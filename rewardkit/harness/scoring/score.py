@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from rewardkit.available_cores import available_cores
-from rewardkit.errors import DataError, RunMismatch
+from rewardkit.errors import DataError
 from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.scoring.agreement import Agreement
@@ -16,12 +16,13 @@ from rewardkit.harness.scoring.chunk_result import ChunkResult
 from rewardkit.harness.scoring.chunks import Chunk
 from rewardkit.harness.scoring.jobs import FileJob, RunJob
 from rewardkit.harness.scoring.numbering import Numbering
+from rewardkit.harness.scoring.progress import Position, Totals, carry_on, completions_a_row
 from rewardkit.harness.scoring.scoring_plan import ScorePlan
 from rewardkit.harness.scoring.scoring_summary import summarise_tally, summarise_with_figures
 from rewardkit.harness.scoring.tally import Tally
 from rewardkit.harness.scoring.worker_processes import judge_in_processes
 from rewardkit.harness.store.environment import hardware, versions
-from rewardkit.harness.store.run_folder import SAMPLES, RunFolder, read_samples
+from rewardkit.harness.store.run_folder import SAMPLES, RunFolder
 from rewardkit.judging import LimitCounts, take_limit_counts
 
 SPREAD_FROM = 16 * 2**20
@@ -38,28 +39,6 @@ class ScoreResult:
     """Verdicts of this session that had more time than their deadline."""
 
 
-@dataclass
-class _Totals:
-    """The counts of all chunks so far."""
-
-    tally: Tally = field(default_factory=Tally)
-    agreement: Agreement = field(default_factory=Agreement)
-    limits: LimitCounts = field(default_factory=LimitCounts)
-
-    def add(self, result: ChunkResult) -> None:
-        self.tally.extend(result.tally)
-        self.agreement.extend(result.agreement)
-        self.limits.add(result.limits)
-
-
-@dataclass(frozen=True)
-class _Position:
-    """Where a scoring is in its file: the rows to skip, and the numbering of their completions."""
-
-    skip: int
-    numbering: Numbering
-
-
 def score(plan: ScorePlan, reporter: Reporter) -> ScoreResult:
     """Judge what isn't judged yet and summarise all of it; memory does not grow with the texts.
 
@@ -69,16 +48,16 @@ def score(plan: ScorePlan, reporter: Reporter) -> ScoreResult:
     the rows before it are stored.
     """
     take_limit_counts()  # those of other work in this process
-    totals = _Totals()
+    totals = Totals()
     if plan.output_dir is None:
-        _judge(plan, totals, _Position(0, Numbering(_completions_a_row(plan))), None, reporter)
+        _judge(plan, totals, Position(0, Numbering(completions_a_row(plan.job))), None, reporter)
         summaries = summarise_tally(_filled(totals), plan.tasks, plan.group_by)
         return ScoreResult(summaries, totals.agreement, totals.limits)
     folder = RunFolder(plan.output_dir)
     with folder.opened(plan.fingerprint, overwrite=plan.overwrite):
         record = _open_record(plan, folder.read_record())
         folder.write_record(record)
-        position = _carry_on(plan, folder, totals)
+        position = carry_on(plan, folder, totals)
         if len(totals.tally):
             reporter.resumed(len(totals.tally))
         try:
@@ -94,7 +73,7 @@ def score(plan: ScorePlan, reporter: Reporter) -> ScoreResult:
     return ScoreResult(summaries, totals.agreement, totals.limits)
 
 
-def _filled(totals: _Totals) -> Tally:
+def _filled(totals: Totals) -> Tally:
     if not len(totals.tally):
         raise DataError("there is nothing to judge: the file holds no rows")
     return totals.tally
@@ -102,8 +81,8 @@ def _filled(totals: _Totals) -> Tally:
 
 def _judge(
     plan: ScorePlan,
-    totals: _Totals,
-    position: _Position,
+    totals: Totals,
+    position: Position,
     folder: RunFolder | None,
     reporter: Reporter,
 ) -> None:
@@ -133,32 +112,6 @@ def _number(job: FileJob | RunJob, result: ChunkResult, numbering: Numbering) ->
         offsets = range(job.columns.completions_a_row)
         firsts = (numbering.first(identifier) for identifier in result.ids)
         result.number(job.name, [first + offset for first in firsts for offset in offsets])
-
-
-def _completions_a_row(plan: ScorePlan) -> int:
-    return plan.job.columns.completions_a_row if isinstance(plan.job, FileJob) else 1
-
-
-def _carry_on(plan: ScorePlan, folder: RunFolder, totals: _Totals) -> _Position:
-    """Count the stored rows, and return the position after them."""
-    per_row = _completions_a_row(plan)
-    numbering = Numbering(per_row)
-    folder.keep(lambda rows: rows - rows % per_row)
-    for number, row in enumerate(read_samples(folder.path)):
-        if row.task not in plan.group_by:
-            raise RunMismatch(
-                f"{folder.path / SAMPLES}, line {number + 1} is of the task {row.task!r}, which "
-                "this scoring doesn't judge; use --overwrite to start anew"
-            )
-        if number % per_row == 0:
-            numbering.first(row.id)
-        totals.tally.add(row, plan.group_by[row.task])
-        totals.agreement.add(row)
-    skip = len(totals.tally) // per_row
-    if isinstance(plan.job, RunJob):
-        for dropped in sorted(plan.job.dropped):
-            skip += dropped < skip
-    return _Position(skip, numbering)
 
 
 def _open_record(plan: ScorePlan, earlier: Mapping[str, Any]) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def outcomes(pattern: str) -> Answers:
     return {str(place): [letters[one] for one in word] for place, word in enumerate(problems)}
 
 
-def test_problems_are_paired_by_id_and_flips_told_each_way(tmp_path: Path) -> None:
+def test_problems_are_paired_by_id_and_flips_are_listed_each_way(tmp_path: Path) -> None:
     before = write_run(tmp_path / "a", outcomes("rrrwwwww"))
     answers = outcomes("wrrrrrrw")
     after = write_run(tmp_path / "b", dict(reversed(list(answers.items()))))
@@ -225,8 +225,8 @@ def test_the_command_prints_the_figures_and_fails_only_on_evidence(tmp_path: Pat
     assert done.stderr == f"rewardkit: {worse} is worse on sums than {before}\n"
     assert command(before, noisy, "--fail-if-worse").returncode == 0
     assert command(before, worse, "--fail-if-worse", "--margin", "0.9").returncode == 0
-    (told,) = json.loads(command(before, worse, "--json").stdout)
-    assert len(told["lost"]) == 12
+    (comparison,) = json.loads(command(before, worse, "--json").stdout)
+    assert len(comparison["lost"]) == 12
 
 
 def test_a_refusal_ends_with_a_sentence(tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_a_refusal_ends_with_a_sentence(tmp_path: Path) -> None:
 def test_a_better_run_that_the_test_does_not_bear_out_is_called_so(tmp_path: Path) -> None:
     before = write_run(tmp_path / "a" / "run", outcomes("wwwww"))
     after = write_run(tmp_path / "b" / "run", outcomes("rrrrr"))
-    told = command(before, after).stdout
-    assert "better than the baseline by its interval, not by the test" in told
-    assert "McNemar, exact, p = 0.0625" in told
-    assert "│ b/run │" in told
+    output = command(before, after).stdout
+    assert "better than the baseline by its interval, not by the test" in output
+    assert "McNemar, exact, p = 0.0625" in output
+    assert "│ b/run │" in output

@@ -191,18 +191,18 @@ class Browser:
         return dict(json.loads(line))
 
     def _note(self, message: dict[str, Any]) -> None:
-        told = message.get("params", {})
+        parameters = message.get("params", {})
         match message.get("method"):
             case "Runtime.exceptionThrown":
-                self.errors.append(json.dumps(told["exceptionDetails"]))
-            case "Runtime.consoleAPICalled" if told["type"] in ("error", "warning", "assert"):
-                self.errors.append(json.dumps(told["args"]))
-            case "Log.entryAdded" if told["entry"]["level"] in ("error", "warning"):
-                self.errors.append(told["entry"]["text"])
+                self.errors.append(json.dumps(parameters["exceptionDetails"]))
+            case "Runtime.consoleAPICalled" if parameters["type"] in ("error", "warning", "assert"):
+                self.errors.append(json.dumps(parameters["args"]))
+            case "Log.entryAdded" if parameters["entry"]["level"] in ("error", "warning"):
+                self.errors.append(parameters["entry"]["text"])
             case "Network.requestWillBeSent":
-                self.requests.append(told["request"]["url"])
+                self.requests.append(parameters["request"]["url"])
             case "Page.javascriptDialogOpening":
-                self.dialogs.append(told["message"])
+                self.dialogs.append(parameters["message"])
 
 
 def _high(descriptor: int) -> int:

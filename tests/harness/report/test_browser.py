@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from rewardkit import Failure
 from rewardkit.harness.metrics.summary import summarise
 from rewardkit.harness.report.page import render
 from rewardkit.harness.report.report_run import ReportRun
@@ -118,6 +119,22 @@ def test_the_address_filters(at: Any, fragment: str, status: str) -> None:
     assert shown(at([as_run("r", many_rows())], f"#samples{fragment}")) == status
 
 
+@pytest.mark.parametrize("failure", [one.value for one in Failure if one is not Failure.ERROR])
+def test_each_kind_of_failure_is_counted_and_leads_to_its_samples(at: Any, failure: str) -> None:
+    one = row("1", correct=False)
+    verdict = replace(one.verdict, failure=Failure(failure))
+    browser = at([as_run("r", [replace(one, verdict=verdict), row("2")])])
+    assert "1 · 50.0%" in text(browser, "#view-summary")
+    browser.click(f'a[href*="failure={failure}"]')
+    browser.wait_for("document.querySelector('.status')?.textContent === '1 sample'")
+
+
+def test_a_failure_that_this_version_does_not_know_is_shown_by_its_name(at: Any) -> None:
+    run = as_run("r", [row("1", correct=False)])
+    tasks = {"gsm8k": {**run.tasks["gsm8k"], "failures": {"newly_named": 1}, "examples": {}}}
+    assert "newly named" in text(at([replace(run, tasks=tasks)]), "#view-summary")
+
+
 def test_clicks_and_typing_filter(at: Any) -> None:
     browser = at([as_run("r", many_rows())])
     browser.click('nav a[href="#samples"]')
@@ -172,11 +189,11 @@ def test_a_run_without_rows_says_so_and_one_unjudged_shows_no_figure(at: Any) ->
 
 
 def test_a_run_that_has_not_ended_says_how_far_it_is(at: Any) -> None:
-    told = {"gsm8k": {"samples": 3, "num_samples": 2}}
-    browser = at([as_run("r", [row("1")], tasks=told)])
+    task_records = {"gsm8k": {"samples": 3, "num_samples": 2}}
+    browser = at([as_run("r", [row("1")], tasks=task_records)])
     assert "1 of 6 completions: the run is unfinished" in text(browser, ".warning")
     rows = [row(str(place), index=index) for place in range(3) for index in range(2)]
-    assert text(at([as_run("r", rows, tasks=told)]), ".warning") == ""
+    assert text(at([as_run("r", rows, tasks=task_records)]), ".warning") == ""
 
 
 def test_on_paper_the_page_is_light_and_shows_what_was_chosen(at: Any) -> None:

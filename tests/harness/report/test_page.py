@@ -1,4 +1,4 @@
-"""The page without a browser: what stands in it, what may run in it, what is left out of it."""
+"""The page without a browser: what it contains, what may run in it, what it leaves out."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.harness.report.made import as_run, row
 
 
 class Elements(html.parser.HTMLParser):
-    """The elements of a page, with their attributes and what stands in scripts and styles."""
+    """The elements of a page, with their attributes and the text of scripts and styles."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

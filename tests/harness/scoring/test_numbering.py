@@ -1,4 +1,4 @@
-"""Completions of a problem are counted wherever in the file they stand."""
+"""Completions of a problem are counted wherever they are in the file."""
 
 from __future__ import annotations
 

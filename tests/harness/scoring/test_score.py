@@ -104,18 +104,18 @@ def plan(file: Path, folder: Path | None, verifier: Verifier, **changes: Any) ->
 
 def test_rows_and_figures_are_the_same_on_one_process_and_on_three(tmp_path: Path) -> None:
     file = write(tmp_path / "f.jsonl", some_rows())
-    written, told = [], []
+    written, summed_up = [], []
     for processes in (1, 3):
         watcher = Watcher()
         folder = tmp_path / str(processes)
         summaries = score(plan(file, folder, Same(), processes=processes), watcher).summaries
         assert (watcher.completions, watcher.end, watcher.over) == (200, watcher.size, True)
         written.append((folder / "samples.jsonl").read_bytes())
-        told.append((folder / "summary.json").read_bytes())
+        summed_up.append((folder / "summary.json").read_bytes())
         counted = score(plan(file, None, Same(), processes=processes), Watcher())
         assert counted.summaries == summaries
     assert written[0] == written[1]
-    assert told[0] == told[1]
+    assert summed_up[0] == summed_up[1]
     rows = list(read_samples(tmp_path / "1"))
     assert [row.key for row in rows] == [f"t/p{n // 3}/{n % 3}" for n in range(200)]
     lines = [json.loads(line) for line in written[0].splitlines()]

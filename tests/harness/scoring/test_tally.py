@@ -57,8 +57,8 @@ def test_the_summary_is_that_of_the_rows(completions: int, values: list[float]) 
     packed = whole.rows()
     assert len(whole) == 400
     assert summarise(packed["t"], GROUPS) == summarise(rows, GROUPS)
-    told = ("key", "id", "index", "completion_tokens", "finish_reason")
-    assert list(map(attrgetter(*told), packed["t"])) == list(map(attrgetter(*told), rows))
+    fields = ("key", "id", "index", "completion_tokens", "finish_reason")
+    assert list(map(attrgetter(*fields), packed["t"])) == list(map(attrgetter(*fields), rows))
     for judged, original in zip(packed["t"], rows, strict=True):
         assert completions == 1 or judged.verdict.answer == original.verdict.answer
         assert replace(judged.verdict, answer=None) == replace(original.verdict, answer=None)

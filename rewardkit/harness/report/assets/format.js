@@ -12,7 +12,7 @@ const METRIC_NAMES = new Map([
   ["accuracy_flexible", "accuracy, flexible"],
   ["flexible_gap", "right in another form only"],
   ["score", "mean score"],
-  ["format_rate", "answer in the requested form"],
+  ["format_rate", "in the requested form"],
   ["unfinished_rate", "unfinished"],
   ["error_rate", "finished and wrong"],
   ["accuracy_finished", "accuracy where finished"],
