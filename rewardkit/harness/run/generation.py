@@ -1,4 +1,4 @@
-"""Completions that a run still lacks: drawn from the engine, judged meanwhile, written."""
+"""Generate the completions that a run lacks, and judge them meanwhile."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def open_requests(rendered: RenderedTask, done: set[str]) -> OpenRequests:
 def complete(
     backend: Backend,
     rendered: Sequence[RenderedTask],
-    open_ones: Sequence[OpenRequests],
+    open_requests_by_task: Sequence[OpenRequests],
     write: Callable[[list[SampleRow]], None],
 ) -> None:
     """Generate and judge what is open of each task, with an engine that runs."""
     judging = JudgingThread(write)
     try:
-        for one, requests in zip(rendered, open_ones, strict=True):
+        for task, requests in zip(rendered, open_requests_by_task, strict=True):
             if requests:
-                _generate(backend, one, requests, judging)
+                _generate(backend, task, requests, judging)
     finally:
-        # whatever ended generation, what it finished is judged and written
+        # however generation ends, the completions it finished are judged and written
         judging.finish()
 
 
@@ -63,7 +63,7 @@ def _generate(
                 )
             )
     finally:
-        # one left half way would still have its requests in an engine that goes on with others
+        # an abandoned generator leaves its requests queued in the engine
         if isinstance(completions, Generator):
             completions.close()
     if waiting:

@@ -1,4 +1,4 @@
-"""Judging while generation goes on: a thread that judges and writes what has finished."""
+"""Judge completions in a thread while generation goes on, and write their rows."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def judged_rows(batch: Sequence[Generated], workers: int | None = None) -> list[
 
 
 def finished(verdict: Verdict, completion: Completion, prompt: str = "") -> Verdict:
-    """The verdict in the light of how the completion ended."""
+    """The verdict, given how the completion ended."""
     if completion.finish_reason == "error":
         return Verdict.unjudged(f"nothing was generated: {completion.message}")
     if verdict.failure not in BEFORE_AN_ANSWER:
@@ -134,12 +134,12 @@ class JudgingThread:
         self._thread.start()
 
     def put(self, generated: Generated) -> None:
-        """Take one more; raises what went wrong with an earlier one."""
+        """Queue a completion; raise the error of an earlier one."""
         self._raise()
         self._queue.put(generated)
 
     def finish(self) -> None:
-        """Wait until all is judged and written."""
+        """Wait until every queued completion is judged and written."""
         self._queue.put(None)
         self._thread.join()
         self._raise()
@@ -156,7 +156,7 @@ class JudgingThread:
             self._failure = error
 
     def _batch(self) -> list[Generated] | None:
-        """Whatever has come, at least one; None at the end."""
+        """All queued completions, at least one; None at the end."""
         first = self._queue.get()
         if first is None:
             return None

@@ -1,4 +1,4 @@
-"""From the options of an evaluation to everything that decides its run, resolved."""
+"""Resolve the options of an evaluation into the plan of its run."""
 
 from __future__ import annotations
 
@@ -31,16 +31,15 @@ class RunPlan:
     num_samples: int = 1
     max_tokens: int | None = None
     max_errors: float = 0.05
-    """The share of completions that may end unjudged before a run counts as failed."""
+    """Share of completions that may end unjudged before the run counts as failed."""
     overwrite: bool = False
     command: Sequence[str] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """What was asked for, as typed; kept in the record."""
+    """The options as given, for the record."""
 
 
 def plan_for(options: EvalOptions, reporter: Reporter, command: tuple[str, ...] = ()) -> RunPlan:
-    """Every name resolved, every prompt parsed, the data read and the tokenizer loaded; no
-    weights yet."""
+    """Resolve names, parse prompts, read data and load the tokenizer; no weights yet."""
     task_plans = plan_tasks(options, [options.prompt])[options.prompt]
     engine = backend_name(options, reporter)
     return plan_with(
@@ -75,9 +74,9 @@ def plan_with(
 def plan_tasks(
     options: EvalOptions, prompts: Sequence[str | None]
 ) -> dict[str | None, list[TaskPlan]]:
-    """For each prompt every task's problems, asked in it.
+    """Plan every task in each prompt.
 
-    UsageError where examples are to be drawn and none of the prompts shows any.
+    UsageError if examples are to be drawn and no prompt shows any.
     """
     plans = {
         prompt: [_plan_task(options, task, prompt) for task in options.tasks] for prompt in prompts
@@ -88,7 +87,7 @@ def plan_tasks(
 
 
 def backend_name(options: EvalOptions, reporter: Reporter) -> str:
-    """The backend's name, once it is known to exist; "auto" is decided, and said why."""
+    """The name of an installed backend; "auto" is resolved, with a note that says why."""
     name = options.values["backend"]
     if name == AUTO:
         name, why = choose()
@@ -98,7 +97,7 @@ def backend_name(options: EvalOptions, reporter: Reporter) -> str:
 
 
 def load_backend(options: EvalOptions, name: str) -> Backend:
-    """The backend of this name with the model's tokenizer; no weights yet."""
+    """Construct the backend with the model's tokenizer; no weights yet."""
     return cast("Backend", registry.installed().backend(name)(options.model, options.engine()))
 
 

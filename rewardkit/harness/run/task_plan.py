@@ -1,4 +1,4 @@
-"""What a run asks: its problems, rendered; checked before any weights load."""
+"""A task's samples and their prompts, rendered and checked before weights load."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rewardkit.records import Sample, Sampling
 
 @dataclass(frozen=True)
 class TaskPlan:
-    """A task, its samples, and the prompt in which they are asked."""
+    """A task, its samples and its prompt template."""
 
     task: Task
     samples: Sequence[Sample]

@@ -1,1 +1,1 @@
-"""What is read from and written to disk: run folders, rows, data files, checkpoints."""
+"""Files: run folders, rows, data files, checkpoints."""

@@ -1,4 +1,4 @@
-"""A run's folder: bound to one run, appended to as work is done, whole after any kill."""
+"""A run's folder: bound to one run, appended to as work is done, intact after any kill."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ class RunFolder:
         replace_text(self.path / RUN, _as_document(redact_value(record)))
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
-        """Replace summary.json, whole or not at all."""
+        """Replace summary.json atomically."""
         replace_text(self.path / SUMMARY, _as_document(summary))
 
     def write_report(self, page: str) -> None:
-        """Replace report.html, whole or not at all."""
+        """Replace report.html atomically."""
         replace_text(self.path / REPORT, page)
 
     def rows(self) -> dict[str, SampleRow]:
@@ -151,7 +151,7 @@ class RunFolder:
             )
 
     def _mend(self) -> None:
-        """Drop a last line that a kill cut short."""
+        """Drop an incomplete last line, as a kill leaves it."""
         path = self.path / SAMPLES
         if not path.exists():
             return

@@ -1,4 +1,4 @@
-"""Several checkpoints or prompts in one call: a run each, and what shows them together."""
+"""Evaluate several checkpoints or prompts in one call: a run each, and files for all of them."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from rewardkit.harness.sweeps.watch import watch
 
 
 def sweep(plan: Sweep, reporter: Reporter) -> Iterator[SweepRun]:
-    """Each run as it ends: all prompts of a checkpoint with one start of its engine, which is
-    released before the next checkpoint's.
+    """Yield each run as it ends. The prompts of a checkpoint share one engine, which is released
+    before the next checkpoint's starts.
 
     Names, prompts and data are checked first; after that, an error ends its own run only.
     """
@@ -40,8 +40,8 @@ def sweep(plan: Sweep, reporter: Reporter) -> Iterator[SweepRun]:
 def watch_sweep(
     plan: Sweep, reporter: Reporter, *, timeout: float | None = None
 ) -> Iterator[SweepRun]:
-    """The same, over checkpoints as a training writes them; one that it deletes before it was
-    read is left out, and said."""
+    """Evaluate checkpoints as a training writes them. One that is deleted before it is read is
+    skipped with a note."""
     for run in _sweep(plan, watch(plan.models, reporter.note, timeout=timeout), reporter):
         if run.error is not None and not Path(run.model).exists():
             reporter.note(f"{run.label} is left out: {run.model} was deleted before it was read")
@@ -68,7 +68,7 @@ def _sweep(plan: Sweep, models: Iterable[str], reporter: Reporter) -> Iterator[S
 def _of_deleted(
     plan: Sweep, asked: Mapping[str | None, Sequence[TaskPlan]], engine: str
 ) -> Iterator[SweepRun]:
-    """The finished runs of an earlier call whose checkpoints are no longer there."""
+    """The finished runs of an earlier call whose checkpoints have been deleted."""
     for path in sorted(plan.folder.glob(f"*/{SUMMARY}")):
         folder = RunFolder(path.parent)
         record = folder.read_record()
@@ -97,8 +97,8 @@ def _evaluate(
     engine: str,
     reporter: Reporter,
 ) -> list[SweepRun]:
-    """The runs of one checkpoint, done. What went wrong is kept as words: an error itself would
-    hold on to the frames that it passed through, and to the engine in them."""
+    """Execute the runs of one checkpoint. Errors are kept as text: an exception would keep the
+    engine alive through the frames in its traceback."""
     try:
         plans = _plans(plan, runs, asked, engine)
         outcomes = run_all(plans, reporter)
@@ -137,7 +137,7 @@ def _plans(
 
 
 def _refuse_foreign(folder: Path) -> None:
-    """A training's folder or a thesis's is not a place for a sweep's files."""
+    """Refuse a folder that does not belong to a sweep."""
     if folder.is_file():
         raise UsageError(f"{folder} is a file; --output-dir must name a folder")
     if (folder / "config.json").exists():

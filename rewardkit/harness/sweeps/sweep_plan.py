@@ -1,4 +1,4 @@
-"""What a sweep runs: its checkpoints, its prompts, and a name for each pair of them."""
+"""The plan of a sweep: checkpoints, prompts, and a label for each pair of them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from rewardkit.harness.store.checkpoints import expand, family, in_order, is_pat
 
 @dataclass(frozen=True)
 class Labels:
-    """How a sweep's runs are called: by what differs among them."""
+    """The names of a sweep's runs, made of what differs among them."""
 
     prompts: Mapping[str | None, str]
     """Each prompt's name; empty where there is one prompt only."""
     by_model: bool
     with_parent: bool
-    """Whether a checkpoint's name alone would stand for several."""
+    """Whether several checkpoints share a name, so that it includes their parent folder's."""
 
     def of(self, model: str, prompt: str | None) -> str:
         """The run's label and folder: `checkpoint-100`, `cot`, `checkpoint-100+cot`."""
@@ -31,14 +31,14 @@ class Labels:
 
 @dataclass(frozen=True)
 class Sweep:
-    """Runs that are alike but for their checkpoint and their prompt, in folders of `folder`.
+    """Runs that differ in their checkpoint and prompt only, each in a folder inside `folder`.
 
-    `options` are everything else; a prompt of None is each task's own.
+    `options` hold everything else; a prompt of None is each task's own.
     """
 
     options: EvalOptions
     models: Sequence[str]
-    """The checkpoints; where they are watched for, the patterns that they match."""
+    """The checkpoints; in a watch, the patterns that they match."""
     prompts: Sequence[str | None]
     labels: Labels
     folder: Path
@@ -46,13 +46,13 @@ class Sweep:
 
 
 def is_sweep(models: Sequence[str], prompts: Sequence[str]) -> bool:
-    """Whether this asks for more than one run, now or as checkpoints are written."""
+    """Whether the arguments name more than one run, now or as checkpoints are written."""
     return len(in_order(models)) > 1 or len({*prompts}) > 1 or any(map(is_pattern, models))
 
 
 def plan_sweep(options: EvalOptions, models: Sequence[str], prompts: Sequence[str]) -> Sweep:
-    """The sweep over the models that there are. UsageError where a pattern matches none, or
-    where two runs would have one name."""
+    """Plan a sweep over the models that exist. UsageError if a pattern matches none, or if two runs
+    would have the same name."""
     checkpoints = expand(models)
     by_model = len(checkpoints) > 1 or len({*prompts}) < 2 or any(map(is_pattern, models))
     names = Counter(_name(model, with_parent=False) for model in checkpoints)
@@ -69,7 +69,7 @@ def plan_sweep(options: EvalOptions, models: Sequence[str], prompts: Sequence[st
 
 
 def plan_watch(options: EvalOptions, models: Sequence[str], prompts: Sequence[str]) -> Sweep:
-    """The sweep over all checkpoints that there are and will be."""
+    """Plan a sweep over all checkpoints, present and future."""
     patterns = list(dict.fromkeys(family(model) for model in models))
     several = len(patterns) > 1 or is_pattern(str(Path(patterns[0]).parent))
     return _sweep(options, patterns, prompts, by_model=True, with_parent=several)
@@ -92,7 +92,7 @@ def _sweep(
 def _default_folder(
     options: EvalOptions, models: Sequence[str], prompts: Sequence[str | None], labels: Labels
 ) -> str:
-    """The same for more checkpoints and more prompts, so that what is done is found again."""
+    """The same folder for more checkpoints and prompts, so that finished runs are found again."""
     parents = sorted({str(Path(model).parent) for model in models})
     common = replace(
         options,

@@ -1,0 +1,59 @@
+"""What run.json says of a run: everything that is needed to run it again."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from rewardkit.harness.run.fingerprint import task_hashes
+from rewardkit.harness.run.run_plan import RunPlan
+from rewardkit.harness.run.task_plan import RenderedTask
+from rewardkit.harness.store.environment import versions
+from rewardkit.harness.store.sample_row import SCHEMA_VERSION
+
+
+def new_record(
+    plan: RunPlan,
+    rendered: Sequence[RenderedTask],
+    fingerprint: Mapping[str, Any],
+    earlier: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The record of a run that begins, or carries on after the sessions of an `earlier` record."""
+    started = now()
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "command": list(plan.command or sys.argv),
+        "settings": dict(plan.settings),
+        "fingerprint": dict(fingerprint),
+        "tasks": {one.task.name: _task_record(one) for one in rendered},
+        "backend": dict(plan.backend.describe()),
+        "versions": versions(),
+        "started": earlier.get("started", started),
+        "sessions": [*earlier.get("sessions", []), {"started": started, "ended": None}],
+    }
+
+
+def _task_record(rendered: RenderedTask) -> dict[str, Any]:
+    task_plan = rendered.task_plan
+    return {
+        "samples": len(task_plan.samples),
+        "num_samples": rendered.num_samples,
+        "group_by": list(task_plan.task.group_by),
+        "prompt": task_plan.template.name,
+        "prompt_source": task_plan.template.source,
+        "system_prompt": task_plan.template.system,
+        "reading": task_plan.template.reading,
+        **{
+            f"{name}_hash" if name != "verifier" else name: value
+            for name, value in task_hashes(rendered).items()
+        },
+        "sampling": asdict(rendered.sampling),
+    }
+
+
+def now() -> str:
+    """The time in UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
