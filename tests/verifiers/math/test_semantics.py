@@ -553,7 +553,7 @@ def test_verdicts_depend_on_nothing_but_the_pair() -> None:
     order = list(range(len(PAIRS)))
     random.Random(0).shuffle(order)
     for workers, size in ((1, 7), (2, len(PAIRS))):
-        found = {}
+        found: dict[int, Verdict] = {}
         for start in range(0, len(order), size):
             indices = order[start : start + size]
             verdicts = rewardkit.verify_batch(
