@@ -1,8 +1,14 @@
-"""Answer LaTeX in a normal spelling: what only decorates is gone, what means something stays."""
+"""One spelling for answers: `normal` keeps it LaTeX, `plain` is what the lexer reads."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
+
+from rewardkit.verifiers.math.syntax.rewrites import rewritten
+
+JOINED = "\ue000"
+"""Stands for a comma that groups thousands for certain."""
 
 _SPELLINGS = [
     (re.compile(pattern), replacement)
@@ -41,3 +47,44 @@ def normal(latex: str) -> str:
     latex = _SPACES.sub(" ", latex).strip()
     latex = _SPACE_AROUND_SYMBOLS.sub("", latex)
     return (latex if latex.endswith("..") else latex.rstrip(".")).strip()
+
+
+_CERTAIN_COMMA = re.compile(
+    r"(?<=[0-9])(?:\\!\s*)?(?:\{\s*,\s*\}|,\s?\\!|\\[,! ]|~)\s*(?=[0-9]{3}(?![0-9]))"
+)
+_MAY_GROUP = re.compile(r"[,\\~]")
+_RAISED, _LOWERED = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "₀₁₂₃₄₅₆₇₈₉"
+_SCRIPT_DIGITS = str.maketrans(_RAISED + _LOWERED, "0123456789-+0123456789")
+_SCRIPT_RUN = re.compile(f"[{_RAISED}]+|[{_LOWERED}]+")
+_LETTERED_SETS = str.maketrans(
+    {"\x0c": r"\f", "\x08": r"\b", "、": ",", "。": ".", "ℝ": r"\R ", "⁄": "/"}
+)
+_INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad"))
+
+
+def plain(text: str) -> str:
+    """The text with digits, fractions, powers, thousands and habits in plain spelling."""
+    if not text.isascii() or "\x0c" in text or "\x08" in text:
+        text = _SCRIPT_RUN.sub(_script, text.translate(_INVISIBLE).translate(_LETTERED_SETS))
+        text = "".join(map(_ascii, text))
+    text = rewritten(text)
+    return _CERTAIN_COMMA.sub(JOINED, text) if _MAY_GROUP.search(text) else text
+
+
+def _script(run: re.Match[str]) -> str:
+    """Raised or lowered digits as a power or a subscript."""
+    mark = "^" if run.group()[0] in _RAISED else "_"
+    return f"{mark}{{{run.group().translate(_SCRIPT_DIGITS)}}}"
+
+
+def _ascii(character: str) -> str:
+    """A digit of any script, a fraction sign or a wide letter in plain spelling."""
+    if character.isascii():
+        return character
+    if character.isdecimal():
+        return str(unicodedata.decimal(character))
+    if character in "∛∜":
+        return rf"\sqrt[{3 if character == '∛' else 4}]"
+    spelled = unicodedata.normalize("NFKC", character)
+    over, slash, under = spelled.partition("\u2044")
+    return rf"\frac{{{over}}}{{{under}}}" if slash else spelled

@@ -14,7 +14,7 @@ from rewardkit.verifiers.math.syntax.letters import (
     is_word_after_value,
     names_what_follows,
 )
-from rewardkit.verifiers.math.syntax.plain_text import JOINED, plain
+from rewardkit.verifiers.math.syntax.normalise import JOINED, plain
 from rewardkit.verifiers.math.syntax.units import known_unit
 from rewardkit.verifiers.math.syntax.unreadable import UnreadableError
 

@@ -1,0 +1,143 @@
+"""Habits of writing, each rewritten to the one spelling that the parsers know."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from rewardkit.verifiers.math.syntax.words import BASES
+
+_TEXT = r"\\(?:text|mathrm|mbox|textbf|mathbf)\s*\{\s*"
+_NUMBER_OR_LETTER = r"([0-9]{1,4}|[a-zA-Z])"
+
+
+def _fraction(whole: str, fixed: str, repeated: str) -> str:
+    scale = 10 ** len(fixed)
+    under = scale * (10 ** len(repeated) - 1)
+    over = int(f"{whole}{fixed}{repeated}") - int(f"{whole}{fixed}" or 0)
+    return rf"\frac{{{over}}}{{{under}}}"
+
+
+def _repeating(match: re.Match[str]) -> str:
+    r"""0.1\overline{6} as the fraction that it is."""
+    return _fraction(*match.groups())
+
+
+def _endless(match: re.Match[str]) -> str:
+    r"""0.333\ldots as the fraction that it is."""
+    whole, fixed, digit, group = match.groups()
+    return _fraction(whole, fixed, digit or group)
+
+
+def _choice(match: re.Match[str]) -> str:
+    r"""5C2 with its numbers as indices, as \binom."""
+    return rf"\binom{{{match[1]}}}{{{match[2] or match[3]}}}"
+
+
+def _worded_base(match: re.Match[str]) -> str:
+    word = match[1]
+    base = word if word.isdigit() else BASES.get(word)
+    return match.group() if base is None else f"_{{{base}}}"
+
+
+Replacement = str | Callable[[re.Match[str]], str]
+
+_COMMANDS: tuple[tuple[str, str, Replacement], ...] = (
+    ("ldotp", r"\\ldotp(?![a-zA-Z])\s*", "."),
+    ("ensuremath", r"\\ensuremath(?![a-zA-Z])", ""),
+    ("phantom{}", r"\\phantom\s*\{\s*\}", ""),
+    (r"\*", r"\\\*", "*"),
+    ("{:}", r"\{:\}", ":"),
+    # an option's letter before the answer, an ordinal's ending after it
+    ("(", rf"\A\s*{_TEXT}\([A-H]\)\s*\}}(?:\\[ ,;:]|[\s~])*(?=[^\s.$])", ""),
+    (
+        "text",
+        r"(?<=[0-9])\s*(?:\^\s*\{\s*\\text\s*\{\s*(?:st|nd|rd|th)\s*\}\s*\}"
+        r"|\^?\\text\s*\{\s*(?:st|nd|rd|th)\s*\})",
+        "",
+    ),
+    ("{}", rf"{_TEXT}\}}", " "),
+    ("Omega", rf"{_TEXT}([kMGm])\s*\}}\s*\\Omega(?![a-zA-Z])", r"\\text{\1Ω}"),
+    (r"\mu", rf"\\mu\s*{_TEXT}", r"\\text{μ"),
+    ("phantom", r"\\[hv]?phantom\s*\{[^{}]*\}", " "),
+    ("space{", r"\\[hv]space\*?\s*\{[^{}]*\}", " "),
+    ("tag", r"\\tag\*?\s*\{[^{}]*\}", " "),
+    ("label", r"\\label\s*\{[^{}]*\}", " "),
+    ("math", r"\\([ij])math(?![a-zA-Z])", r"\1"),
+    (
+        ".",
+        r"(?<![0-9])([0-9]{0,20})\.([0-9]{0,20})\\(?:overline|bar|dot)\s*\{?\s*([0-9]{1,20})\s*\}?",
+        _repeating,
+    ),
+    ("base", rf"(?<=[0-9A-Fa-f])\s*{_TEXT}(?:in )?base ([a-z0-9]+)\s*\}}\s*\Z", _worded_base),
+    ("_", rf"{_TEXT}([0-9A-Fa-f]+)\s*\}}(?=\s*_)", r"\1"),
+)
+"""What tells that a rewrite may apply to a text with commands, the pattern, the replacement."""
+
+_HABITS: tuple[tuple[str, str, Replacement], ...] = (
+    ("10", r"(?<=[0-9])\s*[xX]\s*(?=10\s*\^)", r"\\cdot "),
+    ("!=", r"(?<=[a-zA-Z)\s])\s!=(?!=)", "≠"),
+    ("<=", "<=", "≤"),
+    ("=<", "=<", "≤"),
+    (">=", ">=", "≥"),
+    ("{", r"\A(\s*-?[0-9.,/]+)\{([a-zA-Z]+)\}", r"\1\\text{\2}"),  # what is left of 4\text{cm}
+    (
+        "base",
+        r"(?<=[0-9A-Fa-f])\s*(?:\\text\s*\{\s*,?\s*(?:in )?base\s*\}|(?<=\s)(?:in )?base(?=\s))"
+        r"\s*\{?([0-9]{1,2})\}?\s*\Z",
+        r"_{\1}",
+    ),
+    (
+        "C",
+        rf"(?:\{{\s*\}})?\s*[_^]\s*\{{?\s*{_NUMBER_OR_LETTER}\s*\}}?\s*\{{?\s*"
+        rf"(?:\\mathrm\s*\{{\s*C\s*\}}|C)\s*\}}?\s*_\s*"
+        rf"(?:\{{\s*{_NUMBER_OR_LETTER}\s*\}}|([0-9a-zA-Z]))",
+        _choice,
+    ),
+    (")", r"\(\s{0,4}([0-9]{1,40})\s{0,4}\)(?=\s{0,4}_)", r"\1"),  # (1010)_2
+)
+"""The same for any text."""
+
+_ELLIPSIS = re.compile(
+    r"(?<![0-9.])([0-9]{0,20})\.([0-9]{0,12}?)(?:([0-9])\3{2,20}|([0-9]{2,8})\4{1,8})"
+    r"\s?(?:\\(?:l|c)?dots(?![a-zA-Z])|\.\.\.|…)\s*\Z"
+)
+_TRAILING = re.compile(r"(?:\\\\|\\ ?(?![a-zA-Z\\,;:!{}%$&#|])|[\s.])*\Z")
+_DOUBLED = re.compile(r"\\\\(?=[a-zA-Z]{3})")
+_FOR_ALL = re.compile(
+    r",?\s*(?:\\text\s*\{\s*,?\s*(?:for (?:all|any|every|each))[^{}<>]*\}"
+    r"|\bfor (?:all|any|every|each)\b)[^<>≤≥]*\Z"
+)
+_BOUND = re.compile(r"\\(?:[lg]eq?|[lg]t|ne|neq)(?![a-zA-Z])")
+
+
+def _compiled(
+    rows: tuple[tuple[str, str, Replacement], ...],
+) -> list[tuple[str, re.Pattern[str], Replacement]]:
+    return [(needle, re.compile(pattern), replacement) for needle, pattern, replacement in rows]
+
+
+_COMMAND_REWRITES, _HABIT_REWRITES = _compiled(_COMMANDS), _compiled(_HABITS)
+
+
+def rewritten(text: str) -> str:
+    """The text with every habit in its one spelling."""
+    if text[-1:] in "\\ ." and not text.endswith(".."):
+        text = _TRAILING.sub("", text)
+    if "\\" in text:
+        if r"\\" in text and "begin" not in text:
+            text = _DOUBLED.sub(r"\\", text)
+        text = _applied(_COMMAND_REWRITES, text)
+    text = _applied(_HABIT_REWRITES, text)
+    if "for " in text and not _BOUND.search(text):
+        text = _FOR_ALL.sub("", text)
+    if text.endswith(("dots", "...", "…")):
+        text = _ELLIPSIS.sub(_endless, text)
+    return text
+
+
+def _applied(rewrites: list[tuple[str, re.Pattern[str], Replacement]], text: str) -> str:
+    for needle, pattern, replacement in rewrites:
+        if needle in text:
+            text = pattern.sub(replacement, text)
+    return text
