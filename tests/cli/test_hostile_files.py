@@ -106,7 +106,7 @@ def junked(value: Any, chance: random.Random) -> Any:
 
 
 @pytest.mark.parametrize("name", ["run.json", "samples.jsonl", "summary.json"])
-@pytest.mark.parametrize("content", GARBLED, ids=range(len(GARBLED)))
+@pytest.mark.parametrize("content", GARBLED[::2], ids=range(0, len(GARBLED), 2))
 def test_a_garbled_file_of_a_run(
     finished: Path, tmp_path: Path, name: str, content: bytes, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -117,7 +117,7 @@ def test_a_garbled_file_of_a_run(
         shutil.rmtree(tmp_path / "run")
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", ["run.json", "samples.jsonl", "summary.json"])
 def test_bytes_of_a_run_changed_by_chance(
     finished: Path, tmp_path: Path, name: str, seed: int, capsys: pytest.CaptureFixture[str]
@@ -130,7 +130,7 @@ def test_bytes_of_a_run_changed_by_chance(
         shutil.rmtree(tmp_path / "run")
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", ["run.json", "samples.jsonl", "summary.json"])
 def test_values_of_a_run_of_another_type(
     finished: Path, tmp_path: Path, name: str, seed: int, capsys: pytest.CaptureFixture[str]
@@ -185,12 +185,12 @@ FILES = {
 
 
 def contents(good: bytes) -> Iterator[bytes]:
-    yield from GARBLED
-    for seed in range(12):
+    yield from GARBLED[1::2]
+    for seed in range(6):
         yield garbled(good, seed)
     chance = random.Random(0)
     if good == ROW:
-        for _ in range(12):
+        for _ in range(8):
             yield json.dumps(junked(json.loads(ROW), chance)).encode() + b"\n"
 
 
@@ -232,9 +232,9 @@ def test_a_garbled_checkpoint(
     file = model / name
     good = file.read_bytes() if file.exists() else b"{}"
     chance = random.Random(1)
-    broken = [*GARBLED[:11], *(garbled(good, seed) for seed in range(4))]
+    broken = [*GARBLED[:10:2], *(garbled(good, seed) for seed in range(4))]
     if name.endswith(".json") and name != "tokenizer.json":
-        broken += [json.dumps(junked(json.loads(good), chance)).encode() for _ in range(25)]
+        broken += [json.dumps(junked(json.loads(good), chance)).encode() for _ in range(8)]
     for content in broken:
         file.write_bytes(content)
         assert_no_traceback(

@@ -1,4 +1,4 @@
-"""What the backends' tests ask, and how."""
+"""Requests that the tests of the backends send."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ def requests(
     backend: Backend, *, questions: Sequence[str] = QUESTIONS, samples: int = 1, seed: int = 0
 ) -> list[Request]:
     """`samples` requests for each question, each with its own seed."""
-    found = []
+    made = []
     for number, question in enumerate(questions):
         prompt = backend.render([Message("user", question)])
-        found += [
+        made += [
             Request(f"test/{number}/{index}", prompt, seed + 1000 * number + index)
             for index in range(samples)
         ]
-    return found
+    return made
 
 
-def start(backend: Backend, asked: Sequence[Request], max_tokens: int = 64) -> None:
+def start(backend: Backend, sent: Sequence[Request], max_tokens: int = 64) -> None:
     """Start for these requests."""
-    backend.start(len(asked), max(len(one.prompt.token_ids) for one in asked) + max_tokens)
+    backend.start(len(sent), max(len(request.prompt.token_ids) for request in sent) + max_tokens)
 
 
 def complete(
-    backend: Backend, asked: Iterable[Request], sampling: Sampling
+    backend: Backend, sent: Iterable[Request], sampling: Sampling
 ) -> dict[str, Completion]:
     """Every completion, by its request's key; each request is answered once."""
-    asked = list(asked)
+    sent = list(sent)
     answers = [
-        (request.key, completion) for request, completion in backend.generate(asked, sampling)
+        (request.key, completion) for request, completion in backend.generate(sent, sampling)
     ]
-    assert sorted(key for key, _ in answers) == sorted(one.key for one in asked)
+    assert sorted(key for key, _ in answers) == sorted(request.key for request in sent)
     return dict(answers)

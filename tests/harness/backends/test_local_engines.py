@@ -43,18 +43,18 @@ def backend(request: pytest.FixtureRequest, tiny_checkpoint: Path) -> Iterator[L
 
 
 def test_greedy_completions_are_the_same_again_and_alone(backend: Local) -> None:
-    asked = requests(backend)
-    together = complete(backend, asked, GREEDY)
-    assert complete(backend, asked, GREEDY) == together
-    for one in asked[:3]:
-        assert complete(backend, [one], GREEDY)[one.key] == together[one.key]
+    sent = requests(backend)
+    together = complete(backend, sent, GREEDY)
+    assert complete(backend, sent, GREEDY) == together
+    for request in sent[:3]:
+        assert complete(backend, [request], GREEDY)[request.key] == together[request.key]
 
 
 def test_lengths_and_reasons_are_kept(backend: Local) -> None:
-    asked = requests(backend)
-    for one in asked:
-        found = complete(backend, [one], GREEDY)[one.key]
-        assert found.prompt_tokens == len(one.prompt.token_ids)
+    sent = requests(backend)
+    for request in sent:
+        found = complete(backend, [request], GREEDY)[request.key]
+        assert found.prompt_tokens == len(request.prompt.token_ids)
         assert found.completion_tokens is not None
         if found.finish_reason == "length":
             assert found.completion_tokens == GREEDY.max_tokens
@@ -83,11 +83,11 @@ def test_the_checkpoint_s_own_tokenizer_writes_the_text(
 
 
 def test_a_stop_string_ends_the_text_before_it(backend: Local) -> None:
-    asked = requests(backend)
-    whole = complete(backend, asked, GREEDY)
-    first = asked[0].key
+    sent = requests(backend)
+    whole = complete(backend, sent, GREEDY)
+    first = sent[0].key
     stop = whole[first].text[6:9]
-    cut = complete(backend, asked, replace(GREEDY, stop=(stop, "never said")))
+    cut = complete(backend, sent, replace(GREEDY, stop=(stop, "never said")))
     assert cut[first].text == whole[first].text.partition(stop)[0]
     assert cut[first].finish_reason == "stop"
     assert (cut[first].completion_tokens or 0) < (whole[first].completion_tokens or 0)
@@ -98,38 +98,38 @@ def test_a_stop_string_ends_the_text_before_it(backend: Local) -> None:
 
 
 def test_samples_of_one_prompt_differ_and_come_back(backend: Local) -> None:
-    asked = requests(backend, samples=4)
-    drawn = complete(backend, asked, DRAWN)
+    sent = requests(backend, samples=4)
+    drawn = complete(backend, sent, DRAWN)
     for number in range(3):
         assert len({drawn[f"test/{number}/{index}"].text for index in range(4)}) == 4
-    assert complete(backend, asked, DRAWN) == drawn
+    assert complete(backend, sent, DRAWN) == drawn
     others = requests(backend, samples=4, seed=7)
     assert complete(backend, others, DRAWN) != drawn
 
 
 def test_seeds_hold_beside_more_prompts_than_one_step_takes(backend: Local) -> None:
-    asked = requests(backend, samples=20)
-    assert sum(len(one.prompt.token_ids) for one in asked) > 4096
-    together = complete(backend, asked, replace(DRAWN, max_tokens=4))
-    alone = complete(backend, asked[:5], replace(DRAWN, max_tokens=4))
+    sent = requests(backend, samples=20)
+    assert sum(len(request.prompt.token_ids) for request in sent) > 4096
+    together = complete(backend, sent, replace(DRAWN, max_tokens=4))
+    alone = complete(backend, sent[:5], replace(DRAWN, max_tokens=4))
     assert alone == {key: together[key] for key in alone}
 
 
 def test_a_narrow_draw_is_greedy(backend: Local) -> None:
-    asked = requests(backend)
-    greedy = {key: one.text for key, one in complete(backend, asked, GREEDY).items()}
+    sent = requests(backend)
+    greedy = {key: one.text for key, one in complete(backend, sent, GREEDY).items()}
     for narrow in (replace(DRAWN, top_k=1), replace(DRAWN, top_p=1e-6)):
-        drawn = complete(backend, asked, narrow)
+        drawn = complete(backend, sent, narrow)
         assert {key: one.text for key, one in drawn.items()} == greedy
 
 
 def test_abandoned_requests_leave_nothing_behind(backend: Local) -> None:
-    asked = requests(backend)
-    whole = complete(backend, asked, GREEDY)
-    stream = backend.generate(asked, GREEDY)
+    sent = requests(backend)
+    whole = complete(backend, sent, GREEDY)
+    stream = backend.generate(sent, GREEDY)
     next(stream)
     stream.close()  # type: ignore[attr-defined]
-    assert complete(backend, asked, GREEDY) == whole
+    assert complete(backend, sent, GREEDY) == whole
 
 
 def test_the_record_says_what_ran(backend: Local) -> None:
@@ -147,9 +147,9 @@ def test_both_engines_say_the_same_and_start_again(tiny_checkpoint: Path) -> Non
     said = []
     for kind in (TransformersBackend, VllmBackend):
         backend: Local = kind(str(tiny_checkpoint), EngineOptions())
-        asked = requests(backend)
-        start(backend, asked)
-        said.append({key: one.text for key, one in complete(backend, asked, GREEDY).items()})
+        sent = requests(backend)
+        start(backend, sent)
+        said.append({key: one.text for key, one in complete(backend, sent, GREEDY).items()})
         backend.close()
         backend.close()
     agreeing = [key for key in said[0] if said[0][key] == said[1][key]]

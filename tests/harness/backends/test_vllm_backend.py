@@ -93,11 +93,11 @@ def test_generating_without_a_start_is_said(tiny_checkpoint: Path) -> None:
 @pytest.mark.vllm
 def test_two_engines_share_a_job(tiny_checkpoint: Path) -> None:
     backend = VllmBackend(str(tiny_checkpoint), EngineOptions(data_parallel_size=2))
-    asked = requests(backend, samples=2)
-    start(backend, asked)
+    sent = requests(backend, samples=2)
+    start(backend, sent)
     drawn = Sampling(max_tokens=16, temperature=1.0, stop=("\n",))
-    first = complete(backend, asked, drawn)
-    assert complete(backend, asked, drawn) == first
+    first = complete(backend, sent, drawn)
+    assert complete(backend, sent, drawn) == first
     assert backend.describe()["data_parallel_size"] == 2
     assert backend.describe()["dtype"] == "float32"
     backend.close()
