@@ -23,12 +23,12 @@ OWN_EXAMPLES = {"example": 3, "long": 1}
 """How many of a task's own examples are shown; its file may hold more, as substitutes."""
 
 _MOST_EXCLUDED = 2
-"""Rows of a pool without repetitions that can be the row asked: one by id, one by its words."""
+"""Distinct rows that can be the problem itself: one by its id, one by its words."""
 
 
 @dataclass(frozen=True)
 class FewshotExamples:
-    """The samples to show, the first `count` that aren't the row asked.
+    """The samples to show, the first `count` that aren't the problem itself.
 
     `enough` False: fewer will do, as with a task's own examples, of which there are few.
     """
@@ -51,7 +51,7 @@ class FewshotExamples:
 
 
 def draw_examples(task: Task, source: FewshotSource) -> FewshotExamples:
-    """Rows drawn by seed, the same for every sample but where one is the row asked."""
+    """Rows drawn by seed: the same for every problem, except that none is shown itself."""
     rows = _pool(task, source) if source.count else []
     random.Random(f"shots/{source.seed}").shuffle(rows)
     return FewshotExamples(_unrepeated(rows)[: source.count + _MOST_EXCLUDED], source.count)

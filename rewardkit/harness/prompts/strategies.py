@@ -105,8 +105,8 @@ def installed_prompts() -> Mapping[str, PromptTemplate]:
 
 def wording_of(task: Task) -> TaskWording:
     """The task's words for the strategies; generic ones where it brings none."""
-    found = getattr(task, "wording", None)
-    return found if isinstance(found, TaskWording) else GENERIC_WORDING
+    wording = getattr(task, "wording", None)
+    return wording if isinstance(wording, TaskWording) else GENERIC_WORDING
 
 
 def _has_words(wording: TaskWording, template: PromptTemplate) -> bool:

@@ -99,11 +99,11 @@ def _split(name: str, source: str) -> tuple[str, str]:
 
 
 def _refuse_settings_of_0_1_0(name: str, body: str) -> None:
-    found = _SET_OF_0_1_0.search(body)
-    if found is not None:
+    setting = _SET_OF_0_1_0.search(body)
+    if setting is not None:
         raise UsageError(
-            f"prompt {name!r} sets {found[1]!r} with {{% set %}}, as rewardkit 0.1.0 read it; "
-            f"write `{found[1]} = …` in TOML between two lines +++ at the top of the file"
+            f"prompt {name!r} sets {setting[1]!r} with {{% set %}}, as rewardkit 0.1.0 read it; "
+            f"write `{setting[1]} = …` in TOML between two lines +++ at the top of the file"
         )
 
 

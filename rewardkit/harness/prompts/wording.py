@@ -1,4 +1,4 @@
-"""What a task tells the prompt strategies: how its problems are put and its answers written."""
+"""A task's words for the prompt strategies: how it words problems and writes answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rewardkit.harness.prompts.sandbox import Sandbox, limited
 from rewardkit.records import Sample
 
 BLANK = "{}"
-"""Where an answer stands in a form: `#### {}`, `<answer>{}</answer>`."""
+"""The place of an answer in a form: `#### {}`, `<answer>{}</answer>`."""
 
 Kind = Literal["example", "long"]
 

@@ -1,4 +1,4 @@
-"""The checkpoints of a training: found, in the order of their steps, whole or still written."""
+"""Find the checkpoints of a training, in the order of their steps; tell complete ones apart."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INDEXES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
 
 
 def is_pattern(model: str) -> bool:
-    """Whether this stands for all that match it, rather than for one model."""
+    """Whether this is a pattern of several models, not the path of one."""
     return any(mark in model for mark in "*?[") and not Path(model).exists()
 
 
@@ -27,23 +27,23 @@ def expand(models: Sequence[str]) -> list[str]:
 
     UsageError for a pattern that nothing matches.
     """
-    found: list[str] = []
+    expanded: list[str] = []
     for model in models:
         matches = matching(model) if is_pattern(model) else [model]
         if not matches:
             raise UsageError(f"no folder matches --model {model!r}")
-        found += matches
-    return in_order(found)
+        expanded += matches
+    return in_order(expanded)
 
 
 def matching(pattern: str) -> list[str]:
     """What matches: folders, or files where there are no folders among them."""
-    found = sorted(glob.glob(os.path.expanduser(pattern)))
-    return in_order([path for path in found if Path(path).is_dir()] or found)
+    paths = sorted(glob.glob(os.path.expanduser(pattern)))
+    return in_order([path for path in paths if Path(path).is_dir()] or paths)
 
 
 def in_order(models: Iterable[str]) -> list[str]:
-    """Each once, as named; but checkpoints of one folder stand together, by step."""
+    """Each model once, in the given order; checkpoints of one folder together, by step."""
     unique = list(dict.fromkeys(model.rstrip("/") or model for model in models))
     first: dict[str, int] = {}
     for place, model in enumerate(unique):

@@ -53,7 +53,7 @@ def hub_rows(repository: str, configuration: str | None, split: str) -> list[Row
     datasets.disable_progress_bars()
     try:
         loaded = datasets.load_dataset(repository, configuration, split=split)
-    except Exception as error:  # the library raises dozens of kinds, all meaning: not to be had
+    except Exception as error:  # many exception types mean the same: unavailable
         raise DataError(
             f"the data set {repository} ({split}) can't be loaded: {_first_line(error)}; "
             "pass a local copy with --data FILE"

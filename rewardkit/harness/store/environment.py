@@ -27,16 +27,15 @@ PACKAGES = (
 def versions() -> dict[str, str]:
     """Versions of Python and of the packages that decide a result, where they are installed.
 
-    vLLM's is told by the module itself (in the backend's description): the CPU distribution goes
-    by another name.
+    vLLM's is in the backend's description: its CPU distribution has another name.
     """
-    found = {"python": platform.python_version()}
+    versions_by_package = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
-            found[package] = importlib.metadata.version(package)
+            versions_by_package[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return found
+    return versions_by_package
 
 
 def hardware() -> dict[str, Any]:

@@ -229,9 +229,9 @@ def _previous_line(file: Any, end: int) -> int:
     while end:
         start = max(0, end - step)
         file.seek(start)
-        found = file.read(end - start).rfind(b"\n")
-        if found >= 0:
-            return int(start + found + 1)
+        newline = file.read(end - start).rfind(b"\n")
+        if newline >= 0:
+            return int(start + newline + 1)
         end = start
     return 0
 

@@ -51,22 +51,22 @@ def watch_sweep(
 
 def _sweep(plan: Sweep, models: Iterable[str], reporter: Reporter) -> Iterator[SweepRun]:
     _refuse_foreign(plan.folder)
-    asked = plan_tasks(plan.options, plan.prompts)
+    task_plans = plan_tasks(plan.options, plan.prompts)
     engine = backend_name(plan.options, reporter)
     note_once = cache(reporter.note)
-    finished = list(_of_deleted(plan, asked, engine))
+    finished = list(_of_deleted(plan, task_plans, engine))
     yield from finished
     for model in models:
         runs = [_outline(plan, model, prompt) for prompt in plan.prompts]
         reporter.note(f"evaluating {model}")
-        ended = _evaluate(plan, runs, asked, engine, reporter)
+        ended = _evaluate(plan, runs, task_plans, engine, reporter)
         finished += ended
         write_together(plan.folder, arranged(finished), note_once)
         yield from ended
 
 
 def _of_deleted(
-    plan: Sweep, asked: Mapping[str | None, Sequence[TaskPlan]], engine: str
+    plan: Sweep, task_plans: Mapping[str | None, Sequence[TaskPlan]], engine: str
 ) -> Iterator[SweepRun]:
     """The finished runs of an earlier call whose checkpoints have been deleted."""
     for path in sorted(plan.folder.glob(f"*/{SUMMARY}")):
@@ -79,7 +79,7 @@ def _of_deleted(
         same = settings_of(replace(plan.options, model=model, prompt=prompt), engine)
         recorded, wanted = map(differing_settings, (record["settings"], same))
         if run.output_dir == folder.path and recorded == wanted:
-            of = {one.task.name: one.task for one in asked[prompt]}
+            of = {one.task.name: one.task for one in task_plans[prompt]}
             tasks = summarise_tasks(list(folder.rows().values()), of)
             failed = bool(read_run_summary(path).get("failed"))
             yield replace(run, summary=RunSummary(tasks, folder.path, failed))
@@ -93,14 +93,14 @@ def _outline(plan: Sweep, model: str, prompt: str | None) -> SweepRun:
 def _evaluate(
     plan: Sweep,
     runs: Sequence[SweepRun],
-    asked: Mapping[str | None, Sequence[TaskPlan]],
+    task_plans: Mapping[str | None, Sequence[TaskPlan]],
     engine: str,
     reporter: Reporter,
 ) -> list[SweepRun]:
     """Execute the runs of one checkpoint. Errors are kept as text: an exception would keep the
     engine alive through the frames in its traceback."""
     try:
-        plans = _plans(plan, runs, asked, engine)
+        plans = _plans(plan, runs, task_plans, engine)
         outcomes = run_all(plans, reporter)
     except RewardkitError as error:
         return [replace(run, error=str(error)) for run in runs]
@@ -117,7 +117,7 @@ def _evaluate(
 def _plans(
     plan: Sweep,
     runs: Sequence[SweepRun],
-    asked: Mapping[str | None, Sequence[TaskPlan]],
+    task_plans: Mapping[str | None, Sequence[TaskPlan]],
     engine: str,
 ) -> list[RunPlan]:
     chosen = [
@@ -131,7 +131,7 @@ def _plans(
     ]
     backend = load_backend(chosen[0], engine)
     return [
-        plan_with(options, asked[options.prompt], backend, engine=engine, command=plan.command)
+        plan_with(options, task_plans[options.prompt], backend, engine=engine, command=plan.command)
         for options in chosen
     ]
 

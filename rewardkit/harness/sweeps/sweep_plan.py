@@ -83,10 +83,10 @@ def _sweep(
     by_model: bool,
     with_parent: bool,
 ) -> Sweep:
-    asked: list[str | None] = [*dict.fromkeys(prompts)] or [None]
-    labels = Labels(_prompt_names(asked), by_model, with_parent)
-    folder = options.values["output_dir"] or _default_folder(options, models, asked, labels)
-    return Sweep(options, models, asked, labels, Path(folder))
+    chosen: list[str | None] = [*dict.fromkeys(prompts)] or [None]
+    labels = Labels(_prompt_names(chosen), by_model, with_parent)
+    folder = options.values["output_dir"] or _default_folder(options, models, chosen, labels)
+    return Sweep(options, models, chosen, labels, Path(folder))
 
 
 def _default_folder(

@@ -36,7 +36,7 @@ class SweepRun:
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, its summary's among them."""
-        found = {
+        fields = {
             "label": self.label,
             "model": self.model,
             "prompt": self.prompt,
@@ -45,7 +45,7 @@ class SweepRun:
             "error": self.error,
         }
         return (
-            found
+            fields
             | ({"tasks": {}} if self.summary is None else self.summary.as_json())
             | {"failed": self.failed}
         )

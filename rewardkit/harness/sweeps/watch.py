@@ -22,20 +22,20 @@ def watch(
     """Each checkpoint once, in the order of their steps, until every training watched is over or
     `timeout` seconds have brought no new one. What takes them may take its time."""
     trainings = _Trainings(list(dict.fromkeys(family(model) for model in models)))
-    since, told = clock(), False
+    since, waiting_noted = clock(), False
     while True:
         checkpoint = trainings.next()
         if checkpoint is not None:
             yield checkpoint
-            since, told = clock(), False
+            since, waiting_noted = clock(), False
             continue
         left = None if timeout is None else timeout - (clock() - since)
         if trainings.over or (left is not None and left <= 0):
             note(trainings.why_ended())
             return
-        if not told:
+        if not waiting_noted:
             note(f"waiting for new checkpoints: {', '.join(trainings.patterns)}; Ctrl-C ends it")
-            told = True
+            waiting_noted = True
         sleep(SECONDS_BETWEEN_LOOKS if left is None else min(left, SECONDS_BETWEEN_LOOKS))
 
 

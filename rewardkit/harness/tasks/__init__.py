@@ -1,1 +1,1 @@
-"""Problems, how to ask them and who judges the replies."""
+"""Tasks: problems, their default prompt and the verifier of the replies."""

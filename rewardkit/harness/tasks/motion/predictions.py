@@ -45,14 +45,14 @@ class Prediction:
 
 def predictions_of(rows: Sequence[SampleRow]) -> list[Prediction]:
     """The predictions among the rows, in order."""
-    found = []
+    predictions = []
     for row in rows:
         points, targets = _points(row.verdict.answer), _points(row.reference)
         if row.verdict.correct is None or len(targets) != PREDICTED:
             continue
         if list(map(len, points)) == list(map(len, targets)):
-            found.append(Prediction(row, points, targets))
-    return found
+            predictions.append(Prediction(row, points, targets))
+    return predictions
 
 
 def _points(text: str | None) -> list[Coordinates]:

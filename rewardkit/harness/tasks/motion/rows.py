@@ -65,10 +65,10 @@ def _five(
             f"row {index + 1} has neither a column {columns[0]!r} nor {columns[1]!r}; "
             f"it has {', '.join(row)}"
         )
-    found = five_points(str(row[column]))
-    if found is None:
+    points = five_points(str(row[column]))
+    if points is None:
         raise DataError(
             f"row {index + 1}, column {column!r}: {str(row[column])[:80]!r} isn't five "
             "coordinates; write a list or (2.0), (3.5), …"
         )
-    return found
+    return points
