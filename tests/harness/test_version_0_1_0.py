@@ -63,6 +63,7 @@ def test_rows_keep_all_that_they_hold(run: Path) -> None:
     ]
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize(
     ("run", "options"),
     [
@@ -94,6 +95,7 @@ def test_a_run_carries_on_where_it_was(folder: Path, run: str, options: dict[str
     assert keys(folder / run) == keys(FIXTURE / run)
 
 
+@pytest.mark.engines
 def test_another_prompt_is_refused(folder: Path) -> None:
     with pytest.raises(RunMismatch, match=r"motion\.prompt"):
         evaluate(
@@ -106,6 +108,7 @@ def test_another_prompt_is_refused(folder: Path) -> None:
         )
 
 
+@pytest.mark.engines
 def test_a_sweep_finds_its_runs(folder: Path) -> None:
     generations = Generations()
     runs = evaluate(
