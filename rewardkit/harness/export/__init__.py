@@ -1,1 +1,1 @@
-"""Runs in the forms that other tools read."""
+"""Write runs in formats that other tools read."""

@@ -1,4 +1,4 @@
-"""A run's figures as the model-index metadata of a model card."""
+"""Write a run's metrics as the model-index metadata of a model card."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from rewardkit.harness.store.run_folder import SUMMARY, RunFolder
 
 FORMS = (".yaml", ".yml", ".json", ".md")
 NAMES = {"accuracy": "accuracy, strict", "accuracy_flexible": "accuracy, flexible"}
-"""What is told of a model, pass@k and maj@k besides."""
+"""The metrics that are written, with the names that readers see; pass@k and maj@k are added."""
 
 
 def write_model_index(runs: Sequence[Path], path: Path, *, overwrite: bool) -> str:
-    """The figures of runs of one model, as YAML, JSON or the head of a model card, by the suffix
-    of `path`; gives the model's name. With `overwrite`, a card that exists keeps its text and all
-    of its metadata but the model-index.
+    """Write the metrics of one model's runs and return the model's name.
+
+    The suffix of `path` selects YAML, JSON or the metadata of a model card. With `overwrite`, an
+    existing card keeps its text and all other metadata.
     """
     if path.suffix.lower() not in FORMS:
         raise UsageError(f"{path.name}: a model-index is written as {', '.join(FORMS)}")
@@ -31,13 +32,13 @@ def write_model_index(runs: Sequence[Path], path: Path, *, overwrite: bool) -> s
     except ImportError as error:
         raise MissingExtra.needing("huggingface_hub", "data", "a model-index") from error
     name, results = _model(runs), [result for run in runs for result in _results(run)]
-    text = _written({"model-index": eval_results_to_model_index(name, results)}, path)
+    text = _content({"model-index": eval_results_to_model_index(name, results)}, path)
     replace_text(path, text)
     return name
 
 
-def _written(index: dict[str, Any], path: Path) -> str:
-    """In the form that the suffix says; of a card that exists, with its own words."""
+def _content(index: dict[str, Any], path: Path) -> str:
+    """The file's content, in the format of its suffix. An existing card keeps its text."""
     import yaml
     from huggingface_hub import ModelCard
 
@@ -50,17 +51,17 @@ def _written(index: dict[str, Any], path: Path) -> str:
         try:
             card = ModelCard.load(path)
         except ValueError as error:
-            raise UsageError(f"{path} isn't a model card that can be read: {error}") from error
+            raise UsageError(f"{path} can't be read as a model card: {error}") from error
         index, words = {**card.data.to_dict(), **index}, card.text
-    told = yaml.safe_dump(index, sort_keys=False, allow_unicode=True)
-    return f"---\n{told}---\n{words}"
+    metadata = yaml.safe_dump(index, sort_keys=False, allow_unicode=True)
+    return f"---\n{metadata}---\n{words}"
 
 
 def _model(runs: Sequence[Path]) -> str:
     names = list(dict.fromkeys(_settings(run).get("model", "") for run in runs))
     if len(names) > 1:
         raise UsageError(
-            f"the runs are of several models ({', '.join(names)}); a model-index tells of one"
+            f"the runs are of several models ({', '.join(names)}); a model-index describes one"
         )
     return Path(names[0]).name or "model"
 
@@ -91,31 +92,32 @@ def _results(run: Path) -> Iterator[Any]:
 
 
 def _data(name: str, summary: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
-    """The data set, as the hub names it where the task knows, and how it was asked."""
+    """The data set, by its name on the hub where the task has one, and the way it was prompted."""
     try:
         task: Any = registry.installed().task(name)
     except UnknownName:  # a verifier alone, or a task whose plugin isn't here
         task = None
-    told = record.get("tasks", {}).get(name, {})
-    sampling, settings = told.get("sampling", {}), record.get("settings", {})
-    whole = "sampling" in told and not settings.get("data")  # else whose rows they are isn't known
-    asked = {
+    task_record = record.get("tasks", {}).get(name, {})
+    sampling, settings = task_record.get("sampling", {}), record.get("settings", {})
+    is_default_split = "sampling" in task_record and not settings.get("data")
+    prompting = {
         "problems": summary["samples"],
-        "prompt": told.get("prompt"),
-        "num_samples": told.get("num_samples"),
+        "prompt": task_record.get("prompt"),
+        "num_samples": task_record.get("num_samples"),
         "temperature": sampling.get("temperature"),
     }
     return {
         "dataset_type": getattr(task, "repository", name),
         "dataset_name": name,
         "dataset_config": getattr(task, "configuration", None),
-        "dataset_split": settings.get("split") or (getattr(task, "split", None) if whole else None),
-        "dataset_args": {name: value for name, value in asked.items() if value is not None},
+        "dataset_split": settings.get("split")
+        or (getattr(task, "split", None) if is_default_split else None),
+        "dataset_args": {name: value for name, value in prompting.items() if value is not None},
     }
 
 
 def read_summary(run: Path) -> dict[str, Any]:
-    """What summary.json holds. RunMismatch where the run isn't finished."""
+    """The content of summary.json. RunMismatch where the run isn't finished."""
     try:
         return read_run_summary(run / SUMMARY)
     except FileNotFoundError:

@@ -14,11 +14,11 @@ from rewardkit.harness.store.run_folder import standing_rows
 from rewardkit.harness.store.sample_row import SampleRow
 
 ROWS = 5_000
-"""Rows in a row group: what is held in memory at once."""
+"""Rows in a row group: as many as are in memory at once."""
 
 
 def write_parquet(runs: Sequence[Path], path: Path, *, overwrite: bool) -> int:
-    """The samples of these runs, in one table with typed columns; gives their number.
+    """Write the samples of these runs as one table and return their number.
 
     `run` names the run's folder; `columns`, which differ from task to task, are JSON. UsageError
     where the file exists, unless `overwrite`.
@@ -90,7 +90,7 @@ def _typed(run: str, row: SampleRow) -> dict[str, Any]:
 
 
 def _storable(value: Any) -> Any:
-    """Half surrogates, which UTF-8 can't hold, as they are escaped."""
+    """The value with half surrogates, which UTF-8 can't hold, as escapes."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):

@@ -1,6 +1,6 @@
-"""TensorBoard: event files in the run's own folder, so that `tensorboard --logdir runs` shows all.
+"""Write TensorBoard event files into the run's folder: `tensorboard --logdir runs` shows all runs.
 
-Written with tensorboard's own writer: torch's, which does the same, costs seconds to import.
+tensorboard's own writer writes them: torch's takes seconds to import.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ FOLDER = "tensorboard"
 
 
 def write_to_tensorboard(run: Tracked) -> None:
-    """Scalars for each figure, and the configuration as text."""
+    """Write a scalar for each metric, and the configuration as text."""
     from tensorboard.compat.proto.event_pb2 import Event
     from tensorboard.compat.proto.summary_pb2 import Summary
     from tensorboard.plugins.text.summary_v2 import text_pb
@@ -22,8 +22,8 @@ def write_to_tensorboard(run: Tracked) -> None:
 
     writer = EventFileWriter(str(run.folder / FOLDER / run.name))
     try:
-        told = json.dumps(dict(run.config), indent=2, ensure_ascii=False, default=str)
-        text = text_pb("run.json", f"```\n{told}\n```")
+        config = json.dumps(dict(run.config), indent=2, ensure_ascii=False, default=str)
+        text = text_pb("run.json", f"```\n{config}\n```")
         writer.add_event(Event(wall_time=time.time(), step=0, summary=text))
         for point in run.points:
             values = [

@@ -1,4 +1,4 @@
-"""What a tracking tool is told of runs: their configuration, and their figures as numbers."""
+"""Runs as tracking tools take them: a configuration, and metrics as numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CHECKPOINT = re.compile(r"checkpoint-([0-9]+)/?\Z")
 
 @dataclass(frozen=True)
 class Point:
-    """The figures of one run; `step` is that of its checkpoint, or 0."""
+    """The metrics of one run; `step` is its checkpoint's, or 0."""
 
     step: int
     figures: Mapping[str, float]
@@ -25,18 +25,18 @@ class Point:
 
 @dataclass(frozen=True)
 class Tracked:
-    """What a tool shows as one run: one evaluation, or those of a training's checkpoints."""
+    """What a tool shows as one run: an evaluation, or those of a training's checkpoints."""
 
     name: str
     config: Mapping[str, Any]
     points: Sequence[Point]
     folder: Path
-    """Where the runs' files are."""
+    """The folder of the runs' files."""
 
 
 def tracked(folder: Path) -> list[Tracked]:
-    """The finished runs in a folder, its own or its sub-folders'. Runs that differ in nothing but
-    the checkpoint's step are points of one."""
+    """The finished runs in a folder and its sub-folders. Checkpoints of one training, with the same
+    tasks and prompts, are points of one run."""
     runs = [path.parent for path in (folder / RUN, *sorted(folder.glob(f"*/{RUN}")))]
     by_name: dict[str, list[tuple[int, Path]]] = {}
     for run in runs:
@@ -55,14 +55,14 @@ def tracked(folder: Path) -> list[Tracked]:
 
 
 def _name(run: Path) -> tuple[str, int]:
-    """Tasks, model and prompts, without the step, and the step."""
+    """A name of tasks, model and prompts, and the checkpoint's step."""
     record = RunFolder(run).read_record()
     tasks = record.get("tasks", {})
     model = str(record.get("settings", {}).get("model", run.name))
-    found = _CHECKPOINT.search(model)
-    step = int(found[1]) if found else 0
-    training = Path(model[: found.start()] if found else model).name or "model"
-    prompts = dict.fromkeys(str(told["prompt"]) for told in tasks.values() if told.get("prompt"))
+    match = _CHECKPOINT.search(model)
+    step = int(match[1]) if match else 0
+    training = Path(model[: match.start()] if match else model).name or "model"
+    prompts = dict.fromkeys(str(task["prompt"]) for task in tasks.values() if task.get("prompt"))
     return "-".join(["+".join(tasks), training, *prompts]), step
 
 
@@ -76,7 +76,7 @@ def _figures(run: Path) -> dict[str, float]:
 
 
 def _numbers(summary: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """accuracy and accuracy/low, failures/wrong, lengths/all/median, groups/level/3, samples, …"""
+    """(name, number) pairs, such as accuracy/low, failures/wrong, lengths/all/median, samples."""
     for name, metric in summary["metrics"].items():
         yield from _metric(name, metric)
     for column, groups in summary["groups"].items():

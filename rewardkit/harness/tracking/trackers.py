@@ -1,4 +1,4 @@
-"""The tools that figures can be logged to, by name; none uploads unless its user has told it to."""
+"""The tracking tools, by name. None of them uploads unless its user configured that."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rewardkit.harness.tracking.tensorboard import write_to_tensorboard
 from rewardkit.harness.tracking.tracked_runs import Tracked, tracked
 from rewardkit.harness.tracking.trackio import log_to_trackio
 from rewardkit.harness.tracking.wandb import log_to_wandb
+from rewardkit.redaction import redact
 
 TOOLS: Mapping[str, Callable[[Tracked], None]] = {
     "tensorboard": write_to_tensorboard,
@@ -22,29 +23,29 @@ TOOLS: Mapping[str, Callable[[Tracked], None]] = {
 
 
 def check_tools(names: Sequence[str]) -> None:
-    """UnknownName or MissingExtra for a tool that can't be logged to, before anything is run."""
+    """Raise UnknownName or MissingExtra for a tool that can't be logged to."""
     for name in names:
         if name not in TOOLS:
             raise UnknownName.among("tool to log to", name, sorted(TOOLS))
         found = importlib.util.find_spec(name)
-        # a folder of this name, such as wandb leaves where it runs, is found as well
+        # find_spec also finds a folder of this name, such as wandb leaves where it runs
         if found is None or found.origin is None:
             raise MissingExtra.needing(name, name, f"--log-to {name}")
 
 
 def log_runs(folder: Path, names: Sequence[str], note: Callable[[str], None]) -> None:
-    """Tell each tool of the runs in a folder. A tool that fails loses nothing: what is in the
-    folder is finished, and the failure is noted."""
+    """Log the runs in a folder to each tool. The failure of a tool is noted; the runs are finished
+    and stored before."""
     runs = tracked(folder)
     for name in names:
         try:
-            # what tools say is no result of ours
+            # stdout is for results
             with contextlib.redirect_stdout(sys.stderr):
                 for run in runs:
                     TOOLS[name](run)
-        except Exception as error:  # other people's code, after the run
-            said = str(error).strip().partition("\n")[0]
+        except Exception as error:  # any tool's, of any class
+            message = str(error).strip().partition("\n")[0]
             note(
-                f"logging to {name} failed: {type(error).__name__}: {said}; "
-                f"the run itself is whole, in {folder}"
+                f"logging to {name} failed: {type(error).__name__}: {redact(message)}; "
+                f"the run itself is complete, in {folder}"
             )

@@ -1,4 +1,4 @@
-"""Trackio: a local database, and a Space on the hub only where TRACKIO_SPACE_ID names one."""
+"""Log to Trackio: to a local database, and to a Space on the hub if TRACKIO_SPACE_ID names one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rewardkit.harness.tracking.tracked_runs import PROJECT, Tracked
 
 
 def log_to_trackio(run: Tracked) -> None:
-    """A run in the project that TRACKIO_PROJECT names."""
+    """Log a run to the project that TRACKIO_PROJECT names."""
     import trackio
 
     trackio.init(

@@ -1,4 +1,4 @@
-"""Weights & Biases. Offline unless WANDB_MODE says otherwise: `wandb sync` uploads."""
+"""Log to Weights & Biases: offline unless WANDB_MODE says otherwise; `wandb sync` uploads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rewardkit.harness.tracking.tracked_runs import PROJECT, Tracked
 
 
 def log_to_wandb(run: Tracked) -> None:
-    """A run in the project that WANDB_PROJECT names, in ./wandb or WANDB_DIR."""
+    """Log a run to the project that WANDB_PROJECT names, in ./wandb or WANDB_DIR."""
     import wandb
 
     mode: Any = os.environ.get("WANDB_MODE", "offline")  # wandb refuses a mode that it hasn't

@@ -147,7 +147,7 @@ def test_a_tool_that_fails_is_noted_and_the_others_are_told(
     run = finished_run(tmp_path / "run")
     log_runs(run, ["trackio", "wandb"], noted.append)
     assert noted == [
-        f"logging to trackio failed: OSError: no room; the run itself is whole, in {run}"
+        f"logging to trackio failed: OSError: no room; the run itself is complete, in {run}"
     ]
     assert calls[-1] == "finished"
     assert capsys.readouterr().out == ""
