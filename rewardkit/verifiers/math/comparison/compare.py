@@ -15,13 +15,17 @@ from rewardkit.verifiers.math.comparison.letters_before_brackets import (
     as_factors_by_habit,
     calls_unknown,
 )
-from rewardkit.verifiers.math.comparison.matrices import NoMatrixError, has_matrix, worked_out
+from rewardkit.verifiers.math.comparison.lists import same_lists
+from rewardkit.verifiers.math.comparison.matrices import (
+    has_matrix,
+    same_matrices,
+)
 from rewardkit.verifiers.math.comparison.names import unnamed
 from rewardkit.verifiers.math.comparison.pieces import is_piecewise, same_pieces
 from rewardkit.verifiers.math.comparison.quantities import same_quantity
 from rewardkit.verifiers.math.comparison.regions import is_region, region
-from rewardkit.verifiers.math.comparison.shapes import as_matrix, as_vector, without_degrees
-from rewardkit.verifiers.math.comparison.statements import assigned, stated
+from rewardkit.verifiers.math.comparison.shapes import without_degrees
+from rewardkit.verifiers.math.comparison.statements import stated
 from rewardkit.verifiers.math.comparison.values import (
     DIFFERENT,
     Policy,
@@ -39,19 +43,14 @@ from rewardkit.verifiers.math.syntax.tree import (
     Number,
     NumberSet,
     Numeral,
-    Product,
     Quantity,
     Ratio,
     Relation,
     Sequence,
     SetOperation,
-    Sum,
     Symbol,
     Text,
 )
-
-MOST_ITEMS = 48
-"""Items of the longest lists that are compared in any order."""
 
 
 def compare(answer: Node, reference: Node, policy: Policy) -> Outcome:
@@ -169,7 +168,7 @@ def _unworked_sets(answer: Node, reference: Node, policy: Policy) -> Outcome:
         case SetOperation(one, left, right), SetOperation(other, left2, right2) if one == other:
             return all_equal([compare(left, left2, policy), compare(right, right2, policy)])
         case Sequence(), Sequence() if is_region(answer) == is_region(reference):
-            return _sequences(answer, reference, policy)
+            return _lists(answer, reference, policy)
     return DIFFERENT
 
 
@@ -192,101 +191,12 @@ def _relations(answer: Node, reference: Node, _: Policy) -> Outcome:
     return DIFFERENT
 
 
-def _sequences(answer: Node, reference: Node, policy: Policy) -> Outcome:
-    if isinstance(answer, Matrix) or isinstance(reference, Matrix):
-        return _matrices(as_matrix(answer), as_matrix(reference), policy)
-    values, theirs = assigned(answer), assigned(reference)
-    if (values is None) != (theirs is None):
-        answer, reference = values or answer, theirs or reference
-    for one, other in ((answer, reference), (reference, answer)):
-        if isinstance(one, Sequence) and isinstance(other, (Sum, Product, Symbol)):
-            return _vectors(answer, reference, len(one.items), policy)
-    if not (isinstance(answer, Sequence) and isinstance(reference, Sequence)):
-        return DIFFERENT
-    return _bracketed(answer, reference, policy)
-
-
-def _vectors(answer: Node, reference: Node, size: int, policy: Policy) -> Outcome:
-    """i + 2j + 3k against ⟨1, 2, 3⟩."""
-    sides = [
-        side if isinstance(side, Sequence) else as_vector(side, size)
-        for side in (answer, reference)
-    ]
-    one, other = sides
-    if not (isinstance(one, Sequence) and isinstance(other, Sequence)):
-        return DIFFERENT
-    if "(" not in (_kind(one), _kind(other)) or {_kind(one), _kind(other)} - {"(", "["}:
-        return DIFFERENT
-    return _bracketed(one, other, policy)
-
-
-def _bracketed(answer: Sequence, reference: Sequence, policy: Policy) -> Outcome:
-    kinds = {_kind(answer), _kind(reference)}
-    if kinds in ({"(", "["}, {"(", "⦃"}, {"[", "⦃"}):
-        return Outcome(False, "different brackets")
-    mine, theirs = answer.items, reference.items
-    if "(" not in kinds and kinds != {"["}:
-        if "⦃" in kinds:
-            mine, theirs = _distinct(mine, policy), _distinct(theirs, policy)
-        return _in_any_order(mine, theirs, policy)
-    if len(mine) != len(theirs):
-        return Outcome(False, "the number of items")
-    pairs = zip(mine, theirs, strict=True)
-    return all_equal([_same_item(one, other, policy) for one, other in pairs])
-
-
-def _same_item(answer: Node, reference: Node, policy: Policy) -> Outcome:
-    """Compare items of lists, where {1} is not 1."""
-    if _is_singleton(answer) != _is_singleton(reference):
-        return Outcome(False, "the items of the list")
-    return compare(answer, reference, policy)
-
-
-def _is_singleton(node: Node) -> bool:
-    return isinstance(node, Sequence) and node.opening == "⦃" and len(node.items) == 1
-
-
-def _kind(node: Sequence) -> str:
-    return "(" if node.opening == "⟨" else node.opening
-
-
-def _distinct(items: tuple[Node, ...], policy: Policy) -> tuple[Node, ...]:
-    found: list[Node] = []
-    for item in items[: MOST_ITEMS + 1]:
-        if not any(compare(item, other, policy).equal for other in found):
-            found.append(item)
-    return tuple(found)
-
-
-def _in_any_order(answer: tuple[Node, ...], reference: tuple[Node, ...], policy: Policy) -> Outcome:
-    if len(answer) != len(reference):
-        return Outcome(False, "the number of items")
-    if len(answer) > MOST_ITEMS:
-        return Outcome(None, "a list too long to compare in any order")
-    left = list(answer)
-    undecided = False
-    for item in reference:
-        outcomes = [_same_item(mine, item, policy).equal for mine in left]
-        if True in outcomes:
-            del left[outcomes.index(True)]
-        elif None in outcomes:
-            undecided = True
-        else:
-            return Outcome(False, "the items of the list")
-    return Outcome(None if undecided else True, "the items of the list")
+def _lists(answer: Node, reference: Node, policy: Policy) -> Outcome:
+    return same_lists(answer, reference, policy, compare)
 
 
 def _matrices(answer: Node, reference: Node, policy: Policy) -> Outcome:
-    try:
-        mine, theirs = worked_out(answer), worked_out(reference)
-    except NoMatrixError:
-        return Outcome(False, "matrices that don't fit")
-    if not (isinstance(mine, Matrix) and isinstance(theirs, Matrix)):
-        return DIFFERENT
-    if [len(row) for row in mine.rows] != [len(row) for row in theirs.rows]:
-        return Outcome(False, "matrices of different shapes")
-    cells = zip(sum(mine.rows, ()), sum(theirs.rows, ()), strict=True)
-    return all_equal([compare(one, other, policy) for one, other in cells])
+    return same_matrices(answer, reference, policy, compare)
 
 
 def _quantities(answer: Node, reference: Node, policy: Policy) -> Outcome:
@@ -297,7 +207,7 @@ _COMPARISONS: tuple[tuple[type, Callable[[Node, Node, Policy], Outcome]], ...] =
     (Clock, _times),
     (Text, _texts),
     (Relation, _relations),
-    (Sequence, _sequences),
+    (Sequence, _lists),
     (Quantity, _quantities),
     (Numeral, same_numeral),
     (Ratio, same_ratio),

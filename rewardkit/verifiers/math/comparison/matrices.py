@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
+from rewardkit.verifiers.math.comparison.values import DIFFERENT, Policy, all_equal
+from rewardkit.verifiers.math.numbers.equality import Outcome
 from rewardkit.verifiers.math.syntax.tree import (
     Call,
     Matrix,
@@ -17,6 +20,8 @@ from rewardkit.verifiers.math.syntax.tree import (
     negative,
     reciprocal,
 )
+
+Compare = Callable[[Node, Node, Policy], Outcome]
 
 MOST_WORK = 4_000
 
@@ -139,3 +144,17 @@ def _matrix_product(one: Matrix, other: Matrix) -> Matrix:
 
 def _product(pair: tuple[Node, Node]) -> Node:
     return Product(pair)
+
+
+def same_matrices(answer: Node, reference: Node, policy: Policy, compare: Compare) -> Outcome:
+    """Compare matrices cell by cell, after working out what can be."""
+    try:
+        mine, theirs = worked_out(answer), worked_out(reference)
+    except NoMatrixError:
+        return Outcome(False, "matrices that don't fit")
+    if not (isinstance(mine, Matrix) and isinstance(theirs, Matrix)):
+        return DIFFERENT
+    if [len(row) for row in mine.rows] != [len(row) for row in theirs.rows]:
+        return Outcome(False, "matrices of different shapes")
+    cells = zip(sum(mine.rows, ()), sum(theirs.rows, ()), strict=True)
+    return all_equal([compare(one, other, policy) for one, other in cells])
