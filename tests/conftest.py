@@ -47,10 +47,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """With `-m core`, leave other lanes' files unread: to import them may need torch."""
     if config.getoption("-m") != "core" or collection_path.suffix != ".py":
         return None
-    return _lane_of_file(collection_path) in OTHER_LANES or None
+    return lane_of_file(collection_path) in OTHER_LANES or None
 
 
-def _lane_of_file(path: Path) -> str | None:
+def lane_of_file(path: Path) -> str | None:
     """Return the lane that the file's `pytestmark` names, without importing the file."""
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark":
