@@ -326,6 +326,15 @@ def test_what_a_verifier_alone_judged_is_judged_again(tmp_path: Path) -> None:
     assert "0 verdicts flipped" in out
 
 
+def test_a_label_that_disagrees_is_no_flip_when_a_run_is_judged_again(tmp_path: Path) -> None:
+    rows = [{"reference": "4", "completion": r"\boxed{3}", "label": True}]
+    file, run = write(tmp_path / "f.jsonl", rows), str(tmp_path / "run")
+    fields = ["--completion-field", "completion", "--label-field", "label"]
+    out = score(file, "--verifier", "math", *fields, "-o", run)[1]
+    assert "0 of 1 verdicts agree with the labels" in out
+    assert "0 verdicts flipped" in score(run)[1]
+
+
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_tables_are_judged_as_lines_are(tmp_path: Path, suffix: str) -> None:
     rows = [{"reference": "5", "completion": f"so,\n#### {i}"} for i in range(10)]

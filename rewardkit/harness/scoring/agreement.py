@@ -32,11 +32,11 @@ class Agreement:
     shown: list[Disagreement] = field(default_factory=list)
 
     def add(self, row: SampleRow, position: int = 0) -> None:
-        """Compare a row's verdict with its `label`, else with the one it had `before`, if any."""
-        if row.label is not None:
-            earlier: bool | None = row.label
-        elif row.before is not None:
+        """Compare a row's verdict with the one it had `before`, else with its `label`, if any."""
+        if row.before is not None:
             earlier = row.before.correct
+        elif row.label is not None:
+            earlier = row.label
         else:
             return
         self.compared += 1
