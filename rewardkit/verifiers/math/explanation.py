@@ -1,4 +1,4 @@
-"""How the `math` verifier came to its verdict, step by step."""
+"""How the `math` verifier read an answer and a reference."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from rewardkit.verifiers.math.syntax.parsed_answer import Side, side, tree
 from rewardkit.verifiers.math.syntax.spelling import spelled
 
 Explanation = list[tuple[str, str]]
-"""Pairs of what is told and what is to be told of it."""
+"""(label, value) pairs."""
 
 
-def explained(found: list[str], reference: str) -> Explanation:
-    """What was read of the completion and of the reference, and as what."""
-    told = [("answers", str(len(found)))] if len(found) > 1 else []
-    for answer in found:
-        told += [("answer", answer), ("read as", _as(side(answer)))]
-    return [*told, ("reference", reference), ("read as", _as(side(reference)))]
+def explained(answers: list[str], reference: str) -> Explanation:
+    """Say what the answers and the reference are, and how each was read."""
+    lines = [("answers", str(len(answers)))] if len(answers) > 1 else []
+    for answer in answers:
+        lines += [("answer", answer), ("read as", _reading(side(answer)))]
+    return [*lines, ("reference", reference), ("read as", _reading(side(reference)))]
 
 
-def _as(read: Side) -> str:
-    if read.number is not None:
-        exact = f"the number {read.number.value}"
-        return f"{exact} {read.number.unit}".rstrip()
-    node = tree(read)
+def _reading(parsed: Side) -> str:
+    if parsed.number is not None:
+        exact = f"the number {parsed.number.value}"
+        return f"{exact} {parsed.number.unit}".rstrip()
+    node = tree(parsed)
     if node is not None:
         return spelled(node)
-    return f"text, for we can't read it: {read.reason or 'nothing is there'}"
+    return f"text, for we can't read it: {parsed.reason or 'nothing is there'}"

@@ -185,3 +185,18 @@ def test_quick_decides_most_and_agrees_with_the_slow_way() -> None:
             decided += 1
             assert quick == math(text, sample)
     assert decided > 25
+
+
+@pytest.mark.parametrize(
+    ("answer", "reading"),
+    [
+        ("4:30 pm", "16:30"),
+        (r"\text{Red}", 'the words "red"'),
+        ("AB=5", "A·B = 5"),
+        (r"\{1,\ldots,4\}", "{1, 2, 3, 4}"),
+        ("2km", "2·k·m"),
+    ],
+)
+def test_an_explanation_shows_how_an_answer_was_read(answer: str, reading: str) -> None:
+    explanation = Math().explain(rf"\boxed{{{answer}}}", Sample("7"))
+    assert explanation[:2] == [("answer", answer), ("read as", reading)]

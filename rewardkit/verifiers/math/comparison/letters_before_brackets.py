@@ -6,7 +6,7 @@ from rewardkit.verifiers.math.numbers.equality import same_value
 from rewardkit.verifiers.math.syntax.tree import Call, Node, Product, Symbol, mapped, nodes, symbols
 
 MOST_CALLS = 24
-"""Different calls of unknown functions that are told apart."""
+"""Maximum number of different calls of unknown functions."""
 
 _FACTORS_BY_HABIT = frozenset(("h()", "P()"))
 
@@ -17,7 +17,7 @@ def calls_unknown(node: Node) -> bool:
 
 
 def as_factors(answer: Node, reference: Node) -> tuple[Node, Node]:
-    """Both trees with a letter before brackets as a factor where the letter also stands alone."""
+    """Both trees with a letter before brackets as a factor if the letter also occurs alone."""
     alone = symbols(answer) | symbols(reference)
     names = frozenset(f"{name}()" for name in alone)
     return _multiplied(answer, names), _multiplied(reference, names)

@@ -18,7 +18,7 @@ MOST_ITEMS = 48
 
 
 def same_lists(answer: Node, reference: Node, policy: Policy, compare: Compare) -> Outcome:
-    """Compare lists, tuples and sets, and what stands for them, by what they hold."""
+    """Compare lists, tuples and sets by their items."""
     if isinstance(answer, Matrix) or isinstance(reference, Matrix):
         return same_matrices(as_matrix(answer), as_matrix(reference), policy, compare)
     values, theirs = assigned(answer), assigned(reference)

@@ -33,7 +33,7 @@ class NoMatrixError(Exception):
 
 
 def has_matrix(node: Node) -> bool:
-    """Whether a matrix stands where its cells would be worked out."""
+    """Whether the expression contains a matrix to compute with."""
     if isinstance(node, Matrix):
         return True
     match node:

@@ -47,7 +47,7 @@ def as_vector(node: Node, size: int) -> Node:
 
 
 def _axis(node: Node, letter: str) -> Node | None:
-    """The leaf that stands for the unit vector of a letter."""
+    """The leaf that is the unit vector of a letter."""
     spellings: list[Node] = [Symbol(f"{letter}{accent}") for accent in _ACCENTS]
     spellings.append(Constant("i") if letter == "i" else Symbol(letter))
     return next((part for part in nodes(node) if part in spellings), None)

@@ -40,8 +40,8 @@ class Policy:
 def same_percent(share: Fraction, bare: Fraction, in_reference: bool, percent: Percent) -> bool:
     """Whether a value in percent, `share` as a fraction of one, equals a number without a sign.
 
-    As a unit, the sign may be dropped from 1% up; a number that stands for a reference in percent
-    by its value is at most 1 (5 is not 500%).
+    As a unit, the sign may be dropped from 1% up. By its value, a number without a sign meets a
+    reference in percent only up to 1: 5 is not 500%.
     """
     if percent == "exact":
         return share == bare
@@ -129,7 +129,7 @@ def _residues(answer: Node, reference: Node) -> Outcome:
 
 
 def _least_residue(node: Node) -> Fraction | None:
-    """The number that 2 (mod 5) stands for where it is a remainder; None for 7 (mod 5)."""
+    """The remainder in 2 (mod 5); None for 7 (mod 5), which is no remainder."""
     if not (isinstance(node, Call) and len(node.arguments) == 2):
         return None
     value, modulus = map(rational, node.arguments)

@@ -57,7 +57,7 @@ def read(text: str) -> Node:
 
 
 class AnswerParser(EnvironmentParser):
-    """Reads what stands above sums: relations, sets, lists."""
+    """Parses relations, sets and lists."""
 
     def answer(self) -> Node:
         """All of the tokens as one answer."""

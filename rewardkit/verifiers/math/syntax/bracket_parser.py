@@ -1,4 +1,4 @@
-"""What stands in brackets and bars: groups, tuples, sets, intervals, absolute values."""
+"""Brackets and bars: groups, tuples, sets, intervals, absolute values."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class BracketParser(ExpressionParser):
         return self.open_brackets.endswith("⦃")
 
     def group(self) -> Node:
-        """What stands in braces."""
+        """The content of braces."""
         return self.enclosed(self.expect("{"))
 
     def enclosed(self, opening: str) -> Node:
-        """What stands between an opening bracket, already taken, and its partner."""
+        """Parse the content of brackets whose opening one is already taken."""
         before, bars = self.open_brackets, self.inside_bars
         self.open_brackets, self.inside_bars = before + opening, 0
         with self.deeper():
@@ -91,14 +91,14 @@ class BracketParser(ExpressionParser):
         return -1
 
     def texts(self) -> str:
-        """The words that follow, passed."""
+        """Take the words that follow."""
         found = []
         while self.peek.kind == "text":
             found.append(self.take().text)
         return " ".join(found)
 
     def separator(self) -> str | None:
-        """What parts two items, passed: `,`, `and`, `or`; None where nothing does."""
+        """Take what separates two items: `,`, `and` or `or`; None if nothing does."""
         found = None
         while self.peek.kind == "mark" and self.peek.text in _SEPARATORS:
             mark = _JOINTS.get(self.peek.text, self.peek.text)

@@ -1,4 +1,4 @@
-"""A place in a list of tokens, and how deep its reader stands."""
+"""A position in a list of tokens, and the current nesting level."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _END = Token("end of text", "")
 
 
 class Cursor:
-    """Looks at the next tokens and takes them."""
+    """Peeks at tokens and takes them."""
 
     def __init__(self, tokens: list[Token]) -> None:
         self.tokens = tokens

@@ -162,7 +162,7 @@ class FunctionParser(CalculusParser):
         return self.take().text if self.mark("{") is None else self.until_brace()
 
     def until_brace(self) -> str:
-        """What stands before the closing brace, as written; the brace is passed."""
+        """Take everything up to and including the closing brace; return the text before it."""
         letters = []
         while self.peek.text not in ("}", ""):
             letters.append(self.take().text)

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from rewardkit.verifiers.math.syntax.tree import (
     Call,
+    Clock,
     Constant,
     Matrix,
     Node,
@@ -59,6 +60,8 @@ def _leaf(node: Node) -> str:
             return f"{'±' if upper else '∓'}{_tight(term)}"
         case Numeral(digits, base):
             return f"{digits} in base {base}"
+        case Clock(hour, minute, _):
+            return f"{hour}:{minute:02}"
         case Text(words):
             return f'the words "{words}"'
     return str(node)
