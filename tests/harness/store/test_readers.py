@@ -151,8 +151,9 @@ def test_any_bytes_as_a_data_file(tmp_path: Path, suffix: str, content: bytes) -
 
 
 def test_a_parquet_file_with_a_damaged_page_is_named(tmp_path: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
-    pyarrow = pytest.importorskip("pyarrow")
+    import pyarrow
+    from pyarrow import parquet
+
     file = tmp_path / "d.parquet"
     parquet.write_table(pyarrow.table({"a": [f"text {n}" for n in range(5000)]}), file)
     content = bytearray(file.read_bytes())

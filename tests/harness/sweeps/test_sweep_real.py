@@ -126,7 +126,7 @@ def test_a_watch_evaluates_what_a_training_writes_and_ends_with_it(
         target.mkdir()
         for path in sorted(late.iterdir(), key=lambda path: path.name == "trainer_state.json"):
             shutil.copy(path, target)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate()
     finally:
         process.kill()
     assert process.returncode == 0, err
@@ -148,7 +148,7 @@ def test_an_interrupted_watch_prints_its_table(training: Path, tmp_path: Path) -
         if line.startswith("waiting for new checkpoints"):
             process.send_signal(signal.SIGINT)
             break
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate()
     assert process.returncode == 0, err
     assert err == "stopped; the same command resumes\n"
     assert [run["label"] for run in json.loads(out)] == ["checkpoint-9+gsm8k", "checkpoint-9+boxed"]
