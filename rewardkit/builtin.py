@@ -17,6 +17,8 @@ def rewardkit_verifiers() -> Mapping[str, str]:
     return {
         "choice": "rewardkit.verifiers.choice:Choice",
         "correctness": "rewardkit.verifiers.gsm8k_xml:Correctness",
+        "exact": "rewardkit.verifiers.exact:Exact",
+        "f1": "rewardkit.verifiers.f1:F1",
         "game24": "rewardkit.verifiers.game24:game24",
         "game24_length": "rewardkit.verifiers.game24:Length",
         "game24_outcome": "rewardkit.verifiers.game24:Outcome",
@@ -30,6 +32,7 @@ def rewardkit_verifiers() -> Mapping[str, str]:
         "motion_format": "rewardkit.verifiers.motion:MotionFormat",
         "r1_zero": "rewardkit.verifiers.r1_zero:R1Zero",
         "r1_zero_format": "rewardkit.verifiers.r1_zero:R1ZeroFormat",
+        "regex": "rewardkit.verifiers.regex:Regex",
         "soft_format": "rewardkit.verifiers.gsm8k_xml:SoftFormat",
         "strict_format": "rewardkit.verifiers.gsm8k_xml:StrictFormat",
         "xmlcount": "rewardkit.verifiers.gsm8k_xml:XmlCount",

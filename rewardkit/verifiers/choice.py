@@ -9,6 +9,7 @@ from typing import Literal
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.option_letters import stated_letters
+from rewardkit.verifiers.option_texts import named_option
 from rewardkit.verifiers.reading import answer_block, boxes
 
 _LETTER = re.compile(r"[A-Z]")
@@ -22,13 +23,15 @@ class Choice(Bounded):
     `strict`: the completion, stripped, or its last box is exactly one upper-case letter. `lenient`
     also reads "(B)", "B.", "The answer is B", "**B**". The last statement counts, because a
     completion may change its mind; two letters offered as one answer are wrong. If there is an
-    `<answer>` block, only that block is read. The reference is "B", "(B)" or "b)".
+    `<answer>` block, only that block is read. The reference is "B", "(B)" or "b)". `options` is the
+    column with the options' texts: `lenient` then also takes the text of one option for its letter.
 
     >>> Choice(reading="lenient")("The answer is A. Wait, it is (B).", Sample("B")).correct
     True
     """
 
     reading: Literal["strict", "lenient"] = "strict"
+    options: str = ""
 
     def __post_init__(self) -> None:
         if self.reading not in ("strict", "lenient"):
@@ -43,11 +46,16 @@ class Choice(Bounded):
             )
         block = answer_block(text)
         answer = (text if block is None else block).strip()
-        letter = _exact_letter(answer) if self.reading == "strict" else None
+        letter = _exact_letter(answer) if self.reading == "strict" else self._named(answer, sample)
+        if letter and self.reading == "lenient":
+            return Verdict.judged(letter == reference[1].upper(), answer=letter)
         stated = stated_letters(answer)
         if letter and len(stated) < 2:
             return Verdict.judged(letter == reference[1].upper(), answer=letter)
         return self._judge_stated(stated, reference[1].upper())
+
+    def _named(self, answer: str, sample: Sample) -> str | None:
+        return named_option(answer, sample.columns.get(self.options)) if self.options else None
 
     def _judge_stated(self, stated: frozenset[str], reference: str) -> Verdict:
         answer = ", ".join(sorted(stated))

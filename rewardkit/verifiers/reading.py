@@ -44,8 +44,8 @@ def answer_block(text: str) -> str | None:
 
 def answer_tags(text: str) -> tuple[re.Match[str], re.Match[str]] | None:
     """Return the opening and the closing tag of the last complete answer block."""
-    close = _last(CLOSE_ANSWER, text, len(text))
-    opening = _last(OPEN_ANSWER, text, close.start()) if close else None
+    close = last_match(CLOSE_ANSWER, text)
+    opening = last_match(OPEN_ANSWER, text, close.start()) if close else None
     return (opening, close) if opening and close else None
 
 
@@ -127,9 +127,10 @@ def _value(match: re.Match[str]) -> Decimal | None:
         return None
 
 
-def _last(pattern: re.Pattern[str], text: str, end: int) -> re.Match[str] | None:
+def last_match(pattern: re.Pattern[str], text: str, end: int | None = None) -> re.Match[str] | None:
+    """Return the last match of `pattern` in the text before `end`; None without one."""
     last = None
-    for match in pattern.finditer(text, 0, end):
+    for match in pattern.finditer(text, 0, len(text) if end is None else end):
         last = match
     return last
 

@@ -159,3 +159,67 @@ def test_a_hostile_reply_is_wrong_in_time(name: str) -> None:
 def test_an_unknown_reading_is_refused() -> None:
     with pytest.raises(ValueError, match="'strict' or 'lenient'"):
         Choice(reading="loose")  # type: ignore[arg-type]
+
+
+PLACES = ["Bergen", "Oslo", "Vitamin C", "Both A and B"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        PLACES,
+        [f"({letter}) {text}" for letter, text in zip("ABCD", PLACES, strict=True)],
+        [f"{letter}. {text}" for letter, text in zip("ABCD", PLACES, strict=True)],
+        {"label": ["1", "2", "3", "4"], "text": PLACES},
+        dict(zip("ABCD", PLACES, strict=True)),
+    ],
+    ids=["texts", "brackets", "stops", "labels and texts", "letters to texts"],
+)
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("Oslo", "B"),
+        ("The answer is oslo.", "B"),
+        ("<answer>Vitamin  C</answer>", "C"),
+        ("The answer is **Both A and B**", "D"),
+        ("(B) Oslo", "B"),
+        ("It is far north.\n\nBergen", "A"),
+    ],
+)
+def test_the_text_of_an_option_stands_for_its_letter(
+    options: object, text: str, letter: str
+) -> None:
+    verifier = Choice(reading="lenient", options="options")
+    sample = Sample(letter, columns={"options": options})
+    assert verifier(text, sample).answer == letter
+    assert verifier(text, sample).correct
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("Oslo or Bergen", PLACES),
+        ("Trondheim", PLACES),
+        ("Oslo", ["Oslo", "Oslo"]),
+        ("Oslo", None),
+        ("Oslo", "Oslo"),
+        ("-5", ["5", "+5"]),
+    ],
+)
+def test_a_text_that_names_no_single_option_is_no_answer(text: str, options: object) -> None:
+    verifier = Choice(reading="lenient", options="options")
+    assert verifier(text, Sample("A", columns={"options": options})).correct is False
+
+
+def test_strict_takes_the_letter_alone() -> None:
+    sample = Sample("B", columns={"options": PLACES})
+    assert Choice(options="options")("Oslo", sample).failure is Failure.NO_ANSWER
+    assert Choice(options="options")("B", sample).correct
+
+
+@pytest.mark.parametrize("letter", ["A", "J", "Q", "Z"])
+def test_any_number_of_options_has_letters(letter: str) -> None:
+    options = [f"text {number}" for number in range(26)]
+    sample = Sample(letter, columns={"options": options})
+    for text in (letter, f"The answer is ({letter}).", options[ord(letter) - ord("A")]):
+        assert Choice(reading="lenient", options="options")(text, sample).correct
