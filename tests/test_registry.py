@@ -17,7 +17,7 @@ from rewardkit.errors import PluginError, UnknownName, UsageError
 class Good:
     @hookimpl
     def rewardkit_verifiers(self) -> dict[str, Any]:
-        return {"exact": exact, "close": Close}
+        return {"same": exact, "close": Close}
 
 
 def exact(text: str, sample: Sample, *, strip: bool = True) -> bool:
@@ -72,8 +72,8 @@ class Missing:
 
 def test_a_function_and_a_class_are_verifiers() -> None:
     offers = Registry(Good())
-    assert offers.verifier("exact")(" 5 ", Sample("5")) is True
-    assert offers.verifier("exact", strip=False)(" 5 ", Sample("5")) is False
+    assert offers.verifier("same")(" 5 ", Sample("5")) is True
+    assert offers.verifier("same", strip=False)(" 5 ", Sample("5")) is False
     assert offers.verifier("close", tolerance=1.0)("5.5", Sample("5")) is True
 
 
@@ -97,7 +97,7 @@ def test_two_plugins_that_clash_are_both_named() -> None:
     class Other(Good):
         pass
 
-    with pytest.raises(PluginError, match=r"'Good' and 'Other' both offer verifier 'exact'"):
+    with pytest.raises(PluginError, match=r"'Good' and 'Other' both offer verifier 'same'"):
         Registry(Good(), Other())
 
 
@@ -114,8 +114,8 @@ def test_an_unknown_name_gets_the_nearest() -> None:
         offers.verifier("zzz")
     with pytest.raises(UnknownName, match="did you mean 'require_simplified'"):
         offers.verifier("math", require_simplifed=True)
-    with pytest.raises(UnknownName, match="parameter of verifier 'exact'"):
-        Registry(Good()).verifier("exact", tolerance=1)
+    with pytest.raises(UnknownName, match="parameter of verifier 'same'"):
+        Registry(Good()).verifier("same", tolerance=1)
 
 
 def test_a_parameter_that_is_refused_says_so() -> None:
@@ -156,17 +156,17 @@ class TestInstalledPlugins:
     def test_all_are_loaded(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.module(monkeypatch, "good_one", Good())
         self.install(monkeypatch, entry_point("good", "good_one:plugin"))
-        assert registry.installed().offers("verifiers")["exact"].owner == "good"
+        assert registry.installed().offers("verifiers")["same"].owner == "good"
 
     def test_the_variable_chooses(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.module(monkeypatch, "good_one", Good())
         points = entry_point("good", "good_one:plugin"), entry_point("bad", "no_such_module")
         self.install(monkeypatch, *points)
         monkeypatch.setenv("REWARDKIT_PLUGINS", "good")
-        assert "exact" in registry.installed().offers("verifiers")
+        assert "same" in registry.installed().offers("verifiers")
         registry.installed.cache_clear()
         monkeypatch.setenv("REWARDKIT_PLUGINS", "")
-        assert "exact" not in registry.installed().offers("verifiers")
+        assert "same" not in registry.installed().offers("verifiers")
         registry.installed.cache_clear()
         monkeypatch.setenv("REWARDKIT_PLUGINS", "goood")
         with pytest.raises(PluginError, match="did you mean 'good'"):
