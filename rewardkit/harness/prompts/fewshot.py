@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.prompts.fewshot_source import FewshotSource
@@ -37,10 +38,18 @@ class FewshotExamples:
     count: int
     enough: bool = True
 
-    def beside(self, problem: Sample) -> list[Sample]:
-        """The samples to show with this problem: never one with its id or its words."""
+    @cached_property
+    def _sample_identities(self) -> Sequence[set[tuple[str, ...]]]:
+        return [_identities(sample) for sample in self.samples]
+
+    def beside(self, problem: Sample) -> list[int]:
+        """The indices of the samples to show with this problem: never one with its id or words."""
         identities = _identities(problem)
-        others = [sample for sample in self.samples if identities.isdisjoint(_identities(sample))]
+        others = [
+            index
+            for index, other in enumerate(self._sample_identities)
+            if identities.isdisjoint(other)
+        ]
         if self.enough and len(others) < self.count:
             raise UsageError(
                 f"--num-fewshot {self.count}: only {len(others)} rows are there to show beside "

@@ -6,6 +6,7 @@ import difflib
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +115,6 @@ class PromptTemplate:
         content = f"{self.source}\0{self.system}"
         if self.words is not None and self.needs_words:
             wording = self.words.wording
-            examples = solved_problems(wording, self.words.examples.samples, self.reading)
             parts = (
                 wording.instruction,
                 wording.working,
@@ -123,14 +123,25 @@ class PromptTemplate:
                 wording.form(self.reading),
             )
             content = "\0".join(
-                [content, *parts, *(one.hash() for one in examples), str(self.words.examples.count)]
+                [
+                    *(content, *parts),
+                    *(example.hash() for example in self._worded_examples),
+                    str(self.words.examples.count),
+                ]
             )
         return hashlib.sha256(content.encode()).hexdigest()
+
+    @cached_property
+    def _worded_examples(self) -> Sequence[WordedProblem]:
+        """All examples in the task's words, whichever of them a prompt shows."""
+        if self.words is None:
+            return []
+        return solved_problems(self.words.wording, self.words.examples.samples, self.reading)
 
     def _examples(self, sample: Sample) -> list[WordedProblem]:
         if self.words is None or not self.has_examples:
             return []
-        return solved_problems(self.words.wording, self.words.examples.beside(sample), self.reading)
+        return [self._worded_examples[index] for index in self.words.examples.beside(sample)]
 
     def _variables(self, sample: Sample, examples: Sequence[WordedProblem]) -> dict[str, Any]:
         variables: dict[str, Any] = {**sample.columns, "question": sample.question}

@@ -14,6 +14,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import jinja2
@@ -44,19 +45,28 @@ class ParsedTemplate:
     shows: Kind
     about: str
 
-    @property
-    def parts(self) -> set[str]:
+    @cached_property
+    def parts(self) -> frozenset[str]:
         """Its blocks, and "user"."""
-        return {*self.template.blocks, USER}
+        return frozenset({*self.template.blocks, USER})
+
+    @cached_property
+    def _globals(self) -> dict[str, Any]:
+        # a template keeps its globals in a ChainMap, which is slow to copy for each rendering
+        return dict(self.template.globals)
 
     def render(self, part: str, variables: Mapping[str, Any]) -> str:
-        """One part's text. Raises whatever a template may raise."""
-        context = self.template.new_context(dict(variables))
+        """Render one part. Raises any exception that a template can raise."""
+        template = self.template
+        blocks = template.blocks
+        if part == USER:
+            blocks = dict.fromkeys(blocks, _nothing)
+        context = Context(
+            template.environment, {**self._globals, **variables}, template.name, blocks
+        )
+        function = template.root_render_func if part == USER else blocks[part]
         with limited():
-            if part != USER:
-                return "".join(self.template.blocks[part](context)).strip()
-            context.blocks = {name: [_nothing] for name in context.blocks}
-            return "".join(self.template.root_render_func(context)).strip()
+            return "".join(function(context)).strip()
 
 
 def parse(name: str, source: str) -> ParsedTemplate:
