@@ -8,18 +8,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
+from rewardkit.verifiers.motion_analysis import (
+    differences_follow,
+    given_points,
+    has_differences,
+    has_speed,
+    has_steps,
+    speed_follows,
+)
 from rewardkit.verifiers.motion_reading import (
     PREDICTED,
     TAGS,
     blocks,
     coordinates,
     five_points,
-    has_differences,
-    has_speed,
-    has_steps,
     is_separated,
     last_coordinates,
     rendered,
@@ -58,11 +64,19 @@ class MotionAccuracy(Bounded):
 
 @dataclass(frozen=True)
 class MotionFormat(Bounded):
-    """Score the form only: structure 0.4, analysis 0.3, answer 0.3; correct at 1.0.
+    """Score the form: structure 0.4, analysis 0.3, answer 0.3; correct at 1.0.
 
     Structure: the three tags, in order. Analysis: S1–S3 in order 0.1, four lines `Δx1 = b - a = c`
     0.1, a line `v = … = c` 0.1. Answer: five coordinates 0.2, each `(c)` and commas between 0.1.
+    With `analysis="figures"`, the differences and the speed must follow from the points of the
+    question; `analysis="form"` is the source's rule: any numbers in the right form will do.
     """
+
+    analysis: Literal["figures", "form"] = "figures"
+
+    def __post_init__(self) -> None:
+        if self.analysis not in ("figures", "form"):
+            raise ValueError(f"analysis is 'figures' or 'form', not {self.analysis!r}")
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on the form; the reference only shows a point's dimensions."""
@@ -71,8 +85,7 @@ class MotionFormat(Bounded):
         analysis, answer = tagged or (section(text, TAGS[0]), section(text, TAGS[1]))
         predicted = coordinates(answer, dimensions)
         structure = 4 * (tagged is not None)
-        worked_out = has_differences(analysis, dimensions) + has_speed(analysis, dimensions)
-        reasoning = has_steps(analysis) + worked_out
+        reasoning = self._analysis_tenths(analysis, sample.question, dimensions)
         complete = predicted is not None and len(predicted) == PREDICTED * dimensions
         form = 2 * complete + is_separated(answer, dimensions)
         tenths = structure + reasoning + form
@@ -83,6 +96,15 @@ class MotionFormat(Bounded):
             failure=None if tenths == 10 else _form_failure(analysis, predicted),
             parts={"structure": structure / 10, "analysis": reasoning / 10, "answer": form / 10},
         )
+
+    def _analysis_tenths(self, analysis: str, question: str, dimensions: int) -> int:
+        """Return the analysis's score in tenths, 0 to 3."""
+        steps = has_steps(analysis)
+        if self.analysis == "form":
+            return steps + has_differences(analysis, dimensions) + has_speed(analysis, dimensions)
+        given = given_points(question, dimensions)
+        differences = differences_follow(analysis, given, dimensions)
+        return steps + differences + speed_follows(analysis, given, dimensions)
 
 
 @dataclass(frozen=True)

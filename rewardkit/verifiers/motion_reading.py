@@ -26,46 +26,36 @@ DIMENSIONS = (1, 2, 3)
 TAGS = ("[Analysis]", "[ANSWER]", "[End]")
 
 # Possessive or counted throughout, so that each pattern is linear in the text's length.
-_NUMBER = r"[-+−–]?(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][-+]?[0-9]++)?+"
-_ENDS = r"(?! *+[-+*/×÷=−–])"
+NUMBER_PATTERN = r"[-+−–]?(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][-+]?[0-9]++)?+"
 
 TAG = re.compile("|".join(map(re.escape, TAGS)))
-NUMBER = re.compile(rf"(?<![\w.]){_NUMBER}")
+NUMBER = re.compile(rf"(?<![\w.]){NUMBER_PATTERN}")
 
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """The patterns of points of one dimension count, and of statements about them."""
+    """The patterns of points of one dimension count."""
 
     point: re.Pattern[str]
     """A point in round brackets, a group for each coordinate."""
     bare: re.Pattern[str]
     """A list of points that is the whole text."""
     separated: re.Pattern[str]
-    difference: re.Pattern[str]
-    speed: re.Pattern[str]
 
 
 @cache
 def forms(dimensions: int) -> Forms:
     """Return the patterns for points of 1, 2 or 3 coordinates."""
-    point = rf"\(\s*+{_NUMBER}" + rf"\s*+,\s*+{_NUMBER}" * (dimensions - 1) + r"\s*+\)"
-    term, item, longest = rf"(?:{point}|{_NUMBER})", _NUMBER, 99
+    point = (
+        rf"\(\s*+{NUMBER_PATTERN}" + rf"\s*+,\s*+{NUMBER_PATTERN}" * (dimensions - 1) + r"\s*+\)"
+    )
+    item = NUMBER_PATTERN
     if dimensions > 1:
-        term, longest = point, 199
         item = point.replace(r"\(", r"[\[(]").replace(r"\)", r"[\])]")
     return Forms(
-        point=re.compile(point.replace(_NUMBER, f"({_NUMBER})")),
+        point=re.compile(point.replace(NUMBER_PATTERN, f"({NUMBER_PATTERN})")),
         bare=re.compile(rf"\s*+[\[(]?\s*+{item}(?:[\s,;]++{item})*+[\s,;]*+[\])]?+\s*+"),
         separated=re.compile(rf"\s*+{point}(?:\s*+,\s*+{point})*+\s*+"),
-        difference=re.compile(
-            rf"[Δ∆]x[\w{{}}]{{0,9}}+ *+= *+(?:{term} *+[-−–] *+{term} *+= *+)?{term}{_ENDS}"
-        ),
-        speed=re.compile(
-            r"(?<!\w)(?:v(?:x|elocity)?+(?:_[\w{}]*+)?+|speed) *+[=:≈] *+"
-            rf"(?:[^=≈\n]{{0,{longest}}}+[=≈] *+){{0,3}}{term}{_ENDS}",
-            re.IGNORECASE,
-        ),
     )
 
 
@@ -137,29 +127,14 @@ def grouped(dimensions: int, values: Sequence[float]) -> list[float] | list[list
     return [list(values[at : at + dimensions]) for at in range(0, len(values), dimensions)]
 
 
-def has_steps(analysis: str) -> bool:
-    """Return whether S1, S2 and S3 come in this order."""
-    position = 0
-    for step in ("S1", "S2", "S3"):
-        position = analysis.find(step, position)
-        if position < 0:
-            return False
-    return True
-
-
-def has_differences(analysis: str, dimensions: int = 1) -> bool:
-    """Return whether there are four equations `Δx1 = b - a = c` or `Δx1 = c`."""
-    return len(forms(dimensions).difference.findall(analysis)) >= PREDICTED - 1
-
-
-def has_speed(analysis: str, dimensions: int = 1) -> bool:
-    """Return whether there is an equation `v = … = c`, for v, vx, v_avg, velocity or speed."""
-    return forms(dimensions).speed.search(analysis) is not None
-
-
 def is_separated(answer: str, dimensions: int = 1) -> bool:
     """Return whether the answer is points `(c)`, separated by commas, and nothing else."""
     return forms(dimensions).separated.fullmatch(answer) is not None
+
+
+def numbers(text: str) -> list[float]:
+    """Return all numbers of the text; a value beyond a float's range is the largest float."""
+    return [_value(match[0]) for match in NUMBER.finditer(text)]
 
 
 def _first(matches: Iterator[re.Match[str]], most: int) -> list[float]:

@@ -18,7 +18,8 @@ SAMPLES = {2: Sample(rendered(PLANE, 2)), 3: Sample(rendered(SPACE, 3))}
 TARGETS = {2: PLANE, 3: SPACE}
 
 DIFFERENCES = "\n".join(f"Δx{i} = (3.5, 0.5) - (2.0, 1.0) = (1.5, -0.5)" for i in range(1, 5))
-SPEED = "v = ((1.5, -0.5) + (1.5, -0.5)) / 4 = (6.0, -2.0) / 4 = (1.50, -0.50)"
+TERMS = " + ".join(["(1.5, -0.5)"] * 4)
+SPEED = f"v = ({TERMS}) / 4 = (6.0, -2.0) / 4 = (1.50, -0.50)"
 
 
 def reply(answer: str, *, differences: str = DIFFERENCES, speed: str = SPEED) -> str:

@@ -11,10 +11,11 @@ from rewardkit.harness.prompts.wording import TaskWording
 from rewardkit.harness.store.data_files import read_rows
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.harness.tasks.motion.figures import motion_figures
-from rewardkit.harness.tasks.motion.laws import Law, Lines, Oscillations, Range, paths
+from rewardkit.harness.tasks.motion.laws import Law, Lines, Oscillations, Range
 from rewardkit.harness.tasks.motion.methods import METHODS
-from rewardkit.harness.tasks.motion.rows import read_sample, sampled
+from rewardkit.harness.tasks.motion.rows import read_sample
 from rewardkit.harness.tasks.motion.sequences import worked
+from rewardkit.harness.tasks.motion.splits import draw_split
 from rewardkit.harness.tasks.parameters import check_count, checked_range
 from rewardkit.harness.tasks.table import EXAMPLES
 from rewardkit.protocols import Verifier
@@ -113,7 +114,8 @@ class MotionTask:
         """The samples of `split` by `seed`, or all rows of the file `data`.
 
         "train" and "test_in" are drawn from the ranges trained on, "test_out" from those beyond;
-        "test", the default, is both tests.
+        "test", the default, is both tests. "train" shares no question with the tests of the same
+        seed and settings.
         """
         if data is not None:
             return [self.sample(row, index) for index, row in enumerate(read_rows(data))]
@@ -163,17 +165,17 @@ class MotionTask:
         return motion_figures(rows)
 
     def _generated(self, split: str, seed: int) -> list[Sample]:
+        tests = ("test_in", "test_out") if split == "train" else ()
         outside = split == "test_out"
-        drawn = paths(
+        return draw_split(
             self._law(outside=outside),
+            split,
             self.train if split == "train" else self.test,
             dimensions=self.dimensions,
-            seed=f"{split}/{seed}",
+            seed=seed,
+            distribution="out" if outside else "in",
+            excluded={sample.question for test in tests for sample in self._generated(test, seed)},
         )
-        return [
-            sampled(path, f"{split}-{index:04d}", "out" if outside else "in")
-            for index, path in enumerate(drawn)
-        ]
 
     def _law(self, *, outside: bool) -> Law:
         """What is drawn from: the ranges trained on, or those beyond."""

@@ -9,6 +9,7 @@ import rewardkit
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.prompts.template import load_template
 from rewardkit.harness.tasks.motion.sequences import sequences, worked
+from rewardkit.harness.tasks.motion.splits import draw_split
 from rewardkit.harness.tasks.motion.task import MotionTask
 from rewardkit.records import Sample
 
@@ -62,10 +63,29 @@ def test_the_same_seed_gives_the_same_samples_and_another_seed_others() -> None:
     assert load("test_in")[3].id == "test_in-0003"
 
 
-def test_training_and_test_samples_differ() -> None:
-    assert not {sample.question for sample in load("train")} & {
-        sample.question for sample in load("test")
+@pytest.mark.parametrize("seed", range(200))
+def test_training_and_test_never_share_a_question(seed: int) -> None:
+    assert not {sample.question for sample in load("train", seed)} & {
+        sample.question for sample in load("test", seed)
     }
+
+
+def test_a_question_that_is_drawn_again_leaves_the_others_as_they_were() -> None:
+    law = TASK._law(outside=False)
+    plain = draw_split(law, "train", 9, dimensions=1, seed=0, distribution="in")
+    changed = draw_split(
+        law, "train", 9, dimensions=1, seed=0, distribution="in", excluded={plain[4].question}
+    )
+    assert changed[:4] == plain[:4]
+    assert changed[5:] == plain[5:]
+    assert changed[4].id == plain[4].id
+    assert changed[4].question != plain[4].question
+
+
+def test_ranges_too_narrow_for_two_splits_are_refused() -> None:
+    task = MotionTask(starts=(0.0, 0.0), speeds=(1.0, 1.0))
+    with pytest.raises(UsageError, match="too narrow"):
+        task.load(data=None, split="train", seed=0)
 
 
 def test_the_points_of_seed_0_never_change() -> None:
