@@ -429,6 +429,7 @@ UNEQUAL: list[Row] = [
     ("text", "oN", "No"),
     ("text", "seY", "Yes"),
     ("text", "eurT", "True"),
+    ("text", "silent", "listen"),
     ("text", r"\text{Anna and Ben}", r"\text{Anna}"),
     ("base", "A3_{16}", "A3_{12}"),
     ("residue", "10", r"3 \pmod 7"),

@@ -25,6 +25,7 @@ _WORDS = re.compile(r"\(?[A-Za-z][A-Za-z'’ \-]*(?:[,;][A-Za-z'’ \-]+)*[).,!;
 _RUN = re.compile(r"[A-Za-z]+")
 _CAPITALISED = re.compile(r"[A-Z][a-z]+")
 _OPTION = re.compile(r"\(?[A-J]\)|\$?\\text(?:bf|it|rm)?\s*\{\s*\(?[A-J]\)?\s*\}\$?")
+_SYLLABLE = re.compile(r"[^aeiou][aeiou]")
 _ITEM_END = re.compile(r"\s*(?:[,;]\s*(?:and|or)\b|[,;]|\band\b|\bor\b)\s*")
 _LETTER = re.compile(r"\(([a-z])\)")
 _COMMON: Final = IN_WORDS | listed(
@@ -87,7 +88,8 @@ def _certain(runs: list[str], wrapped: bool) -> bool:
         return sum(len(run) > 2 for run in runs) > 1
     run = runs[0]
     repeats = len(run) > 3 and len(set(run.casefold())) < len(run)
-    return _CAPITALISED.fullmatch(run) is not None or repeats
+    spoken = len(run) > 4 and len(_SYLLABLE.findall(run.casefold())) > 1
+    return _CAPITALISED.fullmatch(run) is not None or repeats or spoken
 
 
 def _calculates(run: str) -> bool:
