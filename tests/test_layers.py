@@ -36,7 +36,7 @@ LAYERS = {
         ("comparison", "tracking", "export"),
         ("run",),
         ("scoring", "sweeps"),
-        ("check",),
+        ("check", "solutions"),
     ],
     "verifiers/math": [
         ("syntax",),

@@ -1,4 +1,4 @@
-"""`rewardkit data`: write a task's problems to a file."""
+"""`rewardkit data`: write a task's problems to a file, with worked solutions if asked for."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from rewardkit.cli.arguments import key_values
+from rewardkit.errors import UsageError
 
 
 def data_command(
@@ -15,9 +16,27 @@ def data_command(
     split: Annotated[str | None, typer.Option(help="The split; by default the task's own.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of generated problems.")] = 0,
     count: Annotated[int | None, typer.Option(help="Number of problems; by default all.")] = None,
+    data: Annotated[
+        str | None, typer.Option(help="Read the problems from a JSONL, Parquet or CSV file.")
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the task; repeatable."),
+    ] = None,
+    solutions: Annotated[
+        bool,
+        typer.Option("--solutions", help="Add the prompt and a worked solution to each row."),
+    ] = False,
+    long: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="With --solutions: share of long ones (search traces, chains of thought), 0 to 1.",
+        ),
+    ] = None,
+    prompt: Annotated[
+        str | None,
+        typer.Option(help="With --solutions: a prompt's name or file; by default the task's own."),
     ] = None,
     output: Annotated[
         Path | None,
@@ -31,6 +50,8 @@ def data_command(
 ) -> None:
     """Write a task's problems as rows; `--data` reads the same problems from them."""
     from rewardkit.api import load_task
+    from rewardkit.harness.prompts.strategies import resolve_prompt
+    from rewardkit.harness.solutions import solution_rows
     from rewardkit.harness.store.dataset_file import (
         as_json,
         check_dataset_file,
@@ -39,12 +60,22 @@ def data_command(
         write_rows,
     )
 
+    if not solutions and (long is not None or prompt is not None):
+        raise UsageError(f"{'--prompt' if long is None else '--long'} needs --solutions")
     if output:
         check_dataset_file(output, overwrite=overwrite)
     chosen = load_task(task, **key_values(settings or (), "--set"))
-    rows = rows_of(chosen, problems(chosen, split=split, seed=seed, count=count))
+    samples = problems(chosen, data=data, split=split, seed=seed, count=count)
+    rows = rows_of(chosen, samples)
+    left_out = ""
+    if solutions:
+        template = resolve_prompt(chosen, prompt)
+        rows = solution_rows(chosen, template, samples, rows, long=long or 0.0, seed=seed)
+        if len(rows) < len(samples):
+            left_out = f"; left out {len(samples) - len(rows):,} whose solution is not judged right"
     if output is None:
         typer.echo("\n".join(map(as_json, rows)))
-        return
-    write_rows(rows, output, overwrite=overwrite)
-    typer.echo(f"{len(rows):,} problems in {output}", err=True)
+    else:
+        write_rows(rows, output, overwrite=overwrite)
+    if output or left_out:
+        typer.echo(f"{len(rows):,} problems in {output or 'stdout'}{left_out}", err=True)

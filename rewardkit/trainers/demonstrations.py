@@ -37,6 +37,6 @@ def game24_search_trace(
 ) -> str:
     """A reply that tries `attempts` ways to 24 in vain before it finds one.
 
-    By default the seed draws from 0 to 12 attempts. ValueError if the numbers can't make 24.
+    By default the seed draws from 1 to 12 attempts. ValueError if the numbers can't make 24.
     """
     return search_trace(numbers, seed, attempts)

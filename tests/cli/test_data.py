@@ -79,6 +79,10 @@ def test_the_largest_number_is_a_parameter() -> None:
         (["game24", "--set", "highest=14"], "1 to 13"),
         (["game24", "--set", "highest=5"], "leave some to train on"),
         (["motion", "-o", "rows.csv"], r"\.jsonl or \.parquet"),
+        (["motion", "--long", "0.5"], "--long needs --solutions"),
+        (["motion", "--prompt", "cot"], "--prompt needs --solutions"),
+        (["motion", "--solutions", "--prompt", "xml"], "can't be asked in 'xml'"),
+        (["motion", "--solutions", "--long", "0.5"], "no long solutions"),
     ],
 )
 def test_a_bad_argument_says_what_was_meant(arguments: list[str], said: str) -> None:
@@ -93,3 +97,30 @@ def test_a_file_there_is_refused_before_anything_is_made(tmp_path: Path) -> None
         run("no such task", "-o", str(file))
     run("motion", "-o", str(file), "--overwrite")
     assert len(file.read_text().splitlines()) == 40
+
+
+def test_solutions_are_conversations_and_text(tmp_path: Path) -> None:
+    arguments = ["--count", "4", "--solutions", "--long", "0.5", "--prompt", "game24_short"]
+    rows = [json.loads(line) for line in run("game24", *arguments).splitlines()]
+    assert [row["long"] for row in rows].count(True) == 2
+    for row in rows:
+        (question,), (reply,) = row["prompt"], row["completion"]
+        assert (question["role"], reply["role"]) == ("user", "assistant")
+        assert question["content"] == " ".join(map(str, row["numbers"])) + " =>"
+        assert row["text"] == f"{question['content']}\n{reply['content']}"
+        assert row["long"] == ("Back to" in reply["content"])
+
+
+def test_the_solutions_of_a_file_are_its_own(tmp_path: Path) -> None:
+    file, out = tmp_path / "gsm8k.jsonl", tmp_path / "out.parquet"
+    file.write_text(json.dumps({"question": "2 + 2?", "answer": "It is <<2+2=4>>4.\n#### 4"}))
+    run("gsm8k", "--data", str(file), "--solutions", "-o", str(out))
+    from rewardkit import load_task
+    from rewardkit.harness.store.data_files import read_rows
+
+    (row,) = read_rows(out)
+    assert row["completion"] == [{"role": "assistant", "content": "It is 4.\n#### 4"}]
+    (sample,) = load_task("gsm8k").load(data=str(out), split=None, seed=0)
+    assert (sample.question, sample.reference) == ("2 + 2?", "4")
+    with pytest.raises(RewardkitError, match="a column 'prompt'"):
+        run("gsm8k", "--data", str(out), "--solutions")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -98,16 +98,18 @@ class PromptTemplate:
                 opening = ""
         return [*turns, Message("user", _joined(opening, self._render("user", variables, sample)))]
 
-    def reply(self, example: Sample) -> str:
-        """What the assistant answers where this sample is shown as an example."""
+    def reply(self, example: Sample, solution: str | None = None) -> str:
+        """The worked reply to a sample in the form that the prompt asks for.
+
+        `solution` replaces the sample's own; it holds no final answer.
+        """
         if self.words is None:
             raise ValueError(f"prompt {self.name!r} isn't fitted to a task")
         (worked,) = solved_problems(self.words.wording, [example], self.reading)
-        if "reply" not in self.parsed.parts:
-            return _joined(worked.solution, worked.answer)
-        return self._render(
-            "reply", {**self._variables(example, [worked]), "example": worked}, example
-        )
+        if solution is not None:
+            worked = replace(worked, solution=solution)
+        variables = {**self._variables(example, [worked]), "example": worked}
+        return self._rendered(self.parsed.render_reply, variables, example)
 
     def hash(self) -> str:
         """Identifies what is asked: the template's text, the system prompt set over it, and the
@@ -156,8 +158,16 @@ class PromptTemplate:
     def _render(self, part: str, variables: Mapping[str, Any], sample: Sample) -> str:
         if part not in self.parsed.parts:
             return ""
+        return self._rendered(partial(self.parsed.render, part), variables, sample)
+
+    def _rendered(
+        self,
+        render: Callable[[Mapping[str, Any]], str],
+        variables: Mapping[str, Any],
+        sample: Sample,
+    ) -> str:
         try:
-            return self.parsed.render(part, variables)
+            return render(variables)
         except Exception as error:  # whatever a user's template does wrong names the template
             raise UsageError(
                 f"prompt {self.name!r} doesn't render for sample {sample.id!r}: "

@@ -2,14 +2,16 @@
 
 A prompt may begin with settings in TOML between two lines `+++`: `reading`, the style in which it
 asks for the answer; `stop`, texts that end a completion; `shows`, the kind of the task's own
-examples that it wants; and `about`, a line for `rewardkit list`. The rest is a Jinja2 template.
-Outside of blocks is the user's message. `system` is the system message; `opening` comes before the
-first of the user's messages; `example` and `reply` are rendered for each example, as turns of the
-user and of the assistant before the question.
+examples that it wants; `reply`, the form of a worked reply if no block says it; and `about`, a line
+for `rewardkit list`. The rest is a Jinja2 template. Outside of blocks is the user's message.
+`system` is the system message; `opening` comes before the first of the user's messages; `example`
+and `reply` are rendered for each example, as turns of the user and of the assistant before the
+question.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -30,6 +32,8 @@ KINDS: tuple[Kind, ...] = ("example", "long")
 USER = "user"
 """The part outside of blocks."""
 
+_PLAIN_REPLY = "{{ example.solution }}\n{{ example.answer }}"
+
 _FENCE = "+++"
 _SET_OF_0_1_0 = re.compile(r"{%-?\s*set\s+(reading|stop|shows|about)\s*=.*?%}\s*", re.DOTALL)
 
@@ -44,6 +48,8 @@ class ParsedTemplate:
     stop: tuple[str, ...]
     shows: Kind
     about: str
+    reply: jinja2.Template | None = None
+    """How a worked reply is written, for training on solutions; it is no part of the prompt."""
 
     @cached_property
     def parts(self) -> frozenset[str]:
@@ -68,6 +74,13 @@ class ParsedTemplate:
         with limited():
             return "".join(function(context)).strip()
 
+    def render_reply(self, variables: Mapping[str, Any]) -> str:
+        """A worked reply: by the block, by the setting, else the solution and the answer."""
+        if "reply" in self.parts:
+            return self.render("reply", variables)
+        with limited():
+            return (self.reply or _compiled_reply(_PLAIN_REPLY)).render(variables).strip()
+
 
 def parse(name: str, source: str) -> ParsedTemplate:
     """The template `source`; UsageError, with the line, where it is none."""
@@ -83,13 +96,29 @@ def parse(name: str, source: str) -> ParsedTemplate:
     except (jinja2.TemplateError, RecursionError, ValueError) as error:
         raise UsageError(f"prompt {name!r} can't be compiled: {error}") from error
     variables = frozenset(meta.find_undeclared_variables(tree))
-    return ParsedTemplate(template, variables, **_settings(name, front_matter))
+    settings = _settings(name, front_matter)
+    reply = settings.pop("reply")
+    return ParsedTemplate(
+        template, variables, **settings, reply=None if reply is None else _reply(name, reply)
+    )
 
 
 def is_of_0_1_0(earlier: str, today: str) -> bool:
     """Whether `earlier` is the prompt `today` with its settings as rewardkit 0.1.0 read them."""
     _, body = _split("", today)
     return _SET_OF_0_1_0.sub("", earlier).strip() == body.strip() != earlier.strip()
+
+
+def _reply(name: str, source: str) -> jinja2.Template:
+    try:
+        return _compiled_reply(source)
+    except (jinja2.TemplateError, RecursionError, ValueError) as error:
+        raise UsageError(f"prompt {name!r}: its `reply` can't be compiled: {error}") from error
+
+
+@functools.lru_cache(maxsize=64)
+def _compiled_reply(source: str) -> jinja2.Template:
+    return Sandbox().compiled(source)[0]
 
 
 def _nothing(context: Context) -> Iterator[str]:
@@ -158,6 +187,7 @@ def _settings(name: str, front_matter: str) -> dict[str, Any]:
         "stop": (stop,) if isinstance(stop, str) else tuple(stop),
         "shows": given.get("shows", "example"),
         "about": given.get("about", ""),
+        "reply": given.get("reply"),
     }
 
 
@@ -174,4 +204,5 @@ _SETTINGS: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "stop": ("a list of texts", _is_texts),
     "shows": (" or ".join(map(repr, KINDS)), KINDS.__contains__),
     "about": ("a text", _is_text),
+    "reply": ("a text", _is_text),
 }

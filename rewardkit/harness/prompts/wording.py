@@ -49,6 +49,8 @@ class TaskWording:
     problem: str = "{{ question }}"
     solution: Callable[[Sample], str] = _column_solution
     answer: Callable[[Sample], str] = _reference
+    long_solution: Callable[[Sample, str], str] | None = None
+    """A longer worked solution, drawn by a seed: with attempts that fail, with cases and checks."""
     examples: Path | None = None
     only: tuple[str, ...] | None = None
     """The strategies that the task can be asked in, where not all fit it."""

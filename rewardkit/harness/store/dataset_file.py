@@ -13,17 +13,22 @@ from rewardkit.protocols import SizedTask, Task
 from rewardkit.records import Sample
 
 
-def problems(task: Task, *, split: str | None, seed: int, count: int | None) -> list[Sample]:
-    """The samples of a split, or `count` of them. UsageError where the task hasn't as many."""
+def problems(
+    task: Task, *, data: str | None = None, split: str | None, seed: int, count: int | None
+) -> list[Sample]:
+    """The samples of a split or of the file `data`, or the first `count` of them.
+
+    UsageError if there are fewer.
+    """
     if count is None:
-        return task.load(data=None, split=split, seed=seed)
+        return task.load(data=data, split=split, seed=seed)
     if count < 1:
         raise UsageError(f"the count is {count}; it must be at least 1")
-    if isinstance(task, SizedTask):
+    if data is None and isinstance(task, SizedTask):
         task = task.sized(split, count)
-    samples = task.load(data=None, split=split, seed=seed)
+    samples = task.load(data=data, split=split, seed=seed)
     if len(samples) < count:
-        where = f"split {split!r}" if split else "its default split"
+        where = data or (f"split {split!r}" if split else "its default split")
         raise UsageError(f"task {task.name!r} has {len(samples)} problems in {where}, not {count}")
     return samples[:count]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rewardkit.harness.prompts.wording import TaskWording
+from rewardkit.harness.tasks.long_chains import long_chain_of
 from rewardkit.harness.tasks.table import EXAMPLES, TableTask
 from rewardkit.records import Sample
 from rewardkit.verifiers.choice import Choice
@@ -42,6 +43,7 @@ AQUA = TableTask(
         },
         problem="{{ question }}\n{{ options | join('\n') }}",
         solution=_rationale,
+        long_solution=long_chain_of(_rationale),
         examples=EXAMPLES / "aqua.toml",
     ),
 )

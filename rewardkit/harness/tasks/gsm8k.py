@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from rewardkit.harness.prompts.wording import TaskWording
+from rewardkit.harness.tasks.long_chains import long_chain_of
 from rewardkit.harness.tasks.table import EXAMPLES, TableTask
 from rewardkit.records import Sample
 from rewardkit.verifiers.gsm8k import Gsm8k
@@ -59,6 +60,7 @@ GSM8K = TableTask(
             "r1_zero": "<answer> {} </answer>",
         },
         solution=_solution,
+        long_solution=long_chain_of(_solution),
         examples=EXAMPLES / "gsm8k.toml",
     ),
     as_reference=_number,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from rewardkit.harness.prompts.wording import TaskWording
+from rewardkit.harness.tasks.long_chains import long_chain_of
 from rewardkit.harness.tasks.table import EXAMPLES, TableTask
 from rewardkit.records import Sample
 from rewardkit.verifiers.in_form import AnswerBlockFormat, InForm
@@ -50,6 +51,7 @@ MATH500 = TableTask(
             "r1_zero": "<answer> {} </answer>",
         },
         solution=_solution,
+        long_solution=long_chain_of(_solution),
         examples=EXAMPLES / "math500.toml",
     ),
 )

@@ -10,7 +10,7 @@ import random
 from collections.abc import Sequence
 from fractions import Fraction
 
-from rewardkit.harness.tasks.game24.solver import TARGET, solve
+from rewardkit.harness.tasks.game24.solver import TARGET, Solution, solve
 
 MOST_ATTEMPTS = 12
 """Failing attempts of the longest trace: up to four lines each, about 50 lines in all."""
@@ -22,23 +22,40 @@ LARGEST = 10_000
 def search_trace(numbers: tuple[int, ...], seed: int | str, attempts: int | None = None) -> str:
     """Write a reply that fails `attempts` times, says so, goes back, and ends in the solution.
 
-    `attempts` None: drawn by the seed from 0 to 12, few more often than many. ValueError for
+    `attempts` None: drawn by the seed from 1 to 12, few more often than many. ValueError for
     numbers without a solution.
     """
+    solution = _solved(numbers)
+    steps = search_steps(numbers, seed, attempts)
+    return "\n".join([*steps, f"Answer: {solution.expression} = {TARGET}"])
+
+
+def search_steps(
+    numbers: tuple[int, ...], seed: int | str, attempts: int | None = None
+) -> list[str]:
+    """The lines of `search_trace` before its answer."""
+    solution = _solved(numbers)
+    generator = random.Random(f"trace/{seed}")
+    if attempts is None:
+        attempts = min(MOST_ATTEMPTS, 1 + int(generator.expovariate(1 / 4)))
+    lines: list[str] = []
+    for _ in range(attempts):
+        failure: list[str] = []
+        while not failure:  # an attempt may reach the target by chance
+            failure = _failing_attempt([Fraction(number) for number in numbers], generator)
+        lines += failure
+    return [*lines, *solution.steps]
+
+
+def _solved(numbers: tuple[int, ...]) -> Solution:
     solution = solve(numbers)
     if solution is None:
         raise ValueError(f"{' '.join(map(str, numbers))} can't make {TARGET}")
-    generator = random.Random(f"trace/{seed}")
-    if attempts is None:
-        attempts = min(MOST_ATTEMPTS, int(generator.expovariate(1 / 4)))
-    lines: list[str] = []
-    for _ in range(attempts):
-        lines += _failing_attempt([Fraction(number) for number in numbers], generator)
-    return "\n".join([*lines, *solution.steps, f"Answer: {solution.expression} = {TARGET}"])
+    return solution
 
 
 def _failing_attempt(left: list[Fraction], generator: random.Random) -> list[str]:
-    """Two or three random steps from the hand, and the line that gives them up."""
+    """Two or three random steps from the hand, and the line that gives them up; or no lines."""
     hand = _listed(left)
     lines: list[str] = []
     while len(left) > 1:
@@ -47,7 +64,7 @@ def _failing_attempt(left: list[Fraction], generator: random.Random) -> list[str
         left.remove(other)
         left.append(result)
         if left == [TARGET]:
-            return []  # it would have succeeded: no failure to tell
+            return []  # it succeeded
         lines.append(
             f"{_operand(one)} {operator} {_operand(other)} = {result} (left: {_listed(left)})"
         )

@@ -12,6 +12,7 @@ from rewardkit.harness.prompts.wording import TaskWording
 from rewardkit.harness.store.data_files import read_rows
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.harness.tasks.game24.figures import game24_figures
+from rewardkit.harness.tasks.game24.search_traces import search_steps
 from rewardkit.harness.tasks.game24.solver import HIGHEST, Solution, solvable, solve, worked
 from rewardkit.harness.tasks.parameters import check_count
 from rewardkit.harness.tasks.table import EXAMPLES
@@ -39,6 +40,12 @@ def _solution(sample: Sample) -> str:
     return str(given).strip() if given else "\n".join(_solved(sample).steps)
 
 
+def _search_trace(sample: Sample, seed: str) -> str:
+    """Attempts that fail, then the steps of the solution."""
+    _solved(sample)
+    return "\n".join(search_steps(_hand(sample), seed))
+
+
 def _expression(sample: Sample) -> str:
     """The expression of the row, or of a solution that is found for it."""
     given = sample.columns.get("expression")
@@ -48,7 +55,7 @@ def _expression(sample: Sample) -> str:
 def _solved(sample: Sample) -> Solution:
     found = solve(_hand(sample))
     if found is None:
-        raise DataError(f"the hand {sample.reference} has no solution to show as an example")
+        raise DataError(f"the hand {sample.reference} has no solution")
     return found
 
 
@@ -73,6 +80,7 @@ ASKING = TaskWording(
     problem="Make 24 of {{ question }}.",
     solution=_solution,
     answer=_expression,
+    long_solution=_search_trace,
     examples=EXAMPLES / "game24.toml",
 )
 

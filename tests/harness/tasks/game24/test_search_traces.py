@@ -26,7 +26,7 @@ def test_lengths_reach_where_the_length_score_falls() -> None:
         game24(search_trace(hand, seed=hand[0]), Sample(" ".join(map(str, hand)))).parts["length"]
         for hand in solvable()[::10]
     ]
-    assert min(scores) < 0.5 < max(scores) == 1.0
+    assert min(scores) < 0.5 < 0.95 < max(scores)
 
 
 def test_the_seed_decides_the_trace() -> None:

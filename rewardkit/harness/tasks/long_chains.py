@@ -1,0 +1,95 @@
+"""Long chains of thought, from a worked solution: cases that stop too early, steps, checks.
+
+The template adds no new claim: a case is a part of the solution's own steps, and a check is the
+inverse of an equation that holds exactly.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+from rewardkit.records import Sample
+
+MOST_CASES = 3
+"""Cases that stop before the last step, at most."""
+
+_NUMBER = r"\$?(\d+(?:,\d{3})*(?:\.\d+)?)"
+_EQUATION = re.compile(
+    rf"(?<![\d.,]){_NUMBER}\s*([-+*/x×÷])\s*{_NUMBER}\s*=\s*{_NUMBER}(?![.,]?\d)"
+)
+_SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
+_INVERSES = {"+": "-", "-": "+", "*": "/", "/": "*"}
+_SIGNS = {"x": "*", "×": "*", "÷": "/"}
+
+
+def long_chain_of(solution: Callable[[Sample], str]) -> Callable[[Sample, str], str]:
+    """The long solution of a task whose rows have a worked solution."""
+
+    def long_solution(sample: Sample, seed: str) -> str:
+        return long_chain(sample.question, solution(sample), seed)
+
+    return long_solution
+
+
+def long_chain(question: str, solution: str, seed: str) -> str:
+    """Write the solution as a long chain of thought; an empty solution stays empty.
+
+    What is asked; by the seed, up to three cases that stop after the first steps; all steps; and
+    the checks of their arithmetic.
+    """
+    steps = [line.strip() for line in solution.splitlines() if line.strip()]
+    if not steps:
+        return ""
+    generator = random.Random(f"chain/{seed}")
+    ends = sorted(generator.sample(range(1, len(steps)), min(len(steps) - 1, MOST_CASES)))
+    if len(ends) > 1:
+        ends = ends[: generator.randint(1, len(ends))]
+    paragraphs = [f"What is asked: {_asked(question)}"]
+    for case, end in enumerate(ends, 1):
+        paragraphs.append("\n".join(_early_case(case, steps, end)))
+    name = f"Case {len(ends) + 1}: all {len(steps)} steps." if ends else "There is one step."
+    paragraphs.append("\n".join([name, *steps]))
+    checks = [check for step in steps for check in _checks(step)]
+    if checks:
+        paragraphs.append("\n".join(["Check the arithmetic backwards.", *checks]))
+    paragraphs.append("Check the question once more: the last step answers it.")
+    return "\n\n".join(paragraphs)
+
+
+def _asked(question: str) -> str:
+    """The last sentence of the question."""
+    return _SENTENCE_END.split(question.strip())[-1]
+
+
+def _early_case(case: int, steps: list[str], end: int) -> Iterator[str]:
+    counted = "the first step" if end == 1 else f"the first {end} steps"
+    left = len(steps) - end
+    yield f"Case {case}: {counted} alone."
+    yield from steps[:end]
+    yield (
+        f"That isn't what is asked yet: {left} more step{'' if left == 1 else 's'} must follow. "
+        "This case fails, so go back."
+    )
+
+
+def _checks(step: str) -> Iterator[str]:
+    """For each equation of two numbers that holds exactly, its inverse."""
+    for found in _EQUATION.finditer(step):
+        one, sign, other, result = found.groups()
+        operator = _SIGNS.get(sign, sign)
+        if step[: found.start()].rstrip().endswith(("+", "-", "*", "/", "x", "×", "÷", "(")):
+            continue  # the end of a longer term
+        if _equals(one, operator, other, result):
+            yield f"{result} {_INVERSES[operator]} {other} = {one}"
+
+
+def _equals(one: str, operator: str, other: str, result: str) -> bool:
+    """Whether the equation holds, and its inverse can be written."""
+    left, right, value = (Fraction(text.replace(",", "")) for text in (one, other, result))
+    if operator in "*/" and right == 0:
+        return False
+    results = {"+": left + right, "-": left - right, "*": left * right}
+    return (left / right if operator == "/" else results[operator]) == value
