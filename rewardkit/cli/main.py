@@ -25,6 +25,8 @@ COMMANDS = (
     "report",
     "export",
     "train",
+    "serve",
+    "adapter",
     "list",
     "check",
 )

@@ -1,0 +1,47 @@
+"""`rewardkit adapter`: the reward file that some trainers take instead of an import path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rewardkit.cli.arguments import key_values
+from rewardkit.errors import UnknownName
+
+FILES = {
+    "openrlhf": (
+        "reward_func",
+        "from rewardkit.frameworks.openrlhf import reward_function\n\n"
+        "reward_func = reward_function({verifier!r}{arguments})\n",
+    ),
+}
+"""For each host the name that it looks for, and the file."""
+
+
+def adapter_command(
+    host: Annotated[str, typer.Argument(help=f"The trainer: {', '.join(FILES)}.")],
+    verifier: Annotated[str, typer.Option(help="A verifier or a task.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
+    verifier_arg: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="A parameter of the verifier; repeatable."),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a file that exists.")
+    ] = False,
+) -> None:
+    """Write the file that a trainer loads its reward from."""
+    from rewardkit.frameworks.scoring import scorer
+    from rewardkit.harness.store.atomic_write import check_target, replace_text
+
+    if host not in FILES:
+        raise UnknownName.among("trainer with a reward file", host, FILES)
+    arguments = key_values(verifier_arg or (), "--verifier-arg")
+    scorer(verifier, **arguments)  # the name and its parameters exist
+    check_target(output, overwrite=overwrite)
+    _, template = FILES[host]
+    written = "".join(f", {name}={value!r}" for name, value in arguments.items())
+    replace_text(output, template.format(verifier=verifier, arguments=written))
+    typer.echo(f"wrote {output}", err=True)

@@ -1,0 +1,189 @@
+"""The core of every adapter: completions and rows in, scores and flat facts out."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from typing import Any, TypeVar
+
+from rewardkit import registry
+from rewardkit.errors import DataError, UnknownName, UsageError
+from rewardkit.judging import Control, JudgingOptions, judge_many
+from rewardkit.protocols import Task, Verifier
+from rewardkit.records import Sample, Verdict
+from rewardkit.verifiers.rubric import Rubric
+
+REFERENCE_COLUMNS = ("reference", "ground_truth", "answer", "label", "solution")
+"""Where a row's reference is looked for unless `reference` names its column."""
+
+Info = dict[str, float | str]
+Row = Mapping[str, object]
+Offered = TypeVar("Offered")
+
+_SPECIAL = re.compile(r"(?:\s|<\|[^|<>\n]{1,40}\|>|</?s>|<(?:eos|bos|pad|end_of_turn)>)+\Z")
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """Scores completions with one verifier.
+
+    A score is between `low` and `high`, in proportion to the verdict's; an unjudged completion
+    gets `unjudged`, and its info says so.
+    """
+
+    verifier: Verifier
+    task: Task | None = None
+    options: JudgingOptions = field(default_factory=JudgingOptions)
+    low: float = 0.0
+    high: float = 1.0
+    unjudged: float = 0.0
+    reference: str | None = None
+
+    def score(
+        self, completions: Sequence[str], rows: Sequence[Row]
+    ) -> tuple[list[float], list[Info]]:
+        """Return a score and an info for each completion, in order.
+
+        Every info has the keys `score`, `acc` (1.0 or 0.0), `unjudged` (1.0 or 0.0), `pred` and
+        `failure` (texts), and `part_NAME` for each part of a rubric: always all of them, always of
+        one type. DataError where a row has no reference.
+        """
+        verdicts = self.verdicts(completions, rows)
+        infos = [self._info(verdict) for verdict in verdicts]
+        return [float(info["score"]) for info in infos], infos
+
+    def verdicts(self, completions: Sequence[str], rows: Sequence[Row]) -> list[Verdict]:
+        """Return the verdicts on completions of rows, in order."""
+        items = [
+            (text, self._sample(row, index))
+            for index, (text, row) in enumerate(zip(completions, rows, strict=True))
+        ]
+        return judge_many(self.verifier, items, self.options, control=self._control())
+
+    def warm(self) -> Scorer:
+        """Load the verifier and start its workers, before any clock of the host's runs."""
+        judge_many(self.verifier, [("", Sample("0"))], self.options)
+        return self
+
+    def _control(self) -> Control | None:
+        return None if self.task is None else self.task.perfect
+
+    def _sample(self, row: Row, index: int) -> Sample:
+        if self.task is not None and "reference" not in row and self.reference is None:
+            return self.task.sample(row, index)
+        names = REFERENCE_COLUMNS if self.reference is None else (self.reference,)
+        name = next((name for name in names if row.get(name) is not None), None)
+        if name is None:
+            raise DataError(
+                f"row {index} has no column {' or '.join(map(repr, names))}; it has "
+                f"{', '.join(sorted(map(str, row))) or 'none'}; name it with reference="
+            )
+        return Sample(str(row[name]), question=str(row.get("question") or ""), columns=row)
+
+    def _info(self, verdict: Verdict) -> Info:
+        judged = verdict.score is not None
+        score = self.low + (self.high - self.low) * (verdict.score or 0.0)
+        parts = self.verifier.parts if isinstance(self.verifier, Rubric) else ()
+        return {
+            "score": score if judged else self.unjudged,
+            "acc": float(verdict.correct is True),
+            "unjudged": float(not judged),
+            "pred": verdict.answer or "",
+            "failure": str(verdict.failure or ""),
+            **{f"part_{name}": verdict.parts.get(name, 0.0) for name in parts},
+        }
+
+
+def scorer(
+    name: str,
+    *,
+    reading: str | None = None,
+    low: float = 0.0,
+    high: float = 1.0,
+    unjudged: float = 0.0,
+    timeout: float | None = None,
+    workers: int | None = None,
+    reference: str | None = None,
+    **arguments: object,
+) -> Scorer:
+    """Return the scorer of an installed task or verifier, the same object for the same arguments.
+
+    `reading` chooses a task's answer style; further arguments are the verifier's or the task's
+    parameters. `timeout` and `workers` are those of `rewardkit.verify_batch`; in a Ray actor, of
+    which there are many on a machine, one worker judges unless told. UnknownName for a name or an
+    argument that doesn't exist.
+    """
+    settings = {
+        "reading": reading,
+        "low": float(low),
+        "high": float(high),
+        "unjudged": float(unjudged),
+        "timeout": timeout,
+        "workers": workers,
+        "reference": reference,
+    }
+    return _scorer(name, json.dumps([settings, arguments], sort_keys=True))
+
+
+@lru_cache(maxsize=256)
+def _scorer(name: str, written: str) -> Scorer:
+    settings, arguments = json.loads(written)
+    reading, timeout = settings.pop("reading"), settings.pop("timeout")
+    workers = settings.pop("workers") or (1 if in_ray_actor() else None)
+    options = JudgingOptions(workers=workers, **({"timeout": timeout} if timeout else {}))
+    offers = registry.installed()
+    if name in offers.offers("verifiers"):
+        if reading is not None:
+            arguments["reading"] = reading
+        return Scorer(offers.verifier(name, **arguments), options=options, **settings)
+    if name in offers.offers("tasks"):
+        task = offers.task(name, **arguments)
+        return Scorer(task.verifier(reading), task, options, **settings)
+    known = {*offers.offers("tasks"), *offers.offers("verifiers")}
+    raise UnknownName.among("verifier or task", name, known)
+
+
+def in_ray_actor() -> bool:
+    """Whether this process is a worker of a Ray cluster."""
+    ray = sys.modules.get("ray")
+    return bool(ray and ray.is_initialized() and os.environ.get("RAY_JOB_ID"))
+
+
+def without_special_tokens(text: str) -> str:
+    """The text without the special tokens and the white space at its end.
+
+    >>> without_special_tokens("so it is 5.<|im_end|></s>")
+    'so it is 5.'
+    """
+    return _SPECIAL.sub("", text)
+
+
+def by_name(module: str, make: Callable[[str], Offered]) -> Callable[[str], Offered]:
+    """Return a module's `__getattr__`: `make(name)` for each installed verifier and task, once.
+
+    AttributeError, which import machinery expects, for a name that isn't installed.
+    """
+
+    @cache
+    def attribute(name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        offers = registry.installed()
+        known = {*offers.offers("tasks"), *offers.offers("verifiers")}
+        if name not in known:
+            unknown = UnknownName.among("verifier or task", name, known)
+            raise AttributeError(f"module {module!r} has no attribute {name!r}: {unknown}")
+        offered = make(name)
+        try:
+            offered.__name__ = name  # type: ignore[attr-defined]
+            offered.__module__ = module
+        except AttributeError as error:
+            raise UsageError(f"{module}.{name} can't be named: {error}") from error
+        return offered
+
+    return attribute

@@ -1,0 +1,141 @@
+"""Routes that other projects' clients call: NeMo-Gym's, OpenRLHF's and slime's.
+
+The path ends in the verifier's name, such as `/rm/math`; a server that offers one verifier alone
+needs no name. A text that can't be judged is 200 with a reward of 0 and the flag `unjudged`: these
+clients try a 5xx again and then drop the reward or stop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from rewardkit.frameworks.scoring import REFERENCE_COLUMNS, without_special_tokens
+from rewardkit.records import Sample, Verdict
+from rewardkit.server.requests import GymRequest, RewardRequest, SampleRequest, read_body
+
+if TYPE_CHECKING:
+    from rewardkit.server.app import Server
+
+
+class HostRoutes:
+    """The routes of other hosts, over one server."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def routes(self) -> Iterator[Route]:
+        """Yield them, each with and without a verifier's name."""
+        for path, handler in (
+            ("/verify", self.gym_verify),
+            ("/get_reward", self.openrlhf_reward),
+            ("/rm", self.slime_reward),
+        ):
+            yield Route(path, handler, methods=["POST"])
+            yield Route(f"{path}/{{verifier}}", handler, methods=["POST"])
+        yield Route("/seed_session", self.gym_seed_session, methods=["POST"])
+        yield Route("/", self.gym_root)
+        yield Route("/global_config_dict_yaml", self.gym_config)
+
+    async def slime_reward(self, request: Request) -> Response:
+        """slime's `{prompt, response, label}`: a bare number."""
+        body = await read_body(request, SampleRequest, largest=self._largest)
+        sample = Sample(_text(body.label), question=_text(body.prompt))
+        (verdict,) = await self._verdicts(request, [(body.response, sample)])
+        return JSONResponse(_reward(verdict))
+
+    async def openrlhf_reward(self, request: Request) -> Response:
+        """OpenRLHF's `{query, prompts, labels}`: rewards, scores and logs, one a query."""
+        body = await read_body(request, RewardRequest, largest=self._largest)
+        if not len(body.query) == len(body.prompts) == len(body.labels):
+            raise HTTPException(422, "query, prompts and labels must have the same length")
+        items = [
+            (without_special_tokens(query.removeprefix(prompt)), Sample(_text(label)))
+            for query, prompt, label in zip(body.query, body.prompts, body.labels, strict=True)
+        ]
+        verdicts = await self._verdicts(request, items)
+        rewards = [_reward(verdict) for verdict in verdicts]
+        logs = {
+            "acc": [float(verdict.correct is True) for verdict in verdicts],
+            "unjudged": [float(verdict.correct is None) for verdict in verdicts],
+        }
+        return JSONResponse({"rewards": rewards, "scores": rewards, "extra_logs": logs})
+
+    async def gym_verify(self, request: Request) -> Response:
+        """NeMo-Gym's verify request: its fields again, with the reward."""
+        body = await read_body(request, GymRequest, largest=self._largest)
+        columns: dict[str, Any] = body.model_extra or {}
+        text = _output_text(body.response)
+        sample = Sample(_gym_reference(columns), columns=columns)
+        (verdict,) = await self._verdicts(request, [(text, sample)])
+        facts = {
+            "reward": _reward(verdict),
+            "unjudged": verdict.correct is None,
+            "failure": verdict.failure,
+            "extracted_answer": verdict.answer,
+        }
+        return JSONResponse(body.model_dump() | facts)
+
+    async def gym_seed_session(self, request: Request) -> Response:
+        """NeMo-Gym's session, of which there is nothing to keep."""
+        return JSONResponse({})
+
+    async def gym_root(self, _: Request) -> Response:
+        """A line that says who answers."""
+        return PlainTextResponse("rewardkit")
+
+    async def gym_config(self, _: Request) -> Response:
+        """NeMo-Gym's configuration of this server alone, as YAML."""
+        names = "\n".join(f"  - {name}" for name in self._server.verifiers.names)
+        return PlainTextResponse(f"rewardkit:\n  verifiers:\n{names}\n".replace("  - ", "    - "))
+
+    @property
+    def _largest(self) -> int:
+        return self._server.settings.largest_body
+
+    async def _verdicts(self, request: Request, items: list[tuple[str, Sample]]) -> list[Verdict]:
+        name = request.path_params.get("verifier") or self._server.verifiers.default
+        with self._server.metrics.latency.time():
+            return await self._server.verdicts(request, name, items)
+
+
+def _reward(verdict: Verdict) -> float:
+    return verdict.score or 0.0
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _gym_reference(columns: dict[str, Any]) -> str:
+    metadata = columns.get("verifier_metadata")
+    sources = [columns, metadata if isinstance(metadata, dict) else {}]
+    for name in ("expected_answer", *REFERENCE_COLUMNS):
+        for source in sources:
+            if source.get(name) is not None:
+                return str(source[name])
+    raise HTTPException(
+        422,
+        f"the row has no reference; name it {', '.join(('expected_answer', *REFERENCE_COLUMNS))}",
+    )
+
+
+def _output_text(response: dict[str, Any]) -> str:
+    """The text of the last message of a Responses-API reply."""
+    output = response.get("output")
+    if not isinstance(output, list):
+        raise HTTPException(422, "response.output: must be a list of output items")
+    for item in reversed(output):
+        if isinstance(item, dict) and item.get("type", "message") == "message":
+            content = item.get("content", "")
+            if isinstance(content, str):
+                return content
+            if isinstance(content, list):
+                parts = (part.get("text") for part in content if isinstance(part, dict))
+                return "".join(part for part in parts if isinstance(part, str))
+    return ""

@@ -1,0 +1,124 @@
+"""Attributes by import path, loaded as the hosts load them: by module and name."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import rewardkit.rewards
+from rewardkit import registry
+from rewardkit.cli.main import app
+from rewardkit.errors import UsageError
+
+HOSTS = ["rewardkit.frameworks.verl", "rewardkit.frameworks.openrlhf", "rewardkit.rewards"]
+
+
+def load(path: str) -> Any:
+    module, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(module), name)
+
+
+@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("name", ["math", "gsm8k", "motion_format", "aqua"])
+def test_every_verifier_and_task_is_an_attribute(host: str, name: str) -> None:
+    attribute = load(f"{host}.{name}")
+    assert callable(attribute)
+    assert attribute.__name__ == name
+    assert load(f"{host}.{name}") is attribute
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_name_that_does_not_exist_is_an_attribute_error_with_the_nearest(host: str) -> None:
+    with pytest.raises(AttributeError, match="did you mean 'math'"):
+        load(f"{host}.maths")
+    assert not hasattr(importlib.import_module(host), "_hidden")
+
+
+def test_all_names_load() -> None:
+    for kind in ("verifiers", "tasks"):
+        for name in registry.installed().offers(kind):
+            assert callable(load(f"rewardkit.frameworks.verl.{name}"))
+
+
+class TestVerl:
+    def test_the_score_and_what_was_read(self) -> None:
+        from rewardkit.frameworks import verl
+
+        info = verl.math("data", r"\boxed{1/2}", "0.5", {"index": 3})
+        assert info == {
+            "score": 1.0,
+            "acc": 1.0,
+            "unjudged": 0.0,
+            "pred": "1/2",
+            "failure": "",
+        }
+
+    def test_reward_kwargs_are_its_parameters(self) -> None:
+        from rewardkit.frameworks import verl
+
+        assert verl.math("data", "none", "0.5", None, low=-1.0)["score"] == -1.0
+
+
+class TestRewards:
+    def test_a_reward_for_trl(self) -> None:
+        from rewardkit import rewards
+
+        completions = [r"\boxed{5}", "none"]
+        assert rewards.math(completions, reference=["5", "5"]) == [1.0, 0.0]
+
+    def test_a_task_s_reward_is_the_weighted_sum_of_its_rubric(self) -> None:
+        from rewardkit import rewards
+
+        reward = rewards.motion(["none"], reference=["(1.0), (2.0), (3.0), (4.0), (5.0)"])
+        assert reward == [0.0]
+
+    def test_parameters_are_configured_before_the_import(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(rewardkit.rewards, "_settings", {})
+        reward = rewardkit.rewards.configure("choice", low=-1.0)
+        assert load("rewardkit.rewards.choice") is reward
+        assert reward(["B"], reference=["A"]) == [-1.0]
+
+    def test_parameters_from_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("REWARDKIT_REWARDS", json.dumps({"int": {"high": 3.0}}))
+        reward = rewardkit.rewards.configure("int")
+        assert reward(["<answer>12</answer>"], reference=["12"]) == [3.0]
+
+    @pytest.mark.parametrize("written", ["{", "[]", '{"math": 1}'])
+    def test_a_garbled_environment_is_named(
+        self, written: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("REWARDKIT_REWARDS", written)
+        with pytest.raises(UsageError, match="REWARDKIT_REWARDS"):
+            rewardkit.rewards.configure("math")
+
+
+@pytest.mark.engines
+class TestOpenRlhf:
+    def test_the_file_that_it_loads(self, tmp_path: Path) -> None:
+        file = tmp_path / "reward.py"
+        arguments = ["adapter", "openrlhf", "--verifier", "math", "-o", str(file)]
+        done = CliRunner().invoke(app(arguments), arguments)
+        assert done.exit_code == 0, done.output
+        specification = importlib.util.spec_from_file_location("reward_func", file)
+        assert specification is not None
+        assert specification.loader is not None
+        module = importlib.util.module_from_spec(specification)
+        sys.modules["reward_func"] = module
+        specification.loader.exec_module(module)
+        rewards = module.reward_func(
+            [r"What is 2+3? \boxed{5}<|im_end|>", "What is 2+3? I don't know</s>"],
+            ["What is 2+3?", "What is 2+3?"],
+            ["5", "5"],
+        )
+        assert rewards["rewards"].tolist() == [1.0, 0.0]
+        assert rewards["rewards"].shape == rewards["scores"].shape == (2,)
+        assert rewards["extra_logs"]["unjudged"].tolist() == [0.0, 0.0]

@@ -1,0 +1,182 @@
+"""The server's routes: verdicts, refusals, other hosts' routes, and what malformed requests get."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from starlette.testclient import TestClient
+
+import rewardkit
+from rewardkit.harness.store.sample_row import verdict_fields
+from rewardkit.server.app import ServerSettings, create_app
+
+TOKEN = "a-token-of-the-tests"
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[TestClient]:
+    with TestClient(create_app(ServerSettings(verifiers=("math", "gsm8k", "game24")))) as client:
+        yield client
+
+
+def item(completion: str, reference: str) -> dict[str, object]:
+    return {"completion": completion, "reference": reference}
+
+
+def test_verdicts_are_those_of_verify_batch(client: TestClient) -> None:
+    completions = [r"\boxed{1/2}", "none", r"\boxed{2" + "^2" * 1000 + "}", r"\boxed{5}"]
+    references = ["0.5", "0.5", "4", ""]
+    body = {"verifier": "math", "items": list(map(item, completions, references))}
+    answer = client.post("/v1/score", json=body)
+    verdicts = rewardkit.verify_batch("math", completions, references)
+    assert answer.status_code == 200
+    assert answer.json()["verdicts"] == [verdict_fields(verdict) for verdict in verdicts]
+
+
+def test_parameters_and_columns(client: TestClient) -> None:
+    body = {
+        "verifier": "gsm8k",
+        "parameters": {"reading": "xml"},
+        "timeout": 2,
+        "items": [{**item("<answer>12</answer>", "12"), "columns": {"level": 3}}],
+    }
+    assert client.post("/v1/score", json=body).json()["verdicts"][0]["correct"] is True
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "detail"),
+    [
+        (b"{", 400, "isn't JSON"),
+        (b"\xff\xfe", 400, "isn't JSON"),
+        (b"[" * 100_000, 400, "isn't JSON"),
+        ({"verifier": "math"}, 422, "items"),
+        ({"verifier": "math", "items": [{}]}, 422, "items.0.completion"),
+        ({"verifier": "math", "items": [item("a", "b") | {"x": 1}]}, 422, "items.0.x"),
+        ({"verifier": "math", "items": [], "timeout": 0}, 422, "timeout"),
+        ({"verifier": "mth", "items": []}, 404, "did you mean 'math'"),
+        ({"verifier": "choice", "items": []}, 404, "choice"),
+        ({"verifier": "math", "items": [], "parameters": {"x": 1}}, 422, "parameters"),
+        ({"verifier": "math", "items": [], "parameters": {"units": "odd"}}, 422, "parameters"),
+    ],
+)
+def test_a_bad_request_is_named(client: TestClient, body: object, status: int, detail: str) -> None:
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    answer = client.post("/v1/score", content=content)
+    assert answer.status_code == status
+    assert detail in answer.json()["detail"]
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    path=st.sampled_from(["/v1/score", "/rm/math", "/get_reward/math", "/verify/math"]),
+    body=st.binary(max_size=80)
+    | st.recursive(
+        st.none() | st.booleans() | st.floats() | st.text(max_size=8),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["verifier", "items", "query", "label", "response", "output"]),
+                inner,
+                max_size=4,
+            )
+        ),
+    ).map(lambda value: json.dumps(value).encode()),
+)
+def test_no_body_makes_the_server_fail(client: TestClient, path: str, body: bytes) -> None:
+    assert client.post(path, content=body).status_code < 500
+
+
+def test_a_large_body_is_refused() -> None:
+    with TestClient(create_app(ServerSettings(largest_body=1000))) as client:
+        body = {"verifier": "math", "items": [item("a" * 2000, "1")]}
+        assert client.post("/v1/score", json=body).status_code == 413
+
+
+class TestHosts:
+    def test_slime(self, client: TestClient) -> None:
+        body = {"prompt": "2+3?", "response": r"\boxed{5}", "label": "5"}
+        assert client.post("/rm/math", json=body).json() == 1.0
+        assert client.post("/rm/math", json=body | {"label": None}).json() == 0.0
+
+    def test_the_name_is_needed_where_several_may_be_meant(self, client: TestClient) -> None:
+        answer = client.post("/rm", json={"response": "5"})
+        assert (answer.status_code, "/rm/math" in answer.json()["detail"]) == (400, True)
+        with TestClient(create_app(ServerSettings(verifiers=("math",)))) as alone:
+            assert alone.post("/rm", json={"response": r"\boxed{5}", "label": 5}).json() == 1.0
+
+    def test_openrlhf(self, client: TestClient) -> None:
+        body = {
+            "query": [r"2+3? \boxed{5}<|im_end|>", "2+3? no</s>"],
+            "prompts": ["2+3?", "2+3?"],
+            "labels": ["5", "5"],
+        }
+        answer = client.post("/get_reward/math", json=body).json()
+        assert answer["rewards"] == answer["scores"] == [1.0, 0.0]
+        assert client.post("/get_reward/math", json=body | {"labels": []}).status_code == 422
+
+    def test_nemo_gym(self, client: TestClient) -> None:
+        message = {"type": "message", "content": [{"type": "output_text", "text": r"\boxed{5}"}]}
+        body = {
+            "responses_create_params": {"input": "2+3?"},
+            "response": {"output": [{"type": "reasoning"}, message]},
+            "expected_answer": "5",
+        }
+        answer = client.post("/verify/math", json=body).json()
+        assert answer == body | {
+            "reward": 1.0,
+            "unjudged": False,
+            "failure": None,
+            "extracted_answer": "5",
+        }
+        assert client.post("/seed_session", json={}).status_code == 200
+        assert client.get("/").text == "rewardkit"
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[TestClient]:
+    with TestClient(create_app(ServerSettings(verifiers=("math",), token=TOKEN))) as client:
+        yield client
+
+
+class TestToken:
+    @pytest.mark.parametrize("path", ["/ready", "/metrics", "/v1/verifiers", "/", "/nothing"])
+    def test_nothing_answers_without_it(self, guarded: TestClient, path: str) -> None:
+        for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": TOKEN}):
+            assert guarded.get(path, headers=headers).status_code == 401
+        assert guarded.get(f"/token/wrong{path}").status_code == 401
+
+    def test_health_answers(self, guarded: TestClient) -> None:
+        assert guarded.get("/health").json()["status"] == "ok"
+
+    def test_in_the_header_or_in_the_path(self, guarded: TestClient) -> None:
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        assert guarded.get("/v1/verifiers", headers=headers).json() == {"verifiers": ["math"]}
+        body = {"response": r"\boxed{5}", "label": "5"}
+        assert guarded.post(f"/token/{TOKEN}/rm", json=body).json() == 1.0
+
+
+def test_metrics_count_by_verifier_and_outcome(client: TestClient) -> None:
+    client.post("/rm/game24", json={"response": "none", "label": "4 7 8 8"})
+    text = client.get("/metrics").text
+    assert 'rewardkit_verdicts_total{outcome="no_answer",verifier="game24"} 1.0' in text
+    assert "rewardkit_request_seconds_count" in text
+
+
+def test_requests_in_parallel_get_their_own_verdicts(client: TestClient) -> None:
+    answers: dict[int, float] = {}
+
+    def ask(number: int) -> None:
+        body = {"response": rf"\boxed{{{number}}}", "label": str(number % 7)}
+        answers[number] = client.post("/rm/math", json=body).json()
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(40)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == {number: float(number < 7) for number in range(40)}
