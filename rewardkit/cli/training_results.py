@@ -113,6 +113,10 @@ def _toml(plan: TrainingPlan) -> Iterator[str]:
         f"# {len(plan.rows.samples)} prompts, {plan.rows.left_out} left out, the longest of "
         f"{plan.rows.longest} tokens; completions of at most {plan.config.max_completion_length}"
     )
+    yield (
+        f"# {len(plan.rows.reply_lengths)} worked replies, the longest of "
+        f"{plan.rows.longest_reply} tokens"
+    )
     yield f"# {_engine(plan)}"
     for name, value in settings.items():
         if name not in sections:

@@ -53,6 +53,10 @@ class Tokenizer:
             )
         return Prompt(text=text, token_ids=tuple(ids), messages=tuple(messages))
 
+    def token_count(self, text: str) -> int:
+        """The number of tokens of a completion, without special tokens."""
+        return len(self.engine.encode(_encodable(text), add_special_tokens=False).ids)
+
     def _with_bos(self, text: str) -> list[int]:
         bos = self.special.get("bos_token")
         if self.add_bos is None or bos is None or text.startswith(bos):

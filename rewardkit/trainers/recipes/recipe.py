@@ -29,7 +29,8 @@ class DataSettings(BaseModel):
     max_prompt_length: Count | None = None
     """Tokens; longer prompts are left out."""
     max_total_length: Count | None = None
-    """Tokens of prompt and completion, where max_completion_length isn't set."""
+    """Tokens of prompt and completion, where max_completion_length isn't set and the worked
+    replies fit."""
 
 
 class ModelSettings(BaseModel):

@@ -78,7 +78,7 @@ def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
         recipe,
         output_dir,
         weights=weights,
-        completion=completion_length(recipe, task_plan, rows, model_folder),
+        completion=completion_length(recipe, task_plan, rows, model_folder, reporter),
         longest=rows.longest,
         note=reporter.note,
     )

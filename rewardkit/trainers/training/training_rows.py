@@ -26,11 +26,18 @@ class TrainingRows:
     conversational: bool
     left_out: int
     """Prompts longer than the recipe allows."""
+    reply_lengths: Sequence[int]
+    """Tokens of each problem's worked reply, the end token included."""
 
     @property
     def longest(self) -> int:
         """Tokens of the longest prompt."""
         return max(len(prompt.token_ids) for prompt in self.prompts)
+
+    @property
+    def longest_reply(self) -> int:
+        """Tokens of the longest worked reply, the end token included."""
+        return max(self.reply_lengths)
 
     def hash(self) -> str:
         """A hash of the problems."""
@@ -77,6 +84,9 @@ def render_rows(
         prompts=[prompt for _, prompt in kept],
         conversational=chat and tokenizer.chat_template is not None,
         left_out=len(prompts) - len(kept),
+        reply_lengths=[
+            tokenizer.token_count(task_plan.task.perfect(sample)) + 1 for sample, _ in kept
+        ],
     )
 
 
