@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rewardkit.cli.power_text import forecast_lines, power_lines, seed_line
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -39,6 +41,12 @@ def compare_command(
     metric: Annotated[
         str, typer.Option(help="What to compare: accuracy, accuracy_flexible or score.")
     ] = "accuracy",
+    detect: Annotated[
+        float | None,
+        typer.Option(
+            help="Say how much data finds this difference, such as 0.02; also for one run alone."
+        ),
+    ] = None,
     flips: Annotated[
         int, typer.Option(help="Number of changed problems to list each way.")
     ] = SHOWN,
@@ -62,10 +70,17 @@ def compare_command(
     """
     from rewardkit.errors import UsageError
     from rewardkit.harness.comparison.compare import compare
+    from rewardkit.harness.store.find_runs import find_runs
 
     if not 0 <= margin <= 1:
         raise UsageError(f"--margin is {margin}; it must be from 0 to 1")
-    found = compare(baseline, runs or (), task=task, metric=metric)
+    if detect is not None:
+        if not 0 < detect <= 1:
+            raise UsageError(f"--detect is {detect}; it must be above 0 and at most 1")
+        if len(folders := find_runs([baseline, *(runs or ())])) == 1:
+            _print_forecast(folders[0], detect, task=task, metric=metric, as_json=as_json)
+            return
+    found = compare(baseline, runs or (), task=task, metric=metric, detect=detect)
     if as_json:
         typer.echo(json.dumps([one.as_json() for one in found], ensure_ascii=False))
     else:
@@ -77,8 +92,24 @@ def compare_command(
         raise typer.Exit(1)
 
 
+def _print_forecast(
+    run: Path, detect: float, *, task: str | None, metric: str, as_json: bool
+) -> None:
+    """Print what one run says of a comparison that should find the difference `detect`."""
+    from rewardkit.harness.comparison.compare import check_metric
+    from rewardkit.harness.comparison.comparison_power import forecast
+
+    check_metric(metric)
+    forecasts = forecast(run, detect, task=task, metric=metric)
+    if as_json:
+        typer.echo(json.dumps([one.as_json() for one in forecasts], ensure_ascii=False))
+    else:
+        typer.echo("\n".join(line for one in forecasts for line in forecast_lines(one)))
+
+
 def _print(found: Sequence[Comparison], most: int) -> None:
     from rewardkit.cli.result_tables import console
+    from rewardkit.harness.comparison.seed_runs import seed_runs
     from rewardkit.harness.store.find_runs import short_names
 
     out = console()
@@ -86,7 +117,10 @@ def _print(found: Sequence[Comparison], most: int) -> None:
     names = dict(zip(paths, short_names(list(map(Path, paths))), strict=True))
     tasks = list(dict.fromkeys(one.task for one in found))
     for task in tasks:
-        out.print(_table([one for one in found if one.task == task], names))
+        of_task = [one for one in found if one.task == task]
+        out.print(_table(of_task, names))
+        if seeds := seed_runs(of_task):
+            out.print(seed_line(seeds), markup=False)
     for one in found:
         on = f", {one.task}" if len(tasks) > 1 else ""
         out.print(f"\n{one.run}{on}", style="bold", markup=False, soft_wrap=True)
@@ -136,6 +170,7 @@ def _details(one: Comparison) -> str:
     parts = [f"{_verdict(one)}; {change.test}, p {_probability(change.p_value)}"]
     if one.p_adjusted != change.p_value:
         parts.append(f"with the other comparisons p {_probability(one.p_adjusted)} (Holm)")
+    parts += power_lines(one)
     parts += map(_group, _shown_groups(one))
     if one.left_out:
         parts.append(f"{one.left_out:,} problems left out, unjudged in one of the runs")

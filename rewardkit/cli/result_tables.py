@@ -24,8 +24,10 @@ NAMES = {
     "accuracy_truncated": "accuracy, cut off",
     "score": "mean score",
     "error_rate": "finished and wrong",
+    "seed_spread": "spread between seeds",
 }
-_AT = re.compile(r"(pass|maj)@([0-9]+)")
+_AT = re.compile(r"(pass@|pass\^|maj@)([0-9]+)")
+_FOLLOWS = re.compile(r"(?:avg|cons|m?g-pass)@.*")
 
 
 def console() -> Console:
@@ -81,13 +83,14 @@ def _table(name: str, task: TaskSummary) -> Table:
 
 
 def _main_metrics(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
-    """The metrics without those that follow from others: pass@k and maj@k only for the largest k,
-    the mean score only where it differs from accuracy."""
+    """The metrics without those that follow from others: pass@k, pass^k and maj@k only for the
+    largest k, the mean score only where it differs from accuracy."""
     most = max((int(match[2]) for name in metrics if (match := _AT.fullmatch(name))), default=0)
     return {
         name: figure
         for name, figure in metrics.items()
         if (not (match := _AT.fullmatch(name)) or int(match[2]) == most)
+        and not _FOLLOWS.fullmatch(name)
         and not (name == "score" and figure == metrics["accuracy"])
     }
 

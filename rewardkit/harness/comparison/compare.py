@@ -8,41 +8,56 @@ from pathlib import Path
 from statistics import fmean
 
 from rewardkit.errors import RunMismatch, UsageError
-from rewardkit.harness.comparison.compared_run import ComparedRun, Problem, read_run
+from rewardkit.harness.comparison.compared_run import ComparedRun, judged_values, read_run
 from rewardkit.harness.comparison.comparison import Comparison, Flip
+from rewardkit.harness.comparison.comparison_power import power_of
 from rewardkit.harness.comparison.groups import Pair, by_group
 from rewardkit.harness.comparison.same_data import refuse_other_data
 from rewardkit.harness.metrics.intervals import clustered_interval
 from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.metrics.paired import Groups, difference, holm
+from rewardkit.harness.metrics.seed_spread import seed_spread
 from rewardkit.harness.store.find_runs import find_runs
 
 METRICS = ("accuracy", "accuracy_flexible", "score")
 
 
 def compare(
-    baseline: Path, runs: Sequence[Path] = (), *, task: str | None = None, metric: str = "accuracy"
+    baseline: Path,
+    runs: Sequence[Path] = (),
+    *,
+    task: str | None = None,
+    metric: str = "accuracy",
+    detect: float | None = None,
 ) -> list[Comparison]:
     """Compare each run with the baseline, on each task that both have or on `task` alone.
 
     A folder of several runs, such as a sweep's, counts as those runs; the first run of all is the
-    baseline. Raises RunMismatch if the data differ or a run is unfinished, and UsageError for an
+    baseline. Each comparison's power is about the difference `detect`, or about the observed one.
+    Raises RunMismatch if the data differ or a run is unfinished, and UsageError for an
     unknown metric or a missing run.
     """
-    if metric not in METRICS:
-        raise UsageError(f"no metric {metric!r}; known: {', '.join(METRICS)}")
+    check_metric(metric)
     folder, *others = _run_folders([baseline, *runs])
     first = read_run(folder, metric)
     comparisons = [
         comparison
         for path in others
-        for comparison in _with_baseline(first, read_run(path, metric), task=task, metric=metric)
+        for comparison in _with_baseline(
+            first, read_run(path, metric), task=task, metric=metric, detect=detect
+        )
     ]
     adjusted = holm([comparison.difference.p_value for comparison in comparisons])
     return [
         replace(comparison, p_adjusted=p_value)
         for comparison, p_value in zip(comparisons, adjusted, strict=True)
     ]
+
+
+def check_metric(metric: str) -> None:
+    """UsageError for a metric that runs can't be compared by."""
+    if metric not in METRICS:
+        raise UsageError(f"no metric {metric!r}; known: {', '.join(METRICS)}")
 
 
 def _run_folders(named: Sequence[Path]) -> list[Path]:
@@ -53,7 +68,12 @@ def _run_folders(named: Sequence[Path]) -> list[Path]:
 
 
 def _with_baseline(
-    first: ComparedRun, second: ComparedRun, *, task: str | None, metric: str
+    first: ComparedRun,
+    second: ComparedRun,
+    *,
+    task: str | None,
+    metric: str,
+    detect: float | None,
 ) -> list[Comparison]:
     shared = [name for name in first.tasks if name in second.tasks]
     if task is not None:
@@ -64,13 +84,15 @@ def _with_baseline(
             f"the runs don't {wanted}: {first.label} has {_names(first.tasks)}, "
             f"{second.label} has {_names(second.tasks)}"
         )
-    return [_on_task(name, first, second, metric) for name in shared]
+    return [_on_task(name, first, second, metric=metric, detect=detect) for name in shared]
 
 
-def _on_task(task: str, first: ComparedRun, second: ComparedRun, metric: str) -> Comparison:
+def _on_task(
+    task: str, first: ComparedRun, second: ComparedRun, *, metric: str, detect: float | None
+) -> Comparison:
     refuse_other_data(task, first, second)
     before, after = first.tasks[task], second.tasks[task]
-    pairs = {name: (_judged(before[name]), _judged(after[name])) for name in before}
+    pairs = {name: (judged_values(before[name]), judged_values(after[name])) for name in before}
     kept = {name: pair for name, pair in pairs.items() if all(pair)}
     if not kept:
         raise RunMismatch(
@@ -91,15 +113,13 @@ def _on_task(task: str, first: ComparedRun, second: ComparedRun, metric: str) ->
         run_value=_mean(new),
         difference=change,
         p_adjusted=change.p_value,
+        power=power_of(old, new, change.value if detect is None else detect),
+        spreads=(seed_spread(old), seed_spread(new)),
         won=won,
         lost=lost,
         groups=list(by_group(before, kept)),
         differs_in=_differing(first, second, task),
     )
-
-
-def _judged(problem: Problem) -> list[float]:
-    return [value for value in problem.values if value is not None]
 
 
 def _mean(groups: Groups) -> Metric:

@@ -54,6 +54,11 @@ def read_run(path: Path, metric: str) -> ComparedRun:
     return ComparedRun(str(path), record, tasks)
 
 
+def judged_values(problem: Problem) -> list[float]:
+    """The values of a problem's judged completions."""
+    return [value for value in problem.values if value is not None]
+
+
 def value_of(row: SampleRow, metric: str) -> float | None:
     """A row's "accuracy", "accuracy_flexible" or "score"; None if it is unjudged."""
     verdict = row.verdict

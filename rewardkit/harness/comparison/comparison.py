@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rewardkit.harness.comparison.comparison_power import Power
 from rewardkit.harness.comparison.groups import GroupComparison
 from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.metrics.paired import Difference
@@ -37,6 +38,10 @@ class Comparison:
     difference: Difference
     p_adjusted: float
     """The p-value, adjusted for all comparisons with this baseline (Holm)."""
+    power: Power
+    spreads: tuple[Metric | None, Metric | None]
+    """Between seeds, of one completion per problem: in the baseline and in the run. None where
+    problems have one completion each."""
     won: Sequence[Flip]
     lost: Sequence[Flip]
     groups: Sequence[GroupComparison]

@@ -15,7 +15,10 @@ from rewardkit.harness.store.run_folder import SUMMARY, RunFolder
 
 FORMS = (".yaml", ".yml", ".json", ".md")
 NAMES = {"accuracy": "accuracy, strict", "accuracy_flexible": "accuracy, flexible"}
-"""The metrics that are written, with the names that readers see; pass@k and maj@k are added."""
+"""The metrics that are written, with the names that readers see; those of `AT_K` are added."""
+
+AT_K = ("pass@", "pass^", "g-pass@", "mg-pass@", "maj@", "cons@", "avg@")
+"""How the names of metrics of k completions start."""
 
 
 def write_model_index(runs: Sequence[Path], path: Path, *, overwrite: bool) -> str:
@@ -77,7 +80,7 @@ def _results(run: Path) -> Iterator[Any]:
     record = RunFolder(run).read_record()
     for task, summary in read_summary(run)["tasks"].items():
         for metric, figure in summary["metrics"].items():
-            if metric in NAMES or metric.startswith(("pass@", "maj@")):
+            if metric in NAMES or metric.startswith(AT_K):
                 yield EvalResult(
                     task_type="text-generation",
                     metric_type=metric,

@@ -16,7 +16,7 @@ from rewardkit.harness.metrics.intervals import interval_of_group_means
 class Metric:
     """A mean of values in [0, 1] with its 95% interval.
 
-    `count` is the number of completions; for pass@k and maj@k, of problems.
+    `count` is the number of completions; for those of k completions, of problems.
     """
 
     value: float

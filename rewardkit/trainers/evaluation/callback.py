@@ -27,7 +27,10 @@ from rewardkit.trainers.evaluation.training_record import TrainingRecord
 
 EVALUATIONS = "evaluation"
 
-RUN_DEPENDENT_PREFIXES = ("part_", "pass@", "maj@")
+RUN_DEPENDENT_PREFIXES = (
+    *("part_", "pass@", "pass^", "maj@", "cons@", "avg@", "g-pass@", "mg-pass@"),
+    "seed_spread",
+)
 """Prefixes of metrics that some runs have and others don't: checked after the first run."""
 
 Listener = Callable[[int, Mapping[str, TaskSummary]], None]

@@ -243,3 +243,57 @@ def test_a_better_run_that_the_test_does_not_bear_out_is_called_so(tmp_path: Pat
     assert "better than the baseline by its interval, not by the test" in output
     assert "McNemar, exact, p = 0.0625" in output
     assert "│ b/run │" in output
+
+
+def test_a_comparison_says_what_it_can_find_and_what_its_difference_needs(tmp_path: Path) -> None:
+    before = write_run(tmp_path / "a", outcomes("rw" * 50))
+    after = write_run(tmp_path / "b", outcomes("rw" * 49 + "rr"))
+    (found,) = compare(before, [after])
+    assert found.power.difference == pytest.approx(0.01)
+    assert found.power.detectable > 0.01
+    assert found.power.problems is not None
+    assert found.power.problems > 100
+    assert found.power.completions is None  # one completion a problem says nothing of more
+    assert found.spreads == (None, None)
+    output = command(before, after).stdout
+    assert "are found here in 80% of such comparisons" in output
+    assert f"to find 1.0% in 80%, {found.power.problems:,} problems are needed" in output
+
+
+def test_several_completions_tell_how_many_more_a_difference_needs(tmp_path: Path) -> None:
+    before = write_run(tmp_path / "a", outcomes(",".join(["rwww", "rrww", "wwww"] * 20)))
+    after = write_run(tmp_path / "b", outcomes(",".join(["rrww", "rrrw", "wwww"] * 20)))
+    (asked,) = compare(before, [after], detect=0.05)
+    assert asked.power.difference == 0.05
+    assert asked.power.completions is not None
+    assert asked.power.completions > 4
+    assert all(spread is not None for spread in asked.spreads)
+    assert "between seeds, the accuracy of one completion per problem" in (
+        command(before, after, "--detect", "0.05").stdout
+    )
+
+
+def test_one_run_tells_what_a_comparison_with_another_would_find(tmp_path: Path) -> None:
+    before = write_run(tmp_path / "a", outcomes(",".join(["rwww", "rrrr", "wwww"] * 20)))
+    output = command(before, "--detect", "0.05").stdout
+    assert "sums: accuracy 41.7% on 60 problems, 4 completions each" in output
+    assert "would be found in 80% of comparisons" in output
+    (forecast,) = json.loads(command(before, "--detect", "0.05", "--json").stdout)
+    assert forecast["power"]["problems"] > 60
+    assert command(before, "--detect", "2").returncode == 2
+    assert "no judged value" in command(before, "--detect", "0.1", "--task", "other").stderr
+
+
+def test_runs_that_differ_only_in_their_seed_show_their_spread(tmp_path: Path) -> None:
+    runs = []
+    for seed, pattern in enumerate(("rrww", "rrrw", "rwww")):
+        run = write_run(tmp_path / str(seed), outcomes(pattern))
+        record = json.loads((run / "run.json").read_text())
+        record["fingerprint"] = {"model.weights": "same", "sampling.seed": seed + 1}
+        (run / "run.json").write_text(json.dumps(record))
+        runs.append(run)
+    output = " ".join(command(*runs).stdout.split())
+    assert (
+        "3 runs that differ only in their seed: mean 50.0%, standard deviation 25.00%, from 25.0% "
+        "to 75.0%" in output
+    )

@@ -24,9 +24,34 @@ def test_every_k_up_to_the_number_of_samples_is_there() -> None:
             "maj@1": 1 / 2,
             "maj@2": (1 / 3 + 2 / 3) / 2,
             "maj@3": (1 / 3 + 1) / 2,
+            "cons@3": (1 / 3 + 1) / 2,
+            "avg@3": 1 / 2,
+            "pass^1": 1 / 2,
+            "pass^2": 1 / 6,
+            "pass^3": 0.0,
+            "g-pass@2_0.25": (2 / 3 + 1) / 2,
+            "g-pass@2_0.5": (2 / 3 + 1) / 2,
+            "g-pass@2_0.75": 1 / 6,
+            "g-pass@2_1": 1 / 6,
+            "mg-pass@2": 1 / 6,
+            "g-pass@3_0.25": 1.0,
+            "g-pass@3_0.5": 1 / 2,
+            "g-pass@3_0.75": 0.0,
+            "g-pass@3_1": 0.0,
+            "mg-pass@3": 0.0,
+            "seed_spread": (1 / 6) ** 0.5,
         }
     )
     assert {metric.count for metric in found.values()} == {2}
+
+
+def test_avg_and_cons_are_of_the_problems_with_all_completions() -> None:
+    found = multi_sample_metrics(
+        [*problem("a", "7", right=2), *problem("b", "7", right=1)], same_text
+    )
+    assert found["avg@3"].value == pytest.approx(2 / 3)
+    assert found["avg@3"].count == 1
+    assert found["cons@3"] == found["maj@3"]
 
 
 def test_a_problem_with_too_few_judged_completions_is_left_out_of_the_larger_k() -> None:
@@ -41,7 +66,9 @@ def test_a_problem_with_too_few_judged_completions_is_left_out_of_the_larger_k()
 
 def test_without_any_answer_read_there_is_no_vote() -> None:
     rows = [row("a", None), row("a", "wrong", index=1)]
-    assert set(multi_sample_metrics(rows, same_text)) == {"pass@1", "pass@2"}
+    found = multi_sample_metrics(rows, same_text)
+    assert {"pass@1", "pass@2", "avg@2"} <= set(found)
+    assert not [name for name in found if name.startswith(("maj@", "cons@"))]
 
 
 def test_where_nothing_was_there_to_read_the_majority_is_wrong() -> None:
@@ -53,5 +80,6 @@ def test_an_interval_is_over_problems() -> None:
     rows = [one for name in range(20) for one in problem(name, right=8 * (name % 2)) or []]
     rows += [one for name in range(0, 20, 2) for one in problem(name, *["7"] * 8)]
     found = multi_sample_metrics(rows, same_text)
+    assert found.pop("seed_spread").value == pytest.approx(0.0)
     for metric in found.values():
         assert (metric.low, metric.high) == pytest.approx((0.2993, 0.7007), abs=1e-4)

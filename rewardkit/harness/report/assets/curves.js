@@ -1,19 +1,19 @@
-// Curves: pass@k and maj@k over k, and rates over the checkpoints of one training.
+// Curves: pass@k, pass^k and maj@k over k, and rates over the checkpoints of one training.
 
 const CURVE_RATES = ["accuracy", "format_rate", "unfinished_rate", "error_rate"];
 
 function samplesCurve(taskRuns) {
-  const series = taskRuns.flatMap(({ task, runName }) => ["pass", "maj"].map((kind) => ({
-    name: runName === null ? `${kind}@k` : `${kind}@k · ${runName}`,
+  const series = taskRuns.flatMap(({ task, runName }) => ["pass@", "pass^", "maj@"].map((kind) => ({
+    name: runName === null ? `${kind}k` : `${kind}k · ${runName}`,
     points: pointsAtK(task, kind),
   }))).filter(({ points }) => points.length);
   if (!series.some(({ points }) => points.length > 1)) return null;
   const makeCard = taskRuns.length > 1 ? wideCard : card;
   return makeCard("Several completions per problem", lineChart({
-    title: "pass@k and maj@k", xLabel: "k, completions per problem", yLabel: "share of problems",
+    title: "pass@k, pass^k and maj@k", xLabel: "k, completions per problem", yLabel: "share of problems",
     series, shares: true, integers: true,
-  }), note("pass@k: at least one of k completions is right. maj@k: the most frequent answer of k ",
-    "completions is right. Bands are 95% intervals over problems."));
+  }), note("pass@k: at least one of k completions is right. pass^k: all k are. maj@k: the most ",
+    "frequent answer of k completions is right. Bands are 95% intervals over problems."));
 }
 
 function pointsAtK(task, kind) {

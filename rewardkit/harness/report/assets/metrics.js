@@ -1,6 +1,7 @@
 // One task's rates: the headline, the warnings, a bar for each rate.
 
-const AT_K = /^(pass|maj)@(\d+)$/;
+const AT_K = /^(pass@|pass\^|maj@)(\d+)$/;
+const FOLLOWS = /^(avg|cons|m?g-pass)@/;  // these follow from others; summary.json has them
 
 function metricOf(task, name) {
   return task.metrics.find(([own]) => own === name)?.[1] ?? null;
@@ -70,7 +71,7 @@ const RATE_COLOURS = new Map([
 ]);
 
 function ratesCard(task) {
-  const rows = task.metrics.filter(([name]) => !AT_K.test(name)).map(([name, figure]) =>
+  const rows = task.metrics.filter(([name]) => !AT_K.test(name) && !FOLLOWS.test(name)).map(([name, figure]) =>
     rateBar(metricName(name), RATE_COLOURS.get(name) ?? "series-5", figure));
   return card("Rates", barChart(`Rates of ${task.name} with 95% intervals`, rows),
     note("Shares of completions, and means of scores from 0 to 1; whiskers are 95% intervals."));

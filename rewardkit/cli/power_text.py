@@ -1,0 +1,76 @@
+"""Sentences on the power of a comparison and on the spread between seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rewardkit.harness.comparison.comparison import Comparison
+    from rewardkit.harness.comparison.comparison_power import Forecast, Power
+    from rewardkit.harness.comparison.seed_runs import SeedRuns
+    from rewardkit.harness.metrics.metric import Metric
+
+
+def power_lines(one: Comparison) -> Iterator[str]:
+    """What the comparison can find, and what its difference needs."""
+    yield f"differences from {one.power.detectable:.1%} are found here in 80% of such comparisons"
+    need = _need(one.power, one.problems)
+    if need:
+        yield need
+    parts = [
+        f"±{_share(spread)} in {name}"
+        for name, spread in zip(("the baseline", "the run"), one.spreads, strict=True)
+        if spread
+    ]
+    if parts:
+        yield f"{_spread_of(one.metric)}: {', '.join(parts)}"
+
+
+def forecast_lines(one: Forecast) -> Iterator[str]:
+    """The same, of a comparison that is not made yet."""
+    yield (
+        f"{one.task}: {one.metric} {one.value:.1%} on {one.problems:,} problems, "
+        f"{one.completions:.4g} completion{'' if one.completions == 1 else 's'} each"
+    )
+    yield (
+        f"  differences from {one.power.detectable:.1%} would be found in 80% of comparisons with "
+        "a run of this size, or smaller ones if both find the same problems hard"
+    )
+    need = _need(one.power, one.problems)
+    if need:
+        yield f"  {need}"
+    if one.spread:
+        yield f"  {_spread_of(one.metric)}: ±{_share(one.spread)}"
+
+
+def seed_line(seeds: SeedRuns) -> str:
+    """The spread of runs that differ in the seed alone."""
+    return (
+        f"{seeds.runs} runs that differ only in their seed: mean {seeds.mean:.1%}, standard "
+        f"deviation {seeds.deviation:.2%}, from {seeds.low:.1%} to {seeds.high:.1%}"
+    )
+
+
+def _need(power: Power, problems: int) -> str:
+    """Which amount of data the difference needs; empty where there is no difference."""
+    if power.problems is None:
+        return ""
+    need = f"to find {abs(power.difference):.1%} in 80%, {_problems(power.problems)} needed"
+    if power.problems <= problems:
+        return f"{need}, and there are {problems:,}"
+    if power.completions is not None:
+        return f"{need}, or {power.completions:,} completions for each of the {problems:,}"
+    return need
+
+
+def _problems(count: int) -> str:
+    return "1 problem is" if count == 1 else f"{count:,} problems are"
+
+
+def _spread_of(metric: str) -> str:
+    return f"between seeds, the {metric} of one completion per problem varies by (1 s.d.)"
+
+
+def _share(metric: Metric) -> str:
+    return f"{metric.value:.2%}"

@@ -1,0 +1,100 @@
+"""Power: how large a difference a comparison can find, and how much data a difference needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist, fmean
+
+from rewardkit.harness.metrics.intervals import CAUTION, LEVEL
+from rewardkit.harness.metrics.seed_spread import sampling_variance
+
+POWER = 0.8
+"""The chance of finding the difference, by convention."""
+
+_REACH = NormalDist().inv_cdf((1 + LEVEL) / 2) + NormalDist().inv_cdf(POWER)
+"""How many standard errors a difference must be, to be found with this level and power."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The variance of one problem's difference between two runs, by its cause."""
+
+    between: float
+    """What remains however many completions are drawn: problems differ in their difference."""
+    sampling: float | None
+    """What one completion per problem and run adds; None where the data don't tell it apart, and
+    `between` holds both."""
+
+    def variance(self, completions: float) -> float:
+        """The variance of a problem's difference with this many completions in each run."""
+        return self.between + (self.sampling or 0.0) / completions
+
+
+def paired_noise(baseline: Sequence[Sequence[float]], other: Sequence[Sequence[float]]) -> Noise:
+    """The noise of two runs over the same problems, each with its completions' values in [0, 1].
+
+    As in `interval_of_means`, CAUTION values of the variance of independent runs are added, since
+    a few problems may agree by chance.
+    """
+    before, after = list(map(fmean, baseline)), list(map(fmean, other))
+    changes = [new - old for old, new in zip(before, after, strict=True)]
+    change = fmean(changes)
+    squares = math.fsum((one - change) ** 2 for one in changes)
+    widest = sum(rate * (1 - rate) for rate in (fmean(before), fmean(after)))
+    total = (squares + CAUTION * widest) / (len(changes) + CAUTION)
+    parts = [_sampling(groups) for groups in (baseline, other)]
+    if None in parts:
+        return Noise(total, None)
+    drawn = fmean(1 / len(group) for group in (*baseline, *other))
+    sampling = math.fsum(part or 0.0 for part in parts)
+    return Noise(max(0.0, total - sampling * drawn), sampling)
+
+
+def pilot_noise(groups: Sequence[Sequence[float]]) -> Noise:
+    """The noise of this run beside another like it, of a model that finds other problems hard.
+
+    Two models that find the same problems hard differ less from each other; this is caution.
+    """
+    means = list(map(fmean, groups))
+    rate = fmean(means)
+    squares = math.fsum((mean - rate) ** 2 for mean in means)
+    total = (squares + CAUTION * rate * (1 - rate)) / (len(means) + CAUTION)
+    part = _sampling(groups)
+    if part is None:
+        return Noise(2 * total, None)
+    drawn = fmean(1 / len(group) for group in groups)
+    return Noise(2 * max(0.0, total - part * drawn), 2 * part)
+
+
+def _sampling(groups: Sequence[Sequence[float]]) -> float | None:
+    """The mean variance between a problem's completions; None where no problem has several."""
+    several = [sampling_variance(group) for group in groups if len(group) > 1]
+    return fmean(several) if several else None
+
+
+def detectable(variance: float, problems: int) -> float:
+    """The smallest difference that is found on this many problems (level 5%, power 80%).
+
+    The normal approximation of a paired test: (z₀.₉₇₅ + z₀.₈) · √(variance / problems).
+    """
+    return min(1.0, _REACH * math.sqrt(variance / problems))
+
+
+def needed_problems(variance: float, difference: float) -> int:
+    """How many problems a difference (not 0) needs to be found; the inverse of `detectable`."""
+    return max(1, math.ceil(variance * (_REACH / difference) ** 2))
+
+
+def needed_completions(noise: Noise, difference: float, problems: int) -> int | None:
+    """How many completions per problem and run a difference (not 0) needs on these problems.
+
+    None where the noise between problems alone hides it, or where sampling's share isn't known.
+    """
+    if noise.sampling is None:
+        return None
+    room = problems * (difference / _REACH) ** 2 - noise.between
+    if room <= 0:
+        return None
+    return max(1, math.ceil(noise.sampling / room))
