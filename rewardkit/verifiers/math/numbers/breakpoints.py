@@ -80,7 +80,7 @@ def _changes_at(node: Node) -> Iterator[Change]:
             yield Change(radicand)
         case Power(base, exponent):
             power = rational(exponent)
-            if power is None or power.denominator > 1:
+            if power is not None and power.denominator > 1:
                 yield Change(base)
 
 

@@ -31,7 +31,7 @@ from rewardkit.verifiers.math.syntax.tree import (
 POINTS = 3
 """Random points at which both sides must agree, where agreement on an interval is enough."""
 
-PIECEWISE_POINTS = 8
+PIECEWISE_POINTS = 6
 """Random points where formulas change, besides those between the breakpoints."""
 
 TRIED = 8
