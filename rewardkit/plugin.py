@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rewardkit.harness.metrics.votes import ComparesAnswers
     from rewardkit.harness.prompts.wording import TaskWording
     from rewardkit.harness.store.data_files import hub_rows, iterate_rows, read_rows
-    from rewardkit.harness.store.sample_row import SampleRow
+    from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow
     from rewardkit.hookspecs import hookimpl
     from rewardkit.protocols import (
         Backend,
@@ -74,7 +74,7 @@ _HOMES = {
     "rewardkit.harness.metrics.votes": ("ComparesAnswers",),
     "rewardkit.harness.prompts.wording": ("TaskWording",),
     "rewardkit.harness.store.data_files": ("hub_rows", "iterate_rows", "read_rows"),
-    "rewardkit.harness.store.sample_row": ("SampleRow",),
+    "rewardkit.harness.store.sample_row": ("BriefVerdict", "SampleRow"),
     "rewardkit.hookspecs": ("hookimpl",),
     "rewardkit.protocols": (
         "Backend",
@@ -114,6 +114,7 @@ __all__ = [
     "Backend",
     "BackendError",
     "Bounded",
+    "BriefVerdict",
     "ComparesAnswers",
     "Completion",
     "DataError",

@@ -23,8 +23,8 @@ def check_command(
 
     failed = False
     for finding in check_installation(tasks=task or (), plugins=plugin or (), data=data):
-        failed |= not finding.good
-        typer.echo(f"{'ok  ' if finding.good else 'FAIL'}  {finding.what}")
+        failed |= not finding.passed
+        typer.echo(f"{'ok  ' if finding.passed else 'FAIL'}  {finding.title}")
         for line in finding.details:
             typer.echo(f"      {line}")
     if failed:

@@ -1,4 +1,4 @@
-"""Does everything that is installed work together? Each answer says how to mend what doesn't."""
+"""Check that installed plugins, tasks and prompts work together, with a remedy for each fault."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ MOST_SHOWN = 5
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing checked."""
+    """The result of one check."""
 
-    good: bool
-    what: str
+    passed: bool
+    title: str
     details: Sequence[str] = ()
 
 
 def check_installation(
     *, tasks: Sequence[str], plugins: Sequence[str], data: str | None
 ) -> Iterator[Finding]:
-    """Check plugins, then tasks: the named ones, or those of the named plugins, or all."""
+    """Check plugins, then tasks: the named tasks, the tasks of the named plugins, or all."""
     loaded, problems = registry.find_plugins()
     yield from (Finding(False, str(problem)) for problem in problems)
     try:
@@ -45,14 +45,14 @@ def check_installation(
     except RewardkitError as error:
         yield Finding(False, str(error))
         return
-    yield from _offers(offers, plugins)
+    yield from _check_offers(offers, plugins)
     for name, offer in sorted(offers.offers("tasks").items()):
         if (not tasks or name in tasks) and (not plugins or offer.owner in plugins):
-            yield from _task(offers, name, data)
+            yield from _check_task(offers, name, data)
 
 
-def _offers(offers: registry.Registry, plugins: Sequence[str]) -> Iterator[Finding]:
-    """Every offer can be imported."""
+def _check_offers(offers: registry.Registry, plugins: Sequence[str]) -> Iterator[Finding]:
+    """Check that every offer of the plugins can be imported."""
     for owner in sorted(offers.owners()):
         if plugins and owner not in plugins:
             continue
@@ -70,60 +70,60 @@ def _offers(offers: registry.Registry, plugins: Sequence[str]) -> Iterator[Findi
         yield Finding(not broken, f"plugin {owner}: {count} offers load", broken)
 
 
-def _task(offers: registry.Registry, name: str, data: str | None) -> Iterator[Finding]:
+def _check_task(offers: registry.Registry, name: str, data: str | None) -> Iterator[Finding]:
     try:
         task = offers.task(name)
         samples = task.load(data=data, split=None, seed=0)
     except DataError as error:
-        yield Finding(False, f"task {name}: its references weren't checked", [str(error)])
+        yield Finding(False, f"task {name}: can't check its references", [str(error)])
         return
     except RewardkitError as error:
         yield Finding(False, f"task {name}: {error}")
         return
-    yield _judged(task, name, samples)
-    yield _asked(task, name, samples)
+    yield _check_references(task, name, samples)
+    yield _check_prompts(task, name, samples)
 
 
-def _asked(task: Task, name: str, samples: Sequence[Sample]) -> Finding:
-    """Every prompt that fits the task renders on every row, and its worked examples are right."""
+def _check_prompts(task: Task, name: str, samples: Sequence[Sample]) -> Finding:
+    """Check that each prompt of the task renders on every row and has correct worked examples."""
     prompts = prompts_of(task)
-    bad: list[str] = []
+    failures: list[str] = []
     for prompt in prompts:
         try:
             template = resolve_prompt(task, prompt, None)
             check_rendering(template, samples)
         except RewardkitError as error:
-            bad.append(str(error))
+            failures.append(str(error))
             continue
         worked = worked_examples(template)
         verdicts = judge_many(task.verifier(template.reading), worked)
-        bad += [
+        failures += [
             f"prompt {prompt!r}, example {sample.id!r}: judged {verdict.failure}: {verdict.message}"
             for (_, sample), verdict in zip(worked, verdicts, strict=True)
             if not verdict.correct
         ]
     return Finding(
-        not bad,
-        f"task {name}: can be asked in {', '.join(prompts)}; each renders on every row",
-        bad[:MOST_SHOWN],
+        not failures,
+        f"task {name}: takes the prompts {', '.join(prompts)}; each renders on every row",
+        failures[:MOST_SHOWN],
     )
 
 
-def _judged(task: Task, name: str, samples: Sequence[Sample]) -> Finding:
-    """Every reference, stated as the task asks, is right."""
+def _check_references(task: Task, name: str, samples: Sequence[Sample]) -> Finding:
+    """Check that the verifier accepts every reference in the form that the task asks for."""
     try:
-        judge = task.verifier(resolve_prompt(task, None, None).reading)
+        verifier = task.verifier(resolve_prompt(task, None, None).reading)
     except RewardkitError as error:
         return Finding(False, f"task {name}: {error}")
-    verdicts = judge_many(judge, [(task.perfect(sample), sample) for sample in samples])
-    bad = [
+    verdicts = judge_many(verifier, [(task.perfect(sample), sample) for sample in samples])
+    failures = [
         f"{sample.id}: reference {sample.reference!r} judged {verdict.failure}: {verdict.message}"
         for sample, verdict in zip(samples, verdicts, strict=True)
         if not verdict.correct
     ]
-    right = len(samples) - len(bad)
+    right = len(samples) - len(failures)
     return Finding(
-        not bad,
+        not failures,
         f"task {name}: {right:,} of {len(samples):,} references judge themselves right",
-        bad[:MOST_SHOWN],
+        failures[:MOST_SHOWN],
     )

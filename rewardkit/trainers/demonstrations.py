@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rewardkit.harness.tasks.game24.search_traces import search_trace
-from rewardkit.harness.tasks.game24.solver import solve, worked
+from rewardkit.harness.tasks.game24.solver import solve, write_solution
 from rewardkit.harness.tasks.motion.sequences import sequences
-from rewardkit.harness.tasks.motion.sequences import worked as worked_motion
+from rewardkit.harness.tasks.motion.sequences import write_solution as worked_motion
 
 __all__ = ["game24_search_trace", "game24_solution", "motion_sequences", "motion_solution"]
 
@@ -29,7 +29,7 @@ def motion_solution(points: Sequence[float]) -> str:
 
 def game24_solution(numbers: tuple[int, ...]) -> str | None:
     """The worked reply of the task `game24`, or None if the numbers can't make 24."""
-    return worked(numbers) if solve(numbers) else None
+    return write_solution(numbers) if solve(numbers) else None
 
 
 def game24_search_trace(

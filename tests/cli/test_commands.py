@@ -211,7 +211,7 @@ def test_check_says_what_is_well_and_what_is_not(tmp_path: Path) -> None:
     status, out, _ = rewardkit("check", "--task", "motion", "--task", "game24")
     assert status == 0, out
     assert "task game24: 200 of 200" in out
-    assert "task motion: can be asked in auto_cot, cot, motion, motion_short; each renders" in out
+    assert "task motion: takes the prompts auto_cot, cot, motion, motion_short; each renders" in out
     status, out, _ = rewardkit("check", "--task", "gms8k")
     assert status == 1
     assert "did you mean 'gsm8k'" in out

@@ -55,7 +55,7 @@ def task(verifier: Verifier, name: str = "says") -> TableTask:
         readings={"hash": verifier},
         reading="hash",
         lenient=verifier,
-        written=str,
+        write_reply=str,
     )
 
 

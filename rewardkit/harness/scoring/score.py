@@ -23,6 +23,7 @@ from rewardkit.harness.scoring.tally import Tally
 from rewardkit.harness.scoring.worker_processes import judge_in_processes
 from rewardkit.harness.store.environment import hardware, versions
 from rewardkit.harness.store.run_folder import SAMPLES, RunFolder
+from rewardkit.harness.store.sample_row import SCHEMA_VERSION
 from rewardkit.judging import LimitCounts, take_limit_counts
 
 SPREAD_FROM = 16 * 2**20
@@ -117,6 +118,7 @@ def _number(job: FileJob | RunJob, result: ChunkResult, numbering: Numbering) ->
 def _open_record(plan: ScorePlan, earlier: Mapping[str, Any]) -> dict[str, Any]:
     started = _now()
     return {
+        "schema_version": SCHEMA_VERSION,
         **plan.record,
         "fingerprint": dict(plan.fingerprint),
         "versions": versions(),

@@ -32,7 +32,7 @@ AQUA = TableTask(
     },
     reading="strict",
     lenient=Choice(reading="lenient"),
-    written="<answer>{}</answer>".format,
+    write_reply="<answer>{}</answer>".format,
     wording=TaskWording(
         instruction="Answer this multiple-choice question.",
         noun="LETTER",

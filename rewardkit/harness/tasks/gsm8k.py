@@ -13,19 +13,19 @@ from rewardkit.verifiers.plain_number import number_in
 from rewardkit.verifiers.r1_zero import R1Zero
 
 
-def _final(answer: str) -> str:
-    """The text after the last `####` of the answer column; the whole where there is none."""
+def _answer_column(answer: str) -> str:
+    """The text after the last `####` of the answer column, or all of it without one."""
     return answer.rpartition("####")[2].strip()
 
 
 def _solution(sample: Sample) -> str:
-    """The worked solution of a row, without the calculator's marks `<<48/2=24>>` and the answer."""
+    """The worked solution of a row, without calculator annotations `<<48/2=24>>` and answer."""
     solution = str(sample.columns["answer"]).rpartition("####")[0]
     return re.sub(r"<<[^<>]*>>", "", solution).strip()
 
 
 def _number(answer: str) -> str:
-    """The number that an answer such as "12 eggs" states; the answer where it states none."""
+    """The number in an answer such as "12 eggs", or the answer unchanged if it has none."""
     value = number_in(answer)
     return answer if value is None else str(value)
 
@@ -48,8 +48,8 @@ GSM8K = TableTask(
     },
     reading="hash",
     lenient=Gsm8k(reading="flexible"),
-    written="#### {}".format,
-    final=_final,
+    write_reply="#### {}".format,
+    extract_answer=_answer_column,
     wording=TaskWording(
         instruction="Solve this problem.",
         noun="NUMBER",

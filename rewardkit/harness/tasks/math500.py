@@ -17,8 +17,8 @@ _BOX = re.compile(r"\\f?box(?:ed)?\s*\{((?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\
 
 
 def _solution(sample: Sample) -> str:
-    """The worked solution of a row, without drawings; its box is opened, since the answer
-    follows in the form asked for."""
+    """The worked solution of a row, without drawings and without its box: the prompt adds the
+    answer in the form that it asks for."""
     solution = _FIGURE.sub("", str(sample.columns.get("solution") or ""))
     return _BOX.sub(r"\1", solution).strip()
 
@@ -40,7 +40,7 @@ MATH500 = TableTask(
     },
     reading="boxed",
     lenient=Math(reading="flexible"),
-    written=lambda reference: rf"\boxed{{{reference}}}",
+    write_reply=lambda reference: rf"\boxed{{{reference}}}",
     group_by=("level", "subject"),
     wording=TaskWording(
         instruction="Solve this problem.",

@@ -1,4 +1,4 @@
-"""Checks of what a task's parameters hold: they may come from a command line."""
+"""Validate a task's parameters, which can come from the command line."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from rewardkit.errors import UsageError
 
 
 def check_count(name: str, value: object) -> None:
-    """UsageError unless it is a whole number from 1."""
+    """Raise UsageError unless `value` is a whole number from 1."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise UsageError(f"{name} is {value!r}; it must be a whole number from 1")
 
 
 def checked_range(name: str, value: object) -> tuple[float, float] | None:
-    """Two finite numbers, the lower first, as a tuple; None stays. Else UsageError."""
+    """Return two finite numbers, the lower first, as a tuple, or None for None.
+
+    Raises UsageError for any other value.
+    """
     if value is None:
         return None
     if isinstance(value, (list, tuple)) and len(value) == 2:

@@ -13,7 +13,7 @@ from rewardkit.protocols import Verifier
 from rewardkit.records import Sample
 
 EXAMPLES = Path(__file__).parents[1] / "prompts" / "examples"
-"""Where the worked examples of our own are, a file for each task."""
+"""The folder of the built-in worked examples: a TOML file for each task."""
 
 
 @dataclass(frozen=True)
@@ -31,27 +31,27 @@ class TableTask:
     readings: Mapping[str, Verifier]
     reading: str
     lenient: Verifier
-    written: Callable[[str], str]
-    """How a perfect reply states a reference."""
-    final: Callable[[str], str] = str.strip
-    """The answer alone, out of the reference column."""
+    write_reply: Callable[[str], str]
+    """Writes a reference as a perfect reply."""
+    extract_answer: Callable[[str], str] = str.strip
+    """Takes the answer out of the reference column."""
     as_reference: Callable[[str], str] = str.strip
-    """An answer that was read, as the reference with which another one is compared."""
+    """Turns an extracted answer into a reference to compare another answer with."""
     group_by: tuple[str, ...] = ()
     split: str = "test"
     wording: TaskWording | None = None
-    """Its words for the prompt strategies."""
+    """The task's words for the prompt strategies."""
 
     def load(self, *, data: str | None, split: str | None, seed: int) -> list[Sample]:
-        """The rows of the file `data`, or of `split` on the hub. Raises DataError."""
+        """Load the rows of the file `data`, or of `split` from the hub. Raises DataError."""
         chosen = split or self.split
         rows = read_rows(data) if data else hub_rows(self.repository, self.configuration, chosen)
         if not rows:
-            raise DataError(f"{data or self.repository} holds no rows")
+            raise DataError(f"{data or self.repository} has no rows")
         return [self.sample(row, index) for index, row in enumerate(rows)]
 
     def sample(self, row: Mapping[str, object], index: int) -> Sample:
-        """One row as a sample; DataError names a column that's missing."""
+        """Convert a row to a sample. DataError names a column that is missing."""
         for column in (self.question, self.reference):
             if row.get(column) is None:
                 raise DataError(
@@ -59,7 +59,7 @@ class TableTask:
                     f"it has {', '.join(sorted(row))}"
                 )
         identifier = next((str(row[name]) for name in IDENTIFIERS if row.get(name)), str(index))
-        reference = self.final(str(row[self.reference]))
+        reference = self.extract_answer(str(row[self.reference]))
         return Sample(reference, str(row[self.question]), identifier, columns=row)
 
     def verifier(self, reading: str | None = None) -> Verifier:
@@ -73,13 +73,13 @@ class TableTask:
             ) from None
 
     def flexible(self) -> Verifier:
-        """The verifier that forgives form."""
+        """The verifier that accepts an answer in any form."""
         return self.lenient
 
     def posed(self, answer: str, other: str) -> tuple[str, Sample]:
         """`answer` as a reply in the task's own style, and a sample with `other` as reference."""
-        return self.written(answer), Sample(self.as_reference(other))
+        return self.write_reply(answer), Sample(self.as_reference(other))
 
     def perfect(self, sample: Sample) -> str:
         """The reference in the task's own style."""
-        return self.written(sample.reference)
+        return self.write_reply(sample.reference)

@@ -156,6 +156,7 @@ def test_killed_in_the_midst_the_same_command_ends_with_the_same_bytes(
     for name in ("samples.jsonl", "summary.json"):
         assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     record = json.loads((tmp_path / "cut" / "run.json").read_text())
+    assert record["schema_version"] == 2
     assert [bool(session["ended"]) for session in record["sessions"]] == [False, True]
 
 

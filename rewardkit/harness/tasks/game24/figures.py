@@ -1,4 +1,4 @@
-"""What the 24-point game shows: its three outcomes, and lengths in tokens and in steps."""
+"""Figures of the 24-point game: its three outcomes, and lengths in tokens and in steps."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from rewardkit.verifiers.game24_reading import read_reply, read_step
 
 BINS = 20
 MOST_STEPS = 10
-"""A solution takes three; those of ten and more share a row."""
+"""Completions with this many steps or more share a row; a solution takes three."""
 
 
 def game24_figures(rows: Sequence[SampleRow]) -> list[Table | Plot]:
-    """The shares of right, unfinished and wrong, which add up to 1; tokens; steps."""
+    """The shares of the outcomes, which add up to 1; lengths in tokens; lengths in steps."""
     judged = [row for row in rows if row.verdict.correct is not None]
     if not judged:
         return []
-    found = (_outcomes(judged), _token_lengths(judged), _steps(judged))
-    return [figure for figure in found if figure is not None]
+    figures = (_outcomes(judged), _token_lengths(judged), _steps(judged))
+    return [figure for figure in figures if figure is not None]
 
 
 def _outcomes(judged: Sequence[SampleRow]) -> Table:
@@ -34,8 +34,8 @@ def _outcomes(judged: Sequence[SampleRow]) -> Table:
             [name, counts[name], counts[name] / len(judged)]
             for name in ("accuracy", "unfinished", "error")
         ],
-        note="unfinished: the token limit was reached before a final expression; error: wrong, "
-        "or without an expression, other than for that.",
+        note="unfinished: reached the token limit before a final expression; error: any other "
+        "wrong completion, or one without an expression.",
     )
 
 
@@ -46,7 +46,7 @@ def _outcome(row: SampleRow) -> str:
 
 
 def _token_lengths(judged: Sequence[SampleRow]) -> Plot | None:
-    """How many completions fall into each of 20 equal ranges of length, by outcome."""
+    """Count the completions in 20 equal ranges of length, by outcome."""
     lengths = [
         (row.completion_tokens, length_bucket(outcome_of(row)))
         for row in judged
@@ -58,7 +58,7 @@ def _token_lengths(judged: Sequence[SampleRow]) -> Plot | None:
     counts: dict[str, Counter[int]] = defaultdict(Counter)
     for tokens, outcome in lengths:
         counts[outcome][tokens // width] += 1
-    last = max(place for found in counts.values() for place in found)
+    last = max(place for histogram in counts.values() for place in histogram)
     series: dict[str, list[Point]] = {
         name: [((place + 0.5) * width, float(counts[name][place])) for place in range(last + 1)]
         for name in sorted(counts)
@@ -74,11 +74,11 @@ def _token_lengths(judged: Sequence[SampleRow]) -> Plot | None:
 
 def _steps(judged: Sequence[SampleRow]) -> Table | None:
     """Accuracy by the number of steps in the completion."""
-    found: dict[int, list[bool]] = defaultdict(list)
+    verdicts: dict[int, list[bool]] = defaultdict(list)
     for row in judged:
         lines = read_reply(row.completion).lines
         steps = sum(read_step(line) is not None for line in lines)
-        found[min(steps, MOST_STEPS)].append(bool(row.verdict.correct))
+        verdicts[min(steps, MOST_STEPS)].append(bool(row.verdict.correct))
     return Table(
         "Solution lengths in steps",
         ["steps", "completions", "accuracy"],
@@ -88,7 +88,7 @@ def _steps(judged: Sequence[SampleRow]) -> Table | None:
                 len(right),
                 sum(right) / len(right),
             ]
-            for steps, right in sorted(found.items())
+            for steps, right in sorted(verdicts.items())
         ],
         note="a step is a line that holds `a op b = c`, right or wrong",
     )

@@ -1,7 +1,7 @@
 """Search traces of the 24-point game: attempts that fail, and the one that succeeds.
 
-Every step in them is correct arithmetic on numbers that are available, so their process score is
-1; their lines are as many as the attempts need, so the length score has something to act on.
+Every step is correct arithmetic on available numbers, so the process score is 1. The number of
+lines grows with the attempts, so the length score differs between traces.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from fractions import Fraction
 from rewardkit.harness.tasks.game24.solver import TARGET, Solution, solve
 
 MOST_ATTEMPTS = 12
-"""Failing attempts of the longest trace: up to four lines each, about 50 lines in all."""
+"""Failed attempts in the longest trace: up to four lines each, about 50 lines in all."""
 
 LARGEST = 10_000
-"""Intermediate results beyond it are not tried."""
+"""The largest numerator or denominator of an intermediate result."""
 
 
 def search_trace(numbers: tuple[int, ...], seed: int | str, attempts: int | None = None) -> str:
     """Write a reply that fails `attempts` times, says so, goes back, and ends in the solution.
 
-    `attempts` None: drawn by the seed from 1 to 12, few more often than many. ValueError for
+    With `attempts` None the seed draws 1 to 12, small numbers more often. Raises ValueError for
     numbers without a solution.
     """
     solution = _solved(numbers)
@@ -54,57 +54,58 @@ def _solved(numbers: tuple[int, ...]) -> Solution:
     return solution
 
 
-def _failing_attempt(left: list[Fraction], generator: random.Random) -> list[str]:
-    """Two or three random steps from the hand, and the line that gives them up; or no lines."""
-    hand = _listed(left)
+def _failing_attempt(numbers: list[Fraction], generator: random.Random) -> list[str]:
+    """Two or three random steps and a line that says they failed, or nothing if they succeed."""
+    hand = _join_sorted(numbers)
     lines: list[str] = []
-    while len(left) > 1:
-        one, operator, other, result = _random_step(left, generator)
-        left.remove(one)
-        left.remove(other)
-        left.append(result)
-        if left == [TARGET]:
-            return []  # it succeeded
+    while len(numbers) > 1:
+        first, operator, second, result = _random_step(numbers, generator)
+        numbers.remove(first)
+        numbers.remove(second)
+        numbers.append(result)
+        if numbers == [TARGET]:
+            return []
         lines.append(
-            f"{_operand(one)} {operator} {_operand(other)} = {result} (left: {_listed(left)})"
+            f"{_format_operand(first)} {operator} {_format_operand(second)} = {result} "
+            f"(left: {_join_sorted(numbers)})"
         )
-        if len(left) == 2 and not _reaches_target(*left):
-            return [*lines, f"No way to {TARGET} from {_listed(left)}. Back to {hand}."]
+        if len(numbers) == 2 and not _reaches_target(*numbers):
+            return [*lines, f"No way to {TARGET} from {_join_sorted(numbers)}. Back to {hand}."]
     return [*lines, f"That is not {TARGET}. Back to {hand}."]
 
 
 def _random_step(
-    left: Sequence[Fraction], generator: random.Random
+    numbers: Sequence[Fraction], generator: random.Random
 ) -> tuple[Fraction, str, Fraction, Fraction]:
     while True:
-        one, other = generator.sample(left, 2)
+        first, second = generator.sample(numbers, 2)
         operator = generator.choice("+-*/")
-        if operator == "-" and one < other:
-            one, other = other, one
-        if operator == "/" and other == 0:
+        if operator == "-" and first < second:
+            first, second = second, first
+        if operator == "/" and second == 0:
             continue
-        result = _calculated(one, operator, other)
+        result = _calculate(first, operator, second)
         if max(abs(result.numerator), result.denominator) <= LARGEST:
-            return one, operator, other, result
+            return first, operator, second, result
 
 
-def _calculated(one: Fraction, operator: str, other: Fraction) -> Fraction:
+def _calculate(first: Fraction, operator: str, second: Fraction) -> Fraction:
     if operator == "+":
-        return one + other
+        return first + second
     if operator == "-":
-        return one - other
-    return one * other if operator == "*" else one / other
+        return first - second
+    return first * second if operator == "*" else first / second
 
 
-def _reaches_target(one: Fraction, other: Fraction) -> bool:
-    results = {one + other, one - other, other - one, one * other}
-    results |= {over / under for over, under in ((one, other), (other, one)) if under}
+def _reaches_target(first: Fraction, second: Fraction) -> bool:
+    results = {first + second, first - second, second - first, first * second}
+    results |= {over / under for over, under in ((first, second), (second, first)) if under}
     return TARGET in results
 
 
-def _operand(value: Fraction) -> str:
+def _format_operand(value: Fraction) -> str:
     return str(value) if value.denominator == 1 and value >= 0 else f"({value})"
 
 
-def _listed(left: Sequence[Fraction]) -> str:
-    return " ".join(map(str, sorted(left)))
+def _join_sorted(numbers: Sequence[Fraction]) -> str:
+    return " ".join(map(str, sorted(numbers)))

@@ -1,4 +1,4 @@
-"""Solves the 24-point game exactly, and writes the perfect reply."""
+"""An exact solver of the 24-point game, which also writes the perfect reply."""
 
 from __future__ import annotations
 
@@ -25,19 +25,20 @@ class Solution:
 
 
 def solve(numbers: tuple[int, ...]) -> Solution | None:
-    """A solution that uses each number exactly once, or None where there is none."""
+    """Find a solution that uses each number exactly once. None if there is none."""
     table = tuple(sorted((number, 1) for number in numbers))
     moves = _moves(table)
     if moves is None:
         return None
-    terms = [(value, _written(value)) for value in table]
+    terms = [(value, _format_number(value)) for value in table]
     steps: list[str] = []
-    for one, operator, other, result in moves:
-        parts = [terms.pop([value for value, _ in terms].index(value)) for value in (one, other)]
+    for first, operator, second, result in moves:
+        parts = [terms.pop([value for value, _ in terms].index(value)) for value in (first, second)]
         terms.append((result, f"({parts[0][1]} {operator} {parts[1][1]})"))
-        left = " ".join(_written(value) for value, _ in sorted(terms))
+        left = " ".join(_format_number(value) for value, _ in sorted(terms))
         steps.append(
-            f"{_operand(one)} {operator} {_operand(other)} = {_written(result)} (left: {left})"
+            f"{_format_operand(first)} {operator} {_format_operand(second)} = "
+            f"{_format_number(result)} (left: {left})"
         )
     return Solution(terms[0][1][1:-1], tuple(steps))
 
@@ -49,8 +50,11 @@ def solvable() -> tuple[tuple[int, ...], ...]:
     return tuple(hand for hand in hands if _moves(tuple((number, 1) for number in hand)))
 
 
-def worked(numbers: tuple[int, ...]) -> str:
-    """The perfect reply: three steps, then `Answer: … = 24`; ValueError without a solution."""
+def write_solution(numbers: tuple[int, ...]) -> str:
+    """Write the perfect reply: three steps, then `Answer: … = 24`.
+
+    Raises ValueError for numbers without a solution.
+    """
     solution = solve(numbers)
     if solution is None:
         raise ValueError(f"{' '.join(map(str, numbers))} can't make {TARGET}")
@@ -63,7 +67,7 @@ def _moves(table: tuple[Ratio, ...]) -> tuple[Move, ...] | None:
     if len(table) == 1:
         return () if table[0] == (TARGET, 1) else None
     for first, second in combinations(range(len(table)), 2):
-        rest = [value for at, value in enumerate(table) if at not in (first, second)]
+        rest = [value for place, value in enumerate(table) if place not in (first, second)]
         for move in _results(table[first], table[second]):
             later = _moves(tuple(sorted([*rest, move[3]])))
             if later is not None:
@@ -71,17 +75,17 @@ def _moves(table: tuple[Ratio, ...]) -> tuple[Move, ...] | None:
     return None
 
 
-def _results(one: Ratio, other: Ratio) -> Iterator[Move]:
-    """What two numbers make, larger differences first."""
-    (a, b), (c, d) = one, other
-    yield one, "+", other, _lowest(a * d + c * b, b * d)
-    yield one, "*", other, _lowest(a * c, b * d)
-    yield other, "-", one, _lowest(c * b - a * d, b * d)
-    yield one, "-", other, _lowest(a * d - c * b, b * d)
+def _results(first: Ratio, second: Ratio) -> Iterator[Move]:
+    """The results of all operations on two numbers, larger differences first."""
+    (a, b), (c, d) = first, second
+    yield first, "+", second, _lowest(a * d + c * b, b * d)
+    yield first, "*", second, _lowest(a * c, b * d)
+    yield second, "-", first, _lowest(c * b - a * d, b * d)
+    yield first, "-", second, _lowest(a * d - c * b, b * d)
     if a:
-        yield other, "/", one, _lowest(c * b, d * a)
+        yield second, "/", first, _lowest(c * b, d * a)
     if c:
-        yield one, "/", other, _lowest(a * d, b * c)
+        yield first, "/", second, _lowest(a * d, b * c)
 
 
 def _lowest(numerator: int, denominator: int) -> Ratio:
@@ -91,9 +95,9 @@ def _lowest(numerator: int, denominator: int) -> Ratio:
     return numerator // divisor, denominator // divisor
 
 
-def _written(value: Ratio) -> str:
+def _format_number(value: Ratio) -> str:
     return str(Fraction(*value))
 
 
-def _operand(value: Ratio) -> str:
-    return _written(value) if value[1] == 1 else f"({_written(value)})"
+def _format_operand(value: Ratio) -> str:
+    return _format_number(value) if value[1] == 1 else f"({_format_number(value)})"

@@ -13,7 +13,7 @@ from rewardkit.harness.store.data_files import read_rows
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.harness.tasks.game24.figures import game24_figures
 from rewardkit.harness.tasks.game24.search_traces import search_steps
-from rewardkit.harness.tasks.game24.solver import HIGHEST, Solution, solvable, solve, worked
+from rewardkit.harness.tasks.game24.solver import HIGHEST, Solution, solvable, solve, write_solution
 from rewardkit.harness.tasks.parameters import check_count
 from rewardkit.harness.tasks.table import EXAMPLES
 from rewardkit.protocols import Verifier
@@ -31,42 +31,42 @@ READINGS: dict[str, Verifier] = {
     "xml": rubric_in_form(AnswerBlockFormat(), game24),
     "r1_zero": rubric_in_form(R1ZeroFormat(), game24),
 }
-"""By answer style; where none is asked for, an expression is read wherever it stands."""
+"""Verifiers by answer style. Without a style, an expression counts anywhere in the reply."""
 
 
 def _solution(sample: Sample) -> str:
-    """The steps of the row, or of a solution that is found for it."""
-    given = sample.columns.get("solution")
-    return str(given).strip() if given else "\n".join(_solved(sample).steps)
+    """The steps in the row, or those of the solver's solution."""
+    column = sample.columns.get("solution")
+    return str(column).strip() if column else "\n".join(_solve(sample).steps)
 
 
 def _search_trace(sample: Sample, seed: str) -> str:
     """Attempts that fail, then the steps of the solution."""
-    _solved(sample)
-    return "\n".join(search_steps(_hand(sample), seed))
+    _solve(sample)
+    return "\n".join(search_steps(_numbers(sample), seed))
 
 
 def _expression(sample: Sample) -> str:
-    """The expression of the row, or of a solution that is found for it."""
-    given = sample.columns.get("expression")
-    return str(given) if given else _solved(sample).expression
+    """The expression in the row, or that of the solver's solution."""
+    column = sample.columns.get("expression")
+    return str(column) if column else _solve(sample).expression
 
 
-def _solved(sample: Sample) -> Solution:
-    found = solve(_hand(sample))
-    if found is None:
+def _solve(sample: Sample) -> Solution:
+    solution = solve(_numbers(sample))
+    if solution is None:
         raise DataError(f"the hand {sample.reference} has no solution")
-    return found
+    return solution
 
 
-def _hand(sample: Sample) -> tuple[int, ...]:
+def _numbers(sample: Sample) -> tuple[int, ...]:
     numbers = four_numbers(sample)
     if numbers is None:
         raise DataError(f"{sample.reference[:80]!r} isn't four numbers from 1 to 13")
     return numbers
 
 
-ASKING = TaskWording(
+WORDING = TaskWording(
     instruction=(
         "Use each of the four numbers exactly once, with +, -, *, / and brackets, to make 24."
     ),
@@ -89,7 +89,7 @@ ASKING = TaskWording(
 class Game24Task:
     """Four numbers from 1 to 13, or to `highest`, each used exactly once, to make 24.
 
-    Of the solvable quadruples in an order drawn by the seed, the last `test` are the test.
+    The seed shuffles the solvable quadruples; the last `test` of them are the test split.
     """
 
     name: str = "game24"
@@ -98,7 +98,7 @@ class Game24Task:
     group_by: tuple[str, ...] = ()
     highest: int = HIGHEST
     test: int = 200
-    wording: TaskWording = ASKING
+    wording: TaskWording = WORDING
 
     def __post_init__(self) -> None:
         for name in ("highest", "test"):
@@ -107,12 +107,12 @@ class Game24Task:
             raise UsageError(f"highest is {self.highest}; the numbers are cards, 1 to {HIGHEST}")
 
     def load(self, *, data: str | None, split: str | None, seed: int) -> list[Sample]:
-        """The quadruples of `split` ("test", the default, or "train"), drawn by `seed`."""
+        """Load the quadruples of `split` ("test", the default, or "train"), shuffled by `seed`."""
         if data is not None:
             return [self.sample(row, index) for index, row in enumerate(read_rows(data))]
-        chosen = split or "test"
-        if chosen not in SPLITS:
-            raise UsageError(f"game24 has the splits {', '.join(SPLITS)}, not {chosen!r}")
+        split_name = split or "test"
+        if split_name not in SPLITS:
+            raise UsageError(f"game24 has the splits {', '.join(SPLITS)}, not {split_name!r}")
         quadruples = [numbers for numbers in solvable() if numbers[-1] <= self.highest]
         if self.test >= len(quadruples):
             raise UsageError(
@@ -120,22 +120,23 @@ class Game24Task:
                 f"1 to {self.highest}; leave some to train on"
             )
         random.Random(seed).shuffle(quadruples)
-        drawn = quadruples[-self.test :] if chosen == "test" else quadruples[: -self.test]
+        selected = quadruples[-self.test :] if split_name == "test" else quadruples[: -self.test]
         return [
             self.sample(
-                {"numbers": list(numbers), "id": f"{chosen}-{'-'.join(map(str, numbers))}"}, index
+                {"numbers": list(numbers), "id": f"{split_name}-{'-'.join(map(str, numbers))}"},
+                index,
             )
-            for index, numbers in enumerate(drawn)
+            for index, numbers in enumerate(selected)
         ]
 
     def sample(self, row: Mapping[str, object], index: int) -> Sample:
-        """A row with `numbers`: four of them, as a list or as text."""
+        """Convert a row with `numbers`: four numbers, as a list or as text."""
         numbers = row.get("numbers", row.get("question", row.get("reference")))
         if numbers is None:
             raise DataError(
                 f"row {index + 1} has no column 'numbers'; it has {', '.join(sorted(row))}"
             )
-        text = numbers if isinstance(numbers, str) else " ".join(map(str, _listed(numbers, index)))
+        text = numbers if isinstance(numbers, str) else " ".join(map(str, _as_list(numbers, index)))
         return Sample(text, question=text, id=str(row.get("id", index)), columns=row)
 
     def verifier(self, reading: str | None = None) -> Verifier:
@@ -151,18 +152,18 @@ class Game24Task:
             ) from None
 
     def flexible(self) -> None:
-        """None: an expression is read wherever it stands already."""
+        """None: the strict verifier already accepts an expression anywhere."""
 
     def perfect(self, sample: Sample) -> str:
-        """A solution, step by step."""
-        return worked(_hand(sample))
+        """Write a solution step by step."""
+        return write_solution(_numbers(sample))
 
     def figures(self, rows: Sequence[SampleRow]) -> list[Table | Plot]:
-        """The outcomes, and lengths in tokens and in steps."""
+        """Show the outcomes, and lengths in tokens and in steps."""
         return game24_figures(rows)
 
 
-def _listed(numbers: object, index: int) -> list[object]:
+def _as_list(numbers: object, index: int) -> list[object]:
     if isinstance(numbers, (list, tuple)):
         return list(numbers)
     raise DataError(f"row {index + 1}: 'numbers' is {numbers!r}, not a list of four")

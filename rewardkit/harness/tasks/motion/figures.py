@@ -1,4 +1,4 @@
-"""What the motion task shows: errors in and out of distribution, by position, and trajectories."""
+"""Figures of the motion task: errors in and out of distribution, by position; trajectories."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rewardkit.verifiers.motion_reading import PREDICTED
 
 NAMES = {"in": "in distribution", "out": "out of distribution", "": "all"}
 FINE = 0.1
-"""The tighter of the two bounds on a sequence's mean absolute error; the other is the task's."""
+"""The tighter bound on a sequence's mean absolute error; the other bound is the task's."""
 
 
 def motion_figures(rows: Sequence[SampleRow]) -> list[Table | Plot]:
@@ -44,8 +44,10 @@ def _errors(
     measures: dict[str, Callable[[str], Cell]] = {
         "completions": lambda name: len(groups[name]),
         f"with {PREDICTED} points": lambda name: len(predictions[name]),
-        "MSE": lambda name: _mean([mean_squared_error(*one.flat) for one in predictions[name]]),
-        "MAE": lambda name: _mean([one.error for one in predictions[name]]),
+        "MSE": lambda name: _mean(
+            [mean_squared_error(*prediction.flat) for prediction in predictions[name]]
+        ),
+        "MAE": lambda name: _mean([prediction.error for prediction in predictions[name]]),
         "share with error < 0.2": lambda name: _share(predictions[name], judged[name]),
         "share with error < 0.1": lambda name: _share(predictions[name], judged[name], FINE),
     }
@@ -56,8 +58,8 @@ def _errors(
         "Errors",
         ["", *names],
         rows,
-        note=f"MSE and MAE are means over the replies with {PREDICTED} points in the form asked "
-        "for; the shares, by a sequence's mean absolute error, are of all that is judged.",
+        note=f"MSE and MAE are means over the replies with {PREDICTED} points in the required "
+        "form; the shares count sequences by mean absolute error, among all judged replies.",
     )
 
 
@@ -68,14 +70,16 @@ def _line(label: str, cells: Iterable[Cell]) -> list[Cell]:
 def _share(predictions: Sequence[Prediction], judged: Sequence[SampleRow], *bound: float) -> Cell:
     if not judged:
         return None
-    return sum(within(*one.flat, *bound) for one in predictions) / len(judged)
+    return sum(within(*prediction.flat, *bound) for prediction in predictions) / len(judged)
 
 
 def _by_position(predictions: Mapping[str, Sequence[Prediction]]) -> tuple[Table, Plot]:
-    known = {name: of for name, of in predictions.items() if of}
+    nonempty = {name: of for name, of in predictions.items() if of}
     errors = {
-        name: [_mean([one.at(position) for one in of]) for position in range(PREDICTED)]
-        for name, of in known.items()
+        name: [
+            _mean([prediction.at(position) for prediction in of]) for position in range(PREDICTED)
+        ]
+        for name, of in nonempty.items()
     }
     places = range(PREDICTED + 1, 2 * PREDICTED + 1)
     table = Table(
@@ -99,40 +103,44 @@ def _by_position(predictions: Mapping[str, Sequence[Prediction]]) -> tuple[Table
 
 def _trajectories(name: str, predictions: Sequence[Prediction]) -> list[Plot]:
     """The replies with the least, the median and the largest error."""
-    ordered = sorted(predictions, key=lambda one: one.error)
+    ordered = sorted(predictions, key=lambda prediction: prediction.error)
     chosen = {"best": 0, "median": (len(ordered) - 1) // 2, "worst": len(ordered) - 1}
     if len(ordered) < len(chosen):
         chosen = {f"{index + 1} of {len(ordered)}": index for index in range(len(ordered))}
     return [
-        _trajectory(f"{name[:1].upper()}{name[1:]}, {which}", ordered[at])
-        for which, at in chosen.items()
+        _trajectory(f"{name[:1].upper()}{name[1:]}, {which}", ordered[place])
+        for which, place in chosen.items()
     ]
 
 
-def _trajectory(title: str, one: Prediction) -> Plot:
-    given = [
+def _trajectory(title: str, prediction: Prediction) -> Plot:
+    given_points = [
         tuple(point) if isinstance(point, (list, tuple)) else (point,)
-        for point in one.row.columns.get("points", ())
+        for point in prediction.row.columns.get("points", ())
     ]
     later = PREDICTED + 1
     series = {
-        "given": _drawn(given, 1),
-        "true": _drawn(one.targets, later),
-        "predicted": _drawn(one.points, later),
+        "given": _plot_points(given_points, 1),
+        "true": _plot_points(prediction.targets, later),
+        "predicted": _plot_points(prediction.points, later),
     }
-    plane = len(one.targets[0]) > 1
-    drawn = "; drawn are the first two of three coordinates" if len(one.targets[0]) > 2 else ""
+    plane = len(prediction.targets[0]) > 1
+    note = (
+        "; the plot shows the first two of three coordinates"
+        if len(prediction.targets[0]) > 2
+        else ""
+    )
     return Plot(
-        f"{title}: {one.row.key}",
+        f"{title}: {prediction.row.key}",
         "x" if plane else "position",
         "y" if plane else "coordinate",
         {name: points for name, points in series.items() if points},
-        note=f"mean absolute error {one.error:.3g}{drawn}",
+        note=f"mean absolute error {prediction.error:.3g}{note}",
     )
 
 
-def _drawn(points: Sequence[Coordinates], first: int) -> list[Point]:
-    """Coordinates over positions from `first` on; of points with several, the first two."""
+def _plot_points(points: Sequence[Coordinates], first: int) -> list[Point]:
+    """Coordinates by position from `first`; of points with several, the first two coordinates."""
     placed = [
         (point[0], point[1]) if len(point) > 1 else (float(position), point[0])
         for position, point in enumerate(points, first)
@@ -141,7 +149,7 @@ def _drawn(points: Sequence[Coordinates], first: int) -> list[Point]:
 
 
 def _mean(values: Sequence[float]) -> float | str | None:
-    """The mean; what is beyond a float, and so beyond JSON, in words."""
+    """The mean, or words for a mean that no float, and so no JSON, can hold."""
     if not values:
         return None
     mean = sum(values) / len(values)  # fmean raises for a sum beyond a float

@@ -1,4 +1,4 @@
-"""How a coordinate moves, and how the parameters of its motion are drawn."""
+"""Laws of motion for one coordinate, and how their parameters are drawn."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LENGTH = 10
 
 Range = tuple[float, float]
 Uniform = Callable[[float, float], float]
-"""Draws a number uniformly between two."""
+"""Draws a number uniformly between two bounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Motion:
     @property
     def points(self) -> tuple[float, ...]:
         """x_t at t = 0…9, rounded to one decimal."""
-        return _recorded(
+        return _round_positions(
             lambda t: self.start + self.speed * t + self.acceleration * t * t / 2,
         )
 
@@ -45,27 +45,29 @@ class Oscillation:
     def points(self) -> tuple[float, ...]:
         """x_t at t = 0…9, rounded to one decimal."""
         turn = 2 * math.pi / self.period
-        return _recorded(lambda t: self.start + self.amplitude * math.sin(turn * t + self.phase))
+        return _round_positions(
+            lambda t: self.start + self.amplitude * math.sin(turn * t + self.phase)
+        )
 
 
 class Law(Protocol):
-    """What motions are drawn from."""
+    """A distribution of motions."""
 
     def draw(self, uniform: Uniform) -> Motion | Oscillation:
-        """One motion of one coordinate."""
+        """Draw the motion of one coordinate."""
         ...
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Uniform motions, or accelerated ones where there are accelerations."""
+    """Uniform motions, or accelerated motions if `accelerations` is set."""
 
     starts: Range
     speeds: Range
     accelerations: Range | None = None
 
     def draw(self, uniform: Uniform) -> Motion:
-        """Start, speed and acceleration, each uniform in its range."""
+        """Draw start, speed and acceleration, each uniform in its range."""
         start, speed = uniform(*self.starts), uniform(*self.speeds)
         return Motion(start, speed, uniform(*self.accelerations) if self.accelerations else 0.0)
 
@@ -79,21 +81,21 @@ class Oscillations:
     periods: Range
 
     def draw(self, uniform: Uniform) -> Oscillation:
-        """Start, amplitude and period, each uniform in its range, and any phase."""
+        """Draw start, amplitude and period, each uniform in its range, and any phase."""
         start, amplitude = uniform(*self.starts), uniform(*self.amplitudes)
         return Oscillation(start, amplitude, uniform(*self.periods), uniform(0.0, 2 * math.pi))
 
 
-def paths(
+def draw_paths(
     law: Law, count: int, *, dimensions: int, seed: int | str
 ) -> list[tuple[Motion | Oscillation, ...]]:
-    """`count` paths, each a motion for every coordinate, drawn apart.
+    """Draw `count` paths, each with an independent motion for every coordinate.
 
-    The same seed gives the same paths on every machine, and a longer draw starts with a shorter.
+    The same seed gives the same paths on every machine; a higher count only appends paths.
     """
     uniform = random.Random(seed).uniform
     return [tuple(law.draw(uniform) for _ in range(dimensions)) for _ in range(count)]
 
 
-def _recorded(position: Callable[[int], float]) -> tuple[float, ...]:
+def _round_positions(position: Callable[[int], float]) -> tuple[float, ...]:
     return tuple(round(position(t), 1) + 0.0 for t in range(LENGTH))  # + 0.0: no minus before zero

@@ -1,7 +1,7 @@
-"""How the next points follow from five: a method for each kind of motion.
+"""Methods that predict the next points from five, one for each kind of motion.
 
-All are exact but for the rounding of the points; what that costs grows with the number of
-parameters to be found, so that the third often misses.
+All are exact except for the rounding of the points. The error that it causes grows with the number
+of parameters to estimate, so the third method is often wrong.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from decimal import Decimal
 
 from rewardkit.harness.tasks.motion.vectors import (
     Vector,
+    format_point,
+    format_term,
     minus,
     plus,
     rounded,
-    term,
     times,
     total,
-    written,
 )
 
 AHEAD = 5
@@ -27,7 +27,7 @@ AHEAD = 5
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What stands in step S2 besides the mean speed, and the points with how each was reached."""
+    """Predicted points, the formula of each, and the lines after the mean speed in step S2."""
 
     points: tuple[Vector, ...]
     reasons: tuple[str, ...]
@@ -35,47 +35,47 @@ class Prediction:
 
 
 Method = Callable[[Sequence[Vector], Sequence[Vector], Vector], Prediction]
-"""Takes the five points, their four differences and the differences' mean, rounded."""
+"""Takes the five points, their four differences and the rounded mean of the differences."""
 
 
-def uniform(known: Sequence[Vector], differences: Sequence[Vector], speed: Vector) -> Prediction:
-    """Each point is the one before plus the mean speed."""
-    last = len(known)
+def uniform(given: Sequence[Vector], differences: Sequence[Vector], speed: Vector) -> Prediction:
+    """Each point is its predecessor plus the mean speed."""
+    last = len(given)
     return Prediction(
-        tuple(plus(known[-1], times(speed, step)) for step in range(1, AHEAD + 1)),
+        tuple(plus(given[-1], times(speed, step)) for step in range(1, AHEAD + 1)),
         tuple(f"x{last + step} = x{last + step - 1} + v" for step in range(1, AHEAD + 1)),
     )
 
 
 def accelerated(
-    known: Sequence[Vector], differences: Sequence[Vector], speed: Vector
+    given: Sequence[Vector], differences: Sequence[Vector], speed: Vector
 ) -> Prediction:
-    """The differences grow evenly; their mean is the one half way between the second and third."""
+    """The differences grow evenly; their mean lies half way between the second and the third."""
     growth = minus(differences[-1], differences[0])
     gain = rounded(times(growth, Decimal(1) / 3), "0.01")
-    points, reasons, last = [known[-1]], [], len(known)
+    points, reasons, last = [given[-1]], [], len(given)
     for step in range(1, AHEAD + 1):
         factor = Decimal("1.5") + step
         points.append(plus(points[-1], plus(speed, times(gain, factor))))
         reasons.append(f"x{last + step} = x{last + step - 1} + v + {factor:f}a")
     note = (
-        f"a = (Δx4 - Δx1) / 3 = ({written(differences[-1])} - {term(differences[0])}) / 3 "
-        f"= {written(gain)}"
+        f"a = (Δx4 - Δx1) / 3 = ({format_point(differences[-1])} - {format_term(differences[0])}) "
+        f"/ 3 = {format_point(gain)}"
     )
     return Prediction(tuple(points[1:]), tuple(reasons), (note,))
 
 
-def periodic(known: Sequence[Vector], differences: Sequence[Vector], speed: Vector) -> Prediction:
+def periodic(given: Sequence[Vector], differences: Sequence[Vector], speed: Vector) -> Prediction:
     """A sine's differences obey Δ(n+1) = k·Δn - Δ(n-1), with k = 2 cos ω, by least squares."""
     turning = tuple(_turning(axis) for axis in zip(*differences, strict=True))
-    steps, points, reasons, last = list(differences), [known[-1]], [], len(known)
+    steps, points, reasons, last = list(differences), [given[-1]], [], len(given)
     for step in range(1, AHEAD + 1):
         following = tuple(k * b - a for k, a, b in zip(turning, steps[-2], steps[-1], strict=True))
         steps.append(following)
         points.append(plus(points[-1], following))
         before = last + step - 1
         reasons.append(f"x{last + step} = x{before} + (kΔx{before - 1} - Δx{before - 2})")
-    note = f"k = (Δx2(Δx1 + Δx3) + Δx3(Δx2 + Δx4)) / (Δx2Δx2 + Δx3Δx3) = {written(turning)}"
+    note = f"k = (Δx2(Δx1 + Δx3) + Δx3(Δx2 + Δx4)) / (Δx2Δx2 + Δx3Δx3) = {format_point(turning)}"
     return Prediction(tuple(points[1:]), tuple(reasons), (note,))
 
 
@@ -87,13 +87,15 @@ METHODS: dict[str, Method] = {
 
 
 def mean_speed(differences: Sequence[Vector]) -> Vector:
-    """Their mean, to two decimals."""
+    """The mean of the differences, to two decimals."""
     return rounded(times(total(differences), Decimal(1) / len(differences)), "0.01")
 
 
 def _turning(differences: Sequence[Decimal]) -> Decimal:
-    """k of one coordinate, to two decimals, in [-2, 2]; 2, a straight line, where it stands still
-    in the middle."""
+    """The factor k of one coordinate, to two decimals, in [-2, 2].
+
+    A coordinate that rests in the middle has k = 2, a straight line.
+    """
     first, second, third, fourth = differences
     square = second * second + third * third
     if not square:

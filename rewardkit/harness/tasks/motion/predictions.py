@@ -1,7 +1,7 @@
-"""The points that a reply to the motion task predicts, beside the true ones.
+"""The points that a reply to the motion task predicts, and the true points.
 
-Only replies that give exactly five points, in the form asked for, predict a sequence. The error of
-a point with several coordinates is the mean over these.
+Only a reply with exactly five points, in the required form, predicts a sequence. The error of a
+point with several coordinates is the mean over its coordinates.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Coordinates = tuple[float, ...]
 
 @dataclass(frozen=True)
 class Prediction:
-    """A reply with exactly five points, beside the five that are true."""
+    """The five points of a reply, and the five true points."""
 
     row: SampleRow
     points: Sequence[Coordinates]
@@ -30,7 +30,7 @@ class Prediction:
 
     @property
     def flat(self) -> tuple[list[float], list[float]]:
-        """All coordinates that were predicted, and all that are true."""
+        """All predicted coordinates, and all true coordinates."""
         return list(chain(*self.points)), list(chain(*self.targets))
 
     @property
@@ -39,7 +39,7 @@ class Prediction:
         return mean_absolute_error(*self.flat)
 
     def at(self, position: int) -> float:
-        """The error of the point at `position`, from 0."""
+        """The error of the point at `position`, counted from 0."""
         return mean_absolute_error(self.points[position], self.targets[position])
 
 
@@ -57,8 +57,8 @@ def predictions_of(rows: Sequence[SampleRow]) -> list[Prediction]:
 
 def _points(text: str | None) -> list[Coordinates]:
     """The points `(9.5), (11.0), …` or `(9.5, 2.0), …` of an answer or a reference."""
-    written = _POINT.findall(text or "")
+    texts = _POINT.findall(text or "")
     try:
-        return [tuple(float(value) for value in point.split(",")) for point in written]
+        return [tuple(float(value) for value in point.split(",")) for point in texts]
     except ValueError:
         return []

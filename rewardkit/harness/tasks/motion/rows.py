@@ -1,4 +1,4 @@
-"""Motions as samples, and rows of a file as the same samples."""
+"""Samples from generated motions, and from the rows of a file."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from rewardkit.records import Sample
 from rewardkit.verifiers.motion_reading import five_points, grouped, rendered
 
 
-def sampled(path: Sequence[Motion | Oscillation], name: str, distribution: str) -> Sample:
-    """The first five points as the question, the rest as the reference, the law as columns."""
+def sample_of_path(path: Sequence[Motion | Oscillation], name: str, distribution: str) -> Sample:
+    """Make a sample: the first five points ask, the rest is the reference, the law the columns."""
     dimensions = len(path)
     points = list(chain.from_iterable(zip(*(motion.points for motion in path), strict=True)))
-    given, rest = points[: GIVEN * dimensions], points[GIVEN * dimensions :]
+    first, rest = points[: GIVEN * dimensions], points[GIVEN * dimensions :]
     columns: dict[str, object] = {
-        "points": grouped(dimensions, given),
+        "points": grouped(dimensions, first),
         "targets": grouped(dimensions, rest),
     }
     for field in dataclasses.fields(path[0]):
@@ -29,17 +29,17 @@ def sampled(path: Sequence[Motion | Oscillation], name: str, distribution: str) 
     if kind != "uniform":
         columns["kind"] = kind
     columns["distribution"] = distribution
-    return Sample(rendered(rest, dimensions), rendered(given, dimensions), name, columns)
+    return Sample(rendered(rest, dimensions), rendered(first, dimensions), name, columns)
 
 
 def read_sample(row: Mapping[str, object], index: int) -> Sample:
-    """A row as `MotionTask.sample` describes it. Raises DataError, naming row and column."""
+    """Read a row as `MotionTask.sample` describes it. DataError names the row and the column."""
     dimensions, points = _five(row, ("points", "question"), index)
-    same, targets = _five(row, ("targets", "reference"), index)
-    if dimensions != same:
+    target_dimensions, targets = _five(row, ("targets", "reference"), index)
+    if dimensions != target_dimensions:
         raise DataError(
             f"row {index + 1}: its points have {dimensions} coordinates each and its targets "
-            f"{same}; both need as many"
+            f"have {target_dimensions}; give both the same number"
         )
     columns = {
         **{name: value for name, value in row.items() if name != "id"},

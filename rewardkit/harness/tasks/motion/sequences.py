@@ -1,4 +1,4 @@
-"""Points at equal times, and the worked solution that the prompt asks for."""
+"""Points at equal time steps, and the worked solution in the form of the prompt."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from rewardkit.harness.tasks.motion.methods import METHODS, mean_speed
 from rewardkit.harness.tasks.motion.vectors import (
     Point,
     Vector,
-    bracketed,
+    format_in_brackets,
+    format_point,
+    format_term,
     minus,
     rounded,
-    term,
     total,
     vector,
-    written,
 )
 
-__all__ = ["GIVEN", "LENGTH", "Motion", "Range", "sequences", "worked"]
+__all__ = ["GIVEN", "LENGTH", "Motion", "Range", "sequences", "write_solution"]
 
 GIVEN = 5
 """How many of a sequence's ten points are given; the rest are predicted."""
@@ -34,48 +34,51 @@ def sequences(
     starts: Range = (-5.0, 5.0),
     accelerations: Range | None = None,
 ) -> list[Motion]:
-    """`count` motions on a line, each parameter uniform in its range; None is uniform motion.
+    """Draw `count` motions on a line, each parameter uniform in its range.
 
-    The same seed gives the same motions on every machine, and a longer run starts with a shorter.
+    Without `accelerations` the motion is uniform. The same seed gives the same motions on every
+    machine; a higher count only appends motions.
     """
     law, uniform = Lines(starts, speeds, accelerations), random.Random(seed).uniform
     return [law.draw(uniform) for _ in range(count)]
 
 
-def worked(
+def write_solution(
     points: Sequence[Point], answer: Sequence[Point] | None = None, *, kind: str = "uniform"
 ) -> str:
-    """The whole reply for five points, by the method for this kind of motion (see METHODS).
+    """Write the full reply for five points, by the method for this kind of motion (see METHODS).
 
-    `answer` replaces the points that the method itself arrives at.
+    `answer` replaces the points that the method predicts.
     """
-    known = [vector(point) for point in points]
-    differences = [minus(after, before) for before, after in pairwise(known)]
+    given = [vector(point) for point in points]
+    differences = [minus(after, before) for before, after in pairwise(given)]
     speed = mean_speed(differences)
-    predicted = METHODS[kind](known, differences, speed)
-    stated = (
-        [vector(p) for p in answer] if answer else [rounded(p, "0.1") for p in predicted.points]
+    prediction = METHODS[kind](given, differences, speed)
+    answer_points = (
+        [vector(p) for p in answer] if answer else [rounded(p, "0.1") for p in prediction.points]
     )
     lines = [
-        *("[Analysis]", "S1: differences", *_difference_lines(known)),
-        *("S2: mean speed", _speed_line(differences, speed), *predicted.notes),
+        *("[Analysis]", "S1: differences", *_difference_lines(given)),
+        *("S2: mean speed", _speed_line(differences, speed), *prediction.notes),
         "S3: prediction",
         *(
-            f"{reason} = {written(rounded(point, '0.01'))}"
-            for reason, point in zip(predicted.reasons, predicted.points, strict=True)
+            f"{reason} = {format_point(rounded(point, '0.01'))}"
+            for reason, point in zip(prediction.reasons, prediction.points, strict=True)
         ),
-        *("[ANSWER]", ", ".join(map(bracketed, stated)), "[End]"),
+        *("[ANSWER]", ", ".join(map(format_in_brackets, answer_points)), "[End]"),
     ]
     return "\n".join(lines)
 
 
-def _difference_lines(known: Sequence[Vector]) -> list[str]:
+def _difference_lines(given: Sequence[Vector]) -> list[str]:
     return [
-        f"Δx{index} = {written(after)} - {term(before)} = {written(minus(after, before))}"
-        for index, (before, after) in enumerate(pairwise(known), 1)
+        f"Δx{index} = {format_point(after)} - {format_term(before)} "
+        f"= {format_point(minus(after, before))}"
+        for index, (before, after) in enumerate(pairwise(given), 1)
     ]
 
 
 def _speed_line(differences: Sequence[Vector], speed: Vector) -> str:
-    terms, count = " + ".join(map(term, differences)), len(differences)
-    return f"v = ({terms}) / {count} = {written(total(differences))} / {count} = {written(speed)}"
+    terms, count = " + ".join(map(format_term, differences)), len(differences)
+    mean = f"{format_point(total(differences))} / {count}"
+    return f"v = ({terms}) / {count} = {mean} = {format_point(speed)}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from rewardkit.errors import UsageError
-from rewardkit.harness.tasks.motion.laws import Law, paths
-from rewardkit.harness.tasks.motion.rows import sampled
+from rewardkit.harness.tasks.motion.laws import Law, draw_paths
+from rewardkit.harness.tasks.motion.rows import sample_of_path
 from rewardkit.records import Sample
 
 MOST_DRAWS = 1000
@@ -28,14 +28,16 @@ def draw_split(
     A question that is excluded is drawn again with a seed of its own, so that all other samples
     stay the same. UsageError if the law has no other question to offer.
     """
-    drawn = paths(law, count, dimensions=dimensions, seed=f"{split}/{seed}")
+    paths = draw_paths(law, count, dimensions=dimensions, seed=f"{split}/{seed}")
     samples = []
-    for index, path in enumerate(drawn):
+    for index, path in enumerate(paths):
         identifier = f"{split}-{index:04d}"
-        sample = sampled(path, identifier, distribution)
+        sample = sample_of_path(path, identifier, distribution)
         if sample.question in excluded:
-            again = paths(law, MOST_DRAWS, dimensions=dimensions, seed=f"{split}/{seed}/{index}")
-            others = (sampled(path, identifier, distribution) for path in again)
+            again = draw_paths(
+                law, MOST_DRAWS, dimensions=dimensions, seed=f"{split}/{seed}/{index}"
+            )
+            others = (sample_of_path(path, identifier, distribution) for path in again)
             sample = _first_new(others, excluded, split)
         samples.append(sample)
     return samples

@@ -1,5 +1,4 @@
-"""Points as exact decimals, and how a worked solution writes them: one coordinate bare, several in
-brackets."""
+"""Points as exact decimals, and their text: one coordinate bare, several in brackets."""
 
 from __future__ import annotations
 
@@ -19,42 +18,42 @@ def vector(point: Point) -> Vector:
     return tuple(Decimal(repr(float(value))) for value in coordinates)
 
 
-def plus(one: Vector, other: Vector) -> Vector:
-    """Their sum."""
-    return tuple(a + b for a, b in zip(one, other, strict=True))
+def plus(left: Vector, right: Vector) -> Vector:
+    """`left` + `right`, by coordinate."""
+    return tuple(a + b for a, b in zip(left, right, strict=True))
 
 
-def minus(one: Vector, other: Vector) -> Vector:
-    """`one` less `other`."""
-    return tuple(a - b for a, b in zip(one, other, strict=True))
+def minus(left: Vector, right: Vector) -> Vector:
+    """`left` - `right`, by coordinate."""
+    return tuple(a - b for a, b in zip(left, right, strict=True))
 
 
-def times(one: Vector, factor: Decimal | int) -> Vector:
-    """Each coordinate so many times."""
-    return tuple(value * factor for value in one)
+def times(point: Vector, factor: Decimal | int) -> Vector:
+    """`point` multiplied by `factor`."""
+    return tuple(value * factor for value in point)
 
 
 def total(vectors: Sequence[Vector]) -> Vector:
-    """The sum of at least one."""
+    """The sum of one or more vectors."""
     return tuple(sum(values, Decimal(0)) for values in zip(*vectors, strict=True))
 
 
-def rounded(one: Vector, step: str) -> Vector:
-    """Each coordinate to the step, halves away from zero."""
+def rounded(point: Vector, step: str) -> Vector:
+    """Each coordinate rounded to the step; halves go away from zero."""
     # + 0: no minus before a zero
-    return tuple(value.quantize(Decimal(step), context=_WIDE) + 0 for value in one)
+    return tuple(value.quantize(Decimal(step), context=_WIDE) + 0 for value in point)
 
 
-def written(one: Vector) -> str:
-    """`1.5`, or `(1.5, 2.0)`."""
-    return f"{one[0]:f}" if len(one) == 1 else bracketed(one)
+def format_point(point: Vector) -> str:
+    """Format a point: `1.5`, or `(1.5, 2.0)`."""
+    return f"{point[0]:f}" if len(point) == 1 else format_in_brackets(point)
 
 
-def term(one: Vector) -> str:
-    """As it stands in a sum: a negative number in brackets."""
-    return bracketed(one) if one[0] < 0 else written(one)
+def format_term(point: Vector) -> str:
+    """The point as a term of a sum: a negative number gets brackets."""
+    return format_in_brackets(point) if point[0] < 0 else format_point(point)
 
 
-def bracketed(one: Vector) -> str:
-    """`(1.5)`, or `(1.5, 2.0)`."""
-    return f"({', '.join(f'{value:f}' for value in one)})"
+def format_in_brackets(point: Vector) -> str:
+    """Format a point in brackets: `(1.5)`, or `(1.5, 2.0)`."""
+    return f"({', '.join(f'{value:f}' for value in point)})"

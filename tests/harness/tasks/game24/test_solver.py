@@ -1,6 +1,6 @@
 import pytest
 
-from rewardkit.harness.tasks.game24.solver import solvable, solve, worked
+from rewardkit.harness.tasks.game24.solver import solvable, solve, write_solution
 from rewardkit.records import Sample
 from rewardkit.verifiers.game24 import game24
 
@@ -8,8 +8,8 @@ from rewardkit.verifiers.game24 import game24
 def test_1362_quadruples_are_solvable_and_every_worked_reply_is_perfect() -> None:
     assert len(solvable()) == 1362
     for numbers in solvable():
-        verdict = game24(worked(numbers), Sample(" ".join(map(str, numbers))))
-        assert verdict.score == 1.0, worked(numbers)
+        verdict = game24(write_solution(numbers), Sample(" ".join(map(str, numbers))))
+        assert verdict.score == 1.0, write_solution(numbers)
         assert set(verdict.parts.values()) == {1.0}
 
 
@@ -23,4 +23,4 @@ def test_a_solution_may_need_fractions() -> None:
 def test_what_has_no_solution_has_no_worked_reply() -> None:
     assert solve((1, 1, 1, 1)) is None
     with pytest.raises(ValueError, match="1 1 1 1 can't make 24"):
-        worked((1, 1, 1, 1))
+        write_solution((1, 1, 1, 1))

@@ -12,8 +12,8 @@ import pytest
 import rewardkit
 from rewardkit.errors import DataError, UnknownName, UsageError
 from rewardkit.harness.prompts.strategies import resolve_prompt
-from rewardkit.harness.tasks.motion.laws import Oscillation, Oscillations, paths
-from rewardkit.harness.tasks.motion.sequences import worked
+from rewardkit.harness.tasks.motion.laws import Oscillation, Oscillations, draw_paths
+from rewardkit.harness.tasks.motion.sequences import write_solution
 from rewardkit.harness.tasks.motion.task import MotionTask
 from rewardkit.records import Verdict
 
@@ -65,7 +65,7 @@ def test_the_prompt_shows_an_example_of_as_many_coordinates(kind: str, dimension
     first = {1: [2.0], 2: [2.0, 1.0], 3: [2.0, 1.0, 4.0]}[dimensions]
     step = [1.5, -0.5, 0.7]
     points = [[round(a + b * t, 1) for a, b in zip(first, step, strict=False)] for t in range(5)]
-    assert worked(points) in message.content
+    assert write_solution(points) in message.content
     assert ("acceleration" in message.content) is (kind == "accelerated")
     assert ("sine" in message.content) is (kind == "periodic")
 
@@ -96,7 +96,7 @@ def test_each_parameter_is_in_its_range(
 
 
 def test_periodic_points_follow_the_formula() -> None:
-    drawn = paths(Oscillations((-5, 5), (1, 3), (8, 12)), 20, dimensions=2, seed=1)
+    drawn = draw_paths(Oscillations((-5, 5), (1, 3), (8, 12)), 20, dimensions=2, seed=1)
     for motion in (motion for path in drawn for motion in path):
         for t, point in enumerate(motion.points):
             assert isinstance(motion, Oscillation)
@@ -129,15 +129,15 @@ def test_uniform_points_of_one_coordinate_are_what_they_always_were() -> None:
 def test_the_method_of_each_kind_is_exact_where_nothing_is_rounded(
     kind: str, points: list[object], following: list[object]
 ) -> None:
-    reply = worked(points, kind=kind)  # type: ignore[arg-type]
-    assert reply == worked(points, following, kind=kind)  # type: ignore[arg-type]
+    reply = write_solution(points, kind=kind)  # type: ignore[arg-type]
+    assert reply == write_solution(points, following, kind=kind)  # type: ignore[arg-type]
 
 
 def test_a_worked_solution_says_how_it_accelerates_and_turns() -> None:
-    lines = worked([0.0, 1.0, 3.0, 6.0, 10.0], kind="accelerated").splitlines()
+    lines = write_solution([0.0, 1.0, 3.0, 6.0, 10.0], kind="accelerated").splitlines()
     assert "a = (Δx4 - Δx1) / 3 = (4.0 - 1.0) / 3 = 1.00" in lines
     assert "x6 = x5 + v + 2.5a = 15.00" in lines
-    lines = worked([0.0, 1.0, 1.0, 0.0, -1.0], kind="periodic").splitlines()
+    lines = write_solution([0.0, 1.0, 1.0, 0.0, -1.0], kind="periodic").splitlines()
     assert "k = (Δx2(Δx1 + Δx3) + Δx3(Δx2 + Δx4)) / (Δx2Δx2 + Δx3Δx3) = 1.00" in lines
     assert "x6 = x5 + (kΔx4 - Δx3) = -1.00" in lines
 
@@ -169,5 +169,5 @@ def test_a_parameter_that_is_none_is_named() -> None:
 
 def test_points_and_targets_need_as_many_coordinates(tmp_path: Path) -> None:
     row = {"points": [[1, 2]] * 5, "targets": [1, 2, 3, 4, 5]}
-    with pytest.raises(DataError, match="points have 2 coordinates each and its targets 1"):
+    with pytest.raises(DataError, match="points have 2 coordinates each and its targets have 1"):
         MotionTask().sample(row, 0)
