@@ -24,6 +24,7 @@ _REFUSED: Final = listed(
     " times equals if when where only some any all every impossible undefined unknown"
     " infinitely other another guess options option candidates half double twice triple"
     " thrice third quarter score scores gross squared cubed false wrong incorrect and"
+    " pair pairs couple couples percentile percentiles"
     " reciprocal reciprocals inverse inverses opposite opposites factorial factorials root"
     " roots square squares cube cubes power powers log logs logarithm logarithms exponent"
     " exponents sine sines cosine cosines tangents derivative derivatives integrals"
