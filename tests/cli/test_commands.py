@@ -149,7 +149,7 @@ def test_verify_reads_standard_input_and_gives_json() -> None:
                 "--num-fewshot",
                 "2",
             ],
-            "--num-fewshot has nothing to do",
+            "--num-fewshot has no effect",
         ),
         (
             [

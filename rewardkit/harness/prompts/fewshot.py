@@ -21,22 +21,22 @@ from rewardkit.protocols import Task
 from rewardkit.records import Sample
 
 OWN_EXAMPLES = {"example": 3, "long": 1}
-"""How many of a task's own examples are shown; its file may hold more, as substitutes."""
+"""How many of a task's own examples a prompt shows; the others are substitutes."""
 
 _MOST_EXCLUDED = 2
-"""Distinct rows that can be the problem itself: one by its id, one by its words."""
+"""Maximum number of rows that are the problem itself: one with its id, one with its words."""
 
 
 @dataclass(frozen=True)
 class FewshotExamples:
     """The samples to show, the first `count` that aren't the problem itself.
 
-    `enough` False: fewer will do, as with a task's own examples, of which there are few.
+    With `exact` False, fewer samples are accepted: a task has few examples of its own.
     """
 
     samples: Sequence[Sample]
     count: int
-    enough: bool = True
+    exact: bool = True
 
     @cached_property
     def _sample_identities(self) -> Sequence[set[tuple[str, ...]]]:
@@ -50,18 +50,18 @@ class FewshotExamples:
             for index, other in enumerate(self._sample_identities)
             if identities.isdisjoint(other)
         ]
-        if self.enough and len(others) < self.count:
+        if self.exact and len(others) < self.count:
             raise UsageError(
-                f"--num-fewshot {self.count}: only {len(others)} rows are there to show beside "
-                f"the sample {problem.id!r}, which is never among them; ask for fewer, or give "
-                "more rows with --fewshot-data FILE"
+                f"--num-fewshot {self.count}: only {len(others)} rows can be examples for "
+                f"the sample {problem.id!r}, which can't be its own example; lower the number, or "
+                "give more rows with --fewshot-data FILE"
             )
         return others[: self.count]
 
 
 def draw_examples(task: Task, source: FewshotSource) -> FewshotExamples:
-    """Rows drawn by seed: the same for every problem, except that none is shown itself."""
-    rows = _pool(task, source) if source.count else []
+    """Draw rows by seed. All problems share them, but no problem is its own example."""
+    rows = _candidates(task, source) if source.count else []
     random.Random(f"shots/{source.seed}").shuffle(rows)
     return FewshotExamples(_unrepeated(rows)[: source.count + _MOST_EXCLUDED], source.count)
 
@@ -70,19 +70,19 @@ def own_examples(task: Task, wording: TaskWording, kind: Kind) -> FewshotExample
     """The task's own examples, in the order of its file."""
     rows = example_rows(wording, kind)
     samples = [task.sample(row, place) for place, row in enumerate(rows)]
-    return FewshotExamples(samples, OWN_EXAMPLES[kind], enough=False)
+    return FewshotExamples(samples, OWN_EXAMPLES[kind], exact=False)
 
 
 def solved_problems(
     wording: TaskWording, samples: Iterable[Sample], reading: str | None
 ) -> list[WordedProblem]:
-    """Samples as a template shows them."""
+    """Word samples as worked examples, the form that templates use."""
     return [word_example(wording, sample, reading) for sample in samples]
 
 
-def _pool(task: Task, source: FewshotSource) -> list[Sample]:
+def _candidates(task: Task, source: FewshotSource) -> list[Sample]:
     if source.data is not None:
-        return _of_file(task, source.data, source.seed)
+        return _rows_of_file(task, source.data, source.seed)
     try:
         return list(task.load(data=None, split="train", seed=source.seed))
     except DataError as error:
@@ -93,7 +93,7 @@ def _pool(task: Task, source: FewshotSource) -> list[Sample]:
         ) from error
 
 
-def _of_file(task: Task, data: str, seed: int) -> list[Sample]:
+def _rows_of_file(task: Task, data: str, seed: int) -> list[Sample]:
     try:
         return list(task.load(data=data, split=None, seed=seed))
     except DataError as error:
@@ -101,7 +101,7 @@ def _of_file(task: Task, data: str, seed: int) -> list[Sample]:
 
 
 def _unrepeated(samples: Iterable[Sample]) -> list[Sample]:
-    """The samples without those that repeat an earlier one's id or words."""
+    """Drop samples that repeat an earlier sample's id or words."""
     distinct: list[Sample] = []
     seen: set[object] = set()
     for sample in samples:
@@ -113,8 +113,10 @@ def _unrepeated(samples: Iterable[Sample]) -> list[Sample]:
 
 
 def _identities(sample: Sample) -> set[tuple[str, ...]]:
-    """What identifies a row: its words in any order, since 4 7 8 8 is 8 4 8 7, and the id in its
-    data. Its line in a file doesn't: another file has another row there."""
+    """The keys that identify a row: its sorted words, since 4 7 8 8 is 8 4 8 7, and the id in its
+    data. The line number doesn't: another file has another row there."""
     identities = {("words", *sorted(sample.question.casefold().split()))}
-    given = next((sample.columns[name] for name in IDENTIFIERS if sample.columns.get(name)), None)
-    return identities if given is None else identities | {("id", str(given))}
+    identifier = next(
+        (sample.columns[name] for name in IDENTIFIERS if sample.columns.get(name)), None
+    )
+    return identities if identifier is None else identities | {("id", str(identifier))}

@@ -1,7 +1,7 @@
 """Jinja2 for templates that users and plugins write: sandboxed, and bounded in time and output.
 
-A template reaches no private attribute and changes no value (Jinja2's own sandbox). What it loops
-over, calls, joins, multiplies and writes is counted; one that exceeds the limits is refused.
+A template reaches no private attribute and changes no value (Jinja2's own sandbox). Its loop
+iterations, its calls and the text that it makes are counted; a template over a limit is refused.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ MOST_STEPS = 200_000
 """Iterations of loops and calls in one rendering."""
 
 MOST_CHARACTERS = 20_000_000
-"""Characters that one rendering writes and makes on the way."""
+"""Characters that one rendering writes, intermediate texts included."""
 
 _REFUSED_FILTERS = ("batch", "center", "pprint", "slice", "urlize", "wordwrap", "xmlattr")
 _REFUSED_GLOBALS = ("lipsum",)
 
 
 class LimitError(jinja2.TemplateRuntimeError):
-    """A template that makes too many steps or too much text."""
+    """A template takes too many steps or makes too much text."""
 
 
 class _Budget:
-    """What is left to one rendering."""
+    """The steps and characters that one rendering may still use."""
 
     def __init__(self) -> None:
         self.steps = MOST_STEPS
@@ -46,7 +46,7 @@ _budget: ContextVar[_Budget] = ContextVar("_budget")
 
 @contextlib.contextmanager
 def limited() -> Iterator[None]:
-    """Count the steps and the characters of the block. It raises LimitError beyond the limits."""
+    """Count steps and characters inside the block, which raises LimitError over a limit."""
     token = _budget.set(_Budget())
     try:
         yield
@@ -60,19 +60,19 @@ class Sandbox(ImmutableSandboxedEnvironment):
     intercepted_binops = frozenset({"+", "*", "**", "%"})
 
     def __init__(self) -> None:
-        super().__init__(undefined=jinja2.StrictUndefined, finalize=_written)
+        super().__init__(undefined=jinja2.StrictUndefined, finalize=_count_output)
         for name in _REFUSED_FILTERS:
             del self.filters[name]
         for name in _REFUSED_GLOBALS:
             del self.globals[name]
         for name, size in SIZES.items():
             if name in self.filters:
-                self.filters[name] = _bounded(self.filters[name], size)
-        self.filters[_COUNTED] = _counted
-        self.filters[_JOINED] = _joined
+                self.filters[name] = _with_limit(self.filters[name], size)
+        self.filters[_COUNTED] = _count_steps
+        self.filters[_JOINED] = _join_counted
 
     def compiled(self, source: str) -> tuple[jinja2.Template, nodes.Template]:
-        """The template and its syntax tree. Raises jinja2.TemplateError."""
+        """Compile a template; return it with its syntax tree. Raises jinja2.TemplateError."""
         tree = self.parse(source)
         bounded: nodes.Template = _Counting().visit(self.parse(source))
         bounded.set_environment(self)
@@ -80,7 +80,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             return self.from_string(bounded), tree
 
     def call(self, context: Context, obj: Any, *args: Any, **kwargs: Any) -> Any:
-        """Call, as one more step; of methods that make text, the size is counted first."""
+        """Count a step and call. For methods that make text, check the size first."""
         _take_step()
         text, size = getattr(obj, "__self__", None), SIZES.get(getattr(obj, "__name__", ""))
         if isinstance(text, str) and size is not None:
@@ -88,67 +88,67 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return super().call(context, obj, *args, **kwargs)
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
-        """Calculate, unless the result is too large."""
+        """Calculate, after a check of the result's size."""
         _take_characters(result_size(operator, left, right))
         return super().call_binop(context, operator, left, right)
 
     def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
-        """`str.format`, with the widths that its text and its values name counted."""
+        """`str.format`, after a check of the size that its widths give."""
         formatted = super().wrap_str_format(value)
-        return None if formatted is None else _bounded(formatted, size_of_format, value.__self__)
+        return None if formatted is None else _with_limit(formatted, size_of_format, value.__self__)
 
 
 _COUNTED, _JOINED = "_counted", "_joined"
 
 
 class _Counting(NodeTransformer):
-    """Puts filters that count into loops and where texts are joined with `~`."""
+    """Adds counting filters to loops and to joins with `~`."""
 
     def visit_For(self, node: nodes.For) -> nodes.For:  # noqa: N802 - jinja2 calls it so
         self.generic_visit(node)
-        node.iter = _filtered(node.iter, _COUNTED)
+        node.iter = _add_filter(node.iter, _COUNTED)
         return node
 
     def visit_Concat(self, node: nodes.Concat) -> nodes.Filter:  # noqa: N802
         self.generic_visit(node)
-        return _filtered(nodes.List(node.nodes, lineno=node.lineno), _JOINED)
+        return _add_filter(nodes.List(node.nodes, lineno=node.lineno), _JOINED)
 
 
-def _filtered(node: Any, name: str) -> nodes.Filter:
+def _add_filter(node: Any, name: str) -> nodes.Filter:
     return nodes.Filter(node, name, [], [], None, None, lineno=node.lineno)
 
 
-def _counted(values: Iterable[Any]) -> Iterator[Any]:
+def _count_steps(values: Iterable[Any]) -> Iterator[Any]:
     for value in values:
         _take_step()
         yield value
 
 
-def _joined(values: Iterable[Any]) -> str:
+def _join_counted(values: Iterable[Any]) -> str:
     texts = [str(value) for value in values]
     _take_characters(sum(map(len, texts)))
     return "".join(texts)
 
 
-def _written(value: Any) -> Any:
+def _count_output(value: Any) -> Any:
     text = value if isinstance(value, str) else str(value)
     _take_characters(len(text))
     return text
 
 
-def _bounded(
-    make: Callable[..., Any], size: Callable[..., int], *before: Any
+def _with_limit(
+    make: Callable[..., Any], size: Callable[..., int], *bound_arguments: Any
 ) -> Callable[..., Any]:
-    """The filter or method, once its result is known to be small enough."""
-    passed = getattr(make, "jinja_pass_arg", None)
+    """Wrap a filter or method so that it checks the size of its result first."""
+    passed_argument = getattr(make, "jinja_pass_arg", None)
 
     def bounded(*args: Any, **kwargs: Any) -> Any:
-        values = args if passed is None else args[1:]
-        _take_characters(size(*before, *values, *kwargs.values()))
+        values = args if passed_argument is None else args[1:]
+        _take_characters(size(*bound_arguments, *values, *kwargs.values()))
         return make(*args, **kwargs)
 
-    if passed is not None:
-        bounded.jinja_pass_arg = passed  # type: ignore[attr-defined]
+    if passed_argument is not None:
+        bounded.jinja_pass_arg = passed_argument  # type: ignore[attr-defined]
     return bounded
 
 

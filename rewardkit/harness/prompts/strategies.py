@@ -1,4 +1,4 @@
-"""Resolve prompts for tasks: which fit, in what words, with which examples."""
+"""Find the prompts that fit a task, and add the task's wording and examples to them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ def resolve_prompt(
     system_prompt: str | None = None,
     fewshot: FewshotSource | None = None,
 ) -> PromptTemplate:
-    """The prompt of this name or file, with the task's words and examples; None is the task's own.
+    """Load the prompt of this name or file, with the task's words and examples.
 
-    Without `fewshot` the examples are the task's own, and a prompt that shows none ignores it;
-    `check_fewshot` refuses a call in which no prompt shows any. UsageError for a prompt that
-    doesn't fit the task, DataError where examples can't be drawn.
+    `prompt` None is the task's default. Without `fewshot` the examples are the task's own. A prompt
+    that shows no examples ignores `fewshot`; `check_fewshot` refuses a call where no prompt shows
+    any. UsageError for a prompt that doesn't fit the task, DataError for examples that can't be
+    drawn.
     """
     if prompt and ("/" in prompt or Path(prompt).is_file()):
         template = load_template(prompt, prompt, system_prompt)
@@ -42,13 +43,13 @@ def resolve_prompt(
 
 
 def check_fewshot(templates: Sequence[PromptTemplate], fewshot: FewshotSource | None) -> None:
-    """UsageError if examples are to be drawn and no prompt shows any."""
+    """Raise UsageError if `fewshot` is set and no prompt shows drawn examples."""
     if fewshot is None or any(template.draws_examples for template in templates):
         return
     names = ", ".join(repr(template.name) for template in templates)
     raise UsageError(
-        f"--num-fewshot has nothing to do: {names} shows no examples that are drawn; "
-        "few_shot and cot do, and a template of your own with `examples`"
+        f"--num-fewshot has no effect: {names} shows no drawn examples; "
+        "use few_shot, cot or a template of your own with `examples`"
     )
 
 
@@ -61,32 +62,32 @@ def check_rendering(template: PromptTemplate, samples: Sequence[Sample]) -> None
         if not messages[-1].content:
             raise UsageError(
                 f"prompt {template.name!r} is empty for sample {sample.id!r}; "
-                "it must hold {{ question }}"
+                "it must contain {{ question }}"
             )
         if len(prompts) < 2:
             prompts.add(messages)
             questions.add(sample.question)
     if len(prompts) == 1 and len(questions) > 1:
         raise UsageError(
-            f"prompt {template.name!r} is the same for every row; it must hold "
-            "{{ question }}, or other columns that tell the problems apart"
+            f"prompt {template.name!r} is the same for every row; it must contain "
+            "{{ question }}, or other columns that differ between problems"
         )
 
 
 def worked_examples(template: PromptTemplate) -> list[tuple[str, Sample]]:
-    """Each example's reply as the prompt shows it, with its sample."""
+    """(reply, sample) pairs: each example's reply as the prompt shows it."""
     if template.words is None or not template.has_examples:
         return []
     return [(template.reply(sample), sample) for sample in template.words.examples.samples]
 
 
 def prompts_of(task: Task) -> list[str]:
-    """The installed prompts that the task can be asked in."""
+    """The installed prompts that fit the task."""
     return [name for name, template in installed_prompts().items() if takes(task, template)]
 
 
 def takes(task: Task, template: PromptTemplate) -> bool:
-    """Whether the task reads the style that an installed prompt asks for, and has its words."""
+    """Whether a prompt fits: the task reads its answer style and has the words that it needs."""
     if _unread(template, task):
         return False
     if template.needs_words:
@@ -98,25 +99,25 @@ def takes(task: Task, template: PromptTemplate) -> bool:
 
 
 def installed_prompts() -> Mapping[str, PromptTemplate]:
-    """All prompts by name, as their files are."""
+    """All installed prompts by name, without a task's words."""
     offers = registry.installed().offers("prompts")
     return {name: load_template(name, str(offers[name].value)) for name in sorted(offers)}
 
 
 def wording_of(task: Task) -> TaskWording:
-    """The task's words for the strategies; generic ones where it brings none."""
+    """The task's words for the strategies, or generic words if the task has none."""
     wording = getattr(task, "wording", None)
     return wording if isinstance(wording, TaskWording) else GENERIC_WORDING
 
 
 def _has_words(wording: TaskWording, template: PromptTemplate) -> bool:
-    """Whether a strategy is one that the task offers, in a style whose form it knows."""
+    """Whether the task allows this strategy and has a form for its answer style."""
     offered = wording.only is None or template.name in wording.only
     return offered and (template.reading is None or template.reading in wording.forms)
 
 
 def _misfit(template: PromptTemplate, task: Task) -> str | None:
-    """Why the task can't be asked in an installed prompt, and in which it can."""
+    """Why an installed prompt doesn't fit the task, and which prompts do; None if it fits."""
     wording = wording_of(task)
     if template.needs_words and not _has_words(wording, template):
         lacking = (
@@ -141,7 +142,7 @@ def _examples(
 
 
 def _unread(template: PromptTemplate, task: Task) -> str | None:
-    """What the task says of an answer style that it doesn't read."""
+    """The task's error message for an answer style that it doesn't read; None if it reads it."""
     try:
         task.verifier(template.reading)
     except UsageError as error:

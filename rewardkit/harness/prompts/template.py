@@ -20,15 +20,15 @@ from rewardkit.protocols import Message
 from rewardkit.records import Sample
 
 _OF_TASKS = {"ask", "examples"}
-"""Variables that a prompt has once it is fitted to a task."""
+"""Variables that a task adds to a prompt."""
 
 _PER_EXAMPLE = {"example"}
-"""Variables that only the blocks rendered for each example have."""
+"""Variables of the blocks that are rendered once per example."""
 
 
 @dataclass(frozen=True)
 class Words:
-    """What a task adds to a prompt: its own words, and the examples to show."""
+    """A task's part of a prompt: its wording, and the examples to show."""
 
     wording: TaskWording
     examples: FewshotExamples
@@ -47,7 +47,7 @@ class PromptTemplate:
 
     @property
     def reading(self) -> str | None:
-        """The style in which it asks for the answer; None: the task's own."""
+        """The answer style that the prompt asks for; None: the task's own."""
         return self.parsed.reading
 
     @property
@@ -62,26 +62,26 @@ class PromptTemplate:
 
     @property
     def shows(self) -> Kind:
-        """The kind of the task's own examples that it shows."""
+        """The kind of the task's own examples that the prompt shows."""
         return self.parsed.shows
 
     @property
     def has_examples(self) -> bool:
-        """Whether examples are shown in it."""
+        """Whether the prompt shows examples."""
         return "examples" in self.parsed.variables or "example" in self.parsed.parts
 
     @property
     def draws_examples(self) -> bool:
-        """Whether rows may be drawn for it, instead of the task's own examples."""
+        """Whether --num-fewshot can replace the task's own examples by drawn rows."""
         return self.has_examples and self.shows == "example"
 
     @property
     def needs_words(self) -> bool:
-        """Whether it can be asked only of a task that offers its words."""
+        """Whether the prompt needs the wording of a task."""
         return self.has_examples or "ask" in self.parsed.variables
 
     def messages(self, sample: Sample) -> list[Message]:
-        """The system message, if any, then turns of examples, if any, and the question."""
+        """Render the system message, if any, the turns of examples, if any, and the question."""
         examples = self._examples(sample)
         variables = self._variables(sample, examples)
         system = self.system
@@ -91,12 +91,12 @@ class PromptTemplate:
         opening = self._render("opening", variables, sample)
         if "example" in self.parsed.parts:
             for example in examples:
-                given = {**variables, "example": example}
-                wording = _joined(opening, self._render("example", given, sample))
+                example_variables = {**variables, "example": example}
+                wording = _join(opening, self._render("example", example_variables, sample))
                 turns.append(Message("user", wording))
-                turns.append(Message("assistant", self._render("reply", given, sample)))
+                turns.append(Message("assistant", self._render("reply", example_variables, sample)))
                 opening = ""
-        return [*turns, Message("user", _joined(opening, self._render("user", variables, sample)))]
+        return [*turns, Message("user", _join(opening, self._render("user", variables, sample)))]
 
     def reply(self, example: Sample, solution: str | None = None) -> str:
         """The worked reply to a sample in the form that the prompt asks for.
@@ -112,8 +112,8 @@ class PromptTemplate:
         return self._rendered(self.parsed.render_reply, variables, example)
 
     def hash(self) -> str:
-        """Identifies what is asked: the template's text, the system prompt set over it, and the
-        task's words and examples where they are used."""
+        """Hash everything that decides the prompts: the template, the system prompt and, if used,
+        the task's words and examples."""
         content = f"{self.source}\0{self.system}"
         if self.words is not None and self.needs_words:
             wording = self.words.wording
@@ -135,7 +135,7 @@ class PromptTemplate:
 
     @cached_property
     def _worded_examples(self) -> Sequence[WordedProblem]:
-        """All examples in the task's words, whichever of them a prompt shows."""
+        """All examples in the task's words; each prompt shows some of them."""
         if self.words is None:
             return []
         return solved_problems(self.words.wording, self.words.examples.samples, self.reading)
@@ -168,27 +168,27 @@ class PromptTemplate:
     ) -> str:
         try:
             return render(variables)
-        except Exception as error:  # whatever a user's template does wrong names the template
+        except Exception as error:  # any error of a user's template must name the template
             raise UsageError(
                 f"prompt {self.name!r} doesn't render for sample {sample.id!r}: "
                 f"{self._cause(error, variables)}"
             ) from error
 
     def _cause(self, error: Exception, variables: Mapping[str, Any]) -> str:
-        of_tasks = set() if self.words is None else _OF_TASKS
-        known = sorted({*variables, *of_tasks})
-        unknown = sorted(self.parsed.variables - set(known) - _PER_EXAMPLE)
+        task_variables = set() if self.words is None else _OF_TASKS
+        names = sorted({*variables, *task_variables})
+        unknown = sorted(self.parsed.variables - set(names) - _PER_EXAMPLE)
         if isinstance(error, jinja2.UndefinedError) and unknown:
-            close = difflib.get_close_matches(unknown[0], known, n=1)
+            close = difflib.get_close_matches(unknown[0], names, n=1)
             hint = f" (did you mean {close[0]!r}?)" if close else ""
             return (
-                f"there is no variable {unknown[0]!r}{hint}; its variables here: {', '.join(known)}"
+                f"there is no variable {unknown[0]!r}{hint}; its variables here: {', '.join(names)}"
             )
-        return f"{type(error).__name__}: {error}; its variables here: {', '.join(known)}"
+        return f"{type(error).__name__}: {error}; its variables here: {', '.join(names)}"
 
 
 def load_template(name: str, path: str | Path, system: str | None = None) -> PromptTemplate:
-    """The template in the file at `path`; `system` replaces its system message."""
+    """Load the template in the file at `path`; `system` replaces its system message."""
     try:
         source = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -196,5 +196,5 @@ def load_template(name: str, path: str | Path, system: str | None = None) -> Pro
     return PromptTemplate(name, source, parse(name, source), system)
 
 
-def _joined(*texts: str) -> str:
+def _join(*texts: str) -> str:
     return "\n\n".join(text for text in texts if text)

@@ -1,4 +1,4 @@
-"""Reads a prompt's text: its settings, its blocks, and the variables that it uses.
+"""Parse a prompt's text into its settings, its blocks and the variables that it uses.
 
 A prompt may begin with settings in TOML between two lines `+++`: `reading`, the style in which it
 asks for the answer; `stop`, texts that end a completion; `shows`, the kind of the task's own
@@ -30,7 +30,7 @@ from rewardkit.harness.prompts.wording import Kind
 BLOCKS = ("system", "opening", "example", "reply")
 KINDS: tuple[Kind, ...] = ("example", "long")
 USER = "user"
-"""The part outside of blocks."""
+"""The part outside the blocks."""
 
 _PLAIN_REPLY = "{{ example.solution }}\n{{ example.answer }}"
 
@@ -40,7 +40,7 @@ _SET_OF_0_1_0 = re.compile(r"{%-?\s*set\s+(reading|stop|shows|about)\s*=.*?%}\s*
 
 @dataclass(frozen=True)
 class ParsedTemplate:
-    """A template, its settings, and all variables that it uses and doesn't set."""
+    """A template, its settings, and all variables that it uses without setting them."""
 
     template: jinja2.Template
     variables: frozenset[str]
@@ -83,7 +83,7 @@ class ParsedTemplate:
 
 
 def parse(name: str, source: str) -> ParsedTemplate:
-    """The template `source`; UsageError, with the line, where it is none."""
+    """Parse the template `source`. UsageError names the line that is wrong."""
     front_matter, body = _split(name, source)
     _refuse_settings_of_0_1_0(name, body)
     # the lines of the front matter stay, empty, so that an error names the file's line
@@ -104,7 +104,7 @@ def parse(name: str, source: str) -> ParsedTemplate:
 
 
 def is_of_0_1_0(earlier: str, today: str) -> bool:
-    """Whether `earlier` is the prompt `today` with its settings as rewardkit 0.1.0 read them."""
+    """Whether `earlier` is the prompt `today`, with its settings in the form of rewardkit 0.1.0."""
     _, body = _split("", today)
     return _SET_OF_0_1_0.sub("", earlier).strip() == body.strip() != earlier.strip()
 
@@ -126,7 +126,7 @@ def _nothing(context: Context) -> Iterator[str]:
 
 
 def _split(name: str, source: str) -> tuple[str, str]:
-    """The front matter and the template."""
+    """Split a prompt into its front matter and its template."""
     first, _, rest = source.partition("\n")
     if first.strip() != _FENCE:
         return "", source
@@ -134,7 +134,7 @@ def _split(name: str, source: str) -> tuple[str, str]:
     for place, line in enumerate(lines):
         if line.strip() == _FENCE:
             return "\n".join(lines[:place]), "\n".join(lines[place + 1 :])
-    raise UsageError(f"prompt {name!r}: its settings begin with a line +++ and don't end with one")
+    raise UsageError(f"prompt {name!r}: the line +++ that ends its settings is missing; add it")
 
 
 def _refuse_settings_of_0_1_0(name: str, body: str) -> None:
@@ -152,42 +152,42 @@ def _check_blocks(name: str, tree: nodes.Template) -> None:
         blocks.add(block.name)
         if block not in tree.body:
             raise UsageError(
-                f"prompt {name!r}, line {block.lineno}: block {block.name!r} is inside of "
-                "something else; blocks are messages of their own and stand alone"
+                f"prompt {name!r}, line {block.lineno}: block {block.name!r} is nested; "
+                "each block is a message of its own, so move it to the top level"
             )
     unknown = sorted(blocks - set(BLOCKS))
     if unknown:
         raise UsageError(
-            f"prompt {name!r} has blocks {unknown}; known are {', '.join(map(repr, BLOCKS))}"
+            f"prompt {name!r} has unknown blocks {unknown}; known: {', '.join(map(repr, BLOCKS))}"
         )
     if ("example" in blocks) != ("reply" in blocks):
         lone = "example" if "example" in blocks else "reply"
         raise UsageError(
-            f"prompt {name!r} has a block {lone!r} alone; 'example' and 'reply' go together: "
-            "what the user asks and what the assistant answers"
+            f"prompt {name!r} has a block {lone!r} alone; define both 'example' and 'reply': "
+            "the user's question and the assistant's answer"
         )
 
 
 def _settings(name: str, front_matter: str) -> dict[str, Any]:
-    """The settings of the front matter; UsageError for one that is unknown or of another type."""
+    """Read the settings of the front matter. UsageError for an unknown name or a wrong type."""
     try:
-        given = tomllib.loads(front_matter)
+        settings = tomllib.loads(front_matter)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UsageError(f"prompt {name!r}: its settings aren't TOML: {error}") from error
-    for setting, value in given.items():
+    for setting, value in settings.items():
         if setting not in _SETTINGS:
-            known = ", ".join(_SETTINGS)
-            raise UsageError(f"prompt {name!r} has no setting {setting!r}; known are {known}")
+            names = ", ".join(_SETTINGS)
+            raise UsageError(f"prompt {name!r} has no setting {setting!r}; known: {names}")
         kind, fits = _SETTINGS[setting]
         if not fits(value):
             raise UsageError(f"prompt {name!r}: {setting} is {value!r}; it must be {kind}")
-    stop = given.get("stop", ())
+    stop = settings.get("stop", ())
     return {
-        "reading": given.get("reading"),
+        "reading": settings.get("reading"),
         "stop": (stop,) if isinstance(stop, str) else tuple(stop),
-        "shows": given.get("shows", "example"),
-        "about": given.get("about", ""),
-        "reply": given.get("reply"),
+        "shows": settings.get("shows", "example"),
+        "about": settings.get("about", ""),
+        "reply": settings.get("reply"),
     }
 
 

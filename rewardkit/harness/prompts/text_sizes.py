@@ -1,4 +1,4 @@
-"""How much text a template's filters, methods and operators make, known before they make it."""
+"""Upper bounds on the text that a template's filters, methods and operators make."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ def _length(value: Any) -> int:
 
 
 def result_size(operator: str, left: Any, right: Any) -> int:
-    """Characters, items or bits of what an operator makes."""
+    """The size of an operator's result, in characters, items or bits."""
     if operator == "**":
         bits = left.bit_length() if isinstance(left, int) else 64
         return bits * abs(right) if isinstance(right, int) else 64
     if operator == "%" and isinstance(left, str):
         return size_of_format(left, right)
     if operator == "*":
-        times = next((abs(one) for one in (right, left) if isinstance(one, int)), 1)
-        sized = next((one for one in (left, right) if not isinstance(one, int | float)), None)
+        times = next((abs(value) for value in (right, left) if isinstance(value, int)), 1)
+        sized = next((value for value in (left, right) if not isinstance(value, int | float)), None)
         return _length(sized) * times if sized is not None else _digits(left) + _digits(right)
     return _length(left) + _length(right)
 
@@ -32,16 +32,16 @@ def _digits(value: Any) -> int:
 
 
 def size_of_format(text: Any, *values: Any) -> int:
-    """At least the length of a formatted text: any number in it, or among its values, may be a
+    """An upper bound on a formatted text's length: any number in it or in its values may be a
     width."""
-    flat = [one for value in values for one in (value if isinstance(value, tuple) else [value])]
-    widths = [int(one[:9]) for one in _NUMBER.findall(str(text))]
-    widths += [one for one in flat if isinstance(one, int)]
-    return len(str(text)) + sum(map(abs, widths)) + sum(_length(one) for one in flat)
+    flat = [item for value in values for item in (value if isinstance(value, tuple) else [value])]
+    widths = [int(digits[:9]) for digits in _NUMBER.findall(str(text))]
+    widths += [item for item in flat if isinstance(item, int)]
+    return len(str(text)) + sum(map(abs, widths)) + sum(map(_length, flat))
 
 
 def _size_of_padded(text: Any, *values: Any) -> int:
-    numbers = [abs(one) for one in values if isinstance(one, int)]
+    numbers = [abs(value) for value in values if isinstance(value, int)]
     return _length(text) * 2 + max(numbers, default=8)
 
 
@@ -58,7 +58,7 @@ def _size_of_join(values: Any, *others: Any) -> int:
         values, others = others[0], (values,)  # the method: the separator comes first
     texts = values if isinstance(values, list | tuple | str) else ()
     separators = _length(others[0]) * len(texts) if others else 0
-    return sum(_length(one) for one in texts) + separators
+    return sum(_length(item) for item in texts) + separators
 
 
 def _size_of_tabs(text: Any, size: Any = 8, *_: Any) -> int:
@@ -77,4 +77,4 @@ SIZES: Mapping[str, Callable[..., int]] = {
     "tojson": _size_of_padded,
     "zfill": _size_of_padded,
 }
-"""Characters that a filter or a method of text makes, at most, from its text and arguments."""
+"""Upper bounds on the characters that a filter or a string method makes from its arguments."""

@@ -35,8 +35,8 @@ class TaskWording:
     """A task's words for the strategies; its optional attribute `wording`.
 
     `forms` says, for each answer style that the task's verifier reads, how an answer is written,
-    with {} for the answer; the first is the task's own style. `noun` stands for the answer where
-    the form is shown to the model. `problem` is a Jinja2 template over the row. `solution` and
+    with {} for the answer; the first is the task's own style. `noun` replaces the answer in the
+    form that the model sees. `problem` is a Jinja2 template over the row. `solution` and
     `answer` give a row's worked solution, without its final answer, and that answer. `examples`
     is a TOML file of rows, `[[example]]` and `[[long]]`, with the columns of the task's data.
     """
@@ -45,7 +45,7 @@ class TaskWording:
     noun: str
     forms: Mapping[str, str]
     working: str = ""
-    """How reasoning is to be written, where it is asked for and the verifier looks at it."""
+    """The required form of the reasoning, for prompts that ask for reasoning."""
     problem: str = "{{ question }}"
     solution: Callable[[Sample], str] = _column_solution
     answer: Callable[[Sample], str] = _reference
@@ -53,10 +53,10 @@ class TaskWording:
     """A longer worked solution, drawn by a seed: with attempts that fail, with cases and checks."""
     examples: Path | None = None
     only: tuple[str, ...] | None = None
-    """The strategies that the task can be asked in, where not all fit it."""
+    """The strategies that fit the task; None: all of them."""
 
     def form(self, reading: str | None) -> str:
-        """How an answer is written in this style; the bare answer in one that isn't listed."""
+        """How an answer is written in this style; the bare answer for a style not in `forms`."""
         return self.forms.get(reading or next(iter(self.forms)), BLANK)
 
 
@@ -71,8 +71,8 @@ GENERIC_WORDING = TaskWording(
     },
     only=("xml", "think_answer", "r1_zero"),
 )
-"""The words of a task that brings none: enough for the prompts that say themselves what form the
-answer has."""
+"""The words of a task without a wording, for the prompts that specify the answer's form
+themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +87,13 @@ class WordedProblem:
     answer: str = ""
 
     def hash(self) -> str:
-        """Identifies the words."""
+        """Hash the problem, its solution and its answer."""
         words = (self.problem, self.solution, self.answer)
         return hashlib.sha256("\0".join(words).encode()).hexdigest()
 
 
 def word_problem(wording: TaskWording, sample: Sample, reading: str | None) -> WordedProblem:
-    """The problem as it is put to a model, without its solution."""
+    """Word the problem for a model, without its solution."""
     return WordedProblem(
         problem=_problem(wording.problem, {**sample.columns, "question": sample.question}),
         instruction=wording.instruction,
@@ -103,7 +103,7 @@ def word_problem(wording: TaskWording, sample: Sample, reading: str | None) -> W
 
 
 def word_example(wording: TaskWording, sample: Sample, reading: str | None) -> WordedProblem:
-    """The problem with its worked solution, and its answer in the style `reading`."""
+    """Word the problem with its worked solution, and its answer in the style `reading`."""
     return replace(
         word_problem(wording, sample, reading),
         solution=wording.solution(sample),
@@ -112,7 +112,7 @@ def word_example(wording: TaskWording, sample: Sample, reading: str | None) -> W
 
 
 def example_rows(wording: TaskWording, kind: Kind) -> Sequence[Mapping[str, object]]:
-    """The task's own examples of this kind. DataError where its file can't be read."""
+    """Read the task's own examples of this kind. Raises DataError."""
     if wording.examples is None:
         return []
     try:

@@ -377,7 +377,7 @@ def test_drawing_for_prompts_that_show_nothing_is_refused() -> None:
     check_fewshot([direct], None)
     check_fewshot([direct, cot], FewshotSource(2))
     for templates in ([direct], [direct, long]):
-        with pytest.raises(UsageError, match="--num-fewshot has nothing to do: 'direct'"):
+        with pytest.raises(UsageError, match="--num-fewshot has no effect: 'direct'"):
             check_fewshot(templates, FewshotSource(2))
 
 
@@ -389,7 +389,7 @@ def test_rows_to_draw_from_need_a_number() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("Say something.", "the same for every row; it must hold {{ question }}"),
+        ("Say something.", "the same for every row; it must contain {{ question }}"),
         ("  ", "is empty"),
         ("{{ aks.form }} {{ question }}", "'aks' .did you mean 'ask'.*: answer, ask, examples"),
         ("{% if question == 'What is 1 + 1?' %}{{ hint }}{% endif %}{{ question }}", "'hint'"),
