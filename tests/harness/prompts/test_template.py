@@ -60,7 +60,10 @@ def test_the_hash_tells_templates_and_system_prompts_apart(tmp_path: Path) -> No
         ("+++\nshows = 'short'\n+++\n", "shows is 'short'; it must be 'example' or 'long'"),
         ("+++\nreding = 'xml'\n+++\n", "no setting 'reding'; known: reading, stop"),
         ("+++\nreading = xml\n+++\n", "its settings aren't TOML: .*line 1"),
-        ("+++\nreading = 'xml'\n{{ question }}", "the line [+]{3} that ends its settings is missing"),
+        (
+            "+++\nreading = 'xml'\n{{ question }}",
+            "the line [+]{3} that ends its settings is missing",
+        ),
         ("+++\nreading = 'xml'\n+++\n\n{{ question", "prompt 'p', line 5"),
         ("{% set reading = 'xml' %}{{ question }}", "`reading = …` in TOML between two lines"),
         ("{{ cycler.__init__.__globals__.os.system('true') }}", "SecurityError"),
