@@ -24,6 +24,7 @@ NAMES = {
     "accuracy_truncated": "accuracy, cut off",
     "score": "mean score",
     "error_rate": "finished and wrong",
+    "thinking_unclosed_rate": "thinking never closed",
     "seed_spread": "spread between seeds",
 }
 _AT = re.compile(r"(pass@|pass\^|maj@)([0-9]+)")

@@ -15,6 +15,7 @@ from rewardkit.judging.pools import pool_in_use
 from rewardkit.judging.worker import Item
 from rewardkit.protocols import QuickVerifier, Verifier
 from rewardkit.records import Sample, Verdict
+from rewardkit.thinking import text_to_read, thinking_of
 
 HEADROOM = 0.15
 """The share of a deadline kept back for reading the text here and replacing a killed worker."""
@@ -49,11 +50,15 @@ def judge_many(
     A text that exceeds its deadline is wrong (`timeout`); a text that crashes the verifier is
     wrong (`crashed`), unless a control text crashes it, too. `control` gives a sample's perfect
     completion; without it, the reference is the control. A worker that is lost is replaced, and
-    the other verdicts stand. The same item gets the same verdict in any batch.
+    the other verdicts stand. The same item gets the same verdict in any batch. Which part of a text
+    with thinking is read, `rewardkit.thinking` says.
     """
     allowed = options.timeout * (1 - HEADROOM)
+    thinking = thinking_of(verifier, options.thinking)
 
     def judge_items(some: Sequence[Item], seconds: Sequence[float]) -> list[Outcome]:
+        if thinking is not None:
+            some = [(text_to_read(text, thinking), sample) for text, sample in some]
         return _outcomes(verifier, some, seconds, options)
 
     outcomes = judge_items(items, [allowed] * len(items))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rewardkit.errors import UsageError
+from rewardkit.thinking import Thinking
 
 DEADLINE = 1.0
 """Seconds that judging one completion may take, once the verifier is loaded."""
@@ -22,13 +23,15 @@ class JudgingOptions:
     A verifier that the machine doesn't let run has more, up to `max_wall` seconds by the clock
     (default: 5 × `timeout`). `workers` processes judge (default: one for each available core).
     `env` names variables of this process's environment that workers get although their names look
-    like secrets.
+    like secrets. `thinking` says how much of a completion's thinking block is read (`thinking_of`);
+    None: as the verifier declares.
     """
 
     timeout: float = DEADLINE
     max_wall: float | None = None
     workers: int | None = None
     env: Sequence[str] = ()
+    thinking: Thinking | None = None
 
     def __post_init__(self) -> None:
         if not self.timeout > 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
@@ -29,6 +29,8 @@ class Choice(Bounded):
     >>> Choice(reading="lenient")("The answer is A. Wait, it is (B).", Sample("B")).correct
     True
     """
+
+    thinking: ClassVar = "strip"
 
     reading: Literal["strict", "lenient"] = "strict"
     options: str = ""

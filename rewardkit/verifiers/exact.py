@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.normalised_text import Normalisation, accepted_references
@@ -24,6 +25,8 @@ class Exact:
     >>> Exact(ignore_case=True, ignore_articles=True)("The Nile", Sample("nile")).correct
     True
     """
+
+    thinking: ClassVar = "strip"
 
     reading: Reading = "strict"
     ignore_case: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
@@ -22,6 +23,8 @@ class F1(Bounded):
     >>> round(F1()("the quick fox", Sample("quick red fox")).score, 3)
     0.8
     """
+
+    thinking: ClassVar = "strip"
 
     reading: Reading = "strict"
     aliases: str = ""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
+from rewardkit.thinking import text_to_read
 from rewardkit.verifiers.arithmetic import (
     Expression,
     NotArithmetic,
@@ -38,12 +40,14 @@ class Outcome(Bounded):
     1.0
     """
 
+    thinking: ClassVar = "strip"
+
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`."""
         numbers = four_numbers(sample)
         if numbers is None:
             return _unreadable(sample)
-        final = read_reply(text).final
+        final = read_reply(text_to_read(text, "strip")).final
         if final is None:
             return Verdict.wrong(Failure.NO_ANSWER, message="no final expression is given")
         try:
@@ -67,6 +71,8 @@ class Process(Bounded):
     wrong list still uses its operands.
     """
 
+    thinking: ClassVar = "whole"
+
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`."""
         numbers = four_numbers(sample)
@@ -88,6 +94,8 @@ class Length(Bounded):
     A reasoning line isn't blank, doesn't consist of tags only, and doesn't hold the final answer.
     The reference isn't read.
     """
+
+    thinking: ClassVar = "whole"
 
     t: float = 4
     m: float = 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import ClassVar, Literal
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
@@ -46,6 +46,8 @@ class Gsm8k(Bounded):
     >>> Gsm8k()("9 * 8 = 72 #### 72.0", Sample("72")).correct
     True
     """
+
+    thinking: ClassVar = "strip"
 
     reading: Reading = "hash"
     marker: str = DATA_MARKER

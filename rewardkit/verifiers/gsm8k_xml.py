@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
@@ -41,6 +41,8 @@ class Correctness(Bounded):
     without commas and currency signs.
     """
 
+    thinking: ClassVar = "strip"
+
     by: Literal["string", "value"] = "string"
 
     def __post_init__(self) -> None:
@@ -64,6 +66,8 @@ class Correctness(Bounded):
 class Int(Bounded):
     """Right if the last `<answer>` block is all digits 0–9; score 1 or 0."""
 
+    thinking: ClassVar = "strip"
+
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`; the reference isn't read."""
         answer = _answer(text)
@@ -81,6 +85,8 @@ class StrictFormat(Bounded):
     One trailing newline is allowed. Both contents may have many lines, neither may be blank,
     and each tag occurs once: a second block breaks the form. Score 1 or 0.
     """
+
+    thinking: ClassVar = "whole"
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`; the reference isn't read."""
@@ -101,6 +107,8 @@ class SoftFormat(Bounded):
     Other text may come before and after them. Their contents may have many lines and must not be
     blank. Score 1 or 0.
     """
+
+    thinking: ClassVar = "whole"
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`; the reference isn't read."""
@@ -127,6 +135,8 @@ class XmlCount(Bounded):
     occurs exactly once, minus 0.001 for each character after the last `\n</answer>` (a single
     final newline is free), never below 0.
     """
+
+    thinking: ClassVar = "whole"
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`; the reference isn't read."""

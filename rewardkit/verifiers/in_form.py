@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from rewardkit.protocols import Bounded, PreparedVerifier, QuickVerifier, Verifier
 from rewardkit.records import Failure, Sample, Verdict
@@ -14,6 +15,8 @@ from rewardkit.verifiers.rubric import Rubric
 @dataclass(frozen=True)
 class AnswerBlockFormat(Bounded):
     """Right if the completion holds an `<answer>` block that isn't blank; score 1 or 0."""
+
+    thinking: ClassVar = "strip"
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`; the reference isn't read."""
@@ -33,6 +36,11 @@ class InForm:
 
     form: Bounded
     answer: Verifier
+
+    @property
+    def thinking(self) -> str | None:
+        """How it reads thinking: as its form does."""
+        return getattr(self.form, "thinking", None)
 
     def quick(self, text: str, sample: Sample, /) -> Verdict | None:
         """Return the verdict if the form or `answer.quick` decides it, else None."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
@@ -47,6 +47,8 @@ class MotionAccuracy(Bounded):
     0 without the three tags in order. Correct: exactly five points, mean absolute error below 0.2.
     """
 
+    thinking: ClassVar = "whole"
+
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on the coordinates between `[ANSWER]` and `[End]`."""
         reference = five_points(sample.reference)
@@ -71,6 +73,8 @@ class MotionFormat(Bounded):
     With `analysis="figures"`, the differences and the speed must follow from the points of the
     question; `analysis="form"` is the source's rule: any numbers in the right form will do.
     """
+
+    thinking: ClassVar = "whole"
 
     analysis: Literal["figures", "form"] = "figures"
 

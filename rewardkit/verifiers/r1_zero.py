@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
@@ -23,6 +24,8 @@ class R1ZeroFormat(Bounded):
     inside the block, and the completion alone doesn't show which case it is.
     """
 
+    thinking: ClassVar = "whole"
+
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`; the reference isn't read."""
         thinking, answer = _blocks(text)
@@ -37,6 +40,8 @@ class R1Zero:
 
     The answer is the box in the answer block, else the whole block. Score 1 or 0.
     """
+
+    thinking: ClassVar = "whole"
 
     def quick(self, text: str, sample: Sample, /) -> Verdict | None:
         """Return the verdict if the format, text or exact numbers decide it, else None."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.reading import last_match
@@ -24,6 +24,8 @@ class Regex:
     >>> Regex(reading="lenient")("The answer is grey.", Sample("gr[ae]y")).correct
     True
     """
+
+    thinking: ClassVar = "strip"
 
     reading: Reading = "strict"
     match: Literal["full", "search"] = "full"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from rewardkit.protocols import QuickVerifier, Verifier
 from rewardkit.records import Failure, Sample, Verdict
+from rewardkit.thinking import WHOLE
 
 _OUT_OF_TIME = Verdict.wrong(Failure.TIMEOUT, message="judging it would pass a limit")
 
@@ -42,6 +43,12 @@ class Rubric:
         """The weighted sum as text, such as "5 accuracy + 1 format"."""
         parts = " + ".join(f"{weight:g} {name}" for name, weight in self.weights.items())
         return f"{parts}; correct where {self.decides} is."
+
+    @property
+    def thinking(self) -> str | None:
+        """How it reads thinking: as its parts do; whole where they differ."""
+        declared = {getattr(part, "thinking", None) for part in self.parts.values()}
+        return declared.pop() if len(declared) == 1 else WHOLE
 
     @property
     def scale(self) -> float:

@@ -12,6 +12,7 @@ from rewardkit.harness.metrics.metric import Metric, mean
 from rewardkit.harness.metrics.row_columns import DistinctValues
 from rewardkit.harness.metrics.truncation import is_truncated
 from rewardkit.harness.store.sample_row import JudgedRow
+from rewardkit.thinking import thinking_is_open
 
 
 class Outcome(NamedTuple):
@@ -22,6 +23,8 @@ class Outcome(NamedTuple):
     flexible: bool | None
     """Whether it is right with form forgiven; None without a flexible verdict."""
     truncated: bool
+    thinking_open: bool
+    """Whether it never closed its thinking block."""
 
 
 @dataclass
@@ -96,6 +99,7 @@ def outcome_of(row: JudgedRow) -> Outcome:
         verdict.failure,
         None if flexible is None else bool(flexible.correct),
         is_truncated(row),
+        thinking_is_open(row.prompt or "", row.completion),
     )
 
 

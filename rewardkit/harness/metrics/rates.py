@@ -17,6 +17,7 @@ NAMES = (
     "format_rate",
     "unfinished_rate",
     "error_rate",
+    "thinking_unclosed_rate",
     "accuracy_finished",
     "accuracy_truncated",
 )
@@ -40,12 +41,14 @@ def rates(outcomes: Outcomes) -> dict[str, Metric]:
     Over all completions:
 
     - unfinished_rate: the share that is truncated, with an answer or without;
+    - thinking_unclosed_rate: the share that never closed its thinking block; only if some did not;
     - error_rate: the share that is wrong for another reason than having no answer before the
       limit. If all are judged, accuracy + error_rate + the share of failure "truncated" is 1.
     """
     some_truncated = any(
         outcome.truncated and outcome.correct is not None for outcome in outcomes.distinct
     )
+    some_open = any(outcome.thinking_open for outcome in outcomes.distinct)
     figures = {
         "accuracy": outcomes.rate(accuracy),
         "accuracy_flexible": outcomes.rate(_flexible),
@@ -54,6 +57,7 @@ def rates(outcomes: Outcomes) -> dict[str, Metric]:
         "format_rate": outcomes.rate(_in_form),
         "unfinished_rate": outcomes.rate(lambda outcome: float(outcome.truncated)),
         "error_rate": outcomes.rate(_error),
+        "thinking_unclosed_rate": outcomes.rate(_thinking_open) if some_open else None,
         "accuracy_finished": outcomes.rate(_finished) if some_truncated else None,
         "accuracy_truncated": outcomes.rate(_truncated) if some_truncated else None,
     }
@@ -84,6 +88,10 @@ def _in_form(outcome: Outcome) -> float | None:
 
 def _error(outcome: Outcome) -> float:
     return float(outcome.correct is False and outcome.failure != Failure.TRUNCATED)
+
+
+def _thinking_open(outcome: Outcome) -> float:
+    return float(outcome.thinking_open)
 
 
 def _finished(outcome: Outcome) -> float | None:

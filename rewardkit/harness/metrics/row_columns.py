@@ -6,9 +6,9 @@ from array import array
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from rewardkit.harness.metrics.truncation import thinking_is_open
 from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow
 from rewardkit.records import Failure, Verdict
+from rewardkit.thinking import thinking_is_open
 
 T = TypeVar("T", bound=Hashable)
 

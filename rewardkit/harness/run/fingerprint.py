@@ -26,6 +26,7 @@ _DEFAULTS: Mapping[str, Any] = {
         if field.default is not MISSING
     },
     "sampling.num_samples": 1,
+    "thinking": None,
     "engine.dtype": "auto",
     "engine.chat_template": True,
     "engine.max_model_len": None,
@@ -44,6 +45,7 @@ def run_fingerprint(
     flat: dict[str, Any] = {f"model.{name}": value for name, value in backend.items()}
     flat |= {f"engine.{name}": value for name, value in plan.settings.get("engine", {}).items()}
     flat |= {f"sampling.{name}": value for name, value in sampling.items()}
+    flat["thinking"] = plan.settings.get("thinking")
     flat["tasks"] = [one.task.name for one in rendered]
     for one in rendered:
         flat |= {f"{one.task.name}.{name}": value for name, value in task_hashes(one).items()}

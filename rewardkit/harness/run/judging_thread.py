@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rewardkit.harness.metrics.truncation import thinking_is_open
 from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow
 from rewardkit.judging import Control, JudgingOptions, judge_many
 from rewardkit.protocols import Verifier
 from rewardkit.records import Completion, Failure, Sample, Verdict
+from rewardkit.thinking import Thinking, text_to_read, thinking_is_open, thinking_of
 
 BEFORE_AN_ANSWER = (Failure.NO_ANSWER, Failure.FORMAT, Failure.NO_REASONING)
 
@@ -25,6 +25,8 @@ class TaskVerifiers:
     flexible: Verifier | None
     control: Control | None = None
     """The task's perfect completion: what a verifier that crashes on a text is tried on."""
+    thinking: Thinking | None = None
+    """How much of a thinking block is read; None: as each verifier declares."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,18 +72,20 @@ def judged_rows(batch: Sequence[Generated], workers: int | None = None) -> list[
     rows: list[SampleRow] = []
     for verifiers in dict.fromkeys(one.verifiers for one in batch):
         same = [one for one in batch if one.verifiers is verifiers]
-        options = JudgingOptions(workers=workers)
+        options = JudgingOptions(workers=workers, thinking=verifiers.thinking)
         strict = _verdicts(verifiers, same, options)
         flexible = _flexible(verifiers, same, strict, options)
         rows += map(Generated.judged, same, strict, flexible)
     return rows
 
 
-def finished(verdict: Verdict, completion: Completion, prompt: str = "") -> Verdict:
-    """The verdict, given how the completion ended."""
+def finished(
+    verdict: Verdict, completion: Completion, prompt: str = "", *, unread: bool = False
+) -> Verdict:
+    """The verdict, given how the completion ended; `unread` if it is thinking and nothing else."""
     if completion.finish_reason == "error":
         return Verdict.unjudged(f"nothing was generated: {completion.message}")
-    if verdict.failure not in BEFORE_AN_ANSWER:
+    if verdict.failure not in BEFORE_AN_ANSWER and not (verdict.correct is False and unread):
         return verdict
     if completion.finish_reason == "length":
         return verdict.with_failure(
@@ -89,19 +93,41 @@ def finished(verdict: Verdict, completion: Completion, prompt: str = "") -> Verd
         )
     if thinking_is_open(prompt, completion.text):
         return verdict.with_failure(
-            Failure.TRUNCATED, "the thinking block is never closed, and no answer is given"
+            Failure.NO_ANSWER, "the thinking block is never closed, and no answer is given"
         )
     return verdict
+
+
+def _texts(verifier: Verifier, batch: Sequence[Generated], thinking: Thinking | None) -> list[str]:
+    """What is judged of each completion: where the prompt opens a thinking block that is never
+    closed, with the opening tag."""
+    if thinking_of(verifier, thinking) is None:
+        return [one.completion.text for one in batch]
+    return [_with_open_tag(one.prompt or "", one.completion.text) for one in batch]
+
+
+def _is_unread(text: str, thinking: Thinking | None) -> bool:
+    """Whether a text is a thinking block that is never closed and of which nothing is read."""
+    if thinking is None or not thinking_is_open("", text):
+        return False
+    return not text_to_read(text, thinking).strip()
+
+
+def _with_open_tag(prompt: str, text: str) -> str:
+    opened_by_prompt = thinking_is_open(prompt, text) and "<think" not in text
+    return f"<think>{text}" if opened_by_prompt else text
 
 
 def _verdicts(
     verifiers: TaskVerifiers, batch: Sequence[Generated], options: JudgingOptions
 ) -> list[Verdict]:
-    items = [(one.completion.text, one.sample) for one in batch]
+    thinking = thinking_of(verifiers.strict, options.thinking)
+    texts = _texts(verifiers.strict, batch, options.thinking)
+    items = [(text, one.sample) for text, one in zip(texts, batch, strict=True)]
     verdicts = judge_many(verifiers.strict, items, options, control=verifiers.control)
     return [
-        finished(verdict, one.completion, one.prompt or "")
-        for verdict, one in zip(verdicts, batch, strict=True)
+        finished(verdict, one.completion, one.prompt or "", unread=_is_unread(text, thinking))
+        for verdict, text, one in zip(verdicts, texts, batch, strict=True)
     ]
 
 
@@ -116,7 +142,8 @@ def _flexible(
         return [None] * len(batch)
     verdicts = list(strict)
     wrong = [place for place, verdict in enumerate(strict) if verdict.correct is False]
-    items = [(batch[place].completion.text, batch[place].sample) for place in wrong]
+    texts = _texts(verifiers.flexible, [batch[place] for place in wrong], options.thinking)
+    items = [(text, batch[place].sample) for text, place in zip(texts, wrong, strict=True)]
     forgiven = judge_many(verifiers.flexible, items, options, control=verifiers.control)
     for place, verdict in zip(wrong, forgiven, strict=True):
         verdicts[place] = verdict

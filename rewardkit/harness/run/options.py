@@ -12,6 +12,7 @@ from rewardkit.harness.prompts.fewshot_source import FewshotSource
 from rewardkit.harness.run.option import Option, complete
 from rewardkit.protocols import Task
 from rewardkit.records import Sampling
+from rewardkit.thinking import Thinking
 
 
 class DataOptions(TypedDict, total=False):
@@ -61,6 +62,14 @@ class RequestOptions(TypedDict, total=False):
     ]
     system_prompt: Annotated[
         str | None, Option(None, "A system prompt, instead of the prompt's own.")
+    ]
+    thinking: Annotated[
+        str | None,
+        Option(
+            None,
+            "What is read of a thinking block: strip, nothing; keep, all of it where no answer "
+            "follows. By default as the verifier does, which is strip for those that read answers.",
+        ),
     ]
     chat_template: Annotated[
         bool,
@@ -163,6 +172,13 @@ class EvalOptions:
         """How completions are drawn; the length is each task's own unless `max_tokens` is set."""
         names = {field.name for field in fields(Sampling)} - {"max_tokens"}
         return Sampling(**_named(self.values, names))
+
+    def thinking(self) -> Thinking | None:
+        """What is read of a thinking block; None: as each verifier declares."""
+        value = self.values["thinking"]
+        if value not in (None, "strip", "keep"):
+            raise UsageError(f"--thinking is {value!r}; it must be strip or keep")
+        return cast("Thinking | None", value)
 
     def engine(self) -> EngineOptions:
         """What the backend is built with."""

@@ -112,6 +112,7 @@ def _plan_task(options: EvalOptions, task: str | Task, prompt: str | None) -> Ta
         split=values["split"],
         seed=values["seed"],
         limit=values["limit"],
+        thinking=options.thinking(),
     )
     check_rendering(template, plan.samples)
     return plan

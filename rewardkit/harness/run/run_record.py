@@ -46,6 +46,7 @@ def _task_record(rendered: RenderedTask) -> dict[str, Any]:
         "prompt_source": task_plan.template.source,
         "system_prompt": task_plan.template.system,
         "reading": task_plan.template.reading,
+        "thinking": task_plan.thinking,
         **{
             f"{name}_hash" if name != "verifier" else name: value
             for name, value in task_hashes(rendered).items()

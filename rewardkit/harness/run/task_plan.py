@@ -11,6 +11,7 @@ from rewardkit.harness.prompts.template import PromptTemplate
 from rewardkit.harness.run.judging_thread import TaskVerifiers
 from rewardkit.protocols import Backend, Prompt, Request, Task
 from rewardkit.records import Sample, Sampling
+from rewardkit.thinking import Thinking
 
 
 @dataclass(frozen=True)
@@ -20,11 +21,13 @@ class TaskPlan:
     task: Task
     samples: Sequence[Sample]
     template: PromptTemplate
+    thinking: Thinking | None = None
+    """How much of a thinking block is read; None: as each verifier declares."""
 
     def verifiers(self) -> TaskVerifiers:
         """The verifiers that judge the replies, in the style that the prompt asks for."""
         strict = self.task.verifier(self.template.reading)
-        return TaskVerifiers(strict, self.task.flexible(), self.task.perfect)
+        return TaskVerifiers(strict, self.task.flexible(), self.task.perfect, self.thinking)
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ def plan_task(
     split: str | None,
     seed: int,
     limit: int | None,
+    thinking: Thinking | None = None,
 ) -> TaskPlan:
     """The task's samples, at most `limit`. DataError where two share an id."""
     samples = task.load(data=data, split=split, seed=seed)[:limit]
@@ -72,7 +76,7 @@ def plan_task(
         if sample.id in seen:
             raise DataError(f"task {task.name!r}: two rows have the id {sample.id!r}")
         seen.add(sample.id)
-    return TaskPlan(task, samples, template)
+    return TaskPlan(task, samples, template, thinking)
 
 
 def render_task(

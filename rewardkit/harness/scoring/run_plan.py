@@ -60,4 +60,4 @@ def _resolve(
             f"{path / RUN} doesn't say what judges {name!r}: {error}; restore it, or score "
             f"{path / SAMPLES} with --task or --verifier"
         ) from error
-    return choice.resolve(task_record.get("reading"))
+    return choice.resolve(task_record.get("reading"), task_record.get("thinking"))

@@ -13,6 +13,7 @@ from rewardkit import __version__, registry
 from rewardkit.errors import UsageError
 from rewardkit.harness.run.judging_thread import TaskVerifiers
 from rewardkit.protocols import Task, Verifier
+from rewardkit.thinking import Thinking
 
 REFERENCE_PARAMETERS = ("marker",)
 """Parameters about the form of references, which the flexible verifier takes as well."""
@@ -35,11 +36,15 @@ class VerifierChoice:
         """The name of the figures."""
         return self.task or self.verifier or ""
 
-    def resolve(self, reading: str | None = None) -> tuple[TaskVerifiers, Task | None]:
+    def resolve(
+        self, reading: str | None = None, thinking: Thinking | None = None
+    ) -> tuple[TaskVerifiers, Task | None]:
         """The verifiers, and the task if one is named."""
         installed = registry.installed()
         if self.task is None:
-            return TaskVerifiers(installed.verifier(self.name, **self.parameters), None), None
+            return TaskVerifiers(
+                installed.verifier(self.name, **self.parameters), None, thinking=thinking
+            ), None
         task = installed.task(self.task)
         strict, flexible = task.verifier(reading), task.flexible()
         if self.parameters:
@@ -51,7 +56,7 @@ class VerifierChoice:
             }
             if flexible is not None:
                 flexible = registry.with_parameters(type(flexible).__name__, flexible, shared)
-        return TaskVerifiers(strict, flexible, task.perfect), task
+        return TaskVerifiers(strict, flexible, task.perfect, thinking), task
 
 
 def file_fingerprint(path: Path) -> dict[str, str]:

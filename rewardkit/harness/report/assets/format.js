@@ -17,6 +17,7 @@ const METRIC_NAMES = new Map([
   ["error_rate", "finished and wrong"],
   ["accuracy_finished", "accuracy where finished"],
   ["accuracy_truncated", "accuracy where truncated"],
+  ["thinking_unclosed_rate", "thinking never closed"],
   ["seed_spread", "spread between seeds"],
 ]);
 

@@ -6,23 +6,21 @@ import re
 from collections import deque
 from functools import lru_cache
 
+from rewardkit.thinking import Thinking, text_to_read
 from rewardkit.verifiers.math.syntax.flexible import flexible_answer
 from rewardkit.verifiers.reading import answer_block, boxes
 
 _PLACEHOLDER = re.compile(r"(?:\\[hv]?phantom\s*\{[^{}]*\}|\\(?:square|Box|quad|_)|[_?\s.])*")
-_THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
-_THINKING = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
 _BOX = re.compile(r"\\f?box(?:ed)?(?![a-zA-Z])\s*\{")
 
 
-def answers(text: str, reading: str, thinking: str = "strip") -> list[str]:
+def answers(text: str, reading: str, thinking: Thinking = "strip") -> list[str]:
     """Return every answer that the completion gives, in order.
 
     A box that is opened after the last whole box and never closed leaves no answer. Without a box,
     the flexible reading gives at most one.
     """
-    if "think" in text or "THINK" in text:
-        text = _without_thinking(text, thinking)
+    text = text_to_read(text, thinking)
     block = answer_block(text)
     source = text if block is None else block
     found = _boxed(source)
@@ -32,18 +30,6 @@ def answers(text: str, reading: str, thinking: str = "strip") -> list[str]:
         return [block]
     answer = flexible_answer(source)
     return [] if answer is None else [answer]
-
-
-def _without_thinking(text: str, thinking: str) -> str:
-    """What follows the last closed thinking block; nothing where a block stays open.
-
-    `keep` also reads the thinking where nothing follows it.
-    """
-    *before, after = _THOUGHT.split(text)
-    if thinking == "keep":
-        return after if before and after.strip() else text
-    opened = _THINKING.search(after)
-    return after[: opened.start()] if opened else after
 
 
 def _boxed(text: str) -> list[str]:

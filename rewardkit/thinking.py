@@ -1,0 +1,67 @@
+"""Where a completion's thinking ends and its answer begins."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+Thinking = Literal["strip", "keep"]
+
+WHOLE = "whole"
+"""What a verifier declares as its `thinking` that always reads the whole completion."""
+
+_CLOSED = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+_OPENED = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
+
+
+def text_to_read(text: str, thinking: Thinking) -> str:
+    """The part of a completion that a verdict reads.
+
+    "strip": what follows the last closed thinking block, up to a block that is opened and never
+    closed. "keep": the same, or the thinking itself without its tags where nothing follows.
+
+    >>> text_to_read("<think>maybe 5</think> I do not know.", "strip")
+    ' I do not know.'
+    """
+    if "think" not in text and "THINK" not in text:
+        return text
+    *before, after = _CLOSED.split(text)
+    opened = _OPENED.search(after)
+    answer = after[: opened.start()] if opened else after
+    if thinking == "strip" or answer.strip() or not (before or opened):
+        return answer
+    return _OPENED.sub("", _CLOSED.sub("", text))
+
+
+def thinking_of(verifier: object, given: Thinking | None = None) -> Thinking | None:
+    """How `verifier` reads thinking: as it declares, or as `given` unless it reads it whole.
+
+    A verifier declares it as an attribute `thinking`: "strip", "keep" or "whole". None: it gets the
+    whole completion.
+    """
+    declared = getattr(verifier, "thinking", None)
+    if declared == WHOLE:
+        return None
+    chosen = given or declared
+    return chosen if chosen in ("strip", "keep") else None
+
+
+def split_thinking(text: str, prompt: str = "") -> tuple[str, str]:
+    """A completion's thinking, with its tags, and the rest; `prompt` may open the block."""
+    if thinking_is_open(prompt, text):
+        opened = text.rfind("<think")
+        return (text, "") if opened < 0 else (text[opened:], text[:opened])
+    end = text.rfind("</think")
+    if end < 0:
+        return "", text
+    after = text.find(">", end) + 1 or len(text)
+    return text[:after], text[after:]
+
+
+def thinking_is_open(prompt: str, completion: str) -> bool:
+    """Whether the last `<think>` is never closed; it may be the end of the prompt."""
+    opened = completion.rfind("<think")
+    closed = completion.rfind("</think")
+    if opened < 0 and prompt.rstrip().endswith("<think>"):
+        return closed < 0
+    return opened > closed
