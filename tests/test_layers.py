@@ -22,7 +22,7 @@ LAYERS = {
         ("registry",),
         ("verifiers", "judging"),
         ("harness",),
-        ("trainers", "frameworks"),
+        ("trainers", "frameworks", "cluster"),
         ("server", "rewards"),
         ("api", "plugin"),
         ("cli",),
@@ -44,6 +44,13 @@ LAYERS = {
         ("numbers", "explanation"),
         ("comparison", "fallback"),
         ("verifier",),
+        ("__init__",),
+    ],
+    "cluster": [
+        ("shard_commands",),
+        ("shard_set",),
+        ("merged_rows", "merged_record"),
+        ("merge",),
         ("__init__",),
     ],
     "trainers": [

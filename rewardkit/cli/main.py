@@ -19,6 +19,7 @@ from rewardkit.redaction import redact
 COMMANDS = (
     "eval",
     "score",
+    "merge",
     "verify",
     "data",
     "compare",

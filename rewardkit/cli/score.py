@@ -55,6 +55,12 @@ def score_command(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Discard the folder's content.")
     ] = False,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="I/N", help="Judge part I of N of the problems; `rewardkit merge` joins them."
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
@@ -67,8 +73,12 @@ def score_command(
     from rewardkit.harness.scoring.run_plan import plan_run
     from rewardkit.harness.scoring.scoring_plan import ScoreOutput
     from rewardkit.harness.scoring.verifier_choice import VerifierChoice
+    from rewardkit.harness.store.shard import Shard
 
-    output = ScoreOutput(output_dir=output_dir, overwrite=overwrite, command=tuple(sys.argv))
+    part = Shard.parse(shard) if shard else None
+    output = ScoreOutput(
+        output_dir=output_dir, overwrite=overwrite, command=tuple(sys.argv), shard=part
+    )
     if file.is_dir():
         if task or verifier:
             raise UsageError(f"{file} is a run's folder: its task and verifier are recorded in it")
@@ -79,7 +89,7 @@ def score_command(
         columns = Columns(completion_field or (), reference_field, label_field or ())
         plan = plan_file(file, choice, columns, output, data=data)
     result = _score(plan, quiet=quiet)
-    _print(result.summaries, output_dir, as_json=as_json)
+    _print(result.summaries, plan.output_dir, as_json=as_json)
     if file.is_dir():
         _print_flips(result.agreement, as_json=as_json)
     elif label_field:

@@ -8,6 +8,7 @@ from rewardkit.errors import BackendError
 from rewardkit.harness.run.judging_thread import Generated, JudgingThread
 from rewardkit.harness.run.task_plan import RenderedTask
 from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.harness.store.shard import SOURCE_ROW
 from rewardkit.protocols import Backend, Request
 from rewardkit.records import Sample
 
@@ -45,6 +46,7 @@ def _generate(
     backend: Backend, rendered: RenderedTask, requests: OpenRequests, judging: JudgingThread
 ) -> None:
     verifiers = rendered.task_plan.verifiers()
+    rows = {sample.id: row for row, sample in enumerate(rendered.task_plan.samples)}
     waiting = dict(requests)
     to_generate = [request for request, _, _ in requests.values()]
     completions = backend.generate(to_generate, rendered.sampling)
@@ -60,6 +62,7 @@ def _generate(
                     completion=completion,
                     verifiers=verifiers,
                     prompt=request.prompt.text,
+                    others={SOURCE_ROW: rows[sample.id]} if rendered.shard else {},
                 )
             )
     finally:

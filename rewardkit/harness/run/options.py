@@ -10,6 +10,7 @@ from rewardkit.errors import UsageError
 from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.prompts.fewshot_source import FewshotSource
 from rewardkit.harness.run.option import Option, complete
+from rewardkit.harness.store.shard import Shard
 from rewardkit.protocols import Task
 from rewardkit.records import Sampling
 from rewardkit.thinking import Thinking
@@ -113,6 +114,14 @@ class RunOptions(TypedDict, total=False):
     overwrite: Annotated[
         bool, Option(False, "Discard the folder's content.", flags=("--overwrite",))
     ]
+    shard: Annotated[
+        str | None,
+        Option(
+            None,
+            "Evaluate part I of N of the problems; `rewardkit merge` joins the parts.",
+            metavar="I/N",
+        ),
+    ]
     max_errors: Annotated[
         float,
         Option(0.05, "Largest share of unjudged completions before the run fails.", low=0, high=1),
@@ -159,7 +168,9 @@ class EvalOptions:
                 f"{values['num_samples']} samples a problem at temperature 0 would all be the "
                 "same; set --temperature"
             )
-        return cls(tasks=tasks, model=model, prompt=prompt, values=values)
+        options = cls(tasks=tasks, model=model, prompt=prompt, values=values)
+        options.shard()
+        return options
 
     def fewshot(self) -> FewshotSource | None:
         """Where few-shot examples are drawn from; None: prompts show the task's own."""
@@ -167,6 +178,11 @@ class EvalOptions:
         if count is None:
             return None
         return FewshotSource(count, self.values["seed"], self.values["fewshot_data"])
+
+    def shard(self) -> Shard | None:
+        """The part of the problems to evaluate; None: all."""
+        text = self.values["shard"]
+        return None if text is None else Shard.parse(text)
 
     def sampling(self) -> Sampling:
         """How completions are drawn; the length is each task's own unless `max_tokens` is set."""

@@ -72,9 +72,7 @@ def run_all(
         opened = [_attempt(partial(_open, plan, identity, exit_stack)) for plan in plans]
         active_runs = [active for active in opened if isinstance(active, _ActiveRun)]
         total = sum(
-            len(one.task_plan.samples) * one.num_samples
-            for active in active_runs
-            for one in active.rendered
+            len(one.problems) * one.num_samples for active in active_runs for one in active.rendered
         )
         reporter.started(total, total - sum(active.missing for active in active_runs))
         exit_stack.callback(reporter.ended)
@@ -188,6 +186,7 @@ def _render(plan: RunPlan, task_plan: TaskPlan) -> RenderedTask:
         plan.sampling,
         max_tokens=plan.max_tokens,
         num_samples=plan.num_samples,
+        shard=plan.shard,
     )
 
 

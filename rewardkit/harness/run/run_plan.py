@@ -14,6 +14,7 @@ from rewardkit.harness.run.default_folder import default_folder, settings_of
 from rewardkit.harness.run.options import EvalOptions
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.run.task_plan import TaskPlan, plan_task
+from rewardkit.harness.store.shard import Shard
 from rewardkit.protocols import Backend, Task
 from rewardkit.records import Sampling
 
@@ -36,6 +37,8 @@ class RunPlan:
     command: Sequence[str] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     """The options as given, for the record."""
+    shard: Shard | None = None
+    """The part of the problems to evaluate; None: all."""
 
 
 def plan_for(options: EvalOptions, reporter: Reporter, command: tuple[str, ...] = ()) -> RunPlan:
@@ -56,18 +59,20 @@ def plan_with(
     command: tuple[str, ...] = (),
 ) -> RunPlan:
     """The plan of a run over `backend`, whose name is `engine`."""
-    values = options.values
+    values, shard = options.values, options.shard()
+    folder = Path(values["output_dir"] or default_folder(options))
     return RunPlan(
         task_plans=task_plans,
         backend=backend,
         sampling=options.sampling(),
-        output_dir=Path(values["output_dir"] or default_folder(options)),
+        output_dir=shard.folder(folder) if shard else folder,
         num_samples=values["num_samples"],
         max_tokens=values["max_tokens"],
         max_errors=values["max_errors"],
         overwrite=values["overwrite"],
         command=command,
         settings=settings_of(options, engine),
+        shard=shard,
     )
 
 

@@ -23,10 +23,12 @@ def new_record(
 ) -> dict[str, Any]:
     """The record of a run that begins, or carries on after the sessions of an `earlier` record."""
     started = now()
+    shard = {"shard": plan.shard.record("eval")} if plan.shard else {}
     return {
         "schema_version": SCHEMA_VERSION,
         "command": list(plan.command or sys.argv),
         "settings": dict(plan.settings),
+        **shard,
         "fingerprint": dict(fingerprint),
         "tasks": {one.task.name: _task_record(one) for one in rendered},
         "backend": dict(plan.backend.describe()),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from rewardkit.errors import DataError, PromptTooLong, UsageError
 from rewardkit.harness.prompts.template import PromptTemplate
 from rewardkit.harness.run.judging_thread import TaskVerifiers
+from rewardkit.harness.store.shard import Shard
 from rewardkit.protocols import Backend, Prompt, Request, Task
 from rewardkit.records import Sample, Sampling
 from rewardkit.thinking import Thinking
@@ -38,15 +39,23 @@ class RenderedTask:
     prompts: Sequence[Prompt]
     sampling: Sampling
     num_samples: int
+    shard: Shard | None = None
 
     @property
     def task(self) -> Task:
         """The task."""
         return self.task_plan.task
 
+    @property
+    def problems(self) -> list[tuple[Sample, Prompt]]:
+        """The samples of the shard, or all, with their prompts."""
+        name, shard = self.task.name, self.shard
+        pairs = zip(self.task_plan.samples, self.prompts, strict=True)
+        return [pair for pair in pairs if shard is None or shard.takes(name, pair[0].id)]
+
     def requests(self) -> Iterable[tuple[Request, Sample, int]]:
-        """A request for each sample and each of its completions."""
-        for sample, prompt in zip(self.task_plan.samples, self.prompts, strict=True):
+        """A request for each problem and each of its completions."""
+        for sample, prompt in self.problems:
             for index in range(self.num_samples):
                 key = f"{self.task_plan.task.name}/{sample.id}/{index}"
                 yield Request(key, prompt, _seed(self.sampling.seed, key)), sample, index
@@ -86,9 +95,10 @@ def render_task(
     *,
     max_tokens: int | None,
     num_samples: int,
+    shard: Shard | None = None,
 ) -> RenderedTask:
     """Render every prompt and check that it fits. `max_tokens` None: the task's default, or
-    what the longest prompt leaves room for."""
+    what the longest prompt leaves room for. All shards have the same limit."""
     prompts = [backend.render(task_plan.template.messages(one)) for one in task_plan.samples]
     limit = backend.max_model_len
     wanted = max_tokens or task_plan.task.max_tokens
@@ -98,7 +108,7 @@ def render_task(
             raise _too_long(task_plan.samples, prompts, limit, max_tokens)
         wanted = min(wanted, room)
     drawn = replace(sampling, max_tokens=wanted, stop=(*sampling.stop, *task_plan.template.stop))
-    return RenderedTask(task_plan, prompts, drawn, num_samples)
+    return RenderedTask(task_plan, prompts, drawn, num_samples, shard)
 
 
 def _longest(prompts: Sequence[Prompt]) -> int:

@@ -40,6 +40,7 @@ def plan_file(
         task,
         samples,
         keep_rows=output.output_dir is not None,
+        shard=output.shard,
     )
     group_by = {choice.name: task.group_by if task else ()}
     tasks = {choice.name: task} if task else {}
@@ -60,11 +61,11 @@ def plan_file(
     }
     settings = {"model": path.name, "file": str(path), "columns": asdict(columns), "data": data}
     record = {
-        "command": list(output.command),
+        **output.record(),
         "settings": settings,
         "tasks": {choice.name: task_record},
     }
-    return ScorePlan(job, group_by, tasks, output.output_dir, fingerprint, record, output.overwrite)
+    return ScorePlan(job, group_by, tasks, output.folder, fingerprint, record, output.overwrite)
 
 
 def _samples(task: Task | None, data: str | None) -> dict[str, Sample]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rewardkit.errors import DataError, RunMismatch
@@ -14,6 +14,7 @@ from rewardkit.harness.scoring.columns import Columns, completions, labels, refe
 from rewardkit.harness.scoring.json_lines import JsonLines
 from rewardkit.harness.store.run_folder import as_line
 from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow
+from rewardkit.harness.store.shard import SOURCE_ROW, Shard
 from rewardkit.judging import take_limit_counts
 from rewardkit.protocols import Task
 from rewardkit.records import Completion, Sample
@@ -39,6 +40,8 @@ class FileJob:
     keep_rows: bool = True
     """Whether to prepare the rows' lines, or only to count them."""
     workers: int | None = None
+    shard: Shard | None = None
+    """The part of the problems to judge; None: all."""
 
     def __call__(self, chunk: Chunk) -> ChunkResult:
         """Judge the rows of a chunk."""
@@ -46,6 +49,8 @@ class FileJob:
         batch: list[Generated] = []
         for number, row in enumerate(self.source.rows(chunk), chunk.first):
             sample = self._sample(row, number)
+            if self.shard and not self.shard.takes(self.name, sample.id):
+                continue
             ids.append(sample.id)
             batch += self._completions(row, number, sample)
         group_by = self.task.group_by if self.task else ()
@@ -73,6 +78,7 @@ class FileJob:
                 completion=Completion(text, reason, prompt_tokens, completion_tokens),
                 verifiers=self.verifiers,
                 label=row_labels[index] if row_labels else None,
+                others={SOURCE_ROW: number} if self.shard else {},
             )
 
     def _sample(self, row: Mapping[str, Any], number: int) -> Sample:
@@ -97,6 +103,7 @@ class RunJob:
     """Numbers of the rows that a later row with the same key replaces."""
     keep_rows: bool = True
     workers: int | None = None
+    shard: Shard | None = None
 
     def __call__(self, chunk: Chunk) -> ChunkResult:
         """Judge the rows of a chunk again."""
@@ -120,7 +127,10 @@ class RunJob:
                     f"{place} is of the task {row.task!r}, which the run's run.json lacks; "
                     "restore run.json, or remove the row"
                 )
-            yield number, row
+            if self.shard is None:
+                yield number, row
+            elif self.shard.takes(row.task, row.id):
+                yield number, replace(row, others={**row.others, SOURCE_ROW: number})
 
     def _generated(self, row: SampleRow) -> Generated:
         completion = Completion(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from rewardkit.errors import RunMismatch
 from rewardkit.harness.scoring.agreement import Agreement
@@ -12,6 +14,7 @@ from rewardkit.harness.scoring.numbering import Numbering
 from rewardkit.harness.scoring.scoring_plan import ScorePlan
 from rewardkit.harness.scoring.tally import Tally
 from rewardkit.harness.store.run_folder import SAMPLES, RunFolder, read_samples
+from rewardkit.harness.store.shard import SOURCE_ROW
 from rewardkit.judging import LimitCounts
 
 
@@ -48,6 +51,7 @@ def carry_on(plan: ScorePlan, folder: RunFolder, totals: Totals) -> Position:
     per_row = completions_a_row(plan.job)
     numbering = Numbering(per_row)
     folder.keep(lambda rows: rows - rows % per_row)
+    others: Mapping[str, Any] = {SOURCE_ROW: -1}
     for number, row in enumerate(read_samples(folder.path)):
         if row.task not in plan.group_by:
             raise RunMismatch(
@@ -58,8 +62,22 @@ def carry_on(plan: ScorePlan, folder: RunFolder, totals: Totals) -> Position:
             numbering.first(row.id)
         totals.tally.add(row, plan.group_by[row.task])
         totals.agreement.add(row)
+        others = row.others
+    if plan.job.shard:
+        return Position(_after(others, folder), numbering)
     skip = len(totals.tally) // per_row
     if isinstance(plan.job, RunJob):
         for dropped in sorted(plan.job.dropped):
             skip += dropped < skip
     return Position(skip, numbering)
+
+
+def _after(others: Mapping[str, Any], folder: RunFolder) -> int:
+    """The number of the source row after a shard's last."""
+    number = others.get(SOURCE_ROW)
+    if not isinstance(number, int):
+        raise RunMismatch(
+            f"the last line of {folder.path / SAMPLES} has no {SOURCE_ROW}; use --overwrite to "
+            "start anew"
+        )
+    return number + 1

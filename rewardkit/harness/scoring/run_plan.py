@@ -27,8 +27,10 @@ def plan_run(path: Path, output: ScoreOutput) -> ScorePlan:
         raise RunMismatch(f"{path} holds no {RUN}; give a run's folder or a file")
     if not (path / SAMPLES).exists():
         raise RunMismatch(f"{path} holds no completions yet; its run ended before the first")
+    if output.shard and "shard" in record:
+        raise UsageError(f"{path} is a shard of a run; score it whole, or merge the run first")
     task_records = record.get("tasks", {})
-    resolved = {name: _resolve(path, name, task) for name, task in task_records.items()}
+    resolved = {name: resolve_task(path, name, task) for name, task in task_records.items()}
     verifiers = {name: of_task for name, (of_task, _) in resolved.items()}
     tasks = {name: task for name, (_, task) in resolved.items() if task}
     group_by = {name: tuple(task.get("group_by", ())) for name, task in task_records.items()}
@@ -38,6 +40,7 @@ def plan_run(path: Path, output: ScoreOutput) -> ScorePlan:
         group_by,
         replaced_rows(path),
         keep_rows=output.output_dir is not None,
+        shard=output.shard,
     )
     if output.output_dir is None:
         return ScorePlan(job, group_by, tasks)
@@ -45,14 +48,15 @@ def plan_run(path: Path, output: ScoreOutput) -> ScorePlan:
     fingerprint = file_fingerprint(path / SAMPLES)
     for name, of_task in verifiers.items():
         fingerprint |= verifier_fingerprint(name, of_task)
-    again: dict[str, Any] = {"command": list(output.command), "judged_again": str(path)}
+    again: dict[str, Any] = {**output.record(), "judged_again": str(path)}
     again |= {name: record[name] for name in ("settings", "tasks", "backend") if name in record}
-    return ScorePlan(job, group_by, tasks, output.output_dir, fingerprint, again, output.overwrite)
+    return ScorePlan(job, group_by, tasks, output.folder, fingerprint, again, output.overwrite)
 
 
-def _resolve(
+def resolve_task(
     path: Path, name: str, task_record: Mapping[str, Any]
 ) -> tuple[TaskVerifiers, Task | None]:
+    """The verifiers, and the task if there is one, that a run's record names. RunMismatch."""
     try:
         choice = VerifierChoice(**task_record.get("judging", {"task": name}))
     except (TypeError, UsageError) as error:

@@ -24,6 +24,7 @@ from rewardkit.harness.scoring.worker_processes import judge_in_processes
 from rewardkit.harness.store.environment import hardware, versions
 from rewardkit.harness.store.run_folder import SAMPLES, RunFolder
 from rewardkit.harness.store.sample_row import SCHEMA_VERSION
+from rewardkit.harness.store.shard import Shard
 from rewardkit.judging import LimitCounts, take_limit_counts
 
 SPREAD_FROM = 16 * 2**20
@@ -67,15 +68,15 @@ def score(plan: ScorePlan, reporter: Reporter) -> ScoreResult:
             record["sessions"][-1] |= {"ended": _now(), "deadlines": asdict(totals.limits)}
             folder.write_record(record)
         summaries = summarise_with_figures(
-            _filled(totals), plan.tasks, plan.group_by, folder.path / SAMPLES
+            _filled(totals, plan.job.shard), plan.tasks, plan.group_by, folder.path / SAMPLES
         )
         tasks = {name: summary.as_json() for name, summary in summaries.items()}
         folder.write_summary({"tasks": tasks, "failed": False})
     return ScoreResult(summaries, totals.agreement, totals.limits)
 
 
-def _filled(totals: Totals) -> Tally:
-    if not len(totals.tally):
+def _filled(totals: Totals, shard: Shard | None = None) -> Tally:
+    if not len(totals.tally) and shard is None:
         raise DataError("there is nothing to judge: the file holds no rows")
     return totals.tally
 

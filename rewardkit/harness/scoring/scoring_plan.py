@@ -9,6 +9,7 @@ from typing import Any
 
 from rewardkit.errors import UsageError
 from rewardkit.harness.scoring.jobs import FileJob, RunJob
+from rewardkit.harness.store.shard import Shard
 from rewardkit.protocols import Task
 
 
@@ -19,6 +20,24 @@ class ScoreOutput:
     output_dir: Path | None = None
     overwrite: bool = False
     command: Sequence[str] = ()
+    shard: Shard | None = None
+    """The part of the problems to judge; None: all."""
+
+    def __post_init__(self) -> None:
+        if self.shard and self.output_dir is None:
+            raise UsageError("--shard writes into a folder that all shards share: --output-dir")
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder to write into: the shard's, or the run's own."""
+        if self.output_dir is None or self.shard is None:
+            return self.output_dir
+        return self.shard.folder(self.output_dir)
+
+    def record(self) -> dict[str, Any]:
+        """What run.json says of it."""
+        shard = {"shard": self.shard.record("score")} if self.shard else {}
+        return {"command": list(self.command), **shard}
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,7 @@ RECORD = Fields(
         "hardware": _OBJECT,
         "started": TEXT_OR_NULL,
         "sessions": Items(_OBJECT),
+        "shard": Fields({"number": COUNT, "count": COUNT, "command": TEXT}),
     }
 )
 

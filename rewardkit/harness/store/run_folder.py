@@ -16,6 +16,7 @@ from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.store.atomic_write import append_bytes, replace_text, write_errors
 from rewardkit.harness.store.run_documents import read_run_record
 from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.harness.store.shard import Shard
 from rewardkit.redaction import redact_value
 
 RUN, SAMPLES, SUMMARY, REPORT = "run.json", "samples.jsonl", "summary.json", "report.html"
@@ -43,6 +44,16 @@ class RunFolder:
         self._refuse_foreign()
         with write_errors(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
+        with self.locked():
+            if overwrite:
+                self._clear()
+            self._check(redact_value(fingerprint), recorded)
+            self._mend()
+            yield
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Lock the folder, which exists. RunMismatch if another process writes it."""
         with write_errors(self.path / LOCK):
             lock_file = (self.path / LOCK).open("w")
         with lock_file as lock:
@@ -53,10 +64,6 @@ class RunFolder:
                     f"another process is writing {self.path}; wait for it, "
                     "or choose another --output-dir"
                 ) from None
-            if overwrite:
-                self._clear()
-            self._check(redact_value(fingerprint), recorded)
-            self._mend()
             yield
 
     def read_record(self) -> dict[str, Any]:
@@ -108,7 +115,8 @@ class RunFolder:
                 f"{self.path} holds a model; results are never written into a checkpoint's folder"
             )
         if self.path.is_dir():
-            present = {entry.name for entry in self.path.iterdir()}
+            names = (entry.name for entry in self.path.iterdir())
+            present = {name for name in names if Shard.of_folder(name) is None}
             if present and not present & ours:
                 raise UsageError(
                     f"{self.path} holds other files and no run; choose another --output-dir"

@@ -1,0 +1,42 @@
+"""`rewardkit merge`: the shards of a run as one run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rewardkit.cli.exit_status import FAILED
+
+
+def merge_command(
+    run: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The folder that holds the folders of the shards.")
+    ],
+    overwrite: Annotated[
+        bool,
+        typer.Option("--overwrite", help="Discard another run in the folder; shards are kept."),
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """Merge the shards of an evaluation or a scoring into the folder of one run.
+
+    A shard that is missing, unfinished or of another run is an error with the command to run.
+    """
+    from rewardkit.cli.result_tables import print_run
+    from rewardkit.cluster.merge import merge
+
+    summary = merge(run, overwrite=overwrite)
+    if as_json:
+        typer.echo(json.dumps({**summary.as_json(), "output_dir": str(summary.output_dir)}))
+    else:
+        print_run(summary)
+    if summary.failed:
+        typer.echo(
+            "rewardkit: more completions than --max-errors allows ended in errors; the rows in "
+            "samples.jsonl say why",
+            err=True,
+        )
+        raise typer.Exit(FAILED)

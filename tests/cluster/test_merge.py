@@ -1,0 +1,299 @@
+"""Shards of a run, merged, are the run of one machine; what isn't one run is refused."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rewardkit.cluster.merge import merge
+from rewardkit.errors import RunMismatch, UsageError
+from rewardkit.harness.run.default_folder import default_folder
+from rewardkit.harness.run.options import EvalOptions
+from rewardkit.harness.store.run_folder import RunFolder
+from tests.cli.command import run_command
+
+Run = Callable[..., int]
+
+
+@pytest.fixture(autouse=True)
+def _in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(
+        "data.jsonl",
+        [{"question": f"{n} or {n + 1}?", "answer": f"#### {n}"} for n in range(23)],
+    )
+    write(
+        "replies.jsonl",
+        [
+            {"id": str(n), "index": i, "completion": f"#### {n + (n % 3 == i)}"}
+            for n in range(23)
+            for i in range(2)
+        ],
+    )
+    write(
+        "scores.jsonl",
+        [
+            {"id": f"ü{n // 3}" if n % 2 else str(n), "output": f"#### {n % 5}", "gold": "3"}
+            | ({"finish_reason": "length"} if n % 7 == 0 else {})
+            for n in range(61)
+        ],
+    )
+
+
+def write(name: str, rows: list[dict[str, Any]]) -> None:
+    Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def evaluate(*more: object, folder: str = "run") -> int:
+    return run_command(
+        *("eval", "--task", "gsm8k", "--data", "data.jsonl", "--backend", "replay"),
+        *("--model", "replies.jsonl", "-n", 2, "--temperature", 1, "--quiet", "-o", folder),
+        *more,
+    )
+
+
+def score(*more: object, folder: str = "run") -> int:
+    return run_command(
+        *("score", "scores.jsonl", "--verifier", "gsm8k", "--completion-field", "output"),
+        *("--reference-field", "gold", "--quiet", "-o", folder),
+        *more,
+    )
+
+
+def shards(run: Run, count: int, folder: str = "run") -> None:
+    for number in range(1, count + 1):
+        assert run(f"--shard={number}/{count}", folder=folder) == 0
+
+
+def content(folder: str, *names: str) -> list[bytes]:
+    return [(Path(folder) / name).read_bytes() for name in names]
+
+
+def record(folder: str) -> dict[str, Any]:
+    return RunFolder(Path(folder)).read_record()
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_a_scoring_in_shards_ends_with_the_same_bytes(count: int) -> None:
+    assert score(folder="one") == 0
+    shards(score, count)
+    assert run_command("merge", "run") == 0
+    files = ("samples.jsonl", "summary.json")
+    assert content("run", *files) == content("one", *files)
+    assert record("run")["fingerprint"] == record("one")["fingerprint"]
+    rows = [len(content(f"run/shard-{n}-of-{count}", files[0])[0]) for n in range(1, count + 1)]
+    assert all(0 < size < 1.2 * sum(rows) / count + 4000 for size in rows)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_an_evaluation_in_shards_has_the_same_rows_and_summary(count: int) -> None:
+    assert evaluate(folder="one") == 0
+    shards(evaluate, count)
+    assert run_command("merge", "run") == 0
+    lines = content("one", "samples.jsonl")[0].splitlines(keepends=True)
+    merged = content("run", "samples.jsonl")[0].splitlines(keepends=True)
+    assert sorted(merged) == sorted(lines)
+    keys = [json.loads(line)["key"] for line in merged]
+    assert keys == [f"gsm8k/{problem}/{index}" for problem in range(23) for index in range(2)]
+    assert content("run", "summary.json") == content("one", "summary.json")
+    assert (Path("run") / "report.html").exists()
+
+
+def test_a_merged_evaluation_is_complete_for_the_command_without_shard() -> None:
+    shards(evaluate, 2)
+    merge(Path("run"))
+    before = content("run", "samples.jsonl")
+    assert evaluate() == 0
+    assert content("run", "samples.jsonl") == before
+
+
+def test_the_record_says_what_each_shard_ran_on() -> None:
+    shards(evaluate, 2)
+    merge(Path("run"))
+    merged = record("run")
+    assert "--shard=1/2" not in merged["command"]
+    assert {session["shard"] for session in merged["sessions"]} == {"1/2", "2/2"}
+    assert "hardware" in merged["shards"]["2/2"]
+    assert "shard" not in merged["settings"]
+
+
+def test_more_shards_than_problems_leave_some_empty() -> None:
+    assert evaluate("--limit", 2, folder="one") == 0
+    for number in range(1, 8):
+        assert evaluate("--limit", 2, "--shard", f"{number}/7") == 0
+    merge(Path("run"))
+    assert content("run", "summary.json") == content("one", "summary.json")
+
+
+def test_a_run_scored_again_in_shards_ends_with_the_same_bytes() -> None:
+    evaluate(folder="first")
+    # an engine's error, and the row that replaced it
+    lines = content("first", "samples.jsonl")[0].splitlines(keepends=True)
+    failed = json.loads(lines[5]) | {"finish_reason": "error"}
+    samples = Path("first/samples.jsonl")
+    samples.write_bytes(json.dumps(failed).encode() + b"\n" + b"".join(lines))
+    assert run_command("score", "first", "-o", "one", "--quiet") == 0
+    for number in (1, 2, 3):
+        command = ("score", "first", "-o", "run", "--quiet", "--shard", f"{number}/3")
+        assert run_command(*command) == 0
+    merge(Path("run"))
+    files = ("samples.jsonl", "summary.json")
+    assert content("run", *files) == content("one", *files)
+
+
+@pytest.mark.parametrize("run", [evaluate, score])
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
+def test_a_shard_that_was_killed_carries_on(run: Run, share: float) -> None:
+    assert run(folder="one") == 0
+    shards(run, 2)
+    shard = Path("run/shard-2-of-2")
+    samples = shard / "samples.jsonl"
+    stored = samples.read_bytes()
+    samples.write_bytes(stored[: int(share * len(stored))])  # as a kill leaves it
+    (shard / "summary.json").unlink()
+    with pytest.raises(RunMismatch, match=r"lacks 1 of its 2 shards(.|\n)*2/2  # unfinished"):
+        merge(Path("run"))
+    assert run("--shard=2/2") == 0
+    assert samples.read_bytes() == stored
+    merge(Path("run"))
+    assert content("run", "summary.json") == content("one", "summary.json")
+
+
+@pytest.mark.parametrize("run", [evaluate, score])
+def test_an_absent_shard_is_named_with_the_command_that_does_it(run: Run) -> None:
+    shards(run, 3)
+    shutil.rmtree("run/shard-2-of-3")
+    with pytest.raises(RunMismatch) as error:
+        merge(Path("run"))
+    command, _, why = str(error.value).splitlines()[1].partition("  # ")
+    assert why == "absent"
+    assert run_command(*shlex.split(command)[1:]) == 0
+    merge(Path("run"))
+    assert not (Path("run") / ".samples.jsonl.part").exists()
+
+
+def mending(message: str) -> list[str]:
+    return shlex.split(message.partition("To do it anew: ")[2])[1:]
+
+
+@pytest.mark.parametrize("run", [evaluate, score])
+def test_a_shard_that_is_there_twice_is_named_with_the_command_that_does_it(run: Run) -> None:
+    shards(run, 3)
+    shutil.rmtree("run/shard-3-of-3")
+    shutil.copytree("run/shard-1-of-3", "run/shard-3-of-3")
+    with pytest.raises(RunMismatch, match="shard-3-of-3 holds shard 1/3, a second time") as error:
+        merge(Path("run"))
+    assert run_command(*mending(str(error.value))) == 0
+    merge(Path("run"))
+
+
+def test_a_shard_of_another_run_is_named_with_the_command_that_does_it() -> None:
+    shards(evaluate, 2)
+    assert evaluate("--shard=3/3", "--seed=4", folder="foreign") == 0
+    shutil.rmtree("run")
+    shards(evaluate, 3)
+    shutil.rmtree("run/shard-3-of-3")
+    shutil.copytree("foreign/shard-3-of-3", "run/shard-3-of-3")
+    with pytest.raises(RunMismatch, match=r"shard-3-of-3 .* differs in sampling\.seed") as error:
+        merge(Path("run"))
+    assert run_command(*mending(str(error.value))) == 0
+    merge(Path("run"))
+
+
+def copied_row(samples: Path, other: Path) -> None:
+    samples.write_bytes(samples.read_bytes() + other.read_bytes().splitlines(keepends=True)[0])
+
+
+def lost_row(samples: Path, other: Path) -> None:
+    samples.write_bytes(b"".join(samples.read_bytes().splitlines(keepends=True)[:-1]))
+
+
+def doubled_row(samples: Path, other: Path) -> None:
+    copied_row(samples, samples)
+
+
+def unnumbered_row(samples: Path, other: Path) -> None:
+    samples.write_bytes(samples.read_bytes().replace(b', "source_row"', b', "sourcerow"'))
+
+
+@pytest.mark.parametrize(
+    ("damage", "cause"),
+    [
+        (copied_row, "belongs to another shard"),
+        (lost_row, "its summary"),
+        (doubled_row, "is there twice"),
+        (unnumbered_row, "has no source_row"),
+    ],
+)
+def test_rows_that_were_copied_lost_or_doubled_are_refused(
+    damage: Callable[[Path, Path], None], cause: str
+) -> None:
+    shards(score, 2)
+    samples, other = (Path(f"run/shard-{number}-of-2/samples.jsonl") for number in (1, 2))
+    damage(samples, other)
+    with pytest.raises(RunMismatch, match=rf"shard-1-of-2 can't be merged: .*{cause}") as error:
+        merge(Path("run"))
+    assert not (Path("run") / "samples.jsonl").exists()
+    assert run_command(*mending(str(error.value))) == 0
+    merge(Path("run"))
+
+
+def test_shards_of_two_numbers_are_refused_with_the_command_that_removes_some() -> None:
+    shards(score, 2)
+    assert score("--shard=2/3") == 0
+    with pytest.raises(RunMismatch, match=r"to keep the 2: rm -r run/shard-\*-of-3"):
+        merge(Path("run"))
+
+
+def test_a_shard_that_is_being_written_is_refused() -> None:
+    shards(score, 2)
+    with (
+        RunFolder(Path("run/shard-1-of-2")).locked(),
+        pytest.raises(RunMismatch, match="another process is writing run/shard-1-of-2"),
+    ):
+        merge(Path("run"))
+
+
+def test_a_folder_with_another_run_is_kept_unless_overwritten() -> None:
+    shards(evaluate, 2, folder="other")
+    assert evaluate("--seed=9", folder="run") == 0
+    for number in (1, 2):
+        shutil.copytree(f"other/shard-{number}-of-2", f"run/shard-{number}-of-2")
+    with pytest.raises(RunMismatch, match=r"belongs to another run.*sampling\.seed"):
+        merge(Path("run"))
+    assert run_command("merge", "run", "--overwrite") == 0
+    assert record("run")["fingerprint"].get("sampling.seed") != 9
+
+
+@pytest.mark.parametrize("text", ["0/3", "4/3", "1", "a/b", "1/0", "-1/3", "1/3/4"])
+def test_what_names_no_shard_is_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert evaluate(f"--shard={text}") == 2
+    assert "isn't I/N with I from 1 to N" in capsys.readouterr().err
+
+
+def test_shards_need_a_folder_one_checkpoint_and_one_prompt(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    command = ("score", "scores.jsonl", "--verifier", "gsm8k", "--shard", "1/2")
+    assert run_command(*command) == 2
+    assert evaluate("--shard=1/2", "--prompt=cot,direct") == 2
+    assert "give one --model and one --prompt" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("folder", "cause"), [("none", "is no folder"), (".", "holds no shards")])
+def test_a_folder_without_shards_is_refused(folder: str, cause: str) -> None:
+    with pytest.raises(UsageError, match=cause):
+        merge(Path(folder))
+
+
+def test_a_shard_changes_neither_the_default_folder_nor_its_hash() -> None:
+    named = [
+        default_folder(EvalOptions.of(("gsm8k",), "m", shard=shard)) for shard in (None, "2/3")
+    ]
+    assert named[0] == named[1]
