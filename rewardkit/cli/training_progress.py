@@ -60,7 +60,7 @@ class TrainingProgress(ProgressBar):
         self._update(completed=step)
 
     def logged(self, logs: Mapping[str, float]) -> None:
-        """Print rewards and their parts, lengths, KL and the rewards' share of the time."""
+        """Print the loss; or rewards and their parts, lengths, KL and the rewards' time."""
         line = ", ".join([*_figures(logs), *self._time_left()])
         self.note(f"step {self._step}/{self._total}: {line}")
 
@@ -86,6 +86,9 @@ class TrainingProgress(ProgressBar):
 
 def _figures(logs: Mapping[str, float]) -> Iterator[str]:
     """Each figure of a log entry, in words."""
+    if "reward" not in logs:
+        yield f"loss {logs['loss']:.4f}"
+        return
     parts = [
         name.split("/")[1]
         for name in logs

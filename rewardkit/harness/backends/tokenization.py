@@ -57,6 +57,17 @@ class Tokenizer:
         """The number of tokens of a completion, without special tokens."""
         return len(self.engine.encode(_encodable(text), add_special_tokens=False).ids)
 
+    def completion_ids(self, prompt: Prompt, text: str, *, chat: bool) -> tuple[int, ...]:
+        """The token ids of a completion as it follows the prompt, whose own ids it leaves alone."""
+        text, size = _encodable(text), len(prompt.token_ids)
+        if chat:
+            whole = self.engine.encode(prompt.text + text, add_special_tokens=False).ids
+        else:
+            whole = self._with_bos(prompt.text + text)
+        if tuple(whole[:size]) == prompt.token_ids:
+            return tuple(whole[size:])
+        return tuple(self.engine.encode(text, add_special_tokens=False).ids)
+
     def _with_bos(self, text: str) -> list[int]:
         bos = self.special.get("bos_token")
         if self.add_bos is None or bos is None or text.startswith(bos):

@@ -12,7 +12,13 @@ from typing import Any
 from pydantic import BaseModel
 
 from rewardkit.errors import UnknownName, UsageError
-from rewardkit.trainers.recipes.recipe import KEYS, OPEN_SECTIONS, SECTIONS, Recipe
+from rewardkit.trainers.recipes.recipe import (
+    KEYS,
+    OPEN_SECTIONS,
+    SECTIONS,
+    Recipe,
+    trainer_section,
+)
 from rewardkit.trainers.recipes.recipe_file import RecipeContents
 from rewardkit.trainers.recipes.validation import validated
 
@@ -83,12 +89,13 @@ def apply_overrides(
 
 
 def _settings(contents: RecipeContents, trainer_fields: Mapping[str, Any]) -> list[Setting]:
+    section = trainer_section(contents)
     rewards = dict.fromkeys(contents.get("rewards", {}), float)
     return [
         *_fields("", Recipe, [key for key in KEYS if key not in (*SECTIONS, *OPEN_SECTIONS)]),
         *(setting for name, kind in SECTIONS.items() for setting in _fields(name, kind)),
         *(Setting("rewards", key, kind) for key, kind in rewards.items()),
-        *(Setting("trainer", key, kind) for key, kind in trainer_fields.items()),
+        *(Setting(section, key, kind) for key, kind in trainer_fields.items()),
     ]
 
 
@@ -103,7 +110,7 @@ def _fields(
 
 def _find_setting(name: str, settings: Sequence[Setting]) -> Setting:
     section, _, key = name.rpartition(".")
-    if key in MOVED and section in ("", "trainer"):
+    if key in MOVED and section in ("", "trainer", "sft"):
         raise UsageError(f"{key} can't be set: {MOVED[key]}")
     if section == "rewards":  # only the task knows which keys there are
         return Setting(section, key, float)
@@ -126,7 +133,7 @@ def _unknown(name: str, settings: Sequence[Setting]) -> UnknownName:
     if not difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.5):
         return UnknownName(
             f"no setting named {name!r}; see rewardkit train RECIPE --check for a recipe's, and "
-            "TRL's GRPOConfig for the trainer's"
+            "TRL's GRPOConfig or SFTConfig for the trainer's"
         )
     return UnknownName.among("setting", name, known)
 

@@ -13,6 +13,9 @@ from rewardkit.trainers.objectives import EPS, Schedule
 
 STRICT = ConfigDict(strict=True, extra="forbid", frozen=True)
 
+SFT = "sft"
+"""The trainer of supervised recipes, and the section of its settings."""
+
 Count = Annotated[int, Field(ge=1)]
 
 
@@ -30,7 +33,9 @@ class DataSettings(BaseModel):
     """Tokens; longer prompts are left out."""
     max_total_length: Count | None = None
     """Tokens of prompt and completion, where max_completion_length isn't set and the worked
-    replies fit."""
+    replies fit. Of SFT, longer rows are left out."""
+    long: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Of SFT: the share of long solutions."""
 
 
 class ModelSettings(BaseModel):
@@ -103,15 +108,35 @@ class Recipe(BaseModel):
     model: ModelSettings = ModelSettings()
     rewards: dict[str, float] = {}
     """Weights by a component's name; the other components keep the task's weights."""
-    trainer: dict[str, Any] = {}
-    """GRPOConfig's fields by their own names."""
+    trainer: dict[str, Any] | Literal["sft"] = {}
+    """GRPOConfig's fields by their own names; or "sft", with SFTConfig's in `sft`."""
+    sft: dict[str, Any] = {}
     momentum: MomentumSettings | None = None
     evaluation: CallbackSettings = CallbackSettings()
     """An `EvaluationSettings`, once a recipe is validated."""
 
+    @property
+    def is_sft(self) -> bool:
+        """Whether it trains on worked solutions, not by rewards."""
+        return self.trainer == SFT
+
+    @property
+    def trainer_settings(self) -> Mapping[str, Any]:
+        """The fields of TRL's config."""
+        return self.trainer if isinstance(self.trainer, dict) else self.sft
+
+    @model_validator(mode="after")
+    def _check_sft(self) -> Recipe:
+        if self.is_sft and (self.rewards or self.momentum is not None):
+            section = "rewards" if self.rewards else "momentum"
+            raise ValueError(f'trainer is "sft", which has no [{section}]; leave that section out')
+        if not self.is_sft and self.data.long:
+            raise ValueError('data.long is of solutions, which only trainer = "sft" learns from')
+        return self
+
     @model_validator(mode="after")
     def _check_scaling(self) -> Recipe:
-        scaling = self.trainer.get("scale_rewards", "group")
+        scaling = self.trainer_settings.get("scale_rewards", "group")
         if self.momentum is not None and scaling not in ("group", True):
             raise ValueError(
                 f"trainer.scale_rewards is {scaling!r}; [momentum] blends the statistics of "
@@ -121,7 +146,8 @@ class Recipe(BaseModel):
 
     def settings(self) -> dict[str, Any]:
         """All settings, section by section, without those that are not set."""
-        return self.model_dump(exclude_none=True)
+        unused = {"rewards"} if self.is_sft else {SFT}
+        return self.model_dump(exclude_none=True, exclude=unused)
 
 
 SECTIONS: Mapping[str, type[BaseModel]] = {
@@ -130,7 +156,12 @@ SECTIONS: Mapping[str, type[BaseModel]] = {
     "momentum": MomentumSettings,
     "evaluation": EvaluationSettings,
 }
-OPEN_SECTIONS = ("rewards", "trainer")
+OPEN_SECTIONS = ("rewards", "trainer", SFT)
 """Sections whose keys the task and TRL define."""
 KEYS = tuple(name for name in Recipe.model_fields if name != "name")
 """What a recipe's file may hold at the top: plain keys and sections."""
+
+
+def trainer_section(contents: Mapping[str, Any]) -> str:
+    """The section of the trainer's settings in a recipe's contents."""
+    return SFT if contents.get("trainer") == SFT else "trainer"

@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError, create_model
 from pydantic_core import ErrorDetails
@@ -17,9 +17,11 @@ from rewardkit.trainers.recipes.recipe import (
     KEYS,
     OPEN_SECTIONS,
     SECTIONS,
+    SFT,
     STRICT,
     EvaluationSettings,
     Recipe,
+    trainer_section,
 )
 from rewardkit.trainers.recipes.recipe_file import RecipeContents
 
@@ -39,7 +41,7 @@ _EXPECTED: Mapping[str, str] = {
 
 
 def build_recipe(name: str, contents: RecipeContents, trainer_fields: Mapping[str, Any]) -> Recipe:
-    """Validate a recipe's contents; `trainer_fields` are the types of [trainer]'s keys.
+    """Validate a recipe's contents; `trainer_fields` are the types of the trainer's keys.
 
     UsageError for an unknown key, or a value that its key doesn't take.
     """
@@ -48,8 +50,15 @@ def build_recipe(name: str, contents: RecipeContents, trainer_fields: Mapping[st
             raise UnknownName.among(f"key of recipe {name!r}", key, KEYS)
     if "task" not in contents:
         raise UsageError(f'recipe {name!r} names no task; write task = "gsm8k", or another')
+    section = trainer_section(contents)
+    trainer = contents.get("trainer")
+    if section != SFT and (isinstance(trainer, str) or SFT in contents):
+        raise UsageError(
+            f'recipe {name!r}: trainer is {trainer!r}; it must be "sft", with a section [sft], or '
+            "a section [trainer] for GRPO"
+        )
     try:
-        return _model(trainer_fields).model_validate({**contents, "name": name})
+        return _model(section, trainer_fields).model_validate({**contents, "name": name})
     except ValidationError as error:
         raise _usage_error(name, contents, error.errors(), trainer_fields) from None
 
@@ -65,15 +74,17 @@ def validated(kind: Any, value: object, *, setting: str) -> Any:
         raise UsageError(_refusal(setting, value, error.errors())) from None
 
 
-def _model(trainer_fields: Mapping[str, Any]) -> type[Recipe]:
-    """Recipe with a typed [trainer], of which a recipe sets only some keys."""
+def _model(section: str, trainer_fields: Mapping[str, Any]) -> type[Recipe]:
+    """Recipe with a typed [trainer] or [sft], of which a recipe sets only some keys."""
     fields = dict(trainer_fields)
     trainer = TypedDict("trainer", fields, total=False)  # type: ignore[misc]
     trainer.__pydantic_config__ = STRICT  # type: ignore[attr-defined]
+    kind: Any = Literal["sft"] if section == SFT else trainer
     return create_model(
         "Recipe",
         __base__=Recipe,
-        trainer=(trainer, {}),
+        trainer=(kind, {}),
+        sft=(trainer, {}),
         evaluation=(EvaluationSettings, EvaluationSettings()),
     )
 
@@ -92,7 +103,9 @@ def _usage_error(
         return UsageError(f"recipe {name!r}: {within}{first['ctx']['error']}")
     section, *keys = place
     if first["type"] == "extra_forbidden":
-        known = trainer_fields if section == "trainer" else SECTIONS[str(section)].model_fields
+        known = (
+            trainer_fields if section in ("trainer", SFT) else SECTIONS[str(section)].model_fields
+        )
         return UnknownName.among(f"setting in [{section}]", str(keys[0]), known)
     if not keys and section in (*SECTIONS, *OPEN_SECTIONS):
         return UsageError(f"recipe {name!r}: {section} is a section; set {section}.KEY")

@@ -26,7 +26,7 @@ def completion_length(
     needs more. The reporter is told which rule applies to data.max_total_length, and warned of
     worked replies that do not fit. PromptTooLong if the model in `folder` has too little room.
     """
-    length = recipe.trainer.get("max_completion_length")
+    length = recipe.trainer_settings.get("max_completion_length")
     if length is None and recipe.data.max_total_length is not None:
         length = _remainder(recipe.data.max_total_length, rows, reporter)
     if length is None:

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import UsageError
-from rewardkit.trainers.recipes.recipe import ModelSettings, Recipe
+from rewardkit.trainers.recipes.recipe import Recipe
+from rewardkit.trainers.training.trainer_config import Note, base_values, build_config, uses_gpu
 from rewardkit.trainers.training.trainer_fields import grpo_config
-
-Note = Callable[[str], None]
-
-ON_CPU = {"use_cpu": True, "bf16": False, "fp16": False}
-"""Settings on a CPU: plain float32."""
-
-
-def has_gpu() -> bool:
-    """Whether there is a GPU to train on."""
-    import torch
-
-    return bool(torch.cuda.is_available())
 
 
 def configure(
@@ -34,24 +23,14 @@ def configure(
     note: Note,
 ) -> Any:
     """Build the GRPOConfig. UsageError, with the settings' names, for those that TRL refuses."""
-    on_gpu = has_gpu() and not recipe.trainer.get("use_cpu", False)
-    values = dict(recipe.trainer)
-    values |= {
-        "output_dir": str(output_dir),
-        "reward_weights": weights,
-        "max_completion_length": completion,
-        "model_init_kwargs": _loading_arguments(recipe.model, on_gpu=on_gpu),
-        "disable_tqdm": True,
-    }
-    values.setdefault("report_to", "none")
-    if not on_gpu:
-        values |= ON_CPU
-        values.setdefault("gradient_checkpointing", False)  # saves memory, which a CPU has
-        note(f"{'use_cpu' if has_gpu() else 'no GPU here'}: training on the CPU, in float32")
+    values = base_values(recipe, output_dir, note)
+    values |= {"reward_weights": weights, "max_completion_length": completion}
+    on_gpu = uses_gpu(recipe)
     values["use_vllm"] = _uses_vllm(values.get("use_vllm", False), on_gpu=on_gpu, note=note)
     if values["use_vllm"] and values.get("vllm_mode", "colocate") == "colocate":
         values.setdefault("vllm_max_model_length", longest + completion)
-    return _config(values)
+    _check_groups(values)
+    return build_config(grpo_config(), values)
 
 
 def prompts_a_step(config: Any) -> int:
@@ -71,16 +50,6 @@ def check_enough(config: Any, rows: int) -> None:
         )
 
 
-def _config(values: Mapping[str, Any]) -> Any:
-    _check_groups(values)
-    try:
-        return grpo_config()(**values)
-    except (ValueError, TypeError, ImportError, RuntimeError, NotImplementedError) as error:
-        raise UsageError(
-            f"TRL's GRPOConfig refuses these settings: {error}; change them with --set"
-        ) from error
-
-
 def _check_groups(values: Mapping[str, Any]) -> None:
     """UsageError if a step doesn't hold a whole number of groups."""
     size = values.get("per_device_train_batch_size", 8)
@@ -98,13 +67,6 @@ def _check_groups(values: Mapping[str, Any]) -> None:
 
 def _counted(count: int, thing: str) -> str:
     return f"{count} {thing}" if count == 1 else f"{count} {thing}es"
-
-
-def _loading_arguments(model: ModelSettings, *, on_gpu: bool) -> dict[str, Any]:
-    arguments: dict[str, Any] = {"dtype": model.dtype if on_gpu else "float32"}
-    if model.attn_implementation is not None:
-        arguments["attn_implementation"] = model.attn_implementation
-    return arguments
 
 
 def _uses_vllm(use_vllm: bool | str, *, on_gpu: bool, note: Note) -> bool:

@@ -14,6 +14,7 @@ LOGGERS = ("rewardkit", "trl")
 @contextlib.contextmanager
 def only_warnings(warned: Callable[[str], None]) -> Iterator[None]:
     """Hide progress bars and notices; pass each warning of rewardkit, TRL and Python on once."""
+    import datasets
     from transformers.utils import logging as transformers_logging
 
     verbosity = transformers_logging.get_verbosity()
@@ -21,6 +22,8 @@ def only_warnings(warned: Callable[[str], None]) -> Iterator[None]:
     transformers_logging.set_verbosity_error()
     logging.getLogger("vllm").setLevel(logging.ERROR)  # TRL imports it wherever it is installed
     transformers_logging.disable_progress_bar()
+    datasets_show_bars = datasets.is_progress_bar_enabled()
+    datasets.disable_progress_bars()
     handler = _WarningHandler(warned)
     loggers = [logging.getLogger(name) for name in LOGGERS]
     propagated = [logger.propagate for logger in loggers]
@@ -40,6 +43,8 @@ def only_warnings(warned: Callable[[str], None]) -> Iterator[None]:
         transformers_logging.set_verbosity(verbosity)
         if shows_bars:
             transformers_logging.enable_progress_bar()
+        if datasets_show_bars:
+            datasets.enable_progress_bars()
 
 
 class _WarningHandler(logging.Handler):

@@ -102,27 +102,39 @@ def run_training(
 def _trainer(plan: TrainingPlan, clock: Clock, reporter: Reporter, interrupt: Any) -> Any:
     """TRL's trainer, or the one with momentum, over the plan."""
     from transformers import PrinterCallback
-    from trl import GRPOTrainer
 
-    from rewardkit.trainers.momentum import MomentumGRPOTrainer
     from rewardkit.trainers.training.trainer_callbacks import ProgressCallback
 
-    momentum = plan.recipe.momentum
+    trainer_class, arguments = _trainer_class(plan, clock)
     callbacks = [ProgressCallback(reporter, clock), plan.evaluation, interrupt]
     try:
-        trainer = (GRPOTrainer if momentum is None else MomentumGRPOTrainer)(
+        trainer = trainer_class(
             model=str(plan.model_folder),
-            reward_funcs=[TimedReward(function, clock) for function in plan.functions],
             args=plan.config,
             train_dataset=plan.dataset,
             processing_class=plan.tokenizer,
             callbacks=[callback for callback in callbacks if callback is not None],
-            **({} if momentum is None else momentum.model_dump()),
+            **arguments,
         )
     except (OSError, ValueError, ImportError, NotImplementedError, ConnectionError) as error:
         raise UsageError(f"TRL can't begin to train {plan.model_folder}: {error}") from error
     trainer.remove_callback(PrinterCallback)
     return trainer
+
+
+def _trainer_class(plan: TrainingPlan, clock: Clock) -> tuple[Any, dict[str, Any]]:
+    """The trainer's class and the arguments that only it takes."""
+    import trl
+
+    from rewardkit.trainers.momentum import MomentumGRPOTrainer
+
+    if plan.recipe.is_sft:
+        return trl.SFTTrainer, {}
+    rewards = {"reward_funcs": [TimedReward(function, clock) for function in plan.functions]}
+    momentum = plan.recipe.momentum
+    if momentum is None:
+        return trl.GRPOTrainer, rewards
+    return MomentumGRPOTrainer, rewards | momentum.model_dump()
 
 
 @contextlib.contextmanager
@@ -151,14 +163,24 @@ def _session(plan: TrainingPlan, command: Sequence[str]) -> dict[str, Any]:
         "model": str(plan.model_folder),
         "samples": len(plan.rows.samples),
         "left_out": plan.rows.left_out,
-        "max_completion_length": plan.config.max_completion_length,
         "seed": plan.config.seed,
         "processes": plan.config.world_size,
-        "use_vllm": plan.config.use_vllm,
+        **_limits(plan),
         "prompt_source": plan.task_plan.template.source,
         "resumed_from": str(plan.resumed_from) if plan.resumed_from else None,
         "versions": versions() | {"trl": importlib.metadata.version("trl")},
         "hardware": hardware(),
+    }
+
+
+def _limits(plan: TrainingPlan) -> dict[str, Any]:
+    """The lengths that decide what a step reads and generates, and what generates."""
+    config = plan.config
+    if plan.recipe.is_sft:
+        return {"max_length": config.max_length, "packing": config.packing}
+    return {
+        "max_completion_length": config.max_completion_length,
+        "use_vllm": config.use_vllm,
     }
 
 

@@ -48,9 +48,13 @@ class ProgressCallback(TrainerCallback):  # type: ignore[misc]  # transformers h
     def on_log(
         self, args: Any, state: Any, control: Any, *, logs: Mapping[str, Any], **_: Any
     ) -> None:
-        """Report TRL's figures and the rewards' share of the time."""
-        if state.is_world_process_zero and "reward" in logs:
+        """Report TRL's figures and the rewards' share of the time, where there are rewards."""
+        if not state.is_world_process_zero:
+            return
+        if "reward" in logs:
             self._reporter.logged({**logs, "reward_share": self._clock.reward_share})
+        elif "loss" in logs:
+            self._reporter.logged(logs)
 
 
 class InterruptCallback(TrainerCallback):  # type: ignore[misc]

@@ -12,19 +12,21 @@ from rewardkit.errors import DataError, RunMismatch, UsageError
 from rewardkit.harness.prompts.template_parser import is_of_0_1_0
 from rewardkit.harness.store.atomic_write import replace_text
 from rewardkit.trainers.evaluation.json_documents import as_json, read_document
-from rewardkit.trainers.recipes.recipe import SECTIONS
+from rewardkit.trainers.recipes.recipe import SECTIONS, SFT
 
 RECORD, FINAL = "training.json", "final"
 FREE = (
     "settings.name",
     "settings.about",
     "settings.evaluation.",
-    "settings.trainer.max_steps",
-    "settings.trainer.num_train_epochs",
-    "settings.trainer.logging_steps",
-    "settings.trainer.save_steps",
-    "settings.trainer.save_total_limit",
-    "settings.trainer.report_to",
+    *(
+        f"settings.{section}.{key}"
+        for section in ("trainer", SFT)
+        for key in (
+            *("max_steps", "num_train_epochs", "logging_steps"),
+            *("save_steps", "save_total_limit", "report_to"),
+        )
+    ),
 )
 """Settings that a resumed training may change: its length, its evaluation and its logs."""
 

@@ -16,13 +16,19 @@ from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.run.task_plan import TaskPlan, plan_task
 from rewardkit.harness.store import checkpoint
 from rewardkit.trainers.recipes.overrides import apply_overrides
-from rewardkit.trainers.recipes.recipe import Recipe
+from rewardkit.trainers.recipes.recipe import Recipe, trainer_section
 from rewardkit.trainers.recipes.recipe_file import find_recipe
 from rewardkit.trainers.recipes.validation import build_recipe
 from rewardkit.trainers.rewards.reward_functions import RewardFunction, reward_funcs
-from rewardkit.trainers.training import grpo_settings, tokenizer_check, training_folder
+from rewardkit.trainers.training import (
+    grpo_settings,
+    sft_settings,
+    tokenizer_check,
+    training_folder,
+)
 from rewardkit.trainers.training.completion_length import completion_length
 from rewardkit.trainers.training.requirements import check_installed
+from rewardkit.trainers.training.supervised_rows import supervise
 from rewardkit.trainers.training.trainer_fields import trainer_fields
 from rewardkit.trainers.training.training_rows import TrainingRows, render_rows
 
@@ -53,7 +59,7 @@ class TrainingPlan:
     """The rows as TRL takes them."""
     functions: Sequence[RewardFunction]
     config: Any
-    """TRL's GRPOConfig."""
+    """TRL's GRPOConfig, or SFTConfig."""
     tokenizer: Any
     evaluation: Any
     """An EvaluationCallback, or None."""
@@ -69,20 +75,14 @@ def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
     output_dir = Path(options.output_dir or _default_folder(recipe))
     resumed_from = training_folder.resumed_from(output_dir, resume=options.resume)
     task_plan = _plan_task(recipe)
-    functions, weights = _rewards(recipe, task_plan)
     model_folder = checkpoint.resolve(str(recipe.model.name))
     if not checkpoint.weight_files(model_folder):
         raise UsageError(f"{model_folder} holds no weights; give a checkpoint's folder")
     rows = _rows(recipe, task_plan, model_folder, reporter)
-    config = grpo_settings.configure(
-        recipe,
-        output_dir,
-        weights=weights,
-        completion=completion_length(recipe, task_plan, rows, model_folder, reporter),
-        longest=rows.longest,
-        note=reporter.note,
+    plan_trainer = _plan_sft if recipe.is_sft else _plan_grpo
+    rows, functions, config = plan_trainer(
+        recipe, task_plan, rows, model_folder, output_dir, reporter
     )
-    grpo_settings.check_enough(config, len(rows.samples))
     tokenizer = tokenizer_check.load_tokenizer(model_folder)
     tokenizer_check.check_same_prompts(tokenizer, rows)
     fingerprint = _fingerprint(recipe, task_plan, rows, model_folder)
@@ -104,15 +104,66 @@ def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
     )
 
 
+def _plan_grpo(
+    recipe: Recipe,
+    task_plan: TaskPlan,
+    rows: TrainingRows,
+    model_folder: Path,
+    output_dir: Path,
+    reporter: Reporter,
+) -> tuple[TrainingRows, Sequence[RewardFunction], Any]:
+    """The rows, the task's reward functions and the GRPOConfig."""
+    functions, weights = _rewards(recipe, task_plan)
+    config = grpo_settings.configure(
+        recipe,
+        output_dir,
+        weights=weights,
+        completion=completion_length(recipe, task_plan, rows, model_folder, reporter),
+        longest=rows.longest,
+        note=reporter.note,
+    )
+    grpo_settings.check_enough(config, len(rows.samples))
+    return rows, functions, config
+
+
+def _plan_sft(
+    recipe: Recipe,
+    task_plan: TaskPlan,
+    rows: TrainingRows,
+    model_folder: Path,
+    output_dir: Path,
+    reporter: Reporter,
+) -> tuple[TrainingRows, Sequence[RewardFunction], Any]:
+    """The rows with their completions, no reward functions, and the SFTConfig."""
+    supervised = supervise(
+        rows,
+        task_plan,
+        tokenization.load(model_folder),
+        long=recipe.data.long,
+        seed=recipe.data.seed,
+        limit=sft_settings.row_limit(recipe, model_folder),
+        note=reporter.note,
+    )
+    config = sft_settings.configure(
+        recipe, output_dir, longest=supervised.longest_row, note=reporter.note
+    )
+    return supervised, (), config
+
+
 def _resolve_recipe(options: TrainOptions) -> Recipe:
     """The recipe with every setting of the command applied."""
     name, contents = find_recipe(options.recipe)
-    values = {"model.name": options.model, "data.file": options.data, "trainer.seed": options.seed}
+    section = trainer_section(contents)
+    values = {
+        "model.name": options.model,
+        "data.file": options.data,
+        f"{section}.seed": options.seed,
+    }
     settings = {
         **options.settings,
         **{key: value for key, value in values.items() if value is not None},
     }
-    fields = trainer_fields()
+    fields = trainer_fields(section)
     recipe = build_recipe(name, apply_overrides(contents, settings, fields), fields)
     if recipe.model.name is None:
         raise UsageError(f"recipe {name!r} has no model of its own; pass --model")

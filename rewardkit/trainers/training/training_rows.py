@@ -47,7 +47,7 @@ class TrainingRows:
         """TRL's column `prompt`: messages, or text if there is no chat template."""
         if not self.conversational:
             return [prompt.text for prompt in self.prompts]
-        return [_turns(prompt.messages) for prompt in self.prompts]
+        return [turns(prompt.messages) for prompt in self.prompts]
 
     def dataset(self) -> Any:
         """The rows as a `datasets.Dataset`. DataError if a column mixes types."""
@@ -111,7 +111,7 @@ def train_dataset(
     task_plan = plan_task(resolved, template, data=data, split=split, seed=seed, limit=limit)
     _check_columns(task_plan)
     return _dataset(
-        [_row(sample, _turns(template.messages(sample))) for sample in task_plan.samples]
+        [_row(sample, turns(template.messages(sample))) for sample in task_plan.samples]
     )
 
 
@@ -139,7 +139,8 @@ def _row(sample: Sample, prompt: object) -> dict[str, Any]:
     }
 
 
-def _turns(messages: Sequence[Message]) -> list[dict[str, str]]:
+def turns(messages: Sequence[Message]) -> list[dict[str, str]]:
+    """Messages as TRL takes them."""
     return [{"role": turn.role, "content": turn.content} for turn in messages]
 
 

@@ -12,7 +12,7 @@ import pytest
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.trainers.recipes.recipe_file import find_recipe
 from rewardkit.trainers.recipes.validation import build_recipe
-from rewardkit.trainers.training import grpo_settings
+from rewardkit.trainers.training import grpo_settings, trainer_config
 from rewardkit.trainers.training.trainer_fields import trainer_fields
 from rewardkit.trainers.training.training_plan import TrainingPlan, TrainOptions, plan_training
 
@@ -140,7 +140,7 @@ def test_settings_outside_the_trainer_section(plans: Callable[[str], TrainingPla
     assert motion.config.max_completion_length + motion.rows.longest == 800
     assert xml.recipe.data.max_prompt_length == 256
     assert xml.task_plan.template.reading == "xml"
-    assert game24.recipe.trainer["max_completion_length"] == 600  # the tiny model's room
+    assert game24.recipe.trainer_settings["max_completion_length"] == 600  # the tiny model's room
     assert vars(game24.recipe.momentum) == {"m0": 0, "increment": 0.01, "m_max": 0.2, "eps": 1e-4}
     assert r1_zero.recipe.momentum is not None
     assert (r1_zero.recipe.momentum.m_max, r1_zero.recipe.momentum.eps) == (0, 1e-6)
@@ -164,10 +164,10 @@ def test_settings_that_a_cpu_and_a_tiny_model_change_are_the_source_s_in_the_rec
 ) -> None:
     found = build_recipe(*find_recipe(recipe), trainer_fields())
     assert found.model.name == model
-    assert found.trainer.get("max_completion_length") == completion
-    assert found.trainer.get("fp16", False) is fp16
-    assert found.trainer["bf16"] is bf16
-    assert found.trainer["use_vllm"] == "auto"
+    assert found.trainer_settings.get("max_completion_length") == completion
+    assert found.trainer_settings.get("fp16", False) is fp16
+    assert found.trainer_settings["bf16"] is bf16
+    assert found.trainer_settings["use_vllm"] == "auto"
 
 
 def test_on_a_gpu_precision_is_the_recipe_s_and_vllm_shares_it(
@@ -180,7 +180,7 @@ def test_on_a_gpu_precision_is_the_recipe_s_and_vllm_shares_it(
         return values
 
     fields = trainer_fields()
-    monkeypatch.setattr(grpo_settings, "has_gpu", lambda: True)
+    monkeypatch.setattr(trainer_config, "has_gpu", lambda: True)
     monkeypatch.setattr(grpo_settings, "_vllm_imports", lambda: True)
     monkeypatch.setattr(grpo_settings, "grpo_config", lambda: config)
     notes: list[str] = []
