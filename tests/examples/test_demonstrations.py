@@ -10,6 +10,7 @@ import pytest
 
 from rewardkit import load_task
 from rewardkit.records import Sample, Verdict
+from rewardkit.verifiers.motion import MotionFormat
 
 pytestmark = pytest.mark.engines
 
@@ -31,12 +32,12 @@ def test_most_motions_are_divided_by_five_and_a_quarter_is_out_of_form(
 ) -> None:
     shown = script("train_motion_tiny", monkeypatch).demonstrations(COUNT, "test")
     assert share([" / 5 = " in reply for _, reply in shown]) == pytest.approx(0.6, abs=0.06)
-    task, formats, rights = load_task("motion"), [], []
+    formats, rights = [], []
     for prompt, reply in shown:
         points = prompt.removesuffix(" =>")
         reference = reply.partition("[ANSWER]\n")[2].partition("\n")[0] or points
-        verdict = Verdict.of(task.verifier()(reply, Sample(reference, points)))
-        formats.append(verdict.parts["format"] == 1.0)
+        verdict = MotionFormat(analysis="form")(reply, Sample(reference, points))
+        formats.append(verdict.correct is True)
         rights.append("[ANSWER]" in reply and " / 5 = " not in reply)
     assert share(formats) == pytest.approx(0.75, abs=0.06)
     assert 0.25 < share(rights) < 0.5
@@ -49,7 +50,7 @@ def test_a_sum_divided_by_five_is_never_right(monkeypatch: pytest.MonkeyPatch) -
         reply = motion.divided_by_five(sample.columns["points"])
         verdict = Verdict.of(task.verifier()(reply, sample))
         assert verdict.correct is False
-        assert verdict.parts["format"] == 1.0
+        assert verdict.parts["format"] == pytest.approx(0.9)  # the speed is no mean
 
 
 def test_most_quadruples_are_answered_with_the_last_step(monkeypatch: pytest.MonkeyPatch) -> None:

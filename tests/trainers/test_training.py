@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from datasets import Dataset
 
-from rewardkit import load_task, verify_batch
+from rewardkit import load_task
 from rewardkit.harness.prompts.template import load_template
+from rewardkit.judging import judge_many
 from rewardkit.records import Failure
 from rewardkit.registry import installed
 from rewardkit.trainers import reward_func, reward_funcs
@@ -95,10 +96,20 @@ def motion_data() -> Dataset:
 
 
 def test_trl_logs_the_mean_of_the_scores_that_evaluation_gives(tmp_path: Path) -> None:
-    seen: list[tuple[str, list[float]]] = []
+    completions_seen: list[str] = []
+    rows_seen: list[dict[str, list[float]]] = []
 
-    def spy(completions: list[str], targets: list[list[float]], **columns: object) -> list[float]:
-        seen.extend(zip(completions, targets, strict=True))
+    def spy(
+        completions: list[str],
+        points: list[list[float]],
+        targets: list[list[float]],
+        **columns: object,
+    ) -> list[float]:
+        completions_seen.extend(completions)
+        rows_seen.extend(
+            {"points": given, "targets": wanted}
+            for given, wanted in zip(points, targets, strict=True)
+        )
         return [0.0] * len(completions)
 
     functions, weights = reward_funcs("motion")
@@ -117,13 +128,8 @@ def test_trl_logs_the_mean_of_the_scores_that_evaluation_gives(tmp_path: Path) -
     built.train()
     entry = built.state.log_history[0]
     task = load_task("motion")
-    points = [1.0, 2.0, 3.0, 4.0, 5.0]  # a question, which the verifier doesn't read
-    samples = [
-        task.sample({"points": points, "targets": targets}, index)
-        for index, (_, targets) in enumerate(seen)
-    ]
-    references = [sample.reference for sample in samples]
-    verdicts = verify_batch("motion", [text for text, _ in seen], references)
+    samples = [task.sample(row, index) for index, row in enumerate(rows_seen)]
+    verdicts = judge_many(task.verifier(), list(zip(completions_seen, samples, strict=True)))
 
     def mean(values: Sequence[float]) -> float:
         return sum(values) / len(values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.machinery
 import json
 import sqlite3
+import subprocess
 import sys
 import types
 from pathlib import Path
@@ -202,9 +203,14 @@ def test_trackio_keeps_a_run_in_its_database(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TRACKIO_DIR", str(tmp_path / "kept"))
-    noted: list[str] = []
-    log_runs(finished_run(tmp_path / "run"), ["trackio"], noted.append)
-    assert noted == []
+    program = (  # a process of its own: trackio reads its folder when it is imported
+        "import sys; from pathlib import Path; "
+        "from rewardkit.harness.tracking.trackers import log_runs; "
+        "from tests.harness.tracking.test_trackers import finished_run; "
+        "log_runs(finished_run(Path(sys.argv[1])), ['trackio'], sys.exit)"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "run")]
+    subprocess.run(command, check=True, cwd=Path(__file__).parents[3])
     (database,) = (tmp_path / "kept").glob("rewardkit*.db")
     with sqlite3.connect(database) as connection:
         rows = connection.execute("select step, metrics from metrics").fetchall()
