@@ -157,10 +157,10 @@ def evaluate(
     list of runs in the order of the checkpoints' steps. Each has a `summary` or an `error`; an
     error ends only its own run.
     """
-    from rewardkit.harness.run.options import EvalOptions
     from rewardkit.harness.run.reporter import Reporter
     from rewardkit.harness.run.run import run
     from rewardkit.harness.run.run_plan import plan_for
+    from rewardkit.harness.run.task_settings import options_for
     from rewardkit.harness.sweeps.sweep import sweep
     from rewardkit.harness.sweeps.sweep_plan import plan_sweep
     from rewardkit.harness.sweeps.sweep_results import arranged
@@ -169,7 +169,7 @@ def evaluate(
     models, prompts = _listed(model), _listed(prompt)
     if not models:
         raise UsageError("no model is named; give a checkpoint's folder")
-    chosen = EvalOptions.of(tasks, models[0], prompts[0] if prompts else None, **options)
+    chosen = options_for(tasks, models[0], prompts[0] if prompts else None, **options)
     listener = reporter or Reporter()
     if isinstance(model, str) and (prompt is None or isinstance(prompt, str)):
         return run(plan_for(chosen, listener), listener)

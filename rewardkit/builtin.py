@@ -8,6 +8,7 @@ from pathlib import Path
 from rewardkit.hookspecs import hookimpl
 
 _PROMPTS = Path(__file__).parent / "harness" / "prompts"
+_SETS = Path(__file__).parent / "harness" / "tasks" / "sets"
 _RECIPES = Path(__file__).parent / "trainers" / "recipes"
 
 
@@ -48,6 +49,7 @@ def rewardkit_tasks() -> Mapping[str, str]:
         "gsm8k": "rewardkit.harness.tasks.gsm8k:GSM8K",
         "math500": "rewardkit.harness.tasks.math500:MATH500",
         "motion": "rewardkit.harness.tasks.motion.task:MotionTask",
+        **{path.stem: str(path) for path in sorted(_SETS.glob("*.toml"))},
     }
 
 

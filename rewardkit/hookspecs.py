@@ -29,7 +29,8 @@ def rewardkit_verifiers() -> Mapping[str, VerifierOffer]:
 
 @hookspec
 def rewardkit_tasks() -> Mapping[str, TaskOffer]:
-    """Return tasks: objects that implement `Task`, or callables without arguments for one."""
+    """Return tasks: objects that implement `Task`, callables without arguments for one, or paths
+    of TOML files."""
     return {}
 
 

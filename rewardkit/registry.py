@@ -20,6 +20,8 @@ from rewardkit.protocols import Task, Verifier
 
 PLUGINS_VARIABLE = "REWARDKIT_PLUGINS"
 OURS = "rewardkit"
+TASK_FILE = "rewardkit.harness.tasks.defined.task_file:load_task_file"
+"""What loads a task that is offered, or named, as a TOML file."""
 KINDS = ("verifiers", "tasks", "prompts", "backends", "recipes")
 
 
@@ -46,8 +48,9 @@ class Offer:
         if not isinstance(self.value, str) or self.kind in ("prompts", "recipes"):
             return self.value
         try:
-            module, _, attribute = self.value.partition(":")
-            return getattr(importlib.import_module(module), attribute)
+            if self.value.endswith(".toml"):
+                return _load_task_file(self.value)
+            return _imported(self.value)
         except Exception as error:  # whatever a plugin's module raises names the plugin
             raise PluginError(
                 f"plugin {self.owner!r} offers {self.name!r} as {self.value!r}, which can't be "
@@ -87,8 +90,11 @@ class Registry:
         return with_parameters(name, offer.load(), parameters)
 
     def task(self, name: str, **parameters: object) -> Task:
-        """Return the task named `name`, with its parameters set."""
-        loaded = self.find("tasks", name).load()
+        """Return the task named `name`, or in the TOML file `name`, with its parameters set."""
+        if name.endswith(".toml"):
+            loaded = _load_task_file(name)
+        else:
+            loaded = self.find("tasks", name).load()
         if parameters:
             loaded = _with_parameters("task", name, loaded, parameters)
         return cast("Task", loaded() if callable(loaded) else loaded)
@@ -250,6 +256,15 @@ def _parameters(loaded: Any) -> Iterator[str]:
         is_field = isinstance(loaded, type) and parameter.kind is not parameter.VAR_KEYWORD
         if is_field or parameter.kind is parameter.KEYWORD_ONLY:
             yield parameter.name
+
+
+def _imported(name: str) -> Any:
+    module, _, attribute = name.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def _load_task_file(path: str) -> Any:
+    return _imported(TASK_FILE)(path)
 
 
 def _described(error: BaseException) -> str:

@@ -9,7 +9,8 @@ import typer
 
 def check_command(
     task: Annotated[
-        list[str] | None, typer.Option("--task", help="Check only this task; repeatable.")
+        list[str] | None,
+        typer.Option("--task", help="Check only this task, a name or a TOML file; repeatable."),
     ] = None,
     plugin: Annotated[
         list[str] | None, typer.Option("--plugin", help="Check only this plugin; repeatable.")

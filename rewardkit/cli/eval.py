@@ -14,15 +14,19 @@ from rewardkit.cli.option_parameters import option_values, with_options
 from rewardkit.cli.output_options import OutputOptions
 from rewardkit.errors import UsageError
 from rewardkit.harness.run.options import EvalOptions, EvalValues
+from rewardkit.harness.run.task_settings import options_for
 
 
 @with_options(EvalValues, after="prompt")
 def eval_command(
-    task: Annotated[list[str], typer.Option("--task", help="A task's name; repeatable.")],
     model: Annotated[
         list[str],
         typer.Option(help="A checkpoint's folder or a hub id; repeatable, or 'run/checkpoint-*'."),
     ],
+    task: Annotated[
+        list[str] | None,
+        typer.Option("--task", help="A task's name or its TOML file; repeatable."),
+    ] = None,
     more_models: Annotated[
         list[str] | None,
         typer.Argument(
@@ -60,8 +64,11 @@ def eval_command(
 
     models = [*model, *existing(more_models or ())]
     prompts = names(prompt or ())
-    options = EvalOptions.of(
-        tuple(task), models[0], prompts[0] if prompts else None, **option_values(EvalValues, given)
+    options = options_for(
+        tuple(task or ()),
+        models[0],
+        prompts[0] if prompts else None,
+        **option_values(EvalValues, given),
     )
     if watch_timeout is not None and not watch:
         raise UsageError("--watch-timeout says when --watch ends; add --watch")

@@ -27,10 +27,13 @@ def with_options(
         parameters = [*own[:place], *added, *own[place:]]
 
         @functools.wraps(command)
-        def with_group(*args: Any, **kwargs: Any) -> None:
-            command(*args, **kwargs)
+        def with_group(context: typer.Context, **values: Any) -> None:
+            command(**_given(context, values, option_fields(group)))
 
-        with_group.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        asks = inspect.Parameter(
+            "context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
+        )
+        with_group.__signature__ = signature.replace(parameters=[asks, *parameters])  # type: ignore[attr-defined]
         return with_group
 
     return decorate
@@ -40,6 +43,18 @@ def option_values(group: type, given: Mapping[str, Any]) -> dict[str, Any]:
     """The values that a command was given for the options of a group."""
     fields = option_fields(group)
     return {name: _value(fields[name], value) for name, value in given.items()}
+
+
+def _given(
+    context: typer.Context, values: Mapping[str, Any], fields: Mapping[str, OptionField]
+) -> dict[str, Any]:
+    """The values without the group's options that nobody typed, which a task may set."""
+    typed = {
+        name
+        for name in fields
+        if getattr(context.get_parameter_source(name), "name", "DEFAULT") != "DEFAULT"
+    }
+    return {name: value for name, value in values.items() if name in typed or name not in fields}
 
 
 def _parameter(field: OptionField) -> inspect.Parameter:

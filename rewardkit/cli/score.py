@@ -34,6 +34,9 @@ def score_command(
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="A parameter of the verifier; repeatable."),
     ] = None,
+    verifier_field: Annotated[
+        str | None, typer.Option(help="The column that names each row's verifier.")
+    ] = None,
     completion_field: Annotated[
         list[str] | None,
         typer.Option(help="The completion's field, such as reply.text; repeatable."),
@@ -80,12 +83,14 @@ def score_command(
         output_dir=output_dir, overwrite=overwrite, command=tuple(sys.argv), shard=part
     )
     if file.is_dir():
-        if task or verifier:
+        if task or verifier or verifier_field:
             raise UsageError(f"{file} is a run's folder: its task and verifier are recorded in it")
         plan = plan_run(file, output)
     else:
         parameters = key_values(verifier_arg or (), "--verifier-arg")
-        choice = VerifierChoice(task=task, verifier=verifier, parameters=parameters)
+        choice = VerifierChoice(
+            task=task, verifier=verifier, verifier_field=verifier_field, parameters=parameters
+        )
         columns = Columns(completion_field or (), reference_field, label_field or ())
         plan = plan_file(file, choice, columns, output, data=data)
     result = _score(plan, quiet=quiet)

@@ -41,14 +41,28 @@ def check_installation(
             if name not in offers.owners():
                 raise UnknownName.among("plugin", name, offers.owners())
         for name in tasks:
-            offers.find("tasks", name)
+            if not _is_file(name):
+                offers.find("tasks", name)
     except RewardkitError as error:
         yield Finding(False, str(error))
         return
     yield from _check_offers(offers, plugins)
+    for name in _chosen(offers, tasks, plugins):
+        yield from _check_task(offers, name, data)
+
+
+def _chosen(
+    offers: registry.Registry, tasks: Sequence[str], plugins: Sequence[str]
+) -> Iterator[str]:
+    """The offered tasks that are to be checked, then the files that are named."""
     for name, offer in sorted(offers.offers("tasks").items()):
         if (not tasks or name in tasks) and (not plugins or offer.owner in plugins):
-            yield from _check_task(offers, name, data)
+            yield name
+    yield from filter(_is_file, tasks)
+
+
+def _is_file(task: str) -> bool:
+    return task.endswith(".toml")
 
 
 def _check_offers(offers: registry.Registry, plugins: Sequence[str]) -> Iterator[Finding]:

@@ -67,6 +67,7 @@ class Int(Bounded):
     """Right if the last `<answer>` block is all digits 0–9; score 1 or 0."""
 
     thinking: ClassVar = "strip"
+    needs_reference: ClassVar[bool] = False
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`; the reference isn't read."""
@@ -87,6 +88,7 @@ class StrictFormat(Bounded):
     """
 
     thinking: ClassVar = "whole"
+    needs_reference: ClassVar[bool] = False
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`; the reference isn't read."""
@@ -109,6 +111,7 @@ class SoftFormat(Bounded):
     """
 
     thinking: ClassVar = "whole"
+    needs_reference: ClassVar[bool] = False
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`; the reference isn't read."""
@@ -137,6 +140,7 @@ class XmlCount(Bounded):
     """
 
     thinking: ClassVar = "whole"
+    needs_reference: ClassVar[bool] = False
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`; the reference isn't read."""

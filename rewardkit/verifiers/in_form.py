@@ -17,6 +17,7 @@ class AnswerBlockFormat(Bounded):
     """Right if the completion holds an `<answer>` block that isn't blank; score 1 or 0."""
 
     thinking: ClassVar = "strip"
+    needs_reference: ClassVar[bool] = False
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`; the reference isn't read."""

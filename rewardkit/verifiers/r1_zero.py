@@ -25,6 +25,7 @@ class R1ZeroFormat(Bounded):
     """
 
     thinking: ClassVar = "whole"
+    needs_reference: ClassVar[bool] = False
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`; the reference isn't read."""

@@ -83,11 +83,12 @@ def solved_problems(
 def _candidates(task: Task, source: FewshotSource) -> list[Sample]:
     if source.data is not None:
         return _rows_of_file(task, source.data, source.seed)
+    split = getattr(task, "fewshot_split", "train")
     try:
-        return list(task.load(data=None, split="train", seed=source.seed))
+        return list(task.load(data=None, split=split, seed=source.seed))
     except DataError as error:
         raise DataError(
-            f"--num-fewshot draws from the train split of task {task.name!r}, which isn't "
+            f"--num-fewshot draws from the {split} split of task {task.name!r}, which isn't "
             f"available here ({error.__cause__ or error}); give rows to draw from with "
             "--fewshot-data FILE"
         ) from error

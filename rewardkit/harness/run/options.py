@@ -10,6 +10,7 @@ from rewardkit.errors import UsageError
 from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.prompts.fewshot_source import FewshotSource
 from rewardkit.harness.run.option import Option, complete
+from rewardkit.harness.run.own_set import resolved_tasks
 from rewardkit.harness.store.shard import Shard
 from rewardkit.protocols import Task
 from rewardkit.records import Sampling
@@ -128,6 +129,33 @@ class RunOptions(TypedDict, total=False):
     ]
 
 
+class OwnSetOptions(TypedDict, total=False):
+    """How to read and judge the rows of --data without a task."""
+
+    verifier: Annotated[
+        str | None,
+        Option(None, "Judge the rows of --data, a file or a hub id, without a task."),
+    ]
+    verifier_args: Annotated[
+        Mapping[str, Any],
+        Option(
+            {},
+            "A parameter of the verifier; repeatable.",
+            flags=("--verifier-arg",),
+            metavar="KEY=VALUE",
+        ),
+    ]
+    verifier_field: Annotated[
+        str | None, Option(None, "The column that names each row's verifier.")
+    ]
+    question_field: Annotated[
+        str | None, Option(None, "The column with the problem; by default question.")
+    ]
+    reference_field: Annotated[
+        str | None, Option(None, "The column with the reference, if the verifier reads one.")
+    ]
+
+
 class EvaluationOptions(DataOptions, FewshotOptions, SamplingOptions, total=False):
     """What a recipe's [evaluation] takes."""
 
@@ -136,7 +164,7 @@ class CallbackOptions(EvaluationOptions, RequestOptions, total=False):
     """What EvaluationCallback takes, besides the prompt."""
 
 
-class EvalValues(CallbackOptions, BackendOptions, RunOptions, total=False):
+class EvalValues(CallbackOptions, OwnSetOptions, BackendOptions, RunOptions, total=False):
     """What `rewardkit eval` and `evaluate()` take, besides tasks, model and prompt."""
 
 
@@ -159,8 +187,7 @@ class EvalOptions:
     ) -> EvalOptions:
         """With defaults for what isn't given. UsageError for what can't be evaluated."""
         values = cast("EvalValues", complete(EvalValues, given, "evaluate"))
-        if not tasks:
-            raise UsageError("no task is named; see: rewardkit list tasks")
+        tasks = resolved_tasks(tasks, values)
         if values["fewshot_data"] is not None and values["num_fewshot"] is None:
             raise UsageError("--fewshot-data holds rows to draw from; say how many: --num-fewshot")
         if values["num_samples"] > 1 and values["temperature"] == 0:

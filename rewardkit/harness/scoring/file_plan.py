@@ -14,6 +14,7 @@ from rewardkit.harness.scoring.scoring_plan import ScoreOutput, ScorePlan, refus
 from rewardkit.harness.scoring.sources import open_source
 from rewardkit.harness.scoring.verifier_choice import (
     VerifierChoice,
+    completed_choice,
     file_fingerprint,
     verifier_fingerprint,
 )
@@ -30,6 +31,7 @@ def plan_file(
     data: str | None = None,
 ) -> ScorePlan:
     """Plan to score a file; `data` holds the task's problems if the file has only their ids."""
+    choice = completed_choice(choice, path)
     verifiers, task = choice.resolve()
     samples = _samples(task, data)
     job = FileJob(

@@ -10,7 +10,14 @@ from rewardkit.errors import DataError, RunMismatch
 from rewardkit.harness.run.judging_thread import Generated, TaskVerifiers, judged_rows
 from rewardkit.harness.scoring.chunk_result import ChunkResult, line_rest
 from rewardkit.harness.scoring.chunks import Chunk, Source
-from rewardkit.harness.scoring.columns import Columns, completions, labels, reference, token_count
+from rewardkit.harness.scoring.columns import (
+    Columns,
+    completions,
+    labels,
+    reference,
+    token_count,
+)
+from rewardkit.harness.scoring.columns import field as field_value
 from rewardkit.harness.scoring.json_lines import JsonLines
 from rewardkit.harness.store.run_folder import as_line
 from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow
@@ -18,6 +25,7 @@ from rewardkit.harness.store.shard import SOURCE_ROW, Shard
 from rewardkit.judging import take_limit_counts
 from rewardkit.protocols import Task
 from rewardkit.records import Completion, Sample
+from rewardkit.verifiers.by_row import needs_reference
 
 Job = Callable[[Chunk], ChunkResult]
 
@@ -89,7 +97,13 @@ class FileJob:
             return self.samples[identifier]
         if self.columns.reference is None and self.task is not None:
             return self.task.sample(row, number)
-        return Sample(reference(row, number, self.columns), id=identifier, columns=row)
+        return Sample(self._reference(row, number), id=identifier, columns=row)
+
+    def _reference(self, row: Mapping[str, Any], number: int) -> str:
+        required = self.columns.reference or needs_reference(self.verifiers.strict, row)
+        if not required and field_value(row, "reference") is None:
+            return ""
+        return reference(row, number, self.columns)
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,8 @@ def resolve_task(
 ) -> tuple[TaskVerifiers, Task | None]:
     """The verifiers, and the task if there is one, that a run's record names. RunMismatch."""
     try:
-        choice = VerifierChoice(**task_record.get("judging", {"task": name}))
+        judging = {"task": name, "definition": task_record.get("definition", {})}
+        choice = VerifierChoice(**task_record.get("judging", judging))
     except (TypeError, UsageError) as error:
         raise RunMismatch(
             f"{path / RUN} doesn't say what judges {name!r}: {error}; restore it, or score "

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from rewardkit import __version__, registry
 from rewardkit.errors import UsageError
 from rewardkit.harness.run.judging_thread import TaskVerifiers
+from rewardkit.harness.run.own_set import verifiers_named_in
+from rewardkit.harness.store.data_files import iterate_rows
+from rewardkit.harness.tasks.defined.defined_task import DefinedTask
+from rewardkit.harness.tasks.defined.definition_reader import definition_of, plain_definition
+from rewardkit.harness.tasks.defined.task_file import load_task_file
 from rewardkit.protocols import Task, Verifier
 from rewardkit.thinking import Thinking
+from rewardkit.verifiers.by_row import ByRow
 
 REFERENCE_PARAMETERS = ("marker",)
 """Parameters about the form of references, which the flexible verifier takes as well."""
@@ -25,27 +31,41 @@ class VerifierChoice:
 
     task: str | None = None
     verifier: str | None = None
+    verifier_field: str | None = None
+    """The column that names each row's verifier, one of `names`."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    names: Sequence[str] = ()
+    definition: Mapping[str, Any] = field(default_factory=dict)
+    """The contents of a task's file, where the task isn't installed."""
 
     def __post_init__(self) -> None:
-        if (self.task is None) == (self.verifier is None):
-            raise UsageError("name what judges, either --task NAME or --verifier NAME")
+        given = [one for one in (self.task, self.verifier, self.verifier_field) if one is not None]
+        if len(given) != 1:
+            raise UsageError(
+                "name what judges, either --task NAME or --verifier NAME or --verifier-field COLUMN"
+            )
+        if self.verifier_field and self.parameters:
+            raise UsageError("--verifier-arg sets one verifier; it can't go with --verifier-field")
 
     @property
     def name(self) -> str:
         """The name of the figures."""
-        return self.task or self.verifier or ""
+        return self.task or self.verifier or self.verifier_field or ""
 
     def resolve(
         self, reading: str | None = None, thinking: Thinking | None = None
     ) -> tuple[TaskVerifiers, Task | None]:
         """The verifiers, and the task if one is named."""
         installed = registry.installed()
+        if self.verifier_field is not None:
+            by_name = {name: installed.verifier(name) for name in self.names}
+            by_row = ByRow(self.verifier_field, by_name)
+            return TaskVerifiers(by_row, None, thinking=thinking), None
         if self.task is None:
             return TaskVerifiers(
                 installed.verifier(self.name, **self.parameters), None, thinking=thinking
             ), None
-        task = installed.task(self.task)
+        task = self._task(self.task)
         strict, flexible = task.verifier(reading), task.flexible()
         if self.parameters:
             strict = registry.with_parameters(type(strict).__name__, strict, dict(self.parameters))
@@ -57,6 +77,23 @@ class VerifierChoice:
             if flexible is not None:
                 flexible = registry.with_parameters(type(flexible).__name__, flexible, shared)
         return TaskVerifiers(strict, flexible, task.perfect, thinking), task
+
+    def _task(self, name: str) -> Task:
+        if not self.definition:
+            return registry.installed().task(name)
+        return DefinedTask(definition_of(self.definition, f"task {name!r}", name=name))
+
+
+def completed_choice(choice: VerifierChoice, path: Path) -> VerifierChoice:
+    """Return the choice with the contents of its task's TOML file, or with the verifiers that the
+    rows of the data file `path` name."""
+    if choice.task is not None and choice.task.endswith(".toml"):
+        definition = load_task_file(choice.task).definition
+        return replace(choice, task=definition.name, definition=plain_definition(definition))
+    if choice.verifier_field is None:
+        return choice
+    names = verifiers_named_in(iterate_rows(path), choice.verifier_field)
+    return replace(choice, names=names)
 
 
 def file_fingerprint(path: Path) -> dict[str, str]:

@@ -44,7 +44,9 @@ def iterate_rows(path: str | Path) -> Iterator[Row]:
     return reader(file)
 
 
-def hub_rows(repository: str, configuration: str | None, split: str) -> list[Row]:
+def hub_rows(
+    repository: str, configuration: str | None, split: str, revision: str | None = None
+) -> list[Row]:
     """The rows of a data set's split on the hub, or from its local cache. Raises DataError."""
     try:
         import datasets
@@ -52,7 +54,7 @@ def hub_rows(repository: str, configuration: str | None, split: str) -> list[Row
         raise MissingExtra.needing("datasets", "data", f"the data set {repository}") from error
     datasets.disable_progress_bars()
     try:
-        loaded = datasets.load_dataset(repository, configuration, split=split)
+        loaded = datasets.load_dataset(repository, configuration, split=split, revision=revision)
     except Exception as error:  # many exception types mean the same: unavailable
         raise DataError(
             f"the data set {repository} ({split}) can't be loaded: {_first_line(error)}; "

@@ -1,0 +1,96 @@
+"""Tasks as an evaluation takes them: names, objects, TOML files, or options about rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rewardkit import registry
+from rewardkit.errors import DataError, UsageError
+from rewardkit.harness.tasks.defined.data_source import named_source, source_rows
+from rewardkit.harness.tasks.defined.defined_task import DefinedTask
+from rewardkit.harness.tasks.defined.definition import (
+    Columns,
+    DataSource,
+    TaskDefinition,
+    VerifierSection,
+)
+from rewardkit.protocols import Task
+
+_OWN = ("verifier", "verifier_field", "verifier_args", "question_field", "reference_field")
+
+
+def resolved_tasks(
+    tasks: Sequence[str | Task], values: Mapping[str, Any]
+) -> tuple[str | Task, ...]:
+    """Return the tasks with their TOML files read; without any, the set that the options describe.
+
+    UsageError if options about a set are missing, or if a task is named beside them.
+    """
+    given = [name for name in _OWN if values[name]]
+    if tasks and given:
+        option = "--" + given[0].removesuffix("s").replace("_", "-")
+        raise UsageError(
+            f"{option} is for --data without a task; leave out --task, or write it into a task "
+            "file (docs/guides/own-set.md)"
+        )
+    if tasks:
+        return tuple(
+            registry.installed().task(task)
+            if isinstance(task, str) and task.endswith(".toml")
+            else task
+            for task in tasks
+        )
+    if not given:
+        raise UsageError(
+            "no task is named; see: rewardkit list tasks, or name what judges rows of your own: "
+            "--data FILE --verifier NAME"
+        )
+    return (_own_set(values),)
+
+
+def _own_set(values: Mapping[str, Any]) -> DefinedTask:
+    if not values["data"]:
+        raise UsageError("--verifier judges the rows of --data; name a file, or owner/name")
+    if (values["verifier"] is None) == (values["verifier_field"] is None):
+        raise UsageError("name what judges, either --verifier NAME or --verifier-field COLUMN")
+    if values["verifier_field"] and values["verifier_args"]:
+        raise UsageError("--verifier-arg sets one verifier; it can't go with --verifier-field")
+    source = named_source(values["data"])
+    names: tuple[str, ...] = ()
+    if values["verifier_field"]:
+        names = _named_verifiers(source, values["split"], values["verifier_field"])
+    definition = TaskDefinition(
+        name=Path(source.file).stem or source.repository.rpartition("/")[2],
+        data=source,
+        columns=Columns(
+            question=(values["question_field"] or "question",),
+            reference=values["reference_field"] or "",
+            verifier=values["verifier_field"] or "",
+        ),
+        verifier=VerifierSection(
+            name=values["verifier"] or "", names=names, parameters=values["verifier_args"]
+        ),
+    )
+    task = DefinedTask(definition)
+    task.validate()
+    return task
+
+
+def _named_verifiers(source: DataSource, split: str | None, column: str) -> tuple[str, ...]:
+    return verifiers_named_in(source_rows(source, split), column)
+
+
+def verifiers_named_in(rows: Iterable[Mapping[str, Any]], column: str) -> tuple[str, ...]:
+    """Return the verifiers that rows name in a column. UnknownName for one that isn't installed."""
+    names: dict[str, None] = {}
+    for number, row in enumerate(rows, 1):
+        if row.get(column) is None:
+            raise DataError(
+                f"row {number} names no verifier in {column!r}; it has {', '.join(sorted(row))}"
+            )
+        names[str(row[column])] = None
+    for name in names:
+        registry.installed().find("verifiers", name)
+    return tuple(names)

@@ -1,0 +1,55 @@
+"""Settings that a task brings, such as the sampling that its figures are published with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+from rewardkit import registry
+from rewardkit.errors import UsageError
+from rewardkit.harness.run.options import EvalOptions, EvalValues
+from rewardkit.harness.tasks.defined.defined_task import DefinedTask
+from rewardkit.protocols import Task
+
+_OF_EXAMPLES = ("num_fewshot", "fewshot_data")
+
+
+def options_for(
+    tasks: tuple[str | Task, ...],
+    model: str,
+    prompt: str | None = None,
+    **given: Unpack[EvalValues],
+) -> EvalOptions:
+    """Return the options of an evaluation: what is given, else what the tasks set, else defaults.
+
+    UsageError if two tasks set an option differently and it isn't given.
+    """
+    options = EvalOptions.of(tasks, model, prompt, **given)
+    settings = _settings(options.tasks, prompt, given)
+    if not settings:
+        return options
+    return EvalOptions.of(tasks, model, prompt, **{**settings, **given})
+
+
+def _settings(
+    tasks: Sequence[str | Task], prompt: str | None, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What the tasks set and `given` doesn't; examples only for the tasks' own prompts."""
+    settings: dict[str, Any] = {}
+    resolved = [registry.installed().task(one) if isinstance(one, str) else one for one in tasks]
+    each = {
+        task.name: task.definition.settings() if isinstance(task, DefinedTask) else {}
+        for task in resolved
+    }
+    for name in dict.fromkeys(name for values in each.values() for name in values):
+        if name in given or (prompt is not None and name in _OF_EXAMPLES):
+            continue
+        values = {task: of_task.get(name) for task, of_task in each.items()}
+        if len({*values.values()}) > 1:
+            said = ", ".join(f"{task}: {value}" for task, value in values.items())
+            raise UsageError(
+                f"the tasks set {name} differently ({said}); give --{name.replace('_', '-')}, or "
+                "evaluate them apart"
+            )
+        settings[name] = next(iter(values.values()))
+    return settings

@@ -1,0 +1,143 @@
+"""Read and validate a task's TOML file: every error names the file, the key and the remedy.
+
+The core has no pydantic; the keys are few and flat, so that their dataclasses are enough.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from rewardkit.errors import UnknownName, UsageError
+from rewardkit.harness.tasks.defined.definition import TaskDefinition
+
+_EXPECTED: Mapping[Any, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    tuple: "a text or a list of texts",
+    Mapping: "a table",
+}
+_LEAST = {"max_tokens": 1, "limit": 1, "count": 0, "num_samples": 1, "temperature": 0, "top_k": 0}
+
+
+def read_definition(path: Path) -> TaskDefinition:
+    """Return the definition in a TOML file. UsageError if it is missing or says something wrong."""
+    try:
+        contents = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UsageError(
+            f"there is no task file {str(path)!r}; see docs/guides/own-set.md"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"the task file {str(path)!r} can't be read: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"the task file {str(path)!r} isn't TOML: {error}") from error
+    return _beside(path, definition_of(contents, str(path), name=path.stem))
+
+
+def definition_of(contents: Mapping[str, Any], source: str, *, name: str) -> TaskDefinition:
+    """Return a definition with these contents; errors name `source`."""
+    definition: TaskDefinition = _section(TaskDefinition, contents, source, "")
+    _check(definition, source)
+    return replace(definition, name=definition.name or name)
+
+
+def plain_definition(definition: TaskDefinition) -> dict[str, Any]:
+    """Return a definition's values that differ from their defaults, as a file would state them."""
+    return _plain(definition)
+
+
+def _plain(section: Any) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for field in dataclasses.fields(section):
+        value = getattr(section, field.name)
+        if dataclasses.is_dataclass(value):
+            value = _plain(value)
+        default = field.default
+        if value not in (default, {}, ()) and value is not None:
+            values[field.name] = list(value) if isinstance(value, tuple) else value
+    return values
+
+
+def _section(kind: Any, contents: Mapping[str, Any], source: str, place: str) -> Any:
+    hints = get_type_hints(kind)
+    named = f"key of [{place}] in {source}" if place else f"key in {source}"
+    for name in contents:
+        if name not in hints:
+            raise UnknownName.among(named, name, hints)
+    return kind(
+        **{
+            name: _value(hints[name], value, source, f"{place}.{name}".lstrip("."))
+            for name, value in contents.items()
+        }
+    )
+
+
+def _value(hint: Any, value: Any, source: str, place: str) -> Any:
+    if dataclasses.is_dataclass(hint):
+        if not isinstance(value, Mapping):
+            raise UsageError(f"{source}: {place} is a section; set {place}.KEY")
+        return _section(hint, value, source, place)
+    if get_origin(hint) is Literal:
+        if value not in get_args(hint):
+            known = ", ".join(map(repr, get_args(hint)))
+            raise UsageError(f"{source}: {place} is {value!r}; it must be one of {known}")
+        return value
+    kind = next((one for one in get_args(hint) if one is not type(None)), hint)
+    kind = get_origin(hint) if get_origin(hint) in (tuple, Mapping) else kind
+    kind = Mapping if kind is get_origin(Mapping[str, Any]) else kind
+    return _checked(kind, value, source, place)
+
+
+def _checked(kind: Any, value: Any, source: str, place: str) -> Any:
+    if kind is tuple:
+        value = (value,) if isinstance(value, str) else value
+        if isinstance(value, list | tuple) and all(isinstance(text, str) for text in value):
+            return tuple(value)
+    elif isinstance(value, (int, float) if kind is float else kind) and (
+        kind is bool or not isinstance(value, bool)
+    ):
+        least = _LEAST.get(place.rpartition(".")[2])
+        if least is None or value >= least:
+            return value
+        raise UsageError(f"{source}: {place} is {value!r}; it must be at least {least}")
+    raise UsageError(f"{source}: {place} is {value!r}; it must be {_EXPECTED[kind]}")
+
+
+def _check(definition: TaskDefinition, source: str) -> None:
+    data, verifier = definition.data, definition.verifier
+    if bool(data.repository) == bool(data.file):
+        raise UsageError(f"{source}: [data] needs a repository (owner/name) or a file, one of them")
+    if bool(verifier.name) == bool(verifier.names):
+        raise UsageError(
+            f"{source}: [verifier] needs a name; or names, with columns.verifier for each row's"
+        )
+    if bool(verifier.names) != bool(definition.columns.verifier):
+        raise UsageError(
+            f"{source}: verifier.names and columns.verifier belong together; set both, or neither"
+        )
+    if verifier.names and (verifier.parameters or verifier.flexible):
+        raise UsageError(
+            f"{source}: verifier.parameters are of one verifier; remove them, or verifier.names"
+        )
+
+
+def _beside(path: Path, definition: TaskDefinition) -> TaskDefinition:
+    """Files named in a definition are relative to its own file."""
+
+    def resolved(name: str) -> str:
+        return str(path.parent / name) if name else name
+
+    is_file = definition.prompt.endswith(".jinja")
+    return replace(
+        definition,
+        data=replace(definition.data, file=resolved(definition.data.file)),
+        fewshot=replace(definition.fewshot, file=resolved(definition.fewshot.file)),
+        prompt=resolved(definition.prompt) if is_file else definition.prompt,
+    )

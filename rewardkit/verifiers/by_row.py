@@ -1,0 +1,55 @@
+"""Sets whose rows name their verifier."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rewardkit.protocols import PreparedVerifier, QuickVerifier, Verifier
+from rewardkit.records import Sample, Verdict
+
+
+@dataclass(frozen=True)
+class ByRow:
+    """The verdict of the verifier that a row's `column` names, out of `verifiers`."""
+
+    column: str
+    verifiers: Mapping[str, Verifier]
+
+    def verifier_of(self, columns: Mapping[str, object]) -> Verifier | None:
+        """Return the row's verifier; None if it names none of them."""
+        return self.verifiers.get(str(columns.get(self.column)))
+
+    def quick(self, text: str, sample: Sample, /) -> Verdict | None:
+        """Return the verdict if the row's verifier decides quickly, else None."""
+        verifier = self.verifier_of(sample.columns)
+        if verifier is None:
+            return self._unknown(sample)
+        return verifier.quick(text, sample) if isinstance(verifier, QuickVerifier) else None
+
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        """Return the verdict on `text`."""
+        verifier = self.verifier_of(sample.columns)
+        return self._unknown(sample) if verifier is None else Verdict.of(verifier(text, sample))
+
+    def prepare(self) -> None:
+        """Prepare all of them."""
+        for verifier in self.verifiers.values():
+            if isinstance(verifier, PreparedVerifier):
+                verifier.prepare()
+
+    def _unknown(self, sample: Sample) -> Verdict:
+        named = sample.columns.get(self.column)
+        return Verdict.unjudged(
+            f"the column {self.column!r} names the verifier {named!r:.60}, which isn't one of "
+            f"{', '.join(self.verifiers)}"
+        )
+
+
+def needs_reference(verifier: Verifier, columns: Mapping[str, object]) -> bool:
+    """Return whether a row must have a reference for this verifier.
+
+    A verifier that reads none says so with an attribute: `needs_reference = False`.
+    """
+    chosen = verifier.verifier_of(columns) if isinstance(verifier, ByRow) else verifier
+    return bool(getattr(chosen, "needs_reference", True))

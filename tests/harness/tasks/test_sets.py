@@ -1,0 +1,193 @@
+"""The sets that are shipped as TOML: five rows of our own in the shape of each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rewardkit
+from rewardkit.harness.check import check_installation
+from rewardkit.harness.tasks.defined.defined_task import DefinedTask
+from rewardkit.registry import installed
+
+TEXTS = ["iron", "copper", "zinc", "gold"]
+
+
+def numbered(question: str, answer: str, **more: Any) -> list[dict[str, Any]]:
+    """Five rows of an addition in these columns."""
+    return [
+        {question: f"What is {number} + 2?", answer: str(number + 2), **more} for number in range(5)
+    ]
+
+
+ROWS: dict[str, list[dict[str, Any]]] = {
+    "aime24": numbered("problem", "answer", solution="Add.", url="", year="2024"),
+    "aime25": numbered("problem", "answer"),
+    "amc23": numbered("question", "answer"),
+    "math": [
+        {
+            "problem": f"Halve {number}.",
+            "level": f"Level {number}",
+            "type": "Algebra",
+            "solution": rf"Half of it is $\boxed{{\frac{{{number}}}{{2}}}}$.",
+        }
+        for number in range(1, 6)
+    ],
+    "minerva_math": numbered("question", "answer"),
+    "olympiadbench": [
+        {
+            "question": f"Case {number}",
+            "final_answer": [answer],
+            "subfield": "Algebra",
+            "id": number,
+        }
+        for number, answer in enumerate(
+            ["2", "$\\frac{1}{2}$", "1, 2", "$(3,4)$", "$\\sqrt{2}$"], 1
+        )
+    ],
+    "svamp": [
+        {
+            "ID": f"own-{number}",
+            "Body": f"Ann has {number} pens.",
+            "Question": "How many has she with 2 more?",
+            "Equation": f"( {number} + 2 )",
+            "Answer": f"{number + 2}.0",
+            "Type": "Addition",
+        }
+        for number in range(5)
+    ],
+    "asdiv": [
+        {
+            "body": "Ann has some pens.",
+            "question": f"How many, case {number}?",
+            "answer": answer,
+            "formula": "",
+            "solution_type": "Addition",
+        }
+        for number, answer in enumerate(["9 (pens)", "2.5 (km)", "3", "1/2 (cake)", "20 (%)"])
+    ],
+    "mmlu": [
+        {"question": f"Metal {n}?", "subject": "chemistry", "choices": TEXTS, "answer": n % 4}
+        for n in range(5)
+    ],
+    "mmlu_pro": [
+        {
+            "question_id": 70 + n,
+            "question": f"Number {n}?",
+            "options": [f"number {option}" for option in range(10)],
+            "answer": "AJCDE"[n],
+            "answer_index": 0,
+            "cot_content": "",
+            "category": "math",
+            "src": "own",
+        }
+        for n in range(5)
+    ],
+    "gpqa_diamond": [
+        {
+            "Record ID": f"rec{n}",
+            "Question": f"Which metal is number {n}?",
+            "Correct Answer": "tin\n",
+            **{f"Incorrect Answer {place}": TEXTS[place] for place in (1, 2, 3)},
+            "High-level domain": "Chemistry",
+        }
+        for n in range(5)
+    ],
+    "arc": [
+        {
+            "id": f"own-{n}",
+            "question": f"Metal {n}?",
+            "choices": {"text": TEXTS, "label": list("1234" if n % 2 else "ABCD")},
+            "answerKey": "2" if n % 2 else "C",
+        }
+        for n in range(5)
+    ],
+    "commonsense_qa": [
+        {
+            "id": f"own-{n}",
+            "question": f"Where is item {n}?",
+            "question_concept": "item",
+            "choices": {"label": list("ABCDE"), "text": ["shelf", "box", "bag", "bin", "tin"]},
+            "answerKey": "ABCDE"[n],
+        }
+        for n in range(5)
+    ],
+    "bbh": [
+        {"input": f"Case {n}", "target": target, "subset": "own"}
+        for n, target in enumerate(["True", "(B)", "] )", "-12", "ant bee cat"])
+    ],
+}
+SETS = sorted(
+    name
+    for name, offer in installed().offers("tasks").items()
+    if str(offer.value).endswith(".toml")
+)
+
+
+@pytest.fixture
+def rows_file(tmp_path: Path, request: pytest.FixtureRequest) -> str:
+    file = tmp_path / "rows.jsonl"
+    rows = ROWS[request.getfixturevalue("name")]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(file)
+
+
+def test_every_set_has_rows_here() -> None:
+    assert sorted(ROWS) == SETS
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_check_passes_on_rows_of_its_shape(name: str, rows_file: str) -> None:
+    findings = list(check_installation(tasks=[name], plugins=[], data=rows_file))
+    assert [finding for finding in findings if not finding.good] == []
+    assert any("5 of 5 references" in finding.what for finding in findings)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_another_rows_answer_is_wrong(name: str, rows_file: str) -> None:
+    task = rewardkit.load_task(name)
+    samples = task.load(data=rows_file, split=None, seed=0)
+    verifier = task.flexible()
+    assert verifier is not None
+    for sample in samples:
+        others = [other for other in samples if other.reference != sample.reference]
+        assert others
+        verdict = rewardkit.verify(
+            verifier, task.perfect(others[0]), sample.reference, columns=sample.columns
+        )
+        assert verdict.correct is False
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_hub_is_asked_for_the_set(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[Any, ...]] = []
+
+    def hub_rows(*arguments: Any) -> list[dict[str, Any]]:
+        asked.append(arguments)
+        return [dict(row) for row in ROWS[name]]
+
+    monkeypatch.setattr("rewardkit.harness.tasks.defined.data_source.hub_rows", hub_rows)
+    task = rewardkit.load_task(name)
+    assert isinstance(task, DefinedTask)
+    samples = task.load(data=None, split=None, seed=0)
+    data = task.definition.data
+    assert asked == [
+        (data.repository, subset, data.split, None) for subset in data.subset or (None,)
+    ]
+    assert len(samples) == 5 * len(asked)
+
+
+def test_the_seed_shuffles_options_and_the_letter_follows() -> None:
+    task = rewardkit.load_task("gpqa_diamond")
+    assert isinstance(task, DefinedTask)
+    samples = [task._sample(row, 0, seed) for row in ROWS["gpqa_diamond"] for seed in range(8)]
+    assert {sample.reference for sample in samples} == set("ABCD")
+    for sample in samples:
+        options = sample.columns["options"]
+        assert isinstance(options, list)
+        assert options["ABCD".index(sample.reference)] == f"({sample.reference}) tin"
+    again = task._sample(ROWS["gpqa_diamond"][0], 0, 3)
+    assert again == task._sample(ROWS["gpqa_diamond"][0], 0, 3)
