@@ -194,8 +194,10 @@ def test_list_says_of_each_prompt_what_it_is_and_which_tasks_take_it() -> None:
     assert status == 0
     entries = " ".join(out.split()).split(" prompt ")
     told = {entry.split()[0]: entry for entry in entries[1:]}
-    assert told["cot"].endswith("Tasks: aqua, game24, gsm8k, math500, motion.")
-    assert told["choice"].endswith("the letter in <answer>. Tasks: aqua.")
+    taking = told["cot"].rpartition("Tasks: ")[2].removesuffix(".").split(", ")
+    assert {"aqua", "game24", "gsm8k", "math500", "motion", "aime24"} <= {*taking}
+    choosing = "aqua, arc, commonsense_qa, gpqa_diamond, mmlu, mmlu_pro."
+    assert told["choice"].endswith(f"the letter in <answer>. Tasks: {choosing}")
     assert told["motion_short"].endswith("Tasks: motion.")
 
 

@@ -29,17 +29,22 @@ def resolve_prompt(
     any. UsageError for a prompt that doesn't fit the task, DataError for examples that can't be
     drawn.
     """
-    if prompt and ("/" in prompt or Path(prompt).is_file()):
-        template = load_template(prompt, prompt, system_prompt)
+    name = prompt or task.prompt
+    if _is_file(name) or (prompt is not None and Path(prompt).is_file()):
+        template = load_template(name, name, system_prompt)
         problem = _unread(template, task)
     else:
-        name = prompt or task.prompt
         template = load_template(name, registry.installed().prompt(name), system_prompt)
         problem = _misfit(template, task)
     if problem is not None:
         raise UsageError(problem)
     wording = wording_of(task)
     return replace(template, words=Words(wording, _examples(template, task, wording, fewshot)))
+
+
+def _is_file(prompt: str) -> bool:
+    """Whether a prompt is named as a file, so that no installed one is meant."""
+    return "/" in prompt or prompt.endswith(".jinja")
 
 
 def check_fewshot(templates: Sequence[PromptTemplate], fewshot: FewshotSource | None) -> None:

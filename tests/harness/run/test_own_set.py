@@ -1,0 +1,205 @@
+"""Rows of one's own, without a task, and a task's own settings."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rewardkit
+from rewardkit import registry
+from rewardkit.errors import UsageError
+from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.run.task_settings import options_for
+from rewardkit.harness.scoring.run_plan import plan_run
+from rewardkit.harness.scoring.score import score
+from rewardkit.harness.scoring.scoring_plan import ScoreOutput
+from rewardkit.hookspecs import hookimpl
+from rewardkit.plugin import Sample
+from tests.cli.command import run_command
+
+ROWS = [
+    {"q": "What is 1/2 + 1/4?", "a": "3/4", "kind": "math"},
+    {"q": "What is the capital of Norway?", "a": "Oslo", "kind": "exact"},
+    {"q": "Think.", "kind": "r1_zero_format"},
+]
+REPLIES = [r"<answer>\boxed{0.75}</answer>", "<answer>Oslo</answer>", "<answer>x</answer>"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    lines(Path("rows.jsonl"), ROWS)
+    lines(
+        Path("replies.jsonl"),
+        [{"id": str(number), "completion": reply} for number, reply in enumerate(REPLIES)],
+    )
+    return tmp_path
+
+
+def lines(path: Path, rows: list[Any]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def evaluated(**options: Any) -> Any:
+    return rewardkit.evaluate(
+        (), "replies.jsonl", backend="replay", data="rows.jsonl", question_field="q", **options
+    )
+
+
+def test_rows_are_evaluated_by_one_command(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines(folder / "rows.jsonl", ROWS[:2])
+    arguments = ["--data", "rows.jsonl", "--question-field", "q", "--reference-field", "a"]
+    arguments += ["--verifier", "exact", "--verifier-arg", "ignore_case=true"]
+    arguments += ["--model", "replies.jsonl", "--backend", "replay", "-o", "run", "--json"]
+    assert run_command("eval", *arguments) == 0
+    tasks = json.loads(capsys.readouterr().out)["tasks"]
+    assert tasks["rows"]["metrics"]["accuracy"]["value"] == 0.5
+
+
+def test_each_row_names_its_verifier_and_the_run_is_scored_again(folder: Path) -> None:
+    summary = evaluated(verifier_field="kind", reference_field="a", output_dir="run")
+    assert summary.tasks["rows"].metrics["accuracy"].count == 3
+    rows = [json.loads(line) for line in Path("run/samples.jsonl").read_text().splitlines()]
+    correct = {row["columns"]["kind"]: row["verdict"]["correct"] for row in rows}
+    assert correct == {"math": True, "exact": True, "r1_zero_format": False}
+    again = score(plan_run(Path("run"), ScoreOutput()), Reporter())
+    assert (again.agreement.compared, again.agreement.differing) == (3, 0)
+
+
+def test_a_row_without_a_reference_needs_a_verifier_that_reads_none(folder: Path) -> None:
+    lines(folder / "rows.jsonl", [{"q": "Think."}] * 1)
+    summary = evaluated(verifier="r1_zero_format", output_dir="run")
+    assert summary.tasks["rows"].metrics["accuracy"].value == 0.0
+    with pytest.raises(UsageError, match="compares with a reference; .*--reference-field"):
+        evaluated(verifier="math")
+
+
+def test_a_plugins_verifier_says_that_it_reads_no_reference(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def short(text: str, sample: Sample) -> bool:
+        return len(text) < 100
+
+    short.needs_reference = False  # type: ignore[attr-defined]
+
+    class Plugin:
+        @hookimpl
+        def rewardkit_verifiers(self) -> dict[str, Any]:
+            return {"short": short}
+
+        @hookimpl
+        def rewardkit_tasks(self) -> dict[str, str]:
+            return {"brief": str(folder / "brief.toml")}
+
+    plugin = registry.Plugin("own", Plugin(), "own")
+    offers = registry.with_plugins([plugin])
+    monkeypatch.setattr(registry, "installed", lambda: offers)
+    (folder / "brief.toml").write_text(
+        '[data]\nfile = "rows.jsonl"\n[columns]\nquestion = "q"\n[verifier]\nname = "short"\n'
+    )
+    task = offers.task("brief")
+    assert (task.name, task.prompt) == ("brief", "question")
+    assert [sample.reference for sample in task.load(data=None, split=None, seed=0)] == [""] * 3
+    summary = evaluated(verifier="short", output_dir="run")
+    assert summary.tasks["rows"].metrics["accuracy"].value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"verifier": "maths"}, "no verifier named 'maths'; did you mean 'math'"),
+        ({"verifier": "math", "verifier_field": "kind"}, "either --verifier NAME or --verifier-f"),
+        ({"question_field": "q"}, "either --verifier NAME or --verifier-field"),
+        ({"verifier_field": "q"}, "no verifier named 'What"),
+        ({"verifier_field": "none"}, "row 1 names no verifier in 'none'; it has a, kind, q"),
+        ({"verifier_field": "kind", "verifier_args": {"x": 1}}, "can't go with --verifier-field"),
+        ({"verifier": "math", "data": None}, "--verifier judges the rows of --data"),
+    ],
+)
+def test_options_that_describe_no_set_are_refused(
+    folder: Path, options: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(UsageError, match=said):
+        options_for((), "m", **{"data": "rows.jsonl", **options})
+
+
+def test_a_task_brings_its_own_verifier() -> None:
+    with pytest.raises(UsageError, match="--verifier is for --data without a task"):
+        options_for(("gsm8k",), "m", verifier="math")
+
+
+def test_a_hub_id_names_a_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def hub_rows(*arguments: Any) -> list[dict[str, Any]]:
+        asked.append(arguments)
+        return [{"question": "1 + 1?", "answer": "2"}]
+
+    monkeypatch.setattr("rewardkit.harness.tasks.defined.data_source.hub_rows", hub_rows)
+    data = "own/additions:small@v2"
+    options = options_for((), "m", data=data, verifier="math", reference_field="answer")
+    (task,) = options.tasks
+    assert not isinstance(task, str)
+    assert task.name == "additions"
+    assert task.load(data=data, split="train", seed=0)[0].reference == "2"
+    assert asked == [("own/additions", "small", "train", "v2")]
+
+
+SAMPLED = '[data]\nfile = "rows.jsonl"\n[verifier]\nname = "exact"\n[sampling]\nnum_samples = 4\n'
+
+
+def test_a_tasks_sampling_holds_unless_it_is_given(folder: Path) -> None:
+    (folder / "sampled.toml").write_text(SAMPLED + "temperature = 0.6\n")
+    values = options_for(("sampled.toml",), "m").values
+    assert (values["num_samples"], values["temperature"]) == (4, 0.6)
+    values = options_for(("sampled.toml",), "m", num_samples=1, temperature=0.0).values
+    assert (values["num_samples"], values["temperature"]) == (1, 0.0)
+    with pytest.raises(UsageError, match="set num_samples differently .*--num-samples"):
+        options_for(("sampled.toml", "gsm8k"), "m", temperature=0.6)
+
+
+def test_examples_that_a_task_sets_are_for_its_own_prompt(folder: Path) -> None:
+    (folder / "shown.toml").write_text(
+        'prompt = "few_shot"\n[data]\nfile = "rows.jsonl"\n[verifier]\nname = "exact"\n'
+        '[fewshot]\ncount = 1\nfile = "rows.jsonl"\n'
+    )
+    assert options_for(("shown.toml",), "m").values["num_fewshot"] == 1
+    assert options_for(("shown.toml",), "m", "answer").values["num_fewshot"] is None
+
+
+def test_the_command_line_overrides_a_task_with_a_default_that_is_typed(folder: Path) -> None:
+    lines(folder / "rows.jsonl", [{"question": "Capital of Norway?", "answer": "Oslo"}])
+    (folder / "sampled.toml").write_text(SAMPLED + "temperature = 0.6\n")
+    arguments = ["--task", "sampled.toml", "--model", "replies.jsonl", "--backend", "replay"]
+    arguments += ["-n", "1", "--temperature", "0", "-o", "run", "--quiet"]
+    assert run_command("eval", *arguments) == 0
+    record = json.loads(Path("run/run.json").read_text())["tasks"]["sampled"]
+    assert (record["num_samples"], record["sampling"]["temperature"]) == (1, 0.0)
+
+
+def test_score_takes_rows_that_name_their_verifier_and_need_no_reference(folder: Path) -> None:
+    rows = [{**row, "completion": reply} for row, reply in zip(ROWS, REPLIES, strict=True)]
+    rows = [{**row, "reference": row.pop("a")} if "a" in row else row for row in rows]
+    lines(folder / "replies.jsonl", rows)
+    assert run_command("score", "replies.jsonl", "--verifier-field", "kind", "-o", "out") == 0
+    assert run_command("score", "replies.jsonl", "--verifier", "xmlcount") == 0
+    assert run_command("score", "replies.jsonl", "--verifier", "math") == 2
+    assert run_command("score", "out") == 0
+
+
+def test_score_takes_a_task_file(folder: Path) -> None:
+    (folder / "mine.toml").write_text(
+        '[data]\nfile = "rows.jsonl"\n[columns]\nquestion = "q"\nreference = "a"\n'
+        '[verifier]\nname = "exact"\n'
+    )
+    lines(folder / "replies.jsonl", [{**ROWS[1], "completion": "<answer>Oslo</answer>"}])
+    assert run_command("score", "replies.jsonl", "--task", "mine.toml", "-o", "out") == 0
+    summary = json.loads(Path("out/summary.json").read_text())
+    assert summary["tasks"]["mine"]["metrics"]["accuracy"]["value"] == 1.0
+    (folder / "mine.toml").unlink()
+    assert run_command("score", "out") == 0

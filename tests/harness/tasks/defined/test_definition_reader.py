@@ -1,0 +1,120 @@
+"""What a task's TOML file may say, and what is said of one that is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import rewardkit
+from rewardkit.errors import UsageError
+from rewardkit.harness.check import check_installation
+from rewardkit.harness.tasks.defined.definition import TaskDefinition
+from rewardkit.harness.tasks.defined.definition_reader import (
+    definition_of,
+    plain_definition,
+    read_definition,
+)
+
+LEAST = '[data]\nfile = "rows.jsonl"\n[verifier]\nname = "exact"\n'
+
+
+def written(folder: Path, contents: str) -> str:
+    (folder / "rows.jsonl").write_text(
+        json.dumps({"question": "Capital of Norway?", "answer": "Oslo", "level": 1})
+        + "\n"
+        + json.dumps({"question": "Capital of Italy?", "answer": "Rome", "level": 2})
+        + "\n"
+    )
+    path = folder / "mine.toml"
+    path.write_text(contents)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("contents", "said"),
+    [
+        (LEAST + "[columns]\nqestion = 'q'", r"key of \[columns\] in .*mine.toml.*'question'"),
+        ("promt = 'boxed'\n" + LEAST, r"key in .*mine.toml named 'promt'; did you mean 'prompt'"),
+        (LEAST + "[sampling]\ntemperature = 'hot'", "sampling.temperature is 'hot'.*a number"),
+        (LEAST + "[sampling]\nnum_samples = 0", "sampling.num_samples is 0.*at least 1"),
+        (LEAST + "[sampling]\nnum_samples = true", "sampling.num_samples is True.*whole number"),
+        ("max_tokens = 1.5\n" + LEAST, "max_tokens is 1.5; it must be a whole number"),
+        ("group_by = [1]\n" + LEAST, r"group_by is \[1\]; it must be a text or a list of texts"),
+        ("columns = 'q'\n" + LEAST, "columns is a section; set columns.KEY"),
+        (LEAST + "[choices]\nanswer = 'number'", "choices.answer is 'number'.*'letter', 'index'"),
+        (LEAST + "parameters = 'x'", "verifier.parameters is 'x'; it must be a table"),
+        ("[verifier]\nname = 'exact'", r"\[data\] needs a repository .* or a file"),
+        ("[data]\nfile = 'rows.jsonl'", r"\[verifier\] needs a name"),
+        (LEAST.replace('name = "exact"', "names = ['exact']"), "verifier.names and columns.verif"),
+        (LEAST.replace("exact", "exat"), "mine.toml: no verifier named 'exat'.*'exact'"),
+        (LEAST + "parameters = {ignore_caps = true}", "mine.toml: no parameter of verifier 'exact"),
+        (LEAST + "flexible = {reading = 'loose'}", "mine.toml: verifier 'exact': reading is"),
+        ("prompt = 'boxxed'\n" + LEAST, "mine.toml: no prompt named 'boxxed'.*'boxed'"),
+        ("prompt = 'none.jinja'\n" + LEAST, "mine.toml: the prompt file .* can't be read"),
+        ("prompt = 'gsm8k'\n" + LEAST, "mine.toml: the prompt asks for answers in the style"),
+        (LEAST + "[columns]\nreference_pattern = '('", "reference_pattern isn't a regular"),
+        ("= =", "isn't TOML"),
+    ],
+)
+def test_an_error_names_the_file_the_key_and_the_remedy(
+    tmp_path: Path, contents: str, said: str
+) -> None:
+    path = written(tmp_path, contents)
+    with pytest.raises(UsageError, match=said):
+        rewardkit.load_task(path)
+    (_, finding) = check_installation(tasks=[path], plugins=["rewardkit"], data=None)
+    assert not finding.good
+
+
+def test_a_file_that_is_missing_is_named() -> None:
+    with pytest.raises(UsageError, match="no task file 'none.toml'"):
+        rewardkit.load_task("none.toml")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("[columns]\nquestion = 'q'", "row 1 has no column 'q', which task 'mine' reads"),
+        ("[columns]\nreference = 'a'", "row 1 has no column 'a'"),
+        ("[columns]\nreference_pattern = '#(.*)'", "row 1: .*columns.reference_pattern"),
+        ("[columns]\nreference_boxed = true", "row 1: 'answer' holds no box"),
+        ("[filter]\nsubject = 'x'", "no row has the column 'subject', which `filter` names"),
+        ("[filter]\nlevel = 3", "no row's 'level' is one of"),
+        ("[choices]\ncolumns = 'options'", "row 1 of task 'mine': no column 'options'"),
+        ("[choices]\ncolumns = ['level', 'answer']", "row 1 of .*'Oslo' is none of the options'"),
+    ],
+)
+def test_rows_that_do_not_fit_name_the_row_and_the_column(
+    tmp_path: Path, more: str, said: str
+) -> None:
+    task = rewardkit.load_task(written(tmp_path, LEAST + more))
+    with pytest.raises(UsageError, match=said):
+        task.load(data=None, split=None, seed=0)
+
+
+def test_files_are_beside_the_toml_file(tmp_path: Path) -> None:
+    (tmp_path / "own.jinja").write_text("Say: {{ question }}")
+    path = written(tmp_path, "prompt = 'own.jinja'\n" + LEAST + "[filter]\nlevel = [2, 3]")
+    task = rewardkit.load_task(path)
+    assert [sample.reference for sample in task.load(data=None, split=None, seed=0)] == ["Rome"]
+    findings = list(check_installation(tasks=[path], plugins=[], data=None))
+    assert all(finding.good for finding in findings), findings
+
+
+def test_a_definition_survives_being_recorded(tmp_path: Path) -> None:
+    more = "[choices]\ncolumns = ['a', 'b']\n[sampling]\ntemperature = 0.6\n[filter]\nlevel = [1]"
+    definition = read_definition(Path(written(tmp_path, "group_by = 'level'\n" + LEAST + more)))
+    recorded = json.loads(json.dumps(plain_definition(definition)))
+    assert definition_of(recorded, "run.json", name="x") == definition
+    assert plain_definition(TaskDefinition()) == {}
+
+
+def test_a_reference_is_taken_out_of_its_column(tmp_path: Path) -> None:
+    rows = [{"question": "?", "answer": r"First \boxed{1}, then \boxed{x = 72}."}]
+    (tmp_path / "own.jsonl").write_text(json.dumps(rows[0]))
+    more = "[columns]\nreference_boxed = true\nreference_pattern = '= (.*)'"
+    task = rewardkit.load_task(written(tmp_path, LEAST + more))
+    samples = task.load(data=str(tmp_path / "own.jsonl"), split=None, seed=0)
+    assert samples[0].reference == "72"
