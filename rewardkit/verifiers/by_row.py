@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from rewardkit.protocols import PreparedVerifier, QuickVerifier, Verifier
 from rewardkit.records import Sample, Verdict
+from rewardkit.thinking import WHOLE, text_to_read, thinking_of
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,12 @@ class ByRow:
 
     column: str
     verifiers: Mapping[str, Verifier]
+
+    @property
+    def thinking(self) -> str | None:
+        """How all of them read thinking; where they differ, each row reads as its verifier does."""
+        declared = {getattr(verifier, "thinking", None) for verifier in self.verifiers.values()}
+        return declared.pop() if len(declared) == 1 else WHOLE
 
     def verifier_of(self, columns: Mapping[str, object]) -> Verifier | None:
         """Return the row's verifier; None if it names none of them."""
@@ -25,18 +32,27 @@ class ByRow:
         verifier = self.verifier_of(sample.columns)
         if verifier is None:
             return self._unknown(sample)
-        return verifier.quick(text, sample) if isinstance(verifier, QuickVerifier) else None
+        if not isinstance(verifier, QuickVerifier):
+            return None
+        return verifier.quick(self._text(verifier, text), sample)
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`."""
         verifier = self.verifier_of(sample.columns)
-        return self._unknown(sample) if verifier is None else Verdict.of(verifier(text, sample))
+        if verifier is None:
+            return self._unknown(sample)
+        return Verdict.of(verifier(self._text(verifier, text), sample))
 
     def prepare(self) -> None:
         """Prepare all of them."""
         for verifier in self.verifiers.values():
             if isinstance(verifier, PreparedVerifier):
                 verifier.prepare()
+
+    def _text(self, verifier: Verifier, text: str) -> str:
+        """Return what a verifier reads of a completion that is passed on whole."""
+        thinking = thinking_of(verifier) if self.thinking == WHOLE else None
+        return text_to_read(text, thinking) if thinking else text
 
     def _unknown(self, sample: Sample) -> Verdict:
         named = sample.columns.get(self.column)

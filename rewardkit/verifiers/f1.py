@@ -26,6 +26,8 @@ class F1(Bounded):
 
     thinking: ClassVar = "strip"
 
+    thinking: ClassVar = "strip"
+
     reading: Reading = "strict"
     aliases: str = ""
 

@@ -27,6 +27,8 @@ class Regex:
 
     thinking: ClassVar = "strip"
 
+    thinking: ClassVar = "strip"
+
     reading: Reading = "strict"
     match: Literal["full", "search"] = "full"
     ignore_case: bool = False

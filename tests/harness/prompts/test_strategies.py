@@ -216,7 +216,7 @@ def test_a_task_without_words_can_be_asked_in_the_templates_that_need_none(tmp_p
         assert messages[-1].content.endswith("Say 0.")
     with pytest.raises(UsageError, match="'bare' can't be asked in 'cot', since it offers no"):
         resolve_prompt(Bare(), "cot", None)
-    assert prompts_of(Bare()) == ["answer", "r1_zero", "think_answer", "xml"]
+    assert prompts_of(Bare()) == ["r1_zero", "think_answer", "xml"]
     (tmp_path / "p.jinja").write_text(
         "{% for e in examples %}{{ e.problem }} {{ e.answer }}. {% endfor %}{{ question }}"
     )

@@ -30,6 +30,13 @@ _PROMPTS: Mapping[str, str] = {
 }
 """The default prompt of each answer style."""
 
+_INSTRUCTION = "Answer this question."
+_INSTRUCTIONS: Mapping[str, str] = {
+    "boxed": "Solve this problem.",
+    "hash": "Solve this problem.",
+    "strict": "Answer this multiple-choice question.",
+}
+
 
 @dataclass(frozen=True)
 class DefinedTask:
@@ -77,7 +84,7 @@ class DefinedTask:
         options = "\n{{ options | join('\n') }}" if self.definition.choices.columns else ""
         noun = "LETTER" if self.definition.verifier.name == "choice" else "ANSWER"
         return TaskWording(
-            instruction=words.instruction or "Solve this problem.",
+            instruction=words.instruction or _INSTRUCTIONS.get(self._styles.own, _INSTRUCTION),
             noun=words.noun or noun,
             forms=self._styles.forms(),
             problem=words.problem or "{{ question }}" + options,
