@@ -28,8 +28,6 @@ class Exact:
 
     thinking: ClassVar = "strip"
 
-    thinking: ClassVar = "strip"
-
     reading: Reading = "strict"
     ignore_case: bool = False
     ignore_articles: bool = False

@@ -26,8 +26,6 @@ class F1(Bounded):
 
     thinking: ClassVar = "strip"
 
-    thinking: ClassVar = "strip"
-
     reading: Reading = "strict"
     aliases: str = ""
 

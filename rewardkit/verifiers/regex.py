@@ -27,8 +27,6 @@ class Regex:
 
     thinking: ClassVar = "strip"
 
-    thinking: ClassVar = "strip"
-
     reading: Reading = "strict"
     match: Literal["full", "search"] = "full"
     ignore_case: bool = False

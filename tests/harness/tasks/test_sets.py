@@ -142,8 +142,8 @@ def test_every_set_has_rows_here() -> None:
 @pytest.mark.parametrize("name", SETS)
 def test_check_passes_on_rows_of_its_shape(name: str, rows_file: str) -> None:
     findings = list(check_installation(tasks=[name], plugins=[], data=rows_file))
-    assert [finding for finding in findings if not finding.good] == []
-    assert any("5 of 5 references" in finding.what for finding in findings)
+    assert [finding for finding in findings if not finding.passed] == []
+    assert any("5 of 5 references" in finding.title for finding in findings)
 
 
 @pytest.mark.parametrize("name", SETS)

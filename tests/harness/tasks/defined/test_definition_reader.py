@@ -65,7 +65,7 @@ def test_an_error_names_the_file_the_key_and_the_remedy(
     with pytest.raises(UsageError, match=said):
         rewardkit.load_task(path)
     (_, finding) = check_installation(tasks=[path], plugins=["rewardkit"], data=None)
-    assert not finding.good
+    assert not finding.passed
 
 
 def test_a_file_that_is_missing_is_named() -> None:
@@ -100,7 +100,7 @@ def test_files_are_beside_the_toml_file(tmp_path: Path) -> None:
     task = rewardkit.load_task(path)
     assert [sample.reference for sample in task.load(data=None, split=None, seed=0)] == ["Rome"]
     findings = list(check_installation(tasks=[path], plugins=[], data=None))
-    assert all(finding.good for finding in findings), findings
+    assert all(finding.passed for finding in findings), findings
 
 
 def test_a_definition_survives_being_recorded(tmp_path: Path) -> None:
