@@ -1,4 +1,4 @@
-"""What a comparison needs of a run: its problems and the values of their completions."""
+"""A run as a comparison reads it: its problems and the values of their completions."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Problem:
 
     reference: str
     question: Mapping[str, object]
-    """Its question columns, as far as the data have them."""
+    """The question columns that its data have."""
     groups: Mapping[str, str]
-    """Its group in each column that the run's figures are grouped by."""
+    """Its group in each grouping column of the run."""
     values: list[float | None] = field(default_factory=list)
     """The value of each completion; None if it is unjudged."""
 

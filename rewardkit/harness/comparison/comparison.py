@@ -46,7 +46,7 @@ class Comparison:
     lost: Sequence[Flip]
     groups: Sequence[GroupComparison]
     differs_in: Sequence[str]
-    """Names in both runs' fingerprints whose values differ, as far as they concern this task."""
+    """Fingerprint entries for this task whose values differ between the runs."""
 
     def as_json(self) -> dict[str, Any]:
         """Plain values."""

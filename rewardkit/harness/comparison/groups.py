@@ -16,7 +16,7 @@ Pair = tuple[list[float], list[float]]
 
 @dataclass(frozen=True)
 class GroupComparison:
-    """The difference on the problems with one value in a column, with its 95% interval."""
+    """The difference on the problems with the same value in a column, with its 95% interval."""
 
     column: str
     group: str

@@ -9,7 +9,7 @@ from rewardkit.harness.comparison.compared_run import ComparedRun, Problem
 
 
 def refuse_other_data(task: str, first: ComparedRun, second: ComparedRun) -> None:
-    """RunMismatch if the runs have different problems of a task, or different data for one."""
+    """Raise RunMismatch if the runs have different problems, or different data for a problem."""
     before, after = first.tasks[task], second.tasks[task]
     if before.keys() != after.keys():
         raise RunMismatch(
@@ -28,7 +28,7 @@ def refuse_other_data(task: str, first: ComparedRun, second: ComparedRun) -> Non
 
 
 def _shared_fields(first: Problem, second: Problem) -> Iterator[tuple[str, object, object]]:
-    """(name, value in the first, value in the second) of what both runs store of a problem."""
+    """(name, first value, second value) of the fields that both runs store for a problem."""
     yield "reference", first.reference, second.reference
     for name in first.question.keys() & second.question.keys():
         yield name, first.question[name], second.question[name]

@@ -1,4 +1,4 @@
-"""The folder of a run whose command names none, and the settings that name it."""
+"""The default folder of a run, and the settings that decide its name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WITHOUT_EFFECT = (
     "tensor_parallel_size",
     "data_parallel_size",
 )
-"""Options that leave the completions as they are."""
+"""Options that don't change the completions."""
 
 _NAMED_IN_0_1_0 = (
     *("model", "backend", "data", "split", "limit", "prompt", "num_fewshot", "fewshot_data"),
@@ -31,11 +31,11 @@ _NAMED_IN_0_1_0 = (
     *("system_prompt", "chat_template", "dtype", "max_model_len", "backend_args", "base_url"),
     "engine",
 )
-"""The settings of which rewardkit 0.1.0 made a folder's name. Never changed."""
+"""The settings in a folder's name in rewardkit 0.1.0. Never changed."""
 
 
 def settings_of(options: EvalOptions, backend_name: str) -> dict[str, Any]:
-    """The options as given and the engine's own, without secrets, for the record of a run."""
+    """The options of the command and of the engine, without secrets, for a run's record."""
     values = options.values
     given = {name: value for name, value in values.items() if name not in _PLACES}
     engine = {
@@ -51,7 +51,7 @@ def settings_of(options: EvalOptions, backend_name: str) -> dict[str, Any]:
 
 
 def differing_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that differ from their defaults, as JSON gives them back."""
+    """The settings that differ from their defaults, as plain JSON values."""
     defaults = {name: field.option.default for name, field in option_fields(EvalValues).items()}
     return {
         name: value
@@ -72,7 +72,7 @@ def default_folder(options: EvalOptions, name: str | None = None) -> str:
 
 
 def file_name(text: str) -> str:
-    """The text with nothing that a file's name had better not hold."""
+    """Replace characters that are unsafe in a file name."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text)
 
 

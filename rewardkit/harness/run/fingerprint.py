@@ -1,6 +1,6 @@
-"""What binds a folder to its run: weights, tokenizer, prompts, sampling, data, verifiers.
+"""The fingerprint that binds a folder to its run: model, prompts, sampling, data, verifiers.
 
-Values at their defaults are left out, here and of what a folder records, so that a new option with
+Values at their defaults are left out, here and of recorded fingerprints, so that a new option with
 a default changes no fingerprint.
 """
 
@@ -37,7 +37,7 @@ _DEFAULTS: Mapping[str, Any] = {
 def run_fingerprint(
     plan: RunPlan, rendered: Sequence[RenderedTask], backend: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The fingerprint of a run over a backend with this fingerprint of its own."""
+    """The fingerprint of a run; `backend` is the fingerprint of its backend."""
     sampling = asdict(plan.sampling) | {
         "max_tokens": {one.task.name: one.sampling.max_tokens for one in rendered},
         "num_samples": plan.num_samples,
@@ -53,7 +53,7 @@ def run_fingerprint(
 
 
 def task_hashes(rendered: RenderedTask) -> dict[str, str]:
-    """What decides the prompts and the verdicts of a task."""
+    """Hashes of everything that decides a task's prompts and verdicts."""
     plan = rendered.task_plan
     return {
         "prompt": plan.template.hash(),
@@ -63,7 +63,7 @@ def task_hashes(rendered: RenderedTask) -> dict[str, str]:
 
 
 def data_hash(samples: Sequence[Sample]) -> str:
-    """Identifies the problems asked: ids, questions and references, in order."""
+    """Hash the problems: ids, questions and references, in order."""
     digest = hashlib.sha256()
     for sample in samples:
         line = json.dumps([sample.id, sample.question, sample.reference])

@@ -1,4 +1,4 @@
-"""Generate the completions that a run lacks, and judge them meanwhile."""
+"""Generate the missing completions of a run, and judge them at the same time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OpenRequests = Mapping[str, tuple[Request, Sample, int]]
 
 
 def open_requests(rendered: RenderedTask, done: set[str]) -> OpenRequests:
-    """The requests of a task that are not done."""
+    """The requests of a task whose completions are missing."""
     return {
         request.key: (request, sample, index)
         for request, sample, index in rendered.requests()
@@ -31,7 +31,7 @@ def complete(
     open_requests_by_task: Sequence[OpenRequests],
     write: Callable[[list[SampleRow]], None],
 ) -> None:
-    """Generate and judge what is open of each task, with an engine that runs."""
+    """Generate and judge the open requests of each task; the engine must be running."""
     judging = JudgingThread(write)
     try:
         for task, requests in zip(rendered, open_requests_by_task, strict=True):

@@ -24,14 +24,14 @@ class TaskVerifiers:
     strict: Verifier
     flexible: Verifier | None
     control: Control | None = None
-    """The task's perfect completion: what a verifier that crashes on a text is tried on."""
+    """Writes the task's perfect completion, the control text after a verifier crashes."""
     thinking: Thinking | None = None
     """How much of a thinking block is read; None: as each verifier declares."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generated:
-    """A completion without its verdict, and what its row holds besides."""
+    """A completion without its verdict, and the other fields of its row."""
 
     key: str
     task: str
@@ -45,7 +45,7 @@ class Generated:
     others: Mapping[str, Any] = field(default_factory=dict)
 
     def judged(self, verdict: Verdict, flexible: BriefVerdict | None) -> SampleRow:
-        """The row with this verdict."""
+        """Make the row with this verdict."""
         return SampleRow(
             key=self.key,
             task=self.task,
@@ -82,7 +82,7 @@ def judged_rows(batch: Sequence[Generated], workers: int | None = None) -> list[
 def finished(
     verdict: Verdict, completion: Completion, prompt: str = "", *, unread: bool = False
 ) -> Verdict:
-    """The verdict, given how the completion ended; `unread` if it is thinking and nothing else."""
+    """Adjust a verdict to how the completion ended; `unread` if it is thinking and nothing else."""
     if completion.finish_reason == "error":
         return Verdict.unjudged(f"nothing was generated: {completion.message}")
     if verdict.failure not in BEFORE_AN_ANSWER and not (verdict.correct is False and unread):
@@ -183,7 +183,7 @@ class JudgingThread:
             self._failure = error
 
     def _batch(self) -> list[Generated] | None:
-        """All queued completions, at least one; None at the end."""
+        """Wait for all queued completions, at least one. None at the end."""
         first = self._queue.get()
         if first is None:
             return None

@@ -1,4 +1,4 @@
-"""What an option of an evaluation says of itself: type, default, range, help text.
+"""An evaluation's option: its type, default, range and help text.
 
 A group of options is a TypedDict, each of whose keys is annotated with an `Option`. The command
 line, `evaluate()`, EvaluationCallback and recipes all derive their options from these groups.
@@ -30,7 +30,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class OptionField:
-    """An option with its name and its type, without the `None` that stands for its absence."""
+    """An option with its name and its type, without the `None` of an unset option."""
 
     name: str
     kind: type
@@ -79,7 +79,7 @@ def option_fields(group: type) -> Mapping[str, OptionField]:
 
 
 def complete(group: type, given: Mapping[str, Any], caller: str) -> dict[str, Any]:
-    """The values of all options of a group, with defaults for those that are not given.
+    """Complete the values of a group's options with their defaults.
 
     UnknownName for a name that is no option; UsageError for a value that an option doesn't take.
     """

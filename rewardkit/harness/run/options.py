@@ -1,4 +1,4 @@
-"""The options of an evaluation, each said once."""
+"""The options of an evaluation, the single source for the command line and the API."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rewardkit.thinking import Thinking
 
 
 class DataOptions(TypedDict, total=False):
-    """Which problems are asked."""
+    """The problems to evaluate on."""
 
     data: Annotated[
         str | None, Option(None, "A JSONL, Parquet or CSV file with the data set's columns.")
@@ -28,7 +28,7 @@ class DataOptions(TypedDict, total=False):
 
 
 class FewshotOptions(TypedDict, total=False):
-    """Which examples a prompt shows."""
+    """The examples that prompts show."""
 
     num_fewshot: Annotated[
         int | None,
@@ -40,7 +40,7 @@ class FewshotOptions(TypedDict, total=False):
 
 
 class SamplingOptions(TypedDict, total=False):
-    """How completions are drawn."""
+    """Sampling parameters."""
 
     num_samples: Annotated[
         int, Option(1, "Completions per problem.", low=1, flags=("--num-samples", "-n"))
@@ -57,7 +57,7 @@ class SamplingOptions(TypedDict, total=False):
 
 
 class RequestOptions(TypedDict, total=False):
-    """How a prompt is sent, and the seed."""
+    """How prompts are sent, and the seed."""
 
     seed: Annotated[
         int, Option(0, "Seeds sampling, examples and generated data.", low=0, high=2**63 - 1)
@@ -80,7 +80,7 @@ class RequestOptions(TypedDict, total=False):
 
 
 class BackendOptions(TypedDict, total=False):
-    """The engine and what it is built with."""
+    """The engine and its parameters."""
 
     backend: Annotated[
         str, Option("auto", "auto, vllm, transformers, openai, replay, or a plugin's backend.")
@@ -157,15 +157,15 @@ class OwnSetOptions(TypedDict, total=False):
 
 
 class EvaluationOptions(DataOptions, FewshotOptions, SamplingOptions, total=False):
-    """What a recipe's [evaluation] takes."""
+    """The options of a recipe's [evaluation]."""
 
 
 class CallbackOptions(EvaluationOptions, RequestOptions, total=False):
-    """What EvaluationCallback takes, besides the prompt."""
+    """The options of EvaluationCallback, except the prompt."""
 
 
 class EvalValues(CallbackOptions, OwnSetOptions, BackendOptions, RunOptions, total=False):
-    """What `rewardkit eval` and `evaluate()` take, besides tasks, model and prompt."""
+    """The options of `rewardkit eval` and `evaluate()`, except tasks, model and prompt."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,7 +185,7 @@ class EvalOptions:
         prompt: str | None = None,
         **given: Unpack[EvalValues],
     ) -> EvalOptions:
-        """With defaults for what isn't given. UsageError for what can't be evaluated."""
+        """Complete the values with defaults and check them. Raises UsageError."""
         values = cast("EvalValues", complete(EvalValues, given, "evaluate"))
         tasks = resolved_tasks(tasks, values)
         if values["fewshot_data"] is not None and values["num_fewshot"] is None:
@@ -200,7 +200,7 @@ class EvalOptions:
         return options
 
     def fewshot(self) -> FewshotSource | None:
-        """Where few-shot examples are drawn from; None: prompts show the task's own."""
+        """The source of few-shot examples; None for the task's own examples."""
         count = self.values["num_fewshot"]
         if count is None:
             return None
@@ -212,7 +212,7 @@ class EvalOptions:
         return None if text is None else Shard.parse(text)
 
     def sampling(self) -> Sampling:
-        """How completions are drawn; the length is each task's own unless `max_tokens` is set."""
+        """The sampling parameters; the length is the task's own unless `max_tokens` is set."""
         names = {field.name for field in fields(Sampling)} - {"max_tokens"}
         return Sampling(**_named(self.values, names))
 
@@ -224,7 +224,7 @@ class EvalOptions:
         return cast("Thinking | None", value)
 
     def engine(self) -> EngineOptions:
-        """What the backend is built with."""
+        """The options for the backend."""
         names = {field.name for field in fields(EngineOptions)} - {"arguments"}
         return EngineOptions(**_named(self.values, names), arguments=self.values["backend_args"])
 

@@ -1,4 +1,4 @@
-"""Where the progress of a run, a scoring or a training goes."""
+"""The events of a run, a scoring or a training, for displays of progress."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class RunSummary:
     """Whether more completions ended in errors than allowed."""
 
     def as_json(self) -> dict[str, Any]:
-        """What summary.json holds."""
+        """The content of summary.json."""
         return {
             "tasks": {name: summary.as_json() for name, summary in self.tasks.items()},
             "failed": self.failed,
@@ -90,7 +90,7 @@ def run_all(
 
 @dataclass(frozen=True)
 class _ActiveRun:
-    """A plan whose folder is locked, with the requests that are not done."""
+    """A plan with a locked folder, and the requests whose completions are missing."""
 
     plan: RunPlan
     folder: RunFolder
@@ -145,7 +145,7 @@ def _start(backend: Backend, active_runs: Sequence[_ActiveRun], reporter: Report
 
 
 def _finish(active: _ActiveRun, engine: RewardkitError | None, reporter: Reporter) -> RunSummary:
-    """Generate and judge what is missing, and summarise; `engine` is why it did not start."""
+    """Generate and judge what is missing, and summarise. `engine` is its start-up error, if any."""
     if active.missing:
         if engine is not None:
             raise engine

@@ -92,7 +92,7 @@ def plan_tasks(
 
 
 def backend_name(options: EvalOptions, reporter: Reporter) -> str:
-    """The name of an installed backend; "auto" is resolved, with a note that says why."""
+    """The backend's name; "auto" is resolved, and a note gives the reason."""
     name = options.values["backend"]
     if name == AUTO:
         name, why = choose()

@@ -1,4 +1,4 @@
-"""What run.json says of a run: everything that is needed to run it again."""
+"""The content of run.json: everything that is needed to repeat a run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def new_record(
     fingerprint: Mapping[str, Any],
     earlier: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The record of a run that begins, or carries on after the sessions of an `earlier` record."""
+    """The record of a new run, or of a run that resumes after the sessions of `earlier`."""
     started = now()
     shard = {"shard": plan.shard.record("eval")} if plan.shard else {}
     return {
@@ -33,7 +33,9 @@ def new_record(
         "settings": dict(plan.settings),
         **shard,
         "fingerprint": dict(fingerprint),
-        "tasks": {one.task.name: _task_record(one) for one in rendered},
+        "tasks": {
+            rendered_task.task.name: _task_record(rendered_task) for rendered_task in rendered
+        },
         "backend": dict(plan.backend.describe()),
         "versions": versions(),
         "started": earlier.get("started", started),

@@ -23,10 +23,10 @@ class TaskPlan:
     samples: Sequence[Sample]
     template: PromptTemplate
     thinking: Thinking | None = None
-    """How much of a thinking block is read; None: as each verifier declares."""
+    """How much of a thinking block verifiers read; None: as each verifier declares."""
 
     def verifiers(self) -> TaskVerifiers:
-        """The verifiers that judge the replies, in the style that the prompt asks for."""
+        """The verifiers for the answer style that the prompt asks for."""
         strict = self.task.verifier(self.template.reading)
         return TaskVerifiers(strict, self.task.flexible(), self.task.perfect, self.thinking)
 
@@ -54,7 +54,7 @@ class RenderedTask:
         return [pair for pair in pairs if shard is None or shard.takes(name, pair[0].id)]
 
     def requests(self) -> Iterable[tuple[Request, Sample, int]]:
-        """A request for each problem and each of its completions."""
+        """Yield (request, sample, index) for each completion of each problem."""
         for sample, prompt in self.problems:
             for index in range(self.num_samples):
                 key = f"{self.task_plan.task.name}/{sample.id}/{index}"
@@ -76,7 +76,7 @@ def plan_task(
     limit: int | None,
     thinking: Thinking | None = None,
 ) -> TaskPlan:
-    """The task's samples, at most `limit`. DataError where two share an id."""
+    """Load the task's samples, at most `limit`. DataError if two share an id."""
     samples = task.load(data=data, split=split, seed=seed)[:limit]
     if not samples:
         raise UsageError(f"task {task.name!r} has no samples here; --limit must be at least 1")
@@ -97,18 +97,20 @@ def render_task(
     num_samples: int,
     shard: Shard | None = None,
 ) -> RenderedTask:
-    """Render every prompt and check that it fits. `max_tokens` None: the task's default, or
-    what the longest prompt leaves room for. All shards have the same limit."""
-    prompts = [backend.render(task_plan.template.messages(one)) for one in task_plan.samples]
+    """Render every prompt and check that it fits. `max_tokens` None is the task's default,
+    or less if the longest prompt leaves less room. All shards have the same limit."""
+    prompts = [backend.render(task_plan.template.messages(sample)) for sample in task_plan.samples]
     limit = backend.max_model_len
-    wanted = max_tokens or task_plan.task.max_tokens
+    length = max_tokens or task_plan.task.max_tokens
     if limit is not None:
         room = limit - _longest(prompts)
         if room < (max_tokens or 1):
             raise _too_long(task_plan.samples, prompts, limit, max_tokens)
-        wanted = min(wanted, room)
-    drawn = replace(sampling, max_tokens=wanted, stop=(*sampling.stop, *task_plan.template.stop))
-    return RenderedTask(task_plan, prompts, drawn, num_samples, shard)
+        length = min(length, room)
+    sampling_with_stop = replace(
+        sampling, max_tokens=length, stop=(*sampling.stop, *task_plan.template.stop)
+    )
+    return RenderedTask(task_plan, prompts, sampling_with_stop, num_samples, shard)
 
 
 def _longest(prompts: Sequence[Prompt]) -> int:
@@ -135,5 +137,5 @@ def _too_long(
 
 
 def _seed(seed: int, key: str) -> int:
-    """A seed of its own for each completion, the same in every run with this seed."""
+    """A seed for each completion, the same in every run with this seed."""
     return int.from_bytes(hashlib.sha256(f"{seed}/{key}".encode()).digest()[:4], "big") >> 1

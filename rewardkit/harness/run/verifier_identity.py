@@ -16,15 +16,19 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 def identity_of(value: Any) -> str:
-    """Write a verifier with the parameters that differ from their defaults.
+    """Describe a verifier with the parameters that differ from their defaults.
 
     A new parameter with a default changes nothing. A plain function is its name and a hash of its
     source.
     """
     if is_dataclass(value) and not isinstance(value, type):
-        given = (one for one in fields(value) if not _has_default(one, getattr(value, one.name)))
-        shown = [f"{one.name}={identity_of(getattr(value, one.name))}" for one in given]
-        return f"{type(value).__qualname__}({', '.join(shown)})"
+        parameters = (
+            field for field in fields(value) if not _has_default(field, getattr(value, field.name))
+        )
+        arguments = [
+            f"{field.name}={identity_of(getattr(value, field.name))}" for field in parameters
+        ]
+        return f"{type(value).__qualname__}({', '.join(arguments)})"
     if isinstance(value, FunctionType):
         return f"{value.__module__}:{value.__qualname__}#{_code_hash(value)}"
     if isinstance(value, partial):
@@ -37,7 +41,7 @@ def identity_of(value: Any) -> str:
 
 
 def is_repr_of(text: str, value: Any) -> bool:
-    """Whether rewardkit 0.1.0, which wrote verifiers with `repr`, wrote this one as `text`.
+    """Whether `text` is this verifier's `repr` in rewardkit 0.1.0.
 
     A parameter that was added since has its default.
     """
@@ -72,7 +76,7 @@ def _has_default(field: Field[Any], value: Any) -> bool:
 
 
 def _matches(node: ast.expr, value: Any) -> bool:
-    """Whether an expression, as `repr` writes them, is this value."""
+    """Whether an expression in the form of `repr` is this value."""
     if is_dataclass(value) and isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         given = {keyword.arg: keyword.value for keyword in node.keywords}
         known = {field.name: field for field in fields(value)}

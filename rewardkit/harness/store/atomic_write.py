@@ -1,4 +1,4 @@
-"""Files that are replaced whole or not at all, and one error for all that stops a write."""
+"""Atomic replacement of files, and one error for every failure to write."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def replaced_file(path: Path, size: int | None = None) -> Iterator[Path]:
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Replace the file's content; half surrogates, which UTF-8 can't hold, are escaped.
+    """Replace the file's content; lone surrogates, which UTF-8 can't encode, are escaped.
 
     Raises WriteError.
     """
@@ -44,7 +44,7 @@ def replace_text(path: Path, text: str) -> None:
 
 
 def append_bytes(path: Path, content: bytes) -> None:
-    """Write at the end of the file. Raises WriteError."""
+    """Append to the file. Raises WriteError."""
     with write_errors(path, len(content)), path.open("ab") as file:
         file.write(content)
 
@@ -65,7 +65,7 @@ def write_errors(path: Path, size: int | None = None) -> Iterator[None]:
 
 
 def check_target(path: Path, *, overwrite: bool) -> None:
-    """UsageError where `path` exists, unless `overwrite`, or its folder doesn't."""
+    """Raise UsageError if `path` exists, unless `overwrite`, or if its folder is missing."""
     if path.is_dir() or not path.parent.is_dir():
         raise UsageError(f"{path} can't be written; name a file in a folder that exists")
     if path.exists() and not overwrite:

@@ -1,4 +1,4 @@
-"""A model's name to its local folder, and the hashes of what decides its output."""
+"""Find the local folder of a model, and hash the files that decide its output."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _CONFIG = ("config.json", "generation_config.json", "quant*config.json", "*.py")
 
 
 def resolve(model: str) -> Path:
-    """The folder of `model`: itself, or a hub id's snapshot, fetched if need be."""
+    """Return the folder of `model`; a hub id is downloaded unless it is cached."""
     folder = Path(model).expanduser()
     if folder.is_dir():
         if not (folder / "config.json").is_file():
@@ -59,7 +59,7 @@ def _incomplete(folder: Path) -> str:
     if base is None:
         return f"{folder} holds no config.json; give a checkpoint's folder"
     return (
-        f"{folder} holds an adapter, no whole model; merge it into its base {base!r}, and save the "
+        f"{folder} holds only an adapter; merge it into its base {base!r}, and save the "
         "tokenizer beside it: PeftModel.from_pretrained(base, adapter).merge_and_unload()"
         ".save_pretrained(folder)"
     )
@@ -74,7 +74,7 @@ def _download(model: str) -> Path:
         return Path(snapshot_download(model, ignore_patterns=list(_UNUSED)))
     except Exception as error:  # the hub client raises its own, requests', httpx' and OS errors
         raise UsageError(
-            f"{model!r} is no folder here, and the hub did not give it "
+            f"{model!r} is no local folder, and the hub did not serve it "
             f"({type(error).__name__}: {_first_line(error)}); check the name, the network and, "
             "for a gated model, `hf auth login`"
         ) from error
@@ -85,7 +85,7 @@ def _first_line(error: Exception) -> str:
 
 
 def read_json(path: Path) -> dict[str, object]:
-    """The object in `path`, empty where there is no such file."""
+    """Read the JSON object in `path`; a missing file is empty."""
     if not path.is_file():
         return {}
     try:
@@ -98,7 +98,7 @@ def read_json(path: Path) -> dict[str, object]:
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """The files that hold the weights."""
+    """The weight files of a checkpoint."""
     return _named(sorted(folder.iterdir()), _WEIGHTS)
 
 
@@ -116,7 +116,7 @@ def fingerprint(folder: Path, chat_template: str | None) -> Mapping[str, str]:
 
 
 def hash_file(path: Path) -> str:
-    """SHA-256 of one file's content, its name left out."""
+    """SHA-256 of one file's content, without its name."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -131,7 +131,7 @@ def _named(files: Iterable[Path], patterns: Iterable[str]) -> list[Path]:
 
 
 def _hash_files(pool: ThreadPoolExecutor, files: Iterable[Path]) -> str:
-    """One hash over names, sizes and parts; hashlib lets go of the GIL, so threads run at once."""
+    """Hash names, sizes and parts of files; hashlib releases the GIL, so threads help."""
     whole = hashlib.sha256()
     for path in files:
         size = path.stat().st_size

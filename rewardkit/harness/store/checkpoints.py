@@ -1,4 +1,4 @@
-"""Find the checkpoints of a training, in the order of their steps; tell complete ones apart."""
+"""Find the checkpoints of a training in the order of their steps, and check which are complete."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _INDEXES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
 
 
 def is_pattern(model: str) -> bool:
-    """Whether this is a pattern of several models, not the path of one."""
+    """Whether this is a pattern for several models, not the path of a single model."""
     return any(mark in model for mark in "*?[") and not Path(model).exists()
 
 
 def expand(models: Sequence[str]) -> list[str]:
-    """The models named, each once; the checkpoints of a folder in the order of their steps.
+    """Expand patterns to models, each once; a folder's checkpoints are in the order of their steps.
 
     UsageError for a pattern that nothing matches.
     """
@@ -37,13 +37,13 @@ def expand(models: Sequence[str]) -> list[str]:
 
 
 def matching(pattern: str) -> list[str]:
-    """What matches: folders, or files where there are no folders among them."""
+    """The folders that match, or the files if no folder matches."""
     paths = sorted(glob.glob(os.path.expanduser(pattern)))
     return in_order([path for path in paths if Path(path).is_dir()] or paths)
 
 
 def in_order(models: Iterable[str]) -> list[str]:
-    """Each model once, in the given order; checkpoints of one folder together, by step."""
+    """Each model once, in the given order; a folder's checkpoints stay together, by step."""
     unique = list(dict.fromkeys(model.rstrip("/") or model for model in models))
     first: dict[str, int] = {}
     for place, model in enumerate(unique):
@@ -52,8 +52,11 @@ def in_order(models: Iterable[str]) -> list[str]:
 
 
 def family(pattern: str) -> str:
-    """The pattern that a watch follows: a training's folder stands for its checkpoints, and so
-    does any one of them, for a shell makes such a list of `run/checkpoint-*`."""
+    """The pattern that a watch follows.
+
+    A training's folder becomes the pattern of its checkpoints, and so does any single checkpoint,
+    since a shell expands `run/checkpoint-*` to a list.
+    """
     if any(mark in pattern for mark in "*?["):
         return pattern
     path = Path(pattern)
@@ -62,7 +65,7 @@ def family(pattern: str) -> str:
 
 
 def step_of(model: str) -> int | None:
-    """The step in the checkpoint's name, or the one that its trainer wrote down."""
+    """The step in the checkpoint's name, or in its trainer_state.json."""
     number = _number(model)
     if number is not None:
         return number
@@ -71,7 +74,7 @@ def step_of(model: str) -> int | None:
 
 
 def is_whole(folder: Path) -> bool:
-    """Whether all of the checkpoint is written.
+    """Whether the checkpoint is completely written.
 
     transformers' Trainer writes the weights, a sharded model's index after its shards, then the
     optimizer, and trainer_state.json last of all.
@@ -86,7 +89,7 @@ def is_whole(folder: Path) -> bool:
 
 
 def ends_training(folder: Path) -> bool:
-    """Whether the training that wrote this checkpoint was over with it."""
+    """Whether this is the last checkpoint of its training."""
     state = _state(folder)
     last = state.get("max_steps")
     return isinstance(last, int) and 0 < last <= state.get("global_step", 0)
@@ -106,7 +109,7 @@ def _state(folder: Path) -> dict[str, Any]:
 
 
 def _object(path: Path) -> dict[str, Any]:
-    """The JSON object in a file; empty where there is none, or not yet all of it."""
+    """The JSON object in a file; empty if the file is missing or incomplete."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

@@ -18,19 +18,19 @@ from rewardkit.errors import DataError, MissingExtra
 Row = dict[str, Any]
 
 IDENTIFIERS = ("id", "unique_id")
-"""Columns that identify a row: the first that it has. A row without one is known by its number."""
+"""Columns that identify a row, by preference. A row without any is identified by its number."""
 
 LONGEST_FIELD = 2**30
 """Characters of the longest field of a CSV file."""
 
 
 def read_rows(path: str | Path) -> list[Row]:
-    """All rows of a file, by its suffix: .jsonl, .parquet or .csv. Raises DataError."""
+    """Read all rows of a .jsonl, .parquet or .csv file. Raises DataError."""
     return list(iterate_rows(path))
 
 
 def iterate_rows(path: str | Path) -> Iterator[Row]:
-    """The rows of a file one by one, in bounded memory."""
+    """Yield the rows of a file in bounded memory. Raises DataError."""
     file = Path(path)
     if not file.is_file():
         raise DataError(f"there is no data file {str(path)!r}; give .jsonl, .parquet or .csv")
@@ -47,7 +47,7 @@ def iterate_rows(path: str | Path) -> Iterator[Row]:
 def hub_rows(
     repository: str, configuration: str | None, split: str, revision: str | None = None
 ) -> list[Row]:
-    """The rows of a data set's split on the hub, or from its local cache. Raises DataError."""
+    """Load a split of a data set from the hub or its local cache. Raises DataError."""
     try:
         import datasets
     except ImportError as error:
@@ -71,7 +71,7 @@ def _jsonl(file: Path) -> Iterator[Row]:
 
 
 def json_row(line: bytes, number: int, name: str) -> Row:
-    """The row that a line of JSON holds. DataError names the file and the line."""
+    """Parse a line of JSON as a row. DataError names the file and the line."""
     try:
         text = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
         row = json.loads(text.decode("utf-8", "surrogatepass"))
@@ -88,8 +88,8 @@ def _csv(file: Path) -> Iterator[Row]:
 
 
 def csv_rows(lines: TextIO, name: str) -> Iterator[Row]:
-    """The rows of an open CSV file. DataError names the file and the line."""
-    # the module's own limit, 131,072 characters a field, is less than a long completion has
+    """Yield the rows of an open CSV file. DataError names the file and the line."""
+    # the csv module's default limit, 131,072 characters a field, is too low for long completions
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_FIELD))
     reader = csv.DictReader(lines)
     try:
@@ -108,7 +108,7 @@ def _parquet(file: Path) -> Iterator[Row]:
 
 
 def open_parquet(file: Path) -> Any:
-    """A pyarrow.parquet.ParquetFile that reads its columns as streams."""
+    """Open a pyarrow.parquet.ParquetFile that reads its columns as streams."""
     try:
         from pyarrow import parquet
     except ImportError as error:

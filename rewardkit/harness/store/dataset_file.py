@@ -1,4 +1,4 @@
-"""A task's problems as rows of a file, from which `--data` reads the same problems again."""
+"""Write a task's problems to a file that `--data` reads back as the same problems."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def problems(
 
 
 def rows_of(task: Task, samples: Sequence[Sample]) -> list[Row]:
-    """A row for each sample. DataError where the task would read another sample from it."""
+    """A row for each sample. DataError if the task would read another sample from the row."""
     return [_row(task, sample, index) for index, sample in enumerate(samples)]
 
 
@@ -47,14 +47,14 @@ def as_json(row: Row) -> str:
 
 
 def write_rows(rows: Sequence[Row], path: Path, *, overwrite: bool) -> None:
-    """The rows as .jsonl or .parquet, by the file's suffix; whole or not at all."""
+    """Write rows as .jsonl or .parquet, by the file's suffix, atomically."""
     check_dataset_file(path, overwrite=overwrite)
     with replaced_file(path) as partial:
         WRITERS[path.suffix.lower()](rows, partial)
 
 
 def check_dataset_file(path: Path, *, overwrite: bool) -> None:
-    """UsageError where rows can't, or mustn't, be written to this file."""
+    """Raise UsageError if rows can't be written to this file, or may not replace it."""
     if path.suffix.lower() not in WRITERS:
         raise UsageError(
             f"{path.name}: rows are written as {' or '.join(WRITERS)}, by the file's suffix, "
@@ -64,7 +64,7 @@ def check_dataset_file(path: Path, *, overwrite: bool) -> None:
 
 
 def _row(task: Task, sample: Sample, index: int) -> Row:
-    """The sample's columns, with its id where the task wouldn't find it otherwise."""
+    """The sample's columns, and its id if the task can't derive it from them."""
     plain = dict(sample.columns)
     candidates = (plain, {"id": sample.id, **plain})
     for row in candidates:

@@ -1,4 +1,4 @@
-"""What a JSON document must look like, and the check of one that a user may have edited."""
+"""Shapes of JSON documents, and the validation of a document that a user may have edited."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 DEEPEST = 50
-"""Levels of nesting that are read: whatever walks a document calls itself once a level."""
+"""Maximum depth of nesting: functions that walk a document recurse once per level."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A plain value: what it is called, and the test that it passes."""
+    """A plain value: its name in messages, and a test for it."""
 
     name: str
     test: Callable[[Any], bool]
@@ -23,7 +23,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """An object with these fields; others may hold anything."""
+    """An object with these fields; other fields may have any value."""
 
     required: Mapping[str, Shape] = field(default_factory=dict)
     optional: Mapping[str, Shape] = field(default_factory=dict)
@@ -65,7 +65,7 @@ COUNT = Kind(
 
 
 def read_document(path: Path, shape: Fields) -> dict[str, Any]:
-    """The document in the file. ValueError says what in it isn't as `shape` wants it."""
+    """Read a document. ValueError names the value that doesn't fit `shape`."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         _check_depth(document, DEEPEST)
@@ -79,7 +79,7 @@ def read_document(path: Path, shape: Fields) -> dict[str, Any]:
 
 
 def check_shape(value: Any, shape: Shape, place: str) -> None:
-    """ValueError where the value, which is found at `place`, hasn't the shape."""
+    """Raise ValueError if the value at `place` doesn't fit the shape."""
     match shape:
         case Kind():
             if not shape.test(value):

@@ -1,4 +1,4 @@
-"""Where a run ran: versions and hardware, for its record."""
+"""Versions and hardware, for a run's record."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PACKAGES = (
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that decide a result, where they are installed.
+    """Versions of Python and of the installed packages that decide a result.
 
     vLLM's is in the backend's description: its CPU distribution has another name.
     """
@@ -39,7 +39,7 @@ def versions() -> dict[str, str]:
 
 
 def hardware() -> dict[str, Any]:
-    """The machine; its GPUs where torch is loaded already."""
+    """The machine, with its GPUs if torch is already imported."""
     torch = sys.modules.get("torch")
     gpus: list[str] = []
     if torch is not None and torch.cuda.is_available():

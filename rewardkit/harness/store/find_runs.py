@@ -10,11 +10,11 @@ from rewardkit.errors import UsageError
 from rewardkit.harness.store.run_folder import SAMPLES
 
 DEEPEST = 2
-"""How far below the named folder runs may be: OUT/label, OUT/evaluation/step-000010."""
+"""Maximum depth of a run below the named folder: OUT/evaluation/step-000010 is at 2."""
 
 
 def find_runs(folders: Sequence[Path]) -> list[Path]:
-    """The run folders that these are or hold, each once, in natural order of their names.
+    """Find the runs in these folders or below them, each once, in natural order of names.
 
     UsageError where a folder is missing or holds no run.
     """
@@ -34,7 +34,7 @@ def find_runs(folders: Sequence[Path]) -> list[Path]:
 
 
 def short_names(folders: Sequence[Path]) -> list[str]:
-    """Each folder's name, with as many parents as it takes to make it different from the others."""
+    """Each folder's name, with as many parents as make it unique."""
     parts = [folder.resolve().parts for folder in folders]
     names = []
     for own in parts:

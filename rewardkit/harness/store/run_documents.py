@@ -76,7 +76,7 @@ SUMMARY_FILE = Fields({"tasks": Each(_TASK_SUMMARY)}, {"failed": TRUTH})
 
 
 def read_run_record(path: Path) -> dict[str, Any]:
-    """The content of a run.json; empty where there is none. Raises RunMismatch."""
+    """Read a run.json; a missing file is empty. Raises RunMismatch."""
     try:
         return read_document(path, RECORD)
     except FileNotFoundError:
@@ -89,13 +89,13 @@ def read_run_record(path: Path) -> dict[str, Any]:
 
 
 def read_run_summary(path: Path) -> dict[str, Any]:
-    """The content of a summary.json. Raises RunMismatch; FileNotFoundError where there is none."""
+    """Read a summary.json. Raises RunMismatch, or FileNotFoundError if it is missing."""
     try:
         return read_document(path, SUMMARY_FILE)
     except ValueError as error:
         raise RunMismatch(
             f"{path} isn't a summary that rewardkit wrote: {error}. "
-            "The command that made the run writes it anew"
+            "Run the command of the run again to rewrite it"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""A run's folder: bound to one run, appended to as work is done, intact after any kill."""
+"""A run's folder: it belongs to one run, grows as work is done and survives any kill."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class RunFolder:
         overwrite: bool,
         recorded: Callable[[Mapping[str, Any]], Mapping[str, Any]] = itemgetter("fingerprint"),
     ) -> Iterator[None]:
-        """Lock the folder for the run with this fingerprint. RunMismatch if it is another's.
+        """Lock the folder for the run with this fingerprint. RunMismatch if another run owns it.
 
         `recorded` reads the fingerprint of a record, which an earlier version may have written.
         """
@@ -71,7 +71,7 @@ class RunFolder:
         return read_run_record(self.path / RUN)
 
     def write_record(self, record: Mapping[str, Any]) -> None:
-        """Replace run.json, whole or not at all, without secrets."""
+        """Replace run.json atomically, without secrets."""
         replace_text(self.path / RUN, _as_document(redact_value(record)))
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
@@ -83,15 +83,15 @@ class RunFolder:
         replace_text(self.path / REPORT, page)
 
     def rows(self) -> dict[str, SampleRow]:
-        """The rows written so far, by key; a later row of a key replaces an earlier one."""
+        """Read the stored rows by key; a later row replaces an earlier row with the same key."""
         return {row.key: row for row in read_samples(self.path)}
 
     def append(self, rows: Sequence[SampleRow]) -> None:
-        """Write rows at the end of samples.jsonl, in one piece."""
+        """Append rows to samples.jsonl in one write."""
         append_bytes(self.path / SAMPLES, "".join(as_line(row.as_json()) for row in rows).encode())
 
     def append_lines(self, lines: Sequence[bytes]) -> None:
-        """Write rows, already as lines, at the end of samples.jsonl, in one piece."""
+        """Append lines to samples.jsonl in one write."""
         append_bytes(self.path / SAMPLES, b"".join(lines))
 
     def keep(self, wanted: Callable[[int], int]) -> None:
@@ -112,15 +112,14 @@ class RunFolder:
             raise UsageError(f"{self.path} is a file; --output-dir must name a folder")
         if (self.path / "config.json").exists():
             raise UsageError(
-                f"{self.path} holds a model; results are never written into a checkpoint's folder"
+                f"{self.path} holds a model, and results are never written into a "
+                "checkpoint's folder; choose another --output-dir"
             )
         if self.path.is_dir():
             names = (entry.name for entry in self.path.iterdir())
             present = {name for name in names if Shard.of_folder(name) is None}
             if present and not present & ours:
-                raise UsageError(
-                    f"{self.path} holds other files and no run; choose another --output-dir"
-                )
+                raise UsageError(f"{self.path} has files but no run; choose another --output-dir")
 
     def _clear(self) -> None:
         for name in (RUN, SAMPLES, SUMMARY, REPORT):
@@ -141,7 +140,7 @@ class RunFolder:
                 )
             return
         if not (self.path / SAMPLES).exists():
-            return  # it failed before its first completion: there is nothing to mix with others
+            return  # the other run failed before its first completion, so no rows can mix
         before = redact_value(recorded(record))
         differing = [
             name
@@ -155,11 +154,11 @@ class RunFolder:
             )
             raise RunMismatch(
                 f"{self.path} belongs to another run, which differs in {changes}. Choose another "
-                "--output-dir, or use --overwrite to discard what it holds"
+                "--output-dir, or use --overwrite to discard its content"
             )
 
     def _mend(self) -> None:
-        """Drop an incomplete last line, as a kill leaves it."""
+        """Drop an incomplete last line, which a kill can leave."""
         path = self.path / SAMPLES
         if not path.exists():
             return
@@ -211,13 +210,13 @@ def replaced_rows(path: Path) -> frozenset[int]:
 
 
 def standing_rows(path: Path) -> Iterator[SampleRow]:
-    """The rows of a run but for those replaced, in the order written, one by one."""
+    """Yield a run's rows in the order written, without the rows that later rows replace."""
     replaced = replaced_rows(path)
     return (row for number, row in enumerate(read_samples(path)) if number not in replaced)
 
 
 def as_line(row: Mapping[str, Any]) -> str:
-    """A row as a line of JSON; half surrogates, which UTF-8 can't hold, are escaped."""
+    """A row as a line of JSON; lone surrogates, which UTF-8 can't encode, are escaped."""
     line = json.dumps(row, ensure_ascii=False, default=str)
     try:
         line.encode()
@@ -232,7 +231,7 @@ def _ends_line(file: Any, end: int) -> bool:
 
 
 def _previous_line(file: Any, end: int) -> int:
-    """Where the last whole line before `end` ends."""
+    """The offset at which the last complete line before `end` ends."""
     step = 1 << 16
     while end:
         start = max(0, end - step)
@@ -245,7 +244,7 @@ def _previous_line(file: Any, end: int) -> int:
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON gives it back."""
+    """The value after a round trip through JSON."""
     return json.loads(json.dumps(value, default=str))
 
 

@@ -17,14 +17,14 @@ LARGEST_COUNT = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class BriefVerdict:
-    """Whether a completion is right, and the answer that was read."""
+    """Whether a completion is right, and the answer that the verifier extracted."""
 
     correct: bool | None
     answer: str | None = None
 
 
 class JudgedRow(Protocol):
-    """What the metrics read of a row."""
+    """The fields of a row that the metrics read."""
 
     @property
     def key(self) -> str:
@@ -78,13 +78,13 @@ class JudgedRow(Protocol):
 
     @property
     def flexible(self) -> BriefVerdict | None:
-        """The verdict with form forgiven; None where the task has none."""
+        """The flexible verdict; None if the task has no flexible verifier."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleRow:
-    """One completion with its verdict, as a line of samples.jsonl holds it."""
+    """One completion with its verdict: a line of samples.jsonl."""
 
     key: str
     task: str
@@ -100,15 +100,15 @@ class SampleRow:
     columns: Mapping[str, Any] = field(default_factory=dict)
     flexible: BriefVerdict | None = None
     label: bool | None = None
-    """Whether the scored file says that the completion is right; None: it doesn't say."""
+    """The label in the scored file: whether the completion is right. None without a label."""
     before: BriefVerdict | None = None
-    """The verdict before the run was scored again; None: it wasn't."""
+    """The earlier verdict if the run was scored again, else None."""
     others: Mapping[str, Any] = field(default_factory=dict)
     """Fields of the line that this version doesn't know."""
 
     @classmethod
     def from_json(cls, value: object, place: str) -> SampleRow:
-        """The row of a parsed line. RunMismatch, naming `place`, where it isn't a row."""
+        """Convert a parsed line. RunMismatch names `place` if the line isn't a row."""
         try:
             return _from_object(_object(value, "the row"))
         except KeyError as error:
@@ -121,7 +121,7 @@ class SampleRow:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values, in the order in which a line holds them."""
+        """Convert to plain values, in the order of the fields of a line."""
         row: dict[str, Any] = {
             "key": self.key,
             "task": self.task,
@@ -237,7 +237,7 @@ def _index(value: object) -> int:
 
 
 def _count(value: object) -> int | None:
-    """A number of tokens; None where the line holds none that is one."""
+    """A number of tokens; None for any other value."""
     return value if isinstance(value, int) and 0 <= value <= LARGEST_COUNT else None
 
 

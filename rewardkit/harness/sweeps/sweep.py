@@ -44,7 +44,7 @@ def watch_sweep(
     skipped with a note."""
     for run in _sweep(plan, watch(plan.models, reporter.note, timeout=timeout), reporter):
         if run.error is not None and not Path(run.model).exists():
-            reporter.note(f"{run.label} is left out: {run.model} was deleted before it was read")
+            reporter.note(f"{run.label} is skipped: {run.model} was deleted before it was read")
         else:
             yield run
 
@@ -142,10 +142,11 @@ def _refuse_foreign(folder: Path) -> None:
         raise UsageError(f"{folder} is a file; --output-dir must name a folder")
     if (folder / "config.json").exists():
         raise UsageError(
-            f"{folder} holds a model; results are never written into a checkpoint's folder"
+            f"{folder} holds a model, and results are never written into a checkpoint's folder; "
+            "choose another --output-dir"
         )
     if folder.is_dir() and any(folder.iterdir()) and not _holds_runs(folder):
-        raise UsageError(f"{folder} holds other files and no runs; choose another --output-dir")
+        raise UsageError(f"{folder} has files but no runs; choose another --output-dir")
 
 
 def _holds_runs(folder: Path) -> bool:

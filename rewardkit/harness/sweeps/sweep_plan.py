@@ -15,10 +15,10 @@ from rewardkit.harness.store.checkpoints import expand, family, in_order, is_pat
 
 @dataclass(frozen=True)
 class Labels:
-    """The names of a sweep's runs, made of what differs among them."""
+    """The names of a sweep's runs, built from the differences between them."""
 
     prompts: Mapping[str | None, str]
-    """Each prompt's name; empty where there is one prompt only."""
+    """Each prompt's name; empty for a single prompt."""
     by_model: bool
     with_parent: bool
     """Whether several checkpoints share a name, so that it includes their parent folder's."""
@@ -64,7 +64,9 @@ def plan_sweep(options: EvalOptions, models: Sequence[str], prompts: Sequence[st
     )
     for label, count in labels.items():
         if count > 1:
-            raise UsageError(f"{count} of these runs would be called {label!r}; give them apart")
+            raise UsageError(
+                f"{count} of these runs would be named {label!r}; give them different names"
+            )
     return sweep
 
 

@@ -1,4 +1,4 @@
-"""How a sweep's runs ended, and the files that show them together."""
+"""The results of a sweep's runs, and the files that show them together."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CURVE = "eval_curve.png"
 
 @dataclass(frozen=True)
 class SweepRun:
-    """One of a sweep's runs, and how it ended: with a summary, or with an error's words."""
+    """A run of a sweep, with its summary or its error message."""
 
     label: str
     model: str
@@ -31,11 +31,11 @@ class SweepRun:
 
     @property
     def failed(self) -> bool:
-        """Whether it ended in an error, or with more errors than are allowed."""
+        """Whether the run ended in an error, or with more errors than allowed."""
         return self.summary is None or self.summary.failed
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values, its summary's among them."""
+        """Convert to plain values, the summary included."""
         fields = {
             "label": self.label,
             "model": self.model,
@@ -52,13 +52,13 @@ class SweepRun:
 
 
 def arranged(runs: Sequence[SweepRun]) -> list[SweepRun]:
-    """The runs by checkpoint, in the order of the steps, however they came."""
+    """Sort runs by checkpoint, in the order of the steps."""
     places = {model: place for place, model in enumerate(in_order(run.model for run in runs))}
     return sorted(runs, key=lambda run: places[run.model])
 
 
 def write_together(folder: Path, runs: Sequence[SweepRun], note: Callable[[str], None]) -> None:
-    """The files in `folder` that show what has finished so far, all runs at once."""
+    """Write the files in `folder` that show all runs finished so far."""
     done = [run for run in runs if run.summary is not None]
     _draw(folder / CURVE, done, note)
     if done:
@@ -66,7 +66,7 @@ def write_together(folder: Path, runs: Sequence[SweepRun], note: Callable[[str],
 
 
 def _draw(path: Path, runs: Sequence[SweepRun], note: Callable[[str], None]) -> None:
-    """The figures over the steps, once there are two; no run is lost for want of a picture."""
+    """Draw the figures over the steps if there are two or more; a failure to draw is only noted."""
     steps = sorted({run.step for run in runs if run.step is not None})
     if len(steps) < 2:
         return

@@ -1,4 +1,4 @@
-"""The checkpoints of a training that is still writing them, each as soon as it is whole."""
+"""Watch a training for new checkpoints."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def watch(
 
 
 class _Trainings:
-    """What was seen of the trainings whose checkpoints the patterns match."""
+    """The state of the watched trainings, whose checkpoints match the patterns."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self.patterns = patterns
@@ -49,29 +49,29 @@ class _Trainings:
         """For each pattern, whether the training in each folder is over."""
 
     def next(self) -> str | None:
-        """A checkpoint that is whole and was not there before."""
+        """Return the next complete checkpoint that was not returned before, or None."""
         for pattern in self.patterns:
             for checkpoint in self._unseen(pattern):
                 path = Path(checkpoint)
                 if is_whole(path):
                     self._seen.add(checkpoint)
                     folders = self._over[pattern]
-                    # looked at now, for it may be deleted while it is evaluated
+                    # checked now, because it may be deleted during its evaluation
                     folders[str(path.parent)] = ends_training(path)
                     return checkpoint
         return None
 
     @property
     def over(self) -> bool:
-        """Whether all of them have written their last checkpoint."""
+        """Whether all trainings have written their last checkpoint."""
         return all(folders and all(folders.values()) for folders in self._over.values())
 
     def why_ended(self) -> str:
-        """A sentence for the end, which names what was never finished."""
+        """A sentence on why the watch ended, with the checkpoints that stayed incomplete."""
         why = "the training is over" if self.over else "no new checkpoint came in time"
         left = [checkpoint for pattern in self.patterns for checkpoint in self._unseen(pattern)]
         if left:
-            why += f"; left out, as they have no whole {STATE} or lack weights: {', '.join(left)}"
+            why += f"; left out, since their {STATE} or weights are incomplete: {', '.join(left)}"
         return why
 
     def _unseen(self, pattern: str) -> list[str]:

@@ -240,7 +240,7 @@ def test_nothing_is_written_where_a_model_or_other_files_are(plan: RunPlan, tmp_
     other = tmp_path / "other"
     other.mkdir()
     (other / "thesis.tex").write_text("x")
-    with pytest.raises(UsageError, match="other files"):
+    with pytest.raises(UsageError, match="has files but no run"):
         run(replace(plan, output_dir=other))
     assert [entry.name for entry in (*model.iterdir(), *other.iterdir())] == [
         "config.json",

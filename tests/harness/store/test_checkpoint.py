@@ -98,10 +98,10 @@ def test_an_empty_folder_is_no_checkpoint(tmp_path: Path) -> None:
         checkpoint.resolve(str(tmp_path))
 
 
-def test_an_adapter_is_to_be_merged_first(tmp_path: Path) -> None:
+def test_an_adapter_alone_is_refused(tmp_path: Path) -> None:
     (tmp_path / "adapter_model.safetensors").write_bytes(b"")
     (tmp_path / "adapter_config.json").write_text('{"base_model_name_or_path": "owner/base"}')
-    with pytest.raises(UsageError, match=r"an adapter, .* merge it into its base 'owner/base'"):
+    with pytest.raises(UsageError, match=r"only an adapter; merge it into its base 'owner/base'"):
         checkpoint.resolve(str(tmp_path))
 
 

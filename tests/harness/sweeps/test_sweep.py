@@ -314,7 +314,7 @@ def test_a_sweep_writes_nothing_among_other_files() -> None:
     checkpoint(10)
     checkpoint(20)
     Path("run/eval_curve.png").write_text("the training's own")
-    with pytest.raises(UsageError, match="run holds other files and no runs"):
+    with pytest.raises(UsageError, match="run has files but no runs"):
         run("run/checkpoint-*", output_dir="run")
     Path("run/checkpoint-10/config.json").touch()
     with pytest.raises(UsageError, match="holds a model"):
@@ -350,7 +350,7 @@ def test_runs_are_called_by_what_differs(
 
 
 def test_two_runs_of_one_name_are_refused() -> None:
-    with pytest.raises(UsageError, match="2 of these runs would be called 'cot'"):
+    with pytest.raises(UsageError, match="2 of these runs would be named 'cot'"):
         plan_sweep(options(), ["m"], ["a/cot.jinja", "b/cot.jinja"])
 
 
@@ -403,7 +403,7 @@ def test_a_watch_ends_with_the_training_and_leaves_out_what_was_deleted() -> Non
             checkpoint(30, "3", of=30)
             Engine.__init__ = rotating(Engine.__init__)  # type: ignore[method-assign]
     assert found == ["checkpoint-10", "checkpoint-30"]
-    assert "checkpoint-20 is left out: run/checkpoint-20 was deleted before" in "".join(notes.notes)
+    assert "checkpoint-20 is skipped: run/checkpoint-20 was deleted before" in "".join(notes.notes)
     assert notes.notes[-1] == "the training is over"
 
 

@@ -95,7 +95,7 @@ class Training:
         pytest.param(
             {0: [written(50), half(60)]},
             ["run/checkpoint-50"],
-            ["waiting for", "left out, as they have no whole trainer_state.json"],
+            ["waiting for", "left out, since their trainer_state.json or weights are incomplete"],
             id="never whole",
         ),
         pytest.param({}, [], ["waiting for", "no new checkpoint came"], id="none at all"),
