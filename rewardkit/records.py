@@ -44,7 +44,11 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How completions are drawn. `temperature` 0 is greedy; `top_k` 0 is off."""
+    """How completions are drawn.
+
+    `temperature` 0 is greedy. Off are `top_k` and `min_p` at 0, `top_p` and `repetition_penalty` at
+    1, the other penalties at 0.
+    """
 
     max_tokens: int = 1024
     temperature: float = 0.0
@@ -52,6 +56,10 @@ class Sampling:
     top_k: int = 0
     seed: int = 0
     stop: tuple[str, ...] = ()
+    min_p: float = 0.0
+    presence_penalty: float = 0.0
+    frequency_penalty: float = 0.0
+    repetition_penalty: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

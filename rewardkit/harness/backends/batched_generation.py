@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rewardkit.harness.backends.completion_reader import StopCriteria
 from rewardkit.harness.backends.local_model import LocalModel
+from rewardkit.harness.backends.penalties import Penalties, has_penalties
 from rewardkit.harness.backends.seeded_sampler import SeededSampler
 from rewardkit.protocols import Request
 from rewardkit.records import Completion, Sampling
@@ -37,18 +38,18 @@ def complete(
     from transformers import LogitsProcessorList, StoppingCriteriaList
 
     readers = [checkpoint.reader(request, sampling) for request in batch]
-    samplers = (
-        [SeededSampler([request.seed for request in batch], sampling)]
-        if sampling.temperature
-        else []
-    )
+    processors: list[Any] = []
+    if has_penalties(sampling):
+        processors.append(Penalties([request.prompt.token_ids for request in batch], sampling))
+    if sampling.temperature:
+        processors.append(SeededSampler([request.seed for request in batch], sampling))
     ids, mask = _left_padded([request.prompt.token_ids for request in batch], checkpoint.padding)
     with warnings.catch_warnings(action="ignore"):
         out = model.generate(
             input_ids=ids.to(model.device),
             attention_mask=mask.to(model.device),
             generation_config=_greedy(checkpoint, sampling.max_tokens),
-            logits_processor=LogitsProcessorList(samplers),
+            logits_processor=LogitsProcessorList(processors),
             stopping_criteria=StoppingCriteriaList(
                 [StopCriteria(readers)] if sampling.stop else []
             ),

@@ -26,12 +26,21 @@ class _GenerationTag(jinja2.ext.Extension):
         return list(parser.parse_statements(("name:endgeneration",), drop_needle=True))
 
 
-def render_chat(template: str, messages: Sequence[Message], special: Mapping[str, str]) -> str:
-    """Render `messages` up to the assistant's turn. UsageError where the template fails."""
+_SET_BY_US = ("messages", "tools", "documents", "add_generation_prompt")
+
+
+def render_chat(template: str, messages: Sequence[Message], variables: Mapping[str, object]) -> str:
+    """Render `messages` up to the assistant's turn, with further variables of the template.
+
+    UsageError where the template fails, or for a variable that rendering itself sets.
+    """
+    for name in _SET_BY_US:
+        if name in variables:
+            raise UsageError(f"--chat-template-arg {name}=… can't be set: rewardkit sets {name}")
     turns = [{"role": message.role, "content": message.content} for message in messages]
     try:
         return compile_template(template).render(
-            messages=turns, tools=None, documents=None, add_generation_prompt=True, **special
+            messages=turns, tools=None, documents=None, add_generation_prompt=True, **variables
         )
     except jinja2.TemplateError as error:
         raise UsageError(

@@ -21,12 +21,23 @@ class EngineOptions:
     seed: int = 0
     base_url: str | None = None
     arguments: Mapping[str, object] = field(default_factory=dict)
+    chat_template_args: Mapping[str, object] = field(default_factory=dict)
+    reasoning_effort: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.chat_template_args and not self.chat_template:
+            raise UsageError(
+                "--chat-template-arg needs the chat template; leave out --no-chat-template"
+            )
 
     def refuse(self, backend: str, *names: str) -> None:
         """Raise UsageError for an option that was set and that `backend` doesn't have."""
         for option in fields(self):
-            if option.name in names and getattr(self, option.name) != option.default:
-                flag = f"--{option.name.replace('_', '-')}"
+            if option.name in names and getattr(self, option.name) not in (option.default, {}):
+                name = (
+                    option.name.removesuffix("s") if option.name.endswith("args") else option.name
+                )
+                flag = f"--{name.replace('_', '-')}"
                 raise UsageError(f"the {backend} backend takes no {flag}; leave it out")
 
     def reject_arguments_named(self, names: Iterable[str], backend: str) -> None:

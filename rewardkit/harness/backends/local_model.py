@@ -22,7 +22,7 @@ class LocalModel:
     """A checkpoint's tokenizer and configuration, read without its weights."""
 
     def __init__(self, model: str, options: EngineOptions, *, backend: str) -> None:
-        options.refuse(backend, "base_url")
+        options.refuse(backend, "base_url", "reasoning_effort")
         if options.dtype not in DTYPES:
             raise UsageError(f"no dtype {options.dtype!r}; known: {', '.join(DTYPES)}")
         self.folder: Path = checkpoint.resolve(model)
@@ -30,6 +30,12 @@ class LocalModel:
         self.tokenizer = tokenization.load(self.folder)
         self.max_model_len = options.max_model_len or self._positions()
         self._chat = options.chat_template
+        self._template_args = options.chat_template_args
+        if self._template_args and self.tokenizer.chat_template is None:
+            raise UsageError(
+                f"{self.folder} has no chat template, and --chat-template-arg sets what a chat "
+                "template reads; leave it out"
+            )
 
     def _positions(self) -> int | None:
         length = self.text_config.get("max_position_embeddings")
@@ -74,7 +80,7 @@ class LocalModel:
 
     def render(self, messages: Sequence[Message]) -> Prompt:
         """Render a prompt with the model's chat template, or as plain text."""
-        return self.tokenizer.prompt(messages, chat=self._chat)
+        return self.tokenizer.prompt(messages, chat=self._chat, arguments=self._template_args)
 
     def reader(self, request: Request, sampling: Sampling) -> CompletionReader:
         """The reader of the request's completion."""

@@ -36,6 +36,8 @@ class ReplayBackend:
             "data_parallel_size",
             "gpu_memory_utilization",
             "base_url",
+            "chat_template_args",
+            "reasoning_effort",
         )
         options.reject_arguments_but([], "replay")
         path = Path(model).expanduser()

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 class SeededSampler:
     """A logits processor that adds Gumbel noise, from a generator of its own for each row.
 
-    Greedy decoding of the result samples from softmax(logits / temperature), cut to top-k, then
-    top-p, as in vLLM. A row's draws depend neither on its neighbours in the batch nor on earlier
-    draws. Gumbel (1954): argmax(z + G) ~ softmax(z).
+    Greedy decoding of the result samples from softmax(logits / temperature), cut by min-p,
+    top-k, then top-p, as in vLLM. A row's draws depend neither on its neighbours in the batch nor
+    on earlier draws. Gumbel (1954): argmax(z + G) ~ softmax(z).
     """
 
     def __init__(self, seeds: Sequence[int], sampling: Sampling) -> None:
@@ -30,6 +30,7 @@ class SeededSampler:
         import torch
 
         logits = scores.float() / self._sampling.temperature
+        logits = _keep_min_p(logits, self._sampling.min_p)
         logits = _keep_top_p(_keep_top_k(logits, self._sampling.top_k), self._sampling.top_p)
         draws = torch.stack(
             [
@@ -39,6 +40,15 @@ class SeededSampler:
         )
         # -log of an exponential draw is a Gumbel draw
         return logits - draws.log().to(logits.device)
+
+
+def _keep_min_p(logits: torch.Tensor, min_p: float) -> torch.Tensor:
+    """Set logits to minus infinity whose probability is below `min_p` times the largest."""
+    if min_p <= 0.0:
+        return logits
+    shares = logits.softmax(dim=-1)
+    unlikely = shares < min_p * shares.amax(dim=-1, keepdim=True)
+    return logits.masked_fill(unlikely, float("-inf"))
 
 
 def _keep_top_k(logits: torch.Tensor, top_k: int) -> torch.Tensor:

@@ -38,10 +38,19 @@ class Tokenizer:
     chat_template: str | None
     add_bos: bool | None = None
 
-    def prompt(self, messages: Sequence[Message], *, chat: bool) -> Prompt:
-        """Render with the chat template; as plain text where there is none or `chat` is off."""
+    def prompt(
+        self,
+        messages: Sequence[Message],
+        *,
+        chat: bool,
+        arguments: Mapping[str, object] | None = None,
+    ) -> Prompt:
+        """Render with the chat template and its `arguments`; as plain text where there is none or
+        `chat` is off."""
         if chat and self.chat_template is not None:
-            text = _encodable(render_chat(self.chat_template, messages, self.special))
+            text = _encodable(
+                render_chat(self.chat_template, messages, {**(arguments or {}), **self.special})
+            )
             ids = self.engine.encode(text, add_special_tokens=False).ids
         else:
             text = _encodable("\n\n".join(message.content for message in messages))

@@ -25,6 +25,9 @@ _WITHOUT_EFFECT = (
 )
 """Options that don't change the completions."""
 
+_ADDED = ("chat_template_args", "reasoning_effort")
+"""Options of the engine that are newer than rewardkit 0.1.0."""
+
 _NAMED_IN_0_1_0 = (
     *("model", "backend", "data", "split", "limit", "prompt", "num_fewshot", "fewshot_data"),
     *("num_samples", "temperature", "top_p", "top_k", "max_tokens", "seed", "stop"),
@@ -45,6 +48,8 @@ def settings_of(options: EvalOptions, backend_name: str) -> dict[str, Any]:
         "max_model_len": values["max_model_len"],
         "arguments": dict(values["backend_args"]),
     }
+    # the name that 0.1.0 gave a folder is made of the options that there were
+    engine |= {name: value for name, value in values.items() if name in _ADDED and value}
     named = {"model": options.model, "prompt": options.prompt}
     settings: dict[str, Any] = redact_value({**named, **given, "engine": engine})
     return settings

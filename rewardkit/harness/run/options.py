@@ -50,6 +50,37 @@ class SamplingOptions(TypedDict, total=False):
     ]
     top_p: Annotated[float, Option(1.0, "Nucleus sampling; 1 is off.", low=1e-9, high=1)]
     top_k: Annotated[int, Option(0, "Sample from the k most likely tokens; 0 is off.", low=0)]
+    min_p: Annotated[
+        float,
+        Option(
+            0.0,
+            "Drop tokens less likely than this share of the likeliest one; 0 is off.",
+            low=0,
+            high=1,
+        ),
+    ]
+    presence_penalty: Annotated[
+        float,
+        Option(0.0, "Subtracted from the logit of a token already generated.", low=-2, high=2),
+    ]
+    frequency_penalty: Annotated[
+        float,
+        Option(
+            0.0,
+            "Subtracted from a token's logit for each time that it was generated.",
+            low=-2,
+            high=2,
+        ),
+    ]
+    repetition_penalty: Annotated[
+        float,
+        Option(
+            1.0,
+            "Divides the logits of tokens in prompt and completion; 1 is off.",
+            low=0.01,
+            high=100,
+        ),
+    ]
     max_tokens: Annotated[
         int | None, Option(None, "Longest completion; by default the task's own.", low=1)
     ]
@@ -76,6 +107,19 @@ class RequestOptions(TypedDict, total=False):
     chat_template: Annotated[
         bool,
         Option(True, "Send plain text, without the chat template.", flags=("--no-chat-template",)),
+    ]
+    chat_template_args: Annotated[
+        Mapping[str, Any],
+        Option(
+            {},
+            "An argument of the chat template, such as enable_thinking=false; repeatable.",
+            flags=("--chat-template-arg",),
+            metavar="KEY=VALUE",
+        ),
+    ]
+    reasoning_effort: Annotated[
+        str | None,
+        Option(None, "How long the openai backend's model thinks, such as low or high."),
     ]
 
 

@@ -320,3 +320,33 @@ def test_options_of_no_use_are_refused(server: OpenAIServer, options: dict[str, 
 
 def test_the_fingerprint_is_name_and_address(server: OpenAIServer) -> None:
     assert backend_for(server).fingerprint() == {"model": "tiny", "base_url": server.url}
+
+
+def test_sampling_that_is_set_is_sent_and_nothing_else(server: OpenAIServer) -> None:
+    backend = backend_for(
+        server, chat_template_args={"enable_thinking": False}, reasoning_effort="low"
+    )
+    sampling = Sampling(min_p=0.1, presence_penalty=0.5, repetition_penalty=1.1)
+    complete(backend, requests(backend, questions=["q"]), sampling)
+    received = server.received[0]
+    assert (received["min_p"], received["presence_penalty"]) == (0.1, 0.5)
+    assert received["repetition_penalty"] == 1.1
+    assert "frequency_penalty" not in received
+    assert received["chat_template_kwargs"] == {"enable_thinking": False}
+    assert received["reasoning_effort"] == "low"
+
+
+def test_a_server_that_wants_max_completion_tokens_gets_it(server: OpenAIServer) -> None:
+    refusal = status(400, "Unsupported parameter: use 'max_completion_tokens' instead.")
+    server.behaviour = {"q": [refusal]}
+    backend = backend_for(server)
+    found = complete(backend, requests(backend, questions=["q"]), Sampling(max_tokens=9))
+    assert found["test/0/0"].text == "q 0"
+    assert server.received[0]["max_tokens"] == 9
+    assert server.received[1]["max_completion_tokens"] == 9
+    assert "max_tokens" not in server.received[1]
+
+
+def test_reasoning_effort_needs_the_chat_endpoint(server: OpenAIServer) -> None:
+    with pytest.raises(UsageError, match="--reasoning-effort needs the chat endpoint"):
+        backend_for(server, chat_template=False, reasoning_effort="low")

@@ -30,6 +30,8 @@ def draws(sampling: Sampling, count: int = 20_000, seed: int = 0) -> torch.Tenso
         (Sampling(temperature=1.0, top_p=0.8), [0.625, 0.375, 0, 0]),
         (Sampling(temperature=1.0, top_p=0.81), [0.5263, 0.3158, 0.1579, 0]),
         (Sampling(temperature=1.0, top_k=3, top_p=0.4), [1, 0, 0, 0]),
+        (Sampling(temperature=1.0, min_p=0.5), [0.625, 0.375, 0, 0]),
+        (Sampling(temperature=1.0, min_p=0.7), [1, 0, 0, 0]),
     ],
 )
 def test_tokens_come_in_the_shares_that_were_asked_for(

@@ -142,3 +142,13 @@ def test_no_tokenizer_at_all_is_said(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "qwen2"}', encoding="utf-8")
     with pytest.raises(UsageError, match="no tokenizer in"):
         tokenization.load(tmp_path)
+
+
+def test_arguments_reach_the_chat_template(folder: Path) -> None:
+    template = "{{ messages[0].content }}{% if enable_thinking %}<think>{% endif %}"
+    tokenizer = change(folder, {"chat_template": template})
+    arguments = {"enable_thinking": True}
+    assert tokenizer.prompt(USER, chat=True, arguments=arguments).text.endswith("<think>")
+    assert not tokenizer.prompt(USER, chat=True).text.endswith("<think>")
+    with pytest.raises(UsageError, match="rewardkit sets messages"):
+        tokenizer.prompt(USER, chat=True, arguments={"messages": []})

@@ -27,6 +27,10 @@ LARGEST_REPLY = 64 * 2**20
 
 CHECK_SECONDS = 20.0
 
+_SENT_IF_SET = ("top_k", "min_p", "presence_penalty", "frequency_penalty", "repetition_penalty")
+_DEFAULT = Sampling()
+_NEW_LIMIT = "max_completion_tokens"
+
 
 @dataclass(frozen=True, slots=True)
 class Server:
@@ -48,6 +52,7 @@ class ServerClient:
 
     def __init__(self, server: Server) -> None:
         self._server = server
+        self._limit = "max_tokens"
 
     async def check(self, found: Callable[[None], None]) -> None:
         """List the server's models. Raises what every request would fail of, too."""
@@ -99,8 +104,15 @@ class ServerClient:
             ) from error
 
     async def _complete(self, client: Any, request: Request, sampling: Sampling) -> Reply:
+        import openai
+
         async def attempt() -> Reply:
-            return read_reply(await self._send(client, request, sampling))
+            try:
+                return read_reply(await self._send(client, request, sampling))
+            except openai.BadRequestError as error:
+                if not self._takes_other_limit(error):
+                    raise
+                return read_reply(await self._send(client, request, sampling))
 
         try:
             return await with_retries(attempt, self._server.retries)
@@ -108,6 +120,13 @@ class ServerClient:
             if fatal := self._fatal(error):
                 raise fatal from error
             return Reply(Completion("", "error", message=completion_message(error)))
+
+    def _takes_other_limit(self, error: Exception) -> bool:
+        """Whether the server wants `max_completion_tokens`; from then on it gets that."""
+        if _NEW_LIMIT in str(error):
+            self._limit = _NEW_LIMIT
+            return True
+        return False
 
     async def _send(self, client: Any, request: Request, sampling: Sampling) -> bytes:
         """The body of the server's reply. Raises TooSlow, ConnectionLost, `openai.APIError`."""
@@ -138,18 +157,27 @@ class ServerClient:
         parameters: dict[str, Any] = {
             "model": self._server.model,
             "n": 1,
-            "max_tokens": sampling.max_tokens,
+            self._limit: sampling.max_tokens,
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,
             "seed": request.seed,
         }
         if sampling.stop:
             parameters["stop"] = list(sampling.stop)
-        body = dict(self._server.body) | ({"top_k": sampling.top_k} if sampling.top_k else {})
+        body = dict(self._server.body) | _set_options(sampling)
         return parameters | ({"extra_body": body} if body else {})
 
     def _fatal(self, error: Exception) -> Exception | None:
         return fatal_error(error, address=self._server.url, model=self._server.model)
+
+
+def _set_options(sampling: Sampling) -> dict[str, Any]:
+    """The options of sampling that are not at their default; servers know them or refuse them."""
+    return {
+        name: getattr(sampling, name)
+        for name in _SENT_IF_SET
+        if getattr(sampling, name) != getattr(_DEFAULT, name)
+    }
 
 
 async def _read_body(response: Any) -> bytes:

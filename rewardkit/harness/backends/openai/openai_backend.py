@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from rewardkit.errors import MissingExtra
+from rewardkit.errors import MissingExtra, UsageError
 from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.backends.openai.client import Server, ServerClient
 from rewardkit.harness.backends.openai.request_thread import iterate_results
@@ -54,6 +54,10 @@ class OpenAIBackend:
             "data_parallel_size",
             "gpu_memory_utilization",
         )
+        if options.reasoning_effort is not None and not options.chat_template:
+            raise UsageError(
+                "--reasoning-effort needs the chat endpoint; leave out --no-chat-template"
+            )
         options.reject_arguments_named(_SET_BY_US, "the server")
         argument = partial(options.argument, backend="openai")
         self._concurrency = argument("concurrency", 64)
@@ -68,7 +72,7 @@ class OpenAIBackend:
             chat=options.chat_template,
             retries=argument("max_retries", 5),
             seconds=argument("timeout", 600),
-            body={k: v for k, v in options.arguments.items() if k not in _FOR_THE_CLIENT},
+            body=_body(options),
         )
         self._dropped_counts: list[str] = []
 
@@ -123,3 +127,13 @@ class OpenAIBackend:
 
     def close(self) -> None:
         """Do nothing: no connection stays open between calls."""
+
+
+def _body(options: EngineOptions) -> dict[str, object]:
+    """What every request's body holds besides sampling."""
+    body = {name: of for name, of in options.arguments.items() if name not in _FOR_THE_CLIENT}
+    if options.chat_template_args:
+        body["chat_template_kwargs"] = dict(options.chat_template_args)
+    if options.reasoning_effort is not None:
+        body["reasoning_effort"] = options.reasoning_effort
+    return body
