@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, TypedDict, Unpack, cast
 
 from rewardkit.errors import UsageError
@@ -220,6 +220,8 @@ class EvalOptions:
     model: str
     prompt: str | None = None
     values: EvalValues
+    from_tasks: Mapping[str, Any] = field(default_factory=dict)
+    """Those of the values that the tasks set, because nobody gave them."""
 
     @classmethod
     def of(

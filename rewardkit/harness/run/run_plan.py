@@ -14,6 +14,7 @@ from rewardkit.harness.run.default_folder import default_folder, settings_of
 from rewardkit.harness.run.options import EvalOptions
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.run.task_plan import TaskPlan, plan_task
+from rewardkit.harness.run.task_settings import settings_note
 from rewardkit.harness.store.shard import Shard
 from rewardkit.protocols import Backend, Task
 from rewardkit.records import Sampling
@@ -44,6 +45,8 @@ class RunPlan:
 def plan_for(options: EvalOptions, reporter: Reporter, command: tuple[str, ...] = ()) -> RunPlan:
     """Resolve names, parse prompts, read data and load the tokenizer; no weights yet."""
     task_plans = plan_tasks(options, [options.prompt])[options.prompt]
+    if note := settings_note(options):
+        reporter.note(note)
     engine = backend_name(options, reporter)
     return plan_with(
         options, task_plans, load_backend(options, engine), engine=engine, command=command

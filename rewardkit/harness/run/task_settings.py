@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Unpack
 
 from rewardkit import registry
 from rewardkit.errors import UsageError
+from rewardkit.harness.run.option import option_fields
 from rewardkit.harness.run.options import EvalOptions, EvalValues
 from rewardkit.harness.tasks.defined.defined_task import DefinedTask
 from rewardkit.protocols import Task
@@ -28,7 +30,21 @@ def options_for(
     settings = _settings(options.tasks, prompt, given)
     if not settings:
         return options
-    return EvalOptions.of(tasks, model, prompt, **{**settings, **given})
+    completed = EvalOptions.of(tasks, model, prompt, **{**settings, **given})
+    return replace(completed, from_tasks=settings)
+
+
+def settings_note(options: EvalOptions) -> str:
+    """Return a sentence about the options that the tasks set; empty if they set none."""
+    defaults = {name: field.option.default for name, field in option_fields(EvalValues).items()}
+    said = [
+        f"--{name.replace('_', '-')} {value}"
+        for name, value in options.from_tasks.items()
+        if value != defaults[name]
+    ]
+    if not said:
+        return ""
+    return f"as the task sets it: {' '.join(said)}; an option that you type replaces it"
 
 
 def _settings(

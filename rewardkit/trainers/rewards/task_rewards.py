@@ -38,7 +38,7 @@ def task_or_verifier(name: str) -> Task | Verifier:
     """The task of this name, else the verifier. UnknownName, with the nearest name of both."""
     installed = registry.installed()
     tasks, verifiers = installed.offers("tasks"), installed.offers("verifiers")
-    if name in tasks:
+    if name in tasks or name.endswith(".toml"):
         return installed.task(name)
     if name in verifiers:
         return installed.verifier(name)

@@ -11,13 +11,16 @@ import pytest
 import rewardkit
 from rewardkit import registry
 from rewardkit.errors import UsageError
+from rewardkit.harness.metrics.votes import same_to
 from rewardkit.harness.run.reporter import Reporter
-from rewardkit.harness.run.task_settings import options_for
+from rewardkit.harness.run.task_settings import options_for, settings_note
 from rewardkit.harness.scoring.run_plan import plan_run
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScoreOutput
+from rewardkit.harness.tasks.defined.defined_task import DefinedTask
 from rewardkit.hookspecs import hookimpl
 from rewardkit.plugin import Sample
+from rewardkit.trainers.rewards.task_rewards import task_or_verifier
 from tests.cli.command import run_command
 
 ROWS = [
@@ -161,6 +164,26 @@ def test_a_tasks_sampling_holds_unless_it_is_given(folder: Path) -> None:
     assert (values["num_samples"], values["temperature"]) == (1, 0.0)
     with pytest.raises(UsageError, match="set num_samples differently .*--num-samples"):
         options_for(("sampled.toml", "gsm8k"), "m", temperature=0.6)
+
+
+def test_the_settings_of_a_task_are_said(folder: Path) -> None:
+    (folder / "sampled.toml").write_text(SAMPLED + "temperature = 0.6\ntop_p = 1.0\n")
+    note = settings_note(options_for(("sampled.toml",), "m"))
+    assert note.startswith("as the task sets it: --num-samples 4 --temperature 0.6;")
+    assert settings_note(options_for(("sampled.toml",), "m", num_samples=1, temperature=0.0)) == ""
+    assert settings_note(options_for(("gsm8k",), "m")) == ""
+
+
+def test_equal_answers_vote_together(folder: Path) -> None:
+    lines(folder / "rows.jsonl", [{"question": "1/2?", "answer": "1/2"}])
+    (folder / "voted.toml").write_text('[data]\nfile = "rows.jsonl"\n[verifier]\nname = "math"\n')
+    same = same_to(rewardkit.load_task("voted.toml"))
+    assert list(same([("0.5", "\\frac12"), ("0.5", "2")])) == [True, False]
+
+
+def test_a_task_file_is_a_reward(folder: Path) -> None:
+    (folder / "mine.toml").write_text('[data]\nfile = "rows.jsonl"\n[verifier]\nname = "exact"\n')
+    assert isinstance(task_or_verifier("mine.toml"), DefinedTask)
 
 
 def test_examples_that_a_task_sets_are_for_its_own_prompt(folder: Path) -> None:

@@ -114,6 +114,11 @@ class DefinedTask:
         """The reference, as the default prompt asks for it."""
         return self._styles.form(self._reading).replace("{}", sample.reference)
 
+    def posed(self, answer: str, other: str) -> tuple[str, Sample]:
+        """A completion that gives `answer`, and a sample whose reference is `other`: equal answers
+        vote together."""
+        return self._styles.form(None).replace("{}", answer), Sample(other)
+
     def validate(self) -> None:
         """Raise UsageError for a verifier or a prompt that doesn't exist or fit."""
         self.verifier(self._reading)
