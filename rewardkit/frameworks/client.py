@@ -1,4 +1,4 @@
-"""A verifier that asks `rewardkit serve`: in batches, with keep-alive and retries.
+"""A verifier that calls `rewardkit serve` in batches, with keep-alive and retries.
 
     from rewardkit.frameworks.client import remote
 

@@ -74,7 +74,7 @@ def judge_many(
 def _outcomes(
     verifier: Verifier, items: Sequence[Item], seconds: Sequence[float], options: JudgingOptions
 ) -> list[Outcome]:
-    """Return what becomes of each item within its seconds."""
+    """Return the outcome of each item within its seconds."""
     outcomes: list[Outcome | None] = [None] * len(items)
     if isinstance(verifier, QuickVerifier):
         outcomes = [run_quick(verifier.quick, text, sample) for text, sample in items]

@@ -71,7 +71,7 @@ def control_texts(sample: Sample, control: Control | None) -> Iterator[str]:
         try:
             yield control(sample)
             return
-        except Exception:  # a task of anyone's, and a sample that may lack what it needs
+        except Exception:  # a plugin's task may raise anything, and the sample may lack columns
             pass
     yield sample.reference
     yield _USUAL_FORM.format(sample.reference)

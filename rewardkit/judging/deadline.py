@@ -1,4 +1,4 @@
-"""When a call of a verifier has had its time.
+"""Deadlines of verifier calls.
 
 A deadline counts the verifier's own time: what it computes and what it sleeps. The time for which
 the machine doesn't let it run doesn't count, up to a backstop by the clock. On an idle machine the
@@ -105,7 +105,7 @@ class Deadline:
         return min(LOOK_EVERY, self._backstop - elapsed)
 
     def _passed(self, elapsed: float, state: ProcessState | None) -> str:
-        """Why the verifier's own time is over; empty while it isn't."""
+        """The reason why the verifier's own time is over; empty if it isn't."""
         if state is None:
             return f"{elapsed:.2f} s have passed"
         computed = state.time.computed - self._before.computed

@@ -21,7 +21,7 @@ class FrameError(Exception):
 
 
 class FrameChannel:
-    """Values to and from another process, over its descriptors. Owns neither's closing.
+    """Values to and from another process, over its descriptors. The caller closes them.
 
     `limit` is the size in bytes of the largest frame that `receive` reads; None reads any.
     """

@@ -1,4 +1,4 @@
-"""The limits under which a verifier runs, said once for every caller."""
+"""The limits under which a verifier runs, the same for every caller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of one call of a verifier: a verdict or a crash."""
+"""The outcome of one verifier call: a verdict or a crash."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def run_stages(verifier: Verifier, text: str, sample: Sample) -> Iterator[tuple[
 def run_quick(
     quick: Callable[[str, Sample], Verdict | None], text: str, sample: Sample
 ) -> Outcome | None:
-    """The outcome of a verifier's `quick`; None where it leaves the text to a worker."""
+    """The outcome of a verifier's `quick`; None if a worker must judge the text."""
     try:
         judged = quick(text, sample)
         return None if judged is None else Verdict.of(judged)
@@ -71,16 +71,16 @@ def run_quick(
 
 
 def raised(error: BaseException, partial: Verdict | None = None) -> Crash:
-    """The crash that an exception of the verifier is."""
-    return Crash(f"the verifier raised {_described(error)}", partial)
+    """Turn an exception of the verifier into a crash."""
+    return Crash(f"the verifier raised {_describe(error)}", partial)
 
 
 def unavailable(error: Unavailable) -> Verdict:
     """Unjudged, because something that the verifier needs can't be reached."""
-    return Verdict.unjudged(f"the verifier is unavailable: {_described(error)}")
+    return Verdict.unjudged(f"the verifier is unavailable: {_describe(error)}")
 
 
-def _described(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     name = type(error).__name__
     try:
         text = str(error)[:LONGEST_MESSAGE]

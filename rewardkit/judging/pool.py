@@ -26,7 +26,7 @@ _BOOT = (
 
 
 class ForkServerGone(JudgingError):
-    """The fork server has ended by itself; another one can do its work."""
+    """The fork server has ended by itself; a new one can replace it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class Pool:
                 self.kill()
                 raise ForkServerGone(
                     f"the process that forks workers ended by itself: {error}; "
-                    "it may have been killed for want of memory"
+                    "it may have been killed for lack of memory"
                 ) from error
         return WorkerHandle(ours, pid)
 

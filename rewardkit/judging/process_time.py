@@ -1,4 +1,4 @@
-"""What a process has had of the processor, as Linux counts it."""
+"""CPU time of processes, as Linux counts it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ProcessState:
 
 
 def process_state(pid: int, proc: Path = Path("/proc")) -> ProcessState | None:
-    """Return the state of another process; None where the system or the process isn't there."""
+    """Return the state of another process; None if it is gone, or on other systems than Linux."""
     folder = proc / str(pid)
     try:
         fields = _stat_fields(folder)

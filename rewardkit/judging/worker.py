@@ -1,4 +1,4 @@
-"""A worker process: judges what arrives on its channel until that closes.
+"""A worker process: it judges the texts that arrive on its channel until that closes.
 
 A request is a list of (text, sample). The replies are (outcome, is_last, time): for each text its
 outcome, before it, for a verifier in stages, the verdicts so far, and the worker's time until then.
@@ -26,7 +26,7 @@ Item = tuple[str, Sample]
 
 
 def serve(channel: FrameChannel, verifier: Verifier, *, memory: int, cpu_seconds: int) -> None:
-    """Judge what arrives until the channel closes; never returns."""
+    """Judge the texts that arrive until the channel closes. Never returns."""
     try:
         _limit_memory(memory)
         time = OwnTime()

@@ -1,4 +1,4 @@
-"""Who may ask: a token, in the header or, for hosts that send no headers, in the path."""
+"""Access by a token: in a header or, for hosts that send no headers, in the path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server's routes: our own, and those of hosts that ask over HTTP."""
+"""The application: rewardkit's own routes, and those that other hosts call."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ from rewardkit.server.verifiers import OfferedVerifiers
 
 @dataclass(frozen=True, kw_only=True)
 class ServerSettings:
-    """How a server runs. `timeout` is in seconds a completion; sizes are in bytes."""
+    """The verifiers and the limits of a server.
+
+    `timeout` is in seconds for each completion; sizes are in bytes.
+    """
 
     verifiers: Sequence[str] = ()
     token: str | None = None
@@ -59,7 +62,7 @@ class Server:
         parameters: dict[str, object] | None = None,
         timeout: float | None = None,
     ) -> list[Verdict]:
-        """Return the verdicts on items, once they had their turn."""
+        """Judge items when their turn in the queue comes, and return the verdicts."""
         verifier = self.verifiers.load(name, parameters or {})
         verdicts = await self.queue.run(
             request, len(items), lambda: self.verifiers.judge(verifier, items, timeout)
@@ -89,7 +92,7 @@ class Server:
         return JSONResponse({"ready": self.ready}, 200 if self.ready else 503)
 
     async def names(self, _: Request) -> Response:
-        """`GET /v1/verifiers`: the names that may be asked for."""
+        """`GET /v1/verifiers`: the names of the offered verifiers."""
         return JSONResponse({"verifiers": self.verifiers.names})
 
     async def exposition(self, _: Request) -> Response:

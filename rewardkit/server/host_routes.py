@@ -82,11 +82,11 @@ class HostRoutes:
         return JSONResponse(body.model_dump() | facts)
 
     async def gym_seed_session(self, request: Request) -> Response:
-        """NeMo-Gym's session, of which there is nothing to keep."""
+        """NeMo-Gym's session; rewardkit stores nothing for it."""
         return JSONResponse({})
 
     async def gym_root(self, _: Request) -> Response:
-        """A line that says who answers."""
+        """A line that names the server."""
         return PlainTextResponse("rewardkit")
 
     async def gym_config(self, _: Request) -> Response:

@@ -1,4 +1,4 @@
-"""What Prometheus reads at `GET /metrics`."""
+"""Metrics for Prometheus, at `GET /metrics`."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ class ServerMetrics:
         self._stopped.inc(limits.stopped)
 
     def refused(self) -> None:
-        """Count a request that found the queue full."""
+        """Count a request that was refused because the queue was full."""
         self._refused.inc()
 
     def exposition(self) -> bytes:
-        """The metrics as Prometheus reads them."""
+        """The metrics in the format of Prometheus."""
         return generate_latest(self._registry)

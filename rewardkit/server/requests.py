@@ -1,4 +1,4 @@
-"""What clients send: checked, with errors that name the field."""
+"""The bodies of requests, validated with errors that name the field."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 MOST_ITEMS = 10_000
-"""Completions of one request, at most."""
+"""Maximum number of completions in a request."""
 
 Body = TypeVar("Body", bound=BaseModel)
 

@@ -1,4 +1,4 @@
-"""The bounded queue before the judging: beyond it, clients are told to come back."""
+"""The bounded queue of requests; clients beyond its limit must try again later."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from rewardkit.available_cores import available_cores
 from rewardkit.server.metrics import ServerMetrics
 
 RETRY_AFTER = 1
-"""Seconds after which a client that was refused may try again."""
+"""Seconds after which a refused client may try again."""
 
 DISCONNECTED = 499
-"""The status for a client that went away, which nobody reads."""
+"""The status of a request whose client has disconnected."""
 
 Result = TypeVar("Result")
 
@@ -51,7 +51,7 @@ class ScoringQueue:
                 self._metrics.judging.dec(count)
 
     def close(self) -> None:
-        """Wait for what is being judged."""
+        """Wait for the requests that are being judged."""
         self._executor.shutdown(wait=True)
 
     @contextlib.asynccontextmanager

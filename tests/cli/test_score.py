@@ -311,7 +311,7 @@ def test_a_folder_is_not_judged_into_itself(tmp_path: Path) -> None:
     score(some_solutions(tmp_path), "--task", "gsm8k", "-o", run)
     status, _, err = score(run, "-o", run, "--overwrite")
     assert status == 2
-    assert "holds the completions that are read" in err
+    assert "is the folder of the completions to score" in err
     assert (tmp_path / "run" / "samples.jsonl").stat().st_size
 
 

@@ -1,4 +1,4 @@
-"""A checkpoint on this machine: what transformers and vLLM need of it besides its weights."""
+"""A checkpoint on this machine, without its weights, for transformers and vLLM."""
 
 from __future__ import annotations
 
@@ -48,8 +48,11 @@ class LocalModel:
         return inner if isinstance(inner, dict) else self.config
 
     def dtype_on_cpu(self, asked: str) -> str:
-        """float32 for "auto", else as asked. In float32, greedy decoding doesn't depend on the rest
-        of the batch, so a resumed run ends as one that was never interrupted."""
+        """Return float32 for "auto", else the requested type.
+
+        In float32, greedy decoding doesn't depend on the rest of the batch, so a resumed run gives
+        the same completions as an uninterrupted run.
+        """
         return "float32" if asked == "auto" else asked
 
     def useful_threads(self, available: int) -> int:

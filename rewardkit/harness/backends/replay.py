@@ -1,4 +1,4 @@
-"""The replay backend: completions that exist already, from a JSONL file or a run's folder."""
+"""The replay backend: existing completions from a JSONL file or a run's folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _REASONS = ("stop", "length", "error")
 
 
 class ReplayBackend:
-    """Completes each request with the row that names it.
+    """Completes each request with its row.
 
     A row holds `completion` (or `text`), and `key` ("task/id/index") or `id` (or `sample`) with,
     where they matter, `task` and `index`; rows of one id without an index count up.
@@ -75,7 +75,7 @@ class ReplayBackend:
             )
 
     def describe(self) -> Mapping[str, object]:
-        """The file and how many completions it holds."""
+        """The file and its number of completions."""
         return {"name": "replay", "file": str(self._path), "completions": len(self._rows)}
 
     def fingerprint(self) -> Mapping[str, str]:

@@ -95,7 +95,7 @@ def _results(run: Path) -> Iterator[Any]:
 
 
 def _data(name: str, summary: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
-    """The data set, by its name on the hub where the task has one, and the way it was prompted."""
+    """The data set, by its hub name if the task has one, and the prompt."""
     try:
         task: Any = registry.installed().task(name)
     except UnknownName:  # a verifier alone, or a task whose plugin isn't here
@@ -120,7 +120,7 @@ def _data(name: str, summary: Mapping[str, Any], record: Mapping[str, Any]) -> d
 
 
 def read_summary(run: Path) -> dict[str, Any]:
-    """The content of summary.json. RunMismatch where the run isn't finished."""
+    """Read summary.json. RunMismatch if the run isn't finished."""
     try:
         return read_run_summary(run / SUMMARY)
     except FileNotFoundError:

@@ -14,7 +14,7 @@ from rewardkit.harness.store.run_folder import standing_rows
 from rewardkit.harness.store.sample_row import SampleRow
 
 ROWS = 5_000
-"""Rows in a row group: as many as are in memory at once."""
+"""Rows in a row group, which are in memory at once."""
 
 
 def write_parquet(runs: Sequence[Path], path: Path, *, overwrite: bool) -> int:
@@ -90,7 +90,7 @@ def _typed(run: str, row: SampleRow) -> dict[str, Any]:
 
 
 def _storable(value: Any) -> Any:
-    """The value with half surrogates, which UTF-8 can't hold, as escapes."""
+    """The value with lone surrogates, which UTF-8 can't encode, as escapes."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):

@@ -40,7 +40,7 @@ def render(runs: Sequence[ReportRun]) -> str:
         table=compressed(packed.table),
         blocks=[compressed(block) for block in packed.blocks],
     )
-    # names may hold half surrogates, which no file can; samples escape theirs as JSON
+    # names may have lone surrogates, which no file can store; samples escape theirs as JSON
     return page.encode(errors="backslashreplace").decode()
 
 

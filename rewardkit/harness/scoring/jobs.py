@@ -46,7 +46,7 @@ class FileJob:
     task: Task | None = None
     samples: Mapping[str, Sample] = field(default_factory=dict)
     keep_rows: bool = True
-    """Whether to prepare the rows' lines, or only to count them."""
+    """Whether to prepare the lines of the rows, or only to count the rows."""
     workers: int | None = None
     shard: Shard | None = None
     """The part of the problems to judge; None: all."""

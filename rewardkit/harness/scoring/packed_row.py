@@ -22,7 +22,7 @@ class SharedFields:
         self.completion = OPEN_THINKING if kind.thinking_open else ""
         shared = with_verdict and kind.scores is not None
         self.verdict = kind.verdict(kind.scores or (), None) if shared else None
-        """The verdict, if all rows of the kind have the same and nobody reads their answers."""
+        """The verdict, if all rows of the kind share it and no metric reads their answers."""
 
 
 class PackedValues(Protocol):
@@ -44,7 +44,7 @@ class PackedValues(Protocol):
 def packed_row(
     values: PackedValues, number: int, identifier: str, shared: SharedFields
 ) -> JudgedRow:
-    """A row that reads its fields from packed values when they are asked for."""
+    """A row that reads its fields from packed values on access."""
     return _PackedRow(values, number, identifier, shared)
 
 

@@ -48,7 +48,7 @@ class ScorePlan:
     group_by: Mapping[str, tuple[str, ...]]
     """The tasks or verifiers, in the order of their figures, with the columns to group by."""
     tasks: Mapping[str, Task] = field(default_factory=dict)
-    """Those of them that are tasks."""
+    """The tasks among them."""
     output_dir: Path | None = None
     fingerprint: Mapping[str, Any] = field(default_factory=dict)
     record: Mapping[str, Any] = field(default_factory=dict)
@@ -58,9 +58,9 @@ class ScorePlan:
 
 
 def refuse_own_folder(path: Path, output_dir: Path) -> None:
-    """UsageError where the output would go into the folder that is read."""
+    """Raise UsageError if the output folder is the folder to score."""
     folder = path if path.is_dir() else path.parent
     if output_dir.resolve() == folder.resolve():
         raise UsageError(
-            f"{output_dir} holds the completions that are read; choose another --output-dir"
+            f"{output_dir} is the folder of the completions to score; choose another --output-dir"
         )

@@ -17,7 +17,7 @@ from rewardkit.protocols import Task
 def summarise_tally(
     tally: Tally, tasks: Mapping[str, Task], group_by: Mapping[str, Sequence[str]]
 ) -> dict[str, TaskSummary]:
-    """The figures of each task with rows, without the task's own, which need the texts."""
+    """Summarise each task with rows, without the task's own figures, which need the texts."""
     rows = tally.rows()
     return {
         name: summarise(
@@ -31,7 +31,7 @@ def summarise_tally(
 def summarise_with_figures(
     tally: Tally, tasks: Mapping[str, Task], group_by: Mapping[str, Sequence[str]], samples: Path
 ) -> dict[str, TaskSummary]:
-    """The same with each task's own tables and plots; `samples` is the samples.jsonl."""
+    """Summarise with each task's own tables and plots; `samples` is the samples.jsonl."""
     summaries = summarise_tally(tally, tasks, group_by)
     for name, summary in summaries.items():
         task = tasks.get(name)

@@ -1,4 +1,4 @@
-"""Runs as tracking tools take them: a configuration, and metrics as numbers."""
+"""Runs in the form of tracking tools: a configuration, and metrics as numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Tracked:
-    """What a tool shows as one run: an evaluation, or those of a training's checkpoints."""
+    """One run of a tracking tool: an evaluation, or the evaluations of a training's checkpoints."""
 
     name: str
     config: Mapping[str, Any]

@@ -12,7 +12,7 @@ def log_to_wandb(run: Tracked) -> None:
     """Log a run to the project that WANDB_PROJECT names, in ./wandb or WANDB_DIR."""
     import wandb
 
-    mode: Any = os.environ.get("WANDB_MODE", "offline")  # wandb refuses a mode that it hasn't
+    mode: Any = os.environ.get("WANDB_MODE", "offline")  # wandb refuses an unknown mode
     with wandb.init(
         project=os.environ.get("WANDB_PROJECT", PROJECT),
         name=run.name,

@@ -10,7 +10,7 @@ Explanation = list[tuple[str, str]]
 
 
 def explained(answers: list[str], reference: str) -> Explanation:
-    """Say what the answers and the reference are, and how each was read."""
+    """Explain the answers and the reference, and how each was read."""
     lines = [("answers", str(len(answers)))] if len(answers) > 1 else []
     for answer in answers:
         lines += [("answer", answer), ("read as", _reading(side(answer)))]

@@ -23,10 +23,10 @@ from rewardkit.verifiers.math.syntax.parsed_answer import Side, side
 from rewardkit.verifiers.math.syntax.parsed_answer import tree as tree_of
 
 LONGEST = 4_000
-"""Characters of the longest answer that is evaluated; a longer one can't be meant as one."""
+"""Maximum length in characters of an answer that is evaluated."""
 
 MOST_BOXES = 16
-"""Different boxes that are compared one by one; more are a list of guesses."""
+"""Maximum number of different boxes to compare one by one; more are a list of guesses."""
 
 _PLAIN = re.compile(r"\s*\$?\s*([-+]?[0-9]{1,18}(?:\.[0-9]{1,12})?)\.?\s*\$?\s*")
 _COMMA = re.compile(r"-?[0-9]{1,12},[0-9]{1,12}")
@@ -67,7 +67,7 @@ class Math:
             raise ValueError(f"thinking is strip or keep, not {self.thinking!r}")
 
     def quick(self, text: str, sample: Sample, /) -> Verdict | None:
-        """The verdict where anything but the symbolic engines decides it; else None."""
+        """Return the verdict if it needs no symbolic engine, else None."""
         read = self.read(text, sample.reference)
         if isinstance(read, Verdict):
             return read
@@ -80,7 +80,7 @@ class Math:
         return verdict
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """The verdict, by the symbolic engines where nothing less decides it."""
+        """Return the verdict, with the symbolic engines if nothing cheaper decides it."""
         read = self.read(text, sample.reference)
         if isinstance(read, Verdict):
             return read
@@ -92,7 +92,7 @@ class Math:
         return verdict
 
     def explain(self, text: str, sample: Sample, /) -> Explanation:
-        """What is read of the completion and of the reference, and as what; in bounded time."""
+        """Explain how the completion and the reference are read, in bounded time."""
         read = self.read(text, sample.reference)
         return [] if isinstance(read, Verdict) else explained(*read)
 
@@ -101,7 +101,7 @@ class Math:
         math_verify.prepare()
 
     def compare_quick(self, answer: str, reference: str) -> Verdict | None:
-        """Compare an answer already read with a reference, in bounded time; None: undecided."""
+        """Compare an extracted answer with a reference in bounded time; None: undecided."""
         plain = self._plain(answer, reference)
         if plain is not None:
             return plain
@@ -116,14 +116,14 @@ class Math:
             return Verdict.wrong(Failure.NO_ANSWER, message="the box is empty")
         try:
             outcome = self.outcome(mine, gold, answer)
-        except Exception as error:  # a fault of ours must not let a reply escape its grade
+        except Exception as error:  # a bug here must not leave a wrong reply unjudged
             outcome = Outcome(False, f"a fault, please report it: {type(error).__name__}: {error}")
         if outcome.equal is None:
             return None
         return self._judged(outcome.equal, outcome.step, answer, mine)
 
     def compare(self, answer: str, reference: str) -> Verdict:
-        """Compare an answer already read with a reference; only a deadline bounds the time."""
+        """Compare an extracted answer with a reference; only a deadline bounds the time."""
         quick = self.compare_quick(answer, reference)
         if quick is not None:
             return quick
@@ -141,7 +141,7 @@ class Math:
         return self._judged(bool(outcome.equal), outcome.step, answer, mine)
 
     def outcome(self, mine: Side, gold: Side, answer: str = "") -> Outcome:
-        """Whether the sides are equal, and the step of the ladder that found out."""
+        """Whether the sides are equal, and the step that decided it."""
         exact = self._numbers(mine, gold)
         if exact is not None:
             return exact
@@ -157,7 +157,7 @@ class Math:
         return compare(one, other, Policy(self.tolerance, self.units, self.percent))
 
     def read(self, text: str, reference: str) -> tuple[list[str], str] | Verdict:
-        """The different answers, last first, and the reference; or the verdict already."""
+        """The different answers, last first, and the reference; or a verdict if reading decides it."""
         gold = bare_reference(reference)
         if not any(character.isalnum() or character in "\\∅" for character in gold):
             return Verdict.unjudged(f"the reference {reference!r} can't be read")
@@ -173,7 +173,7 @@ class Math:
         return different, gold
 
     def _plain(self, answer: str, reference: str) -> Verdict | None:
-        """Whole numbers and decimals, which are most answers, without any reading."""
+        """Compare whole numbers and decimals, which are most answers, without parsing."""
         mine, gold = _PLAIN.fullmatch(answer), _PLAIN.fullmatch(reference)
         if mine is None or gold is None or self.tolerance:
             return None
@@ -211,7 +211,7 @@ def _decimal_comma(answer: str, gold: Side) -> bool:
 
 
 def _unread(mine: Side, gold: Side, other: tree.Node | None) -> Outcome:
-    """What to make of a side that our parser refuses."""
+    """The outcome for a side that the parser refuses."""
     if mine.foreign or (other is None and gold.foreign):
         return Outcome(None, "another reader is needed")
     if other is None and "\\" in gold.text and not gold.verbal:
@@ -226,7 +226,7 @@ def _in_simplest_form(mine: Side) -> bool:
 
 
 def _too_much(found: Sequence[str], reference: str) -> Verdict | None:
-    """The verdict on answers too long or too many to be meant, before anything is done to them."""
+    """The verdict on answers that are too long or too many, before any parsing."""
     longest = max(found, key=len)
     if len(longest) > LONGEST + len(reference):
         message = f"an answer of {len(longest):,} characters is too long to evaluate"

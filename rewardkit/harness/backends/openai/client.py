@@ -23,7 +23,7 @@ from rewardkit.records import Completion, Sampling
 from rewardkit.redaction import redact
 
 LARGEST_REPLY = 64 * 2**20
-"""Bytes of a reply, beyond which it isn't read on."""
+"""Maximum number of bytes of a reply."""
 
 CHECK_SECONDS = 20.0
 
@@ -44,7 +44,7 @@ class Server:
     seconds: float
     """The time limit of one attempt, until the reply is complete."""
     body: Mapping[str, Any]
-    """What every request's body holds besides ours."""
+    """Further fields of every request's body."""
 
 
 class ServerClient:
@@ -55,7 +55,7 @@ class ServerClient:
         self._limit = "max_tokens"
 
     async def check(self, found: Callable[[None], None]) -> None:
-        """List the server's models. Raises what every request would fail of, too."""
+        """List the server's models. Raises the errors that every request would raise."""
         import openai
 
         async with self._open() as client:

@@ -68,7 +68,7 @@ def _pause(error: Exception, tried: int) -> float:
 
 
 def fatal_error(error: Exception, *, address: str, model: str) -> RewardkitError | None:
-    """The error that ends the run because every other request would meet it too, or None."""
+    """The error that ends the run because every request would fail with it, or None."""
     import openai
 
     if isinstance(error, openai.APIConnectionError) and _is_unreachable(error):

@@ -54,7 +54,7 @@ from rewardkit.verifiers.math.syntax.tree import (
 
 
 def compare(answer: Node, reference: Node, policy: Policy) -> Outcome:
-    """Whether both mean the same, and which step found out."""
+    """Whether both trees mean the same, and the step that decided it."""
     if answer == reference and not isinstance(answer, Quantity):
         return Outcome(True, "the same reading")
     answer, reference = stated(answer), stated(reference)

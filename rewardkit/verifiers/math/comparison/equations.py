@@ -1,4 +1,4 @@
-"""Equations and inequalities: equal where they say the same, up to a factor."""
+"""Compare equations and inequalities up to a factor."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def same_relation(one: Relation, other: Relation) -> Outcome:
 
 
 def _turned(one: Relation, other: Relation) -> bool:
-    """Whether both have the same sides the other way round."""
+    """Whether the sides are exchanged."""
     return [side and canonical(side) for side in one.sides] == [
         side and canonical(side) for side in reversed(other.sides)
     ]

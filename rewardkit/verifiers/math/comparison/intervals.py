@@ -23,7 +23,7 @@ MINUS_INFINITY = Product((MINUS_ONE, INFINITY))
 
 
 class NoRegionError(Exception):
-    """The tree is no set of real numbers that is worked out."""
+    """The tree isn't a set of real numbers that can be computed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ HIGHEST_POWER = 8
 
 
 class NoMatrixError(Exception):
-    """The operation isn't defined, or not worked out."""
+    """The operation is undefined, or not supported."""
 
 
 def has_matrix(node: Node) -> bool:
@@ -43,7 +43,7 @@ def has_matrix(node: Node) -> bool:
 
 
 def worked_out(node: Node) -> Node:
-    """The matrix that the tree is, or the tree itself; raises NoMatrixError."""
+    """Compute the tree's matrix, or return the tree if it has none. Raises NoMatrixError."""
     match node:
         case Sum(terms):
             parts = [worked_out(term) for term in terms]

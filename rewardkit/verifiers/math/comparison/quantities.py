@@ -1,4 +1,4 @@
-"""Values with units compared: converted, dropped or asked for."""
+"""Compare values with units: convert, drop or require the units."""
 
 from __future__ import annotations
 

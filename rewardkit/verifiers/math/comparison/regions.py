@@ -48,7 +48,7 @@ def is_region(node: Node) -> bool:
 
 
 def region(node: Node) -> Region:
-    """The set of real numbers that the tree is; raises NoRegionError."""
+    """Convert the tree to a set of real numbers. Raises NoRegionError."""
     match node:
         case NumberSet(("R" | "∅") as name):
             return ALL if name == "R" else Region(())

@@ -1,4 +1,4 @@
-"""Whether an answer is in simplest form, for the policy that asks for it."""
+"""Check that an answer is in simplest form, for `require_simplified`."""
 
 from __future__ import annotations
 

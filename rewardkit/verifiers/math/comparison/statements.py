@@ -57,7 +57,7 @@ def definition(node: Node | None) -> tuple[Node, Node] | None:
 
 
 def _approximates(node: Relation, sides: list[Node]) -> bool:
-    """Whether it is `Δp ≈ -ħω/c`: a formula, whose rounding nobody asks about."""
+    """Whether it is `Δp ≈ -ħω/c`: a formula, whose rounding doesn't matter."""
     return node.operators == ("≈",) and bool(symbols(sides[-1]))
 
 

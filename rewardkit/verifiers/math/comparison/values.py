@@ -1,4 +1,4 @@
-"""Numbers and expressions compared, with the tolerance that is asked for."""
+"""Compare numbers and expressions within a tolerance."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Percent = Literal["unit", "exact"]
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What the verifier's parameters ask for; see `Math`."""
+    """The verifier's parameters for comparisons; see `Math`."""
 
     tolerance: float | None = None
     units: Units = "lenient"
@@ -137,7 +137,7 @@ def _least_residue(node: Node) -> Fraction | None:
 
 
 def _limit(answer: Node, reference: Node, tolerance: float | None) -> Fraction | None:
-    """By how much the answer may differ; None: not at all."""
+    """The accepted difference; None: the values must be equal."""
     value = rational(reference)
     if value is None:
         return None

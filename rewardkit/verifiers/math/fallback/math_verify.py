@@ -1,4 +1,4 @@
-"""math-verify behind our boundary: slow and unbounded, so it runs in a worker only."""
+"""Compare with math-verify, which is slow and unbounded, so it runs only in a worker."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OPENERS, _CLOSERS = "([{", ")]}"
 
 
 def prepare() -> None:
-    """Import what takes time and build its tables, before any deadline runs."""
+    """Import math-verify and build its tables, before any deadline runs."""
     for name in ("math_verify", "latex2sympy2_extended", "sympy"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     equivalent(r"\frac{1}{2}", "0.5")

@@ -83,7 +83,7 @@ def equivalent(one: Node, other: Node) -> bool | None:
 
 
 def _heavy(node: Node) -> bool:
-    """Whether sympy would work out a number or expand a power without end."""
+    """Whether sympy would compute a huge number or expand a huge power."""
     match node:
         case Power(_, exponent) if not symbols(exponent):
             value = rational(exponent)

@@ -67,7 +67,7 @@ _INVERTED = {"arccot": "atan", "arcsec": "acos", "arccsc": "asin"}
 
 
 class UndefinedError(Exception):
-    """The tree has no value there, or none that is worked out."""
+    """The tree has no value at the point, or none that can be computed."""
 
 
 class RealEvaluator:

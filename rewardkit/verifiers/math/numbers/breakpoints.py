@@ -30,7 +30,7 @@ from rewardkit.verifiers.math.syntax.tree import (
 )
 
 MOST_CHANGES = 24
-"""Expressions whose roots are computed, at most; more make a comparison slow."""
+"""Maximum number of expressions whose roots are computed; more make a comparison slow."""
 
 MOST_PLACES = 48
 """Breakpoints of one variable that are kept, those nearest to zero."""

@@ -47,11 +47,11 @@ UNDECIDED = "no step: undecided, so taken for different"
 """The step where neither numbers nor sympy decide."""
 
 NO_VALUE = "no value that can be worked out"
-"""The step that found neither side to have one, such as 1/(1 − 1)."""
+"""The step for two sides without a value, such as 1/(1 − 1)."""
 
-_LOOK = 96  # bits at which nearly all unequal pairs part
+_LOOK = 96  # precision in bits at which nearly all unequal pairs differ
 _NO_VALUE = (UndefinedError, ArithmeticError, ValueError, LookupError, AttributeError)
-"""What evaluation raises where there is no value; acb lacks some of arb's functions."""
+"""The errors of evaluation without a value; acb lacks some of arb's functions."""
 
 _lock = threading.Lock()  # the precision is the library's global state
 
@@ -135,7 +135,7 @@ class _Comparison:
             self.context.prec = before
 
     def _without_value(self) -> Outcome:
-        """Where one side alone can be worked out, the other is something else.
+        """Decide the case that only one side has a value: then the sides differ.
 
         An integral, a limit or an infinite sum may have a value that is not worked out here.
         """
@@ -247,7 +247,7 @@ def _magnitude(ball: Ball) -> float:
 
 
 def _bits(node: Node) -> float:
-    """How much a number written in a tree may demand of the precision."""
+    """The precision that the numbers written in a tree require."""
     match node:
         case Number(value, _):
             return value.numerator.bit_length() + value.denominator.bit_length()
@@ -258,7 +258,7 @@ def _bits(node: Node) -> float:
 
 
 def _forget() -> None:
-    """In a forked child the lock is free, whoever held it."""
+    """Free the lock in a forked child."""
     global _lock
     _lock = threading.Lock()
 

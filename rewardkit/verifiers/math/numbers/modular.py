@@ -22,7 +22,7 @@ _draw = random.SystemRandom().getrandbits  # no text can be made to meet these p
 
 
 class OpaqueError(Exception):
-    """A part that no residue stands for."""
+    """A part without a residue."""
 
 
 def same_rational_function(one: Node, other: Node) -> bool | None:

@@ -1,4 +1,4 @@
-r"""Where the answer is in a completion and in a reference: boxes, the answer block, the text."""
+r"""Find the answer in a completion or a reference: boxes, the answer block, the text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def answers(text: str, reading: str, thinking: Thinking = "strip") -> list[str]:
 
 
 def _boxed(text: str) -> list[str]:
-    """The boxes that hold something; none where the last one is never closed."""
+    """The boxes with content; none if the last box is never closed."""
     if "box" not in text:
         return []
     text = text[_first_box(text) :]

@@ -21,7 +21,7 @@ _LISTED = re.compile(r"[0-9],(?:\s|~|\\[,;: ])+[0-9]{3}")  # no comma that group
 _TERMS = re.compile(r"[0-9.]\s*[eE]\s*[-+]\s+[0-9]|[0-9.]\s*[eE]\s+[-+]")  # 2e - 1: two terms
 
 REMEMBERED = 256
-"""Characters of the longest text whose reading is kept: what is kept must not fill the memory."""
+"""Maximum length of a text whose parse is cached, so that the cache doesn't fill the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,14 @@ class Side:
 
     @property
     def readable(self) -> bool:
-        """Whether there is anything to compare with."""
+        """Whether the side has anything to compare."""
         return any(character.isalnum() or character in "\\∅" for character in self.text)
 
     words: str = ""
-    """What it says where it consists of words only, in one spelling."""
+    """The words in one spelling, if the side has only words."""
 
     verbal: bool = False
-    """Whether it says something in words rather than in mathematics."""
+    """Whether the side is words rather than mathematics."""
 
 
 def side(text: str) -> Side:

@@ -1,4 +1,4 @@
-"""Answers that consist of words: what they say, whatever wraps them."""
+"""Answers in words, without the commands around them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Habits of writing, each rewritten to the one spelling that the parsers know."""
+"""Rewrite variants of notation to the one spelling that the parsers read."""
 
 from __future__ import annotations
 

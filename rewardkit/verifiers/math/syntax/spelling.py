@@ -1,4 +1,4 @@
-"""A tree in plain spelling, for people who ask how an answer was read."""
+"""Write a tree in plain spelling, for explanations of how an answer was read."""
 
 from __future__ import annotations
 

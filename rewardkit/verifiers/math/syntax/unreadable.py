@@ -1,10 +1,10 @@
-"""What is raised where a text is no mathematics that we read."""
+"""The error for texts that the parser can't read."""
 
 from __future__ import annotations
 
 
 class UnreadableError(Exception):
-    """The text is not mathematics that we read. `foreign`: another reader may know it."""
+    """The text isn't mathematics that the parser reads. `foreign`: math-verify may read it."""
 
     def __init__(self, reason: str, *, foreign: bool = False) -> None:
         super().__init__(reason)
