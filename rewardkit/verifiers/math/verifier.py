@@ -157,7 +157,7 @@ class Math:
         return compare(one, other, Policy(self.tolerance, self.units, self.percent))
 
     def read(self, text: str, reference: str) -> tuple[list[str], str] | Verdict:
-        """The different answers, last first, and the reference; or a verdict if reading decides it."""
+        """Extract the different answers, last first, and the reference; or give a verdict."""
         gold = bare_reference(reference)
         if not any(character.isalnum() or character in "\\∅" for character in gold):
             return Verdict.unjudged(f"the reference {reference!r} can't be read")
