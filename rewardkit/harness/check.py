@@ -129,10 +129,10 @@ def _check_references(task: Task, name: str, samples: Sequence[Sample]) -> Findi
         verifier = task.verifier(resolve_prompt(task, None, None).reading)
     except RewardkitError as error:
         return Finding(False, f"task {name}: {error}")
-    verdicts = judge_many(verifier, [(task.perfect(sample), sample) for sample in samples])
-    failures = [
+    replies, failures = _perfect_replies(task, samples)
+    failures += [
         f"{sample.id}: reference {sample.reference!r} judged {verdict.failure}: {verdict.message}"
-        for sample, verdict in zip(samples, verdicts, strict=True)
+        for (_, sample), verdict in zip(replies, judge_many(verifier, replies), strict=True)
         if not verdict.correct
     ]
     right = len(samples) - len(failures)
@@ -141,3 +141,16 @@ def _check_references(task: Task, name: str, samples: Sequence[Sample]) -> Findi
         f"task {name}: {right:,} of {len(samples):,} references judge themselves right",
         failures[:MOST_SHOWN],
     )
+
+
+def _perfect_replies(
+    task: Task, samples: Sequence[Sample]
+) -> tuple[list[tuple[str, Sample]], list[str]]:
+    """Each sample with its perfect reply, and why some samples have none."""
+    replies, problems = [], []
+    for sample in samples:
+        try:
+            replies.append((task.perfect(sample), sample))
+        except RewardkitError as error:
+            problems.append(f"{sample.id}: {error}")
+    return replies, problems

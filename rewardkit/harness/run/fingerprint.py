@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, asdict, fields
+from dataclasses import MISSING, asdict, fields, replace
 from typing import Any
 
 from rewardkit.harness.run.run_plan import RunPlan
-from rewardkit.harness.run.task_plan import RenderedTask
+from rewardkit.harness.run.task_plan import RenderedTask, TaskPlan
 from rewardkit.harness.run.verifier_identity import identity_of, is_repr_of
 from rewardkit.harness.store.run_folder import plain
 from rewardkit.harness.store.sample_row import SampleRow
@@ -69,6 +69,15 @@ def data_hash(samples: Sequence[Sample]) -> str:
         line = json.dumps([sample.id, sample.question, sample.reference])
         digest.update(line.encode())
     return digest.hexdigest()
+
+
+def as_recorded(task_plan: TaskPlan, record: Mapping[str, Any]) -> TaskPlan:
+    """The task with the samples that a record names, if an earlier version chose them by limit."""
+    recorded = record.get("fingerprint", {}).get(f"{task_plan.task.name}.data")
+    first = task_plan.first_samples
+    if recorded is None or not first or recorded != data_hash(first):
+        return task_plan
+    return replace(task_plan, samples=first)
 
 
 def recorded_fingerprint(

@@ -13,7 +13,7 @@ from rewardkit.errors import RewardkitError
 from rewardkit.harness.metrics.summary import TaskSummary, summarise_task
 from rewardkit.harness.report.page import render
 from rewardkit.harness.report.report_run import ReportRun
-from rewardkit.harness.run.fingerprint import recorded_fingerprint, run_fingerprint
+from rewardkit.harness.run.fingerprint import as_recorded, recorded_fingerprint, run_fingerprint
 from rewardkit.harness.run.generation import OpenRequests, complete, open_requests
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.run.run_plan import RunPlan
@@ -116,7 +116,8 @@ def _open(
 ) -> _ActiveRun:
     """Check the plan and lock its folder until the exit stack closes."""
     folder = RunFolder(plan.output_dir)
-    rendered = [_render(plan, task_plan) for task_plan in plan.task_plans]
+    record = {} if plan.overwrite else folder.read_record()
+    rendered = [_render(plan, as_recorded(task_plan, record)) for task_plan in plan.task_plans]
     fingerprint = run_fingerprint(plan, rendered, identity())
     exit_stack.enter_context(
         folder.opened(

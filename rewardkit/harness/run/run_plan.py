@@ -43,14 +43,17 @@ class RunPlan:
 
 
 def plan_for(options: EvalOptions, reporter: Reporter, command: tuple[str, ...] = ()) -> RunPlan:
-    """Resolve names, parse prompts, read data and load the tokenizer; no weights yet."""
-    task_plans = plan_tasks(options, [options.prompt])[options.prompt]
+    """Resolve names, load the tokenizer, parse prompts and read data; no weights yet.
+
+    The model comes before data from the hub, which may take long to fetch.
+    """
+    early = None if _reads_hub(options) else plan_tasks(options, [options.prompt])
     if note := settings_note(options):
         reporter.note(note)
     engine = backend_name(options, reporter)
-    return plan_with(
-        options, task_plans, load_backend(options, engine), engine=engine, command=command
-    )
+    backend = load_backend(options, engine)
+    task_plans = early or plan_tasks(options, [options.prompt])
+    return plan_with(options, task_plans[options.prompt], backend, engine=engine, command=command)
 
 
 def plan_with(
@@ -109,9 +112,21 @@ def load_backend(options: EvalOptions, name: str) -> Backend:
     return cast("Backend", registry.installed().backend(name)(options.model, options.engine()))
 
 
+def _reads_hub(options: EvalOptions) -> bool:
+    """Whether a task's data come from the hub. UsageError for a prompt that doesn't fit a task."""
+    tasks = [_resolved(task) for task in options.tasks]
+    for task in tasks:
+        resolve_prompt(task, options.prompt, options.values["system_prompt"])
+    return options.values["data"] is None and any(hasattr(task, "repository") for task in tasks)
+
+
+def _resolved(task: str | Task) -> Task:
+    return registry.installed().task(task) if isinstance(task, str) else task
+
+
 def _plan_task(options: EvalOptions, task: str | Task, prompt: str | None) -> TaskPlan:
     values = options.values
-    resolved = registry.installed().task(task) if isinstance(task, str) else task
+    resolved = _resolved(task)
     template = resolve_prompt(resolved, prompt, values["system_prompt"], options.fewshot())
     plan = plan_task(
         resolved,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from rewardkit.errors import DataError, PromptTooLong, UsageError
 from rewardkit.harness.prompts.template import PromptTemplate
 from rewardkit.harness.run.judging_thread import TaskVerifiers
+from rewardkit.harness.run.limit import limited
 from rewardkit.harness.store.shard import Shard
 from rewardkit.protocols import Backend, Prompt, Request, Task
 from rewardkit.records import Sample, Sampling
@@ -24,6 +25,8 @@ class TaskPlan:
     template: PromptTemplate
     thinking: Thinking | None = None
     """How much of a thinking block verifiers read; None: as each verifier declares."""
+    first_samples: Sequence[Sample] = ()
+    """The samples that --limit chose up to version 0.1.0, the first ones of all, if others."""
 
     def verifiers(self) -> TaskVerifiers:
         """The verifiers for the answer style that the prompt asks for."""
@@ -76,8 +79,12 @@ def plan_task(
     limit: int | None,
     thinking: Thinking | None = None,
 ) -> TaskPlan:
-    """Load the task's samples, at most `limit`. DataError if two share an id."""
-    samples = task.load(data=data, split=split, seed=seed)[:limit]
+    """Load the task's samples, at most `limit`, of each group in turn if the data come by group.
+
+    DataError if two share an id.
+    """
+    loaded = task.load(data=data, split=split, seed=seed)
+    samples = limited(loaded, limit, task.group_by)
     if not samples:
         raise UsageError(f"task {task.name!r} has no samples here; --limit must be at least 1")
     seen: set[str] = set()
@@ -85,7 +92,8 @@ def plan_task(
         if sample.id in seen:
             raise DataError(f"task {task.name!r}: two rows have the id {sample.id!r}")
         seen.add(sample.id)
-    return TaskPlan(task, samples, template, thinking)
+    first = loaded[:limit]
+    return TaskPlan(task, samples, template, thinking, () if first == samples else first)
 
 
 def render_task(

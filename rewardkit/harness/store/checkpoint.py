@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rewardkit.available_cores import available_cores
 from rewardkit.errors import MissingExtra, UsageError
+from rewardkit.harness.store.hub import hub_is_reachable
 
 _PART = 64 * 2**20
 _READ = 4 * 2**20
@@ -71,8 +72,19 @@ def _download(model: str) -> Path:
     except ImportError:
         raise MissingExtra.needing("huggingface_hub", "transformers", "a hub id") from None
     try:
-        return Path(snapshot_download(model, ignore_patterns=list(_UNUSED)))
+        return Path(
+            snapshot_download(
+                model,
+                ignore_patterns=list(_UNUSED),
+                local_files_only=not hub_is_reachable(),
+            )
+        )
     except Exception as error:  # the hub client raises its own, requests', httpx' and OS errors
+        if not hub_is_reachable():
+            raise UsageError(
+                f"{model!r} is no folder here and not in the hub's cache, and the hub can't be "
+                "reached; give a checkpoint's folder, or check the name and the network"
+            ) from error
         raise UsageError(
             f"{model!r} is no local folder, and the hub did not serve it "
             f"({type(error).__name__}: {_first_line(error)}); check the name, the network and, "

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from rewardkit.errors import DataError, MissingExtra
+from rewardkit.harness.store.hub import cache_alone_if_offline, hub_is_reachable
 
 Row = dict[str, Any]
 
@@ -54,10 +55,14 @@ def hub_rows(
         raise MissingExtra.needing("datasets", "data", f"the data set {repository}") from error
     datasets.disable_progress_bars()
     try:
-        loaded = datasets.load_dataset(repository, configuration, split=split, revision=revision)
+        with cache_alone_if_offline():
+            loaded = datasets.load_dataset(
+                repository, configuration, split=split, revision=revision
+            )
     except Exception as error:  # many exception types mean the same: unavailable
+        reason = _first_line(error) if hub_is_reachable() else "the hub can't be reached"
         raise DataError(
-            f"the data set {repository} ({split}) can't be loaded: {_first_line(error)}; "
+            f"the data set {repository} ({split}) can't be loaded: {reason}; "
             "pass a local copy with --data FILE"
         ) from error
     return [dict(row) for row in loaded]

@@ -14,6 +14,7 @@ from typing import Any
 
 from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.store.atomic_write import append_bytes, replace_text, write_errors
+from rewardkit.harness.store.output_folder import refuse_checkpoint_folder
 from rewardkit.harness.store.run_documents import read_run_record
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.harness.store.shard import Shard
@@ -110,11 +111,7 @@ class RunFolder:
         ours = {RUN, SAMPLES, SUMMARY, REPORT, LOCK}
         if self.path.is_file():
             raise UsageError(f"{self.path} is a file; --output-dir must name a folder")
-        if (self.path / "config.json").exists():
-            raise UsageError(
-                f"{self.path} holds a model, and results are never written into a "
-                "checkpoint's folder; choose another --output-dir"
-            )
+        refuse_checkpoint_folder(self.path)
         if self.path.is_dir():
             names = (entry.name for entry in self.path.iterdir())
             present = {name for name in names if Shard.of_folder(name) is None}

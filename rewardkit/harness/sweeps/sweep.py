@@ -21,6 +21,7 @@ from rewardkit.harness.run.run_plan import (
 )
 from rewardkit.harness.run.task_plan import TaskPlan
 from rewardkit.harness.store.checkpoints import step_of
+from rewardkit.harness.store.output_folder import refuse_checkpoint_folder
 from rewardkit.harness.store.run_documents import read_run_summary
 from rewardkit.harness.store.run_folder import LOCK, RUN, SUMMARY, RunFolder
 from rewardkit.harness.sweeps.sweep_plan import Sweep
@@ -140,11 +141,7 @@ def _refuse_foreign(folder: Path) -> None:
     """Refuse a folder that does not belong to a sweep."""
     if folder.is_file():
         raise UsageError(f"{folder} is a file; --output-dir must name a folder")
-    if (folder / "config.json").exists():
-        raise UsageError(
-            f"{folder} holds a model, and results are never written into a checkpoint's folder; "
-            "choose another --output-dir"
-        )
+    refuse_checkpoint_folder(folder)
     if folder.is_dir() and any(folder.iterdir()) and not _holds_runs(folder):
         raise UsageError(f"{folder} has files but no runs; choose another --output-dir")
 

@@ -15,6 +15,7 @@ from rewardkit.harness.run.default_folder import RUNS, file_name
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.run.task_plan import TaskPlan, plan_task
 from rewardkit.harness.store import checkpoint
+from rewardkit.harness.store.output_folder import refuse_checkpoint_folder
 from rewardkit.trainers.recipes.overrides import apply_overrides
 from rewardkit.trainers.recipes.recipe import Recipe, trainer_section
 from rewardkit.trainers.recipes.recipe_file import find_recipe
@@ -73,6 +74,7 @@ def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
     check_installed()
     recipe = _resolve_recipe(options)
     output_dir = Path(options.output_dir or _default_folder(recipe))
+    refuse_checkpoint_folder(output_dir)
     resumed_from = training_folder.resumed_from(output_dir, resume=options.resume)
     task_plan = _plan_task(recipe)
     model_folder = checkpoint.resolve(str(recipe.model.name))

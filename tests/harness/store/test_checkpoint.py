@@ -110,6 +110,7 @@ def test_a_hub_that_does_not_answer_is_said(monkeypatch: pytest.MonkeyPatch) -> 
         raise ConnectionError("no route to host")
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", unreachable)
+    monkeypatch.setattr(checkpoint, "hub_is_reachable", lambda: True)
     with pytest.raises(UsageError, match="no route to host"):
         checkpoint.resolve("owner/name")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from rewardkit.errors import DataError, MissingExtra
+from rewardkit.harness.store import data_files
 from rewardkit.harness.store.data_files import hub_rows, read_rows
 
 ROWS = [{"question": "Wie viele, “x”?", "answer": "1"}, {"question": "a,b\nc", "answer": "2"}]
@@ -68,6 +69,7 @@ def test_a_hub_that_can_not_be_reached_points_to_data(monkeypatch: pytest.Monkey
         raise ConnectionError("no route to the hub\nand more")
 
     monkeypatch.setattr(datasets, "load_dataset", refuse)
+    monkeypatch.setattr(data_files, "hub_is_reachable", lambda: True)
     with pytest.raises(DataError, match="no route to the hub; pass a local copy with --data"):
         hub_rows("openai/gsm8k", "main", "test")
 
@@ -83,4 +85,4 @@ def test_rows_of_the_hub_are_plain_dictionaries(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(datasets, "load_dataset", load)
     assert hub_rows("openai/gsm8k", "main", "test") == ROWS
-    assert asked == [(("openai/gsm8k", "main"), {"split": "test"})]
+    assert asked == [(("openai/gsm8k", "main"), {"split": "test", "revision": None})]

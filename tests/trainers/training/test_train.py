@@ -294,6 +294,17 @@ def test_a_wrong_setting_is_refused_before_any_weights_load(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("inside", ["", "sub"])
+def test_the_folder_of_the_model_is_no_output_folder(
+    tiny_checkpoint: Path, tmp_path: Path, inside: str
+) -> None:
+    folder = with_broken_weights(tiny_checkpoint, tmp_path / "model")
+    before = sorted(folder.iterdir())
+    with pytest.raises(UsageError, match="never written into a checkpoint's folder"):
+        planned("motion", folder, folder / inside)
+    assert sorted(folder.iterdir()) == before
+
+
 def with_broken_weights(checkpoint: Path, folder: Path) -> Path:
     """A copy of the checkpoint whose weights can't be loaded."""
     folder.mkdir()

@@ -109,7 +109,7 @@ class Game24Task:
     def load(self, *, data: str | None, split: str | None, seed: int) -> list[Sample]:
         """Load the quadruples of `split` ("test", the default, or "train"), shuffled by `seed`."""
         if data is not None:
-            return [self.sample(row, index) for index, row in enumerate(read_rows(data))]
+            return [self._checked(row, index) for index, row in enumerate(read_rows(data))]
         split_name = split or "test"
         if split_name not in SPLITS:
             raise UsageError(f"game24 has the splits {', '.join(SPLITS)}, not {split_name!r}")
@@ -139,6 +139,15 @@ class Game24Task:
         text = numbers if isinstance(numbers, str) else " ".join(map(str, _as_list(numbers, index)))
         return Sample(text, question=text, id=str(row.get("id", index)), columns=row)
 
+    def _checked(self, row: Mapping[str, object], index: int) -> Sample:
+        """A row of a file. DataError unless it holds four numbers from 1 to 13."""
+        sample = self.sample(row, index)
+        if four_numbers(sample) is None:
+            raise DataError(
+                f"row {index + 1}: {sample.reference[:80]!r} isn't four numbers from 1 to {HIGHEST}"
+            )
+        return sample
+
     def verifier(self, reading: str | None = None) -> Verifier:
         """Outcome, process and length, 0.55 : 0.30 : 0.15. UsageError for an unknown style."""
         if reading is None:
@@ -155,7 +164,8 @@ class Game24Task:
         """None: the strict verifier already accepts an expression anywhere."""
 
     def perfect(self, sample: Sample) -> str:
-        """Write a solution step by step."""
+        """Write a solution step by step. DataError for a hand without one."""
+        _solve(sample)
         return write_solution(_numbers(sample))
 
     def figures(self, rows: Sequence[SampleRow]) -> list[Table | Plot]:

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 import rewardkit
-from rewardkit.errors import UsageError
+from rewardkit.errors import DataError, UsageError
+from rewardkit.harness.check import check_installation
 from rewardkit.harness.prompts.template import load_template
 from rewardkit.harness.tasks.game24.task import Game24Task
 from rewardkit.registry import installed
@@ -66,3 +67,24 @@ def test_the_shipped_checkpoint_reads_and_writes_this_task_exactly() -> None:
                 encoded = tokenizer.encode(text)
                 assert "<unk>" not in encoded.tokens
                 assert tokenizer.decode(encoded.ids) == text
+
+
+def hands(folder: Path, *rows: str) -> str:
+    file = folder / "hands.jsonl"
+    file.write_text("".join(f'{{"numbers": {row}}}\n' for row in rows))
+    return str(file)
+
+
+def test_check_names_a_hand_without_a_solution(tmp_path: Path) -> None:
+    data = hands(tmp_path, "[4, 6, 8, 8]", "[1, 1, 1, 1]")
+    findings = list(check_installation(tasks=["game24"], plugins=[], data=data))
+    (bad,) = [finding for finding in findings if not finding.passed]
+    assert bad.title == "task game24: 1 of 2 references judge themselves right"
+    assert bad.details == ["1: the hand 1 1 1 1 has no solution"]
+
+
+@pytest.mark.parametrize("hand", ["[1, 2, 3, 14]", "[0, 2, 3, 4]", "[1, 2, 3]", '"a b c d"'])
+def test_a_hand_out_of_range_is_refused_with_its_row(tmp_path: Path, hand: str) -> None:
+    data = hands(tmp_path, "[4, 6, 8, 8]", hand)
+    with pytest.raises(DataError, match=r"row 2: '.*' isn't four numbers from 1 to 13"):
+        Game24Task().load(data=data, split=None, seed=0)

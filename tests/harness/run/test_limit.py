@@ -1,0 +1,57 @@
+"""`--limit` takes of each group in turn where the data come group by group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from rewardkit.harness.prompts.strategies import resolve_prompt
+from rewardkit.harness.run.fingerprint import as_recorded, data_hash
+from rewardkit.harness.run.limit import limited
+from rewardkit.harness.run.task_plan import plan_task
+from rewardkit.harness.tasks.motion.task import MotionTask
+from rewardkit.records import Sample
+
+
+def samples(groups: str) -> list[Sample]:
+    return [Sample("", id=f"{g}{i}", columns={"group": g}) for i, g in enumerate(groups)]
+
+
+@pytest.mark.parametrize(
+    ("groups", "limit", "group_by", "ids"),
+    [
+        ("aaabbb", None, ["group"], "a0 a1 a2 b3 b4 b5"),
+        ("aaabbb", 4, ["group"], "a0 a1 b3 b4"),
+        ("aaabbb", 3, ["group"], "a0 a1 b3"),
+        ("abbbbcc", 5, ["group"], "a0 b1 b2 c5 c6"),
+        ("aaabbb", 9, ["group"], "a0 a1 a2 b3 b4 b5"),
+        ("aaabbb", 3, [], "a0 a1 a2"),
+        ("abab", 2, ["group"], "a0 b1"),
+        ("aabba", 3, ["group"], "a0 a1 b2"),  # mixed groups: the first ones
+        ("aaa", 2, ["other"], "a0 a1"),
+    ],
+)
+def test_a_limit_takes_of_each_group_in_turn(
+    groups: str, limit: int | None, group_by: Sequence[str], ids: str
+) -> None:
+    assert [sample.id for sample in limited(samples(groups), limit, group_by)] == ids.split()
+
+
+def test_twenty_motions_are_in_and_out_of_distribution() -> None:
+    task = MotionTask()
+    plan = plan_task(
+        task, resolve_prompt(task, None, None), data=None, split=None, seed=0, limit=20
+    )
+    distributions = [sample.columns["distribution"] for sample in plan.samples]
+    assert distributions == ["in"] * 10 + ["out"] * 10
+
+
+def test_a_run_that_began_with_the_first_samples_continues_with_them() -> None:
+    task = MotionTask()
+    template = resolve_prompt(task, None, None)
+    plan = plan_task(task, template, data=None, split=None, seed=0, limit=4)
+    first = task.load(data=None, split=None, seed=0)[:4]
+    assert as_recorded(plan, {"fingerprint": {"motion.data": data_hash(first)}}).samples == first
+    assert as_recorded(plan, {"fingerprint": {"motion.data": "other"}}) == plan
+    assert as_recorded(plan, {}) == plan

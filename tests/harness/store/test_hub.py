@@ -1,0 +1,110 @@
+"""The hub is probed once a process; offline, only the cache is read."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from rewardkit.errors import DataError, UsageError
+from rewardkit.harness.run.options import EvalOptions
+from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.run.run_plan import plan_for
+from rewardkit.harness.store import data_files
+from rewardkit.harness.store.checkpoint import resolve
+from rewardkit.harness.store.hub import cache_alone_if_offline, hub_is_reachable
+
+VARIABLES = ("HF_HUB_OFFLINE", "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
+
+
+@pytest.fixture(autouse=True)
+def fresh_probe(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    hub_is_reachable.cache_clear()
+    yield
+    hub_is_reachable.cache_clear()
+
+
+@pytest.fixture
+def offline(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Refuse every connection, and list those that were tried."""
+    tried: list[Any] = []
+
+    def refuse(address: Any, *_: Any, **__: Any) -> Any:
+        tried.append(address)
+        raise OSError("no network")
+
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    return tried
+
+
+def test_an_unreachable_hub_is_probed_once(offline: list[Any]) -> None:
+    assert [hub_is_reachable() for _ in range(3)] == [False] * 3
+    assert offline == [("huggingface.co", 443)]
+
+
+def test_a_server_that_takes_a_connection_is_reachable(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.getsockname()[1]}")
+        assert hub_is_reachable()
+
+
+def test_a_proxy_is_probed_in_place_of_the_hub(
+    offline: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
+    assert not hub_is_reachable()
+    assert offline == [("proxy.example", 3128)]
+
+
+def test_a_name_server_that_never_answers_ends_the_probe(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Hanging:
+        def __init__(self, *_: Any, **__: Any) -> None:
+            self.joined: list[float] = []
+
+        def start(self) -> None: ...
+
+        def join(self, timeout: float) -> None:
+            assert timeout <= 2
+
+    monkeypatch.setattr(threading, "Thread", Hanging)
+    assert not hub_is_reachable()
+
+
+def test_the_offline_variable_needs_no_probe(
+    offline: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert not hub_is_reachable()
+    assert offline == []
+
+
+def test_offline_the_libraries_read_their_cache_alone(offline: list[Any]) -> None:
+    import datasets.config
+    import huggingface_hub.constants
+
+    before = datasets.config.HF_HUB_OFFLINE
+    with cache_alone_if_offline():
+        assert datasets.config.HF_HUB_OFFLINE is huggingface_hub.constants.HF_HUB_OFFLINE is True
+    assert datasets.config.HF_HUB_OFFLINE is before
+
+
+def test_offline_a_data_set_and_a_model_are_errors_that_say_so(offline: list[Any]) -> None:
+    with pytest.raises(DataError, match="the hub can't be reached; pass a local copy with --data"):
+        data_files.hub_rows("nobody/no-such-data", None, "test")
+    with pytest.raises(UsageError, match="the hub can't be reached; give a checkpoint's folder"):
+        resolve("nobody/no-such-model")
+    assert len(offline) == 1
+
+
+def test_a_wrong_model_is_refused_before_data_are_read(
+    offline: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(data_files, "hub_rows", pytest.fail)
+    options = EvalOptions.of(("gsm8k",), "WRONG", None, backend="transformers")
+    with pytest.raises(UsageError, match="no model at 'WRONG'"):
+        plan_for(options, Reporter())
