@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,19 @@ import rewardkit
 from rewardkit import registry
 from rewardkit.errors import UsageError
 from rewardkit.harness.metrics.votes import same_to
+from rewardkit.harness.run.option import option_fields
+from rewardkit.harness.run.options import EvalValues
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.run.task_settings import options_for, settings_note
 from rewardkit.harness.scoring.run_plan import plan_run
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScoreOutput
 from rewardkit.harness.tasks.defined.defined_task import DefinedTask
+from rewardkit.harness.tasks.defined.definition import (
+    FewshotSection,
+    SamplingSection,
+    TaskDefinition,
+)
 from rewardkit.hookspecs import hookimpl
 from rewardkit.plugin import Sample
 from rewardkit.trainers.rewards.task_rewards import task_or_verifier
@@ -184,6 +192,15 @@ def test_equal_answers_vote_together(folder: Path) -> None:
 def test_a_task_file_is_a_reward(folder: Path) -> None:
     (folder / "mine.toml").write_text('[data]\nfile = "rows.jsonl"\n[verifier]\nname = "exact"\n')
     assert isinstance(task_or_verifier("mine.toml"), DefinedTask)
+
+
+def test_what_a_task_sets_are_options_of_eval() -> None:
+    sampling = {one.name: 1 for one in dataclasses.fields(SamplingSection)}
+    definition = TaskDefinition(
+        limit=1, fewshot=FewshotSection(count=1, file="f"), sampling=SamplingSection(**sampling)
+    )
+    assert definition.settings().keys() <= option_fields(EvalValues).keys()
+    assert sampling.keys() <= definition.settings().keys()
 
 
 def test_examples_that_a_task_sets_are_for_its_own_prompt(folder: Path) -> None:

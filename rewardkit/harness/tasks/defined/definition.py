@@ -103,6 +103,9 @@ class SamplingSection:
     temperature: float | None = key(None, "0 is greedy.")
     top_p: float | None = key(None, "Nucleus sampling; 1 is off.")
     top_k: int | None = key(None, "0 is off.")
+    min_p: float | None = key(None, "0 is off.")
+    presence_penalty: float | None = key(None, "0 is off.")
+    repetition_penalty: float | None = key(None, "1 is off.")
 
 
 @dataclass(frozen=True, kw_only=True)

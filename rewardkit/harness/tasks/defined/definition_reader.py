@@ -6,6 +6,7 @@ The core has no pydantic; the keys are few and flat, so that their dataclasses a
 from __future__ import annotations
 
 import dataclasses
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
@@ -23,7 +24,18 @@ _EXPECTED: Mapping[Any, str] = {
     tuple: "a text or a list of texts",
     Mapping: "a table",
 }
-_LEAST = {"max_tokens": 1, "limit": 1, "count": 0, "num_samples": 1, "temperature": 0, "top_k": 0}
+_RANGES: Mapping[str, tuple[float, float]] = {
+    "max_tokens": (1, math.inf),
+    "limit": (1, math.inf),
+    "fewshot.count": (0, math.inf),
+    "sampling.num_samples": (1, math.inf),
+    "sampling.temperature": (0, 100),
+    "sampling.top_p": (1e-9, 1),
+    "sampling.top_k": (0, math.inf),
+    "sampling.min_p": (0, 1),
+    "sampling.presence_penalty": (-2, 2),
+    "sampling.repetition_penalty": (1e-9, math.inf),
+}
 
 
 def read_definition(path: Path) -> TaskDefinition:
@@ -103,10 +115,11 @@ def _checked(kind: Any, value: Any, source: str, place: str) -> Any:
     elif isinstance(value, (int, float) if kind is float else kind) and (
         kind is bool or not isinstance(value, bool)
     ):
-        least = _LEAST.get(place.rpartition(".")[2])
-        if least is None or value >= least:
+        low, high = _RANGES.get(place, (None, None))
+        if low is None or high is None or low <= value <= high:
             return value
-        raise UsageError(f"{source}: {place} is {value!r}; it must be at least {least}")
+        upper = "" if high == math.inf else f" and at most {high:g}"
+        raise UsageError(f"{source}: {place} is {value!r}; it must be at least {low:g}{upper}")
     raise UsageError(f"{source}: {place} is {value!r}; it must be {_EXPECTED[kind]}")
 
 

@@ -39,6 +39,8 @@ def written(folder: Path, contents: str) -> str:
         ("promt = 'boxed'\n" + LEAST, r"key in .*mine.toml named 'promt'; did you mean 'prompt'"),
         (LEAST + "[sampling]\ntemperature = 'hot'", "sampling.temperature is 'hot'.*a number"),
         (LEAST + "[sampling]\nnum_samples = 0", "sampling.num_samples is 0.*at least 1"),
+        (LEAST + "[sampling]\ntop_p = 1.5", "sampling.top_p is 1.5.*at least 1e-09 and at most 1"),
+        (LEAST + "[fewshot]\ncount = -1", "fewshot.count is -1; it must be at least 0"),
         (LEAST + "[sampling]\nnum_samples = true", "sampling.num_samples is True.*whole number"),
         ("max_tokens = 1.5\n" + LEAST, "max_tokens is 1.5; it must be a whole number"),
         ("group_by = [1]\n" + LEAST, r"group_by is \[1\]; it must be a text or a list of texts"),
