@@ -18,7 +18,7 @@ Answers = Mapping[str, Sequence[bool | None]]
 def write_run(
     folder: Path, answers: Answers, *, task: str = "sums", ends: int = 0, **changes: Any
 ) -> Path:
-    """A run's folder; `answers` says of each problem's completions whether they are right."""
+    """A run's folder; `answers` holds for each problem whether its completions are right."""
     folder.mkdir(parents=True)
     most = max(map(len, answers.values()))
     record = {

@@ -1,4 +1,4 @@
-"""Templates of users: what they may not reach, and how much they may make."""
+"""The sandbox for templates: forbidden access, and limits on time and output."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ LONG = MOST_CHARACTERS + 1
         DOUBLED.replace("{% set x = %s %}", "{% set x %}{{ x }}{{ x }}{% endset %}"),
     ],
 )
-def test_a_template_that_makes_too_much_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_template_over_a_limit_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(UsageError, match=r"prompt 'p' (doesn't render|can't be compiled)"):
         rendered(tmp_path, text)
 
 
 @pytest.mark.parametrize("name", ["batch", "center", "slice", "wordwrap"])
-def test_filters_without_a_bound_are_not_there(tmp_path: Path, name: str) -> None:
+def test_filters_without_a_bound_are_unavailable(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match=f"No filter named '{name}'"):
         rendered(tmp_path, f"{{{{ question | {name}(3) }}}}")
 

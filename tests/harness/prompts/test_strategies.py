@@ -1,4 +1,4 @@
-"""Every task, asked in every strategy that fits it."""
+"""Every task with every strategy that fits it."""
 
 from __future__ import annotations
 
@@ -87,9 +87,7 @@ def text_of(messages: list[Message]) -> str:
 
 
 @pytest.mark.parametrize(("task_name", "name"), ALL)
-def test_every_strategy_asks_in_turns_and_says_the_form_of_the_answer(
-    task_name: str, name: str
-) -> None:
+def test_every_strategy_states_the_form_of_the_answer(task_name: str, name: str) -> None:
     task, sample = task_and_sample(task_name)
     template = resolve_prompt(task, name, None)
     messages = template.messages(sample)
@@ -117,7 +115,7 @@ def test_every_strategy_renders_as_chat_and_plain(task_name: str, name: str) -> 
 
 
 class Letters:
-    """An engine of which a prompt needs nothing but ids."""
+    """A tokenizer whose prompts only need ids."""
 
     def encode(self, text: str, add_special_tokens: bool) -> Any:
         return type("Encoded", (), {"ids": [ord(letter) for letter in text]})
@@ -126,9 +124,7 @@ class Letters:
 @pytest.mark.parametrize(
     ("task_name", "name"), [(t, n) for t, n in ALL if n in ("few_shot", "cot", "long_cot")]
 )
-def test_every_worked_example_is_right_by_the_verifier_in_the_style_asked_for(
-    task_name: str, name: str
-) -> None:
+def test_the_verifier_accepts_every_worked_example_in_its_style(task_name: str, name: str) -> None:
     task, sample = task_and_sample(task_name)
     template = resolve_prompt(task, name, None)
     worked = worked_examples(template)
@@ -141,9 +137,7 @@ def test_every_worked_example_is_right_by_the_verifier_in_the_style_asked_for(
 
 @pytest.mark.parametrize("style", ["xml", "r1_zero"])
 @pytest.mark.parametrize("task_name", TEXT_TASKS)
-def test_an_answer_counts_in_the_structured_styles_only_in_its_form(
-    task_name: str, style: str
-) -> None:
+def test_structured_styles_count_only_answers_in_form(task_name: str, style: str) -> None:
     task, _ = task_and_sample(task_name)
     wording = wording_of(task)
     verifier = task.verifier(style)
@@ -169,7 +163,7 @@ def test_all_steps_of_the_worked_hands_are_right() -> None:
     "name",  # `question` is for sets whose verifier asks for no form
     sorted(registry.installed().offers("prompts").keys() - {"question"}),
 )
-def test_every_prompt_of_ours_says_what_it_is_and_fits_a_task(name: str) -> None:
+def test_every_built_in_prompt_has_a_description_and_fits_a_task(name: str) -> None:
     fitting = [task for task in ROWS if name in prompts_of(rewardkit.load_task(task))]
     assert fitting
     for task_name in fitting:
@@ -181,13 +175,13 @@ def test_every_prompt_of_ours_says_what_it_is_and_fits_a_task(name: str) -> None
 
 
 @pytest.mark.parametrize("name", [name for name in STRATEGIES if name not in ("cot", "auto_cot")])
-def test_a_task_that_cant_be_asked_so_names_the_prompts_that_it_can(name: str) -> None:
+def test_an_unfit_prompt_is_refused_with_the_prompts_that_fit(name: str) -> None:
     with pytest.raises(UsageError, match=f"'motion'.*'?{name}.*auto_cot, cot, motion, motion_sho"):
         resolve_prompt(rewardkit.load_task("motion"), name, None)
 
 
 class Bare:
-    """A plugin's task that brings no words for the strategies."""
+    """A plugin's task without a wording for the strategies."""
 
     name, prompt, max_tokens, group_by = "bare", "xml", 9, ()
 
@@ -209,7 +203,7 @@ class Bare:
         return f"<answer>{sample.reference}</answer>"
 
 
-def test_a_task_without_words_can_be_asked_in_the_templates_that_need_none(tmp_path: Path) -> None:
+def test_a_task_without_wording_takes_templates_that_need_none(tmp_path: Path) -> None:
     (sample, *_) = Bare().load(data=None, split=None, seed=0)
     for name in ("xml", "think_answer", "r1_zero"):
         messages = resolve_prompt(Bare(), name, None).messages(sample)
@@ -375,7 +369,7 @@ class TestDrawnExamples:
             self.drawn(str(tmp_path / "rows.jsonl"))
 
 
-def test_drawing_for_prompts_that_show_nothing_is_refused() -> None:
+def test_num_fewshot_without_a_prompt_that_shows_examples_is_refused() -> None:
     direct, cot, long = (resolve_prompt(GSM8K, n, None) for n in ("direct", "cot", "long_cot"))
     check_fewshot([direct], None)
     check_fewshot([direct, cot], FewshotSource(2))
@@ -384,7 +378,7 @@ def test_drawing_for_prompts_that_show_nothing_is_refused() -> None:
             check_fewshot(templates, FewshotSource(2))
 
 
-def test_rows_to_draw_from_need_a_number() -> None:
+def test_fewshot_data_needs_num_fewshot() -> None:
     with pytest.raises(UsageError, match="say how many: --num-fewshot"):
         EvalOptions.of(("gsm8k",), "m", fewshot_data="f.jsonl")
 
@@ -406,7 +400,7 @@ def test_a_prompt_is_checked_on_every_row(tmp_path: Path, text: str, said: str) 
         check_rendering(template, samples)
 
 
-def test_a_style_that_the_task_doesnt_read_is_refused_with_those_it_does(tmp_path: Path) -> None:
+def test_an_unread_style_is_refused_with_the_styles_that_are_read(tmp_path: Path) -> None:
     (tmp_path / "p.jinja").write_text('+++\nreading = "roman"\n+++\n{{ question }}')
     for task in ROWS:
         with pytest.raises(UsageError, match=f"'roman', which task '{task}' doesn't read"):

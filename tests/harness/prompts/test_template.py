@@ -33,7 +33,7 @@ def test_the_reading_is_what_the_template_sets(tmp_path: Path) -> None:
     assert load_template("p", tmp_path / "p.jinja").reading == "xml"
 
 
-def test_the_hash_tells_templates_and_system_prompts_apart(tmp_path: Path) -> None:
+def test_the_hash_differs_between_templates_and_between_system_prompts(tmp_path: Path) -> None:
     hashes = set()
     for text in ("a {{ question }}", "b {{ question }}"):
         for system in (None, "", "s"):
@@ -71,7 +71,7 @@ def test_the_hash_tells_templates_and_system_prompts_apart(tmp_path: Path) -> No
         ("{{ options.append(1) }}", "SecurityError"),
     ],
 )
-def test_a_template_that_is_wrong_says_where(tmp_path: Path, text: str, said: str) -> None:
+def test_an_error_in_a_template_names_its_place(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         template(tmp_path, text)
 
@@ -91,7 +91,7 @@ def test_what_a_template_sets_is_read_from_its_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("odd", ["{{ 7 * 7 }}", "{% raw %}", "{# #}", "{{ options.__class__ }}"])
-def test_what_stands_in_the_data_is_never_run_as_a_template(tmp_path: Path, odd: str) -> None:
+def test_text_in_the_data_never_runs_as_a_template(tmp_path: Path, odd: str) -> None:
     (tmp_path / "p.jinja").write_text("Q: {{ question }} {{ options[0] }}")
     loaded = load_template("p", tmp_path / "p.jinja")
     (message,) = loaded.messages(Sample("1", odd, "0", columns={"options": [odd]}))

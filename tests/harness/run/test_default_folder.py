@@ -13,7 +13,7 @@ def folder(**given: Any) -> str:
     return default_folder(EvalOptions.of(("gsm8k",), "ckpt/model", **given))
 
 
-def test_the_name_is_made_of_what_differs_from_the_defaults(
+def test_the_name_contains_settings_that_differ_from_the_defaults(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -22,11 +22,11 @@ def test_the_name_is_made_of_what_differs_from_the_defaults(
     assert folder(stop=["a"]) != folder()
 
 
-def test_what_leaves_the_completions_as_they_are_is_not_in_the_name() -> None:
+def test_the_name_omits_options_that_dont_change_completions() -> None:
     assert folder(max_errors=0.5, tensor_parallel_size=2, overwrite=True) == folder()
 
 
-def test_a_folder_that_0_1_0_named_is_used_where_it_exists(
+def test_a_folder_named_by_0_1_0_is_used_if_it_exists(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""`rewardkit eval` with real engines: killed half way it carries on to the same result."""
+"""`rewardkit eval` with real engines: a killed run resumes to the same result."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ SMALL_STEPS = {
         pytest.param("vllm", "1", marks=pytest.mark.vllm),
     ],
 )
-def test_a_killed_evaluation_ends_as_one_that_was_not(
+def test_a_killed_evaluation_resumes_to_the_same_result(
     tiny_checkpoint: Path, data: Path, tmp_path: Path, backend: str, temperature: str
 ) -> None:
     more = [*SMALL_STEPS[backend], "--temperature", temperature]
@@ -121,7 +121,9 @@ def test_other_weights_under_the_same_path_are_refused(
     assert sorted(path.name for path in model.iterdir()) == before
 
 
-def test_the_record_holds_what_was_sent(tiny_checkpoint: Path, data: Path, tmp_path: Path) -> None:
+def test_the_record_contains_the_sent_requests(
+    tiny_checkpoint: Path, data: Path, tmp_path: Path
+) -> None:
     arguments = command(tiny_checkpoint, data, "transformers", tmp_path / "run", "--limit", "2")
     done = finish([*arguments, "--system-prompt", "Be brief.", "--max-tokens", "5", "--json"])
     assert done.returncode == 0, done.stderr

@@ -25,7 +25,7 @@ def test_every_option_is_on_the_command_line() -> None:
     assert FIELDS.keys() <= inspect.signature(eval_command).parameters.keys()
 
 
-def test_what_the_command_line_leaves_out_has_its_default() -> None:
+def test_unset_options_have_their_defaults() -> None:
     parameters = inspect.signature(eval_command).parameters
     given = option_values(EvalValues, {name: parameters[name].default for name in FIELDS})
     assert of(**given) == of()
@@ -38,12 +38,12 @@ def test_a_recipe_evaluates_with_the_same_defaults() -> None:
         assert (tuple(value) if field.kind is tuple else value) == field.option.default
 
 
-def test_the_engine_and_the_sampling_default_to_what_they_default_to_alone() -> None:
+def test_defaults_equal_those_of_engine_options_and_sampling() -> None:
     assert of().engine() == EngineOptions()
     assert of(max_tokens=5).sampling() == Sampling()
 
 
-def test_what_is_given_reaches_the_engine_and_the_sampling() -> None:
+def test_set_options_reach_the_engine_and_the_sampling() -> None:
     options = of(seed=3, top_k=7, stop=["a"], chat_template=False, backend_args={"x": 1})
     assert options.sampling() == Sampling(seed=3, top_k=7, stop=("a",))
     assert options.engine() == EngineOptions(chat_template=False, seed=3, arguments={"x": 1})

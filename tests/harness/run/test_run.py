@@ -1,4 +1,4 @@
-"""A run generates, judges, writes, carries on after a kill, and refuses a folder not its own."""
+"""A run generates, judges, writes, resumes after a kill, and refuses another run's folder."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_run_writes_record_samples_and_summary(plan: RunPlan) -> None:
     assert json.loads((plan.output_dir / "summary.json").read_text()) == summary.as_json()
 
 
-def test_what_was_finished_before_the_engine_died_is_not_asked_again(plan: RunPlan) -> None:
+def test_completions_finished_before_a_crash_are_not_requested_again(plan: RunPlan) -> None:
     whole = run(replace(plan, output_dir=plan.output_dir.with_name("whole")))
     dying = Scripted(stop_after=4)
     with pytest.raises(BackendError, match="the engine died"):
@@ -163,7 +163,7 @@ def test_a_line_cut_short_by_a_kill_is_dropped(plan: RunPlan) -> None:
         ("prompt", "gsm8k.prompt"),
     ],
 )
-def test_another_run_is_refused_and_told_what_differs(
+def test_another_run_is_refused_with_the_differences(
     plan: RunPlan, tmp_path: Path, change: str, said: str
 ) -> None:
     run(plan)
@@ -218,7 +218,7 @@ def test_the_default_length_is_what_the_prompt_leaves_room_for(plan: RunPlan) ->
     assert record["tasks"]["gsm8k"]["sampling"]["max_tokens"] == 13
 
 
-def test_several_samples_have_seeds_of_their_own(plan: RunPlan) -> None:
+def test_each_completion_of_a_problem_has_its_own_seed(plan: RunPlan) -> None:
     seeds: dict[str, int] = {}
 
     class Watching(Scripted):
@@ -248,7 +248,7 @@ def test_nothing_is_written_where_a_model_or_other_files_are(plan: RunPlan, tmp_
     ]
 
 
-def test_two_rows_of_one_id_are_an_error(tmp_path: Path) -> None:
+def test_two_rows_with_the_same_id_are_an_error(tmp_path: Path) -> None:
     data = tmp_path / "data.jsonl"
     data.write_text('{"id": 1, "question": "a", "answer": "1"}\n' * 2)
     (tmp_path / "p.jinja").write_text(PROMPT)
@@ -321,7 +321,7 @@ def slow_command(tmp_path: Path) -> Callable[[str], list[str]]:
 
 
 def interrupt(arguments: list[str], samples: Path, count: int, how: signal.Signals) -> str:
-    """Run until so many lines are written, then send the signal; what was said on stderr."""
+    """Run until this many lines are written, send the signal, and return stderr."""
     process = subprocess.Popen(
         arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
@@ -334,7 +334,7 @@ def interrupt(arguments: list[str], samples: Path, count: int, how: signal.Signa
     return said
 
 
-def test_a_run_killed_at_any_moment_carries_on(
+def test_a_run_killed_at_any_moment_resumes(
     tmp_path: Path, slow_command: Callable[[str], list[str]]
 ) -> None:
     subprocess.run(slow_command("whole"), check=True, capture_output=True)

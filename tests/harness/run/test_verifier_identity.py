@@ -91,10 +91,10 @@ def test_no_identity_holds_an_address_in_memory(name: str) -> None:
         ("None", Gsm8k(), False),
     ],
 )
-def test_a_repr_that_0_1_0_wrote_is_recognised(text: str, verifier: Any, same: bool) -> None:
+def test_a_repr_of_0_1_0_is_recognised(text: str, verifier: Any, same: bool) -> None:
     assert is_repr_of(text, verifier) is same
 
 
-def test_a_function_that_0_1_0_wrote_is_recognised_wherever_it_lay() -> None:
+def test_a_function_recorded_by_0_1_0_is_recognised_at_any_address() -> None:
     assert is_repr_of("<function equal at 0x7f0123456789>", equal)
     assert not is_repr_of("<function other at 0x7f0123456789>", equal)

@@ -16,14 +16,14 @@ from rewardkit.harness.store.run_folder import RunFolder
 
 @pytest.fixture
 def small_disk() -> Iterator[None]:
-    """Files of at most 1,000 bytes, as on a disk that is full."""
+    """Limit files to 1,000 bytes, as on a full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
     yield
     resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
+def test_a_file_is_replaced_atomically(tmp_path: Path) -> None:
     replace_text(tmp_path / "a.json", "earlier")
     with replaced_file(tmp_path / "a.json") as partial:
         partial.write_text("later")
@@ -58,7 +58,7 @@ def test_a_full_disk_is_one_error_with_the_file_and_the_remedy(tmp_path: Path) -
 
 
 @pytest.mark.usefixtures("small_disk")
-def test_a_row_that_the_disk_cut_short_is_dropped_when_the_run_carries_on(tmp_path: Path) -> None:
+def test_a_row_cut_short_by_a_full_disk_is_dropped_on_resume(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run")
     with folder.opened({}, overwrite=False):
         folder.write_record({"fingerprint": {}})
@@ -69,7 +69,7 @@ def test_a_row_that_the_disk_cut_short_is_dropped_when_the_run_carries_on(tmp_pa
         assert (folder.path / "samples.jsonl").read_bytes() == b'{"key": "kept"}\n'
 
 
-def test_a_folder_that_can_not_be_written_to_is_named(tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(WriteError, match=r"page\.html can't be written: Not a directory"):
         replace_text(tmp_path / "file" / "page.html", "")
@@ -77,7 +77,7 @@ def test_a_folder_that_can_not_be_written_to_is_named(tmp_path: Path) -> None:
         RunFolder(tmp_path / "file" / "run").opened({}, overwrite=False).__enter__()
 
 
-def test_an_error_of_another_file_is_not_said_of_this_one(tmp_path: Path) -> None:
+def test_an_error_of_another_file_is_not_attributed_to_this_file(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError), replaced_file(tmp_path / "a"):
         os.stat(tmp_path / "absent")
 

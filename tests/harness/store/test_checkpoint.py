@@ -72,28 +72,28 @@ def test_the_chat_template_has_its_hash(folder: Path) -> None:
         "notes.txt",
     ],
 )
-def test_a_trainer_s_state_is_no_part_of_the_model(folder: Path, name: str) -> None:
+def test_the_trainer_state_is_not_part_of_the_fingerprint(folder: Path, name: str) -> None:
     before = checkpoint.fingerprint(folder, "t")
     (folder / name).write_bytes(b"state")
     assert checkpoint.fingerprint(folder, "t") == before
 
 
-def test_where_the_folder_lies_does_not_matter(folder: Path, tiny_checkpoint: Path) -> None:
+def test_the_path_of_the_folder_does_not_matter(folder: Path, tiny_checkpoint: Path) -> None:
     there, here = (checkpoint.fingerprint(one, "t") for one in (folder, tiny_checkpoint))
     assert there == here
 
 
-def test_a_folder_is_itself(tiny_checkpoint: Path) -> None:
+def test_a_folder_resolves_to_itself(tiny_checkpoint: Path) -> None:
     assert checkpoint.resolve(str(tiny_checkpoint)) == tiny_checkpoint
 
 
 @pytest.mark.parametrize("name", ["./none", "/none/at/all", "plain", "a/b/c"])
-def test_what_is_neither_folder_nor_hub_id_is_said(name: str) -> None:
+def test_a_name_that_is_neither_folder_nor_hub_id_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="hub id"):
         checkpoint.resolve(name)
 
 
-def test_an_empty_folder_is_no_checkpoint(tmp_path: Path) -> None:
+def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"config\.json"):
         checkpoint.resolve(str(tmp_path))
 
@@ -105,7 +105,7 @@ def test_an_adapter_alone_is_refused(tmp_path: Path) -> None:
         checkpoint.resolve(str(tmp_path))
 
 
-def test_a_hub_that_does_not_answer_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_hub_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def unreachable(*_: object, **__: object) -> Callable[[], None]:
         raise ConnectionError("no route to host")
 
@@ -115,6 +115,6 @@ def test_a_hub_that_does_not_answer_is_said(monkeypatch: pytest.MonkeyPatch) -> 
         checkpoint.resolve("owner/name")
 
 
-def test_a_hub_id_is_its_snapshot(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_hub_id_resolves_to_its_snapshot(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: str(tmp_path))
     assert checkpoint.resolve("owner/name") == tmp_path

@@ -1,4 +1,4 @@
-"""A training's checkpoints: which there are, in which order, and whether they are whole."""
+"""A training's checkpoints: finding them, their order, and whether they are complete."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ from rewardkit.harness.store.checkpoints import (
         (["/"], ["/"]),
     ],
 )
-def test_checkpoints_stand_by_step_and_other_models_as_named(
+def test_checkpoints_are_ordered_by_step_and_other_models_as_given(
     given: list[str], ordered: list[str]
 ) -> None:
     assert in_order(given) == ordered
 
 
-def test_a_pattern_stands_for_the_folders_that_match(
+def test_a_pattern_expands_to_the_folders_that_match(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for step in (9, 10, 100):
@@ -83,7 +83,7 @@ def test_a_folder_whose_name_has_brackets_is_a_folder(tmp_path: Path) -> None:
         ("run/step_*", "run/step_*"),
     ],
 )
-def test_what_is_watched(given: str, followed: str) -> None:
+def test_the_pattern_that_a_watch_follows(given: str, followed: str) -> None:
     assert family(given) == followed
 
 
@@ -138,7 +138,7 @@ INDEX = {"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}}
         ),
     ],
 )
-def test_a_checkpoint_is_whole_once_the_last_file_is(
+def test_a_checkpoint_is_complete_with_its_last_file(
     tmp_path: Path, files: dict[str, Any], whole: bool
 ) -> None:
     for name, content in files.items():
@@ -146,7 +146,7 @@ def test_a_checkpoint_is_whole_once_the_last_file_is(
     assert is_whole(tmp_path) is whole
 
 
-def test_a_folder_that_is_gone_is_not_whole(tmp_path: Path) -> None:
+def test_a_deleted_folder_is_not_complete(tmp_path: Path) -> None:
     assert not is_whole(tmp_path / "checkpoint-1")
 
 

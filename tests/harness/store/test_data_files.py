@@ -45,7 +45,9 @@ def test_the_three_formats_give_the_same_rows(tmp_path: Path, suffix: str) -> No
         ("a.parquet", "no", "isn't a Parquet file"),
     ],
 )
-def test_a_bad_file_says_where(tmp_path: Path, name: str, content: str, said: str) -> None:
+def test_an_error_in_a_file_names_its_place(
+    tmp_path: Path, name: str, content: str, said: str
+) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises(DataError, match=said):
         read_rows(tmp_path / name)
@@ -56,13 +58,13 @@ def test_a_missing_file_is_named() -> None:
         read_rows("nowhere.jsonl")
 
 
-def test_without_datasets_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_datasets_the_error_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(MissingExtra, match=r"pip install 'rewardkit\[data\]'"):
         hub_rows("openai/gsm8k", "main", "test")
 
 
-def test_a_hub_that_can_not_be_reached_points_to_data(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_hub_suggests_data(monkeypatch: pytest.MonkeyPatch) -> None:
     import datasets
 
     def refuse(*args: object, **kwargs: object) -> None:

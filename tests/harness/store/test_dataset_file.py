@@ -1,4 +1,4 @@
-"""What `rewardkit data` writes, `--data` reads back: sample for sample."""
+"""`--data` reads back the samples that `rewardkit data` writes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_file_gives_the_same_samples(
         ("game24", "test", 3, {None: 3}),
     ],
 )
-def test_as_many_problems_as_asked_for(
+def test_the_requested_number_of_problems_is_written(
     name: str, split: str | None, count: int, distributions: dict[object, int]
 ) -> None:
     found = [
@@ -64,7 +64,7 @@ def test_as_many_problems_as_asked_for(
     assert {one: found.count(one) for one in found} == distributions
 
 
-def test_more_problems_of_a_seed_start_with_the_fewer() -> None:
+def test_a_higher_count_only_appends_problems() -> None:
     few, many = (problems(load_task("motion"), split="test_in", seed=0, count=n) for n in (20, 90))
     assert many[:20] == few == load_task("motion").load(data=None, split="test_in", seed=0)
 
@@ -77,14 +77,14 @@ def test_more_problems_of_a_seed_start_with_the_fewer() -> None:
         ("test", 0, "it must be at least 1"),
     ],
 )
-def test_a_count_that_can_not_be_had_is_refused(split: str | None, count: int, said: str) -> None:
+def test_a_count_beyond_the_data_is_refused(split: str | None, count: int, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         problems(load_task("game24"), split=split, seed=0, count=count)
 
 
 @dataclass(frozen=True)
 class Guests(Task):
-    """A task whose columns are all it knows; `forgets` a column when it reads a row."""
+    """A task with nothing but columns; it drops the column `forgets` when it reads a row."""
 
     name: str = "guests"
     prompt: str = "boxed"
@@ -118,19 +118,19 @@ def test_the_columns_of_any_task_are_its_rows(tmp_path: Path) -> None:
     assert "Zoë" in (tmp_path / "guests.jsonl").read_text(encoding="utf-8")
 
 
-def test_a_task_that_would_read_another_problem_is_told() -> None:
+def test_a_task_that_reads_back_another_problem_is_refused() -> None:
     task = Guests(forgets="host")
     with pytest.raises(DataError, match="'guests' reads another sample from the columns"):
         rows_of(task, task.load(data=None, split=None, seed=0))
 
 
-def test_a_column_that_json_can_not_hold_is_told() -> None:
+def test_a_column_that_json_cannot_represent_is_refused() -> None:
     task = Guests(columns={"guests": {1, 2}})
     with pytest.raises(DataError, match="can't be written as JSON"):
         rows_of(task, task.load(data=None, split=None, seed=0))
 
 
-def test_a_file_is_kept_unless_told_to_replace_it(tmp_path: Path) -> None:
+def test_an_existing_file_needs_overwrite(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_text("mine\n")
     with pytest.raises(UsageError, match=r"rows\.jsonl exists; .* --overwrite"):
@@ -148,18 +148,18 @@ def test_a_file_is_kept_unless_told_to_replace_it(tmp_path: Path) -> None:
         ("nowhere/rows.jsonl", "name a file in a folder that exists"),
     ],
 )
-def test_a_place_that_can_not_be_written_to_is_named(tmp_path: Path, name: str, said: str) -> None:
+def test_an_unwritable_path_is_named(tmp_path: Path, name: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         write_rows([{"a": 1}], tmp_path / name, overwrite=True)
 
 
-def test_rows_that_no_table_holds_leave_nothing_behind(tmp_path: Path) -> None:
+def test_rows_that_dont_fit_a_table_leave_no_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"don't fit a Parquet table: .*write \.jsonl"):
         write_rows([{"a": 1}, {"a": "b"}], tmp_path / "rows.parquet", overwrite=False)
     assert not list(tmp_path.iterdir())
 
 
-def test_without_pyarrow_the_remedy_is_told(
+def test_without_pyarrow_the_error_names_the_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)

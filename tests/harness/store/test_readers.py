@@ -1,4 +1,4 @@
-"""Whatever a file holds, its reader gives its content or one of rewardkit's own errors."""
+"""Readers give a file's content or one of rewardkit's errors, for any bytes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ fuzzed = settings(
 
 @contextlib.contextmanager
 def own_errors(said: str = "") -> Iterator[None]:
-    """Lets errors of rewardkit pass that say this, and no others."""
+    """Accept only errors of rewardkit with this text."""
     try:
         yield
     except RewardkitError as error:
@@ -112,7 +112,7 @@ def test_a_record_that_is_changed_anywhere(tmp_path: Path, record: Any) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_said_with_the_file_and_the_remedy(
+def test_an_error_names_the_file_the_cause_and_the_remedy(
     tmp_path: Path, name: str, content: str, said: str
 ) -> None:
     for file in FIXTURE.iterdir():

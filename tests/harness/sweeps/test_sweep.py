@@ -1,4 +1,4 @@
-"""A sweep's engines start once each, one at a time; what is done stays, what fails is told."""
+"""A sweep starts each engine once, keeps finished runs and reports failed ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PROBLEMS = 6
 
 
 class Engine:
-    """Answers as many problems right as its checkpoint's weights say; tells what it did."""
+    """Answers the number of problems in its checkpoint's weights right, and records its calls."""
 
     events: list[tuple[Any, ...]]
     running: int
@@ -157,7 +157,7 @@ def test_prompts_are_compared_with_one_start_for_all_their_requests() -> None:
     assert not Path("out/eval_curve.png").exists()
 
 
-def test_only_what_is_open_is_asked_and_a_finished_sweep_starts_nothing() -> None:
+def test_only_missing_completions_are_requested_and_a_finished_sweep_starts_nothing() -> None:
     checkpoint(1)
     first = run("run/checkpoint-1", prompts=["gsm8k", "boxed"])
     samples = Path("out/boxed/samples.jsonl")
@@ -175,7 +175,7 @@ def test_only_what_is_open_is_asked_and_a_finished_sweep_starts_nothing() -> Non
     assert not events("start")
 
 
-def test_each_checkpoint_s_prompts_run_while_its_engine_is_there() -> None:
+def test_each_checkpoint_s_prompts_share_its_engine() -> None:
     for step, weights in ((9, "1"), (10, "2"), (100, "5")):
         checkpoint(step, weights)
     runs = run("run/checkpoint-*", prompts=["gsm8k", "boxed"])
@@ -218,7 +218,7 @@ def test_the_curve_has_a_panel_for_each_prompt(monkeypatch: pytest.MonkeyPatch) 
     ]
 
 
-def test_no_run_is_lost_where_matplotlib_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib_no_run_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(points: object, path: object) -> None:
         raise ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib")
 
@@ -287,7 +287,7 @@ def test_an_engine_that_does_not_start_leaves_finished_runs_their_figures() -> N
     assert found == {"gsm8k": 2, "boxed": "checkpoint-1 is damaged"}
 
 
-def test_an_interrupt_releases_the_engine_and_keeps_what_was_done() -> None:
+def test_an_interrupt_releases_the_engine_and_keeps_finished_rows() -> None:
     checkpoint(10)
     checkpoint(20, "interrupted")
     ended: list[SweepRun] = []
@@ -299,7 +299,7 @@ def test_an_interrupt_releases_the_engine_and_keeps_what_was_done() -> None:
     assert record["sessions"][0]["ended"]
 
 
-def test_what_is_mistyped_is_an_error_before_anything_runs() -> None:
+def test_a_typo_is_an_error_before_anything_runs() -> None:
     checkpoint(10)
     checkpoint(20)
     with pytest.raises(UnknownName, match="did you mean 'boxed'"):
@@ -339,7 +339,7 @@ def test_a_sweep_writes_nothing_among_other_files() -> None:
         (["run/checkpoint-1"], [], ["checkpoint-1"]),
     ],
 )
-def test_runs_are_called_by_what_differs(
+def test_runs_are_named_by_their_differences(
     models: list[str], prompts: list[str], labels: list[str]
 ) -> None:
     checkpoint(1)
@@ -349,7 +349,7 @@ def test_runs_are_called_by_what_differs(
     assert found == labels
 
 
-def test_two_runs_of_one_name_are_refused() -> None:
+def test_two_runs_with_the_same_name_are_refused() -> None:
     with pytest.raises(UsageError, match="2 of these runs would be named 'cot'"):
         plan_sweep(options(), ["m"], ["a/cot.jinja", "b/cot.jinja"])
 
@@ -365,11 +365,13 @@ def test_two_runs_of_one_name_are_refused() -> None:
         (["m-*"], [], True),
     ],
 )
-def test_what_asks_for_several_runs(models: list[str], prompts: list[str], several: bool) -> None:
+def test_arguments_that_make_several_runs(
+    models: list[str], prompts: list[str], several: bool
+) -> None:
     assert is_sweep(models, prompts) is several
 
 
-def test_the_default_folder_is_the_same_for_more_of_the_same() -> None:
+def test_the_default_folder_is_the_same_for_more_checkpoints_and_prompts() -> None:
     checkpoint(1)
     checkpoint(2)
 
@@ -390,7 +392,7 @@ def test_the_default_folder_is_the_same_for_more_of_the_same() -> None:
     assert folder(["run/checkpoint-2"], ["gsm8k", "boxed"]) != several
 
 
-def test_a_watch_ends_with_the_training_and_leaves_out_what_was_deleted() -> None:
+def test_a_watch_ends_with_the_training_and_skips_deleted_checkpoints() -> None:
     for step in (10, 20):
         checkpoint(step)
     notes, found = Notes(), []
@@ -431,7 +433,7 @@ def test_finished_runs_of_deleted_checkpoints_stay_in_the_table() -> None:
     assert "checkpoint-10" not in accuracies(list(watch_sweep(other, Reporter())))
 
 
-def test_from_python_lists_give_a_list_of_runs() -> None:
+def test_lists_in_python_give_a_list_of_runs() -> None:
     checkpoint(9, "1")
     checkpoint(10, "6")
     common: dict[str, Any] = {"backend": "engine", "data": "data.jsonl", "output_dir": "out"}

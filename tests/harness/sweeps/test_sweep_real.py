@@ -1,4 +1,4 @@
-"""Sweeps with real engines: killed they carry on, and each engine is gone before the next."""
+"""Sweeps with real engines: a killed sweep resumes; an engine is released before the next."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def figures(out: str) -> list[dict[str, Any]]:
     ]
 
 
-def test_a_killed_sweep_ends_as_one_that_was_not(training: Path, tmp_path: Path) -> None:
+def test_a_killed_sweep_resumes_to_the_same_result(training: Path, tmp_path: Path) -> None:
     shell = [str(training / "checkpoint-10"), str(training / "checkpoint-9")]
     whole = subprocess.run(
         command(training, tmp_path / "whole", "--model", *shell),
@@ -105,7 +105,7 @@ def test_a_killed_sweep_ends_as_one_that_was_not(training: Path, tmp_path: Path)
         assert len(lines) == ROWS
 
 
-def test_a_watch_evaluates_what_a_training_writes_and_ends_with_it(
+def test_a_watch_evaluates_new_checkpoints_and_ends_with_the_training(
     training: Path, tmp_path: Path
 ) -> None:
     """The last checkpoint is moved in file by file, its state last, while the watch waits."""
@@ -154,7 +154,7 @@ def test_an_interrupted_watch_prints_its_table(training: Path, tmp_path: Path) -
     assert [run["label"] for run in json.loads(out)] == ["checkpoint-9+gsm8k", "checkpoint-9+boxed"]
 
 
-def test_a_damaged_checkpoint_fails_alone(training: Path, tmp_path: Path) -> None:
+def test_a_damaged_checkpoint_fails_only_its_own_run(training: Path, tmp_path: Path) -> None:
     weights = training / "checkpoint-9" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:3000])
     done = subprocess.run(
@@ -174,7 +174,7 @@ BACKENDS = {"transformers": TransformersBackend, "vllm": VllmBackend}
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 @pytest.mark.parametrize("name", ["transformers", pytest.param("vllm", marks=pytest.mark.vllm)])
-def test_an_engine_is_gone_before_the_next_one_loads(
+def test_an_engine_is_released_before_the_next_one_loads(
     training: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     backend: Any = BACKENDS[name]
@@ -207,7 +207,7 @@ def test_an_engine_is_gone_before_the_next_one_loads(
 
 
 def weights(backend: Any) -> list[Any]:
-    """What takes the memory: the model, and vLLM's cache of keys and values."""
+    """The large allocations: the model, and vLLM's cache of keys and values."""
     if isinstance(backend, TransformersBackend):
         return [backend._model]
     engine: Any = backend._engine

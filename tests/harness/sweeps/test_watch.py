@@ -1,4 +1,4 @@
-"""Checkpoints are taken as they become whole, and a watch ends when it should."""
+"""A watch yields checkpoints when they are complete, and ends with the training."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def deleted(step: int) -> Event:
 
 
 class Training:
-    """Time that passes only in sleep, in which a training does what the timetable says."""
+    """A clock that advances only in `sleep`, and a training that follows a timetable."""
 
     def __init__(self, root: Path, timetable: dict[float, list[Event]]) -> None:
         self.root = root
@@ -101,7 +101,7 @@ class Training:
         pytest.param({}, [], ["waiting for", "no new checkpoint came"], id="none at all"),
     ],
 )
-def test_what_a_watch_finds(
+def test_the_checkpoints_that_a_watch_yields(
     tmp_path: Path, timetable: dict[float, list[Event]], found: list[str], said: list[str]
 ) -> None:
     training = Training(tmp_path, timetable)
@@ -112,7 +112,7 @@ def test_what_a_watch_finds(
     assert all(seconds >= 1 for seconds in training.sleeps[1:-1]), "it polls too often"
 
 
-def test_the_timeout_is_counted_from_when_the_last_one_was_done(tmp_path: Path) -> None:
+def test_the_timeout_starts_when_the_last_evaluation_ends(tmp_path: Path) -> None:
     training = Training(tmp_path, {0: [written(10)], 500: [written(20)]})
     found = []
     models = watch(
@@ -134,7 +134,7 @@ def test_several_trainings_are_watched_until_all_are_over(tmp_path: Path) -> Non
     assert training.watched("a", "b") == ["a/checkpoint-100", "b/checkpoint-100"]
 
 
-def test_a_training_that_ends_is_known_though_its_last_checkpoint_is_deleted(
+def test_the_end_of_a_training_is_noticed_though_its_last_checkpoint_is_deleted(
     tmp_path: Path,
 ) -> None:
     training = Training(tmp_path, {0: [written(100)]})

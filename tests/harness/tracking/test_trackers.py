@@ -1,4 +1,4 @@
-"""Runs in tracking tools: what is told, that nothing is uploaded, that nothing is lost."""
+"""Runs in tracking tools: the logged values, no uploads, no lost runs."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_checkpoints_are_points_of_one_run_and_models_runs_of_their_own(tmp_path
 
 
 def install(monkeypatch: pytest.MonkeyPatch, name: str, **contents: Any) -> list[Any]:
-    """A tool that keeps what it is told."""
+    """A tool that records what it logs."""
     calls: list[Any] = []
 
     class Logged:

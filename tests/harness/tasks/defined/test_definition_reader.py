@@ -1,4 +1,4 @@
-"""What a task's TOML file may say, and what is said of one that is wrong."""
+"""The content of a task's TOML file, and the errors of an invalid one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The schema that is shipped for editors says what the reader takes."""
+"""The shipped schema for editors agrees with the reader."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def test_right_unfinished_and_wrong_add_up_to_one() -> None:
     assert sum(share for _, share in rows.values()) == pytest.approx(1.0)
 
 
-def test_lengths_are_told_in_steps() -> None:
+def test_lengths_are_counted_in_steps() -> None:
     assert table("Solution lengths in steps").rows == [
         [0, 2, 0.0],
         [3, 2, 0.5],
@@ -41,7 +41,7 @@ def test_lengths_are_told_in_steps() -> None:
     ]
 
 
-def test_every_completion_stands_once_in_the_histogram_of_tokens() -> None:
+def test_every_completion_counts_once_in_the_histogram_of_tokens() -> None:
     (plot,) = [one for one in game24_figures(ROWS) if isinstance(one, Plot)]
     heights = {name: sum(count for _, count in points) for name, points in plot.series.items()}
     assert heights == {"correct": 1, "truncated": 2, "wrong": 2}
@@ -57,5 +57,5 @@ def test_the_perfect_reply_takes_three_steps() -> None:
     assert figures[-1].rows == [[3, 1, 1.0]]
 
 
-def test_nothing_judged_shows_nothing() -> None:
+def test_without_judged_rows_there_are_no_figures() -> None:
     assert game24_figures([row(1, "error")]) == []

@@ -1,4 +1,4 @@
-"""Search traces: right, every step of them, and as long as asked for."""
+"""Search traces: every step is right, and the length is as requested."""
 
 from __future__ import annotations
 

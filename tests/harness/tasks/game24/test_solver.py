@@ -20,7 +20,7 @@ def test_a_solution_may_need_fractions() -> None:
     assert solution.steps[1] == "3 - (8/3) = 1/3 (left: 1/3 8)"
 
 
-def test_what_has_no_solution_has_no_worked_reply() -> None:
+def test_numbers_without_a_solution_are_refused() -> None:
     assert solve((1, 1, 1, 1)) is None
     with pytest.raises(ValueError, match="1 1 1 1 can't make 24"):
         write_solution((1, 1, 1, 1))

@@ -44,7 +44,7 @@ def plots(figures: Sequence[Table | Plot]) -> list[Plot]:
     return [one for one in figures if isinstance(one, Plot)]
 
 
-def test_both_distributions_stand_side_by_side() -> None:
+def test_both_distributions_are_shown_side_by_side() -> None:
     figures = motion_figures(
         [
             reply("a", off_by(0.125)),
@@ -79,7 +79,7 @@ def test_replies_without_five_points_are_counted_apart_from_the_errors() -> None
     assert found["share with error < 0.2"] == pytest.approx([1 / 3])
 
 
-def test_errors_are_told_at_each_position() -> None:
+def test_errors_are_shown_at_each_position() -> None:
     figures = motion_figures([reply("a", [1.0, 2.1, 3.2, 4.3, 5.4]), reply("b", list(TRUE))])
     found = cells(figures, "Mean absolute error by position")
     assert {place: line[0] for place, line in found.items()} == pytest.approx(
@@ -114,7 +114,7 @@ def test_points_in_a_plane_are_drawn_in_it() -> None:
     assert trajectory.series["predicted"][-1] == (5.0, 0.4)
 
 
-def test_of_points_in_space_the_first_two_coordinates_are_drawn_and_said_to_be() -> None:
+def test_a_plot_of_points_in_space_shows_and_names_the_first_two_coordinates() -> None:
     points = "(1, 2, 3), (2, 3, 4), (3, 4, 5), (4, 5, 6), (5, 6, 7)"
     figures = motion_figures([row("a", None, answer=points, reference=points)])
     assert plots(figures)[-1].series["true"][0] == (1.0, 2.0)

@@ -105,7 +105,7 @@ def test_periodic_points_follow_the_formula() -> None:
             assert point == round(exact, 1)
 
 
-def test_uniform_points_of_one_coordinate_are_what_they_always_were() -> None:
+def test_uniform_points_of_one_coordinate_never_change() -> None:
     plain = MotionTask().load(data=None, split=None, seed=0)
     assert "kind" not in plain[0].columns
     assert [one.columns["acceleration"] for one in plain] == [0.0] * 40
@@ -162,12 +162,12 @@ def test_a_parameter_out_of_bounds_is_named(settings: dict[str, object], said: s
         rewardkit.load_task("motion", **settings)
 
 
-def test_a_parameter_that_is_none_is_named() -> None:
+def test_an_unknown_parameter_is_named() -> None:
     with pytest.raises(UnknownName, match="task 'motion' named 'speds'; did you mean 'speeds'"):
         rewardkit.load_task("motion", speds=[1, 2])
 
 
-def test_points_and_targets_need_as_many_coordinates(tmp_path: Path) -> None:
+def test_points_and_targets_need_the_same_number_of_coordinates(tmp_path: Path) -> None:
     row = {"points": [[1, 2]] * 5, "targets": [1, 2, 3, 4, 5]}
     with pytest.raises(DataError, match="points have 2 coordinates each and its targets have 1"):
         MotionTask().sample(row, 0)

@@ -102,18 +102,18 @@ def test_points_follow_the_formula() -> None:
             assert point == round(exact, 1)
 
 
-def test_a_longer_draw_starts_with_a_shorter_one() -> None:
+def test_a_higher_count_only_appends_motions() -> None:
     assert sequences(9, seed=2)[:4] == sequences(4, seed=2)
 
 
-def test_accelerated_motion_is_a_field_away() -> None:
+def test_a_field_makes_the_motion_accelerated() -> None:
     task = MotionTask(accelerations=(0.1, 0.5), out_accelerations=(0.5, 1.0), test=3)
     samples = task.load(data=None, split=None, seed=0)
     assert len(samples) == 6
     assert all(sample.columns["acceleration"] for sample in samples)
 
 
-def test_an_unknown_split_names_those_there_are() -> None:
+def test_an_unknown_split_names_the_known_splits() -> None:
     with pytest.raises(UsageError, match="test_in"):
         load("test_im")
     with pytest.raises(UsageError, match="test, test_in, test_out, train"):

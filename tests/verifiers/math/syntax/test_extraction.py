@@ -1,4 +1,4 @@
-"""Where the answer of a completion and of a reference stands."""
+"""Find the answer in a completion and in a reference."""
 
 from __future__ import annotations
 

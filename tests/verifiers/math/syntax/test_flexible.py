@@ -1,4 +1,4 @@
-r"""The flexible reading: where the answer stands in a completion without a box."""
+r"""The flexible reading: find the answer in a completion without a box."""
 
 from __future__ import annotations
 
