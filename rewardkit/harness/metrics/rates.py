@@ -36,14 +36,14 @@ def rates(outcomes: Outcomes) -> dict[str, Metric]:
     - score: the mean score of the verdicts; part_NAME: the mean of a component of the score;
     - format_rate: the share with an answer in the requested form;
     - accuracy_finished, accuracy_truncated: accuracy over the completions that are not truncated
-      (`is_truncated`), and over those that are; both only if some are truncated.
+      (`is_truncated`), and over those that are; both only if some are truncated;
+    - unfinished_rate: the share that reached the limit before an answer (failure "truncated");
+    - error_rate: the share that is wrong for another reason. accuracy + unfinished_rate +
+      error_rate is 1: a completion that answered and was then cut off counts by its answer.
 
     Over all completions:
 
-    - unfinished_rate: the share that is truncated, with an answer or without;
-    - thinking_unclosed_rate: the share that never closed its thinking block; only if some did not;
-    - error_rate: the share that is wrong for another reason than having no answer before the
-      limit. If all are judged, accuracy + error_rate + the share of failure "truncated" is 1.
+    - thinking_unclosed_rate: the share that never closed its thinking block; only if some did not.
     """
     some_truncated = any(
         outcome.truncated and outcome.correct is not None for outcome in outcomes.distinct
@@ -55,7 +55,7 @@ def rates(outcomes: Outcomes) -> dict[str, Metric]:
         "flexible_gap": outcomes.rate(_only_flexible),
         "score": outcomes.mean_score(outcomes.score),
         "format_rate": outcomes.rate(_in_form),
-        "unfinished_rate": outcomes.rate(lambda outcome: float(outcome.truncated)),
+        "unfinished_rate": outcomes.rate(_unfinished),
         "error_rate": outcomes.rate(_error),
         "thinking_unclosed_rate": outcomes.rate(_thinking_open) if some_open else None,
         "accuracy_finished": outcomes.rate(_finished) if some_truncated else None,
@@ -86,8 +86,16 @@ def _in_form(outcome: Outcome) -> float | None:
     return None if outcome.correct is None else float(outcome.failure not in WITHOUT_FORM)
 
 
-def _error(outcome: Outcome) -> float:
-    return float(outcome.correct is False and outcome.failure != Failure.TRUNCATED)
+def _unfinished(outcome: Outcome) -> float | None:
+    if outcome.correct is None:
+        return None
+    return float(not outcome.correct and outcome.failure == Failure.TRUNCATED)
+
+
+def _error(outcome: Outcome) -> float | None:
+    if outcome.correct is None:
+        return None
+    return float(not outcome.correct and outcome.failure != Failure.TRUNCATED)
 
 
 def _thinking_open(outcome: Outcome) -> float:

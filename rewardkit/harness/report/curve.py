@@ -18,6 +18,10 @@ LEGEND = {
 """The rates in the picture, and their names in its legend."""
 
 
+Series = Sequence[tuple[int, float]]
+"""(step, value) pairs in order."""
+
+
 @dataclass(frozen=True)
 class CurvePoint:
     """A step's figures: for each task its metrics, `{"accuracy": {"value", "low", "high"}, …}`."""
@@ -26,8 +30,12 @@ class CurvePoint:
     tasks: Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
-def draw_curve(points: Sequence[CurvePoint], path: Path) -> None:
+def draw_curve(
+    points: Sequence[CurvePoint], path: Path, rewards: Mapping[str, Series] | None = None
+) -> None:
     """Draw a panel for each task: its rates over the steps with their 95% intervals.
+
+    `rewards`, the series of a training's rewards by name, have a panel of their own.
 
     The file is replaced whole, so that a reader during training never sees half a picture.
     """
@@ -35,12 +43,14 @@ def draw_curve(points: Sequence[CurvePoint], path: Path) -> None:
 
     points = sorted(points, key=lambda point: point.step)
     tasks = list(dict.fromkeys(task for point in points for task in point.tasks))
-    panels = max(1, len(tasks))
+    panels = max(1, len(tasks) + bool(rewards))
     figure = Figure(figsize=(7, 3.4 * panels), layout="constrained", dpi=120)
     all_axes = figure.subplots(panels, squeeze=False)[:, 0]
     for axes, task in zip(all_axes, tasks, strict=False):
         steps = [(point.step, point.tasks[task]) for point in points if task in point.tasks]
         _draw_panel(axes, task, steps)
+    if rewards:
+        _draw_rewards(all_axes[-1], rewards)
     with replaced_file(path) as partial:
         figure.savefig(partial, format="png")
 
@@ -67,3 +77,12 @@ def _draw_panel(
     axes.grid(alpha=0.3)
     if axes.lines:
         axes.legend(loc="best", frameon=False)
+
+
+def _draw_rewards(axes: Any, rewards: Mapping[str, Series]) -> None:
+    for name, series in rewards.items():
+        axes.plot([step for step, _ in series], [value for _, value in series], ".-", label=name)
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set(title="training", xlabel="step", ylabel="mean reward")
+    axes.grid(alpha=0.3)
+    axes.legend(loc="best", frameon=False)

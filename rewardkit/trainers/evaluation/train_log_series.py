@@ -46,6 +46,19 @@ def logged_values(entries: Sequence[Entry], name: str) -> list[tuple[int, float]
     return [(step, float(value)) for step, value in values if isinstance(value, (int, float))]
 
 
+def reward_series(entries: Sequence[Entry]) -> dict[str, list[tuple[int, float]]]:
+    """The mean reward and the mean of each of its parts over the steps, by name."""
+    logged = dict.fromkeys(name for entry in entries for name in entry["logs"])
+    names = {"reward": "reward"} if "reward" in logged else {}
+    names |= {
+        name: name.removesuffix("/mean").partition("/")[2]
+        for name in logged
+        if name.startswith("rewards/") and name.endswith("/mean")
+    }
+    series = {label: logged_values(entries, name) for name, label in names.items()}
+    return {label: values for label, values in series.items() if values}
+
+
 def values_up_to(entries: Sequence[Entry], evaluation: StepEvaluation, name: str) -> list[float]:
     """The values logged after the evaluation before, up to this one."""
     return [

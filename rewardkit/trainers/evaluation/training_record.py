@@ -11,6 +11,7 @@ from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.report.curve import CurvePoint, draw_curve
 from rewardkit.trainers.evaluation.hacking_signs import Sign, signs
 from rewardkit.trainers.evaluation.train_log import TrainLog
+from rewardkit.trainers.evaluation.train_log_series import reward_series
 
 TRAIN_LOG, CURVE = "train_log.json", "eval_curve.png"
 
@@ -45,7 +46,7 @@ class TrainingRecord:
             for entry in self._log.entries
             if entry["evaluation"]
         ]
-        draw_curve(points, self._curve)
+        draw_curve(points, self._curve, reward_series(self._log.entries))
         for task, summary in summaries.items():
             if summary.errors:
                 logger.warning(

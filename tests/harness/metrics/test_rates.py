@@ -60,9 +60,22 @@ def test_finished_and_cut_off_completions_are_told_apart() -> None:
     found = values(rows)
     assert found["accuracy_finished"] == 0.5
     assert found["accuracy_truncated"] == pytest.approx(1 / 3)
-    assert found["unfinished_rate"] == 0.6
-    assert found["error_rate"] == 0.4
-    assert found["accuracy"] + found["error_rate"] + 1 / 5 == pytest.approx(1.0)
+    assert found["unfinished_rate"] == pytest.approx(0.2)
+    assert found["error_rate"] == pytest.approx(0.4)
+    assert found["accuracy"] == pytest.approx(0.4)
+
+
+def test_accuracy_unfinished_and_error_rates_add_up_to_one() -> None:
+    rows = [
+        row(1, None),
+        row(2, None, finish_reason="length"),
+        row(3, "wrong", finish_reason="length"),
+        row(4, "truncated", finish_reason="length"),
+        row(5, "error"),
+    ]
+    found = values(rows)
+    rates = [found[name] for name in ("accuracy", "unfinished_rate", "error_rate")]
+    assert rates == pytest.approx([0.5, 0.25, 0.25])
 
 
 @pytest.mark.parametrize(
@@ -77,9 +90,9 @@ def test_a_rate_over_nothing_is_left_out(rows: list[SampleRow], absent: list[str
     assert not set(absent) & set(figures(rows))
 
 
-def test_unjudged_completions_count_among_all_and_not_among_the_wrong() -> None:
+def test_unjudged_completions_count_in_no_rate() -> None:
     found = values([row(1, "error"), row(2, "wrong")])
-    assert (found["accuracy"], found["error_rate"], found["unfinished_rate"]) == (0.0, 0.5, 0.0)
+    assert (found["accuracy"], found["error_rate"], found["unfinished_rate"]) == (0.0, 1.0, 0.0)
 
 
 @pytest.mark.parametrize("samples", [1, 3], ids=["one completion", "up to three completions"])
@@ -121,8 +134,10 @@ def test_each_figure_is_the_mean_of_its_problems_means_to_the_last_bit(samples: 
         "flexible_gap": expected(judged(lambda one: one.verdict.failure == "format")),
         "score": expected(judged(lambda one: one.verdict.score)),
         "format_rate": expected(judged(lambda one: one.verdict.failure in (None, "wrong"))),
-        "unfinished_rate": expected(lambda one: float(one.finish_reason == "length")),
-        "error_rate": expected(lambda one: float(one.verdict.failure in ("wrong", "format"))),
+        "unfinished_rate": expected(judged(lambda one: float(one.verdict.failure == "truncated"))),
+        "error_rate": expected(
+            judged(lambda one: float(one.verdict.failure in ("wrong", "format")))
+        ),
         "accuracy_finished": expected(
             lambda one: right(one) if one.finish_reason == "stop" else None
         ),

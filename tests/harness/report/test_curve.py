@@ -39,3 +39,12 @@ def test_more_figures_make_another_picture(tmp_path: Path) -> None:
     draw_curve([point(0, accuracy=0.1), point(10, accuracy=0.2)], first)
     draw_curve([point(0, accuracy=0.1), point(10, accuracy=0.9)], second)
     assert first.read_bytes() != second.read_bytes()
+
+
+def test_the_rewards_of_a_training_have_a_panel_of_their_own(tmp_path: Path) -> None:
+    plain, rewarded = tmp_path / "a.png", tmp_path / "b.png"
+    points = [point(0, accuracy=0.1), point(10, accuracy=0.2)]
+    draw_curve(points, plain)
+    draw_curve(points, rewarded, {"reward": [(1, 0.5), (2, 0.7)], "length": [(1, 1.0), (2, 0.4)]})
+    heights = [int.from_bytes(path.read_bytes()[20:24], "big") for path in (plain, rewarded)]
+    assert heights[1] == 2 * heights[0]
