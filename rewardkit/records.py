@@ -33,13 +33,19 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A generated text. `finish_reason` is "stop", "length" or "error"; `message` explains it."""
+    """A generated text. `finish_reason` is "stop", "length" or "error"; `message` explains it.
+
+    `reasoning` is thinking that a server keeps apart from the text; `thinking_tokens` counts the
+    completion's tokens of thinking, wherever that is, and is None if there is none or no count.
+    """
 
     text: str
     finish_reason: str = "stop"
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     message: str = ""
+    reasoning: str = ""
+    thinking_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rewardkit.harness.backends.tokenization import Tokenizer
 from rewardkit.protocols import Prompt
 from rewardkit.records import Completion
+from rewardkit.thinking import split_thinking
 
 if TYPE_CHECKING:
     import torch
@@ -23,6 +24,7 @@ class CompletionReader:
     ) -> None:
         self._tokenizer = tokenizer
         self._prompt = prompt.token_ids
+        self._prompt_text = prompt.text
         self._stop_ids = stop_ids
         self._stop = [text for text in stop if text]
         self._stream: Any = _stream(prompt.token_ids) if self._stop else None
@@ -72,7 +74,21 @@ class CompletionReader:
             ended = ids[:-1] if self.done else ids
             text = self._tokenizer.decode(self._prompt, ended)
         reason = "stop" if self.done else "length"
-        return Completion(text, reason, len(self._prompt), len(ids))
+        thinking = self._thinking_tokens(text)
+        return Completion(text, reason, len(self._prompt), len(ids), thinking_tokens=thinking)
+
+    def _thinking_tokens(self, text: str) -> int | None:
+        """Number of tokens up to the end of the thinking; None without any."""
+        thinking, answer = split_thinking(text, self._prompt_text)
+        if not thinking:
+            return None
+        if not answer:
+            return len(self._ids)
+        engine = self._tokenizer.engine
+        end = engine.token_to_id("</think>")
+        if end in self._ids:
+            return len(self._ids) - self._ids[::-1].index(end)
+        return len(engine.encode(thinking, add_special_tokens=False).ids)
 
 
 def _stream(context: Sequence[int]) -> Any:

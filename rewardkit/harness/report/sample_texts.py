@@ -59,6 +59,9 @@ class SampleTexts:
                 list(verdict.parts.items()),
                 None if flexible is None else flexible.answer,
                 row.prompt_tokens,
+                row.reasoning,
+                row.thinking_tokens,
+                row.prompt_ends,
             ]
         )
 

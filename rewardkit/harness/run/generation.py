@@ -12,6 +12,9 @@ from rewardkit.harness.store.shard import SOURCE_ROW
 from rewardkit.protocols import Backend, Request
 from rewardkit.records import Sample
 
+ENDS = 4
+"""Token ids of each end of a prompt that its row keeps: they show a doubled BOS."""
+
 OpenRequests = Mapping[str, tuple[Request, Sample, int]]
 """Requests by key, each with its sample and its index among the sample's completions."""
 
@@ -62,6 +65,7 @@ def _generate(
                     completion=completion,
                     verifiers=verifiers,
                     prompt=request.prompt.text,
+                    prompt_ends=_ends(request.prompt.token_ids),
                     others={SOURCE_ROW: rows[sample.id]} if rendered.shard else {},
                 )
             )
@@ -73,3 +77,8 @@ def _generate(
         raise BackendError(
             f"the backend ended without completing {len(waiting)} of {len(requests)} requests"
         )
+
+
+def _ends(ids: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The first and the last few token ids of a prompt; None without ids."""
+    return (tuple(ids[:ENDS]), tuple(ids[-ENDS:])) if ids else None

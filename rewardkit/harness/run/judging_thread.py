@@ -14,6 +14,9 @@ from rewardkit.protocols import Verifier
 from rewardkit.records import Completion, Failure, Sample, Verdict
 from rewardkit.thinking import Thinking, text_to_read, thinking_is_open, thinking_of
 
+ALL_THINKING = "the budget went into thinking, and no answer came"
+"""The message of a verdict on a completion that is thinking alone, kept apart by the server."""
+
 BEFORE_AN_ANSWER = (Failure.NO_ANSWER, Failure.FORMAT, Failure.NO_REASONING)
 
 
@@ -40,6 +43,7 @@ class Generated:
     completion: Completion
     verifiers: TaskVerifiers
     prompt: str | None = None
+    prompt_ends: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     label: bool | None = None
     before: BriefVerdict | None = None
     others: Mapping[str, Any] = field(default_factory=dict)
@@ -58,6 +62,9 @@ class Generated:
             prompt=self.prompt,
             prompt_tokens=self.completion.prompt_tokens,
             completion_tokens=self.completion.completion_tokens,
+            reasoning=self.completion.reasoning,
+            thinking_tokens=self.completion.thinking_tokens,
+            prompt_ends=self.prompt_ends,
             columns=self.sample.columns,
             flexible=flexible,
             label=self.label,
@@ -85,6 +92,8 @@ def finished(
     """Adjust a verdict to how the completion ended; `unread` if it is thinking and nothing else."""
     if completion.finish_reason == "error":
         return Verdict.unjudged(f"nothing was generated: {completion.message}")
+    if verdict.correct is False and not completion.text and completion.thinking_tokens:
+        return verdict.with_failure(Failure.NO_ANSWER, ALL_THINKING)
     if verdict.failure not in BEFORE_AN_ANSWER and not (verdict.correct is False and unread):
         return verdict
     if completion.finish_reason == "length":

@@ -15,6 +15,7 @@ from rewardkit.harness.report.page import render
 from rewardkit.harness.report.report_run import ReportRun
 from rewardkit.harness.run.fingerprint import as_recorded, recorded_fingerprint, run_fingerprint
 from rewardkit.harness.run.generation import OpenRequests, complete, open_requests
+from rewardkit.harness.run.judging_thread import ALL_THINKING
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.run.run_plan import RunPlan
 from rewardkit.harness.run.run_record import new_record, now
@@ -164,6 +165,12 @@ def _finish(active: _ActiveRun, engine: RewardkitError | None, reporter: Reporte
     _end_session(active)
     rows = _in_order(active.folder.rows(), active.rendered)
     summary = _summarise(active.plan, rows)
+    only_thinking = sum(row.verdict.message == ALL_THINKING for row in rows)
+    if only_thinking:
+        reporter.warned(
+            f"{only_thinking:,} of {len(rows):,} completions are thinking without an answer; raise "
+            "--max-tokens, or lower --reasoning-effort"
+        )
     plain = summary.as_json()
     active.folder.write_summary(plain)
     shown = ReportRun(active.folder.path.name, plain["tasks"], rows, active.folder.read_record())

@@ -98,6 +98,12 @@ class SampleRow:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     columns: Mapping[str, Any] = field(default_factory=dict)
+    reasoning: str = ""
+    """Thinking that the server kept apart from the completion."""
+    thinking_tokens: int | None = None
+    """Tokens of thinking, in the completion or apart from it; None without any."""
+    prompt_ends: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    """The first and the last token ids of the prompt; None if only the server knows them."""
     flexible: BriefVerdict | None = None
     label: bool | None = None
     """The label in the scored file: whether the completion is right. None without a label."""
@@ -136,6 +142,12 @@ class SampleRow:
             "reference": self.reference,
             "columns": dict(self.columns),
         }
+        if self.reasoning:
+            row["reasoning"] = self.reasoning
+        if self.thinking_tokens is not None:
+            row["thinking_tokens"] = self.thinking_tokens
+        if self.prompt_ends is not None:
+            row["prompt_ends"] = [list(ids) for ids in self.prompt_ends]
         if self.label is not None:
             row["label"] = self.label
         if self.before is not None:
@@ -171,6 +183,9 @@ def _from_object(row: Mapping[str, Any]) -> SampleRow:
         prompt_tokens=_count(row.get("prompt_tokens")),
         completion_tokens=_count(row.get("completion_tokens")),
         columns=_object(row.get("columns") or {}, "columns"),
+        reasoning=_text(row, "reasoning") if row.get("reasoning") else "",
+        thinking_tokens=_count(row.get("thinking_tokens")),
+        prompt_ends=_prompt_ends(row.get("prompt_ends")),
         flexible=_brief(row.get("flexible"), "flexible"),
         label=None if label is None else bool(label),
         before=_brief(row.get("before"), "before"),
@@ -239,6 +254,15 @@ def _index(value: object) -> int:
 def _count(value: object) -> int | None:
     """A number of tokens; None for any other value."""
     return value if isinstance(value, int) and 0 <= value <= LARGEST_COUNT else None
+
+
+def _prompt_ends(value: object) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    if value is None:
+        return None
+    if isinstance(value, list) and len(value) == 2 and all(isinstance(ids, list) for ids in value):
+        first, last = (tuple(int(number) for number in ids) for ids in value)
+        return first, last
+    raise TypeError(f"prompt_ends is {value!r:.60}, not two lists of token ids")
 
 
 def _correct(fields: Mapping[str, Any]) -> bool | None:

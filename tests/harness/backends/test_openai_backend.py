@@ -199,7 +199,8 @@ def test_a_reply_that_never_ends_meets_the_time_limit(server: OpenAIServer) -> N
 )
 def test_a_list_of_parts_is_joined(server: OpenAIServer, value: object, text: str) -> None:
     server.behaviour["q"] = content(value)
-    assert answer_beside_others(backend_for(server)) == Completion(text, "stop", 7, 3)
+    answer = answer_beside_others(backend_for(server))
+    assert (answer.text, answer.completion_tokens) == (text, 3)
 
 
 @pytest.mark.parametrize(
@@ -350,3 +351,24 @@ def test_a_server_that_wants_max_completion_tokens_gets_it(server: OpenAIServer)
 def test_reasoning_effort_needs_the_chat_endpoint(server: OpenAIServer) -> None:
     with pytest.raises(UsageError, match="--reasoning-effort needs the chat endpoint"):
         backend_for(server, chat_template=False, reasoning_effort="low")
+
+
+def test_thinking_that_the_server_keeps_apart_is_no_part_of_the_answer(
+    server: OpenAIServer,
+) -> None:
+    def behave(handler: Any, reply: dict[str, Any]) -> None:
+        reply["choices"][0]["message"] |= {"content": "5", "reasoning_content": "2 + 3"}
+        reply["usage"]["completion_tokens_details"] = {"reasoning_tokens": 2}
+        handler.answer(200, reply)
+
+    server.behaviour = {"q": behave}
+    backend = backend_for(server)
+    found = complete(backend, requests(backend, questions=["q"]), Sampling())["test/0/0"]
+    assert found == Completion("5", "stop", 7, 3, reasoning="2 + 3", thinking_tokens=2)
+
+
+def test_no_content_and_tokens_used_is_thinking_alone(server: OpenAIServer) -> None:
+    server.behaviour = {"q": content(None)}
+    backend = backend_for(server)
+    found = complete(backend, requests(backend, questions=["q"]), Sampling())["test/0/0"]
+    assert (found.text, found.thinking_tokens) == ("", 3)

@@ -9,7 +9,8 @@ import pytest
 
 from rewardkit.errors import UsageError
 from rewardkit.harness.backends import tokenization
-from rewardkit.protocols import Message
+from rewardkit.harness.backends.completion_reader import CompletionReader
+from rewardkit.protocols import Message, Prompt
 from tests.tiny import CHAT_TEMPLATE, build
 
 pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
@@ -152,3 +153,26 @@ def test_arguments_reach_the_chat_template(folder: Path) -> None:
     assert not tokenizer.prompt(USER, chat=True).text.endswith("<think>")
     with pytest.raises(UsageError, match="rewardkit sets messages"):
         tokenizer.prompt(USER, chat=True, arguments={"messages": []})
+
+
+@pytest.mark.parametrize(
+    ("prompt", "text", "expected"),
+    [
+        ("p", "so 72", None),
+        ("p", "<think>so</think> 72", "<think>so</think>"),
+        ("p<think>", "so</think> 72", "so</think>"),
+        ("p<think>", "so 72", "so 72"),
+    ],
+)
+def test_a_readers_completion_counts_its_tokens_of_thinking(
+    folder: Path, prompt: str, text: str, expected: str | None
+) -> None:
+    tokenizer = tokenization.load(folder)
+    ids = tokenizer.engine.encode(text, add_special_tokens=False).ids
+    reader = CompletionReader(tokenizer, Prompt(prompt, (1,)), (), ())
+    reader.add(ids)
+    thinking = reader.completion().thinking_tokens
+    if expected is None:
+        assert thinking is None
+    else:
+        assert thinking == len(tokenizer.engine.encode(expected, add_special_tokens=False).ids)

@@ -25,6 +25,7 @@ from rewardkit.verifiers.gsm8k import Gsm8k
         ("p", Completion("<think>#### 5</think> I do not know."), "no_answer"),
         ("p", Completion("#### 6", "length"), "wrong"),
         (None, Completion("it is 5"), "format"),
+        ("p", Completion("", "length", thinking_tokens=9), "no_answer"),
         ("p", Completion("", "error", message="no connection"), "error"),
     ],
 )

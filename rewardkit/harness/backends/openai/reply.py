@@ -34,11 +34,17 @@ def read_reply(body: bytes) -> Reply:
         raise BadReply(f"the server's reply has no choice: {_shown(reply.get('error', reply))}")
     choice = choices[0]
     counts, dropped = _token_counts(reply.get("usage"))
+    text, used = _text(choice), counts.get("completion_tokens")
+    thinking = _reasoning_tokens(reply.get("usage"))
+    if not text and _content(choice) is None and used:
+        thinking = thinking or used  # nothing but thinking came, whatever the server calls it
     completion = Completion(
-        _text(choice),
+        text,
         "length" if choice.get("finish_reason") == "length" else "stop",
         counts.get("prompt_tokens"),
-        counts.get("completion_tokens"),
+        used,
+        reasoning=_reasoning(choice),
+        thinking_tokens=thinking or None,
     )
     return Reply(completion, dropped)
 
@@ -66,6 +72,28 @@ def _text(choice: dict[str, Any]) -> str:
     if isinstance(content, list):
         return "".join(map(_part_text, content))
     raise BadReply(f"the reply's content is neither text nor a list of parts: {_shown(content)}")
+
+
+def _content(choice: dict[str, Any]) -> object:
+    message = choice.get("message")
+    return message.get("content") if isinstance(message, dict) else choice.get("text")
+
+
+def _reasoning(choice: dict[str, Any]) -> str:
+    """The thinking that the server keeps apart from the content; empty if there is none."""
+    message = choice.get("message")
+    if not isinstance(message, dict):
+        return ""
+    for name in ("reasoning_content", "reasoning"):
+        value = message.get(name)
+        if isinstance(value, str) and value:
+            return value
+    return ""
+
+
+def _reasoning_tokens(usage: object) -> int | None:
+    details = usage.get("completion_tokens_details") if isinstance(usage, dict) else None
+    return token_count(details.get("reasoning_tokens")) if isinstance(details, dict) else None
 
 
 def _part_text(part: object) -> str:

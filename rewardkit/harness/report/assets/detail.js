@@ -41,7 +41,8 @@ function referenceWarning(texts) {
 const PLAIN_FAILURES = ["", "wrong", "error"];  // these say no more than the outcome does
 
 function sideOf(sample, text) {
-  const { body, explanation } = highlighted(text.completion, text.answer, text.flexible);
+  const { thinking, answer } = parted(text);
+  const { body, explanation } = highlighted(answer, text.answer, text.flexible);
   const outcome = outcomeOf(sample);
   const failure = table.failures[table.failure[sample]];
   return make("article", { class: "side-run" },
@@ -52,7 +53,23 @@ function sideOf(sample, text) {
     answers(sample, text), make("p", { class: "facts" }, facts(sample, text)),
     text.message ? make("p", { class: "facts" }, ...pieces(text.message, [])) : null,
     partsBlock(text.parts),
-    block("Completion", explanation, make("pre", {}, ...(text.completion ? body : ["(empty)"]))));
+    thinkingBlock(thinking, text.thinkingTokens),
+    block("Completion", explanation, make("pre", {}, ...(answer ? body : ["(empty)"]))));
+}
+
+// The thinking of a completion, apart from it or up to its last closing tag, and what follows.
+function parted({ completion, reasoning }) {
+  if (reasoning) return { thinking: reasoning, answer: completion };
+  const end = completion.lastIndexOf("</think");
+  const after = end < 0 ? 0 : completion.indexOf(">", end) + 1 || completion.length;
+  return { thinking: completion.slice(0, after), answer: completion.slice(after) };
+}
+
+function thinkingBlock(thinking, tokens) {
+  if (!thinking) return null;
+  const title = tokens === null ? "Thinking" : `Thinking, ${plural(tokens, "token")}`;
+  return make("details", { class: "block" }, make("summary", {}, title),
+    make("pre", {}, ...pieces(thinking, [])));
 }
 
 function answers(sample, text) {
@@ -75,6 +92,8 @@ function facts(sample, text) {
     text.score === null ? null : `score ${rounded(text.score)}`,
     table.tokens[sample] === null ? null : plural(table.tokens[sample], "token"),
     text.promptTokens === null ? null : `${integer(text.promptTokens)} in the prompt`,
+    text.promptEnds ? `prompt's token ids ${text.promptEnds[0].join(" ")} … ${text.promptEnds[1].join(" ")}` : null,
+    text.thinkingTokens === null ? null : `${integer(text.thinkingTokens)} of them in thinking`,
     finish === "length" ? "ended at the token limit" : `finish reason ${visible(finish)}`,
     ...table.groups[sample].map((group) => table.groupNames[group].map(visible).join(" ")),
   ].filter((fact) => fact !== null).join(" · ");
