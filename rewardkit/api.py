@@ -163,7 +163,7 @@ def evaluate(
     from rewardkit.harness.run.task_settings import options_for
     from rewardkit.harness.sweeps.sweep import sweep
     from rewardkit.harness.sweeps.sweep_plan import plan_sweep
-    from rewardkit.harness.sweeps.sweep_results import arranged
+    from rewardkit.harness.sweeps.sweep_results import sort_by_step
 
     tasks = tuple(task) if isinstance(task, Sequence) and not isinstance(task, str) else (task,)
     models, prompts = _listed(model), _listed(prompt)
@@ -173,7 +173,7 @@ def evaluate(
     listener = reporter or Reporter()
     if isinstance(model, str) and (prompt is None or isinstance(prompt, str)):
         return run(plan_for(chosen, listener), listener)
-    return arranged(list(sweep(plan_sweep(chosen, models, prompts), listener)))
+    return sort_by_step(list(sweep(plan_sweep(chosen, models, prompts), listener)))
 
 
 def _listed(names: str | Sequence[str] | None) -> list[str]:

@@ -21,7 +21,7 @@ from rewardkit.harness.run.options import EvalOptions
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.sweeps.sweep import sweep, watch_sweep
 from rewardkit.harness.sweeps.sweep_plan import plan_sweep, plan_watch
-from rewardkit.harness.sweeps.sweep_results import SweepRun, arranged
+from rewardkit.harness.sweeps.sweep_results import SweepRun, sort_by_step
 
 
 def evaluate_several(
@@ -72,8 +72,8 @@ def _collect(runs: Iterable[SweepRun], reporter: Reporter) -> tuple[list[SweepRu
             for text in line(run):
                 reporter.note(text)
     except KeyboardInterrupt:
-        return arranged(ended), True
-    return arranged(ended), False
+        return sort_by_step(ended), True
+    return sort_by_step(ended), False
 
 
 def _print(runs: list[SweepRun], folder: Path, output: OutputOptions) -> None:

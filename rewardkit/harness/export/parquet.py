@@ -10,7 +10,7 @@ from typing import Any
 
 from rewardkit.errors import MissingExtra
 from rewardkit.harness.store.atomic_write import check_target, replaced_file
-from rewardkit.harness.store.run_folder import standing_rows
+from rewardkit.harness.store.run_folder import current_rows
 from rewardkit.harness.store.sample_row import SampleRow
 
 ROWS = 5_000
@@ -30,7 +30,7 @@ def write_parquet(runs: Sequence[Path], path: Path, *, overwrite: bool) -> int:
         raise MissingExtra.needing("pyarrow", "data", f"writing {path.name}") from error
     check_target(path, overwrite=overwrite)
     schema = _schema(pyarrow)
-    rows = (_typed(run.name, row) for run in runs for row in standing_rows(run))
+    rows = (_typed(run.name, row) for run in runs for row in current_rows(run))
     count = 0
     with (
         replaced_file(path) as partial,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from rewardkit.harness.metrics.outcomes import Outcome, Outcomes
-from rewardkit.harness.store.sample_row import JudgedRow
+from rewardkit.harness.store.judged_row import JudgedRow
 
 BUCKETS = ("all", "correct", "wrong", "truncated", "unjudged")
 

@@ -20,7 +20,7 @@ from rewardkit.harness.metrics.reliability import (
 )
 from rewardkit.harness.metrics.seed_spread import seed_spread
 from rewardkit.harness.metrics.votes import Ballot, SameAnswers, ballots
-from rewardkit.harness.store.sample_row import JudgedRow
+from rewardkit.harness.store.judged_row import JudgedRow
 from rewardkit.records import Failure
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from rewardkit.harness.metrics.metric import Metric, mean
 from rewardkit.harness.metrics.row_columns import DistinctValues
 from rewardkit.harness.metrics.truncation import is_truncated
-from rewardkit.harness.store.sample_row import JudgedRow
+from rewardkit.harness.store.judged_row import JudgedRow
 from rewardkit.thinking import thinking_is_open
 
 

@@ -16,7 +16,8 @@ from rewardkit.harness.metrics.multi_sample import multi_sample_metrics
 from rewardkit.harness.metrics.outcomes import Outcomes, read_outcomes
 from rewardkit.harness.metrics.rates import accuracy, rates
 from rewardkit.harness.metrics.votes import SameAnswers, same_text, same_to
-from rewardkit.harness.store.sample_row import JudgedRow, SampleRow
+from rewardkit.harness.store.judged_row import JudgedRow
+from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.protocols import Task
 
 Row = TypeVar("Row", bound=JudgedRow)

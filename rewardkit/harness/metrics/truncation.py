@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewardkit.harness.store.sample_row import JudgedRow
+from rewardkit.harness.store.judged_row import JudgedRow
 from rewardkit.thinking import thinking_is_open
 
 

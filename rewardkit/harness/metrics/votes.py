@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from rewardkit.harness.store.sample_row import JudgedRow
+from rewardkit.harness.store.judged_row import JudgedRow
 from rewardkit.judging import judge_many
 from rewardkit.protocols import Task, Verifier
 from rewardkit.records import Failure, Sample

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from rewardkit.harness.metrics.row_columns import RowKind
-from rewardkit.harness.store.sample_row import BriefVerdict, JudgedRow
+from rewardkit.harness.store.judged_row import JudgedRow
+from rewardkit.harness.store.sample_row import BriefVerdict
 from rewardkit.records import Verdict
 
 OPEN_THINKING = "<think>"

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from rewardkit.harness.metrics.row_columns import RowColumns, RowKind
 from rewardkit.harness.scoring.packed_row import SharedFields, packed_row
 from rewardkit.harness.scoring.packed_strings import PackedStrings
-from rewardkit.harness.store.sample_row import JudgedRow, SampleRow
+from rewardkit.harness.store.judged_row import JudgedRow
+from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.records import Verdict
 
 LONGEST_ANSWER = 64

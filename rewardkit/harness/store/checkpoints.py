@@ -73,7 +73,7 @@ def step_of(model: str) -> int | None:
     return step if isinstance(step, int) else None
 
 
-def is_whole(folder: Path) -> bool:
+def is_complete(folder: Path) -> bool:
     """Whether the checkpoint is completely written.
 
     transformers' Trainer writes the weights, a sharded model's index after its shards, then the

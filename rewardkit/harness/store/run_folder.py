@@ -206,7 +206,7 @@ def replaced_rows(path: Path) -> frozenset[int]:
     return frozenset(replaced)
 
 
-def standing_rows(path: Path) -> Iterator[SampleRow]:
+def current_rows(path: Path) -> Iterator[SampleRow]:
     """Yield a run's rows in the order written, without the rows that later rows replace."""
     replaced = replaced_rows(path)
     return (row for number, row in enumerate(read_samples(path)) if number not in replaced)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from rewardkit.errors import RunMismatch
 from rewardkit.records import Failure, Verdict
@@ -21,65 +21,6 @@ class BriefVerdict:
 
     correct: bool | None
     answer: str | None = None
-
-
-class JudgedRow(Protocol):
-    """The fields of a row that the metrics read."""
-
-    @property
-    def key(self) -> str:
-        """`TASK/ID/INDEX`."""
-        ...
-
-    @property
-    def task(self) -> str:
-        """The task's name."""
-        ...
-
-    @property
-    def id(self) -> str:
-        """The problem's id."""
-        ...
-
-    @property
-    def index(self) -> int:
-        """The completion's number among those of its problem, from 0."""
-        ...
-
-    @property
-    def prompt(self) -> str | None:
-        """The prompt as it was sent."""
-        ...
-
-    @property
-    def completion(self) -> str:
-        """The model's text."""
-        ...
-
-    @property
-    def finish_reason(self) -> str:
-        """ "stop", "length" or "error"."""
-        ...
-
-    @property
-    def completion_tokens(self) -> int | None:
-        """The completion's length in tokens."""
-        ...
-
-    @property
-    def columns(self) -> Mapping[str, Any]:
-        """The other columns of the problem's row in its data set."""
-        ...
-
-    @property
-    def verdict(self) -> Verdict:
-        """The strict verdict."""
-        ...
-
-    @property
-    def flexible(self) -> BriefVerdict | None:
-        """The flexible verdict; None if the task has no flexible verifier."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ from rewardkit.harness.store.output_folder import refuse_checkpoint_folder
 from rewardkit.harness.store.run_documents import read_run_summary
 from rewardkit.harness.store.run_folder import LOCK, RUN, SUMMARY, RunFolder
 from rewardkit.harness.sweeps.sweep_plan import Sweep
-from rewardkit.harness.sweeps.sweep_results import SweepRun, arranged, write_together
+from rewardkit.harness.sweeps.sweep_results import SweepRun, sort_by_step, write_together
 from rewardkit.harness.sweeps.watch import watch
 
 
@@ -62,7 +62,7 @@ def _sweep(plan: Sweep, models: Iterable[str], reporter: Reporter) -> Iterator[S
         reporter.note(f"evaluating {model}")
         ended = _evaluate(plan, runs, task_plans, engine, reporter)
         finished += ended
-        write_together(plan.folder, arranged(finished), note_once)
+        write_together(plan.folder, sort_by_step(finished), note_once)
         yield from ended
 
 

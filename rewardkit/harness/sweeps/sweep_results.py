@@ -51,7 +51,7 @@ class SweepRun:
         )
 
 
-def arranged(runs: Sequence[SweepRun]) -> list[SweepRun]:
+def sort_by_step(runs: Sequence[SweepRun]) -> list[SweepRun]:
     """Sort runs by checkpoint, in the order of the steps."""
     places = {model: place for place, model in enumerate(in_order(run.model for run in runs))}
     return sorted(runs, key=lambda run: places[run.model])

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from rewardkit.harness.store.checkpoints import STATE, ends_training, family, is_whole, matching
+from rewardkit.harness.store.checkpoints import STATE, ends_training, family, is_complete, matching
 
 SECONDS_BETWEEN_LOOKS = 3.0
 
@@ -53,7 +53,7 @@ class _Trainings:
         for pattern in self.patterns:
             for checkpoint in self._unseen(pattern):
                 path = Path(checkpoint)
-                if is_whole(path):
+                if is_complete(path):
                     self._seen.add(checkpoint)
                     folders = self._over[pattern]
                     # checked now, because it may be deleted during its evaluation

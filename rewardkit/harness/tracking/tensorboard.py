@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import time
 
-from rewardkit.harness.tracking.tracked_runs import Tracked
+from rewardkit.harness.tracking.tracked_runs import TrackedRun
 
 FOLDER = "tensorboard"
 
 
-def write_to_tensorboard(run: Tracked) -> None:
+def write_to_tensorboard(run: TrackedRun) -> None:
     """Write a scalar for each metric, and the configuration as text."""
     from tensorboard.compat.proto.event_pb2 import Event
     from tensorboard.compat.proto.summary_pb2 import Summary

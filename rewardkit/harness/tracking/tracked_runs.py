@@ -24,7 +24,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Tracked:
+class TrackedRun:
     """One run of a tracking tool: an evaluation, or the evaluations of a training's checkpoints."""
 
     name: str
@@ -34,7 +34,7 @@ class Tracked:
     """The folder of the runs' files."""
 
 
-def tracked(folder: Path) -> list[Tracked]:
+def read_tracked_runs(folder: Path) -> list[TrackedRun]:
     """The finished runs in a folder and its sub-folders. Checkpoints of one training, with the same
     tasks and prompts, are points of one run."""
     runs = [path.parent for path in (folder / RUN, *sorted(folder.glob(f"*/{RUN}")))]
@@ -44,7 +44,7 @@ def tracked(folder: Path) -> list[Tracked]:
             name, step = _name(run)
             by_name.setdefault(name, []).append((step, run))
     return [
-        Tracked(
+        TrackedRun(
             name,
             RunFolder(found[0][1]).read_record(),
             [Point(step, _figures(run)) for step, run in sorted(found)],

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from rewardkit.errors import MissingExtra, UnknownName
 from rewardkit.harness.tracking.tensorboard import write_to_tensorboard
-from rewardkit.harness.tracking.tracked_runs import Tracked, tracked
+from rewardkit.harness.tracking.tracked_runs import TrackedRun, read_tracked_runs
 from rewardkit.harness.tracking.trackio import log_to_trackio
 from rewardkit.harness.tracking.wandb import log_to_wandb
 from rewardkit.redaction import redact
 
-TOOLS: Mapping[str, Callable[[Tracked], None]] = {
+TOOLS: Mapping[str, Callable[[TrackedRun], None]] = {
     "tensorboard": write_to_tensorboard,
     "trackio": log_to_trackio,
     "wandb": log_to_wandb,
@@ -36,7 +36,7 @@ def check_tools(names: Sequence[str]) -> None:
 def log_runs(folder: Path, names: Sequence[str], note: Callable[[str], None]) -> None:
     """Log the runs in a folder to each tool. The failure of a tool is noted; the runs are finished
     and stored before."""
-    runs = tracked(folder)
+    runs = read_tracked_runs(folder)
     for name in names:
         try:
             # stdout is for results

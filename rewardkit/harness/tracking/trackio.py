@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from rewardkit.harness.tracking.tracked_runs import PROJECT, Tracked
+from rewardkit.harness.tracking.tracked_runs import PROJECT, TrackedRun
 
 
-def log_to_trackio(run: Tracked) -> None:
+def log_to_trackio(run: TrackedRun) -> None:
     """Log a run to the project that TRACKIO_PROJECT names."""
     import trackio
 

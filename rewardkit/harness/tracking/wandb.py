@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from rewardkit.harness.tracking.tracked_runs import PROJECT, Tracked
+from rewardkit.harness.tracking.tracked_runs import PROJECT, TrackedRun
 
 
-def log_to_wandb(run: Tracked) -> None:
+def log_to_wandb(run: TrackedRun) -> None:
     """Log a run to the project that WANDB_PROJECT names, in ./wandb or WANDB_DIR."""
     import wandb
 

@@ -14,8 +14,8 @@ from rewardkit.harness.store.checkpoints import (
     expand,
     family,
     in_order,
+    is_complete,
     is_pattern,
-    is_whole,
     step_of,
 )
 
@@ -143,11 +143,11 @@ def test_a_checkpoint_is_complete_with_its_last_file(
 ) -> None:
     for name, content in files.items():
         (tmp_path / name).write_text(content if isinstance(content, str) else json.dumps(content))
-    assert is_whole(tmp_path) is whole
+    assert is_complete(tmp_path) is whole
 
 
 def test_a_deleted_folder_is_not_complete(tmp_path: Path) -> None:
-    assert not is_whole(tmp_path / "checkpoint-1")
+    assert not is_complete(tmp_path / "checkpoint-1")
 
 
 @pytest.mark.parametrize(
@@ -183,12 +183,12 @@ def test_transformers_trainer_writes_its_state_last(tiny_checkpoint: Path, tmp_p
 
     def watched(path: str) -> None:
         there.append({entry.name for entry in checkpoint.iterdir()})
-        assert not is_whole(checkpoint)
+        assert not is_complete(checkpoint)
         save(path)
 
     trainer.state.save_to_json = watched
     trainer._save_checkpoint(model, trial=None)
     assert there == [{entry.name for entry in checkpoint.iterdir()} - {"trainer_state.json"}]
     assert {"model.safetensors", "config.json", "optimizer.pt"} <= there[0]
-    assert is_whole(checkpoint)
+    assert is_complete(checkpoint)
     assert ends_training(checkpoint)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from rewardkit.errors import MissingExtra, UnknownName
-from rewardkit.harness.tracking.tracked_runs import tracked
+from rewardkit.harness.tracking.tracked_runs import read_tracked_runs
 from rewardkit.harness.tracking.trackers import check_tools, log_runs
 
 
@@ -59,7 +59,7 @@ FIGURES = {
 
 
 def test_a_run_is_told_as_numbers_at_its_checkpoints_step(tmp_path: Path) -> None:
-    (run,) = tracked(finished_run(tmp_path / "run"))
+    (run,) = read_tracked_runs(finished_run(tmp_path / "run"))
     assert run.name == "t-m-cot"
     assert [(point.step, point.figures) for point in run.points] == [(20, FIGURES)]
     assert run.config["settings"] == {"model": "m/checkpoint-20"}
@@ -72,7 +72,7 @@ def test_checkpoints_are_points_of_one_run_and_models_runs_of_their_own(tmp_path
     (finished_run(tmp_path / "cut", "org/cut") / "summary.json").unlink()
     told = {
         run.name: [(one.step, one.figures["t/accuracy"]) for one in run.points]
-        for run in tracked(tmp_path)
+        for run in read_tracked_runs(tmp_path)
     }
     assert told == {"t-m-cot": [(20, 0.1), (100, 0.5)], "t-base-cot": [(0, 0.5)]}
 
