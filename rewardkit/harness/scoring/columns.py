@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.errors import DataError, UsageError
+from rewardkit.harness.store.data_files import field_value
 from rewardkit.harness.store.sample_row import LARGEST_COUNT
 
 COMPLETION_FIELDS = ("completion", "response", "output", "generation", "solution", "text")
@@ -38,22 +39,10 @@ class Columns:
         return max(1, len(self.completions))
 
 
-def field(row: Mapping[str, Any], name: str) -> Any:
-    """A field by its name or its dotted path; None if there is no such field."""
-    if name in row:
-        return row[name]
-    value: Any = row
-    for part in name.split("."):
-        if not isinstance(value, Mapping) or part not in value:
-            return None
-        value = value[part]
-    return value
-
-
 def completions(row: Mapping[str, Any], number: int, columns: Columns) -> list[str]:
     """The texts of a row's completions. DataError names the row and the missing field."""
     fields = columns.completions or [_completion_field(row, number)]
-    texts = [field(row, name) for name in fields]
+    texts = [field_value(row, name) for name in fields]
     for name, text in zip(fields, texts, strict=True):
         if not isinstance(text, str):
             raise DataError(
@@ -66,7 +55,7 @@ def completions(row: Mapping[str, Any], number: int, columns: Columns) -> list[s
 def reference(row: Mapping[str, Any], number: int, columns: Columns) -> str:
     """A row's reference. DataError names the row and the missing field."""
     name = columns.reference or "reference"
-    value = field(row, name)
+    value = field_value(row, name)
     if value is None:
         raise DataError(
             f"row {number + 1} has nothing in {name!r}; it has "
@@ -99,7 +88,7 @@ def _completion_field(row: Mapping[str, Any], number: int) -> str:
 
 
 def _label(row: Mapping[str, Any], number: int, name: str) -> bool:
-    label = field(row, name)
+    label = field_value(row, name)
     if isinstance(label, bool) or label in (0, 1):
         return bool(label)
     raise DataError(f"row {number + 1}: the label {name!r} is {label!r:.60}, not true or false")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -23,6 +23,18 @@ IDENTIFIERS = ("id", "unique_id")
 
 LONGEST_FIELD = 2**30
 """Characters of the longest field of a CSV file."""
+
+
+def field_value(row: Mapping[str, Any], name: str) -> Any:
+    """A field by its name or its dotted path; None if there is no such field."""
+    if name in row:
+        return row[name]
+    value: Any = row
+    for part in name.split("."):
+        if not isinstance(value, Mapping) or part not in value:
+            return None
+        value = value[part]
+    return value
 
 
 def read_rows(path: str | Path) -> list[Row]:

@@ -12,7 +12,7 @@ from rewardkit import registry
 from rewardkit.errors import DataError, UnknownName, UsageError
 from rewardkit.harness.prompts.template import load_template
 from rewardkit.harness.prompts.wording import TaskWording
-from rewardkit.harness.store.data_files import IDENTIFIERS
+from rewardkit.harness.store.data_files import IDENTIFIERS, field_value
 from rewardkit.harness.tasks.defined.answer_styles import AnswerStyles
 from rewardkit.harness.tasks.defined.choices import arranged_options
 from rewardkit.harness.tasks.defined.data_source import filtered_rows, named_source, source_rows
@@ -155,7 +155,7 @@ class DefinedTask:
         self._check_verifier(row, index)
         if self.definition.choices.answer == "first":
             return ""
-        value = row.get(columns.reference) if columns.reference else None
+        value = field_value(row, columns.reference) if columns.reference else None
         if value is None and not needs_reference(self._styles.strict(None), row):
             return ""
         if not columns.reference:
@@ -192,9 +192,10 @@ class DefinedTask:
                 raise UnknownName.among(f"verifier (row {index + 1})", named, names)
 
     def _column(self, row: Mapping[str, object], index: int, name: str) -> object:
-        if row.get(name) is None:
+        value = field_value(row, name)
+        if value is None:
             raise DataError(
                 f"row {index + 1} has no column {name!r}, which task {self.name!r} reads; "
                 f"it has {', '.join(sorted(map(str, row)))}"
             )
-        return row[name]
+        return value

@@ -38,7 +38,9 @@ class DataSource:
 class Columns:
     """Which columns hold what."""
 
-    question: tuple[str, ...] = key(("question",), "The problem; several are joined by a space.")
+    question: tuple[str, ...] = key(
+        ("question",), "The problem; several are joined by a space; dots reach inside."
+    )
     reference: str = key("answer", 'The reference; "" if the verifier needs none.')
     reference_pattern: str = key(
         "", "A regular expression that finds the reference in its column: its last match's group."

@@ -127,6 +127,10 @@ def _check(definition: TaskDefinition, source: str) -> None:
     data, verifier = definition.data, definition.verifier
     if bool(data.repository) == bool(data.file):
         raise UsageError(f"{source}: [data] needs a repository (owner/name) or a file, one of them")
+    if not definition.columns.question:
+        raise UsageError(f"{source}: columns.question is empty; name the column with the problem")
+    if "/" in definition.name:
+        raise UsageError(f"{source}: name is {definition.name!r}; it must be without a slash")
     if bool(verifier.name) == bool(verifier.names):
         raise UsageError(
             f"{source}: [verifier] needs a name; or names, with columns.verifier for each row's"

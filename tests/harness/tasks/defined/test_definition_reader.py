@@ -46,6 +46,8 @@ def written(folder: Path, contents: str) -> str:
         ("group_by = [1]\n" + LEAST, r"group_by is \[1\]; it must be a text or a list of texts"),
         ("columns = 'q'\n" + LEAST, "columns is a section; set columns.KEY"),
         (LEAST + "[choices]\nanswer = 'number'", "choices.answer is 'number'.*'letter', 'index'"),
+        (LEAST + "[columns]\nquestion = []", "columns.question is empty"),
+        ("name = 'a/b'\n" + LEAST, "name is 'a/b'; it must be without a slash"),
         (LEAST + "parameters = 'x'", "verifier.parameters is 'x'; it must be a table"),
         ("[verifier]\nname = 'exact'", r"\[data\] needs a repository .* or a file"),
         ("[data]\nfile = 'rows.jsonl'", r"\[verifier\] needs a name"),
@@ -111,6 +113,15 @@ def test_a_definition_survives_being_recorded(tmp_path: Path) -> None:
     recorded = json.loads(json.dumps(plain_definition(definition)))
     assert definition_of(recorded, "run.json", name="x") == definition
     assert plain_definition(TaskDefinition()) == {}
+
+
+def test_dots_reach_inside_a_column(tmp_path: Path) -> None:
+    row = {"problem": {"text": "Capital of Peru?"}, "answers": {"value": "Lima"}}
+    (tmp_path / "own.jsonl").write_text(json.dumps(row))
+    more = "[columns]\nquestion = 'problem.text'\nreference = 'answers.value'"
+    task = rewardkit.load_task(written(tmp_path, LEAST + more))
+    (sample,) = task.load(data=str(tmp_path / "own.jsonl"), split=None, seed=0)
+    assert (sample.question, sample.reference) == ("Capital of Peru?", "Lima")
 
 
 def test_a_reference_is_taken_out_of_its_column(tmp_path: Path) -> None:
