@@ -1,4 +1,4 @@
-"""`rewardkit train`: GRPO by a recipe, with the verifiers as rewards."""
+"""`rewardkit train`: GRPO with the verifiers as rewards, or supervised training, by a recipe."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def train_command(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show warnings only.")] = False,
 ) -> None:
-    """Train a model with GRPO by a recipe. The rewards are the verdicts that `eval` gives.
+    """Train a model by a recipe: with GRPO, whose rewards are the verdicts that `eval` gives, or on
+    worked solutions.
 
     An interrupt saves a checkpoint; --resume continues from it.
     """

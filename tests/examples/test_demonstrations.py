@@ -10,6 +10,7 @@ import pytest
 
 from rewardkit import load_task
 from rewardkit.records import Sample, Verdict
+from rewardkit.trainers import game24_search_trace
 from rewardkit.verifiers.motion import MotionFormat
 
 pytestmark = pytest.mark.engines
@@ -67,3 +68,14 @@ def test_most_quadruples_are_answered_with_the_last_step(monkeypatch: pytest.Mon
         assert verdict.parts["process"] == verdict.parts["length"] == 1.0
         right.append(verdict.correct is True)
     assert share(right) == pytest.approx(0.4, abs=0.12)
+
+
+def test_the_tokenizer_of_the_story_knows_all_of_a_search_trace(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    story = script("game24_from_random_weights", monkeypatch)
+    tokens = story.tokenizer((*story.PHRASES, *story.TRACES), story.CHARACTERS)
+    for seed, sample in enumerate(load_task("game24").load(data=None, split="test", seed=0)[:40]):
+        hand = tuple(map(int, sample.question.split()))
+        ids = tokens.encode(game24_search_trace(hand, seed))
+        assert tokens.unk_token_id not in ids
