@@ -19,8 +19,9 @@ from rewardkit.harness.scoring.run_plan import resolve_task
 from rewardkit.harness.scoring.scoring_summary import summarise_with_figures
 from rewardkit.harness.scoring.tally import Tally
 from rewardkit.harness.store.atomic_write import replaced_file
-from rewardkit.harness.store.run_folder import SAMPLES, RunFolder, as_line
+from rewardkit.harness.store.run_folder import RunFolder
 from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.harness.store.samples_file import SAMPLES, as_line
 from rewardkit.protocols import Task
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from rewardkit.cluster.shard_set import FinishedShard
-from rewardkit.harness.store.run_folder import SAMPLES, RunFolder, read_samples
+from rewardkit.harness.store.run_folder import RunFolder
 from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.harness.store.samples_file import SAMPLES, read_samples
 from rewardkit.harness.store.shard import SOURCE_ROW
 
 _Numbered = tuple[int, int, SampleRow]

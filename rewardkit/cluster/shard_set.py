@@ -11,8 +11,9 @@ from typing import Any, NoReturn
 from rewardkit.cluster.shard_commands import shard_command
 from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.store.run_documents import read_run_record, read_run_summary
-from rewardkit.harness.store.run_folder import RUN, SAMPLES, SUMMARY
+from rewardkit.harness.store.run_folder import RUN, SUMMARY
 from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.harness.store.samples_file import SAMPLES
 from rewardkit.harness.store.shard import Shard
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 from rewardkit.errors import RunMismatch
 from rewardkit.harness.store.run_documents import planned_completions
-from rewardkit.harness.store.run_folder import RUN, RunFolder, read_samples
+from rewardkit.harness.store.run_folder import RUN, RunFolder
 from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.harness.store.samples_file import read_samples
 
 QUESTION_COLUMNS = ("question", "problem", "options", "numbers", "points")
 """The columns of the installed tasks' data that hold the question."""

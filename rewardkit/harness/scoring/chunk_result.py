@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from rewardkit.harness.scoring.agreement import Agreement
 from rewardkit.harness.scoring.tally import Tally
-from rewardkit.harness.store.run_folder import as_line
 from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.harness.store.samples_file import as_line
 from rewardkit.judging import LimitCounts
 
 _HEAD = ("key", "task", "id", "index")

@@ -19,8 +19,8 @@ from rewardkit.harness.scoring.columns import (
 )
 from rewardkit.harness.scoring.json_lines import JsonLines
 from rewardkit.harness.store.data_files import field_value
-from rewardkit.harness.store.run_folder import as_line
 from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow
+from rewardkit.harness.store.samples_file import as_line
 from rewardkit.harness.store.shard import SOURCE_ROW, Shard
 from rewardkit.judging import take_limit_counts
 from rewardkit.protocols import Task

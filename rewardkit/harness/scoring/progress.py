@@ -13,7 +13,8 @@ from rewardkit.harness.scoring.jobs import FileJob, RunJob
 from rewardkit.harness.scoring.numbering import Numbering
 from rewardkit.harness.scoring.scoring_plan import ScorePlan
 from rewardkit.harness.scoring.tally import Tally
-from rewardkit.harness.store.run_folder import SAMPLES, RunFolder, read_samples
+from rewardkit.harness.store.run_folder import RunFolder
+from rewardkit.harness.store.samples_file import SAMPLES, read_samples
 from rewardkit.harness.store.shard import SOURCE_ROW
 from rewardkit.judging import LimitCounts
 

@@ -16,7 +16,8 @@ from rewardkit.harness.scoring.verifier_choice import (
     file_fingerprint,
     verifier_fingerprint,
 )
-from rewardkit.harness.store.run_folder import RUN, SAMPLES, RunFolder, replaced_rows
+from rewardkit.harness.store.run_folder import RUN, RunFolder
+from rewardkit.harness.store.samples_file import SAMPLES, replaced_rows
 from rewardkit.protocols import Task
 
 

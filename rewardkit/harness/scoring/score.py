@@ -22,8 +22,9 @@ from rewardkit.harness.scoring.scoring_summary import summarise_tally, summarise
 from rewardkit.harness.scoring.tally import Tally
 from rewardkit.harness.scoring.worker_processes import judge_in_processes
 from rewardkit.harness.store.environment import hardware, versions
-from rewardkit.harness.store.run_folder import SAMPLES, RunFolder
+from rewardkit.harness.store.run_folder import RunFolder
 from rewardkit.harness.store.sample_row import SCHEMA_VERSION
+from rewardkit.harness.store.samples_file import SAMPLES
 from rewardkit.harness.store.shard import Shard
 from rewardkit.judging import LimitCounts, take_limit_counts
 

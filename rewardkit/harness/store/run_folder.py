@@ -17,10 +17,11 @@ from rewardkit.harness.store.atomic_write import append_bytes, replace_text, wri
 from rewardkit.harness.store.output_folder import refuse_checkpoint_folder
 from rewardkit.harness.store.run_documents import read_run_record
 from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.harness.store.samples_file import SAMPLES, as_line, read_samples
 from rewardkit.harness.store.shard import Shard
 from rewardkit.redaction import redact_value
 
-RUN, SAMPLES, SUMMARY, REPORT = "run.json", "samples.jsonl", "summary.json", "report.html"
+RUN, SUMMARY, REPORT = "run.json", "summary.json", "report.html"
 LOCK = ".lock"
 
 
@@ -96,8 +97,8 @@ class RunFolder:
         append_bytes(self.path / SAMPLES, b"".join(lines))
 
     def keep(self, wanted: Callable[[int], int]) -> None:
-        """Drop rows from the end of samples.jsonl; `wanted` says of how many there are how many
-        stay."""
+        """Drop rows from the end of samples.jsonl; `wanted` maps their number to the
+        number to keep."""
         path = self.path / SAMPLES
         if not path.exists():
             return
@@ -168,58 +169,6 @@ class RunFolder:
 
 def _as_document(value: Mapping[str, Any]) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-
-
-def read_samples(path: Path) -> Iterator[SampleRow]:
-    """The rows of a run's samples.jsonl, in the order written, but for a last one that a kill cut
-    short or that is being written."""
-    try:
-        with (path / SAMPLES).open("rb") as lines:
-            for number, line in enumerate(lines, 1):
-                try:
-                    value = json.loads(line)
-                except (ValueError, RecursionError) as error:
-                    if not line.endswith(b"\n"):
-                        return
-                    raise RunMismatch(
-                        f"{path / SAMPLES}, line {number} isn't JSON: {error}"
-                    ) from error
-                yield SampleRow.from_json(value, f"{path / SAMPLES}, line {number}")
-    except FileNotFoundError:
-        return
-
-
-def replaced_rows(path: Path) -> frozenset[int]:
-    """Numbers of the rows that a later one of the same key replaces: those on which the engine had
-    failed, and which were generated again. Without any, nothing is parsed."""
-    with contextlib.suppress(FileNotFoundError), (path / SAMPLES).open("rb") as lines:
-        if not any(b'"finish_reason": "error"' in line for line in lines):
-            return frozenset()
-    last: dict[str, int] = {}
-    replaced = []
-    for number, row in enumerate(read_samples(path)):
-        earlier = last.pop(row.key, None)
-        if earlier is not None:
-            replaced.append(earlier)
-        if earlier is not None or row.finish_reason == "error":
-            last[row.key] = number
-    return frozenset(replaced)
-
-
-def current_rows(path: Path) -> Iterator[SampleRow]:
-    """Yield a run's rows in the order written, without the rows that later rows replace."""
-    replaced = replaced_rows(path)
-    return (row for number, row in enumerate(read_samples(path)) if number not in replaced)
-
-
-def as_line(row: Mapping[str, Any]) -> str:
-    """A row as a line of JSON; lone surrogates, which UTF-8 can't encode, are escaped."""
-    line = json.dumps(row, ensure_ascii=False, default=str)
-    try:
-        line.encode()
-    except UnicodeEncodeError:
-        line = json.dumps(row, default=str)
-    return line + "\n"
 
 
 def _ends_line(file: Any, end: int) -> bool:

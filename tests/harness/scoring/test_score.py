@@ -27,7 +27,7 @@ from rewardkit.harness.scoring.jobs import FileJob
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScorePlan
 from rewardkit.harness.scoring.sources import open_source
-from rewardkit.harness.store.run_folder import read_samples
+from rewardkit.harness.store.samples_file import read_samples
 from rewardkit.judging import LimitCounts, close_pools
 from rewardkit.protocols import Verifier
 from tests.waiting import wait_until
