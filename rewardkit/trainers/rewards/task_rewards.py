@@ -35,9 +35,16 @@ def training_verifier(verifier: Verifier) -> Verifier:
 
 
 def task_or_verifier(name: str) -> Task | Verifier:
-    """The task of this name, else the verifier. UnknownName, with the nearest name of both."""
+    """The task of this name, or in this TOML file, else the verifier.
+
+    `math` is the verifier: it reads the reference from any column, the set only from its own.
+    UnknownName, with the nearest name of both.
+    """
     installed = registry.installed()
     tasks, verifiers = installed.offers("tasks"), installed.offers("verifiers")
+    is_set = name in tasks and str(tasks[name].value).endswith(".toml")
+    if name in verifiers and is_set:
+        return installed.verifier(name)
     if name in tasks or name.endswith(".toml"):
         return installed.task(name)
     if name in verifiers:

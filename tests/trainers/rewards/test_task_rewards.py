@@ -7,6 +7,7 @@ from rewardkit.errors import UnknownName
 from rewardkit.trainers.rewards.task_rewards import task_or_verifier, training_verifier
 from rewardkit.verifiers.gsm8k import Gsm8k
 from rewardkit.verifiers.gsm8k_xml import gsm8k_xml
+from rewardkit.verifiers.math import Math
 from rewardkit.verifiers.motion import motion
 from rewardkit.verifiers.rubric import Rubric
 
@@ -26,5 +27,6 @@ def test_any_other_verifier_is_used_unchanged() -> None:
 def test_a_name_means_the_task_before_the_verifier() -> None:
     assert hasattr(task_or_verifier("gsm8k"), "verifier")
     assert task_or_verifier("gsm8k_xml") is gsm8k_xml
+    assert task_or_verifier("math") == Math()
     with pytest.raises(UnknownName, match="did you mean 'motion'"):
         task_or_verifier("motoin")
