@@ -62,7 +62,7 @@ def test_its_references_judge_themselves_right(site: Path) -> None:
     assert status == 0, out
     assert "100 of 100 references judge themselves right" in out
     assert (
-        "takes the prompts auto_cot, cot, countdown, direct, few_shot, long_cot, r1_zero, "
+        "takes the prompts answer, auto_cot, cot, countdown, direct, few_shot, long_cot, r1_zero, "
         "think_answer, xml; each renders on every row"
     ) in out
 
