@@ -9,8 +9,10 @@ from rewardkit.harness.tasks.long_chains import long_chain_of
 from rewardkit.harness.tasks.table import EXAMPLES, TableTask
 from rewardkit.records import Sample
 from rewardkit.verifiers.gsm8k import Gsm8k
+from rewardkit.verifiers.in_form import InForm
 from rewardkit.verifiers.plain_number import number_in
 from rewardkit.verifiers.r1_zero import R1Zero
+from rewardkit.verifiers.think_boxed import ThinkBoxedFormat
 
 
 def _answer_column(answer: str) -> str:
@@ -44,6 +46,7 @@ GSM8K = TableTask(
         "xml": Gsm8k(reading="xml"),
         "boxed": Gsm8k(reading="boxed"),
         "flexible": Gsm8k(reading="flexible"),
+        "think_boxed": InForm(ThinkBoxedFormat(), Gsm8k(reading="boxed")),
         "r1_zero": R1Zero(),
     },
     reading="hash",
@@ -57,6 +60,7 @@ GSM8K = TableTask(
             "hash": "#### {}",
             "boxed": r"\boxed{{}}",
             "xml": "<answer>\n{}\n</answer>",
+            "think_boxed": "<ANSWER>\n\\boxed{{}}\n</ANSWER>",
             "r1_zero": "<answer> {} </answer>",
         },
         solution=_solution,

@@ -11,6 +11,7 @@ from rewardkit.records import Sample
 from rewardkit.verifiers.in_form import AnswerBlockFormat, InForm
 from rewardkit.verifiers.math import Math
 from rewardkit.verifiers.r1_zero import R1Zero
+from rewardkit.verifiers.think_boxed import ThinkBoxedFormat
 
 _FIGURE = re.compile(r"\[asy\].*?\[/asy\]\s*", re.DOTALL)
 _BOX = re.compile(r"\\f?box(?:ed)?\s*\{((?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\})*)\}")
@@ -36,6 +37,7 @@ MATH500 = TableTask(
         "boxed": Math(),
         "flexible": Math(reading="flexible"),
         "xml": InForm(AnswerBlockFormat(), Math(reading="flexible")),
+        "think_boxed": InForm(ThinkBoxedFormat(), Math()),
         "r1_zero": R1Zero(),
     },
     reading="boxed",
@@ -48,6 +50,7 @@ MATH500 = TableTask(
         forms={
             "boxed": r"\boxed{{}}",
             "xml": "<answer>\n{}\n</answer>",
+            "think_boxed": "<ANSWER>\n\\boxed{{}}\n</ANSWER>",
             "r1_zero": "<answer> {} </answer>",
         },
         solution=_solution,
