@@ -46,11 +46,17 @@ LAYERS = {
         ("verifier",),
         ("__init__",),
     ],
+    "cluster/ray": [
+        ("connection", "judging_actor"),
+        ("judging_actors",),
+        ("judge_on_cluster",),
+        ("__init__",),
+    ],
     "cluster": [
         ("shard_commands",),
         ("shard_set",),
         ("merged_rows", "merged_record"),
-        ("merge",),
+        ("merge", "ray"),
         ("__init__",),
     ],
     "trainers": [

@@ -64,6 +64,10 @@ def score_command(
             metavar="I/N", help="Judge part I of N of the problems; `rewardkit merge` joins them."
         ),
     ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Judge on the Ray cluster at HOST:PORT, or auto."),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
@@ -93,7 +97,7 @@ def score_command(
         )
         columns = Columns(completion_field or (), reference_field, label_field or ())
         plan = plan_file(file, choice, columns, output, data=data)
-    result = _score(plan, quiet=quiet)
+    result = _score(plan, ray, quiet=quiet)
     _print(result.summaries, plan.output_dir, as_json=as_json)
     if file.is_dir():
         _print_flips(result.agreement, as_json=as_json)
@@ -103,13 +107,18 @@ def score_command(
         typer.echo(str(result.limits), err=True)
 
 
-def _score(plan: ScorePlan, *, quiet: bool) -> ScoreResult:
+def _score(plan: ScorePlan, ray: str | None, *, quiet: bool) -> ScoreResult:
     from rewardkit.cli.score_progress import ScoreProgress
     from rewardkit.harness.run.reporter import Reporter
     from rewardkit.harness.scoring.score import score
 
+    spread = None
+    if ray is not None:
+        from rewardkit.cluster.ray.judge_on_cluster import RaySpread
+
+        spread = RaySpread(ray, lambda text: typer.echo(text, err=True))
     try:
-        return score(plan, Reporter() if quiet else ScoreProgress())
+        return score(plan, Reporter() if quiet else ScoreProgress(), spread)
     except KeyboardInterrupt:
         kept = "; the same command resumes" if plan.output_dir else ""
         typer.echo(f"interrupted{kept}", err=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
 from rewardkit.available_cores import available_cores
 from rewardkit.errors import DataError
@@ -42,7 +42,21 @@ class ScoreResult:
     """Verdicts of this session that had more time than their deadline."""
 
 
-def score(plan: ScorePlan, reporter: Reporter) -> ScoreResult:
+class Spread(Protocol):
+    """Judges chunks on other machines."""
+
+    def __call__(
+        self, job: FileJob | RunJob, chunks: Iterator[Chunk], /
+    ) -> Iterator[tuple[Chunk, ChunkResult]]:
+        """Yield each chunk with its result, in order."""
+        ...
+
+    def describe(self) -> Mapping[str, Any]:
+        """Which machines judged, for the record."""
+        ...
+
+
+def score(plan: ScorePlan, reporter: Reporter, spread: Spread | None = None) -> ScoreResult:
     """Judge what isn't judged yet and summarise all of it; memory does not grow with the texts.
 
     With a folder, rows are appended to its samples.jsonl in the order of the file, and an
@@ -53,7 +67,8 @@ def score(plan: ScorePlan, reporter: Reporter) -> ScoreResult:
     take_limit_counts()  # those of other work in this process
     totals = Totals()
     if plan.output_dir is None:
-        _judge(plan, totals, Position(0, Numbering(completions_a_row(plan.job))), None, reporter)
+        start = Position(0, Numbering(completions_a_row(plan.job)))
+        _judge(plan, totals, start, None, reporter, spread)
         summaries = summarise_tally(_filled(totals), plan.tasks, plan.group_by)
         return ScoreResult(summaries, totals.agreement, totals.limits)
     folder = RunFolder(plan.output_dir)
@@ -64,9 +79,11 @@ def score(plan: ScorePlan, reporter: Reporter) -> ScoreResult:
         if len(totals.tally):
             reporter.resumed(len(totals.tally))
         try:
-            _judge(plan, totals, position, folder, reporter)
+            _judge(plan, totals, position, folder, reporter, spread)
         finally:
             record["sessions"][-1] |= {"ended": _now(), "deadlines": asdict(totals.limits)}
+            if spread is not None:
+                record["sessions"][-1] |= {"cluster": dict(spread.describe())}
             folder.write_record(record)
         summaries = summarise_with_figures(
             _filled(totals, plan.job.shard), plan.tasks, plan.group_by, folder.path / SAMPLES
@@ -88,10 +105,11 @@ def _judge(
     position: Position,
     folder: RunFolder | None,
     reporter: Reporter,
+    spread: Spread | None,
 ) -> None:
     reporter.started(plan.job.source.size)
     try:
-        for chunk, result in _results(plan, plan.job.source.chunks(position.skip)):
+        for chunk, result in _results(plan, plan.job.source.chunks(position.skip), spread):
             _number(plan.job, result, position.numbering)
             if folder is not None:
                 folder.append_lines(result.lines)
@@ -101,8 +119,12 @@ def _judge(
         reporter.ended()
 
 
-def _results(plan: ScorePlan, chunks: Iterator[Chunk]) -> Iterator[tuple[Chunk, ChunkResult]]:
+def _results(
+    plan: ScorePlan, chunks: Iterator[Chunk], spread: Spread | None
+) -> Iterator[tuple[Chunk, ChunkResult]]:
     """Each chunk with its result, in order; a large file is judged on all cores."""
+    if spread is not None:
+        return spread(replace(plan.job, workers=1), chunks)
     large = plan.job.source.size >= SPREAD_FROM
     processes = plan.processes or (available_cores() if large else 1)
     if processes == 1:

@@ -24,7 +24,7 @@ def main(descriptor: int) -> None:
         job = _receive_job(channel)
         while True:
             number, chunk = cast("tuple[int, Chunk]", channel.receive())
-            channel.send_pickled(_result(job, number, chunk))
+            channel.send_pickled(pickled_result(job, number, chunk))
 
 
 def _receive_job(channel: FrameChannel) -> Job:
@@ -42,7 +42,8 @@ def _receive_job(channel: FrameChannel) -> Job:
         return refuse
 
 
-def _result(job: Job, number: int, chunk: Chunk) -> bytes:
+def pickled_result(job: Job, number: int, chunk: Chunk) -> bytes:
+    """The number and the result of a chunk, or its exception, pickled."""
     try:
         return pickle.dumps((number, job(chunk)), protocol=pickle.HIGHEST_PROTOCOL)
     except Exception as error:  # the caller raises it again

@@ -1,0 +1,142 @@
+"""Judge the chunks of a file on all nodes of a Ray cluster."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import cloudpickle
+
+from rewardkit.cluster.ray.connection import connected
+from rewardkit.cluster.ray.judging_actor import SourceFile
+from rewardkit.cluster.ray.judging_actors import Actor, JudgingActors
+from rewardkit.errors import JudgingError
+from rewardkit.harness.scoring.chunk_result import ChunkResult
+from rewardkit.harness.scoring.chunks import Chunk
+from rewardkit.harness.scoring.jobs import FileJob, RunJob
+from rewardkit.harness.scoring.json_lines import JsonLines
+
+AHEAD = 4
+_SECONDS_BETWEEN_LOOKS = 0.1
+MOST_DEATHS = 3
+"""Actors that may die over one chunk before the scoring ends."""
+
+
+class RaySpread:
+    """Spreads the chunks of a scoring over the cluster at an address."""
+
+    def __init__(self, address: str, note: Callable[[str], None]) -> None:
+        self._address = address
+        self._note = note
+        self._actors: JudgingActors | None = None
+
+    def __call__(
+        self, job: FileJob | RunJob, chunks: Iterator[Chunk]
+    ) -> Iterator[tuple[Chunk, ChunkResult]]:
+        """Yield each chunk with its result, in order."""
+        source = SourceFile.of(job.source.path) if isinstance(job.source, JsonLines) else None
+        pickled = _pickled(job)
+        with connected(self._address) as ray:
+            self._actors = JudgingActors(ray, pickled, source, self._note)
+            yield from _InOrder(ray, self._actors, chunks).results()
+
+    def describe(self) -> Mapping[str, Any]:
+        """The nodes with the number of their actors, and how many actors died."""
+        if self._actors is None:
+            return {}
+        return {"actors": dict(self._actors.nodes), "died": self._actors.died}
+
+
+def _pickled(job: FileJob | RunJob) -> bytes:
+    try:
+        return bytes(cloudpickle.dumps(job))
+    except Exception as error:  # pickling runs code of verifiers and tasks
+        raise JudgingError(
+            f"the verifier can't be sent to other nodes: {type(error).__name__}: {error}; "
+            "it must not hold open files, locks or the like"
+        ) from error
+
+
+@dataclass
+class _Attempt:
+    number: int
+    chunk: Chunk
+    deaths: int = 0
+
+
+class _InOrder:
+    def __init__(self, ray: Any, actors: JudgingActors, chunks: Iterator[Chunk]) -> None:
+        self._ray = ray
+        self._actors = actors
+        self._unread = enumerate(chunks)
+        self._again: deque[_Attempt] = deque()
+        self._running: dict[Any, tuple[Actor, _Attempt]] = {}
+        self._waiting: dict[int, Chunk] = {}
+        self._results: dict[int, ChunkResult | BaseException] = {}
+
+    def results(self) -> Iterator[tuple[Chunk, ChunkResult]]:
+        turn = 0
+        while True:
+            self._actors.refresh()
+            self._submit()
+            if not self._waiting and self._next() is None:
+                return
+            self._receive()
+            while turn in self._results:
+                result = self._results.pop(turn)
+                if isinstance(result, BaseException):
+                    raise result
+                yield self._waiting.pop(turn), result
+                turn += 1
+
+    def _submit(self) -> None:
+        while self._actors.idle and (attempt := self._next()) is not None:
+            self._again.popleft()
+            actor, chunk = self._actors.idle.pop(), attempt.chunk
+            place = None
+            if actor.reads_file:
+                length = len(chunk.content)
+                place, chunk = (chunk.end - length, length), replace(chunk, content=b"")
+            reference = actor.handle.judge.remote(attempt.number, chunk, place)
+            self._running[reference] = actor, attempt
+            self._actors.busy += 1
+
+    def _next(self) -> _Attempt | None:
+        """The chunk to judge next, which stays first in the queue; None if there is none yet."""
+        most = AHEAD * max(1, len(self._running) + len(self._actors.idle))
+        if not self._again and len(self._waiting) < most:
+            numbered = next(self._unread, None)
+            if numbered is not None:
+                self._waiting[numbered[0]] = numbered[1]
+                self._again.append(_Attempt(*numbered))
+        return self._again[0] if self._again else None
+
+    def _receive(self) -> None:
+        if not self._running:
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+            return
+        ready, _ = self._ray.wait(list(self._running), timeout=1)
+        for reference in ready:
+            actor, attempt = self._running.pop(reference)
+            self._actors.busy -= 1
+            try:
+                _, self._results[attempt.number] = pickle.loads(self._ray.get(reference))
+            except self._ray.exceptions.RayError as error:
+                self._lost(actor, attempt, error)
+            else:
+                self._actors.idle.append(actor)
+
+    def _lost(self, actor: Actor, attempt: _Attempt, error: BaseException) -> None:
+        self._actors.lost(actor)
+        attempt.deaths += 1
+        if attempt.deaths == MOST_DEATHS:
+            raise JudgingError(
+                f"{MOST_DEATHS} judging actors died over rows {attempt.chunk.first + 1} to "
+                f"{attempt.chunk.first + attempt.chunk.count}, perhaps for lack of memory; what "
+                "was judged before is stored, and the same command carries on"
+            ) from error
+        self._again.appendleft(attempt)
