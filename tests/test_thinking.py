@@ -8,6 +8,7 @@ from rewardkit import Sample, load_verifier, verify
 from rewardkit.protocols import Bounded
 from rewardkit.records import Verdict
 from rewardkit.thinking import Thinking, split_thinking, text_to_read, thinking_of
+from rewardkit.verifiers.think_boxed import ThinkBoxedFormat
 
 
 @pytest.mark.parametrize(
@@ -46,6 +47,7 @@ class Whole(Bounded):
         (load_verifier("r1_zero"), "strip", None),
         (load_verifier("game24"), "strip", None),
         (Whole(), "strip", None),
+        (ThinkBoxedFormat(), "strip", None),
         (len, None, None),
         (len, "strip", "strip"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
@@ -21,6 +22,8 @@ class ThinkBoxedFormat(Bounded):
     The opening `<THINK>` may be missing: if the prompt ends with it, the completion starts inside.
     A missing or blank thinking block is `no_reasoning`, a missing block or box `format`.
     """
+
+    thinking: ClassVar = "whole"
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`; the reference isn't read."""
