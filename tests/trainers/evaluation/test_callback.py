@@ -33,7 +33,7 @@ def scripted(values: Values, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(self: LiveEvaluation, step: int, *args: Any, **kwargs: Any) -> dict[str, TaskSummary]:
         value = values[step]
         failures = [
-            "error" if value is None else None if index < 10 * value else "wrong"
+            "error" if value is None else None if index < 10 * value else "truncated"
             for index in range(10)
         ]
         evaluated = [
