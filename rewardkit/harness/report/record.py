@@ -33,7 +33,7 @@ def outline(record: Mapping[str, Any]) -> list[str]:
         *(
             f"{task['num_samples']} completions per problem"
             for task in tasks
-            if task.get("num_samples", 1) > 1
+            if (task.get("num_samples") or 1) > 1
         ),
     ]
     return [str(word) for word in dict.fromkeys(words) if word]
