@@ -136,6 +136,10 @@ def test_the_record_contains_the_sent_requests(
         "top_k": 0,
         "seed": 0,
         "stop": [],
+        "min_p": 0.0,
+        "presence_penalty": 0.0,
+        "frequency_penalty": 0.0,
+        "repetition_penalty": 1.0,
     }
     assert record["fingerprint"]["model.weights"]
     assert record["backend"]["dtype"] == "float32"
