@@ -25,7 +25,10 @@ Info = dict[str, float | str]
 Row = Mapping[str, object]
 Offered = TypeVar("Offered")
 
-_SPECIAL = re.compile(r"(?:\s|<\|[^|<>\n]{1,40}\|>|</?s>|<(?:eos|bos|pad|end_of_turn)>)+\Z")
+LONGEST_SPECIAL = 44
+"""Characters of the longest special token that is dropped."""
+
+_SPECIAL = re.compile(r"(?:<\|[^|<>\n]{1,40}\|>|</?s>|<(?:eos|bos|pad|end_of_turn)>)\Z")
 
 
 @dataclass(frozen=True)
@@ -160,7 +163,12 @@ def without_special_tokens(text: str) -> str:
     >>> without_special_tokens("so it is 5.<|im_end|></s>")
     'so it is 5.'
     """
-    return _SPECIAL.sub("", text)
+    end = len(text.rstrip())
+    while token := _SPECIAL.search(text, max(0, end - LONGEST_SPECIAL), end):
+        end = token.start()
+        while end and text[end - 1].isspace():
+            end -= 1
+    return text[:end]
 
 
 def by_name(module: str, make: Callable[[str], Offered]) -> Callable[[str], Offered]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 
 import cloudpickle
 import pytest
@@ -67,6 +68,15 @@ def test_a_text_that_hangs_costs_the_others_nothing() -> None:
 @pytest.mark.parametrize("text", ["5<|im_end|>", "5</s>", "5<|eot_id|>\n", "5<eos><pad><pad>", "5"])
 def test_special_tokens_at_the_end_are_dropped(text: str) -> None:
     assert without_special_tokens(text) == "5"
+
+
+@pytest.mark.parametrize(
+    "text", [" " * 10**6 + "5", "5" + "<|im_end|>" * 10**5, "<|" * 5 * 10**5 + "5", "\n" * 10**6]
+)
+def test_special_tokens_are_dropped_in_linear_time(text: str) -> None:
+    started = time.process_time()
+    assert without_special_tokens(text).endswith("5") or not text.strip()
+    assert time.process_time() - started < 3
 
 
 def test_a_scorer_is_picklable() -> None:

@@ -23,7 +23,7 @@ def completion_length(
 
     It is max_completion_length; else what the longest prompt leaves of data.max_total_length, if
     every worked reply fits there; else the task's default, or more if the longest worked reply
-    needs more. The reporter is told which rule applies to data.max_total_length, and warned of
+    needs more. The reporter notes which rule applies to data.max_total_length, and warns of
     worked replies that do not fit. PromptTooLong if the model in `folder` has too little room.
     """
     length = recipe.trainer_settings.get("max_completion_length")
