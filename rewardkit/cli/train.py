@@ -59,7 +59,8 @@ def train_command(
     from rewardkit.trainers.recipes.overrides import parse_pairs
     from rewardkit.trainers.training.reporting import is_main_process, quiet_reporter
     from rewardkit.trainers.training.train import run_training
-    from rewardkit.trainers.training.training_plan import TrainOptions, plan_training
+    from rewardkit.trainers.training.train_options import TrainOptions
+    from rewardkit.trainers.training.training_plan import plan_training
 
     main = is_main_process()
     reporter = quiet_reporter() if quiet or not main else TrainingProgress()

@@ -10,6 +10,7 @@ from typing import Any, Unpack
 from transformers import TrainerCallback
 
 from rewardkit.errors import MissingExtra, UnknownName, UsageError
+from rewardkit.harness.backends.tokenization import Tokenizer
 from rewardkit.harness.metrics.lengths import length_quantiles
 from rewardkit.harness.metrics.rates import NAMES
 from rewardkit.harness.metrics.summary import TaskSummary
@@ -186,6 +187,11 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
             best.clear(state)
         if state.is_world_process_zero:
             best.write(state)
+
+
+def longest_evaluated(callback: EvaluationCallback, tokenizer: Tokenizer) -> int:
+    """The most tokens that a prompt and its completion need in the callback's evaluations."""
+    return callback._evaluation.longest(tokenizer)
 
 
 def _check(*, every: int, batch_size: int, truncation_share: float) -> None:

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rewardkit.errors import UnknownName, UsageError
+from rewardkit.errors import UnknownName
 from rewardkit.harness.run.reporter import Reporter
-from rewardkit.harness.store.checkpoints import step_of
-from rewardkit.harness.store.environment import hardware, versions
-from rewardkit.harness.store.rollouts.rollout_record import ROLLOUTS
-from rewardkit.harness.store.rollouts.rollout_writer import remove_steps_after
-from rewardkit.redaction import redact_value
 from rewardkit.trainers.evaluation.json_documents import read_document
 from rewardkit.trainers.training import training_folder
-from rewardkit.trainers.training.reporting import is_main_process, quiet_reporter
-from rewardkit.trainers.training.timing import Clock, TimedReward
-from rewardkit.trainers.training.training_plan import TrainingPlan, TrainOptions, plan_training
+from rewardkit.trainers.training.reporting import quiet_reporter
+from rewardkit.trainers.training.session_record import session_record
+from rewardkit.trainers.training.timing import Clock
+from rewardkit.trainers.training.train_options import TrainOptions
+from rewardkit.trainers.training.training_plan import TrainingPlan, plan_training
+from rewardkit.trainers.training.trl_trainer import build_trainer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,13 +78,13 @@ def run_training(
         _threads(plan),
         InterruptCallback(reporter.note) as interrupt,
     ):
-        trainer = _trainer(plan, clock, reporter, interrupt)
+        trainer = build_trainer(plan, clock, reporter, interrupt)
         main = bool(trainer.is_world_process_zero())
         if main:
             training_folder.begin(
                 plan.output_dir,
                 plan.fingerprint,
-                _session(plan, command),
+                session_record(plan, command),
                 resumed=plan.resumed_from is not None,
             )
         try:
@@ -100,66 +96,6 @@ def run_training(
             if main:
                 training_folder.end(plan.output_dir, steps=trainer.state.global_step)
     return _result(plan, trainer.state.global_step, clock)
-
-
-def _trainer(plan: TrainingPlan, clock: Clock, reporter: Reporter, interrupt: Any) -> Any:
-    """TRL's trainer, or the one with momentum, over the plan."""
-    from transformers import PrinterCallback
-
-    from rewardkit.trainers.training.trainer_callbacks import ProgressCallback
-
-    trainer_class, arguments = _trainer_class(plan, clock)
-    callbacks = [ProgressCallback(reporter, clock), plan.evaluation, interrupt]
-    try:
-        trainer = trainer_class(
-            model=str(plan.model_folder),
-            args=plan.config,
-            train_dataset=plan.dataset,
-            processing_class=plan.tokenizer,
-            callbacks=[callback for callback in callbacks if callback is not None],
-            **arguments,
-        )
-    except (OSError, ValueError, ImportError, NotImplementedError, ConnectionError) as error:
-        raise UsageError(f"TRL can't begin to train {plan.model_folder}: {error}") from error
-    trainer.remove_callback(PrinterCallback)
-    if plan.evaluation is not None:
-        plan.evaluation.attach(trainer)
-    _keep_rollouts(trainer, plan)
-    return trainer
-
-
-def _keep_rollouts(trainer: Any, plan: TrainingPlan) -> None:
-    """Keep the completions, if any; else remove those of steps that are trained again."""
-    from rewardkit.trainers.rollouts.callback import RolloutsCallback
-
-    settings = plan.recipe.rollouts
-    if settings.share and not plan.recipe.is_sft:
-        trainer.add_callback(RolloutsCallback(trainer, **dict(settings)))
-    elif is_main_process():
-        step = step_of(str(plan.resumed_from)) if plan.resumed_from else None
-        remove_steps_after(plan.output_dir / ROLLOUTS, step or 0)
-
-
-def _trainer_class(plan: TrainingPlan, clock: Clock) -> tuple[Any, dict[str, Any]]:
-    """The trainer's class and the arguments that only it takes."""
-    import trl
-
-    from rewardkit.trainers.momentum import MomentumGRPOTrainer
-    from rewardkit.trainers.silent_groups import SkippingGRPOTrainer
-
-    if plan.recipe.is_sft:
-        return trl.SFTTrainer, {}
-    arguments: dict[str, Any] = {
-        "reward_funcs": [TimedReward(function, clock) for function in plan.functions]
-    }
-    momentum = plan.recipe.momentum
-    if plan.recipe.skip_silent_groups:
-        arguments["skip_silent_groups"] = True
-    if momentum is not None:
-        return MomentumGRPOTrainer, arguments | momentum.model_dump()
-    if plan.recipe.skip_silent_groups:
-        return SkippingGRPOTrainer, arguments
-    return trl.GRPOTrainer, arguments
 
 
 @contextlib.contextmanager
@@ -178,35 +114,6 @@ def _threads(plan: TrainingPlan) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def _session(plan: TrainingPlan, command: Sequence[str]) -> dict[str, Any]:
-    """What training.json records of this session, enough to run it again."""
-    return {
-        "command": redact_value(command or sys.argv),
-        "recipe": plan.recipe.name,
-        "model": str(plan.model_folder),
-        "samples": len(plan.rows.samples),
-        "left_out": plan.rows.left_out,
-        "seed": plan.config.seed,
-        "processes": plan.config.world_size,
-        **_limits(plan),
-        "prompt_source": plan.task_plan.template.source,
-        "resumed_from": str(plan.resumed_from) if plan.resumed_from else None,
-        "versions": versions() | {"trl": importlib.metadata.version("trl")},
-        "hardware": hardware(),
-    }
-
-
-def _limits(plan: TrainingPlan) -> dict[str, Any]:
-    """The lengths that decide what a step reads and generates, and what generates."""
-    config = plan.config
-    if plan.recipe.is_sft:
-        return {"max_length": config.max_length, "packing": config.packing}
-    return {
-        "max_completion_length": config.max_completion_length,
-        "use_vllm": config.use_vllm,
-    }
 
 
 def _result(plan: TrainingPlan, steps: int, clock: Clock) -> TrainingResult:

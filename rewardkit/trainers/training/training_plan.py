@@ -2,51 +2,26 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rewardkit import registry
-from rewardkit.errors import UnknownName, UsageError
+from rewardkit.errors import UsageError
 from rewardkit.harness.backends import tokenization
 from rewardkit.harness.prompts.strategies import resolve_prompt
-from rewardkit.harness.run.default_folder import RUNS, file_name
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.run.task_plan import TaskPlan, plan_task
 from rewardkit.harness.store import checkpoint
 from rewardkit.harness.store.output_folder import refuse_checkpoint_folder
-from rewardkit.trainers.recipes.overrides import apply_overrides
-from rewardkit.trainers.recipes.recipe import Recipe, trainer_section
-from rewardkit.trainers.recipes.recipe_file import find_recipe
-from rewardkit.trainers.recipes.validation import build_recipe
-from rewardkit.trainers.rewards.reward_functions import RewardFunction, reward_funcs
-from rewardkit.trainers.training import (
-    grpo_settings,
-    sft_settings,
-    tokenizer_check,
-    training_folder,
-)
-from rewardkit.trainers.training.completion_length import completion_length
+from rewardkit.trainers.recipes.recipe import Recipe
+from rewardkit.trainers.rewards.reward_functions import RewardFunction
+from rewardkit.trainers.training import tokenizer_check, training_folder
 from rewardkit.trainers.training.requirements import check_installed
-from rewardkit.trainers.training.supervised_rows import supervise
-from rewardkit.trainers.training.trainer_fields import trainer_fields
+from rewardkit.trainers.training.train_options import TrainOptions, output_folder, resolve_recipe
+from rewardkit.trainers.training.trainer_arguments import TrainerInputs, trainer_arguments
 from rewardkit.trainers.training.training_rows import TrainingRows, render_rows
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainOptions:
-    """The options of `rewardkit train`, under the same names; `settings` are its --set pairs."""
-
-    recipe: str
-    model: str | None = None
-    settings: Mapping[str, object] = field(default_factory=dict)
-    data: str | None = None
-    output_dir: str | None = None
-    resume: bool = False
-    seed: int | None = None
-    rollouts: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,8 +49,8 @@ class TrainingPlan:
 def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
     """Resolve every name, read and render all data, check every setting; load no weights."""
     check_installed()
-    recipe = _resolve_recipe(options)
-    output_dir = Path(options.output_dir or _default_folder(recipe))
+    recipe = resolve_recipe(options)
+    output_dir = output_folder(options, recipe)
     refuse_checkpoint_folder(output_dir)
     resumed_from = training_folder.resumed_from(output_dir, resume=options.resume)
     task_plan = _plan_task(recipe)
@@ -84,12 +59,18 @@ def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
         raise UsageError(f"{model_folder} holds no weights; give a checkpoint's folder")
     rows = _rows(recipe, task_plan, model_folder, reporter)
     evaluation = _evaluation(recipe, task_plan, reporter)
-    plan_trainer = (
-        _plan_sft if recipe.is_sft else functools.partial(_plan_grpo, evaluation=evaluation)
+    arguments = trainer_arguments(
+        TrainerInputs(
+            recipe=recipe,
+            task_plan=task_plan,
+            rows=rows,
+            model_folder=model_folder,
+            output_dir=output_dir,
+            evaluation=evaluation,
+            reporter=reporter,
+        )
     )
-    rows, functions, config = plan_trainer(
-        recipe, task_plan, rows, model_folder, output_dir, reporter
-    )
+    rows = arguments.rows
     tokenizer = tokenizer_check.load_tokenizer(model_folder)
     tokenizer_check.check_same_prompts(tokenizer, rows)
     fingerprint = _fingerprint(recipe, task_plan, rows, model_folder)
@@ -102,82 +83,13 @@ def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
         task_plan=task_plan,
         rows=rows,
         dataset=rows.dataset(),
-        functions=functions,
-        config=config,
+        functions=arguments.functions,
+        config=arguments.config,
         tokenizer=tokenizer,
         evaluation=evaluation,
         resumed_from=resumed_from,
         fingerprint=fingerprint,
     )
-
-
-def _plan_grpo(
-    recipe: Recipe,
-    task_plan: TaskPlan,
-    rows: TrainingRows,
-    model_folder: Path,
-    output_dir: Path,
-    reporter: Reporter,
-    evaluation: Any,
-) -> tuple[TrainingRows, Sequence[RewardFunction], Any]:
-    """The rows, the task's reward functions and the GRPOConfig."""
-    functions, weights = _rewards(recipe, task_plan)
-    config = grpo_settings.configure(
-        recipe,
-        output_dir,
-        weights=weights,
-        completion=completion_length(recipe, task_plan, rows, model_folder, reporter),
-        longest=rows.longest,
-        longest_evaluated=lambda: _longest_evaluated(evaluation, model_folder),
-        note=reporter.note,
-    )
-    grpo_settings.check_enough(config, len(rows.samples))
-    return rows, functions, config
-
-
-def _plan_sft(
-    recipe: Recipe,
-    task_plan: TaskPlan,
-    rows: TrainingRows,
-    model_folder: Path,
-    output_dir: Path,
-    reporter: Reporter,
-) -> tuple[TrainingRows, Sequence[RewardFunction], Any]:
-    """The rows with their completions, no reward functions, and the SFTConfig."""
-    supervised = supervise(
-        rows,
-        task_plan,
-        tokenization.load(model_folder),
-        long=recipe.data.long,
-        seed=recipe.data.seed,
-        limit=sft_settings.row_limit(recipe, model_folder),
-        note=reporter.note,
-    )
-    config = sft_settings.configure(
-        recipe, output_dir, longest=supervised.longest_row, note=reporter.note
-    )
-    return supervised, (), config
-
-
-def _resolve_recipe(options: TrainOptions) -> Recipe:
-    """The recipe with every setting of the command applied."""
-    name, contents = find_recipe(options.recipe)
-    section = trainer_section(contents)
-    values = {
-        "model.name": options.model,
-        "data.file": options.data,
-        f"{section}.seed": options.seed,
-        "rollouts.share": options.rollouts,
-    }
-    settings = {
-        **options.settings,
-        **{key: value for key, value in values.items() if value is not None},
-    }
-    fields = trainer_fields(section)
-    recipe = build_recipe(name, apply_overrides(contents, settings, fields), fields)
-    if recipe.model.name is None:
-        raise UsageError(f"recipe {name!r} has no model of its own; pass --model")
-    return recipe
 
 
 def _plan_task(recipe: Recipe) -> TaskPlan:
@@ -188,18 +100,6 @@ def _plan_task(recipe: Recipe) -> TaskPlan:
     return plan_task(
         task, template, data=data.file, split=data.split, seed=data.seed, limit=data.limit
     )
-
-
-def _rewards(recipe: Recipe, task_plan: TaskPlan) -> tuple[list[RewardFunction], list[float]]:
-    """The task's reward functions, and their weights with the recipe's in place of the task's."""
-    functions, weights = reward_funcs(task_plan.task, reading=task_plan.template.reading)
-    by_name = {
-        function.__name__: weight for function, weight in zip(functions, weights, strict=True)
-    }
-    for name in recipe.rewards:
-        if name not in by_name:
-            raise UnknownName.among(f"reward of task {recipe.task!r}", name, by_name)
-    return functions, list((by_name | recipe.rewards).values())
 
 
 def _rows(
@@ -238,15 +138,6 @@ def _evaluation(recipe: Recipe, task_plan: TaskPlan, reporter: Reporter) -> Any:
     )
 
 
-def _longest_evaluated(evaluation: Any, model_folder: Path) -> int:
-    """The most tokens of a prompt and its completion in evaluation, as far as the model goes."""
-    if evaluation is None:
-        return 0
-    longest = int(evaluation._evaluation.longest(tokenization.load(model_folder)))
-    room = checkpoint.read_json(model_folder / "config.json").get("max_position_embeddings")
-    return min(longest, room) if isinstance(room, int) else longest
-
-
 def _fingerprint(
     recipe: Recipe, task_plan: TaskPlan, rows: TrainingRows, model_folder: Path
 ) -> dict[str, Any]:
@@ -260,8 +151,3 @@ def _fingerprint(
         "data": rows.hash(),
         "model": dict(checkpoint.fingerprint(model_folder, None)),
     }
-
-
-def _default_folder(recipe: Recipe) -> str:
-    model = str(recipe.model.name).rstrip("/").rpartition("/")[2]
-    return f"{RUNS}/train-{recipe.name}-{file_name(model)}"

@@ -13,8 +13,9 @@ from rewardkit.harness.run.reporter import Reporter
 from rewardkit.trainers.recipes.recipe_file import find_recipe
 from rewardkit.trainers.recipes.validation import build_recipe
 from rewardkit.trainers.training import grpo_settings, trainer_config
+from rewardkit.trainers.training.train_options import TrainOptions
 from rewardkit.trainers.training.trainer_fields import trainer_fields
-from rewardkit.trainers.training.training_plan import TrainingPlan, TrainOptions, plan_training
+from rewardkit.trainers.training.training_plan import TrainingPlan, plan_training
 
 pytestmark = pytest.mark.engines
 

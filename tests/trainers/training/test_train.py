@@ -17,9 +17,10 @@ from rewardkit.harness.backends import tokenization
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.protocols import Message
 from rewardkit.trainers import EvaluationCallback, reward_func, reward_funcs, train
-from rewardkit.trainers.training import tokenizer_check, training_plan
+from rewardkit.trainers.training import tokenizer_check, trainer_arguments
+from rewardkit.trainers.training.train_options import TrainOptions
 from rewardkit.trainers.training.training_folder import checkpoints
-from rewardkit.trainers.training.training_plan import TrainOptions, plan_training
+from rewardkit.trainers.training.training_plan import plan_training
 from tests.tiny import build
 
 pytestmark = pytest.mark.engines
@@ -131,7 +132,7 @@ def rewarded_by_length(monkeypatch: pytest.MonkeyPatch) -> None:
         known, weights = reward_funcs(task, reading=reading)
         return [reward_func(varied, name=one.__name__) for one in known], weights
 
-    monkeypatch.setattr(training_plan, "reward_funcs", functions)
+    monkeypatch.setattr(trainer_arguments, "reward_funcs", functions)
 
 
 def weights(folder: Path) -> bytes:
