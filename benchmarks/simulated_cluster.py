@@ -25,6 +25,7 @@ from typing import Any
 from cluster_kills import write_completions
 
 from rewardkit.cluster.ray.judge_on_cluster import InOrder
+from rewardkit.cluster.ray.judging_actor import SentChunk
 from rewardkit.cluster.ray.judging_actors import JudgingActors
 from rewardkit.harness.backends.ray.node_versions import versions
 from rewardkit.harness.run.reporter import Reporter
@@ -98,12 +99,13 @@ class Actor:
         self.describe = Method(lambda: Reference(0.0, described))
         self.judge = Method(self._judge)
 
-    def _judge(self, number: int, chunk: Chunk, place: object) -> Reference:
+    def _judge(self, chunks: Sequence[SentChunk]) -> Reference:
         cluster = self._cluster
-        cluster.clock.added += cluster.ray_seconds
-        recording = cluster.recordings[number % len(cluster.recordings)]
-        self._free = max(self._free, cluster.clock.now()) + recording.seconds
-        return Reference(self._free, recording.result)
+        cluster.clock.added += len(chunks) * cluster.ray_seconds
+        judged = [cluster.recordings[sent.number % len(cluster.recordings)] for sent in chunks]
+        seconds = sum(recording.seconds for recording in judged)
+        self._free = max(self._free, cluster.clock.now()) + seconds
+        return Reference(self._free, (seconds, [recording.result for recording in judged]))
 
 
 class Exceptions:

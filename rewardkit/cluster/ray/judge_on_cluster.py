@@ -5,8 +5,8 @@ from __future__ import annotations
 import pickle
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import cloudpickle
@@ -21,6 +21,10 @@ from rewardkit.harness.scoring.jobs import FileJob, RunJob
 from rewardkit.harness.scoring.json_lines import JsonLines
 
 AHEAD = 4
+CALL_SECONDS = 0.5
+MOST_CHUNKS = 4
+"""A call of an actor hands over as many chunks, up to this number, as it judges in `CALL_SECONDS`.
+Ray's processor time is about the same for each call."""
 _SECONDS_BETWEEN_LOOKS = 0.1
 MOST_DEATHS = 3
 """Actors that may die over one chunk before the scoring ends."""
@@ -76,9 +80,10 @@ class InOrder:
         self._actors = actors
         self._unread = enumerate(chunks)
         self._again: deque[_Attempt] = deque()
-        self._running: dict[Any, tuple[Actor, _Attempt]] = {}
+        self._running: dict[Any, tuple[Actor, Sequence[_Attempt]]] = {}
         self._waiting: dict[int, Chunk] = {}
         self._results: dict[int, ChunkResult | BaseException] = {}
+        self._chunks_a_call = 1
 
     def results(self) -> Iterator[tuple[Chunk, ChunkResult]]:
         """Yield each chunk with its result."""
@@ -97,21 +102,25 @@ class InOrder:
                 turn += 1
 
     def _submit(self) -> None:
-        while self._actors.idle and (attempt := self._next()) is not None:
-            self._again.popleft()
-            actor, chunk = self._actors.idle.pop(), attempt.chunk
-            place = None
-            if actor.reads_file:
-                length = len(chunk.content)
-                place, chunk = (chunk.end - length, length), replace(chunk, content=b"")
-            reference = actor.handle.judge.remote(attempt.number, chunk, place)
-            self._running[reference] = actor, attempt
+        while self._actors.idle and (attempts := self._take()):
+            actor = self._actors.idle.pop()
+            chunks = [actor.sendable(attempt.number, attempt.chunk) for attempt in attempts]
+            self._running[actor.handle.judge.remote(chunks)] = actor, attempts
             self._actors.busy += 1
+
+    def _take(self) -> Sequence[_Attempt]:
+        """The chunks of the next call. One over which an actor died goes alone."""
+        taken: list[_Attempt] = []
+        while len(taken) < self._chunks_a_call and (attempt := self._next()) is not None:
+            if attempt.deaths:
+                return taken or [self._again.popleft()]
+            taken.append(self._again.popleft())
+        return taken
 
     def _next(self) -> _Attempt | None:
         """The chunk to judge next, which stays first in the queue; None if there is none yet."""
-        most = AHEAD * max(1, len(self._running) + len(self._actors.idle))
-        if not self._again and len(self._waiting) < most:
+        calls = max(1, len(self._running) + len(self._actors.idle))
+        if not self._again and len(self._waiting) < AHEAD * calls * self._chunks_a_call:
             numbered = next(self._unread, None)
             if numbered is not None:
                 self._waiting[numbered[0]] = numbered[1]
@@ -124,22 +133,27 @@ class InOrder:
             return
         ready, _ = self._ray.wait(list(self._running), timeout=1)
         for reference in ready:
-            actor, attempt = self._running.pop(reference)
+            actor, attempts = self._running.pop(reference)
             self._actors.busy -= 1
             try:
-                _, self._results[attempt.number] = pickle.loads(self._ray.get(reference))
+                seconds, results = self._ray.get(reference)
             except self._ray.exceptions.RayError as error:
-                self._lost(actor, attempt, error)
+                self._lost(actor, attempts, error)
             else:
                 self._actors.idle.append(actor)
+                for attempt, pickled in zip(attempts, results, strict=True):
+                    _, self._results[attempt.number] = pickle.loads(pickled)
+                fitting = int(CALL_SECONDS * len(results) / max(seconds, 1e-9))
+                self._chunks_a_call = min(MOST_CHUNKS, max(1, fitting))
 
-    def _lost(self, actor: Actor, attempt: _Attempt, error: BaseException) -> None:
+    def _lost(self, actor: Actor, attempts: Sequence[_Attempt], error: BaseException) -> None:
         self._actors.lost(actor)
-        attempt.deaths += 1
-        if attempt.deaths == MOST_DEATHS:
-            raise JudgingError(
-                f"{MOST_DEATHS} judging actors died over rows {attempt.chunk.first + 1} to "
-                f"{attempt.chunk.first + attempt.chunk.count}, perhaps for lack of memory; what "
-                "was judged before is stored, and the same command resumes"
-            ) from error
-        self._again.appendleft(attempt)
+        for attempt in attempts:
+            attempt.deaths += 1
+            if attempt.deaths == MOST_DEATHS:
+                raise JudgingError(
+                    f"{MOST_DEATHS} judging actors died over rows {attempt.chunk.first + 1} to "
+                    f"{attempt.chunk.first + attempt.chunk.count}, perhaps for lack of memory; "
+                    "what was judged before is stored, and the same command resumes"
+                ) from error
+        self._again.extendleft(reversed(attempts))

@@ -5,18 +5,19 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rewardkit.cluster.ray.judging_actor import JudgingActor, SourceFile
+from rewardkit.cluster.ray.judging_actor import JudgingActor, SentChunk, SourceFile
 from rewardkit.errors import BackendError, JudgingError
 from rewardkit.harness.backends.ray.actor_error import cause_of
 from rewardkit.harness.backends.ray.node_versions import check_versions
+from rewardkit.harness.scoring.chunks import Chunk
 
 SECONDS_TO_START = 25.0
 _SECONDS_BETWEEN_LOOKS = 2.0
-CHUNKS_EACH = 2
-"""Chunks that an actor has at once: it judges one while the next is on its way."""
+CALLS_EACH = 2
+"""Calls that an actor has at once: it works on one while the next is on its way."""
 
 
 @dataclass(eq=False)
@@ -26,6 +27,12 @@ class Actor:
     handle: Any
     node: str = ""
     reads_file: bool = False
+
+    def sendable(self, number: int, chunk: Chunk) -> SentChunk:
+        """The chunk, without its text if the actor reads the file itself."""
+        if not self.reads_file:
+            return SentChunk(number, chunk)
+        return SentChunk(number, replace(chunk, content=b""), len(chunk.content))
 
 
 @dataclass
@@ -37,9 +44,9 @@ class JudgingActors:
     source: SourceFile | None
     note: Callable[[str], None]
     idle: list[Actor] = field(default_factory=list)
-    """Actors that take a chunk; each is there as often as it takes more."""
+    """Actors that take a call; each is there as often as it takes more."""
     busy: int = 0
-    """How many chunks actors have."""
+    """How many calls actors have."""
     nodes: Counter[str] = field(default_factory=Counter)
     """How many actors each node has had."""
     died: int = 0
@@ -94,7 +101,7 @@ class JudgingActors:
             check_versions(description)
             actor.node, actor.reads_file = description["node"], description["reads_file"]
             self.nodes[actor.node] += 1
-            self.idle += [actor] * CHUNKS_EACH
+            self.idle += [actor] * CALLS_EACH
 
     def _why_none(self) -> str:
         total = self.ray.cluster_resources().get("CPU", 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import pickle
 import sys
@@ -22,9 +23,15 @@ def main(descriptor: int) -> None:
     channel = FrameChannel(descriptor, descriptor)
     with contextlib.suppress(EOFError, OSError):
         job = _receive_job(channel)
+        _answer(channel, job)
+        freeze_loaded()
         while True:
-            number, chunk = cast("tuple[int, Chunk]", channel.receive())
-            channel.send_pickled(pickled_result(job, number, chunk))
+            _answer(channel, job)
+
+
+def _answer(channel: FrameChannel, job: Job) -> None:
+    number, chunk = cast("tuple[int, Chunk]", channel.receive())
+    channel.send_pickled(pickled_result(job, number, chunk))
 
 
 def _receive_job(channel: FrameChannel) -> Job:
@@ -50,6 +57,15 @@ def pickled_result(job: Job, number: int, chunk: Chunk) -> bytes:
         sendable = _survives_pickling(error)
         cause = error if sendable else JudgingError(f"{type(error).__name__}: {error}")
         return pickle.dumps((number, cause))
+
+
+def freeze_loaded() -> None:
+    """Take what is loaded by now out of garbage collection, which would visit it over and over.
+
+    After the first chunk, this is the verifier with all that it imports.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _survives_pickling(error: BaseException) -> bool:
