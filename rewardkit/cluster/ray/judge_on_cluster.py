@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 import time
 from collections import deque
@@ -133,22 +134,27 @@ class InOrder:
             return
         ready, _ = self._ray.wait(list(self._running), timeout=1)
         for reference in ready:
-            actor, attempts = self._running.pop(reference)
-            self._actors.busy -= 1
+            actor, attempts = self._running[reference]
             try:
                 seconds, results = self._ray.get(reference)
             except self._ray.exceptions.RayError as error:
-                self._lost(actor, attempts, error)
-            else:
-                self._actors.idle.append(actor)
-                for attempt, pickled in zip(attempts, results, strict=True):
-                    _, self._results[attempt.number] = pickle.loads(pickled)
-                fitting = int(CALL_SECONDS * len(results) / max(seconds, 1e-9))
-                self._chunks_a_call = min(MOST_CHUNKS, max(1, fitting))
+                self._lost(actor, error)
+                continue
+            del self._running[reference]
+            self._actors.busy -= 1
+            self._actors.idle.append(actor)
+            for attempt, pickled in zip(attempts, results, strict=True):
+                _, self._results[attempt.number] = pickle.loads(pickled)
+            fitting = int(CALL_SECONDS * len(results) / max(seconds, 1e-9))
+            self._chunks_a_call = min(MOST_CHUNKS, max(1, fitting))
 
-    def _lost(self, actor: Actor, attempts: Sequence[_Attempt], error: BaseException) -> None:
+    def _lost(self, actor: Actor, error: BaseException) -> None:
+        """Take back the calls of an actor that died; it died over the first of them."""
         self._actors.lost(actor)
-        for attempt in attempts:
+        calls = [call for call, (other, _) in self._running.items() if other is actor]
+        self._actors.busy -= len(calls)
+        first, *queued = [self._running.pop(call)[1] for call in calls]
+        for attempt in first:
             attempt.deaths += 1
             if attempt.deaths == MOST_DEATHS:
                 raise JudgingError(
@@ -156,4 +162,4 @@ class InOrder:
                     f"{attempt.chunk.first + attempt.chunk.count}, perhaps for lack of memory; "
                     "what was judged before is stored, and the same command resumes"
                 ) from error
-        self._again.extendleft(reversed(attempts))
+        self._again.extendleft(reversed([*first, *itertools.chain(*queued)]))

@@ -51,7 +51,6 @@ class JudgingActors:
     """How many actors each node has had."""
     died: int = 0
     _starting: dict[Any, Actor] = field(default_factory=dict)
-    _dead: set[Actor] = field(default_factory=set)
     _looked: float = float("-inf")
     _worked: float = field(default_factory=time.monotonic)
 
@@ -71,10 +70,7 @@ class JudgingActors:
             raise BackendError(self._why_none())
 
     def lost(self, actor: Actor) -> None:
-        """Count an actor that died while it judged, once."""
-        if actor in self._dead:
-            return
-        self._dead.add(actor)
+        """Count an actor that died while it judged."""
         self.idle = [other for other in self.idle if other is not actor]
         self.died += 1
         self.note(f"a judging actor on {actor.node} died; its rows go to another")
