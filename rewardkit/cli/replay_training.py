@@ -13,6 +13,7 @@ import typer
 
 from rewardkit.cli.arguments import key_values
 from rewardkit.errors import UnknownName, UsageError
+from rewardkit.harness.run.resolved_tasks import task_with_arguments
 
 if TYPE_CHECKING:
     from rewardkit.harness.store.rollouts.rollout_record import RolloutRecord
@@ -27,6 +28,7 @@ class ReplayOptions:
     """What `score` takes for a training: other rewards or other weights, and where they go."""
 
     task: str | None = None
+    task_args: Mapping[str, Any] = field(default_factory=dict)
     verifier: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     reference: str | None = None
@@ -37,6 +39,8 @@ class ReplayOptions:
     def __post_init__(self) -> None:
         if self.task and self.verifier:
             raise UsageError("a training is judged by --task or by --verifier, not by both")
+        if self.task_args:
+            task_with_arguments((self.task,) if self.task else (), self.task_args)
         if self.parameters and not self.verifier:
             raise UsageError("--verifier-arg sets a verifier's parameters; add --verifier NAME")
         if self.reference and not (self.task or self.verifier):
@@ -112,7 +116,7 @@ def _other_functions(
 
     if options.task:
         functions, weights = reward_funcs(
-            registry.installed().task(options.task),
+            registry.installed().task(options.task, **options.task_args),
             reading=_reading(record, options.task),
             reference=options.reference,
         )

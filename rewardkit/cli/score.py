@@ -31,6 +31,10 @@ def score_command(
         ),
     ],
     task: Annotated[str | None, typer.Option(help="The task whose verifier judges.")] = None,
+    task_arg: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="A parameter of the task; repeatable."),
+    ] = None,
     verifier: Annotated[
         str | None, typer.Option(help="The verifier that judges, where there is no task.")
     ] = None,
@@ -99,6 +103,7 @@ def score_command(
     """
     from rewardkit.harness.store.rollouts.rollout_record import find_rollouts
 
+    task_args = key_values(task_arg or (), "--task-arg")
     not_for_folders: dict[str, object] = {
         "--verifier-field": verifier_field,
         "--completion-field": completion_field,
@@ -112,6 +117,7 @@ def score_command(
         )
         options = ReplayOptions(
             task=task,
+            task_args=task_args,
             verifier=verifier,
             parameters=key_values(verifier_arg or (), "--verifier-arg"),
             reference=reference_field,
@@ -137,6 +143,7 @@ def score_command(
     if file.is_dir():
         recorded: dict[str, object] = {
             "--task": task,
+            "--task-arg": task_args,
             "--verifier": verifier,
             "--verifier-arg": verifier_arg,
             "--reference-field": reference_field,
@@ -147,6 +154,7 @@ def score_command(
         parameters = key_values(verifier_arg or (), "--verifier-arg")
         choice = VerifierChoice(
             task=task,
+            task_args=task_args,
             verifier=verifier,
             verifier_field=verifier_field,
             parameters=parameters,

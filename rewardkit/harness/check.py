@@ -9,8 +9,8 @@ from rewardkit import registry
 from rewardkit.errors import DataError, RewardkitError, UnknownName
 from rewardkit.harness.prompts.strategies import (
     check_rendering,
+    fit_prompt,
     prompts_of,
-    resolve_prompt,
     worked_examples,
 )
 from rewardkit.judging import judge_many
@@ -104,7 +104,7 @@ def _check_prompts(task: Task, name: str, samples: Sequence[Sample]) -> Finding:
     failures: list[str] = []
     for prompt in prompts:
         try:
-            template = resolve_prompt(task, prompt, None)
+            template = fit_prompt(task, prompt, None)
             check_rendering(template, samples)
         except RewardkitError as error:
             failures.append(str(error))
@@ -126,7 +126,7 @@ def _check_prompts(task: Task, name: str, samples: Sequence[Sample]) -> Finding:
 def _check_references(task: Task, name: str, samples: Sequence[Sample]) -> Finding:
     """Check that the verifier accepts every reference in the form that the task asks for."""
     try:
-        verifier = task.verifier(resolve_prompt(task, None, None).reading)
+        verifier = task.verifier(fit_prompt(task, None, None).reading)
     except RewardkitError as error:
         return Finding(False, f"task {name}: {error}")
     replies, failures = _perfect_replies(task, samples)

@@ -321,6 +321,7 @@ def test_a_folder_is_not_judged_into_itself(tmp_path: Path) -> None:
     "option",
     [
         ("--task", "gsm8k"),
+        ("--task-arg", "test=3"),
         ("--verifier-arg", "marker=A:"),
         ("--completion-field", "out"),
         ("--reference-field", "gold"),

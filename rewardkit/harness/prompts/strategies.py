@@ -8,7 +8,11 @@ from pathlib import Path
 
 from rewardkit import registry
 from rewardkit.errors import UsageError
-from rewardkit.harness.prompts.fewshot import FewshotExamples, draw_examples, own_examples
+from rewardkit.harness.prompts.fewshot import (
+    FewshotExamples,
+    draw_examples,
+    own_examples,
+)
 from rewardkit.harness.prompts.fewshot_source import FewshotSource
 from rewardkit.harness.prompts.template import PromptTemplate, Words, load_template
 from rewardkit.harness.prompts.wording import GENERIC_WORDING, TaskWording
@@ -26,9 +30,23 @@ def resolve_prompt(
 
     `prompt` None is the task's default. Without `fewshot` the examples are the task's own. A prompt
     that shows no examples ignores `fewshot`; `check_fewshot` refuses a call where no prompt shows
-    any. UsageError for a prompt that doesn't fit the task, DataError for examples that can't be
-    drawn.
+    any. UsageError for a prompt that doesn't fit the task or whose examples the task doesn't have,
+    DataError for examples that can't be drawn.
     """
+    template = fit_prompt(task, prompt, system_prompt, fewshot)
+    drawn = fewshot is not None and template.draws_examples
+    if template.has_examples and not drawn and not _examples_of(template):
+        raise UsageError(_no_examples(template, task))
+    return template
+
+
+def fit_prompt(
+    task: Task,
+    prompt: str | None = None,
+    system_prompt: str | None = None,
+    fewshot: FewshotSource | None = None,
+) -> PromptTemplate:
+    """Do the same as `resolve_prompt`, but accept a task without examples for the prompt."""
     name = prompt or task.prompt
     if _is_file(name) or (prompt is not None and Path(prompt).is_file()):
         template = load_template(name, name, system_prompt)
@@ -81,9 +99,7 @@ def check_rendering(template: PromptTemplate, samples: Sequence[Sample]) -> None
 
 def worked_examples(template: PromptTemplate) -> list[tuple[str, Sample]]:
     """(reply, sample) pairs: each example's reply as the prompt shows it."""
-    if template.words is None or not template.has_examples:
-        return []
-    return [(template.reply(sample), sample) for sample in template.words.examples.samples]
+    return [(template.reply(sample), sample) for sample in _examples_of(template)]
 
 
 def prompts_of(task: Task) -> list[str]:
@@ -136,6 +152,32 @@ def _misfit(template: PromptTemplate, task: Task) -> str | None:
         )
     unread = _unread(template, task)
     return unread and f"{unread}; these prompts fit: {', '.join(prompts_of(task))}"
+
+
+def _examples_of(template: PromptTemplate) -> Sequence[Sample]:
+    """The samples that the prompt can show as examples."""
+    if template.words is None or not template.has_examples:
+        return ()
+    return template.words.examples.samples
+
+
+def _no_examples(template: PromptTemplate, task: Task) -> str:
+    """The error message for a prompt that shows examples to a task that has none."""
+    draw = (
+        "evaluate with --num-fewshot N, which draws N rows of the task or of --fewshot-data FILE "
+        "(0: none), or "
+        if template.draws_examples
+        else ""
+    )
+    others = [
+        name
+        for name, other in installed_prompts().items()
+        if takes(task, other) and not other.has_examples
+    ]
+    return (
+        f"prompt {template.name!r} shows examples, and task {task.name!r} has none of its own; "
+        f"{draw}choose a prompt without examples: {', '.join(others)}"
+    )
 
 
 def _examples(

@@ -28,7 +28,7 @@ def resolved_tasks(
             "file (docs/guides/own-set.md)"
         )
     if values["task_args"]:
-        return (_with_arguments(tasks, values["task_args"]),)
+        return (task_with_arguments(tasks, values["task_args"]),)
     if tasks:
         return tuple(
             registry.installed().task(task)
@@ -46,8 +46,11 @@ def resolved_tasks(
     return (own_set(values),)
 
 
-def _with_arguments(tasks: Sequence[str | Task], arguments: Mapping[str, Any]) -> Task:
-    """Return the one task that is named, with its parameters set."""
+def task_with_arguments(tasks: Sequence[str | Task], arguments: Mapping[str, Any]) -> Task:
+    """Return the one task that is named, with its parameters set.
+
+    UsageError for parameters of several tasks, or of a task that isn't a name.
+    """
     if not tasks:
         raise UsageError("--task-arg sets the parameters of a task; name it with --task")
     if len(tasks) != 1:

@@ -10,6 +10,7 @@ from typing import Any, cast
 from rewardkit import registry
 from rewardkit.errors import UsageError
 from rewardkit.harness.backends.auto_backend import choose
+from rewardkit.harness.prompts.fewshot_source import FewshotSource
 from rewardkit.harness.prompts.strategies import check_fewshot, check_rendering, resolve_prompt
 from rewardkit.harness.run.default_folder import default_folder, settings_of
 from rewardkit.harness.run.options import EvalOptions
@@ -145,8 +146,9 @@ def load_backend(options: EvalOptions, name: str, reporter: Reporter) -> Backend
 def _reads_hub(options: EvalOptions) -> bool:
     """Whether a task's data come from the hub. UsageError for a prompt that doesn't fit a task."""
     tasks = [_resolved(task) for task in options.tasks]
+    no_rows = None if options.fewshot() is None else FewshotSource(0)
     for task in tasks:
-        resolve_prompt(task, options.prompt, options.values["system_prompt"])
+        resolve_prompt(task, options.prompt, options.values["system_prompt"], no_rows)
     return options.values["data"] is None and any(hasattr(task, "repository") for task in tasks)
 
 

@@ -13,6 +13,7 @@ from rewardkit import __version__, registry
 from rewardkit.errors import UsageError
 from rewardkit.harness.run.judging_thread import TaskVerifiers
 from rewardkit.harness.run.own_set import parameters_by_verifier, verifiers_named_in
+from rewardkit.harness.run.resolved_tasks import task_with_arguments
 from rewardkit.harness.store.data_files import iterate_rows
 from rewardkit.harness.tasks.defined.defined_task import DefinedTask
 from rewardkit.harness.tasks.defined.definition_reader import definition_of, plain_definition
@@ -104,7 +105,9 @@ def check_thinking(value: str | None) -> Thinking | None:
 
 def completed_choice(choice: VerifierChoice, path: Path) -> VerifierChoice:
     """Return the choice with the contents of its task's TOML file, or with the verifiers that the
-    rows of the data file `path` name."""
+    rows of the data file `path` name. UsageError for parameters of a task that takes none."""
+    if choice.task_args:
+        task_with_arguments((choice.task,) if choice.task else (), choice.task_args)
     if choice.task is not None and choice.task.endswith(".toml"):
         definition = load_task_file(choice.task).definition
         return replace(choice, task=definition.name, definition=plain_definition(definition))

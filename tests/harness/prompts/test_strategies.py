@@ -26,6 +26,8 @@ from rewardkit.harness.prompts.strategies import (
 )
 from rewardkit.harness.prompts.template import PromptTemplate
 from rewardkit.harness.run.options import EvalOptions
+from rewardkit.harness.tasks.defined.defined_task import DefinedTask
+from rewardkit.harness.tasks.defined.definition import TaskDefinition, VerifierSection
 from rewardkit.harness.tasks.gsm8k import GSM8K
 from rewardkit.harness.tasks.math500 import MATH500
 from rewardkit.judging import judge_many
@@ -217,6 +219,29 @@ def test_a_task_without_wording_takes_templates_that_need_none(tmp_path: Path) -
     )
     template = resolve_prompt(Bare(), str(tmp_path / "p.jinja"), None, FewshotSource(2))
     assert template.messages(sample)[0].content.count("Say") == 3
+
+
+OWN_SET = DefinedTask(TaskDefinition(name="mine", verifier=VerifierSection(name="exact")))
+
+
+@pytest.mark.parametrize(
+    ("prompt", "remedy"),
+    [
+        ("cot", "evaluate with --num-fewshot N, which .*, or choose a prompt"),
+        ("long_cot", "choose a prompt"),
+    ],
+)
+def test_a_set_without_examples_is_refused_where_the_prompt_shows_some(
+    prompt: str, remedy: str
+) -> None:
+    said = f"'{prompt}' shows examples, and task 'mine' has none of its own; {remedy} .*: answer, a"
+    with pytest.raises(UsageError, match=said):
+        resolve_prompt(OWN_SET, prompt)
+
+
+def test_no_examples_are_shown_where_none_are_drawn() -> None:
+    template = resolve_prompt(OWN_SET, "cot", None, FewshotSource(0))
+    assert len(template.messages(Sample("1", "Say 1."))) == 1
 
 
 class TestDrawnExamples:

@@ -212,6 +212,10 @@ def test_parameters_of_the_task_are_set_and_used_again_to_score_the_run(
         again = score(plan_run(run, ScoreOutput()), Reporter())
         assert summary.tasks["long"].metrics["accuracy"].value == share
         assert again.summaries["long"].metrics["accuracy"].value == share
+        typed = ["--task", "long", "--task-arg", f"least={least}", "-o", f"scored{least}"]
+        assert run_command("score", "replies.jsonl", *typed) == 0
+        again = score(plan_run(Path(f"scored{least}"), ScoreOutput()), Reporter())
+        assert again.summaries["long"].metrics["accuracy"].value == share
     with pytest.raises(RunMismatch, match="verifier"):
         rewardkit.evaluate("long", "replies.jsonl", backend="replay", output_dir=str(run))
 
@@ -234,6 +238,26 @@ def test_parameters_that_belong_to_no_task_are_refused(
 ) -> None:
     with pytest.raises(UsageError, match=said):
         options_for(tasks, "m", task_args=arguments)
+
+
+@pytest.mark.parametrize(
+    ("judge", "argument", "said"),
+    [
+        (("--task", "motion"), "tset=3", "no parameter of task 'motion' named 'tset'"),
+        (("--verifier", "math"), "test=3", "name it with --task"),
+        (("--task", "mine.toml"), "limit=3", "write the setting into mine.toml"),
+        (("--task", "game24"), "test", "--task-arg 'test' isn't KEY=VALUE"),
+    ],
+)
+def test_score_refuses_them_as_well(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    judge: tuple[str, ...],
+    argument: str,
+    said: str,
+) -> None:
+    assert run_command("score", "replies.jsonl", *judge, "--task-arg", argument) == 2
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -354,6 +378,19 @@ def test_examples_that_a_task_sets_are_for_its_own_prompt(folder: Path) -> None:
     )
     assert options_for(("shown.toml",), "m").values["num_fewshot"] == 1
     assert options_for(("shown.toml",), "m", "answer").values["num_fewshot"] is None
+
+
+def test_examples_that_a_set_lacks_are_an_error_before_the_model_loads(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own_set = ["--data", "rows.jsonl", "--question-field", "q", "--verifier", "xmlcount"]
+    arguments = ["--model", "nowhere", "--backend", "transformers", "--prompt", "direct,few_shot"]
+    assert run_command("eval", *own_set, *arguments) == 2
+    assert "'few_shot' shows examples, and task 'rows' has none" in capsys.readouterr().err
+    lines(folder / "replies.jsonl", [{"id": "0", "completion": "x"}])
+    lines(folder / "rows.jsonl", ROWS[:1])
+    arguments = ["--model", "replies.jsonl", "--backend", "replay", "--prompt", "few_shot"]
+    assert run_command("eval", *own_set, *arguments, "--num-fewshot", "0", "-o", "run") == 0
 
 
 def test_the_command_line_overrides_a_task_with_a_default_that_is_typed(folder: Path) -> None:
