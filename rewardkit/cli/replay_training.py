@@ -13,7 +13,6 @@ import typer
 
 from rewardkit.cli.arguments import key_values
 from rewardkit.errors import UnknownName, UsageError
-from rewardkit.harness.run.resolved_tasks import task_with_arguments
 
 if TYPE_CHECKING:
     from rewardkit.harness.store.rollouts.rollout_record import RolloutRecord
@@ -40,6 +39,8 @@ class ReplayOptions:
         if self.task and self.verifier:
             raise UsageError("a training is judged by --task or by --verifier, not by both")
         if self.task_args:
+            from rewardkit.harness.run.resolved_tasks import task_with_arguments  # loads plugins
+
             task_with_arguments((self.task,) if self.task else (), self.task_args)
         if self.parameters and not self.verifier:
             raise UsageError("--verifier-arg sets a verifier's parameters; add --verifier NAME")
