@@ -91,7 +91,9 @@ def _merge_evaluation(
     }
     errors = sum(summary.errors for summary in summaries.values())
     allowed = shards[0].record["settings"]["max_errors"] * len(rows)
-    summary = RunSummary(summaries, folder.path, errors > allowed, usage_of(rows))
+    summary = RunSummary(
+        summaries, folder.path, errors > allowed, usage_of(rows), shards[0].set_by_tasks
+    )
     plain = summary.as_json()
     folder.write_summary(plain)
     shown = ReportRun(folder.path.name, plain["tasks"], rows, folder.read_record())

@@ -26,6 +26,8 @@ class FinishedShard:
     record: Mapping[str, Any]
     completions: int
     """How many there are, according to its summary."""
+    set_by_tasks: Mapping[str, Any]
+    """The options that the tasks set, according to its summary."""
 
     def check_row(self, row: SampleRow, number: int) -> None:
         """RunMismatch for a row of another shard or of no task of the run."""
@@ -53,10 +55,7 @@ def finished_shards(run: Path) -> list[FinishedShard]:
         raise RunMismatch(f"no shard in {run} has a {RUN} yet; wait for the first, or run one")
     _check_one_run(places, started)
     _check_all_there(run, places, started)
-    return [
-        FinishedShard(shard, path, records[shard], _completions(path))
-        for shard, path in sorted(places.items())
-    ]
+    return [_finished(shard, path, records[shard]) for shard, path in sorted(places.items())]
 
 
 def _places(run: Path) -> dict[Shard, Path]:
@@ -138,6 +137,7 @@ def _anew(record: Mapping[str, Any], shard: Shard) -> str:
     return f"To do it anew: {shard_command(record, shard, overwrite=True)}"
 
 
-def _completions(path: Path) -> int:
-    tasks = read_run_summary(path / SUMMARY)["tasks"]
-    return sum(task["completions"] for task in tasks.values())
+def _finished(shard: Shard, path: Path, record: Mapping[str, Any]) -> FinishedShard:
+    summary = read_run_summary(path / SUMMARY)
+    completions = sum(task["completions"] for task in summary["tasks"].values())
+    return FinishedShard(shard, path, record, completions, summary.get("set_by_tasks", {}))

@@ -105,6 +105,20 @@ def test_an_evaluation_in_shards_has_the_same_rows_and_summary(count: int) -> No
     assert (Path("run") / "report.html").exists()
 
 
+def test_a_merged_evaluation_says_which_options_the_task_set() -> None:
+    Path("own.toml").write_text(
+        '[data]\nfile = "data.jsonl"\n[verifier]\nname = "gsm8k"\n'
+        "[sampling]\nnum_samples = 2\ntemperature = 0.6\n"
+    )
+    command = ("eval", "--task", "own.toml", "--backend", "replay", "--model", "replies.jsonl")
+    assert run_command(*command, "-o", "one") == 0
+    for number in (1, 2):
+        assert run_command(*command, "-o", "run", "--shard", f"{number}/2") == 0
+    assert run_command("merge", "run") == 0
+    assert json.loads(content("one", "summary.json")[0])["set_by_tasks"]
+    assert content("run", "summary.json") == content("one", "summary.json")
+
+
 def test_a_merged_evaluation_is_complete_for_the_command_without_shard() -> None:
     shards(evaluate, 2)
     merge(Path("run"))

@@ -74,7 +74,7 @@ _TASK_SUMMARY = Fields(
         "figures": Items(Fields({"kind": TEXT}, {"series": _OBJECT, "bars": Each(_BAR)})),
     },
 )
-SUMMARY_FILE = Fields({"tasks": Each(_TASK_SUMMARY)}, {"failed": TRUTH})
+SUMMARY_FILE = Fields({"tasks": Each(_TASK_SUMMARY)}, {"failed": TRUTH, "set_by_tasks": _OBJECT})
 
 
 def read_run_record(path: Path) -> dict[str, Any]:
