@@ -4,10 +4,10 @@
     python benchmarks/cluster_kills.py eval --model examples/game24-tiny
 
 The nodes are alone in a network namespace, on its loopback. Each scenario is one run: an actor, the
-second node or the driver is killed with SIGKILL at a fifth, a half and four fifths of the rows; a
-killed node is started again, a killed driver too. In the last scenario the second node joins at a
-third. A scenario passes where the rows (of an evaluation: sorted) and the summary have the bytes of
-a run without Ray.
+second node or the driver is killed with SIGKILL at a fifth, a half and four fifths of the rows, as
+soon as an actor works there; a killed node is started again, a killed driver too. In the last
+scenario the second node joins at a fifth. A scenario passes where the rows (of an evaluation:
+sorted) and the summary have the bytes of a run without Ray, and where all of its events took place.
 """
 
 from __future__ import annotations
@@ -59,16 +59,26 @@ def start_node(number: int) -> None:
     )
 
 
-def kill(pattern: str) -> None:
-    """Kill the oldest process whose command matches."""
-    found = subprocess.run(["pgrep", "-o", "-f", pattern], capture_output=True, text=True)
-    if found.stdout.strip():
-        os.kill(int(found.stdout), signal.SIGKILL)
+RAYLET = "raylet/raylet.*--node_ip_address=127.0.0."
+
+
+def oldest(pattern: str, *more: str) -> int | None:
+    """The id of the oldest process whose command matches."""
+    found = subprocess.run(["pgrep", "-o", "-f", *more, pattern], capture_output=True, text=True)
+    return int(found.stdout) if found.stdout.strip() else None
+
+
+def actor_on(number: int, actor: str) -> int | None:
+    """An actor of a node that is at work. Workers are children of their node's raylet."""
+    raylet = oldest(f"{RAYLET}{number}")
+    return None if raylet is None else oldest(f"ray::{actor}", "-P", str(raylet))
 
 
 def restart_node() -> None:
     """Kill the second node, and start it again; on a busy machine, the start may time out."""
-    kill("raylet/raylet.*--node_ip_address=127.0.0.3")
+    raylet = oldest(f"{RAYLET}3")
+    assert raylet is not None
+    os.kill(raylet, signal.SIGKILL)
     for _ in range(3):
         time.sleep(1)
         with contextlib.suppress(subprocess.CalledProcessError):
@@ -84,21 +94,38 @@ class Run:
         self._command = [*command, "--ray", ADDRESS, "-o", str(folder)]
         self._rows = folder / "samples.jsonl"
         self._size = size
-        self.start()
+        self.events = 0
+        self._start()
 
-    def start(self) -> None:
-        """Start the driver."""
+    def _start(self) -> None:
         self._driver = subprocess.Popen(self._command, stdout=subprocess.DEVNULL)
 
-    def restart(self) -> None:
-        """Kill the driver, and start it again."""
-        self._driver.kill()
-        self._driver.wait()
-        self.start()
+    def kill_driver(self) -> None:
+        """Kill the driver while an actor works, and start it again."""
+        if self._working(2, 3):
+            self._driver.kill()
+            self._driver.wait()
+            self._start()
+            self.events += 1
 
     def kill_actor(self) -> None:
-        """Kill the actor that has run longest."""
-        kill(f"ray::{self._actor}")
+        """Kill an actor that works."""
+        victim = self._working(3, 2)
+        if victim:
+            os.kill(victim, signal.SIGKILL)
+            self.events += 1
+
+    def kill_node(self) -> None:
+        """Kill the second node while its actor works, and start it again."""
+        if self._working(3):
+            restart_node()
+            self.events += 1
+
+    def add_node(self) -> None:
+        """Start the second node, and wait until an actor works there."""
+        start_node(3)
+        if self._working(3):
+            self.events += 1
 
     def wait_for(self, share: float) -> None:
         """Wait until this share of the rows is written."""
@@ -109,16 +136,25 @@ class Run:
         """The driver's exit status."""
         return self._driver.wait()
 
+    def _working(self, *nodes: int) -> int | None:
+        """An actor at work on one of these nodes, or None once the driver has ended."""
+        while self._driver.poll() is None:
+            for number in nodes:
+                if actor := actor_on(number, self._actor):
+                    return actor
+            time.sleep(0.02)
+        return None
+
     def _written(self) -> int:
         return self._rows.stat().st_size if self._rows.exists() else 0
 
 
 SCENARIOS: dict[str, tuple[tuple[float, ...], Callable[[Run], None]]] = {
-    "no kill": ((), Run.restart),
+    "no kill": ((), Run.kill_driver),
     "an actor killed": (MOMENTS, Run.kill_actor),
-    "a node killed": (MOMENTS, lambda _: restart_node()),
-    "the driver killed": (MOMENTS, Run.restart),
-    "a node joins late": ((1 / 3,), lambda _: start_node(3)),
+    "a node killed": (MOMENTS, Run.kill_node),
+    "the driver killed": (MOMENTS, Run.kill_driver),
+    "a node joins late": (MOMENTS[:1], Run.add_node),
 }
 """What happens at which shares of the rows."""
 
@@ -154,19 +190,19 @@ def write_completions(path: Path, rows: int) -> None:
 
 
 def command_of(arguments: argparse.Namespace, folder: Path) -> tuple[list[str], str]:
-    """The command without folder and address, and the class of its actors."""
+    """The command without folder and address, and the title of an actor at work."""
     start = [sys.executable, "-m", "rewardkit", arguments.kind]
     if arguments.kind == "score":
         write_completions(folder / "rows.jsonl", arguments.rows)
         file = str(folder / "rows.jsonl")
         more = ["--verifier", "math", "--reference-field", "gold", "--quiet"]
-        return [*start, file, *more], "JudgingActor"
+        return [*start, file, *more], "JudgingActor.judge"
     more = ["--task", "game24", "--model", arguments.model, "--backend", arguments.backend]
     more += ["-n", "4", "--temperature", "0.8", "--limit", str(arguments.limit)]
     more += ["--max-tokens", str(arguments.max_tokens), "--quiet"]
     for pair in arguments.backend_arg:
         more += ["--backend-arg", pair]
-    return [*start, *more], "EngineActor"
+    return [*start, *more], "EngineActor.generate"
 
 
 def main() -> None:
@@ -203,9 +239,11 @@ def main() -> None:
                     event(run)
                 status = run.wait()
             outcome = "same" if status == 0 and same(arguments.kind, result, one) else "DIFFERENT"
+            events = f"{run.events} of {len(shares)} events"
             record = json.loads((result / "run.json").read_text())
             sessions = [session.get("cluster") for session in record["sessions"]]
-            print(f"{title}: {outcome}, {time.monotonic() - start:.0f} s, {sessions}", flush=True)
+            seconds = time.monotonic() - start
+            print(f"{title}: {outcome}, {events}, {seconds:.0f} s, {sessions}", flush=True)
 
 
 if __name__ == "__main__":

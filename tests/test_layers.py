@@ -50,6 +50,7 @@ LAYERS: dict[str, list[tuple[str, ...]]] = {
         ("connection", "node_versions", "actor_error", "request_queue", "engine_size"),
         ("engine_actor",),
         ("engine_actors",),
+        ("generation",),
         ("ray_backend",),
         ("__init__",),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,16 @@ def test_a_node_with_another_version_of_the_checkpoint_is_an_error(tiny_checkpoi
     assert done.returncode == 1
     assert "127.0.0.3) can't start" in done.stderr
     assert "has another weights here than where the command runs" in done.stderr
+
+
+def test_a_node_without_the_checkpoint_is_an_error(tiny_checkpoint: Path) -> None:
+    shutil.copytree(tiny_checkpoint, "models/tiny")
+    models, empty = Path("models").absolute(), Path("empty").absolute()
+    empty.mkdir()
+    node = f"unshare --mount {ROOT}/tests/cluster/bind.sh {empty} {models}"
+    done = on_two_nodes(*evaluation(models / "tiny"), cpus=(0, 2), node=node)
+    assert done.returncode == 1
+    assert "127.0.0.3) can't start: no model at" in done.stderr
 
 
 ANOTHER_VERSION = "import rewardkit; rewardkit.__version__ = '0.0.1'"

@@ -41,7 +41,7 @@ class EngineActors:
     idle: list[Engine] = field(default_factory=list)
     busy: set[Engine] = field(default_factory=set)
     nodes: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Each node's number of engines so far, and what they run on."""
+    """By node: the engines so far, their device, and the completions that they gave."""
     died: int = 0
     _failed_starts: int = 0
     _placing: dict[Any, Engine] = field(default_factory=dict)
@@ -55,6 +55,11 @@ class EngineActors:
     def loaded(self) -> int:
         """Number of engines that generate or can."""
         return len(self.idle) + len(self.busy)
+
+    @property
+    def expected(self) -> int:
+        """Number of engines that generate, can, or will once they are loaded."""
+        return self.loaded + len(self._loading) + len(self._placing)
 
     @property
     def first(self) -> dict[str, Any]:
@@ -77,6 +82,10 @@ class EngineActors:
         elif now - self._placed > SECONDS_TO_START:
             raise BackendError(self._why_none())
 
+    def count(self, engine: Engine, completions: int) -> None:
+        """Add to the completions of the engine's node."""
+        self.nodes[engine.node]["completions"] += completions
+
     def lost(self, engine: Engine) -> None:
         """Count an engine that died while it generated."""
         self.busy.discard(engine)
@@ -95,7 +104,7 @@ class EngineActors:
             nodes = [node["Resources"] for node in self.ray.nodes() if node["Alive"]]
             self._size = EngineSize.of(nodes, self.wanted, self.gpus)
         self._target = self._size.fitting(resources, self.wanted)
-        for _ in range(self._target - self.loaded - len(self._loading) - len(self._placing)):
+        for _ in range(self._target - self.expected):
             remote = self.ray.remote(
                 num_cpus=self._size.cpus,
                 num_gpus=self._size.gpus,
@@ -118,7 +127,7 @@ class EngineActors:
                     f"the engine on node {engine.node} can't start: {description['error']}"
                 )
             engine.description = description
-            node = self.nodes.setdefault(engine.node, {"engines": 0})
+            node = self.nodes.setdefault(engine.node, {"engines": 0, "completions": 0})
             node["engines"] += 1
             node["device"] = description.get("device")
             self.idle.append(engine)

@@ -1,0 +1,123 @@
+"""Requests spread over the engines of a cluster that changes. The cluster is a stand-in for the
+module `ray`: its calls end at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from rewardkit.harness.backends.engine_options import EngineOptions
+from rewardkit.harness.backends.ray import engine_actors
+from rewardkit.harness.backends.ray.engine_actor import EngineJob
+from rewardkit.harness.backends.ray.engine_actors import EngineActors
+from rewardkit.harness.backends.ray.generation import Generation
+from rewardkit.harness.backends.ray.node_versions import versions
+from rewardkit.protocols import Prompt, Request
+from rewardkit.records import Completion, Sampling
+
+REQUESTS = [Request(f"t/{number}/0", Prompt("", (1,)), number) for number in range(64)]
+
+
+@dataclass
+class Cluster:
+    """Nodes with two CPUs each; an actor takes one of them, in the order of their start."""
+
+    nodes_up: int
+    slow: set[str] = field(default_factory=set)
+    """Nodes on which no engine finishes loading."""
+    started: int = 0
+    exceptions: Any = field(
+        default_factory=lambda: SimpleNamespace(
+            RayError=OSError, ActorUnschedulableError=TimeoutError, RayTaskError=ValueError
+        )
+    )
+
+    def nodes(self) -> list[dict[str, Any]]:
+        return [{"Alive": True, "Resources": {"CPU": 2.0}}] * self.nodes_up
+
+    def cluster_resources(self) -> dict[str, float]:
+        return {"CPU": 2.0 * self.nodes_up}
+
+    def remote(self, **options: object) -> Any:
+        return lambda actor: SimpleNamespace(remote=self._start)
+
+    def _start(self) -> Any:
+        self.started += 1
+        node = str(self.started)
+        describe = {"node": node, **versions()}
+        return SimpleNamespace(
+            describe=SimpleNamespace(remote=lambda: Call(node, describe)),
+            load=SimpleNamespace(remote=lambda job: Call(node, {}, loads=True)),
+            generate=SimpleNamespace(
+                options=lambda **_: SimpleNamespace(remote=lambda *sent: Stream(node, *sent))
+            ),
+        )
+
+    def wait(self, calls: list[Any], **options: object) -> tuple[list[Any], list[Any]]:
+        ready = [call for call in calls if int(call.node) <= self.nodes_up]
+        return [call for call in ready if not (call.loads and call.node in self.slow)], []
+
+    def get(self, call: Any) -> Any:
+        return call.result
+
+
+@dataclass(eq=False)
+class Call:
+    """A reference to the result of a call."""
+
+    node: str
+    result: Any
+    loads: bool = False
+
+
+class Stream:
+    """The results of a generating call: one parcel."""
+
+    loads = False
+
+    def __init__(self, node: str, requests: Sequence[Request], sampling: Sampling) -> None:
+        self.node = node
+        parcel = [(request.key, Completion(node)) for request in requests]
+        self._calls = iter([Call(node, parcel)])
+
+    def __next__(self) -> Call:
+        return next(self._calls)
+
+
+@pytest.fixture(autouse=True)
+def _look_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_actors, "_SECONDS_BETWEEN_LOOKS", 0)
+
+
+def generation(cluster: Cluster) -> tuple[EngineActors, Iterator[tuple[Request, Completion]]]:
+    options = EngineOptions(arguments={"batch_size": 4})
+    job = EngineJob("transformers", "model", options, {}, len(REQUESTS), 9)
+    actors = EngineActors(cluster, job, None, 1, lambda note: None)
+    actors.refresh()
+    return actors, Generation(cluster, actors, REQUESTS, Sampling()).completions()
+
+
+def test_a_node_that_joins_late_gets_requests() -> None:
+    cluster = Cluster(1)
+    actors, completions = generation(cluster)
+    seen = [next(completions)]
+    cluster.nodes_up = 2
+    seen += completions
+    assert sorted(request.key for request, _ in seen) == sorted(item.key for item in REQUESTS)
+    assert actors.nodes["1"]["completions"] + actors.nodes["2"]["completions"] == len(REQUESTS)
+    assert actors.nodes["2"]["completions"] > 0
+
+
+def test_the_first_engine_that_is_loaded_leaves_their_share_to_those_that_load() -> None:
+    cluster = Cluster(4, slow={"2", "3", "4"})
+    actors, completions = generation(cluster)
+    first = [next(completions)]
+    assert actors.loaded == 1
+    cluster.slow.clear()
+    everything = [*first, *completions]
+    assert len(everything) == len(REQUESTS)
+    assert [actors.nodes[name]["completions"] for name in "1234"] == [20, 12, 16, 16]
