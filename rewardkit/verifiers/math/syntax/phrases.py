@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from rewardkit.verifiers.math.syntax.letters import IN_WORDS, ends_in_function
-from rewardkit.verifiers.math.syntax.synonyms import words_as_answer
-from rewardkit.verifiers.math.syntax.tree import Node, Sequence
+from rewardkit.verifiers.math.syntax.synonyms import meaning, words_as_answer
+from rewardkit.verifiers.math.syntax.tree import Node, Sequence, Text
 from rewardkit.verifiers.math.syntax.words import CONSTANT_WORDS, FUNCTIONS, GREEK, listed
 
 LONGEST = 400
@@ -49,7 +49,7 @@ class Phrase:
         """The words; a list of them where commas, `and` or `or` join several."""
         whole = words_as_answer(self.words)
         items = [item for item in _ITEM_END.split(self.words) if item]
-        if len(items) < 2 or not _ITEM_END.search(self.words):
+        if len(items) < 2 or not isinstance(whole, Text):
             return whole
         joint = "or" if re.search(r"\bor\b", self.words) else "and"
         return Sequence(tuple(words_as_answer(item) for item in items), joint=joint)
@@ -73,7 +73,8 @@ def phrase(text: str) -> Phrase | None:
         return None
     spelled = plain.casefold().rstrip(" .,!;:")
     letter = _LETTER.fullmatch(spelled)
-    return Phrase(letter[1] if letter else spelled, _certain(runs, wrapped))
+    certain = _certain(runs, wrapped) or meaning(spelled) is not None
+    return Phrase(letter[1] if letter else spelled, certain)
 
 
 def _certain(runs: list[str], wrapped: bool) -> bool:
