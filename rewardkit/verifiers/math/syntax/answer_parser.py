@@ -28,14 +28,16 @@ from rewardkit.verifiers.math.syntax.tree import (
 )
 from rewardkit.verifiers.math.syntax.units import known
 from rewardkit.verifiers.math.syntax.unreadable import UnreadableError
-from rewardkit.verifiers.math.syntax.words import MODULO
+from rewardkit.verifiers.math.syntax.words import MODULO, listed
 
 RELATIONS = "=≠<>≤≥∈∉≈≡⊂→"
 _LABEL = re.compile(
     r"(?:so |thus |hence |therefore |and )?(?:the |my |our )?(?:final |correct |exact )?"
     r"(?:answer|result|solution|value)s?(?: is| are)?(?: is)?"
 )
-_CURRENCY = frozenset(("money", "euro", "sterling", "yen", "yuan", "rupee"))
+_CURRENCY = listed(
+    "money euro sterling yen yuan rupee ruble won lira peso shekel dong naira baht franc"
+)
 _ZERO, _INFINITY = Number(Fraction(0)), Constant("∞")
 _ONLY_ZERO = Sequence((_ZERO,), "⦃", "⦄")
 _PARTS_OF_REALS: dict[str, Node] = {
@@ -169,8 +171,8 @@ class AnswerParser(EnvironmentParser):
 
     def _sets(self) -> Node:
         node = self._ratio()
-        while (operator := self.mark("∪∩∖")) is not None:
-            node = SetOperation(operator, node, self._ratio())
+        while (operator := self.mark("∪∩∖" if not _is_set(node) else "∪∩∖-")) is not None:
+            node = SetOperation("∖" if operator == "-" else operator, node, self._ratio())
         if self.peek.kind == "command" and self.peek.text in MODULO:
             return self._residue(node)
         if self.peek.text == r"\choose":
@@ -205,3 +207,8 @@ class AnswerParser(EnvironmentParser):
         if name in ("Z", "N") and part in ("+", ">0", "*", "≥1"):
             return NumberSet("Z+")
         return NumberSet(f"{name}{part}")
+
+
+def _is_set(node: Node) -> bool:
+    """Whether a minus sign after it takes members away."""
+    return isinstance(node, (NumberSet, SetOperation))

@@ -8,17 +8,20 @@ from rewardkit.verifiers.math.syntax.bracket_parser import BracketParser
 from rewardkit.verifiers.math.syntax.tokens import Token
 from rewardkit.verifiers.math.syntax.tree import (
     Call,
+    Constant,
     Node,
     Number,
     Product,
     Sum,
     Symbol,
+    mapped,
     negative,
     reciprocal,
 )
 from rewardkit.verifiers.math.syntax.unreadable import UnreadableError
 
 _ONE = Number(Fraction(1))
+_I, _INDEX = Constant("i"), Symbol("index i")
 
 
 class CalculusParser(BracketParser):
@@ -34,6 +37,8 @@ class CalculusParser(BracketParser):
         self.expect("}")
         self.expect("^")
         high = self.argument()
+        if index == _I:
+            return Call(name, (_with_index(self.product()), _INDEX, low, high))
         if not isinstance(index, Symbol):
             raise UnreadableError("a sum over no variable")
         return Call(name, (self.product(), index, low, high))
@@ -83,6 +88,11 @@ class CalculusParser(BracketParser):
         if braced:
             self.expect("}")
         return Number(Fraction(side))
+
+
+def _with_index(node: Node) -> Node:
+    """The term of a sum over i, where i is no imaginary unit."""
+    return _INDEX if node == _I else mapped(node, _with_index)
 
 
 def without_differential(integrand: Node) -> tuple[Node, Symbol | None]:

@@ -16,7 +16,7 @@ _FRACTION = (
     r"\s*(?:\{\s*(?P<bottom>-?[0-9,]+)\s*\}|(?P<bottom1>[0-9]))"
 )
 _NUMBER = re.compile(
-    r"(?P<sign>[-+\s]*)(?P<currency>\\\$\s?|[£€¥]\s?)?(?:"
+    r"(?P<sign>[-+\s]*)(?P<currency>\\\$\s?|[£€¥₹₽₩₺₱₪₫₦฿]\s?)?(?:"
     rf"(?P<whole>[0-9]+)??\s*{_FRACTION}"
     r"|(?:(?P<mixed>[0-9]+)\s+)?(?P<over>[0-9,]+)\s?/\s?(?P<under>[0-9,]+)"
     rf"|(?P<decimal>{_UNSIGNED})"

@@ -23,7 +23,7 @@ from rewardkit.verifiers.math.syntax.tree import (
 from rewardkit.verifiers.math.syntax.unreadable import UnreadableError
 from rewardkit.verifiers.math.syntax.words import BASES, MODULO
 
-_STARTERS = frozenset("(⦃[{|⌊⌈√π∞⟨∠△¤€£¥‖")
+_STARTERS = frozenset("(⦃[{|⌊⌈√π∞⟨∠△¤€£¥₹₽₩₺₱₪₫₦฿‖")
 _VALUE_KINDS = frozenset(("symbol", "word", "begin", "command", "number", "numeral"))
 _SUFFIX_COMMANDS = MODULO | {r"\choose"}
 _AFTER_INTERVAL = frozenset(("", "∪", "∩", "∖", ",", "and", "or"))

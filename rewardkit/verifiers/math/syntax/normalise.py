@@ -15,7 +15,7 @@ _SPELLINGS = [
     for pattern, replacement in (
         (r"[−–]", "-"),
         (r",\s?\\!\s*|\{\s*,\s*\}", ","),
-        (r"\{\s*:\s*\}", ":"),
+        (r"(?:\\(?:text|mathrm|mbox))?\s*\{\s*:\s*\}", ":"),
         (r"\\[dtc]frac(?![a-zA-Z])", r"\\frac"),
         (r"\\(?:left|right|[bB]igg?[lrm]?|displaystyle|textstyle|limits)(?![a-zA-Z])", ""),
         (r"\\(?:quad|qquad|enspace|thinspace)(?![a-zA-Z])|\\[,;:! ]|~", " "),
@@ -50,7 +50,7 @@ def normal(latex: str) -> str:
 
 
 _CERTAIN_COMMA = re.compile(
-    r"(?<=[0-9])(?:\\!\s*)?(?:\{\s*,\s*\}|,\s?\\!|\\[,! ]|~)\s*(?=[0-9]{3}(?![0-9]))"
+    r"(?<=[0-9])(?:\\!\s*)?(?:\{\s*,\s*\}|,\s?\\!|\\[,;:! ]|~)\s*(?=[0-9]{3}(?![0-9]))"
 )
 _MAY_GROUP = re.compile(r"[,\\~]")
 _RAISED, _LOWERED = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "₀₁₂₃₄₅₆₇₈₉"

@@ -12,7 +12,21 @@ from rewardkit.verifiers.math.syntax.tree import Node, Number, Product, Quantity
 from rewardkit.verifiers.math.syntax.unit_table import Unit, unit_table
 from rewardkit.verifiers.math.syntax.unreadable import UnreadableError
 
-CURRENCIES = {"¤": "dollar", "€": "euro", "£": "£", "¥": "yen"}
+CURRENCIES = {
+    "¤": "dollar",
+    "€": "euro",
+    "£": "£",
+    "¥": "yen",
+    "₹": "rupee",
+    "₽": "ruble",
+    "₩": "won",
+    "₺": "lira",
+    "₱": "peso",
+    "₪": "shekel",
+    "₫": "dong",
+    "₦": "naira",
+    "฿": "baht",
+}
 """The sign of a currency, and its name in the table of units."""
 
 _SCALES_OF_TEMPERATURE = {"c": "°C", "celsius": "°C", "f": "°F", "fahrenheit": "°F"}

@@ -47,7 +47,8 @@ _COMMANDS: tuple[tuple[str, str, Replacement], ...] = (
     ("ensuremath", r"\\ensuremath(?![a-zA-Z])", ""),
     ("phantom{}", r"\\phantom\s*\{\s*\}", ""),
     (r"\*", r"\\\*", "*"),
-    ("{:}", r"\{:\}", ":"),
+    ("{:}", r"(?:\\(?:text|mathrm|mbox))?\{:\}", ":"),
+    (r"\\[", r"\\\\\s*\[\s*-?[0-9.]+\s*(?:pt|em|ex|mm|cm|in)\s*\]", r"\\\\"),  # a row's height
     # an option's letter before the answer, an ordinal's ending after it
     ("(", rf"\A\s*{_TEXT}\([A-H]\)\s*\}}(?:\\[ ,;:]|[\s~])*(?=[^\s.$])", ""),
     (
@@ -75,7 +76,13 @@ _COMMANDS: tuple[tuple[str, str, Replacement], ...] = (
 """What tells that a rewrite may apply to a text with commands, the pattern, the replacement."""
 
 _HABITS: tuple[tuple[str, str, Replacement], ...] = (
-    ("10", r"(?<=[0-9])\s*[xX]\s*(?=10\s*\^)", r"\\cdot "),
+    (
+        "10",
+        r"(?<=[0-9])\s*(?:[xX]|\\(?:text|mathrm)\s*\{\s*[xX×]\s*\})\s*(?=10\s*\^)",
+        r"\\cdot ",
+    ),
+    ("mod", r"\(\s*(?:\\(?:text|mathrm|operatorname)\s*\{\s*)?mod\s*\}?([^()]*)\)", r"\\pmod{\1}"),
+    ("cent", r"\bper\s+cent\b", "percent"),
     ("!=", r"(?<=[a-zA-Z)\s])\s!=(?!=)", "≠"),
     ("<=", "<=", "≤"),
     ("=<", "=<", "≤"),

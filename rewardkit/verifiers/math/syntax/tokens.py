@@ -47,7 +47,10 @@ _ENVIRONMENT = re.compile(
     r"(?:\s*\{[lcr| ]*\})?"
 )
 _BRACKETS = {"(": 1, "[": 1, "⦃": 1, ")": -1, "]": -1, "⦄": -1}
-_BETWEEN = re.compile(r"[\s,;]*(and|or)[\s,;]*", re.IGNORECASE)
+_BETWEEN = re.compile(
+    r"[\s,;]*(?:(?P<and>and|und|et|y|и|和|与|及)|(?P<or>or|oder|ou|или|或者?|または))[\s,;]*",
+    re.IGNORECASE,
+)
 _VALUE_ENDS = frozenset(")}]|!°%π⦄⟩")
 _CLAUSE_STARTS = frozenset((",", ";", "and", "or", "\\\\", "⦃", "&"))
 
@@ -144,7 +147,7 @@ class _Lexer:
             self._add("text", "Ω")
         elif name in words.GREEK:
             self._add("symbol", name)
-        elif name in words.FUNCTIONS:
+        elif name in words.FUNCTIONS and name != "mod":
             self._add("word", words.FUNCTIONS[name])
         elif (name.isdigit() or name == "-") and "begin{" in self.text:
             self.at -= 1  # a row's end that lost a backslash
@@ -161,7 +164,11 @@ class _Lexer:
 
     def _letters(self, run: str) -> None:
         known = words.CONSTANT_WORDS.get(run)
-        if run in words.FUNCTIONS:
+        if run == "mod" and self._after_value():
+            self._add("command", r"\mod")
+        elif run == "to" and self.spaced and self.found and self.found[-1].kind == "number":
+            self._mark(":")
+        elif run in words.FUNCTIONS:
             self._add("word", words.FUNCTIONS[run])
         elif known and len(run) > 1:
             self._add("mark", known)
@@ -215,10 +222,12 @@ class _Lexer:
     def _words(self, content: str) -> None:
         stripped = content.strip()
         joint = _BETWEEN.fullmatch(stripped)
-        if joint:
+        if joint and (len(stripped) > 1 or content != stripped or not stripped.isascii()):
             if "," in content or ";" in content:
                 self._add("mark", ",")
-            self._add("mark", joint[1].lower())
+            self._add("mark", joint.lastgroup or "and")
+        elif stripped == "to" and self._after_value():
+            self._add("mark", ":")
         elif self._after_value() and not self._indexed() and known_unit(stripped) is not None:
             self._add("text", stripped)
         elif stripped in ("R", "Z", "N", "Q", "C") and "mathbb" in self.text:

@@ -115,6 +115,15 @@ euro EUR | euro
 yen JPY | yen
 yuan rmb RMB CNY | yuan
 rupee Rs INR | rupee
+ruble rouble RUB | ruble
+won KRW | won
+lira TRY | lira
+peso MXN | peso
+shekel ILS | shekel
+dong VND | dong
+naira NGN | naira
+baht THB | baht
+franc CHF | franc
 ° degree deg | angle
 arcminute | angle | 1/60
 arcsecond | angle | 1/3600
