@@ -42,8 +42,9 @@ def connected(address: str) -> Iterator[Any]:
     try:
         ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     except Exception as error:  # Ray raises RuntimeError, ConnectionError, ValueError and its own
+        cause = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         raise BackendError(
-            f"the Ray cluster at {address} can't be used: {error}. Ray and Python must have the "
+            f"the Ray cluster at {address} can't be used: {cause}. Ray and Python must have the "
             "same versions here and on its nodes; the port must be that of the head node, as "
             "`ray status` shows it; a cluster that asks for a token needs the same RAY_AUTH_TOKEN"
         ) from error
