@@ -189,7 +189,7 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
             best.write(state)
 
 
-def longest_evaluated(callback: EvaluationCallback, tokenizer: Tokenizer) -> int:
+def longest_text(callback: EvaluationCallback, tokenizer: Tokenizer) -> int:
     """The most tokens that a prompt and its completion need in the callback's evaluations."""
     return callback._evaluation.longest(tokenizer)
 

@@ -59,7 +59,7 @@ def _grpo_arguments(inputs: TrainerInputs) -> TrainerArguments:
         weights=weights,
         completion=completion_length(recipe, inputs.task_plan, rows, folder, inputs.reporter),
         longest=rows.longest,
-        longest_evaluated=lambda: _longest_evaluated(inputs.evaluation, folder),
+        longest_evaluated=lambda: longest_evaluated(inputs.evaluation, folder),
         note=inputs.reporter.note,
     )
     grpo_settings.check_enough(config, len(rows.samples))
@@ -94,12 +94,12 @@ def _rewards(recipe: Recipe, task_plan: TaskPlan) -> tuple[list[RewardFunction],
     return functions, list((by_name | recipe.rewards).values())
 
 
-def _longest_evaluated(evaluation: Any, model_folder: Path) -> int:
+def longest_evaluated(evaluation: Any, model_folder: Path) -> int:
     """The most tokens of a prompt and its completion in evaluation, up to the model's limit."""
     if evaluation is None:
         return 0
-    from rewardkit.trainers.evaluation.callback import longest_evaluated
+    from rewardkit.trainers.evaluation.callback import longest_text
 
-    longest = longest_evaluated(evaluation, tokenization.load(model_folder))
+    longest = longest_text(evaluation, tokenization.load(model_folder))
     room = checkpoint.read_json(model_folder / "config.json").get("max_position_embeddings")
     return min(longest, room) if isinstance(room, int) else longest

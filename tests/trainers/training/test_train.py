@@ -19,6 +19,7 @@ from rewardkit.protocols import Message
 from rewardkit.trainers import EvaluationCallback, reward_func, reward_funcs, train
 from rewardkit.trainers.training import tokenizer_check, trainer_arguments
 from rewardkit.trainers.training.train_options import TrainOptions
+from rewardkit.trainers.training.trainer_arguments import longest_evaluated
 from rewardkit.trainers.training.training_folder import checkpoints
 from rewardkit.trainers.training.training_plan import plan_training
 from tests.tiny import build
@@ -271,6 +272,23 @@ def planned(
         ),
         reporter or RecordingReporter(),
     )
+
+
+@pytest.mark.parametrize(("max_tokens", "whole_model"), [(6, False), (5000, True)])
+def test_vllm_has_room_for_the_evaluation_up_to_the_model_s_limit(
+    max_tokens: int, whole_model: bool, tiny_checkpoint: Path, tmp_path: Path
+) -> None:
+    def room(**evaluation: object) -> int:
+        settings: dict[str, Any] = {
+            f"evaluation__{name}": value for name, value in evaluation.items()
+        }
+        plan = planned("motion", tiny_checkpoint, tmp_path / "out", **settings)
+        return longest_evaluated(plan.evaluation, plan.model_folder)
+
+    assert room(every=0) == 0
+    longest_prompt = room(every=1, limit=2, max_tokens=1) - 1
+    expected = 1024 if whole_model else longest_prompt + max_tokens
+    assert room(every=1, limit=2, max_tokens=max_tokens) == expected
 
 
 ERRORS: list[tuple[str, dict[str, object], str]] = [
