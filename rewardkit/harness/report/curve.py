@@ -8,16 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rewardkit.harness.report.training_series import Series, TrainingSeries
+from rewardkit.harness.report.curve_panels import (
+    Metrics,
+    draw_amounts,
+    draw_lengths,
+    draw_rates,
+    draw_series,
+)
+from rewardkit.harness.report.training_series import TrainingSeries
 from rewardkit.harness.store.atomic_write import replaced_file
-
-LEGEND = {
-    "accuracy": "accuracy",
-    "format_rate": "format",
-    "unfinished_rate": "unfinished",
-    "error_rate": "finished and wrong",
-}
-"""The rates in the picture, and their names in its legend."""
 
 MOST_LENGTHS = 6
 """Maximum number of checkpoints whose lengths are drawn: the first, the last, and some between."""
@@ -31,22 +30,24 @@ Panel = Callable[[Any], None]
 class CurvePoint:
     """A step's figures by task.
 
-    `tasks` are metrics, `{"accuracy": {"value", "low", "high"}, …}`; `lengths` are the tokens of
-    completions at even shares of them, from the shortest to the longest.
+    `tasks` are rates; `lengths` are the tokens of completions at even shares of them, from the
+    shortest to the longest; `amounts` are a task's own metrics without an upper bound, as errors.
     """
 
     step: int
-    tasks: Mapping[str, Mapping[str, Mapping[str, Any]]]
+    tasks: Mapping[str, Metrics]
     lengths: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    amounts: Mapping[str, Metrics] = field(default_factory=dict)
 
 
 def draw_curve(
     points: Sequence[CurvePoint], path: Path, training: TrainingSeries | None = None
 ) -> None:
-    """Draw each task's rates over the steps, and beside them its lengths at some steps.
+    """Draw each task's rates over the steps; beside them its lengths at some steps, its amounts.
 
-    Rates have their 95% intervals. Below are the rewards and the loss that a `training` logged.
-    The file is replaced whole, so that a reader during training never sees half a picture.
+    Rates and amounts have their 95% intervals. Below are the rewards and the loss that a
+    `training` logged. The file is replaced whole, so that a reader during training never sees
+    half a picture.
     """
     from matplotlib.figure import Figure
 
@@ -70,7 +71,7 @@ def _rows(points: Sequence[CurvePoint], training: TrainingSeries) -> list[list[P
         ("training: loss", "loss", {"loss": training.loss} if training.loss else {}),
     ]
     logged: list[Panel] = [
-        partial(_draw_series, title, label, values) for title, label, values in series if values
+        partial(draw_series, title, label, values) for title, label, values in series if values
     ]
     if logged:
         rows.append(logged)
@@ -80,8 +81,13 @@ def _rows(points: Sequence[CurvePoint], training: TrainingSeries) -> list[list[P
 def _task_panels(task: str, points: Sequence[CurvePoint]) -> list[Panel]:
     steps = [(point.step, point.tasks[task]) for point in points if task in point.tasks]
     lengths = [(point.step, point.lengths[task]) for point in points if point.lengths.get(task)]
-    rates = partial(_draw_rates, task, steps)
-    return [rates, partial(_draw_lengths, task, spread(lengths))] if lengths else [rates]
+    amounts = [(point.step, point.amounts[task]) for point in points if point.amounts.get(task)]
+    panels: list[Panel] = [partial(draw_rates, task, steps)]
+    if lengths:
+        panels.append(partial(draw_lengths, task, spread(lengths)))
+    if amounts:
+        panels.append(partial(draw_amounts, task, amounts))
+    return panels
 
 
 def spread(items: Sequence[Item], most: int = MOST_LENGTHS) -> list[Item]:
@@ -89,53 +95,3 @@ def spread(items: Sequence[Item], most: int = MOST_LENGTHS) -> list[Item]:
     if len(items) <= most:
         return list(items)
     return [items[round(index * (len(items) - 1) / (most - 1))] for index in range(most)]
-
-
-def _draw_rates(
-    task: str, steps: Sequence[tuple[int, Mapping[str, Mapping[str, Any]]]], axes: Any
-) -> None:
-    for rate, label in LEGEND.items():
-        metrics = [(step, metrics[rate]) for step, metrics in steps if rate in metrics]
-        if not metrics:
-            continue
-        x = [step for step, _ in metrics]
-        (line,) = axes.plot(x, [metric["value"] for _, metric in metrics], ".-", label=label)
-        axes.fill_between(
-            x,
-            [metric["low"] for _, metric in metrics],
-            [metric["high"] for _, metric in metrics],
-            color=line.get_color(),
-            alpha=0.15,
-            linewidth=0,
-        )
-    axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.set(title=task, xlabel="step", ylabel="share of completions", ylim=(-0.02, 1.02))
-    axes.grid(alpha=0.3)
-    if axes.lines:
-        axes.legend(loc="best", frameon=False)
-
-
-def _draw_lengths(task: str, steps: Sequence[tuple[int, Sequence[float]]], axes: Any) -> None:
-    from matplotlib import colormaps
-
-    for index, (step, lengths) in enumerate(steps):
-        colour = colormaps["viridis"](0.9 * index / max(1, len(steps) - 1))
-        shares = [rank / max(1, len(lengths) - 1) for rank in range(len(lengths))]
-        axes.plot(lengths, shares, color=colour, label=f"step {step}")
-    axes.set(
-        title=f"{task}: completion lengths",
-        xlabel="tokens",
-        ylabel="share of completions at most this long",
-        ylim=(-0.02, 1.02),
-    )
-    axes.grid(alpha=0.3)
-    axes.legend(loc="best", frameon=False)
-
-
-def _draw_series(title: str, label: str, series: Mapping[str, Series], axes: Any) -> None:
-    for name, values in series.items():
-        axes.plot([step for step, _ in values], [value for _, value in values], ".-", label=name)
-    axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.set(title=title, xlabel="step", ylabel=label)
-    axes.grid(alpha=0.3)
-    axes.legend(loc="best", frameon=False)

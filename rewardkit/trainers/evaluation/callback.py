@@ -154,8 +154,9 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
         if is_first and self._keep_best:
             self._check_metric(summaries)
         if state.is_world_process_zero:
-            lengths = length_quantiles(RunFolder(folder).rows().values())
-            self._record.add_evaluation(step, summaries, lengths)
+            rows = RunFolder(folder).rows().values()
+            amounts = self._evaluation.amounts(rows)
+            self._record.add_evaluation(step, summaries, length_quantiles(rows), amounts)
             if self._on_evaluation is not None:
                 self._on_evaluation(step, summaries)
         return summaries

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import BackendError
 from rewardkit.harness.backends.tokenization import Tokenizer
+from rewardkit.harness.metrics.measure import declared_amounts
+from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.run.option import option_fields
 from rewardkit.harness.run.options import CallbackOptions, EvalOptions
 from rewardkit.harness.run.run import RunSummary, run
 from rewardkit.harness.run.run_plan import RunPlan, plan_tasks
 from rewardkit.harness.run.task_plan import TaskPlan
+from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.protocols import Task
 from rewardkit.trainers.evaluation.eval_mode import eval_mode
 from rewardkit.trainers.evaluation.live_backend import (
     LiveBackend,
@@ -22,6 +28,8 @@ from rewardkit.trainers.evaluation.live_backend import (
     broadcast_from_main,
 )
 from rewardkit.trainers.evaluation.trainer_engine import TrainerEngine
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,15 @@ class LiveEvaluation:
             for plan in self.task_plans
             for sample in plan.samples
         )
+
+    def amounts(self, rows: Iterable[SampleRow]) -> dict[str, dict[str, Metric]]:
+        """The estimates, by task, of the amounts that tasks declare, such as errors."""
+        by_task: dict[str, list[SampleRow]] = defaultdict(list)
+        for row in rows:
+            by_task[row.task].append(row)
+        tasks = {plan.task.name: plan.task for plan in self.task_plans}
+        estimates = {name: _amounts(tasks[name], own) for name, own in by_task.items()}
+        return {name: own for name, own in estimates.items() if own}
 
     def checkpoint(self, model: Any, tokenizer: Any) -> LiveCheckpoint:
         """The model's checkpoint without weights, for rendering prompts."""
@@ -113,3 +130,16 @@ class LiveEvaluation:
                 **given,
             },
         )
+
+
+def _amounts(task: Task, rows: Sequence[SampleRow]) -> dict[str, Metric]:
+    try:
+        return declared_amounts(task, rows)
+    except Exception as error:  # a plugin's measure may raise anything; the training must survive
+        logger.warning(
+            "the measures of task %r failed, and the curve lacks them: %s: %s",
+            task.name,
+            type(error).__name__,
+            error,
+        )
+        return {}

@@ -12,7 +12,8 @@ from rewardkit.trainers.evaluation.json_documents import as_json, read_document
 
 Entry = dict[str, Any]
 """`{"step", "logs": {…}, "evaluation": {task: metrics}, "warnings": […]}`, and where it was
-evaluated `"lengths": {task: tokens at 0, 5, … 100% of the completions}`."""
+evaluated `"lengths": {task: tokens at 0, 5, … 100% of the completions}` and, for tasks that declare
+amounts, `"amounts": {task: metrics}`."""
 
 
 class TrainLog:
@@ -44,10 +45,16 @@ class TrainLog:
         self._change(self._entry(step), "logs", self._entry(step)["logs"] | dict(logs))
 
     def set_evaluation(
-        self, step: int, metrics: Mapping[str, Any], lengths: Mapping[str, Sequence[int]]
+        self,
+        step: int,
+        metrics: Mapping[str, Any],
+        lengths: Mapping[str, Sequence[int]],
+        amounts: Mapping[str, Any] | None = None,
     ) -> None:
-        """Set a step's evaluation: each task's metrics, and the quantiles of its lengths."""
+        """Set a step's evaluation: each task's metrics, quantiles of its lengths, and amounts."""
         self._change(self._entry(step), "lengths", dict(lengths))
+        if amounts:
+            self._change(self._entry(step), "amounts", dict(amounts))
         self._change(self._entry(step), "evaluation", dict(metrics))
 
     def add_warning(self, step: int, message: str) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.report.curve import CurvePoint, draw_curve
 from rewardkit.harness.report.training_series import TRAIN_LOG, training_series
@@ -41,10 +43,15 @@ class TrainingRecord:
         step: int,
         summaries: Mapping[str, TaskSummary],
         lengths: Mapping[str, Sequence[int]],
+        amounts: Mapping[str, Mapping[str, Metric]],
     ) -> None:
-        """Record an evaluation, with the quantiles of its lengths, and draw the curve again."""
+        """Record an evaluation, with its quantiles of lengths and amounts; draw the curve again."""
         metrics = {task: summary.as_json()["metrics"] for task, summary in summaries.items()}
-        self._log.set_evaluation(step, metrics, lengths)
+        plain = {
+            task: {name: asdict(metric) for name, metric in own.items()}
+            for task, own in amounts.items()
+        }
+        self._log.set_evaluation(step, metrics, lengths, plain)
         self.draw()
         for task, summary in summaries.items():
             if summary.errors:
@@ -60,7 +67,12 @@ class TrainingRecord:
     def draw(self) -> None:
         """Draw the curve of all that is recorded."""
         points = [
-            CurvePoint(entry["step"], entry["evaluation"], entry.get("lengths", {}))
+            CurvePoint(
+                entry["step"],
+                entry["evaluation"],
+                entry.get("lengths", {}),
+                entry.get("amounts", {}),
+            )
             for entry in self._log.entries
             if entry["evaluation"]
         ]

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from rewardkit.harness.report.curve import CurvePoint, draw_curve, spread
+from rewardkit.harness.report.curve_panels import draw_amounts
 from rewardkit.harness.report.training_series import TrainingSeries
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -48,26 +51,34 @@ def size(path: Path) -> tuple[int, int]:
     return int.from_bytes(header[16:20], "big"), int.from_bytes(header[20:24], "big")
 
 
+Amounts = Mapping[str, Mapping[str, float | None]]
 REWARDS = {"reward": [(1, 0.5), (2, 0.7)], "length": [(1, 1.0), (2, 0.4)]}
 LOSS = [(1, 2.0), (2, 1.5)]
 LENGTHS = {"motion": [3, 5, 9]}
+AMOUNTS: Amounts = {
+    "mse": {"value": None, "low": 0.0, "high": None},
+    "mae": {"value": 0.0, "low": 0.0, "high": None},
+    "error_6": {"value": 2.5, "low": 0.1, "high": 9.0},
+}
 
 
 @pytest.mark.parametrize(
-    ("training", "lengths", "columns", "rows"),
+    ("training", "lengths", "amounts", "columns", "rows"),
     [
-        (TrainingSeries(), {}, 1, 1),
-        (TrainingSeries(), LENGTHS, 2, 1),
-        (TrainingSeries(REWARDS), {}, 1, 2),
-        (TrainingSeries({}, LOSS), {}, 1, 2),
-        (TrainingSeries(REWARDS, LOSS), {}, 2, 2),
-        (TrainingSeries(REWARDS, LOSS), LENGTHS, 2, 2),
+        (TrainingSeries(), {}, {}, 1, 1),
+        (TrainingSeries(), LENGTHS, {}, 2, 1),
+        (TrainingSeries(), {}, AMOUNTS, 2, 1),
+        (TrainingSeries(REWARDS), {}, {}, 1, 2),
+        (TrainingSeries({}, LOSS), {}, {}, 1, 2),
+        (TrainingSeries(REWARDS, LOSS), {}, {}, 2, 2),
+        (TrainingSeries(REWARDS, LOSS), LENGTHS, AMOUNTS, 3, 2),
     ],
-    ids=["rates", "lengths", "rewards", "loss", "rewards and loss", "all"],
+    ids=["rates", "lengths", "amounts", "rewards", "loss", "rewards and loss", "all"],
 )
 def test_each_series_has_a_panel_of_its_own(
     training: TrainingSeries,
     lengths: dict[str, list[float]],
+    amounts: Amounts,
     columns: int,
     rows: int,
     tmp_path: Path,
@@ -75,7 +86,9 @@ def test_each_series_has_a_panel_of_its_own(
     one, curve = tmp_path / "one.png", tmp_path / "curve.png"
     points = [point(0, accuracy=0.1), point(10, accuracy=0.2)]
     draw_curve(points, one)
-    draw_curve([replace(point, lengths=lengths) for point in points], curve, training)
+    own = {"motion": amounts}
+    more = [replace(point, lengths=lengths, amounts=own) for point in points]
+    draw_curve(more, curve, training)
     assert size(curve) == (columns * size(one)[0], rows * size(one)[1])
 
 
@@ -87,3 +100,17 @@ def test_lengths_are_drawn_of_some_checkpoints_from_first_to_last(
     steps: int, drawn: list[int]
 ) -> None:
     assert spread(range(steps)) == drawn
+
+
+def test_amounts_of_every_size_are_drawn_and_those_beyond_numbers_left_out() -> None:
+    from matplotlib.figure import Figure
+
+    axes = Figure().subplots()
+    draw_amounts("motion", [(0, AMOUNTS), (10, {**AMOUNTS, "mse": AMOUNTS["error_6"]})], axes)
+    drawn = {line.get_label(): np.asarray(line.get_xydata()).tolist() for line in axes.lines}
+    assert drawn == {
+        "mse": [[10, 2.5]],
+        "mae": [[0, 0.0], [10, 0.0]],
+        "error_6": [[0, 2.5], [10, 2.5]],
+    }
+    assert axes.get_yscale() == "symlog"

@@ -6,7 +6,9 @@ import json
 import logging
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -14,9 +16,11 @@ from datasets import concatenate_datasets
 from transformers import TrainerCallback
 
 from rewardkit.errors import DataError, UsageError
+from rewardkit.harness.metrics.measure import Measure
 from rewardkit.harness.metrics.summary import TaskSummary, summarise
 from rewardkit.harness.report.runs import read_runs
 from rewardkit.harness.store.find_runs import find_runs
+from rewardkit.harness.tasks.table import TableTask
 from rewardkit.trainers import EvaluationCallback, reward_func
 from rewardkit.trainers.evaluation.live_evaluation import LiveEvaluation
 from rewardkit.trainers.evaluation.training_record import TrainingRecord
@@ -242,6 +246,58 @@ def test_a_resumed_training_carries_on_its_log_and_its_best(
     assert best(tmp_path)["step"] == 2
     assert built.state.best_model_checkpoint == str(tmp_path / "out" / "checkpoint-2")
     assert "checkpoint-2" in checkpoints(tmp_path)
+
+
+@dataclass(frozen=True)
+class Measured(TableTask):
+    """A task with measures of its own."""
+
+    measures: Mapping[str, Measure] = field(default_factory=dict)
+
+
+def measured(**measures: Measure) -> Measured:
+    plain = task(Says())
+    values = {one.name: getattr(plain, one.name) for one in fields(plain)}
+    return Measured(**values, measures=measures)
+
+
+def test_the_amounts_that_a_task_declares_are_kept_and_drawn(
+    tiny_checkpoint: Path, tmp_path: Path
+) -> None:
+    callback = EvaluationCallback(
+        measured(
+            letters=Measure(lambda row: len(row.completion), kind="amount"),
+            half=Measure(lambda row: 0.5),
+        ),
+        every=1,
+        data=data(tmp_path),
+        max_tokens=6,
+    )
+    trained(tiny_checkpoint, tmp_path, settings={"max_steps": 1}, callback=callback)
+    out = tmp_path / "out"
+    for entry in log(tmp_path):
+        rows = samples(out / "evaluation" / f"step-{entry['step']:06d}").values()
+        amounts = entry["amounts"]["says"]
+        assert amounts.keys() == {"letters"}
+        assert amounts["letters"]["value"] == pytest.approx(
+            fmean(len(row["completion"]) for row in rows)
+        )
+    drawn = (out / "eval_curve.png").read_bytes()
+    TrainingRecord(out, resumed_at=1, truncation_share=0.2).draw()
+    assert (out / "eval_curve.png").read_bytes() == drawn
+
+
+def test_a_measure_that_fails_costs_the_training_nothing_but_its_curve(
+    tiny_checkpoint: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = measured(broken=Measure(lambda row: 1 / 0, kind="amount"))
+    callback = EvaluationCallback(broken, every=1, data=data(tmp_path), max_tokens=6)
+    trained(tiny_checkpoint, tmp_path, settings={"max_steps": 1}, callback=callback)
+    assert "the measures of task 'says' failed" in caplog.text
+    assert [("amounts" in entry, len(entry["evaluation"])) for entry in log(tmp_path)] == [
+        (False, 1),
+        (False, 1),
+    ]
 
 
 def test_rotation_of_checkpoints_leaves_all_that_the_curve_shows(
