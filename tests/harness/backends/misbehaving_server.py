@@ -182,9 +182,9 @@ async def speaks_http_1_0(exchange: Exchange) -> bool:
 
 
 async def sends_two_replies(exchange: Exchange) -> bool:
-    """Answer, and then once more unasked."""
-    await exchange.answer()
-    await exchange.write(http(b'{"choices": [{"text": "unasked"}]}'))
+    """Answer, and in the same packet once more unasked: a later one could pass for the next."""
+    exchange.server.answered[exchange.question] += 1
+    await exchange.write(http(exchange.reply) + http(b'{"choices": [{"text": "unasked"}]}'))
     return True
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -169,12 +170,49 @@ def test_a_storm_of_refusals_lowers_the_number_of_requests_at_once(
 
 def test_a_server_that_never_answers_ends_that_completion_alone(server: MisbehavingServer) -> None:
     server.script["q3"] = [never_answers] * 9
-    found = answers(server, backend_for(server, timeout=1, max_retries=1))
+    found = answers(server, backend_for(server, timeout=1))
     assert found["q3"].finish_reason == "error"
-    assert found["q3"].message.startswith("no complete reply within 1 s")
+    assert re.fullmatch(
+        "no complete reply within 1 s; raise --backend-arg timeout=1, .*; tried 2 times",
+        found["q3"].message,
+    )
+    assert server.asked["q3"] == 2
     assert {name for name, one in found.items() if one.finish_reason == "stop"} == {
         name for name in QUESTIONS if name != "q3"
     }
+
+
+def test_a_server_that_hangs_ends_the_run_and_loses_nothing(server: MisbehavingServer) -> None:
+    for question in QUESTIONS[4:]:
+        server.script[question] = [never_answers] * 9
+    backend = backend_for(server, timeout=1, concurrency=4)
+    completions = backend.generate(requests(backend, questions=QUESTIONS), Sampling())
+    done = [next(completions)[1].text for _ in range(4)]
+    said = (
+        r"3 in a row had no reply in time, the last of them test/.*/0 in 2 tries of 1 s; the same "
+        ".* raise --backend-arg timeout=1 or lower --backend-arg concurrency"
+    )
+    with pytest.raises(BackendError, match=said):
+        list(completions)
+    assert set(done) == {f"{question}!" for question in QUESTIONS[:4]}
+    assert max(server.asked.values()) == 2
+
+
+def test_a_server_that_hangs_from_the_start_is_no_server_that_reads_an_option(
+    server: MisbehavingServer,
+) -> None:
+    server.every = never_answers
+    backend = backend_for(server, timeout=1)
+    with pytest.raises(BackendError, match="hasn't completed one token within 1 s; .*timeout=1"):
+        complete(backend, requests(backend, questions=["q"]), Sampling(top_k=5, min_p=0.1))
+    assert server.asked["q"] == 1
+
+
+def test_the_last_requests_may_all_be_too_slow(server: MisbehavingServer) -> None:
+    for question in QUESTIONS[-6:]:
+        server.script[question] = [never_answers] * 9
+    found = answers(server, backend_for(server, timeout=1, max_retries=1))
+    assert sum(one.finish_reason == "error" for one in found.values()) == 6
 
 
 def test_a_server_that_refuses_everything_ends_the_run(

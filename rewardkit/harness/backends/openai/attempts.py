@@ -24,6 +24,10 @@ PATIENCE = 600.0
 """Seconds that refusals may last, and that a server may ask to wait, before the run ends."""
 MOST_REFUSALS = 30
 """Maximum number of refusals of one request while others are answered."""
+MOST_TIME_LIMITS = 2
+"""Time limits that the tries of a request may take in all before the next try."""
+MOST_SILENT = 3
+"""Maximum number of requests in a row that a silent server leaves without a reply."""
 
 
 @dataclass(slots=True)
@@ -39,31 +43,45 @@ class ServerState:
     """When the first refusal came since the last answer."""
     unsent: int = 0
     """Number of requests that were not sent yet."""
+    silent: int = 0
+    """Number of requests in a row that got no reply in time while no other request got one."""
 
 
 class Attempts:
-    """The attempts at one request."""
+    """The attempts at one request, each of which may take `seconds`; `name` is for messages."""
 
-    def __init__(self, gate: RequestGate, state: ServerState, retries: int) -> None:
+    def __init__(
+        self, gate: RequestGate, state: ServerState, *, retries: int, seconds: float, name: str
+    ) -> None:
         self._gate = gate
         self._state = state
         self._retries = retries
+        self._seconds = seconds
+        self._name = name
         self._faults = 0
+        self._spent = 0.0
+        self._answers_before = state.answers
         self._refusals = 0
         self._answers_seen = 0
         self._reused = False
+
+    @property
+    def tries(self) -> int:
+        """How often the request was tried, without refusals."""
+        return self._faults + 1
 
     async def reply(self, attempt: Callable[[], Awaitable[Reply]]) -> Reply:
         """The reply of the first attempt that gets one.
 
         Raises the error of the last attempt, or BackendError if the server has refused every
-        request for too long.
+        request, or answered none, for too long.
         """
         is_retry = False
         while True:
             sent = await self._gate.enter(first=is_retry)
             if not is_retry:
                 self._state.unsent -= 1
+            self._answers_before = self._state.answers
             is_retry = True
             try:
                 reply = await attempt()
@@ -78,7 +96,7 @@ class Attempts:
     def _answered(self, reply: Reply) -> None:
         state, gate = self._state, self._gate
         state.answers += 1
-        state.refused_rounds, state.refused_since = 0, None
+        state.refused_rounds, state.refused_since, state.silent = 0, None, 0
         tokens = reply.completion.completion_tokens or 1
         gate.limit.answered(tokens=tokens, in_flight=gate.in_flight, now=gate.now())
         gate.leave()
@@ -92,13 +110,34 @@ class Attempts:
         if isinstance(error, ConnectionLost) and error.unused and not self._reused:
             self._reused = True  # the server closed an idle connection: nothing is wrong
             return True
-        if not may_pass(error) or self._faults >= self._retries:
+        if not may_pass(error):
             return False
-        if isinstance(error, TooSlow):
-            self._gate.limit.refused(sent=sent, now=self._gate.now())
+        now, is_slow = self._gate.now(), isinstance(error, TooSlow)
+        self._spent += max(now - sent, self._seconds if is_slow else 0.0)
+        if self._faults >= self._retries or self._spent >= MOST_TIME_LIMITS * self._seconds:
+            if is_slow:
+                self._check_silence()
+            return False
+        if is_slow:
+            self._gate.limit.refused(sent=sent, now=now)
         await asyncio.sleep(_pause(self._faults))
         self._faults += 1
         return True
+
+    def _check_silence(self) -> None:
+        """Raise BackendError if no request was answered during the last try, as during those of
+        the requests before, and others are waiting."""
+        state = self._state
+        if state.answers > self._answers_before:
+            return
+        state.silent += 1
+        if state.silent >= MOST_SILENT and state.unsent:
+            raise BackendError(
+                f"the server answers no request: {state.silent} in a row had no reply in time, the "
+                f"last of them {self._name} in {self.tries} tries of {self._seconds:g} s; the same "
+                "command resumes. If the server is only slow, raise --backend-arg timeout="
+                f"{self._seconds:g} or lower --backend-arg concurrency"
+            )
 
     def _wait_after_refusal(self, error: Exception, sent: float) -> bool:
         """Shut the gate for as long as the server asks, or for longer each time."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from rewardkit.errors import RewardkitError
+from rewardkit.errors import BackendError, RewardkitError
 from rewardkit.harness.backends.openai.attempts import Attempts, ServerState
 from rewardkit.harness.backends.openai.concurrency_limit import ConcurrencyLimit
 from rewardkit.harness.backends.openai.connection import Connection, connected
@@ -27,9 +27,11 @@ from rewardkit.harness.backends.openai.request_gate import RequestGate
 from rewardkit.harness.backends.openai.server_errors import (
     RequestError,
     StatusError,
+    TooSlow,
 )
 from rewardkit.protocols import Request
 from rewardkit.records import Completion, Sampling
+from rewardkit.redaction import redact
 
 CHECK_SECONDS = 20.0
 
@@ -95,7 +97,7 @@ class ServerClient:
 
         async def work(connection: Connection) -> None:
             for request in waiting:
-                attempts = Attempts(gate, state, self._server.retries)
+                attempts = self._attempts(gate, state, request)
                 report((request, await self._complete(connection, attempts, request, sampling)))
 
         try:
@@ -123,11 +125,26 @@ class ServerClient:
         async def attempt() -> Reply:
             return read_reply(await connection.post(self._body.path, body))
 
+        seconds = self._server.seconds
+        attempts = Attempts(
+            gate, ServerState(unsent=1), retries=0, seconds=seconds, name="a request of one token"
+        )
         try:
-            await Attempts(gate, ServerState(unsent=1), retries=0).reply(attempt)
+            await attempts.reply(attempt)
+        except TooSlow as error:
+            raise BackendError(
+                f"{redact(self._server.url)} hasn't completed one token within {seconds:g} s; is "
+                f"the server working? If it is only slow, raise --backend-arg timeout={seconds:g}"
+            ) from error
         except (RequestError, BadReply):
             return False
         return True
+
+    def _attempts(self, gate: RequestGate, state: ServerState, request: Request) -> Attempts:
+        server = self._server
+        return Attempts(
+            gate, state, retries=server.retries, seconds=server.seconds, name=request.key
+        )
 
     @asynccontextmanager
     async def _open(self) -> AsyncIterator[Connection]:
@@ -148,7 +165,8 @@ class ServerClient:
         except Exception as error:  # whatever a server does, it ends this completion alone
             if fatal := self._fatal(error, self._body.options(sampling)):
                 raise fatal from error
-            return Reply(Completion("", "error", message=completion_message(error)))
+            message = completion_message(error, attempts.tries)
+            return Reply(Completion("", "error", message=message))
 
     async def _attempt(self, connection: Connection, request: Request, sampling: Sampling) -> Reply:
         """One attempt; a second at once if the server has another name for the limit of tokens."""

@@ -76,7 +76,8 @@ class Connection:
             raise Unreachable(f"no connection within {CONNECT_SECONDS:g} s") from error
         except TimeoutError:
             raise TooSlow(
-                f"no complete reply within {seconds:g} s (--backend-arg timeout=…)"
+                f"no complete reply within {seconds:g} s; raise --backend-arg timeout={seconds:g}, "
+                "or lower --max-tokens or --backend-arg concurrency"
             ) from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise _request_error(error, started) from error

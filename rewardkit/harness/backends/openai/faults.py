@@ -95,8 +95,9 @@ def describe(error: BaseException) -> str:
     return shortened(redact(str(error) or type(error).__name__))
 
 
-def completion_message(error: Exception) -> str:
+def completion_message(error: Exception, tries: int) -> str:
     """Why a request has no completion."""
-    if isinstance(error, BadReply | RequestError):
-        return describe(error)
-    return f"{type(error).__name__}: {describe(error)}"
+    message = describe(error)
+    if not isinstance(error, BadReply | RequestError):
+        message = f"{type(error).__name__}: {message}"
+    return message if tries == 1 else f"{message}; tried {tries} times"
