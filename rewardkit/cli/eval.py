@@ -13,7 +13,8 @@ from rewardkit.cli.exit_status import INTERRUPTED
 from rewardkit.cli.option_parameters import option_values, with_options
 from rewardkit.cli.output_options import OutputOptions
 from rewardkit.errors import UsageError
-from rewardkit.harness.run.options import EvalOptions, EvalValues
+from rewardkit.harness.run.eval_options import EvalOptions
+from rewardkit.harness.run.options import EvalValues
 
 
 @with_options(EvalValues, after="prompt")

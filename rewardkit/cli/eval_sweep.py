@@ -17,7 +17,7 @@ from rewardkit.cli.result_tables import console
 from rewardkit.cli.summary_warnings import of_runs
 from rewardkit.cli.sweep_table import labelled, line, table
 from rewardkit.errors import BackendError
-from rewardkit.harness.run.options import EvalOptions
+from rewardkit.harness.run.eval_options import EvalOptions
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.sweeps.sweep import sweep, watch_sweep
 from rewardkit.harness.sweeps.sweep_plan import plan_sweep, plan_watch

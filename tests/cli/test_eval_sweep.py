@@ -21,7 +21,7 @@ from rewardkit.errors import BackendError
 from rewardkit.harness.metrics.lengths import Lengths
 from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.metrics.summary import TaskSummary
-from rewardkit.harness.run.options import EvalOptions
+from rewardkit.harness.run.eval_options import EvalOptions
 from rewardkit.harness.run.run import RunSummary
 from rewardkit.harness.sweeps.sweep_results import SweepRun
 

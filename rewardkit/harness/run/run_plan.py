@@ -13,7 +13,7 @@ from rewardkit.harness.backends.auto_backend import choose
 from rewardkit.harness.prompts.fewshot_source import FewshotSource
 from rewardkit.harness.prompts.strategies import check_fewshot, check_rendering, resolve_prompt
 from rewardkit.harness.run.default_folder import default_folder, settings_of
-from rewardkit.harness.run.options import EvalOptions
+from rewardkit.harness.run.eval_options import EvalOptions
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.run.task_plan import TaskPlan, plan_task
 from rewardkit.harness.run.task_settings import set_by_tasks, settings_note

@@ -15,8 +15,9 @@ from rewardkit.harness.metrics.lengths import length_quantiles
 from rewardkit.harness.metrics.rates import NAMES
 from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.report.training_series import EVALUATIONS
+from rewardkit.harness.run.eval_options import EvalOptions
 from rewardkit.harness.run.option import complete
-from rewardkit.harness.run.options import CallbackOptions, EvalOptions
+from rewardkit.harness.run.options import CallbackOptions
 from rewardkit.harness.store.run_folder import RunFolder
 from rewardkit.protocols import Task
 from rewardkit.trainers.evaluation.best_checkpoint import (

@@ -14,8 +14,9 @@ from rewardkit.harness.backends.tokenization import Tokenizer
 from rewardkit.harness.metrics.measure import declared_amounts
 from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.metrics.summary import TaskSummary
+from rewardkit.harness.run.eval_options import EvalOptions
 from rewardkit.harness.run.option import option_fields
-from rewardkit.harness.run.options import CallbackOptions, EvalOptions
+from rewardkit.harness.run.options import CallbackOptions
 from rewardkit.harness.run.run import RunSummary, run
 from rewardkit.harness.run.run_plan import RunPlan, plan_tasks
 from rewardkit.harness.run.task_plan import TaskPlan

@@ -25,7 +25,7 @@ from rewardkit.harness.prompts.strategies import (
     worked_examples,
 )
 from rewardkit.harness.prompts.template import PromptTemplate
-from rewardkit.harness.run.options import EvalOptions
+from rewardkit.harness.run.eval_options import EvalOptions
 from rewardkit.harness.tasks.defined.defined_task import DefinedTask
 from rewardkit.harness.tasks.defined.definition import TaskDefinition, VerifierSection
 from rewardkit.harness.tasks.gsm8k import GSM8K

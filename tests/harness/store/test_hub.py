@@ -11,7 +11,7 @@ import pytest
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.run import run_plan
-from rewardkit.harness.run.options import EvalOptions
+from rewardkit.harness.run.eval_options import EvalOptions
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.run.run_plan import plan_for
 from rewardkit.harness.store import data_files
