@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from fractions import Fraction
 from typing import Literal
 
 from rewardkit.records import Failure, Sample, Verdict
@@ -19,8 +18,11 @@ from rewardkit.verifiers.math.numbers.equality import UNDECIDED, Outcome
 from rewardkit.verifiers.math.syntax import tree
 from rewardkit.verifiers.math.syntax.exact import Exact, equal
 from rewardkit.verifiers.math.syntax.extraction import answers, bare_reference
+from rewardkit.verifiers.math.syntax.local_numbers import local_value
+from rewardkit.verifiers.math.syntax.option_text import is_letter, states_letter
 from rewardkit.verifiers.math.syntax.parsed_answer import Side, side
 from rewardkit.verifiers.math.syntax.parsed_answer import tree as tree_of
+from rewardkit.verifiers.math.syntax.phrases import predicate
 
 LONGEST = 4_000
 """Maximum length in characters of an answer that is evaluated."""
@@ -29,7 +31,7 @@ MOST_BOXES = 16
 """Maximum number of different boxes to compare one by one; more are a list of guesses."""
 
 _PLAIN = re.compile(r"\s*\$?\s*([-+]?[0-9]{1,18}(?:\.[0-9]{1,12})?)\.?\s*\$?\s*")
-_COMMA = re.compile(r"-?[0-9]{1,12},[0-9]{1,12}")
+_GROUPING = re.compile(r"[0-9][.'’_][0-9]")
 _SEVERAL = re.compile(r"\\pm(?![a-zA-Z])|±|(?<![a-zA-Z])(?:and|or)(?![a-zA-Z])")
 
 
@@ -151,10 +153,12 @@ class Math:
             return exact
         if mine.text == gold.text and (gold.tree is None or self.units != "strict"):
             return Outcome(True, "the same text")
-        if mine.words and mine.words == gold.words and (gold.verbal or mine.verbal):
+        if _same_words(mine, gold):
             return Outcome(True, "the same words")
-        if _decimal_comma(answer, gold):
-            return Outcome(True, "exact numbers, with a decimal comma")
+        if is_letter(gold.text) and states_letter(answer, gold.text):
+            return Outcome(True, "the option's letter")
+        if _in_local_spelling(answer, gold):
+            return Outcome(True, "exact numbers, in the spelling of a locale")
         one, other = tree_of(mine), tree_of(gold)
         if one is None or other is None:
             return _unread(mine, gold, other)
@@ -206,12 +210,18 @@ class Math:
         return Verdict.judged(correct, answer=answer, message=f"by {step}")
 
 
-def _decimal_comma(answer: str, gold: Side) -> bool:
-    """1000,99 for 1000.99, where the point is certain and no space makes it a list."""
-    if gold.number is None or "." not in gold.text:
+def _in_local_spelling(answer: str, gold: Side) -> bool:
+    """1000,99 or 1.000,99 for 1000.99, where the reference says which number is meant."""
+    if gold.number is None or ("," not in answer and not _GROUPING.search(answer)):
         return False
-    comma = _COMMA.fullmatch(answer.strip(" $"))
-    return comma is not None and Fraction(comma.group().replace(",", ".")) == gold.number.value
+    return local_value(answer, pointed="." in gold.text) == gold.number.value
+
+
+def _same_words(mine: Side, gold: Side) -> bool:
+    """The same words, or a sentence whose subject they have."""
+    if not (mine.words and gold.words and (gold.verbal or mine.verbal)):
+        return False
+    return mine.words == gold.words or predicate(mine.words) == gold.words
 
 
 def _unread(mine: Side, gold: Side, other: tree.Node | None) -> Outcome:

@@ -35,6 +35,12 @@ _LABEL = re.compile(
     r"(?:so |thus |hence |therefore |and )?(?:the |my |our )?(?:final |correct |exact )?"
     r"(?:answer|result|solution|value)s?(?: is| are)?(?: is)?"
 )
+_STATES = re.compile(
+    r"(?:\A(?:there (?:is|are)|we (?:get|have|find|obtain))|(?:\A|\s)(?:is|are|equals?|is equal to"
+    r"|are equal to|diverges to|tends to))\Z"
+)
+"""How words end that say what follows: `the vertex is`, `there are`."""
+
 _CURRENCY = listed(
     "money euro sterling yen yuan rupee ruble won lira peso shekel dong naira baht franc"
 )
@@ -87,8 +93,9 @@ class AnswerParser(EnvironmentParser):
             items = left_out.items if isinstance(left_out, Sequence) else (left_out,)
             return SetOperation("∖", every, Sequence(items, "⦃", "⦄"))
         colon = words.rstrip().endswith(":") or self.mark(":") is not None
-        refused = any(map(refuses, re.split(r"[\s,]+", plain)))
-        if refused or not (colon or _LABEL.fullmatch(plain)):
+        subject = _STATES.sub("", plain)
+        refused = any(map(refuses, re.split(r"[\s,]+", subject)))
+        if refused or not (colon or subject != plain or _LABEL.fullmatch(plain)):
             raise UnreadableError(f"the words {plain!r}")
         return self.whole_listing()
 

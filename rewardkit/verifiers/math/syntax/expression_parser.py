@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from rewardkit.verifiers.math.syntax import unit_table
-from rewardkit.verifiers.math.syntax.quantity_parser import QuantityParser
+from rewardkit.verifiers.math.syntax.quantity_parser import QuantityParser, measured
 from rewardkit.verifiers.math.syntax.tree import (
     Call,
     Node,
@@ -17,6 +17,7 @@ from rewardkit.verifiers.math.syntax.tree import (
     Quantity,
     Sum,
     Symbol,
+    Text,
     negative,
     reciprocal,
 )
@@ -101,6 +102,9 @@ class ExpressionParser(QuantityParser):
             return
         by_command = self.peek.text in (r"\frac", r"\dfrac", r"\tfrac", r"\sfrac", r"\nicefrac")
         factor = self.factor()
+        if isinstance(factor, Text):
+            factors[:] = [measured(factors, factor.words)]
+            return
         if isinstance(before, Symbol) and factor == Number(Fraction(0)):
             raise UnreadableError("the value of a function at 0")
         part = whole_fraction(factor) if by_command and whole and len(factors) == 1 else None

@@ -65,8 +65,13 @@ def _filled(found: list[str]) -> list[str]:
     r"""Without the places left open for an answer, such as \boxed{\phantom{0}}, beside others."""
     if found and not found[-1].strip():
         return found[-1:]
-    filled = [box for box in found if not _PLACEHOLDER.fullmatch(box)]
+    filled = [_plain(box) for box in found if not _PLACEHOLDER.fullmatch(box)]
     return filled or found
+
+
+def _plain(box: str) -> str:
+    """The content of a box without Markdown's stars round it."""
+    return box[2:-2] if box[:2] == box[-2:] == "**" and len(box) > 4 else box
 
 
 @lru_cache(maxsize=4096)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from rewardkit.verifiers.math.syntax.answer_parser import read
+from rewardkit.verifiers.math.syntax.dates import date, without_ordinals
 from rewardkit.verifiers.math.syntax.exact import Exact, exact
 from rewardkit.verifiers.math.syntax.normalise import normal
 from rewardkit.verifiers.math.syntax.phrases import phrase
@@ -86,7 +87,8 @@ def _spoken(text: str) -> str:
     plain = _TEXT.sub(r"\1", text).casefold()
     for noise in "{}$~":
         plain = plain.replace(noise, " ")
-    return " ".join(plain.split()).rstrip(" .")
+    words = " ".join(plain.split()).rstrip(" .")
+    return date(words) or without_ordinals(words)
 
 
 def _time(text: str) -> Node | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rewardkit.verifiers.math.syntax.letters import IN_WORDS, ends_in_function
+from rewardkit.verifiers.math.syntax.nouns import refuses
 from rewardkit.verifiers.math.syntax.synonyms import meaning, words_as_answer
 from rewardkit.verifiers.math.syntax.tree import Node, Sequence, Text
 from rewardkit.verifiers.math.syntax.words import CONSTANT_WORDS, FUNCTIONS, GREEK, listed
@@ -25,6 +26,8 @@ _WORDS = re.compile(r"\(?[A-Za-z][A-Za-z'’ \-]*(?:[,;][A-Za-z'’ \-]+)*[).,!;
 _RUN = re.compile(r"[A-Za-z]+")
 _CAPITALISED = re.compile(r"[A-Z][a-z]+")
 _OPTION = re.compile(r"\(?[A-J]\)|\$?\\text(?:bf|it|rm)?\s*\{\s*\(?[A-J]\)?\s*\}\$?")
+_ARTICLE = re.compile(r"(?:an?|the) (?!and |or )(?=[a-z])")
+_SENTENCE = re.compile(r"(?P<subject>[a-z' -]+?) (?:is|are) (?:(?:an?|the) )?(?P<predicate>.+)")
 _SYLLABLE = re.compile(r"[^aeiou][aeiou]")
 _ITEM_END = re.compile(r"\s*(?:[,;]\s*(?:and|or)\b|[,;]|\band\b|\bor\b)\s*")
 _LETTER = re.compile(r"\(([a-z])\)")
@@ -55,6 +58,14 @@ class Phrase:
         return Sequence(tuple(words_as_answer(item) for item in items), joint=joint)
 
 
+def predicate(words: str) -> str | None:
+    """`even` in `the function is even`; None where the words are no such sentence."""
+    sentence = _SENTENCE.fullmatch(words)
+    if sentence is None or any(map(refuses, sentence["subject"].split())):
+        return None
+    return sentence["predicate"]
+
+
 def phrase(text: str) -> Phrase | None:
     """The words that a text consists of; None where it holds anything else."""
     if len(text) > LONGEST:
@@ -74,7 +85,14 @@ def phrase(text: str) -> Phrase | None:
     spelled = plain.casefold().rstrip(" .,!;:")
     letter = _LETTER.fullmatch(spelled)
     certain = _certain(runs, wrapped) or meaning(spelled) is not None
-    return Phrase(letter[1] if letter else spelled, certain)
+    return Phrase(
+        letter[1]
+        if letter
+        else _ARTICLE.sub("", spelled, count=1)
+        if _ARTICLE.match(spelled)
+        else spelled,
+        certain,
+    )
 
 
 def _certain(runs: list[str], wrapped: bool) -> bool:

@@ -53,11 +53,10 @@ class QuantityParser(Cursor):
         while words and (size := scale(words[0])) is not None:
             factors[-1] = _scaled(factors[-1], Number(size))
             del words[0]
-        value = _product(factors)
         joined = bool(words) and words[-1].lower() == "and"
         if joined:
             words.pop()
-        quantity = _measured(value, " ".join(words))
+        quantity = measured(factors, " ".join(words))
         if isinstance(quantity, Quantity) and self._smaller_unit_follows(joined):
             return self._compound(quantity)
         if joined:
@@ -155,8 +154,9 @@ def _product(factors: list[Node]) -> Node:
     return factors[0] if len(factors) == 1 else Product(tuple(factors))
 
 
-def _measured(value: Node, words: str) -> Node:
-    """The value with the unit that the words name."""
+def measured(factors: list[Node], words: str) -> Node:
+    """The product of the factors with the unit that the words name."""
+    value = _product(factors)
     of_one = isinstance(value, Number) and abs(value.value) == 1
     kind, size = units.unit(words, of_one=of_one)
     if isinstance(value, Quantity):

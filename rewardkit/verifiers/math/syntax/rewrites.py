@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from rewardkit.verifiers.math.syntax.remarks import without_remark
 from rewardkit.verifiers.math.syntax.words import BASES
 
 _TEXT = r"\\(?:text|mathrm|mbox|textbf|mathbf)\s*\{\s*"
+_SENTENCE = r"\A\s*((?:[A-Za-z']+\s+){1,8}(?:is|are))(?=\s*[-$\\(\[0-9])"
 _NUMBER_OR_LETTER = r"([0-9]{1,4}|[a-zA-Z])"
 
 
@@ -82,6 +84,8 @@ _HABITS: tuple[tuple[str, str, Replacement], ...] = (
         r"\\cdot ",
     ),
     ("mod", r"\(\s*(?:\\(?:text|mathrm|operatorname)\s*\{\s*)?mod\s*\}?([^()]*)\)", r"\\pmod{\1}"),
+    (" is ", _SENTENCE, r"\\text{\1 }"),
+    (" are ", _SENTENCE, r"\\text{\1 }"),
     ("cent", r"\bper\s+cent\b", "percent"),
     ("!=", r"(?<=[a-zA-Z)\s])\s!=(?!=)", "≠"),
     ("<=", "<=", "≤"),
@@ -135,7 +139,7 @@ def rewritten(text: str) -> str:
         if r"\\" in text and "begin" not in text:
             text = _DOUBLED.sub(r"\\", text)
         text = _applied(_COMMAND_REWRITES, text)
-    text = _applied(_HABIT_REWRITES, text)
+    text = _applied(_HABIT_REWRITES, without_remark(text))
     if "for " in text and not _BOUND.search(text):
         text = _FOR_ALL.sub("", text)
     if text.endswith(("dots", "...", "…")):

@@ -57,7 +57,8 @@ def unit(text: str, *, of_one: bool = False) -> Unit:
     """
     plain = _NOISE.sub(_spaced, text)[:LONGEST]
     measured, words = _measured(plain)
-    if words and not (of_one or counts_things(plain.split())):
+    part_of_something = plain.split()[:1] == ["of"]
+    if words and not (of_one or part_of_something or counts_things(plain.split())):
         raise UnreadableError(f"the word {words[-1]!r} is no unit")
     return measured
 

@@ -1,0 +1,33 @@
+"""The letter of an option before its text: `(C) 27` beside the reference C."""
+
+from __future__ import annotations
+
+import re
+
+_WRAPPER = re.compile(
+    r"\\(?:text|math)(?:bf|rm|it|sf|tt|normal)?\s*\{"
+    r"|\\(?:left|right|q?quad(?![a-z])|[,;:! ])|[{}$~*]"
+)
+_LETTER = re.compile(r"\(?([A-J])\)?\.?")
+_LABEL = re.compile(
+    r"(?:option |choice |answer )?(?:\(([A-J])\)|([A-J])[).:])\s*(?=\S)", re.IGNORECASE
+)
+_ANOTHER = re.compile(r"\([A-J]\)|(?<![A-Za-z])[A-J][).:]|\bor\b|\bnot\b")
+
+
+def is_letter(reference: str) -> bool:
+    """Whether the reference is the letter of an option."""
+    return len(reference) < 20 and _LETTER.fullmatch(_plain(reference)) is not None
+
+
+def states_letter(answer: str, reference: str) -> bool:
+    """Whether the answer is the option with the reference's letter, and with its text."""
+    plain, letter = _plain(answer), _LETTER.fullmatch(_plain(reference))
+    label = _LABEL.match(plain)
+    if label is None or letter is None or _ANOTHER.search(plain, label.end()):
+        return False
+    return (label[1] or label[2]) == letter[1]
+
+
+def _plain(text: str) -> str:
+    return " ".join(_WRAPPER.sub(" ", text).split())
