@@ -111,9 +111,9 @@ def test_a_node_with_another_rewardkit_or_none_is_an_error(
 def test_a_cluster_without_cpus_is_an_error_that_says_how_many_there_are(
     tiny_checkpoint: Path,
 ) -> None:
-    done = on_two_nodes(*evaluation(tiny_checkpoint), cpus=(0, 0))
+    done = on_two_nodes(*evaluation(tiny_checkpoint), cpus=(0, 0), seconds_to_start=1)
     assert done.returncode == 1
-    assert "each needs 1 CPU, and the Ray cluster has 0 CPUs, 0 of them free" in done.stderr
+    assert "for 1 s: each needs 1 CPU, and the Ray cluster has 0 CPUs, 0 of them" in done.stderr
 
 
 def test_engines_without_a_cluster_are_refused(capfd: pytest.CaptureFixture[str]) -> None:

@@ -43,6 +43,6 @@ def test_two_nodes_write_the_same_bytes_though_an_actor_is_killed() -> None:
 
 def test_a_cluster_without_cpus_is_an_error_that_says_how_many_there_are() -> None:
     write(10)
-    done = on_two_nodes(*SCORE, cpus=(0, 0))
+    done = on_two_nodes(*SCORE, cpus=(0, 0), seconds_to_start=1)
     assert done.returncode == 1
-    assert "each needs 1 CPU, and the Ray cluster has 0 CPUs" in done.stderr
+    assert "could start for 1 s: each needs 1 CPU, and the Ray cluster has 0 CPUs" in done.stderr

@@ -19,13 +19,21 @@ _NAMESPACE = [
 
 
 def on_two_nodes(
-    *command: object, cpus: tuple[int, int] = (2, 2), node: str = "", kill: tuple[str, ...] = ()
+    *command: object,
+    cpus: tuple[int, int] = (2, 2),
+    node: str = "",
+    kill: tuple[str, ...] = (),
+    seconds_to_start: float | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run a rewardkit command beside the nodes, and kill an actor (class, run's folder) meanwhile.
 
-    `node` are words before the start of the second node.
+    `node` are words before the start of the second node; `seconds_to_start` shortens the wait for
+    an actor on a cluster that has no room.
     """
-    rewardkit = [sys.executable, "-m", "rewardkit", *map(str, command), "--ray", ADDRESS]
+    main = ["-m", "rewardkit"]
+    if seconds_to_start is not None:
+        main = [str(_HERE / "impatient.py"), str(seconds_to_start)]
+    rewardkit = [sys.executable, *main, *map(str, command), "--ray", ADDRESS]
     killer = ["bash", str(_HERE / "kill_actor.sh"), *kill] if kill else []
     return in_namespace(
         *("bash", str(_HERE / "two_nodes.sh"), *killer, *rewardkit),
