@@ -81,6 +81,27 @@ class BatchVerifier(Protocol):
         ...
 
 
+@runtime_checkable
+class CompositeVerifier(Protocol):
+    """A verifier that combines the verdicts of others, its members.
+
+    If a member is a `BatchVerifier`, each member judges by itself, within limits of its own.
+    """
+
+    @property
+    def members(self) -> Mapping[str, Verifier]:
+        """The verifiers by name."""
+        ...
+
+    def texts_for(self, text: str, sample: Sample, /) -> Mapping[str, str]:
+        """Return the members that judge `text`, with what each reads of it."""
+        ...
+
+    def combine(self, text: str, sample: Sample, verdicts: Mapping[str, Verdict], /) -> Verdict:
+        """Return the verdict that follows from those of the members."""
+        ...
+
+
 class Bounded:
     """The base class of verifiers whose cost is bounded, so that they need no worker.
 

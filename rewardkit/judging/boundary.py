@@ -5,15 +5,17 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Sequence
+from functools import partial
 
 from rewardkit.available_cores import available_cores
+from rewardkit.judging.composites import judge_by_member, judges_elsewhere
 from rewardkit.judging.crashes import Control, settle_crashes
 from rewardkit.judging.options import JudgingOptions
 from rewardkit.judging.outcomes import Crash, Outcome, run_quick
 from rewardkit.judging.pool import ForkServerGone, Pool
 from rewardkit.judging.pools import end_idle_workers, pool_in_use
 from rewardkit.judging.worker import Item
-from rewardkit.protocols import BatchVerifier, QuickVerifier, Verifier
+from rewardkit.protocols import BatchVerifier, CompositeVerifier, QuickVerifier, Verifier
 from rewardkit.records import Sample, Verdict
 from rewardkit.thinking import text_to_read, thinking_of
 
@@ -62,7 +64,7 @@ def judge_many(
     def judge_items(some: Sequence[Item], seconds: Sequence[float]) -> list[Outcome]:
         if thinking is not None:
             some = [(text_to_read(text, thinking), sample) for text, sample in some]
-        return _outcomes(verifier, some, seconds, options)
+        return _outcomes(verifier, some, seconds, options=options)
 
     outcomes = judge_items(items, [allowed] * len(items))
     crashes = {i: outcome for i, outcome in enumerate(outcomes) if isinstance(outcome, Crash)}
@@ -76,11 +78,13 @@ def judge_many(
 
 
 def _outcomes(
-    verifier: Verifier, items: Sequence[Item], seconds: Sequence[float], options: JudgingOptions
+    verifier: Verifier, items: Sequence[Item], seconds: Sequence[float], *, options: JudgingOptions
 ) -> list[Outcome]:
     """Return the outcome of each item within its seconds."""
     if isinstance(verifier, BatchVerifier):
         return list(verifier.judge_batch(items))
+    if isinstance(verifier, CompositeVerifier) and judges_elsewhere(verifier):
+        return judge_by_member(verifier, items, seconds, partial(_outcomes, options=options))
     outcomes: list[Outcome | None] = [None] * len(items)
     if isinstance(verifier, QuickVerifier):
         outcomes = [run_quick(verifier.quick, text, sample) for text, sample in items]

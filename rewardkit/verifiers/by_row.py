@@ -43,6 +43,22 @@ class ByRow:
             return self._unknown(sample)
         return Verdict.of(verifier(self._text(verifier, text), sample))
 
+    @property
+    def members(self) -> Mapping[str, Verifier]:
+        """The verifiers."""
+        return self.verifiers
+
+    def texts_for(self, text: str, sample: Sample, /) -> Mapping[str, str]:
+        """Return what the row's verifier reads of `text`, by its name."""
+        verifier = self.verifier_of(sample.columns)
+        if verifier is None:
+            return {}
+        return {str(sample.columns[self.column]): self._text(verifier, text)}
+
+    def combine(self, text: str, sample: Sample, verdicts: Mapping[str, Verdict], /) -> Verdict:
+        """Return the verdict of the row's verifier."""
+        return next(iter(verdicts.values()), self._unknown(sample))
+
     def prepare(self) -> None:
         """Prepare all of them."""
         for verifier in self.verifiers.values():

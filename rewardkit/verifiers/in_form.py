@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -54,6 +55,19 @@ class InForm:
         """Return the verdict on `text`."""
         form = self.form(text, sample)
         return Verdict.of(self.answer(text, sample)) if form.correct else form
+
+    @property
+    def members(self) -> Mapping[str, Verifier]:
+        """The verifier of the answer."""
+        return {"answer": self.answer}
+
+    def texts_for(self, text: str, sample: Sample, /) -> Mapping[str, str]:
+        """Return the text for `answer` if the form is right."""
+        return {"answer": text} if self.form(text, sample).correct else {}
+
+    def combine(self, text: str, sample: Sample, verdicts: Mapping[str, Verdict], /) -> Verdict:
+        """Return the verdict of `answer`, otherwise that of the form."""
+        return verdicts["answer"] if verdicts else self.form(text, sample)
 
     def prepare(self) -> None:
         """Prepare `answer`."""

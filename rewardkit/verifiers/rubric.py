@@ -66,6 +66,19 @@ class Rubric:
             return self.scale * verdict.score
         return sum(weight * verdict.parts[name] for name, weight in self.weights.items())
 
+    @property
+    def members(self) -> Mapping[str, Verifier]:
+        """The parts."""
+        return self.parts
+
+    def texts_for(self, text: str, sample: Sample, /) -> Mapping[str, str]:
+        """Return the whole text for each part."""
+        return dict.fromkeys(self.parts, text)
+
+    def combine(self, text: str, sample: Sample, verdicts: Mapping[str, Verdict], /) -> Verdict:
+        """Return the combined verdict; a part without a verdict counts as `timeout`."""
+        return self._combine(verdicts)
+
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the combined verdict on `text`."""
         *_, verdict = self.stages(text, sample)
