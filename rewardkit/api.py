@@ -53,11 +53,15 @@ def verify(
     r"""Return the verdict on one completion. Callable from any thread.
 
     `verifier` is a name or any callable `(text, sample)`; `columns` are further columns of the
-    data set's row that it reads. `timeout`, `max_wall` and `env` are those of `verify_batch`.
+    data set's row that it reads. `timeout`, in seconds, `max_wall` and `env` are those of
+    `verify_batch`. UnknownName for a name that isn't installed, UsageError for a completion or a
+    reference that isn't text.
 
     >>> verify("math", r"So it is \boxed{1/2}.", "0.5").correct
     True
     """
+    _check_texts("completion", [completion])
+    _check_texts("reference", [reference])
     sample = Sample(reference=reference, columns=columns or {})
     options = JudgingOptions(timeout, max_wall, env=env)
     return judge(_resolved(verifier), completion, sample, options)
@@ -94,6 +98,8 @@ def verify_batch(
             f"{len(completions)} completions, {len(references)} references and {len(rows)} rows "
             "of columns: pass as many of each"
         )
+    _check_texts("completion", completions)
+    _check_texts("reference", references)
     items = [
         (completion, Sample(reference=reference, columns=row))
         for completion, reference, row in zip(completions, references, rows, strict=True)
@@ -102,8 +108,22 @@ def verify_batch(
     return judge_many(_resolved(verifier), items, options)
 
 
+def _check_texts(name: str, values: Sequence[object]) -> None:
+    """UsageError for a value that isn't text: a verifier would raise, which counts as wrong."""
+    for index, value in enumerate(values):
+        if not isinstance(value, str):
+            place = f"{name} {index}" if len(values) > 1 else f"the {name}"
+            kind = type(value).__name__
+            raise UsageError(f"{place} is {value!r:.80}, of type {kind}; pass text (str)")
+
+
 def _resolved(verifier: str | Verifier) -> Verifier:
-    return load_verifier(verifier) if isinstance(verifier, str) else verifier
+    loaded = load_verifier(verifier) if isinstance(verifier, str) else verifier
+    if not callable(loaded):
+        raise UsageError(
+            f"{verifier!r:.80} is neither a verifier's name nor a callable (text, sample)"
+        )
+    return loaded
 
 
 @overload

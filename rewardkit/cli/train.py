@@ -46,8 +46,9 @@ def train_command(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show warnings only.")] = False,
 ) -> None:
-    """Train a model by a recipe: with GRPO, whose rewards are the verdicts that `eval` gives, or on
-    worked solutions.
+    """Train a model by a recipe, with GRPO or on worked solutions.
+
+    The rewards of GRPO are the verdicts that `eval` gives.
 
     An interrupt saves a checkpoint; --resume continues from it.
     """

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from rewardkit.cli.arguments import key_values
+from rewardkit.errors import UsageError
 from rewardkit.records import Sample, Verdict
 
 STATUS = {True: 0, False: 1, None: 2}
@@ -20,7 +21,9 @@ def verify_command(
         str, typer.Argument(help="A verifier's name; `rewardkit list verifiers` shows them.")
     ],
     text: Annotated[str, typer.Argument(help="The completion; - reads standard input.")],
-    reference: Annotated[str, typer.Option(help="The correct answer.")],
+    reference: Annotated[
+        str | None, typer.Option(help="The correct answer, if the verifier reads one.")
+    ] = None,
     verifier_arg: Annotated[
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="A parameter of the verifier; repeatable."),
@@ -40,13 +43,16 @@ def verify_command(
     """Judge one completion. The exit status is 0 for right, 1 for wrong, 2 for unjudged."""
     from rewardkit.api import load_verifier, verify
     from rewardkit.harness.store.sample_row import verdict_fields
+    from rewardkit.verifiers.by_row import needs_reference
 
     completion = sys.stdin.read() if text == "-" else text
     judge = load_verifier(verifier, **key_values(verifier_arg or (), "--verifier-arg"))
+    if reference is None and needs_reference(judge, {}):
+        raise UsageError(f"verifier {verifier!r} compares with a reference; give --reference TEXT")
     verdict = verify(
         judge,
         completion,
-        reference,
+        reference or "",
         timeout=timeout,
         columns=key_values(column or (), "--column"),
     )
@@ -55,31 +61,35 @@ def verify_command(
     else:
         lines = _lines(verdict, reference)
         if explain:
-            lines[2:] = _explanation(judge, completion, reference, verdict)
+            lines = _explained(lines, judge, completion, Sample(reference or ""), verdict)
         typer.echo("\n".join(lines))
     raise typer.Exit(STATUS[verdict.correct])
 
 
-def _lines(verdict: Verdict, reference: str) -> list[str]:
+def _lines(verdict: Verdict, reference: str | None) -> list[str]:
     failure = f": {verdict.failure.value}" if verdict.failure else ""
     lines = [WORD[verdict.correct] + failure]
     if verdict.score is not None:
         lines.append(f"  score      {verdict.score:g}")
     lines.append(f"  read       {_shown(verdict.answer)}")
-    lines.append(f"  reference  {_shown(reference)}")
+    if reference is not None:
+        lines.append(f"  reference  {_shown(reference)}")
     lines += [f"  {name:<10} {score:g}" for name, score in verdict.parts.items()]
     if verdict.message:
         lines.append(f"  {verdict.message}")
     return lines
 
 
-def _explanation(judge: object, text: str, reference: str, verdict: Verdict) -> list[str]:
-    """How the verifier read both sides, if it can explain itself."""
+def _explained(
+    lines: list[str], judge: object, text: str, sample: Sample, verdict: Verdict
+) -> list[str]:
+    """The lines of a verdict, with how the verifier read both sides if it can explain itself."""
     if not hasattr(judge, "explain"):
-        return ["  (this verifier explains no more)"]
-    explained = judge.explain(text, Sample(reference))
+        return [*lines, "  (this verifier has nothing to add)"]
+    explained = judge.explain(text, sample)
     decided = verdict.message or "no comparison was needed"
-    return [f"  {name:<10} {_shown(what)}" for name, what in [*explained, ("decided", decided)]]
+    facts = [f"  {name:<10} {_shown(what)}" for name, what in [*explained, ("decided", decided)]]
+    return lines[:2] + facts
 
 
 def _shown(text: str | None) -> str:

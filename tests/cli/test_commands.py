@@ -123,6 +123,21 @@ def test_verify_explains_how_both_sides_were_read() -> None:
     assert "exact zero test" in out
 
 
+def test_verify_explains_no_less_than_it_prints_without_explain() -> None:
+    arguments = ("verify", "gsm8k", "--reference", "4", "#### 4")
+    _, plain, _ = rewardkit(*arguments)
+    _, explained, _ = rewardkit(*arguments, "--explain")
+    assert explained.startswith(plain.rstrip())
+
+
+def test_verify_needs_a_reference_only_if_the_verifier_does() -> None:
+    status, out, _ = rewardkit("verify", "int", "<answer>4</answer>")
+    assert (status, out.splitlines()[0]) == (0, "right")
+    status, _, err = rewardkit("verify", "math", r"\boxed{4}")
+    assert status == 2
+    assert "verifier 'math' compares with a reference; give --reference TEXT" in err
+
+
 def test_verify_reads_standard_input_and_gives_json() -> None:
     status, out, _ = rewardkit(
         "verify", "math", "-", "--reference", "3", "--json", stdin="so\n\\boxed{3}"

@@ -142,6 +142,15 @@ def test_completions_are_joined_to_their_problems_by_id(tmp_path: Path) -> None:
     assert accuracy(out, "gsm8k") == 1.0
 
 
+def test_a_path_reaches_into_lists(tmp_path: Path) -> None:
+    row = {"choices": [{"text": "no answer"}, {"text": r"\boxed{4}"}], "gold": [4]}
+    fields = ["--completion-field", "choices.1.text", "--reference-field", "gold.0"]
+    file = write(tmp_path / "f.jsonl", [row])
+    status, out, err = score(file, "--verifier", "math", *fields, "--json")
+    assert status == 0, err
+    assert accuracy(out, "math") == 1.0
+
+
 @pytest.mark.parametrize(
     ("row", "options", "said"),
     [
@@ -157,6 +166,11 @@ def test_completions_are_joined_to_their_problems_by_id(tmp_path: Path) -> None:
             "row 1 has no text in any of completion, ",
         ),
         ({"reference": "1", "a": {"b": "x"}}, ["--verifier", "math"], "it has reference, a.b"),
+        (
+            {"reference": "1", "a": [{"b": "x"}, {"b": "y"}]},
+            ["--verifier", "math", "--completion-field", "a.2.b"],
+            "row 1 has no text in 'a.2.b'; it has reference, a.0.b;",
+        ),
         (
             {"reference": "1", "a": 5},
             ["--verifier", "math", "--completion-field", "a"],

@@ -374,8 +374,18 @@ def test_a_forked_child_judges_with_workers_of_its_own() -> None:
         ({"completions": ["a"], "references": []}, "1 completions, 0 references"),
         ({"completions": ["a"], "references": ["a"], "workers": 0}, "workers is 0"),
         ({"completions": ["a"], "references": ["a"], "timeout": 0}, "timeout is 0"),
+        ({"completions": ["a", "b"], "references": ["a", 4]}, "reference 1 is 4, of type int"),
+        ({"completions": [None], "references": ["a"]}, "the completion is None, of type NoneType"),
+        ({"completions": [[{"content": "a"}]], "references": ["a"]}, "of type list; pass text"),
     ],
 )
 def test_bad_arguments_are_errors(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         rewardkit.verify_batch("math", **arguments)  # type: ignore[arg-type]
+
+
+def test_a_verifier_that_is_neither_name_nor_callable_is_an_error() -> None:
+    with pytest.raises(UsageError, match="3 is neither a verifier's name nor a callable"):
+        rewardkit.verify(3, "a", "a")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="the reference is 4, of type int; pass text"):
+        rewardkit.verify("math", "a", 4)  # type: ignore[arg-type]

@@ -111,7 +111,7 @@ def backend_name(options: EvalOptions, reporter: Reporter) -> str:
     name = options.values["backend"]
     if name == AUTO:
         name, why = choose()
-        reporter.note(why)
+        reporter.note(f"backend {name}: {why}")
     registry.installed().backend(name)
     return name
 

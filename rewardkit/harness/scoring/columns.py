@@ -16,7 +16,7 @@ COMPLETION_FIELDS = ("completion", "response", "output", "generation", "solution
 
 @dataclass(frozen=True)
 class Columns:
-    """Which fields of a file's rows to read; dots reach into nested objects.
+    """Which fields of a file's rows to read; dots reach into nested objects and lists.
 
     Each of `labels` tells whether the completion in the same place of `completions` is right; the
     verdicts are compared with them.
@@ -94,10 +94,11 @@ def _label(row: Mapping[str, Any], number: int, name: str) -> bool:
     raise DataError(f"row {number + 1}: the label {name!r} is {label!r:.60}, not true or false")
 
 
-def _paths(row: Mapping[str, Any], levels: int = 3) -> Iterable[str]:
-    """The names of a row's fields; of nested ones, their dotted paths, to a few levels."""
+def _paths(row: Mapping[str, Any], levels: int = 6) -> Iterable[str]:
+    """The names of a row's fields; of objects and the first in a list, dotted paths."""
     for name, value in row.items():
-        if levels > 1 and isinstance(value, Mapping) and value:
-            yield from (f"{name}.{path}" for path in _paths(value, levels - 1))
+        inner = {"0": value[0]} if isinstance(value, list) and value else value
+        if levels > 1 and isinstance(inner, Mapping) and inner:
+            yield from (f"{name}.{path}" for path in _paths(inner, levels - 1))
         else:
             yield str(name)

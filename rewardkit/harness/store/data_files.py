@@ -26,14 +26,17 @@ LONGEST_FIELD = 2**30
 
 
 def field_value(row: Mapping[str, Any], name: str) -> Any:
-    """A field by its name or its dotted path; None if there is no such field."""
+    """A field by its name or its dotted path, such as `choices.0.text`; None if there is none."""
     if name in row:
         return row[name]
     value: Any = row
     for part in name.split("."):
-        if not isinstance(value, Mapping) or part not in value:
+        if isinstance(value, Mapping) and part in value:
+            value = value[part]
+        elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        else:
             return None
-        value = value[part]
     return value
 
 

@@ -55,12 +55,12 @@ def resumed_from(folder: Path, *, resume: bool) -> Path | None:
         return saved[-1]
     if saved:
         raise UsageError(
-            f"{folder} holds another training's checkpoints (the last is {saved[-1].name}); "
-            "carry on with --resume, or choose another --output-dir"
+            f"{folder} holds a training's checkpoints already (the last is {saved[-1].name}); "
+            "continue it with --resume, or choose another --output-dir"
         )
     if (folder / FINAL).exists():
         raise UsageError(
-            f"{folder} holds another training's {FINAL} model; choose another --output-dir"
+            f"{folder} holds a training's {FINAL} model already; choose another --output-dir"
         )
     return None
 

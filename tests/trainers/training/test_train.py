@@ -423,7 +423,7 @@ def trained(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 @pytest.mark.parametrize(
     ("changed", "kind", "said"),
     [
-        ({}, UsageError, "carry on with --resume, or choose another --output-dir"),
+        ({}, UsageError, "continue it with --resume, or choose another --output-dir"),
         ({"resume": True, "beta": 0.5}, RunMismatch, "with trainer.beta 0.04, and now it is 0.5"),
         ({"resume": True, "prompt": "motion"}, RunMismatch, "choose another --output-dir"),
         ({"resume": True, "data__seed": 1}, RunMismatch, "was trained with data"),
