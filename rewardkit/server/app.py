@@ -19,6 +19,7 @@ from rewardkit.harness.store.sample_row import verdict_fields
 from rewardkit.records import Sample, Verdict
 from rewardkit.server.access import TokenMiddleware
 from rewardkit.server.answers import Answer, error_answer
+from rewardkit.server.body_limit import BodyLimitMiddleware
 from rewardkit.server.host_routes import HostRoutes
 from rewardkit.server.metrics import ServerMetrics
 from rewardkit.server.requests import ScoreRequest, read_body
@@ -40,6 +41,8 @@ class ServerSettings:
     most_waiting: int = 50_000
     """Completions that may wait in the queue."""
     largest_body: int = 64 * 2**20
+    most_bytes: int = 256 * 2**20
+    """Bytes of the bodies of all requests that are not answered yet."""
 
 
 class Server:
@@ -124,9 +127,9 @@ def create_app(settings: ServerSettings) -> Starlette:
         Route("/metrics", server.exposition),
         *HostRoutes(server).routes(),
     ]
-    middleware = []
+    middleware = [Middleware(BodyLimitMiddleware, most=settings.most_bytes, metrics=server.metrics)]
     if settings.token is not None:
-        middleware = [Middleware(TokenMiddleware, token=settings.token)]
+        middleware.insert(0, Middleware(TokenMiddleware, token=settings.token))
     return Starlette(
         routes=routes,
         middleware=middleware,

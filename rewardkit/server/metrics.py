@@ -25,7 +25,7 @@ class ServerMetrics:
         )
         self._refused = Counter(
             "rewardkit_refused_requests",
-            "Requests refused by a full queue.",
+            "Requests refused because the queue or the limit of bytes was full.",
             registry=self._registry,
         )
         self._extended = Counter(
@@ -61,7 +61,7 @@ class ServerMetrics:
         self._stopped.inc(limits.stopped)
 
     def refused(self) -> None:
-        """Count a request that was refused because the queue was full."""
+        """Count a request that was refused because there was no room for it."""
         self._refused.inc()
 
     def exposition(self) -> bytes:

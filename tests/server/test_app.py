@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
+import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -137,6 +139,36 @@ def test_a_bad_request_is_named(client: TestClient, body: object, status: int, d
 )
 def test_no_body_makes_the_server_fail(client: TestClient, path: str, body: bytes) -> None:
     assert client.post(path, content=body).status_code < 500
+
+
+def test_bodies_that_do_not_fit_together_are_refused_until_one_is_answered() -> None:
+    app = create_app(ServerSettings(verifiers=("gsm8k",), most_bytes=2000))
+    body = json.dumps({"verifier": "gsm8k", "items": [item("#### 4" + " " * 1000, "4")]}).encode()
+
+    async def talk() -> None:
+        half_sent, rest = asyncio.Event(), asyncio.Event()
+
+        async def slowly() -> AsyncIterator[bytes]:
+            yield body[:-1]
+            half_sent.set()
+            await rest.wait()
+            yield body[-1:]
+
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://a") as client:
+            first = asyncio.create_task(client.post("/v1/score", content=slowly()))
+            await half_sent.wait()
+            refused = await client.post("/v1/score", content=body)
+            assert (refused.status_code, refused.headers["Retry-After"]) == (429, "1")
+            assert "more than 2,000 bytes; try again" in refused.json()["detail"]
+            rest.set()
+            assert (await first).json()["verdicts"][0]["correct"] is True
+            assert (await client.post("/v1/score", content=body)).status_code == 200
+            alone = body + b" " * 2000
+            assert (await client.post("/v1/score", content=alone)).status_code == 200
+            assert "refused_requests_total 1.0" in (await client.get("/metrics")).text
+
+    asyncio.run(talk())
 
 
 def test_a_large_body_is_refused() -> None:
