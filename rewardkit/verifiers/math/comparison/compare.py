@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from rewardkit.verifiers.math.comparison.equations import same_relation
+from rewardkit.verifiers.math.comparison.integration_constant import with_constant_of
 from rewardkit.verifiers.math.comparison.intervals import NoRegionError, same_region
 from rewardkit.verifiers.math.comparison.letters_before_brackets import (
     Opaque,
@@ -24,8 +25,8 @@ from rewardkit.verifiers.math.comparison.names import unnamed
 from rewardkit.verifiers.math.comparison.pieces import is_piecewise, same_pieces
 from rewardkit.verifiers.math.comparison.quantities import same_quantity
 from rewardkit.verifiers.math.comparison.regions import is_region, region
-from rewardkit.verifiers.math.comparison.shapes import without_degrees
-from rewardkit.verifiers.math.comparison.statements import stated
+from rewardkit.verifiers.math.comparison.shapes import as_point, without_degrees
+from rewardkit.verifiers.math.comparison.statements import approximated, stated
 from rewardkit.verifiers.math.comparison.values import (
     DIFFERENT,
     Policy,
@@ -58,6 +59,9 @@ def compare(answer: Node, reference: Node, policy: Policy) -> Outcome:
     if answer == reference and not isinstance(answer, Quantity):
         return Outcome(True, "the same reading")
     answer, reference = stated(answer), stated(reference)
+    answer, reference = as_point(answer, reference), as_point(reference, answer)
+    answer, reference = approximated(answer, reference), approximated(reference, answer)
+    answer = with_constant_of(reference, answer)
     answer, reference = unnamed(answer, reference), unnamed(reference, answer)
     answer, reference = _one_form(answer, reference, policy), _one_form(reference, answer, policy)
     if calls_unknown(answer) or calls_unknown(reference):

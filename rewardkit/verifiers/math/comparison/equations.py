@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 from rewardkit.verifiers.math.comparison.canonical import canonical
 from rewardkit.verifiers.math.numbers.equality import Outcome, compare_size, same_value
@@ -24,6 +25,8 @@ _TURNED = {">": "<", "≥": "≤"}
 
 def same_relation(one: Relation, other: Relation) -> Outcome:
     """Compare relations with one sign each by their left minus their right sides."""
+    if len(one.operators) > 1 < len(other.operators):
+        return _same_chain(one, other)
     mine, theirs = _normal(one), _normal(other)
     if mine is None or theirs is None or mine[0] != theirs[0]:
         return Outcome(False, "different relations")
@@ -41,6 +44,28 @@ def same_relation(one: Relation, other: Relation) -> Outcome:
         positive = compare_size(_filled(Product((left, right))), ZERO)
         return Outcome(None if positive is None else positive > 0, _STEP)
     return Outcome(found.equal, _STEP)
+
+
+def _same_chain(one: Relation, other: Relation) -> Outcome:
+    """a < b < c and c > b > a: the same relations link by link, in any order."""
+    mine, theirs = _links(one), _links(other)
+    if len(mine) != len(theirs):
+        return Outcome(False, "the number of links")
+    undecided = False
+    for link in theirs:
+        outcomes = [same_relation(candidate, link).equal for candidate in mine]
+        if True in outcomes:
+            del mine[outcomes.index(True)]
+        elif None in outcomes:
+            undecided = True
+        else:
+            return Outcome(False, "the links of a chain")
+    return Outcome(None if undecided else True, "the links of a chain")
+
+
+def _links(relation: Relation) -> list[Relation]:
+    pairs = zip(pairwise(relation.sides), relation.operators, strict=True)
+    return [Relation(sides, (operator,)) for sides, operator in pairs]
 
 
 def _turned(one: Relation, other: Relation) -> bool:

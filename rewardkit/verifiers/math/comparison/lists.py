@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from rewardkit.verifiers.math.comparison.matrices import same_matrices
 from rewardkit.verifiers.math.comparison.shapes import as_matrix, as_vector
-from rewardkit.verifiers.math.comparison.statements import assigned
+from rewardkit.verifiers.math.comparison.statements import assigned, indexed_values
 from rewardkit.verifiers.math.comparison.values import DIFFERENT, Policy, all_equal
 from rewardkit.verifiers.math.numbers.equality import Outcome
 from rewardkit.verifiers.math.syntax.tree import Matrix, Node, Product, Sequence, Sum, Symbol
@@ -20,7 +20,9 @@ MOST_ITEMS = 48
 def same_lists(answer: Node, reference: Node, policy: Policy, compare: Compare) -> Outcome:
     """Compare lists, tuples and sets by their items."""
     if isinstance(answer, Matrix) or isinstance(reference, Matrix):
-        return same_matrices(as_matrix(answer), as_matrix(reference), policy, compare)
+        sides = as_matrix(answer, reference), as_matrix(reference, answer)
+        return same_matrices(*sides, policy, compare)
+    answer, reference = _unindexed(answer, reference), _unindexed(reference, answer)
     values, theirs = assigned(answer), assigned(reference)
     if (values is None) != (theirs is None):
         answer, reference = values or answer, theirs or reference
@@ -30,6 +32,11 @@ def same_lists(answer: Node, reference: Node, policy: Policy, compare: Compare) 
     if not (isinstance(answer, Sequence) and isinstance(reference, Sequence)):
         return DIFFERENT
     return _bracketed(answer, reference, policy, compare)
+
+
+def _unindexed(node: Node, other: Node) -> Node:
+    """The values of `x_1 = 2, x_2 = 7` beside a set."""
+    return indexed_values(node) if isinstance(other, Sequence) and _kind(other) == "⦃" else node
 
 
 def _vectors(answer: Node, reference: Node, size: int, policy: Policy, compare: Compare) -> Outcome:
@@ -48,9 +55,10 @@ def _vectors(answer: Node, reference: Node, size: int, policy: Policy, compare: 
 
 def _bracketed(answer: Sequence, reference: Sequence, policy: Policy, compare: Compare) -> Outcome:
     kinds = {_kind(answer), _kind(reference)}
-    if kinds in ({"(", "["}, {"(", "⦃"}, {"[", "⦃"}):
-        return Outcome(False, "different brackets")
     mine, theirs = answer.items, reference.items
+    interval = kinds == {"[", "⦃"} and len(theirs) < 3
+    if kinds in ({"(", "["}, {"(", "⦃"}) or interval:
+        return Outcome(False, "different brackets")
     if "(" not in kinds and kinds != {"["}:
         if "⦃" in kinds:
             mine, theirs = _distinct(mine, policy, compare), _distinct(theirs, policy, compare)

@@ -18,19 +18,25 @@ from rewardkit.verifiers.math.syntax.tree import (
     Product,
     Quantity,
     Symbol,
+    nodes,
     symbols,
 )
-from rewardkit.verifiers.math.syntax.unit_table import UNITLESS, Unit, unit_table
+from rewardkit.verifiers.math.syntax.unit_table import RADIANS, UNITLESS, Unit, unit_table
 from rewardkit.verifiers.math.syntax.units import power, product
 
 Compare = Callable[[Node, Node, Policy], Outcome]
+_ANGLE = (("angle", 1),)
 _GREEK_UNITS = {"mu": "μ", "Omega": "Ω"}
-_HALF_TURN = Product((Constant("π"), Power(Number(Fraction(180)), MINUS_ONE)))
+_PI = Constant("π")
+_HALF_TURN = Product((_PI, Power(Number(Fraction(180)), MINUS_ONE)))
 
 
 def same_quantity(answer: Node, reference: Node, policy: Policy, compare: Compare) -> Outcome:
     """Compare values with units, the values by `compare`."""
     mine, theirs = _measured(_with_letters(answer)), _measured(_with_letters(reference))
+    if {mine.kind, theirs.kind} == {_ANGLE, RADIANS[0]}:
+        return compare(_in_radians(mine), _in_radians(theirs), policy)
+    mine, theirs = _without_radians(mine), _without_radians(theirs)
     lettered = not (isinstance(answer, Quantity) and isinstance(reference, Quantity))
     if lettered and mine.kind and theirs.kind and mine.factor != theirs.factor:
         return Outcome(False, "letters that may be variables")
@@ -57,7 +63,8 @@ def _angle_or_share(
     match measured.kind:
         case (("angle", 1),):
             radians = compare(_times(measured.value, _HALF_TURN), bare.value, exact)
-            return radians if radians.equal else None
+            meant = of_reference or _PI not in nodes(bare)
+            return None if meant and not radians.equal else radians
         case (("share", 1),):
             return _share(measured, bare, of_reference, policy, compare)
     return None
@@ -75,6 +82,15 @@ def _share(
         return as_value
     sides = (bare.value, measured.value)
     return compare(*(sides if of_reference else sides[::-1]), policy)
+
+
+def _in_radians(node: Quantity) -> Node:
+    return node.value if node.kind != _ANGLE else _times(node.value, _HALF_TURN)
+
+
+def _without_radians(node: Quantity) -> Quantity:
+    """π/2 rad as π/2."""
+    return Quantity(node.value, *UNITLESS) if node.kind == RADIANS[0] else node
 
 
 def _measured(node: Node) -> Quantity:

@@ -6,10 +6,12 @@ from fractions import Fraction
 
 from rewardkit.verifiers.math.numbers.equality import same_value
 from rewardkit.verifiers.math.syntax.tree import (
+    Call,
     Constant,
     Matrix,
     Node,
     Number,
+    Product,
     Quantity,
     Sequence,
     Sum,
@@ -22,13 +24,28 @@ _ACCENTS = (r"\hat", r"\vec", r"\mathbf", r"\bar", r"\overrightarrow", r"\wideha
 _ZERO, _ONE = Number(Fraction(0)), Number(Fraction(1))
 
 
-def as_matrix(node: Node) -> Node:
-    """[[1,2],[3,4]] as a matrix; anything else as it is."""
+def as_matrix(node: Node, other: Node) -> Node:
+    """[[1,2],[3,4]] as a matrix, (1,2) as a row or a column beside one; anything else as it is."""
     if not isinstance(node, Sequence) or not node.items:
         return node
     rows = [item.items for item in node.items if isinstance(item, Sequence) and item.opening]
+    if not rows and isinstance(other, Matrix) and node.opening in ("(", "[", "⟨"):
+        column = len(other.rows) > 1 == len(other.rows[0])
+        return Matrix(tuple((item,) for item in node.items) if column else (node.items,))
     even = len(rows) == len(node.items) and len({len(row) for row in rows}) == 1
     return Matrix(tuple(rows)) if even and node.opening in ("[", "(") else node
+
+
+def as_point(node: Node, other: Node) -> Node:
+    """P(1,2) as the tuple of its coordinates, beside a tuple."""
+    if not isinstance(other, Sequence) or other.opening not in ("(", "⟨"):
+        return node
+    match node:
+        case Call(name, (_, _, *_) as coordinates) if len(name) == 3 and name[0].isupper():
+            return Sequence(tuple(coordinates), "(", ")")
+        case Product((Symbol(name), Sequence((_, _, *_), "(", ")", _) as point)):
+            return point if len(name) == 1 and name.isupper() else node
+    return node
 
 
 def as_vector(node: Node, size: int) -> Node:

@@ -71,7 +71,7 @@ def names_value(node: Node) -> bool:
         case Symbol() | Text():
             return True
         case Call("abs", (inner,)):
-            return _points(inner)
+            return _points(inner) or (isinstance(inner, Symbol) and inner.name.isupper())
         case Call(name, _):
             return name.endswith("()")
         case Product((Symbol("Delta" | "m"), Symbol(name))):
@@ -136,6 +136,30 @@ def _before_rounding(node: Node) -> Node:
             if compare_size(gap, Product((ROUNDING, Call("abs", (exact,))))) in (-1, 0):
                 return Relation(tuple(sides), tuple(operators)) if operators else exact
     return node
+
+
+def approximated(node: Node, other: Node) -> Node:
+    """3.46 in `≈ 3.46` or `x ≈ 3.46`: a decimal, beside anything but a whole number."""
+    match node:
+        case Relation((None | Symbol(), (Number() | Quantity()) as value), ("≈",)):
+            number = value.value if isinstance(value, Quantity) else value
+            whole = isinstance(other, Number) and not other.places
+            return value if isinstance(number, Number) and number.places and not whole else node
+    return node
+
+
+def indexed_values(node: Node) -> Node:
+    """The values of `x_1 = 2, x_2 = 7`; anything else as it is."""
+    if not isinstance(node, Sequence) or node.opening:
+        return node
+    pairs = [pair for item in node.items if (pair := definition(item)) is not None]
+    letters = {
+        name.name.partition("_")[0] if isinstance(name, Symbol) and "_" in name.name else None
+        for name, _ in pairs
+    }
+    if len(pairs) < len(node.items) or len(letters) != 1 or None in letters:
+        return node
+    return Sequence(tuple(value for _, value in pairs), joint=node.joint)
 
 
 def assigned(node: Node) -> Sequence | None:

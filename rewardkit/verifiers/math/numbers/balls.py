@@ -126,6 +126,8 @@ class RealEvaluator:
                 return self(first) * self.power(self(second), -1)
             case Quantity(value, (("angle", 1),), _):
                 return self(value) * self.flint.arb.pi() / 180
+            case Quantity(value, (("radian", 1),), _):
+                return self(value)
             case Quantity(value, (("share", 1),), _):
                 return self(value) / 100
         raise UndefinedError("a quantity")

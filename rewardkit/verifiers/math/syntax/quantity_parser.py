@@ -9,7 +9,7 @@ from rewardkit.verifiers.math.syntax import units
 from rewardkit.verifiers.math.syntax.cursor import Cursor
 from rewardkit.verifiers.math.syntax.nouns import scale
 from rewardkit.verifiers.math.syntax.tree import Node, Number, Product, Quantity, Sum
-from rewardkit.verifiers.math.syntax.unit_table import Unit, unit_table
+from rewardkit.verifiers.math.syntax.unit_table import RADIANS, Unit, unit_table
 from rewardkit.verifiers.math.syntax.unreadable import UnreadableError
 
 CURRENCIES = {
@@ -30,6 +30,7 @@ CURRENCIES = {
 """The sign of a currency, and its name in the table of units."""
 
 _SCALES_OF_TEMPERATURE = {"c": "°C", "celsius": "°C", "f": "°F", "fahrenheit": "°F"}
+_RADIANS = ("rad", "radian", "radians")
 _PARTS_OF_DEGREE = (Fraction(1, 60), Fraction(1, 3600))
 
 
@@ -159,6 +160,8 @@ def measured(factors: list[Node], words: str) -> Node:
     value = _product(factors)
     of_one = isinstance(value, Number) and abs(value.value) == 1
     kind, size = units.unit(words, of_one=of_one)
+    if not kind and words.strip(" .") in _RADIANS:
+        kind, size = RADIANS
     if isinstance(value, Quantity):
         kind, size = units.product((value.kind, value.factor), (kind, size))
         value = value.value

@@ -36,6 +36,12 @@ def _choice(match: re.Match[str]) -> str:
     return rf"\binom{{{match[1]}}}{{{match[2] or match[3]}}}"
 
 
+def _chosen(match: re.Match[str]) -> str:
+    r"""C_{10}^3 as \binom; C_1^2 is the square of a constant."""
+    of, some = match.groups()
+    return rf"\binom{{{of}}}{{{some}}}" if int(of) > int(some) else match.group()
+
+
 def _worded_base(match: re.Match[str]) -> str:
     word = match[1]
     base = word if word.isdigit() else BASES.get(word)
@@ -84,6 +90,11 @@ _HABITS: tuple[tuple[str, str, Replacement], ...] = (
         r"\\cdot ",
     ),
     ("mod", r"\(\s*(?:\\(?:text|mathrm|operatorname)\s*\{\s*)?mod\s*\}?([^()]*)\)", r"\\pmod{\1}"),
+    (
+        "C_",
+        r"(?<![A-Za-z\\_^}\]])C\s*_\s*\{?\s*([0-9]{1,3})\s*\}?\s*\^\s*\{?\s*([0-9]{1,3})(?![0-9])\s*\}?",
+        _chosen,
+    ),
     (" is ", _SENTENCE, r"\\text{\1 }"),
     (" are ", _SENTENCE, r"\\text{\1 }"),
     ("cent", r"\bper\s+cent\b", "percent"),

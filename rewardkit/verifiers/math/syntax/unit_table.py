@@ -10,6 +10,9 @@ from typing import Final
 Unit = tuple[tuple[tuple[str, int], ...], Fraction]
 """Dimensions with their powers, and the size in basic units."""
 
+RADIANS: Final[Unit] = ((("radian", 1),), Fraction(1))
+"""What is said to be in radians; a radian inside a product of units has no dimension."""
+
 UNITLESS: Final[Unit] = ((), Fraction(1))
 
 _PREFIXES: Final = """
