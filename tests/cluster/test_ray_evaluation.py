@@ -38,7 +38,7 @@ def record(folder: str) -> dict[str, Any]:
 def test_two_nodes_generate_the_same_rows_though_an_engine_is_killed(tiny_checkpoint: Path) -> None:
     command = evaluation(tiny_checkpoint)
     on_cluster = (*command, "-o", "run", "--engines", 2)
-    done = on_two_nodes(*on_cluster, kill=("EngineActor", "run"))
+    done = on_two_nodes(*on_cluster, kill=("[ -s run/samples.jsonl ]", "ray::EngineActor.generate"))
     assert done.returncode == 0, done.stderr
     assert run_command(*command, "-o", "one") == 0
     rows = [sorted(Path(name, "samples.jsonl").read_text().splitlines()) for name in ("run", "one")]
@@ -51,6 +51,25 @@ def test_two_nodes_generate_the_same_rows_though_an_engine_is_killed(tiny_checkp
     assert cluster["died"] == 1
     assert len(cluster["nodes"]) == 2
     assert sum(node["engines"] for node in cluster["nodes"].values()) >= 2
+
+
+@pytest.mark.vllm
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+def test_the_process_of_a_vllm_engine_is_killed_and_another_engine_does_its_requests(
+    tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = (
+        *("eval", "--task", "gsm8k", "--data", "data.jsonl", "--model", tiny_checkpoint),
+        *("--backend", "vllm", "--max-tokens", 200, "--quiet"),
+    )
+    assert run_command(*command, "-o", "one") == 0
+    monkeypatch.setenv("VLLM_ENABLE_V1_MULTIPROCESSING", "1")
+    generating = "pgrep -f ^ray::EngineActor.generate"
+    done = on_two_nodes(*command, "-o", "run", cpus=(0, 1), kill=(generating, "VLLM::EngineCore"))
+    assert done.returncode == 0, done.stderr
+    rows = [sorted(Path(name, "samples.jsonl").read_text().splitlines()) for name in ("run", "one")]
+    assert rows[0] == rows[1]
+    assert record("run")["sessions"][-1]["cluster"]["died"] == 1
 
 
 def test_a_node_with_another_version_of_the_checkpoint_is_an_error(tiny_checkpoint: Path) -> None:

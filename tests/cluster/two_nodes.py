@@ -25,16 +25,17 @@ def on_two_nodes(
     kill: tuple[str, ...] = (),
     seconds_to_start: float | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a rewardkit command beside the nodes, and kill an actor (class, run's folder) meanwhile.
+    """Run a rewardkit command beside the nodes.
 
-    `node` are words before the start of the second node; `seconds_to_start` shortens the wait for
-    an actor on a cluster that has no room.
+    `kill`, a condition of the shell and a title, kills a process of this title once the condition
+    holds. `node` are words before the start of the second node; `seconds_to_start` shortens the
+    wait for an actor on a cluster that has no room.
     """
     main = ["-m", "rewardkit"]
     if seconds_to_start is not None:
         main = [str(_HERE / "impatient.py"), str(seconds_to_start)]
     rewardkit = [sys.executable, *main, *map(str, command), "--ray", ADDRESS]
-    killer = ["bash", str(_HERE / "kill_actor.sh"), *kill] if kill else []
+    killer = ["bash", str(_HERE / "kill_when.sh"), *kill] if kill else []
     return in_namespace(
         *("bash", str(_HERE / "two_nodes.sh"), *killer, *rewardkit),
         HEAD_CPUS=str(cpus[0]),

@@ -59,23 +59,19 @@ class EngineActor:
 
     def generate(
         self, requests: Sequence[Request], sampling: Sampling
-    ) -> Iterator[list[tuple[str, Completion]] | str]:
-        """Yield keys with completions as they finish, or the text of an error.
+    ) -> Iterator[list[tuple[str, Completion]]]:
+        """Yield keys with completions as they finish.
 
         Completions that finish within a fifth of a second travel together.
         """
         assert self._backend is not None, "load() comes first"
         parcel: list[tuple[str, Completion]] = []
         sent = time.monotonic()
-        try:
-            for request, completion in self._backend.generate(requests, sampling):
-                parcel.append((request.key, completion))
-                if time.monotonic() - sent >= _SECONDS_BETWEEN_PARCELS:
-                    yield parcel
-                    parcel, sent = [], time.monotonic()
-        except RewardkitError as error:
-            yield str(error)
-            return
+        for request, completion in self._backend.generate(requests, sampling):
+            parcel.append((request.key, completion))
+            if time.monotonic() - sent >= _SECONDS_BETWEEN_PARCELS:
+                yield parcel
+                parcel, sent = [], time.monotonic()
         if parcel:
             yield parcel
 

@@ -86,11 +86,12 @@ class EngineActors:
         """Add to the completions of the engine's node."""
         self.nodes[engine.node]["completions"] += completions
 
-    def lost(self, engine: Engine) -> None:
-        """Count an engine that died while it generated."""
+    def lost(self, engine: Engine, why: str) -> None:
+        """Count an engine that died or failed while it generated, and end what is left of it."""
         self.busy.discard(engine)
+        self.ray.kill(engine.handle)
         self.died += 1
-        self.note(f"an engine on {engine.node} died; its requests go to another")
+        self.note(f"an engine on {engine.node} {why}; its requests go to another")
 
     def stop_busy(self) -> None:
         """End the engines whose completions nobody will read."""

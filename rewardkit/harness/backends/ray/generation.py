@@ -70,15 +70,22 @@ class Generation:
             self._actors.busy.discard(chunk.engine)
             self._actors.idle.append(chunk.engine)
         except self._ray.exceptions.RayTaskError as error:
-            raise BackendError(f"the engine on {chunk.engine.node} failed: {error}") from error
+            if not isinstance(error.cause, BackendError):
+                raise BackendError(
+                    f"the engine on {chunk.engine.node} failed: {error.cause or error}"
+                ) from error
+            self._lost(stream, f"failed: {error.cause}")
         except self._ray.exceptions.RayError:
-            del self._streams[stream]
-            self._actors.lost(chunk.engine)
-            self._queue.give_back(list(chunk.unanswered.values()), answered=chunk.answered)
+            self._lost(stream, "died, perhaps for lack of memory")
         else:
-            if isinstance(parcel, str):
-                raise BackendError(f"the engine on {chunk.engine.node} failed: {parcel}")
             chunk.answered = True
             self._actors.count(chunk.engine, len(parcel))
             for key, completion in parcel:
                 yield chunk.unanswered.pop(key), completion
+
+    def _lost(self, stream: Any, why: str) -> None:
+        """Give the unanswered requests of a chunk back: its engine died or failed."""
+        chunk = self._streams.pop(stream)
+        self._actors.lost(chunk.engine, why)
+        requests = list(chunk.unanswered.values())
+        self._queue.give_back(requests, why, answered=chunk.answered)

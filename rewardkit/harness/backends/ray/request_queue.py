@@ -36,16 +36,16 @@ class RequestQueue:
         size = max(1, round(share / self._batch)) * self._batch
         return [self._waiting.popleft() for _ in range(min(size, len(self._waiting)))]
 
-    def give_back(self, requests: Sequence[Request], *, answered: bool) -> None:
-        """Put requests first that a dead engine left, and whether it `answered` others of its
-        chunk. BackendError for a request over which several engines died."""
+    def give_back(self, requests: Sequence[Request], why: str, *, answered: bool) -> None:
+        """Put requests first that a dead engine left: `why` it died, and whether it `answered`
+        others of its chunk. BackendError for a request over which several engines died."""
         if not answered:
             self._deaths.update(request.key for request in requests)
             for request in requests:
                 if self._deaths[request.key] >= MOST_DEATHS:
                     raise BackendError(
                         f"{MOST_DEATHS} engines died over {request.key} or the {len(requests) - 1} "
-                        "requests with it, perhaps for lack of memory; what was judged is stored, "
-                        "and the same command resumes"
+                        f"requests with it; the last {why}; what was judged is stored, and the "
+                        "same command resumes"
                     )
         self._waiting.extendleft(reversed(requests))

@@ -11,6 +11,7 @@ from typing import Any
 from rewardkit.errors import BackendError, UnknownName, UsageError
 from rewardkit.harness.backends.completion_reader import CompletionReader
 from rewardkit.harness.backends.local_model import LocalModel
+from rewardkit.harness.backends.vllm.engine_watch import EngineWatch
 from rewardkit.protocols import Request
 from rewardkit.records import Completion, Sampling
 
@@ -25,6 +26,7 @@ class Engine:
 
             torch.set_num_threads(local.useful_threads(torch.get_num_threads()))
         self._llm = _build(arguments)
+        self._watch = EngineWatch(self._llm.llm_engine.engine_core)
         scheduler = self._llm.llm_engine.vllm_config.scheduler_config
         self._seeds_requests = on_gpu or not scheduler.enable_chunked_prefill
 
@@ -99,7 +101,8 @@ class Engine:
         except Exception as error:  # vLLM's, torch's or a dead process's, of any class
             raise BackendError(
                 f"vLLM's engine failed ({type(error).__name__}: {error}); with "
-                "VLLM_LOGGING_LEVEL=INFO it says more"
+                "VLLM_LOGGING_LEVEL=INFO it says more, unless it was killed, perhaps for lack of "
+                "memory"
             ) from error
 
     def describe(self) -> dict[str, object]:
@@ -122,6 +125,7 @@ class Engine:
 
     def close(self) -> None:
         """Shut the engine down and release its memory, so that another can start."""
+        self._watch.close()
         self._llm.llm_engine.engine_core.shutdown()
         del self._llm
         _clean_up()

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from rewardkit.errors import BackendError, UsageError
 from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.backends.ray import engine_actors
 from rewardkit.harness.backends.ray.engine_actor import EngineJob
@@ -20,6 +21,30 @@ from rewardkit.protocols import Prompt, Request
 from rewardkit.records import Completion, Sampling
 
 REQUESTS = [Request(f"t/{number}/0", Prompt("", (1,)), number) for number in range(64)]
+KEYS = sorted(request.key for request in REQUESTS)
+
+
+class RayError(Exception):
+    """The base class of Ray's errors."""
+
+
+class ActorUnschedulableError(RayError):
+    """No node can ever have the actor."""
+
+
+class RayTaskError(RayError):
+    """Code in an actor raised `cause`."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(f"Traceback of {cause}")
+        self.cause = cause
+
+
+EXCEPTIONS = SimpleNamespace(
+    RayError=RayError,
+    ActorUnschedulableError=ActorUnschedulableError,
+    RayTaskError=RayTaskError,
+)
 
 
 @dataclass
@@ -30,11 +55,10 @@ class Cluster:
     slow: set[str] = field(default_factory=set)
     """Nodes on which no engine finishes loading."""
     started: int = 0
-    exceptions: Any = field(
-        default_factory=lambda: SimpleNamespace(
-            RayError=OSError, ActorUnschedulableError=TimeoutError, RayTaskError=ValueError
-        )
-    )
+    errors: dict[str, Exception] = field(default_factory=dict)
+    """What an engine raises instead of its second parcel, by node."""
+    killed: list[str] = field(default_factory=list)
+    exceptions = EXCEPTIONS
 
     def nodes(self) -> list[dict[str, Any]]:
         return [{"Alive": True, "Resources": {"CPU": 2.0}}] * self.nodes_up
@@ -50,6 +74,7 @@ class Cluster:
         node = str(self.started)
         describe = {"node": node, **versions()}
         return SimpleNamespace(
+            node=node,
             describe=SimpleNamespace(remote=lambda: Call(node, describe)),
             load=SimpleNamespace(remote=lambda job: Call(node, {}, loads=True)),
             generate=SimpleNamespace(
@@ -62,7 +87,12 @@ class Cluster:
         return [call for call in ready if not (call.loads and call.node in self.slow)], []
 
     def get(self, call: Any) -> Any:
+        if call.number == 2 and call.node in self.errors:
+            raise self.errors[call.node]
         return call.result
+
+    def kill(self, actor: Any) -> None:
+        self.killed.append(actor.node)
 
 
 @dataclass(eq=False)
@@ -72,17 +102,19 @@ class Call:
     node: str
     result: Any
     loads: bool = False
+    number: int = 1
 
 
 class Stream:
-    """The results of a generating call: one parcel."""
+    """The results of a generating call: two parcels."""
 
     loads = False
 
     def __init__(self, node: str, requests: Sequence[Request], sampling: Sampling) -> None:
         self.node = node
-        parcel = [(request.key, Completion(node)) for request in requests]
-        self._calls = iter([Call(node, parcel)])
+        pairs = [(request.key, Completion(node)) for request in requests]
+        parcels = pairs[:2], pairs[2:]
+        self._calls = iter([Call(node, part, number=n) for n, part in enumerate(parcels, 1)])
 
     def __next__(self) -> Call:
         return next(self._calls)
@@ -107,7 +139,7 @@ def test_a_node_that_joins_late_gets_requests() -> None:
     seen = [next(completions)]
     cluster.nodes_up = 2
     seen += completions
-    assert sorted(request.key for request, _ in seen) == sorted(item.key for item in REQUESTS)
+    assert sorted(request.key for request, _ in seen) == KEYS
     assert actors.nodes["1"]["completions"] + actors.nodes["2"]["completions"] == len(REQUESTS)
     assert actors.nodes["2"]["completions"] > 0
 
@@ -121,3 +153,19 @@ def test_the_first_engine_that_is_loaded_leaves_their_share_to_those_that_load()
     everything = [*first, *completions]
     assert len(everything) == len(REQUESTS)
     assert [actors.nodes[name]["completions"] for name in "1234"] == [20, 12, 16, 16]
+
+
+def test_requests_of_an_engine_that_fails_go_to_another_and_its_actor_ends() -> None:
+    cluster = Cluster(2, errors={"1": RayTaskError(BackendError("CUDA error"))})
+    actors, completions = generation(cluster)
+    assert sorted(request.key for request, _ in completions) == KEYS
+    assert cluster.killed == ["1"]
+    assert actors.died == 1
+    assert actors.nodes["1"]["completions"] == 2
+
+
+def test_an_error_that_is_no_engine_s_ends_the_run() -> None:
+    cluster = Cluster(1, errors={"1": RayTaskError(UsageError("no such argument"))})
+    _, completions = generation(cluster)
+    with pytest.raises(BackendError, match="the engine on 1 failed: no such argument"):
+        list(completions)

@@ -44,20 +44,20 @@ def test_the_longest_prompts_come_first_and_chunks_are_the_batches_of_one_machin
 def test_what_a_dead_engine_left_comes_first() -> None:
     queue = RequestQueue(requests(1, 1, 1, 1), batch=2)
     left = queue.take(engines=4)
-    queue.give_back(left, answered=False)
+    queue.give_back(left, "died", answered=False)
     assert keys(queue.take(engines=4)) == keys(left)
 
 
 def test_a_request_over_which_engines_die_again_and_again_ends_the_run() -> None:
     queue = RequestQueue(requests(1), batch=1)
     for _ in range(MOST_DEATHS - 1):
-        queue.give_back(queue.take(engines=1), answered=False)
-    with pytest.raises(BackendError, match="engines died over t/0/0"):
-        queue.give_back(queue.take(engines=1), answered=False)
+        queue.give_back(queue.take(engines=1), "died", answered=False)
+    with pytest.raises(BackendError, match="engines died over t/0/0 .*; the last died"):
+        queue.give_back(queue.take(engines=1), "died", answered=False)
 
 
 def test_deaths_of_engines_that_answered_some_requests_do_not_count() -> None:
     queue = RequestQueue(requests(1), batch=1)
     for _ in range(MOST_DEATHS + 1):
-        queue.give_back(queue.take(engines=1), answered=True)
+        queue.give_back(queue.take(engines=1), "died", answered=True)
     assert len(queue) == 1
