@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rewardkit import registry
@@ -15,6 +17,8 @@ from rewardkit.protocols import Backend, Request
 from rewardkit.records import Completion, Sampling
 
 _SECONDS_BETWEEN_PARCELS = 0.2
+_ON_ALL_NODES = "copy the model to all nodes, or put it on a file system that all share"
+_OUTPUT = "the engine's output is in worker-*-{}.err of /tmp/ray/session_latest/logs there"
 
 
 @dataclass(frozen=True)
@@ -49,11 +53,13 @@ class EngineActor:
         A RewardkitError is returned as {"error": text}: Ray would wrap it in a traceback.
         """
         try:
+            _check_model_exists(job.model)
             backend: Backend = registry.installed().backend(job.backend)(job.model, job.options)
             _check_same_model(job, backend.fingerprint())
             backend.start(job.requests, job.longest)
         except RewardkitError as error:
-            return {"error": str(error)}
+            more = f"; {_OUTPUT.format(os.getpid())}" if error.__cause__ is not None else ""
+            return {"error": f"{error}{more}"}
         self._backend = backend
         return dict(backend.describe())
 
@@ -76,12 +82,17 @@ class EngineActor:
             yield parcel
 
 
+def _check_model_exists(model: str) -> None:
+    if Path(model).is_absolute() and not Path(model).exists():
+        raise BackendError(f"there is no {model}; {_ON_ALL_NODES}")
+
+
 def _check_same_model(job: EngineJob, here: Mapping[str, str]) -> None:
     names = [name for name in sorted({*job.fingerprint, *here}) if _differ(job, here, name)]
     if names:
         raise BackendError(
-            f"{job.model} has another {' and another '.join(names)} here than where the command "
-            "runs; copy the model to all nodes anew, or put it on a file system that all share"
+            f"{job.model} differs in {' and '.join(names)} from the copy where the command runs; "
+            f"{_ON_ALL_NODES}"
         )
 
 
