@@ -19,7 +19,7 @@ from rewardkit.verifiers.math.syntax import tree
 from rewardkit.verifiers.math.syntax.exact import Exact, equal
 from rewardkit.verifiers.math.syntax.extraction import answers, bare_reference
 from rewardkit.verifiers.math.syntax.local_numbers import local_value
-from rewardkit.verifiers.math.syntax.option_text import is_letter, states_letter
+from rewardkit.verifiers.math.syntax.option_text import states_letter
 from rewardkit.verifiers.math.syntax.parsed_answer import Side, side
 from rewardkit.verifiers.math.syntax.parsed_answer import tree as tree_of
 from rewardkit.verifiers.math.syntax.phrases import predicate
@@ -155,7 +155,7 @@ class Math:
             return Outcome(True, "the same text")
         if _same_words(mine, gold):
             return Outcome(True, "the same words")
-        if is_letter(gold.text) and states_letter(answer, gold.text):
+        if isinstance(gold.tree, (tree.Symbol, tree.Text)) and states_letter(answer, gold.text):
             return Outcome(True, "the option's letter")
         if _in_local_spelling(answer, gold):
             return Outcome(True, "exact numbers, in the spelling of a locale")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from rewardkit.verifiers.math.syntax.tree import Node, Sum, Symbol, mapped, nodes, symbols
+from rewardkit.verifiers.math.syntax.tree import Node, Relation, Sum, Symbol, mapped, nodes, symbols
 
+_FORMS = (Sum, Relation)
 _SPELLINGS = frozenset(("C", "c", "c_1", "C_1"))
 
 
 def with_constant_of(reference: Node, answer: Node) -> Node:
     """The answer with the reference's letter for the constant of integration."""
+    if not (isinstance(answer, _FORMS) and isinstance(reference, _FORMS)):
+        return answer
     mine, theirs = symbols(answer), symbols(reference)
     one, other = (mine - theirs) & _SPELLINGS, (theirs - mine) & _SPELLINGS
     if not (len(one) == len(other) == 1) or any(name.isupper() for name in mine & theirs):

@@ -65,8 +65,8 @@ def _filled(found: list[str]) -> list[str]:
     r"""Without the places left open for an answer, such as \boxed{\phantom{0}}, beside others."""
     if found and not found[-1].strip():
         return found[-1:]
-    filled = [_plain(box) for box in found if not _PLACEHOLDER.fullmatch(box)]
-    return filled or found
+    filled = [box for box in found if not _PLACEHOLDER.fullmatch(box)] or found
+    return [_plain(box) for box in filled] if "**" in "".join(filled) else filled
 
 
 def _plain(box: str) -> str:

@@ -15,16 +15,14 @@ _LABEL = re.compile(
 _ANOTHER = re.compile(r"\([A-J]\)|(?<![A-Za-z])[A-J][).:]|\bor\b|\bnot\b")
 
 
-def is_letter(reference: str) -> bool:
-    """Whether the reference is the letter of an option."""
-    return len(reference) < 20 and _LETTER.fullmatch(_plain(reference)) is not None
-
-
 def states_letter(answer: str, reference: str) -> bool:
     """Whether the answer is the option with the reference's letter, and with its text."""
-    plain, letter = _plain(answer), _LETTER.fullmatch(_plain(reference))
+    letter = _LETTER.fullmatch(_plain(reference))
+    if letter is None:
+        return False
+    plain = _plain(answer)
     label = _LABEL.match(plain)
-    if label is None or letter is None or _ANOTHER.search(plain, label.end()):
+    if label is None or _ANOTHER.search(plain, label.end()):
         return False
     return (label[1] or label[2]) == letter[1]
 
