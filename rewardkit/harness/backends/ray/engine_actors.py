@@ -50,6 +50,8 @@ class EngineActors:
     _target: int = 0
     _looked: float = float("-inf")
     _placed: float = field(default_factory=time.monotonic)
+    _all_placed: float = field(default_factory=time.monotonic)
+    _said_that_some_wait: bool = False
 
     @property
     def loaded(self) -> int:
@@ -81,6 +83,18 @@ class EngineActors:
             self._placed = now
         elif now - self._placed > SECONDS_TO_START:
             raise BackendError(self._why_none())
+        if not self._placing:
+            self._all_placed = now
+        elif now - self._all_placed > SECONDS_TO_START:
+            self._say_that_some_wait()
+
+    def _say_that_some_wait(self) -> None:
+        if not self._said_that_some_wait:
+            self._said_that_some_wait = True
+            self.note(
+                f"{len(self._placing)} of {self._target} engines wait for room: each needs "
+                f"{self._size}, and {_resources(self.ray)}"
+            )
 
     def count(self, engine: Engine, completions: int) -> None:
         """Add to the completions of the engine's node."""

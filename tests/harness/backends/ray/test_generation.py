@@ -66,6 +66,9 @@ class Cluster:
     def cluster_resources(self) -> dict[str, float]:
         return {"CPU": 2.0 * self.nodes_up}
 
+    def available_resources(self) -> dict[str, float]:
+        return {}
+
     def remote(self, **options: object) -> Any:
         return lambda actor: SimpleNamespace(remote=self._start)
 
@@ -169,3 +172,15 @@ def test_an_error_that_is_no_engine_s_ends_the_run() -> None:
     _, completions = generation(cluster)
     with pytest.raises(BackendError, match="the engine on 1 failed: no such argument"):
         list(completions)
+
+
+def test_engines_without_room_are_mentioned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    notes: list[str] = []
+    job = EngineJob("transformers", "model", EngineOptions(), {}, 1, 9)
+    actors = EngineActors(Cluster(1), job, 3, 1, notes.append)
+    actors.refresh()
+    monkeypatch.setattr(engine_actors, "SECONDS_TO_START", 0)
+    for _ in range(3):
+        actors.refresh()
+    [note] = notes
+    assert note.startswith("2 of 3 engines wait for room: each needs 1 CPU, and the Ray cluster")
