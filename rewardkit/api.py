@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, overload
 
 from rewardkit import registry
@@ -16,6 +18,11 @@ if TYPE_CHECKING:
     from rewardkit.harness.run.reporter import Reporter
     from rewardkit.harness.run.run import RunSummary
     from rewardkit.harness.sweeps.sweep_results import SweepRun
+
+
+Name = str | os.PathLike[str]
+"""The name or path of a model, a prompt or a task."""
+Names = list[str] | list[Path] | tuple[Name, ...]
 
 
 def load_verifier(name: str, **parameters: object) -> Verifier:
@@ -128,10 +135,10 @@ def _resolved(verifier: str | Verifier) -> Verifier:
 
 @overload
 def evaluate(
-    task: str | Task | Sequence[str | Task],
-    model: str,
+    task: Name | Task | Sequence[Name | Task],
+    model: Name,
     *,
-    prompt: str | None = None,
+    prompt: Name | None = None,
     reporter: Reporter | None = None,
     **options: Unpack[EvalValues],
 ) -> RunSummary: ...
@@ -139,10 +146,10 @@ def evaluate(
 
 @overload
 def evaluate(
-    task: str | Task | Sequence[str | Task],
-    model: str,
+    task: Name | Task | Sequence[Name | Task],
+    model: Name,
     *,
-    prompt: list[str] | tuple[str, ...],
+    prompt: Names,
     reporter: Reporter | None = None,
     **options: Unpack[EvalValues],
 ) -> list[SweepRun]: ...
@@ -150,20 +157,20 @@ def evaluate(
 
 @overload
 def evaluate(
-    task: str | Task | Sequence[str | Task],
-    model: list[str] | tuple[str, ...],
+    task: Name | Task | Sequence[Name | Task],
+    model: Names,
     *,
-    prompt: str | list[str] | tuple[str, ...] | None = None,
+    prompt: Name | Names | None = None,
     reporter: Reporter | None = None,
     **options: Unpack[EvalValues],
 ) -> list[SweepRun]: ...
 
 
 def evaluate(
-    task: str | Task | Sequence[str | Task],
-    model: str | list[str] | tuple[str, ...],
+    task: Name | Task | Sequence[Name | Task],
+    model: Name | Names,
     *,
-    prompt: str | list[str] | tuple[str, ...] | None = None,
+    prompt: Name | Names | None = None,
     reporter: Reporter | None = None,
     **options: Unpack[EvalValues],
 ) -> RunSummary | list[SweepRun]:
@@ -185,16 +192,19 @@ def evaluate(
     from rewardkit.harness.sweeps.sweep_plan import plan_sweep
     from rewardkit.harness.sweeps.sweep_results import sort_by_step
 
-    tasks = tuple(task) if isinstance(task, Sequence) and not isinstance(task, str) else (task,)
+    named = task if isinstance(task, Sequence) and not isinstance(task, str) else [task]
+    tasks = tuple(os.fspath(one) if isinstance(one, os.PathLike) else one for one in named)
     models, prompts = _listed(model), _listed(prompt)
     if not models:
         raise UsageError("no model is named; give a checkpoint's folder")
     chosen = options_for(tasks, models[0], prompts[0] if prompts else None, **options)
     listener = reporter or Reporter()
-    if isinstance(model, str) and (prompt is None or isinstance(prompt, str)):
+    if not isinstance(model, (list, tuple)) and not isinstance(prompt, (list, tuple)):
         return run(plan_for(chosen, listener), listener)
     return sort_by_step(list(sweep(plan_sweep(chosen, models, prompts), listener)))
 
 
-def _listed(names: str | Sequence[str] | None) -> list[str]:
-    return [names] if isinstance(names, str) else list(names or ())
+def _listed(names: Name | Names | None) -> list[str]:
+    if names is None:
+        return []
+    return [os.fspath(name) for name in (names if isinstance(names, (list, tuple)) else [names])]

@@ -110,10 +110,11 @@ def _without_value(comparison: Comparison) -> str:
         f"{count:,} of {total:,}"
         for count, total in zip(comparison.with_value, comparison.completions, strict=True)
     )
+    left_out = comparison.left_out
+    problems = "1 problem is" if left_out == 1 else f"{left_out:,} problems are"
     return (
         f"{comparison.metric} is of {comparison.defined_for}: {of_baseline} in the baseline, "
-        f"{of_run} in the run; {comparison.left_out:,} problems without any in one of the runs are "
-        "left out"
+        f"{of_run} in the run; {problems} left out, without any in one of the runs"
     )
 
 

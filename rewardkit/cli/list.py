@@ -42,8 +42,6 @@ def _about(offer: Offer) -> str:
         from rewardkit.trainers.recipes.recipe_file import read_recipe
 
         return str(read_recipe(Path(str(offer.value))).get("about", offer.value))
-    if offer.kind == "backends":
-        return str(offer.value)
     loaded = offer.load()
     text = getattr(loaded, "about", None)
     if not isinstance(text, str):

@@ -230,6 +230,8 @@ def test_list_names_the_plugin() -> None:
 
 
 def test_list_says_of_each_prompt_what_it_is_and_which_tasks_take_it() -> None:
+    status, out, _ = rewardkit("list", "backends")
+    assert "Read completions from the JSONL file that --model names." in out
     status, out, _ = rewardkit("list", "prompts")
     assert status == 0
     entries = " ".join(out.split()).split(" prompt ")

@@ -19,7 +19,7 @@ _REASONS = ("stop", "length", "error")
 
 
 class ReplayBackend:
-    """Completes each request with its row.
+    """Read completions from the JSONL file that --model names.
 
     A row holds `completion` (or `text`), and `key` ("task/id/index") or `id` (or `sample`) with,
     where they matter, `task` and `index`; rows of one id without an index count up.

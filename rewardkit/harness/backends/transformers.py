@@ -21,7 +21,7 @@ _PASSED_ON = ("attn_implementation", "trust_remote_code")
 
 
 class TransformersBackend(LocalModel):
-    """Runs a checkpoint with transformers.
+    """Run a checkpoint with transformers.
 
     Arguments: `batch_size`, `device`, `threads` (torch's, on a CPU), and from_pretrained's
     `attn_implementation` and `trust_remote_code`.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -30,6 +30,8 @@ from rewardkit.trainers.rewards.task_rewards import (
     training_verifier,
 )
 from rewardkit.verifiers.rubric import Rubric
+
+SyncOrAsyncVerifier = Callable[[str, Sample], Judged | Coroutine[Any, Any, Judged]]
 
 
 class RewardFunction:
@@ -88,7 +90,7 @@ class RewardFunction:
 
 
 def reward_func(
-    verifier: str | Verifier,
+    verifier: str | SyncOrAsyncVerifier,
     *,
     name: str | None = None,
     low: float = 0.0,
@@ -184,9 +186,13 @@ class AsyncVerifier:
         return cast("Judged", asyncio.run(self.verifier(text, sample)))
 
 
-def _loaded(verifier: str | Verifier) -> Verifier:
+def _loaded(verifier: str | SyncOrAsyncVerifier) -> Verifier:
     loaded = registry.installed().verifier(verifier) if isinstance(verifier, str) else verifier
+    if not callable(loaded):
+        raise UsageError(
+            f"{verifier!r:.80} is neither a verifier's name nor a callable (text, sample)"
+        )
     called = getattr(loaded, "func", loaded)  # functools.partial
     if inspect.iscoroutinefunction(called) or inspect.iscoroutinefunction(type(called).__call__):
         return AsyncVerifier(loaded)
-    return loaded
+    return cast("Verifier", loaded)

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from rewardkit.errors import UnknownName
 from rewardkit.harness.run.reporter import Reporter
@@ -15,7 +15,7 @@ from rewardkit.trainers.training import training_folder
 from rewardkit.trainers.training.reporting import quiet_reporter
 from rewardkit.trainers.training.session_record import session_record
 from rewardkit.trainers.training.timing import Clock
-from rewardkit.trainers.training.train_options import TrainOptions
+from rewardkit.trainers.training.train_options import TrainOptions, TrainValues
 from rewardkit.trainers.training.training_plan import TrainingPlan, plan_training
 from rewardkit.trainers.training.trl_trainer import build_trainer
 
@@ -45,7 +45,7 @@ def train(
     model: str | None = None,
     settings: Mapping[str, object] | None = None,
     reporter: Reporter | None = None,
-    **options: Any,
+    **options: Unpack[TrainValues],
 ) -> TrainingResult:
     """Train `model` by a recipe's name or TOML file, with `settings` over the recipe's.
 
@@ -53,10 +53,10 @@ def train(
     output_dir, resume, seed, rollouts. UsageError, before any weights load, for every setting, name
     or data that can't be used.
     """
-    names = ("data", "output_dir", "resume", "seed", "rollouts")
     for name in options:
-        if name not in names:
-            raise UnknownName.among("option of train", name, (*names, "model", "settings"))
+        if name not in TrainValues.__annotations__:
+            known = (*TrainValues.__annotations__, "model", "settings")
+            raise UnknownName.among("option of train", name, known)
     resolved = reporter or quiet_reporter()
     train_options = TrainOptions(recipe=recipe, model=model, settings=settings or {}, **options)
     return run_training(plan_training(train_options, resolved), resolved)

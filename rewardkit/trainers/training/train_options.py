@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypedDict
 
 from rewardkit.errors import UsageError
 from rewardkit.harness.run.default_folder import RUNS, file_name
@@ -15,6 +16,16 @@ from rewardkit.trainers.recipes.validation import build_recipe
 from rewardkit.trainers.training.trainer_fields import trainer_fields
 
 
+class TrainValues(TypedDict, total=False):
+    """The options of `train()`, except recipe, model and settings."""
+
+    data: str | None
+    output_dir: str | Path | None
+    resume: bool
+    seed: int | None
+    rollouts: float | None
+
+
 @dataclass(frozen=True, kw_only=True)
 class TrainOptions:
     """The options of `rewardkit train`, under the same names; `settings` are its --set pairs."""
@@ -23,7 +34,7 @@ class TrainOptions:
     model: str | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
     data: str | None = None
-    output_dir: str | None = None
+    output_dir: str | Path | None = None
     resume: bool = False
     seed: int | None = None
     rollouts: float | None = None

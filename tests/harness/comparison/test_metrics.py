@@ -171,8 +171,18 @@ def test_completions_without_a_value_are_counted_and_said(
     assert "motion: mse (lower is better) on 2 problems" in output
     assert (
         "mse is of judged completions with 5 points in the required form: 3 of 4 in the baseline, "
-        "2 of 4 in the run; 2 problems without any in one of the runs are left out" in output
+        "2 of 4 in the run; 2 problems are left out, without any in one of the runs" in output
     )
+
+
+def test_one_problem_that_is_left_out_is_said_in_the_singular(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = write_run(tmp_path / "a", off_by(1, 2, 3))
+    after = write_run(tmp_path / "b", off_by(1, 2, None))
+    assert run_command("compare", before, after, "--metric", "mse") == 0
+    output = " ".join(capsys.readouterr().out.split())
+    assert "2 of 3 in the run; 1 problem is left out, without any in one of the runs" in output
 
 
 def test_runs_with_values_for_different_problems_show_how_many(

@@ -73,6 +73,19 @@ def test_rows_are_evaluated_by_one_command(
     assert tasks["rows"]["metrics"]["accuracy"]["value"] == 0.5
 
 
+def test_python_takes_paths_wherever_it_takes_names_of_files(folder: Path) -> None:
+    lines(folder / "rows.jsonl", ROWS[:1])
+    (folder / "asks.jinja").write_text("{{ question }}")
+    (folder / "own.toml").write_text(
+        '[data]\nfile = "rows.jsonl"\n[columns]\nquestion = "q"\nreference = "a"\n'
+        '[verifier]\nname = "math"\n'
+    )
+    summary = rewardkit.evaluate(
+        Path("own.toml"), Path("replies.jsonl"), prompt=Path("asks.jinja"), backend="replay"
+    )
+    assert summary.tasks["own"].samples == 1
+
+
 def test_each_row_names_its_verifier_and_the_run_is_scored_again(folder: Path) -> None:
     summary = evaluated(verifier_field="kind", reference_field="a", output_dir="run")
     assert summary.tasks["rows"].metrics["accuracy"].count == 3

@@ -249,7 +249,7 @@ def test_an_async_verifier_is_awaited() -> None:
     async def right(text: str, sample: Sample) -> bool:
         return text == sample.reference
 
-    assert reward_func(right)(["a", "b"], answer=["a", "a"]) == [1.0, 0.0]  # type: ignore[arg-type]
+    assert reward_func(right)(["a", "b"], answer=["a", "a"]) == [1.0, 0.0]
 
 
 @pytest.mark.parametrize(("low", "high"), [(1.0, 0.0), (0.0, math.inf), (math.nan, 1.0)])
@@ -263,6 +263,8 @@ def test_errors_name_what_is_wrong() -> None:
         reward_funcs("gms8k")
     with pytest.raises(UnknownName, match="did you mean 'math'"):
         reward_func("mahts")
+    with pytest.raises(UsageError, match="3 is neither a verifier's name nor a callable"):
+        reward_func(3)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="timeout is 0"):
         reward_func("math", timeout=0)
     with pytest.raises(UsageError, match="max_wall is 0.1; it must be at least the timeout"):

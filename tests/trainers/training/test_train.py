@@ -464,7 +464,7 @@ def test_a_folder_with_a_final_model_alone_is_kept_too(
     tiny_checkpoint: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "final").mkdir()
-    with pytest.raises(UsageError, match="another training's final model"):
+    with pytest.raises(UsageError, match="a training's final model already"):
         planned("motion", tiny_checkpoint, tmp_path)
 
 
@@ -493,4 +493,4 @@ class Breaks(RecordingReporter):
 
 def test_an_unknown_option_of_train_is_named() -> None:
     with pytest.raises(UsageError, match="did you mean 'resume'"):
-        train("motion", resum=True)
+        train("motion", resum=True)  # type: ignore[call-arg]

@@ -41,7 +41,7 @@ _SET_BY_US = (
 
 
 class OpenAIBackend:
-    """Sends each prompt to a server.
+    """Send each prompt to an OpenAI-compatible server.
 
     Arguments: `api_key` (else OPENAI_API_KEY); `concurrency`, the number of requests at once, which
     refusals lower (by default it grows from 64 to 1,024 while that brings more tokens a second);

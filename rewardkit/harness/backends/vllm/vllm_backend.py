@@ -31,7 +31,7 @@ _SET_BY_US = (
 
 
 class VllmBackend(LocalModel):
-    """Runs a checkpoint with vLLM's offline engine; `arguments` are those of `vllm.LLM`."""
+    """Run a checkpoint with vLLM's offline engine; `arguments` are those of `vllm.LLM`."""
 
     def __init__(self, model: str, options: EngineOptions) -> None:
         if importlib.util.find_spec("vllm") is None:

@@ -23,7 +23,7 @@ const METRIC_NAMES = new Map([
 
 function metricName(name) {
   if (METRIC_NAMES.has(name)) return METRIC_NAMES.get(name);
-  return name.startsWith("part_") ? `component ${name.slice(5)}` : spaced(name);
+  return name.startsWith("part_") ? `part ${name.slice(5)}` : spaced(name);
 }
 
 function percent(value) {
