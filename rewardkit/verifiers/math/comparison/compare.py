@@ -25,8 +25,8 @@ from rewardkit.verifiers.math.comparison.names import unnamed
 from rewardkit.verifiers.math.comparison.pieces import is_piecewise, same_pieces
 from rewardkit.verifiers.math.comparison.quantities import same_quantity
 from rewardkit.verifiers.math.comparison.regions import is_region, region
-from rewardkit.verifiers.math.comparison.shapes import as_point, without_degrees
-from rewardkit.verifiers.math.comparison.statements import approximated, stated
+from rewardkit.verifiers.math.comparison.shapes import as_point, vector_beside, without_degrees
+from rewardkit.verifiers.math.comparison.statements import approximated, stated, with_integer_of
 from rewardkit.verifiers.math.comparison.values import (
     DIFFERENT,
     Policy,
@@ -58,6 +58,7 @@ def compare(answer: Node, reference: Node, policy: Policy) -> Outcome:
     """Whether both trees mean the same, and the step that decided it."""
     if answer == reference and not isinstance(answer, Quantity):
         return Outcome(True, "the same reading")
+    answer = with_integer_of(reference, answer)
     answer, reference = stated(answer), stated(reference)
     answer, reference = as_point(answer, reference), as_point(reference, answer)
     answer, reference = approximated(answer, reference), approximated(reference, answer)
@@ -200,6 +201,8 @@ def _lists(answer: Node, reference: Node, policy: Policy) -> Outcome:
 
 
 def _matrices(answer: Node, reference: Node, policy: Policy) -> Outcome:
+    if isinstance(answer, Matrix) != isinstance(reference, Matrix):
+        answer, reference = vector_beside(reference, answer), vector_beside(answer, reference)
     return same_matrices(answer, reference, policy, compare)
 
 

@@ -35,8 +35,9 @@ def same_lists(answer: Node, reference: Node, policy: Policy, compare: Compare) 
 
 
 def _unindexed(node: Node, other: Node) -> Node:
-    """The values of `x_1 = 2, x_2 = 7` beside a set."""
-    return indexed_values(node) if isinstance(other, Sequence) and _kind(other) == "⦃" else node
+    """The values of `x_1 = 2, x_2 = 7` beside a set or a list of values."""
+    listed = isinstance(other, Sequence) and _kind(other) in ("⦃", "") and assigned(other) is None
+    return indexed_values(node) if listed else node
 
 
 def _vectors(answer: Node, reference: Node, size: int, policy: Policy, compare: Compare) -> Outcome:

@@ -63,6 +63,14 @@ def as_vector(node: Node, size: int) -> Node:
     return Sequence(tuple(coordinates), "(", ")")
 
 
+def vector_beside(other: Node, node: Node) -> Node:
+    """i + 2j + 3k as a row or a column beside one; anything else as it is."""
+    if not isinstance(other, Matrix) or 1 not in (len(other.rows), len(other.rows[0])):
+        return node
+    vector = as_vector(node, max(len(other.rows), len(other.rows[0])))
+    return as_matrix(vector, other) if vector != node else node
+
+
 def _axis(node: Node, letter: str) -> Node | None:
     """The leaf that is the unit vector of a letter."""
     spellings: list[Node] = [Symbol(f"{letter}{accent}") for accent in _ACCENTS]

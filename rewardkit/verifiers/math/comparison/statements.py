@@ -72,6 +72,8 @@ def names_value(node: Node) -> bool:
             return True
         case Call("abs", (inner,)):
             return _points(inner) or (isinstance(inner, Symbol) and inner.name.isupper())
+        case Call("det", (Symbol(),)):
+            return True
         case Call(name, _):
             return name.endswith("()")
         case Product((Symbol("Delta" | "m"), Symbol(name))):
@@ -123,6 +125,20 @@ def _for_every_integer(node: Node) -> Node:
             if name.name in symbols(value) and not node.opening:
                 return value
     return node
+
+
+def with_integer_of(reference: Node, answer: Node) -> Node:
+    """kπ, k ∈ ℤ in the letter that the reference has for the integer."""
+    match answer:
+        case Sequence((value, Relation((Symbol() as name, NumberSet("Z")), ("∈",)))):
+            theirs = symbols(_for_every_integer(reference)) - symbols(value)
+            if len(theirs) == 1 and name.name not in symbols(reference):
+                return _renamed(value, name, Symbol(*theirs))
+    return answer
+
+
+def _renamed(node: Node, name: Symbol, other: Symbol) -> Node:
+    return other if node == name else mapped(node, lambda below: _renamed(below, name, other))
 
 
 def _before_rounding(node: Node) -> Node:

@@ -36,8 +36,8 @@ _LABEL = re.compile(
     r"(?:answer|result|solution|value)s?(?: is| are)?(?: is)?"
 )
 _STATES = re.compile(
-    r"(?:\A(?:there (?:is|are)|we (?:get|have|find|obtain))|(?:\A|\s)(?:is|are|equals?|is equal to"
-    r"|are equal to|diverges to|tends to))\Z"
+    r"(?:\Awe (?:get|find|obtain)|(?:\A|\s)(?:is|are|equals?|(?:is|are) equal to|diverges to"
+    r"|tends to|has|have|needs?|costs?|weighs?|takes?|gets?|earns?|pays?|ans))\Z"
 )
 """How words end that say what follows: `the vertex is`, `there are`."""
 

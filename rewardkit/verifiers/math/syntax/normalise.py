@@ -59,14 +59,18 @@ _SCRIPT_RUN = re.compile(f"[{_RAISED}]+|[{_LOWERED}]+")
 _LETTERED_SETS = str.maketrans(
     {"\x0c": r"\f", "\x08": r"\b", "、": ",", "。": ".", "ℝ": r"\R ", "⁄": "/"}
 )
-_INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad"))
+_INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad✓✔✅■∎"))
+
+
+_COUNTED = re.compile(r"(?<=[0-9}\s])[个個名人只本张次种条颗棵件辆位块支元](?=[\s}]*\Z)")
+"""What a number counts, in Chinese."""
 
 
 def plain(text: str) -> str:
     """The text with digits, fractions, powers, thousands and habits in plain spelling."""
     if not text.isascii() or "\x0c" in text or "\x08" in text:
         text = _SCRIPT_RUN.sub(_script, text.translate(_INVISIBLE).translate(_LETTERED_SETS))
-        text = "".join(map(_ascii, text))
+        text = _COUNTED.sub("", "".join(map(_ascii, text)))
     text = rewritten(text)
     return _CERTAIN_COMMA.sub(JOINED, text) if _MAY_GROUP.search(text) else text
 

@@ -38,7 +38,8 @@ _REFUSED: Final = listed(
 _UNCOUNTED: Final = listed(
     "people men women children feet teeth mice geese sheep fish deer dice money cattle oxen"
     " pence data series species bacteria fungi cacti larvae alumni criteria phenomena"
-    " personnel staff folk poultry bread juice gold paint wood water sugar flour rice milk land"
+    " chance personnel staff folk poultry bread juice gold paint wood water sugar flour rice"
+    " milk land"
 )
 _PREPOSITIONS: Final = listed(
     "in of for on by with left remaining total altogether each per long wide tall high old"

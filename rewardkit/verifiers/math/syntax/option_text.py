@@ -10,7 +10,9 @@ _WRAPPER = re.compile(
 )
 _LETTER = re.compile(r"\(?([A-J])\)?\.?")
 _LABEL = re.compile(
-    r"(?:option |choice |answer )?(?:\(([A-J])\)|([A-J])[).:])\s*(?=\S)", re.IGNORECASE
+    r"(?:(?:the )?(?:correct )?(?:answer|option|choice)(?: is)?:? )?"
+    r"(?:\(([A-J])\)|([A-J])(?:[).:]|\Z))",
+    re.IGNORECASE,
 )
 _ANOTHER = re.compile(r"\([A-J]\)|(?<![A-Za-z])[A-J][).:]|\bor\b|\bnot\b")
 

@@ -52,6 +52,15 @@ Replacement = str | Callable[[re.Match[str]], str]
 
 _COMMANDS: tuple[tuple[str, str, Replacement], ...] = (
     ("ldotp", r"\\ldotp(?![a-zA-Z])\s*", "."),
+    (
+        "frac{d",
+        r"\A\s*\\[dt]?frac\s*\{\s*d\s*([a-zA-Z])\s*\}\s*\{\s*d\s*[a-zA-Z]\s*\}(?=\s*=)",
+        r"\1'",
+    ),
+    ("therefore", r"\\therefore(?![a-zA-Z])", ""),
+    ("checkmark", r"\\checkmark(?![a-zA-Z])", ""),
+    ("blacksquare", r"\\blacksquare(?![a-zA-Z])", ""),
+    ("Rightarrow", r"\A\s*\\Rightarrow(?![a-zA-Z])", ""),
     ("ensuremath", r"\\ensuremath(?![a-zA-Z])", ""),
     ("phantom{}", r"\\phantom\s*\{\s*\}", ""),
     (r"\*", r"\\\*", "*"),
@@ -98,6 +107,7 @@ _HABITS: tuple[tuple[str, str, Replacement], ...] = (
     (" is ", _SENTENCE, r"\\text{\1 }"),
     (" are ", _SENTENCE, r"\\text{\1 }"),
     ("cent", r"\bper\s+cent\b", "percent"),
+    ("=", r"\A\s*=(?![=<>])", ""),
     ("!=", r"(?<=[a-zA-Z)\s])\s!=(?!=)", "≠"),
     ("<=", "<=", "≤"),
     ("=<", "=<", "≤"),

@@ -43,9 +43,10 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _ENVIRONMENT = re.compile(
-    r"\s*\{\s*([a-z]*(?:matrix|array|aligned|cases|align|gathered|gather|split))\*?\s*\}"
+    r"\s*\{\s*([a-zA-Z]*(?:matrix|array|aligned|cases|align|gathered|gather|split))\*?\s*\}"
     r"(?:\s*\{[lcr| ]*\})?"
 )
+_DROPPED = frozenset('$`"“”')
 _BRACKETS = {"(": 1, "[": 1, "⦃": 1, ")": -1, "]": -1, "⦄": -1}
 _BETWEEN = re.compile(
     r"[\s,;]*(?:(?P<and>and|und|et|y|и|和|与|及)|(?P<or>or|oder|ou|или|或者?|または))[\s,;]*",
@@ -121,7 +122,7 @@ class _Lexer:
         self.depth += _BRACKETS.get(mark, 0)
         if mark in words.GREEK_LETTERS:
             self._add("symbol", words.GREEK_LETTERS[mark])
-        elif mark != "$":
+        elif mark not in _DROPPED:
             self._add("mark", mark)
 
     def _command(self, command: str) -> None:
@@ -166,8 +167,8 @@ class _Lexer:
         known = words.CONSTANT_WORDS.get(run)
         if run == "mod" and self._after_value():
             self._add("command", r"\mod")
-        elif run == "to" and self.spaced and self.found and self.found[-1].kind == "number":
-            self._mark(":")
+        elif run in ("to", "in") and self._after_value() and self._number_follows():
+            self._add("mark", ":")
         elif run in words.FUNCTIONS:
             self._add("word", words.FUNCTIONS[run])
         elif known and len(run) > 1:
@@ -226,7 +227,7 @@ class _Lexer:
             if "," in content or ";" in content:
                 self._add("mark", ",")
             self._add("mark", joint.lastgroup or "and")
-        elif stripped == "to" and self._after_value():
+        elif stripped in ("to", "in", "out of") and self._after_value() and self._number_follows():
             self._add("mark", ":")
         elif self._after_value() and not self._indexed() and known_unit(stripped) is not None:
             self._add("text", stripped)
@@ -244,6 +245,10 @@ class _Lexer:
             self.found.extend(_Lexer(content, self.level + 1).run())
         elif content:
             self._add("text", content)
+
+    def _number_follows(self) -> bool:
+        """Whether a number comes before and after, as in 3 to 4 or 3 in 4."""
+        return self.found[-1].kind == "number" and self.text[self.at :].lstrip(" ${}")[:1].isdigit()
 
     def _indexed(self) -> bool:
         """Whether a subscript follows, as no unit has."""
