@@ -51,7 +51,7 @@ def test_a_few_steps_correct_the_mistakes_of_the_demonstrations(tmp_path: Path) 
         model=str(MOTION_TINY),
         output_dir=str(tmp_path / "learnt"),
         seed=0,
-        settings={**SETTINGS, "max_steps": 12, "evaluation.every": 12, "evaluation.limit": 4},
+        settings={**SETTINGS, "max_steps": 6, "evaluation.every": 6, "evaluation.limit": 4},
     )
     after = accuracies(learnt.final, tmp_path / "after")
     assert min(after.values()) >= 0.5, after
