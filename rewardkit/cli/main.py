@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import io
 import sys
@@ -32,6 +33,11 @@ COMMANDS = (
     "check",
 )
 """The commands in the order of the help; NAME_command is in NAME.py."""
+
+_REMEDIES = {
+    errno.EACCES: "; change its permissions",
+    errno.EISDIR: "; a file is expected there, so move the folder away",
+}
 
 HELP = (["--help"], ["-h"])
 """Arguments that ask for the list of all commands."""
@@ -106,7 +112,8 @@ def run() -> None:
     except OSError as error:  # a full disk, no permission
         file = error.filename
         what = f"{file} can't be read or written" if file else "the output can't be written"
-        sys.exit(_fail(f"{what}: {error.strerror or error}", FAILED))
+        remedy = _REMEDIES.get(error.errno or 0, "")
+        sys.exit(_fail(f"{what}: {error.strerror or error}{remedy}", FAILED))
     except Exception:  # a bug: a report of it needs the traceback
         sys.exit(_fail(f"unexpected error\n{traceback.format_exc()}", FAILED))
 

@@ -134,6 +134,7 @@ def score_command(
     from rewardkit.harness.scoring.run_plan import plan_run
     from rewardkit.harness.scoring.scoring_plan import ScoreOutput
     from rewardkit.harness.scoring.verifier_choice import VerifierChoice, check_thinking
+    from rewardkit.harness.store.run_folder import RUN
     from rewardkit.harness.store.shard import Shard
 
     part = Shard.parse(shard) if shard else None
@@ -148,7 +149,9 @@ def score_command(
             "--verifier-arg": verifier_arg,
             "--reference-field": reference_field,
         }
-        refuse_given(recorded | not_for_folders, "a run's folder, which records what judges it")
+        if (file / RUN).exists():
+            where = "a run's folder, which records what judges it"
+            refuse_given(recorded | not_for_folders, where)
         plan = plan_run(file, output, thinking=check_thinking(thinking))
     else:
         parameters = key_values(verifier_arg or (), "--verifier-arg")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -308,7 +309,9 @@ def test_a_folder_is_finished_once_and_then_told_again(tmp_path: Path) -> None:
     assert "pass@2" in summary["metrics"]
 
 
-def test_a_folder_is_bound_to_the_file_and_the_verifier(tmp_path: Path) -> None:
+def test_a_folder_is_bound_to_the_file_and_the_verifier(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file, run = some_solutions(tmp_path), str(tmp_path / "run")
     assert score(file, "--task", "gsm8k", "-o", run)[0] == 0
     other = [file, "--task", "gsm8k", "--verifier-arg", "marker=A:", "-o", run]
@@ -320,6 +323,12 @@ def test_a_folder_is_bound_to_the_file_and_the_verifier(tmp_path: Path) -> None:
         more.write('{"question": "q", "answer": "#### 5", "completion": "#### 5"}\n')
     assert "differs in file" in score(file, "--task", "gsm8k", "-o", run)[2]
     assert score(*other, "--overwrite")[0] == 0
+    problem = {"id": "1", "question": "q", "answer": "#### 5", "completion": "#### 5"}
+    one = write(tmp_path / "one.jsonl", [problem])
+    rows = ["--data", one, "--model", one, "--backend", "replay"]
+    assert run_command("eval", "--task", "gsm8k", *rows, "-o", run) == 1
+    said = r"in columns: .*; and in \d+ more\. Choose another --output-dir"
+    assert re.search(said, capsys.readouterr().err)
 
 
 def test_a_folder_is_not_judged_into_itself(tmp_path: Path) -> None:
@@ -346,6 +355,9 @@ def test_a_folder_is_not_judged_into_itself(tmp_path: Path) -> None:
 def test_an_option_about_a_file_is_refused_for_a_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], option: tuple[str, str]
 ) -> None:
+    assert run_command("score", tmp_path, *option) == 1
+    assert "holds no run.json; give a run's folder or a file" in capsys.readouterr().err
+    (tmp_path / "run.json").write_text("{}")
     assert run_command("score", tmp_path, *option) == 2
     assert f"{option[0]} isn't for a run's folder" in capsys.readouterr().err
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.backends.token_count import token_count
 from rewardkit.harness.store.checkpoint import hash_file
+from rewardkit.harness.store.data_files import json_row
 from rewardkit.protocols import Message, Prompt, Request
 from rewardkit.records import Completion, Sampling
 
@@ -71,6 +71,8 @@ class ReplayBackend:
         """Read the file."""
         if not self._rows:
             self._rows = _read(self._path)
+            if not self._rows:
+                raise DataError(f"{self._path} holds no completions")
 
     def generate(
         self, requests: Sequence[Request], sampling: Sampling
@@ -103,22 +105,20 @@ class ReplayBackend:
 def _read(path: Path) -> dict[str, Completion]:
     rows: dict[str, Completion] = {}
     seen: Counter[str] = Counter()
-    with path.open(encoding="utf-8") as file:
+    with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             if line.strip():
-                row = _parse(line, f"{path}, line {number}")
-                rows[_key(row, seen, f"{path}, line {number}")] = _completion(row)
+                row, place = json_row(line, number, str(path)), f"{path}, line {number}"
+                _check_completion(row, place)
+                rows[_key(row, seen, place)] = _completion(row)
     return rows
 
 
-def _parse(line: str, place: str) -> dict[str, Any]:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{place} isn't JSON ({error}); mend or remove the line") from error
-    if not isinstance(row, dict) or not isinstance(row.get("completion", row.get("text")), str):
-        raise DataError(f'{place} holds no "completion" (or "text") that is a string')
-    return row
+def _check_completion(row: Mapping[str, Any], place: str) -> None:
+    if not isinstance(row.get("completion", row.get("text")), str):
+        raise DataError(
+            f'{place} holds no text in "completion" (or "text"); it has {", ".join(sorted(row))}'
+        )
 
 
 def _key(row: Mapping[str, Any], seen: Counter[str], place: str) -> str:

@@ -40,6 +40,9 @@ class EvalOptions:
         from rewardkit.harness.run.resolved_tasks import resolved_tasks  # --help needs no tasks
 
         values = cast("EvalValues", complete(EvalValues, given, "evaluate"))
+        for name in ("data", "fewshot_data", "split", "output_dir"):
+            if values[name] == "":
+                raise UsageError(f"--{name.replace('_', '-')} is empty; name one, or leave it out")
         tasks = resolved_tasks(tasks, values)
         if values["fewshot_data"] is not None and values["num_fewshot"] is None:
             raise UsageError("--fewshot-data holds rows to draw from; say how many: --num-fewshot")

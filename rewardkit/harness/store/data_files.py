@@ -48,6 +48,8 @@ def read_rows(path: str | Path) -> list[Row]:
 def iterate_rows(path: str | Path) -> Iterator[Row]:
     """Yield the rows of a file in bounded memory. Raises DataError."""
     file = Path(path)
+    if file.is_dir():
+        raise DataError(f"{path} is a folder; name a .jsonl, .parquet or .csv file in it")
     if not file.is_file():
         raise DataError(f"there is no data file {str(path)!r}; give .jsonl, .parquet or .csv")
     readers = {".jsonl": _jsonl, ".json": _jsonl, ".csv": _csv, ".parquet": _parquet}
@@ -113,7 +115,13 @@ def csv_rows(lines: TextIO, name: str) -> Iterator[Row]:
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_FIELD))
     reader = csv.DictReader(lines)
     try:
-        yield from reader
+        for row in reader:
+            if None in row:  # where the csv module puts what the header has no name for
+                raise DataError(
+                    f"{name}, line {reader.line_num} has more fields than the header; put fields "
+                    "that hold commas in quotes"
+                )
+            yield row
     except (csv.Error, UnicodeDecodeError) as error:
         raise DataError(f"{name}, after line {reader.line_num}, isn't CSV: {error}") from error
 

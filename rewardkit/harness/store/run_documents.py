@@ -85,8 +85,8 @@ def read_run_record(path: Path) -> dict[str, Any]:
         return {}
     except ValueError as error:
         raise RunMismatch(
-            f"{path} isn't the record of a run: {error}. Restore it from a copy, or use "
-            "--overwrite to start anew"
+            f"{path} isn't the record of a run: {error}. Restore it from a copy, or "
+            "start the run anew with --overwrite"
         ) from error
 
 

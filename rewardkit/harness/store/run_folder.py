@@ -24,6 +24,9 @@ from rewardkit.redaction import redact_value
 RUN, SUMMARY, REPORT = "run.json", "summary.json", "report.html"
 LOCK = ".lock"
 
+MOST_CHANGES = 4
+"""Maximum number of differences from another run that an error lists."""
+
 
 class RunFolder:
     """The files of one run: run.json, samples.jsonl, summary.json, report.html."""
@@ -69,7 +72,9 @@ class RunFolder:
             yield
 
     def read_record(self) -> dict[str, Any]:
-        """The content of run.json; empty before the first run. Raises RunMismatch."""
+        """The content of run.json; empty before the first run. Raises RunMismatch, or UsageError
+        if the path is a file."""
+        self._refuse_file()
         return read_run_record(self.path / RUN)
 
     def write_record(self, record: Mapping[str, Any]) -> None:
@@ -108,10 +113,13 @@ class RunFolder:
                 file.seek(0)
                 file.truncate(sum(len(line) for line in itertools.islice(file, stay)))
 
-    def _refuse_foreign(self) -> None:
-        ours = {RUN, SAMPLES, SUMMARY, REPORT, LOCK}
+    def _refuse_file(self) -> None:
         if self.path.is_file():
             raise UsageError(f"{self.path} is a file; --output-dir must name a folder")
+
+    def _refuse_foreign(self) -> None:
+        ours = {RUN, SAMPLES, SUMMARY, REPORT, LOCK}
+        self._refuse_file()
         refuse_checkpoint_folder(self.path)
         if self.path.is_dir():
             names = (entry.name for entry in self.path.iterdir())
@@ -148,8 +156,10 @@ class RunFolder:
         if differing:
             changes = "; ".join(
                 f"{name}: {_short(before.get(name))} there, {_short(fingerprint.get(name))} now"
-                for name in differing
+                for name in differing[:MOST_CHANGES]
             )
+            if len(differing) > MOST_CHANGES:
+                changes += f"; and in {len(differing) - MOST_CHANGES} more"
             raise RunMismatch(
                 f"{self.path} belongs to another run, which differs in {changes}. Choose another "
                 "--output-dir, or use --overwrite to discard its content"

@@ -70,12 +70,25 @@ def test_a_run_s_folder_is_read_with_its_reasons_and_counts(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("line", "said"),
-    [("{", "line 2 isn't JSON"), ('{"id": 1}', "holds no"), ('{"text": "x"}', "names no problem")],
+    [
+        (b"{", "line 2 isn't JSON"),
+        (b"[1]", "line 2 isn't a JSON object"),
+        (b'{"id": 1, "reply": "x"}', 'no text in "completion" .*; it has id, reply'),
+        (b'{"text": "x"}', "names no problem"),
+        (b"\xff", "line 2 isn't JSON"),
+    ],
 )
-def test_a_damaged_line_is_named(tmp_path: Path, line: str, said: str) -> None:
+def test_a_damaged_line_is_named(tmp_path: Path, line: bytes, said: str) -> None:
     path = tmp_path / "rows.jsonl"
-    path.write_text(f'{{"id": 0, "text": "x"}}\n{line}\n', encoding="utf-8")
+    path.write_bytes(b'{"id": 0, "text": "x"}\n' + line + b"\n")
     with pytest.raises(DataError, match=said):
+        ReplayBackend(str(path), EngineOptions()).start(1, 0)
+
+
+def test_a_file_without_completions_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("\n")
+    with pytest.raises(DataError, match=r"rows\.jsonl holds no completions"):
         ReplayBackend(str(path), EngineOptions()).start(1, 0)
 
 

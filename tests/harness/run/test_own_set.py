@@ -303,6 +303,13 @@ def test_options_that_describe_no_set_are_refused(
         options_for((), "m", **{"data": "rows.jsonl", **options})
 
 
+@pytest.mark.parametrize("name", ["data", "fewshot_data", "split", "output_dir"])
+def test_an_empty_name_is_not_the_default(name: str) -> None:
+    empty: dict[str, Any] = {name: ""}
+    with pytest.raises(UsageError, match=f"--{name.replace('_', '-')} is empty"):
+        options_for(("gsm8k",), "m", **empty)
+
+
 def test_a_task_brings_its_own_verifier() -> None:
     with pytest.raises(UsageError, match="--verifier is for --data without a task"):
         options_for(("gsm8k",), "m", verifier="math")

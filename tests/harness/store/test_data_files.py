@@ -43,6 +43,7 @@ def test_the_three_formats_give_the_same_rows(tmp_path: Path, suffix: str) -> No
         ("a.jsonl", "[1]\n", "line 1 isn't a JSON object"),
         ("a.xlsx", "", r"suffix '\.xlsx' isn't one of"),
         ("a.parquet", "no", "isn't a Parquet file"),
+        ("a.csv", "a,b\n1,2\n3,4,5\n", r"a\.csv, line 3 has more fields than the header"),
     ],
 )
 def test_an_error_in_a_file_names_its_place(
@@ -51,6 +52,12 @@ def test_an_error_in_a_file_names_its_place(
     (tmp_path / name).write_text(content)
     with pytest.raises(DataError, match=said):
         read_rows(tmp_path / name)
+
+
+def test_a_folder_is_no_data_file(tmp_path: Path) -> None:
+    (tmp_path / "data.jsonl").mkdir()
+    with pytest.raises(DataError, match=r"data\.jsonl is a folder; name a"):
+        read_rows(tmp_path / "data.jsonl")
 
 
 def test_a_missing_file_is_named() -> None:

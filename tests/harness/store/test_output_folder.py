@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,15 @@ def test_a_checkpoint_s_folder_is_refused_at_any_depth(model: Path, inside: str)
     ):
         pass
     assert {path.name for path in model.iterdir()} == {"config.json", "model.safetensors"}
+
+
+@pytest.mark.parametrize(
+    "read", [RunFolder.read_record, lambda run: run.opened({}, overwrite=False).__enter__()]
+)
+def test_a_file_is_no_folder_for_a_run(tmp_path: Path, read: Callable[[RunFolder], object]) -> None:
+    (tmp_path / "data.jsonl").write_text("{}")
+    with pytest.raises(UsageError, match=r"data\.jsonl is a file; --output-dir must name a folder"):
+        read(RunFolder(tmp_path / "data.jsonl"))
 
 
 def test_a_relative_folder_is_refused_from_within(

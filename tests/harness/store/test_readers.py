@@ -101,7 +101,7 @@ def test_a_record_that_is_changed_anywhere(tmp_path: Path, record: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("run.json", "[]", r"run\.json isn't the record of a run: .* use --overwrite"),
+        ("run.json", "[]", r"run\.json isn't the record of a run: .* anew with --overwrite"),
         ("run.json", '{"tasks": []}', "tasks is .*, not an object"),
         ("samples.jsonl", "[1]\n", r"line 1 isn't a row .*: it can't be read: the row isn't a"),
         ("samples.jsonl", '{"key": "a"}\n', r"line 1 isn't a row .*: it has no 'task'"),
