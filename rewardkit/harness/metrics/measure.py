@@ -20,6 +20,7 @@ from rewardkit.protocols import Task
 PART = "part_"
 
 LOWER_IS_BETTER = {"flexible_gap", "unfinished_rate", "error_rate", "thinking_unclosed_rate"}
+"""The rates that are best low."""
 
 DEFINED_FOR = {
     "accuracy_flexible": "judged completions with a flexible verdict",

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import UsageError
+from rewardkit.harness.metrics.measure import LOWER_IS_BETTER
 from rewardkit.harness.store.atomic_write import replace_text
 from rewardkit.trainers.evaluation.json_documents import as_json, read_document
 
 BEST = "best.json"
-LOWER_IS_BETTER = ("error_rate", "unfinished_rate")
 
 logger = logging.getLogger(__name__)
 
