@@ -27,7 +27,7 @@ JudgeItems = Callable[[Sequence[Item], Sequence[float]], list[Outcome]]
 """Gives the outcomes of items, each within its seconds."""
 
 AGAIN = 0.25
-"""The share of a deadline that judging a text again has at least; else what is left of it."""
+"""A text that is judged again has what is left of its deadline, and at least this share of it."""
 
 
 def settle_crashes(

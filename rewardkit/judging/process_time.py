@@ -14,7 +14,7 @@ _ASLEEP = ("S", "Z", "X")
 class ProcessTime:
     """Seconds of a process's life so far.
 
-    `computed` is its CPU time; `waited` is what its main thread was ready to run and had no
+    `computed` is its CPU time; `waited` is how long its main thread was ready to run and had no
     processor, or None where the system doesn't count that.
     """
 

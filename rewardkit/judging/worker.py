@@ -54,7 +54,7 @@ def _reply(channel: FrameChannel, outcome: Outcome, is_last: bool, time: OwnTime
         pickled = pickle.dumps((raised(error), True, time.now()))
     if len(pickled) > LARGEST_REPLY:
         crash = Crash(
-            f"the verifier's verdict has {len(pickled):,} bytes; {LARGEST_REPLY:,} may be"
+            f"the verifier's verdict has {len(pickled):,} bytes; the limit is {LARGEST_REPLY:,}"
         )
         pickled = pickle.dumps((crash, True, time.now()))
     channel.send_pickled(pickled)

@@ -34,8 +34,8 @@ class WorkerHandle:
     ) -> list[Outcome]:
         """Return the outcomes of `items`, in order, each within its `allowed` seconds.
 
-        Fewer come back when one of them ended the worker: the last outcome is that one's, and the
-        rest are still to be judged.
+        Fewer come back when judging an item ended the worker: the last outcome is that item's, and
+        the items after it are not judged yet.
         """
         with contextlib.suppress(OSError):  # a dead worker is noticed when its channel is read
             self._channel.send(list(items))
@@ -45,7 +45,7 @@ class WorkerHandle:
         return outcomes
 
     def has_ended(self) -> bool:
-        """Whether an idle worker's process has ended, from the outside: its channel is readable."""
+        """Whether an idle worker's process has ended: its channel is then readable."""
         poll = select.poll()
         poll.register(self._connection, select.POLLIN)
         return bool(poll.poll(0))
@@ -96,7 +96,7 @@ class WorkerHandle:
         try:
             outcome, is_last, self._time = cast("tuple[Outcome, bool, ProcessTime]", reply)
         except (TypeError, ValueError):
-            raise FrameError("it isn't one of a worker") from None
+            raise FrameError("it isn't in a worker's form") from None
         return outcome, is_last
 
 

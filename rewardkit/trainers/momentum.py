@@ -1,4 +1,4 @@
-"""GRPO with group statistics blended over steps: TRL's trainer, other advantages."""
+"""TRL's GRPO trainer with advantages from group statistics that are blended over steps."""
 
 from __future__ import annotations
 

@@ -20,10 +20,9 @@ class SkippingGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no type
     """GRPOTrainer that leaves silent groups out of its steps, if `skip_silent_groups`.
 
     A group is silent when its judged rewards are all equal, or fewer than two. Its advantages are
-    0, and TRL would still step with its KL term. Skipped, its completions have no share in the
-    gradient, nor in the mean that the loss is: a generated batch gives the gradient that its other
-    groups alone would give. Evaluation is TRL's own. UsageError for settings under which that
-    can't hold.
+    0, but TRL would still step with its KL term. A skipped group has no share in the gradient, nor
+    in the mean over completions: a generated batch gives the gradient that its other groups alone
+    would give. Evaluation is TRL's own. UsageError for settings under which that can't hold.
     """
 
     def __init__(self, *args: Any, skip_silent_groups: bool = False, **kwargs: Any) -> None:
