@@ -28,8 +28,9 @@ class TransformersBackend(LocalModel):
     """
 
     def __init__(self, model: str, options: EngineOptions) -> None:
-        if importlib.util.find_spec("torch") is None:
-            raise MissingExtra.needing("torch", "transformers", "the transformers backend")
+        for package in ("torch", "transformers"):
+            if importlib.util.find_spec(package) is None:
+                raise MissingExtra.needing(package, "transformers", "the transformers backend")
         options.refuse(
             "transformers",
             "tensor_parallel_size",

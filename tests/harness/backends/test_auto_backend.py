@@ -48,6 +48,17 @@ def test_a_missing_library_is_named_with_its_extra(
         kind("model", EngineOptions())
 
 
+def test_transformers_is_named_where_only_torch_is_installed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def all_but_transformers(name: str, package: str | None = None) -> ModuleSpec | None:
+        return None if name == "transformers" else ModuleSpec(name, None)
+
+    monkeypatch.setattr(importlib.util, "find_spec", all_but_transformers)
+    with pytest.raises(MissingExtra, match=r"backend needs transformers, .*rewardkit\[transf"):
+        TransformersBackend("model", EngineOptions())
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

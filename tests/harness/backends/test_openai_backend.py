@@ -290,7 +290,9 @@ def test_a_server_that_lists_no_models_may_still_answer(server: OpenAIServer, co
     ("url", "error", "message"),
     [
         ("http://127.0.0.1:9/v1", BackendError, r"no answer from .*is the server running"),
-        ("127.0.0.1:9/v1", BackendError, r"no answer from .*is --base-url right"),
+        ("127.0.0.1:9/v1", UsageError, "it must begin with http:// or https://"),
+        ("localhost:9/v1", UsageError, "it must begin with http:// or https://"),
+        ("https://", UsageError, "and name a host"),
         ("http://[", UsageError, r"--base-url http://\[ isn't an address"),
         ("", UsageError, "--base-url"),
     ],

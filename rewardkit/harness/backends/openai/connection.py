@@ -97,8 +97,8 @@ async def connected(address: str, api_key: str, seconds: float) -> AsyncIterator
     try:
         parts = urlsplit(address)
         url = parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment="")
-        if url.scheme and not url.hostname:
-            raise ValueError("it names no host")
+        if url.scheme not in ("http", "https") or not url.hostname:
+            raise ValueError("it must begin with http:// or https:// and name a host")
         headers = {
             "Authorization": _authorization(parts.username, parts.password, api_key),
             "Content-Type": "application/json",
