@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Unpack, overload
 from rewardkit import registry
 from rewardkit.errors import UsageError
 from rewardkit.judging import DEADLINE, JudgingOptions, judge, judge_many
+from rewardkit.judging.resolve_verifier import SyncOrAsyncVerifier, resolve_verifier
 from rewardkit.protocols import Task, Verifier
 from rewardkit.records import Sample, Verdict
 
@@ -48,7 +49,7 @@ def load_task(name: str, **parameters: object) -> Task:
 
 
 def verify(
-    verifier: str | Verifier,
+    verifier: str | SyncOrAsyncVerifier,
     completion: str,
     reference: str,
     *,
@@ -59,10 +60,10 @@ def verify(
 ) -> Verdict:
     r"""Return the verdict on one completion. Callable from any thread.
 
-    `verifier` is a name or any callable `(text, sample)`; `columns` are further columns of the
-    data set's row that it reads. `timeout`, in seconds, `max_wall` and `env` are those of
-    `verify_batch`. UnknownName for a name that isn't installed, UsageError for a completion or a
-    reference that isn't text.
+    `verifier` is a name or any callable `(text, sample)`, async or not; `columns` are further
+    columns of the data set's row that it reads. `timeout`, in seconds, `max_wall` and `env` are
+    those of `verify_batch`. UnknownName for a name that isn't installed, UsageError for a
+    completion or a reference that isn't text.
 
     >>> verify("math", r"So it is \boxed{1/2}.", "0.5").correct
     True
@@ -71,11 +72,11 @@ def verify(
     _check_texts("reference", [reference])
     sample = Sample(reference=reference, columns=columns or {})
     options = JudgingOptions(timeout, max_wall, env=env)
-    return judge(_resolved(verifier), completion, sample, options)
+    return judge(resolve_verifier(verifier), completion, sample, options)
 
 
 def verify_batch(
-    verifier: str | Verifier,
+    verifier: str | SyncOrAsyncVerifier,
     completions: Sequence[str],
     references: Sequence[str],
     *,
@@ -112,7 +113,7 @@ def verify_batch(
         for completion, reference, row in zip(completions, references, rows, strict=True)
     ]
     options = JudgingOptions(timeout, max_wall, workers, env)
-    return judge_many(_resolved(verifier), items, options)
+    return judge_many(resolve_verifier(verifier), items, options)
 
 
 def _check_texts(name: str, values: Sequence[object]) -> None:
@@ -122,15 +123,6 @@ def _check_texts(name: str, values: Sequence[object]) -> None:
             place = f"{name} {index}" if len(values) > 1 else f"the {name}"
             kind = type(value).__name__
             raise UsageError(f"{place} is {value!r:.80}, of type {kind}; pass text (str)")
-
-
-def _resolved(verifier: str | Verifier) -> Verifier:
-    loaded = load_verifier(verifier) if isinstance(verifier, str) else verifier
-    if not callable(loaded):
-        raise UsageError(
-            f"{verifier!r:.80} is neither a verifier's name nor a callable (text, sample)"
-        )
-    return loaded
 
 
 @overload

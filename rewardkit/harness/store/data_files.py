@@ -100,7 +100,9 @@ def json_row(line: bytes, number: int, name: str) -> Row:
     except (ValueError, RecursionError) as error:  # bad UTF-8 is a ValueError, too
         raise DataError(f"{name}, line {number} isn't JSON: {error}") from error
     if not isinstance(row, dict):
-        raise DataError(f"{name}, line {number} isn't a JSON object; JSONL has an object on each line")
+        raise DataError(
+            f"{name}, line {number} isn't a JSON object; JSONL has an object on each line"
+        )
     return row
 
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import math
-from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import cast
 
-from rewardkit import registry
 from rewardkit.dataset_row import REFERENCE_COLUMNS
 from rewardkit.errors import UsageError
 from rewardkit.judging import DEADLINE, Control, JudgingOptions
-from rewardkit.protocols import Judged, Task, Verifier
-from rewardkit.records import Sample, Verdict
+from rewardkit.judging.resolve_verifier import SyncOrAsyncVerifier, resolve_verifier
+from rewardkit.protocols import Task, Verifier
+from rewardkit.records import Verdict
 from rewardkit.trainers.rewards.batch_judge import BatchJudge, LogExtra, LogMetric, TrainerLogs
 from rewardkit.trainers.rewards.reward_batch import read_batch
 from rewardkit.trainers.rewards.reward_name import check_distinct, reward_name
@@ -30,8 +27,6 @@ from rewardkit.trainers.rewards.task_rewards import (
     training_verifier,
 )
 from rewardkit.verifiers.rubric import Rubric
-
-SyncOrAsyncVerifier = Callable[[str, Sample], Judged | Coroutine[Any, Any, Judged]]
 
 
 class RewardFunction:
@@ -113,7 +108,7 @@ def reward_func(
         raise UsageError(f"low is {low} and high is {high}; both must be finite, and low lower")
     names = (reference,) if isinstance(reference, str) else tuple(reference or ())
     label = name or reward_name(verifier)
-    loaded = _loaded(verifier)
+    loaded = resolve_verifier(verifier)
     options = JudgingOptions(timeout, max_wall, workers, env)
     judge = BatchJudge(loaded, ColumnReader(names), label=label, options=options)
     origin = origin_of(
@@ -162,7 +157,9 @@ def reward_funcs(
         control = None
     verifier = training_verifier(verifier)
     options = JudgingOptions(timeout, max_wall, workers, env)
-    judge = BatchJudge(_loaded(verifier), reader, label=label, options=options, control=control)
+    judge = BatchJudge(
+        resolve_verifier(verifier), reader, label=label, options=options, control=control
+    )
     origin = origin_of(
         "reward_funcs", task=task_name(task), reading=reading, reference=names, timeout=timeout
     )
@@ -173,26 +170,3 @@ def reward_funcs(
         for part in verifier.parts
     ]
     return functions, [verifier.weights[part] for part in verifier.parts]
-
-
-@dataclass(frozen=True)
-class AsyncVerifier:
-    """Runs an async verifier to its end in the worker."""
-
-    verifier: Any
-
-    def __call__(self, text: str, sample: Sample, /) -> Judged:
-        """The awaited result."""
-        return cast("Judged", asyncio.run(self.verifier(text, sample)))
-
-
-def _loaded(verifier: str | SyncOrAsyncVerifier) -> Verifier:
-    loaded = registry.installed().verifier(verifier) if isinstance(verifier, str) else verifier
-    if not callable(loaded):
-        raise UsageError(
-            f"{verifier!r:.80} is neither a verifier's name nor a callable (text, sample)"
-        )
-    called = getattr(loaded, "func", loaded)  # functools.partial
-    if inspect.iscoroutinefunction(called) or inspect.iscoroutinefunction(type(called).__call__):
-        return AsyncVerifier(loaded)
-    return cast("Verifier", loaded)
