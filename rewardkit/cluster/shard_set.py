@@ -29,6 +29,14 @@ class FinishedShard:
     set_by_tasks: Mapping[str, Any]
     """The options that the tasks set, according to its summary."""
 
+    @property
+    def max_errors(self) -> float:
+        """The largest share of errors of an evaluation. RunMismatch if its record lost it."""
+        try:
+            return float(self.record["settings"]["max_errors"])
+        except KeyError:
+            self.refuse(f"its {RUN} has no settings.max_errors")
+
     def check_row(self, row: SampleRow, number: int) -> None:
         """RunMismatch for a row of another shard or of no task of the run."""
         if row.task not in self.record.get("tasks", {}):
@@ -65,8 +73,14 @@ def _places(run: Path) -> dict[Shard, Path]:
     places: dict[Shard, Path] = {}
     for path in run.iterdir():
         shard = Shard.of_folder(path.name)
-        if shard is not None and path.is_dir():
-            places[shard] = path
+        if shard is None or not path.is_dir():
+            continue
+        if not 1 <= shard.number <= shard.count:
+            raise RunMismatch(
+                f"{path} is named as shard {shard}, which can't be; give it its own number, which "
+                f"its {RUN} holds, or move it away"
+            )
+        places[shard] = path
     if not places:
         raise UsageError(
             f"{run} holds no shards; `rewardkit eval … --shard 1/8 -o {run}` makes one"

@@ -258,6 +258,37 @@ def test_rows_that_were_copied_lost_or_doubled_are_refused(
     merge(Path("run"))
 
 
+def changed_records(change: Callable[[dict[str, Any]], object]) -> None:
+    for path in Path("run").glob("shard-*/run.json"):
+        content = json.loads(path.read_text())
+        change(content)
+        path.write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize(
+    ("change", "cause"),
+    [
+        (lambda record: record["settings"].pop("max_errors"), r"has no settings\.max_errors"),
+        (lambda record: record.pop("settings"), r"has no settings\.max_errors"),
+        (lambda record: record["settings"].update(max_errors="x"), "max_errors is 'x', not a num"),
+    ],
+)
+def test_a_damaged_record_is_refused(
+    change: Callable[[dict[str, Any]], object], cause: str
+) -> None:
+    shards(evaluate, 2)
+    changed_records(change)
+    with pytest.raises(RunMismatch, match=cause):
+        merge(Path("run"))
+
+
+def test_a_shard_s_folder_with_an_impossible_number_is_refused() -> None:
+    shards(score, 2)
+    Path("run/shard-2-of-2").rename("run/shard-3-of-2")
+    with pytest.raises(RunMismatch, match="shard-3-of-2 is named as shard 3/2, which can't be"):
+        merge(Path("run"))
+
+
 def test_shards_of_two_numbers_are_refused_with_the_command_that_removes_some() -> None:
     shards(score, 2)
     assert score("--shard=2/3") == 0

@@ -43,6 +43,7 @@ RECORD = Fields(
                 "prompt": TEXT_OR_NULL,
                 "data": TEXT_OR_NULL,
                 "split": TEXT_OR_NULL,
+                "max_errors": NUMBER,
             }
         ),
         "fingerprint": _OBJECT,
