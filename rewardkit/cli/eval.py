@@ -88,6 +88,7 @@ def eval_command(
 
 
 def _evaluate(options: EvalOptions, output: OutputOptions) -> None:
+    from rewardkit.cli.failed_run import too_many_errors
     from rewardkit.cli.result_tables import print_run
     from rewardkit.harness.run.run import run
     from rewardkit.harness.run.run_plan import plan_for
@@ -104,9 +105,5 @@ def _evaluate(options: EvalOptions, output: OutputOptions) -> None:
         print_run(summary)
     output.log(summary.output_dir)
     if summary.failed:
-        typer.echo(
-            f"rewardkit: more than {options.values['max_errors']:.0%} of the completions ended in "
-            "errors (--max-errors); the rows in samples.jsonl say why",
-            err=True,
-        )
+        typer.echo(f"rewardkit: {too_many_errors(summary.output_dir)}", err=True)
         raise typer.Exit(1)

@@ -25,6 +25,7 @@ def merge_command(
 
     A shard that is missing, unfinished or of another run is an error with the command to run.
     """
+    from rewardkit.cli.failed_run import too_many_errors
     from rewardkit.cli.result_tables import print_run
     from rewardkit.cluster.merge import merge
 
@@ -34,9 +35,5 @@ def merge_command(
     else:
         print_run(summary)
     if summary.failed:
-        typer.echo(
-            "rewardkit: more completions than --max-errors allows ended in errors; the rows in "
-            "samples.jsonl say why",
-            err=True,
-        )
+        typer.echo(f"rewardkit: {too_many_errors(summary.output_dir)}", err=True)
         raise typer.Exit(FAILED)
