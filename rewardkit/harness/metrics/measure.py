@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from statistics import fmean
@@ -15,7 +15,6 @@ from rewardkit.harness.metrics.outcomes import outcome_of
 from rewardkit.harness.metrics.rates import RATES
 from rewardkit.harness.metrics.scale import AMOUNTS, SHARES, Scale
 from rewardkit.harness.store.sample_row import SampleRow
-from rewardkit.protocols import Task
 
 PART = "part_"
 
@@ -78,17 +77,6 @@ def estimate(measure: Measure, rows: Iterable[SampleRow]) -> Metric | None:
     if any(value > scale.largest for group in groups for value in group):
         return Metric(math.inf, 0.0, math.inf, count)
     return Metric(fmean(map(fmean, groups)), *scale.interval(groups), count)
-
-
-def declared_amounts(task: Task, rows: Sequence[SampleRow]) -> dict[str, Metric]:
-    """The estimates of the amounts that the task declares, in its order; of a task's rows."""
-    measures = task.measures if isinstance(task, HasMeasures) else {}
-    estimates = {
-        name: estimate(measure, rows)
-        for name, measure in measures.items()
-        if measure.kind == "amount"
-    }
-    return {name: metric for name, metric in estimates.items() if metric is not None}
 
 
 def general_measures(parts: Iterable[str]) -> dict[str, Measure]:

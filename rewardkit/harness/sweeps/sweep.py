@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rewardkit.errors import RewardkitError, UsageError
 from rewardkit.harness.metrics.summary import summarise_tasks
+from rewardkit.harness.metrics.task_amounts import declares_amounts, task_amounts
 from rewardkit.harness.run.default_folder import differing_settings, settings_of
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.run.run import RunSummary, run_all
@@ -86,7 +87,8 @@ def _of_deleted(
             by_name = {task_plan.task.name: task_plan.task for task_plan in task_plans[prompt]}
             tasks = summarise_tasks(list(folder.rows().values()), by_name)
             failed = bool(read_run_summary(path).get("failed"))
-            yield replace(run, summary=RunSummary(tasks, folder.path, failed))
+            run = replace(run, summary=RunSummary(tasks, folder.path, failed))
+            yield _with_amounts(run, task_plans[prompt])
 
 
 def _outline(plan: Sweep, model: str, prompt: str | None) -> SweepRun:
@@ -111,11 +113,19 @@ def _evaluate(
     except Exception as error:  # an engine's or a plugin's own: the other checkpoints go on
         return [replace(run, error=f"{type(error).__name__}: {error}") for run in runs]
     return [
-        replace(run, summary=outcome)
+        _with_amounts(replace(run, summary=outcome), task_plans[run.prompt])
         if isinstance(outcome, RunSummary)
         else replace(run, error=str(outcome))
         for run, outcome in zip(runs, outcomes, strict=True)
     ]
+
+
+def _with_amounts(run: SweepRun, task_plans: Sequence[TaskPlan]) -> SweepRun:
+    """The run with the amounts that the curve over the steps draws."""
+    tasks = [plan.task for plan in task_plans if declares_amounts(plan.task)]
+    if run.step is None or not tasks:
+        return run
+    return replace(run, amounts=task_amounts(tasks, RunFolder(run.output_dir).rows().values()))
 
 
 def _plans(

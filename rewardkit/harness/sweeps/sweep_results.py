@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import MissingExtra
+from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.report.curve import CurvePoint, draw_curve
 from rewardkit.harness.report.page import render_runs
 from rewardkit.harness.run.run import RunSummary
@@ -28,6 +29,8 @@ class SweepRun:
     output_dir: Path
     summary: RunSummary | None = None
     error: str | None = None
+    amounts: Mapping[str, Mapping[str, Metric]] = field(default_factory=dict)
+    """The amounts that the tasks declare, by task; of the runs of a checkpoint."""
 
     @property
     def failed(self) -> bool:
@@ -70,15 +73,26 @@ def _draw(path: Path, runs: Sequence[SweepRun], note: Callable[[str], None]) -> 
     steps = sorted({run.step for run in runs if run.step is not None})
     if len(steps) < 2:
         return
-    points = [CurvePoint(step, dict(_panels(step, runs))) for step in steps]
+    points = [_point(step, runs) for step in steps]
     try:
         draw_curve(points, path)
     except ModuleNotFoundError as error:
         note(str(MissingExtra.needing(error.name or "matplotlib", "train", path.name)))
 
 
-def _panels(step: int, runs: Sequence[SweepRun]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each task's metrics at a step; a panel of its own for each prompt and each training."""
+def _point(step: int, runs: Sequence[SweepRun]) -> CurvePoint:
+    panels = list(_panels(step, runs))
+    return CurvePoint(
+        step,
+        {name: metrics for name, metrics, _ in panels},
+        amounts={name: amounts for name, _, amounts in panels},
+    )
+
+
+def _panels(
+    step: int, runs: Sequence[SweepRun]
+) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Each task's metrics and amounts at a step; a row of panels for each prompt and training."""
     prompts = {run.prompt for run in runs}
     trainings = {Path(run.model).parent for run in runs if run.step is not None}
     for run in runs:
@@ -87,4 +101,5 @@ def _panels(step: int, runs: Sequence[SweepRun]) -> Iterator[tuple[str, dict[str
         apart = [Path(run.model).parent.name] if len(trainings) > 1 else []
         apart += [run.prompt or "default prompt"] if len(prompts) > 1 else []
         for task, figures in run.summary.as_json()["tasks"].items():
-            yield " · ".join([task, *apart]), figures["metrics"]
+            amounts = {name: asdict(one) for name, one in run.amounts.get(task, {}).items()}
+            yield " · ".join([task, *apart]), figures["metrics"], amounts

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +9,9 @@ from typing import Any
 
 from rewardkit.errors import BackendError
 from rewardkit.harness.backends.tokenization import Tokenizer
-from rewardkit.harness.metrics.measure import declared_amounts
 from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.metrics.summary import TaskSummary
+from rewardkit.harness.metrics.task_amounts import task_amounts
 from rewardkit.harness.run.eval_options import EvalOptions
 from rewardkit.harness.run.option import option_fields
 from rewardkit.harness.run.options import CallbackOptions
@@ -21,7 +19,6 @@ from rewardkit.harness.run.run import RunSummary, run
 from rewardkit.harness.run.run_plan import RunPlan, plan_tasks
 from rewardkit.harness.run.task_plan import TaskPlan
 from rewardkit.harness.store.sample_row import SampleRow
-from rewardkit.protocols import Task
 from rewardkit.trainers.evaluation.eval_mode import eval_mode
 from rewardkit.trainers.evaluation.live_backend import (
     LiveBackend,
@@ -29,8 +26,6 @@ from rewardkit.trainers.evaluation.live_backend import (
     broadcast_from_main,
 )
 from rewardkit.trainers.evaluation.trainer_engine import TrainerEngine
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -66,12 +61,7 @@ class LiveEvaluation:
 
     def amounts(self, rows: Iterable[SampleRow]) -> dict[str, dict[str, Metric]]:
         """The estimates, by task, of the amounts that tasks declare, such as errors."""
-        by_task: dict[str, list[SampleRow]] = defaultdict(list)
-        for row in rows:
-            by_task[row.task].append(row)
-        tasks = {plan.task.name: plan.task for plan in self.task_plans}
-        estimates = {name: _amounts(tasks[name], own) for name, own in by_task.items()}
-        return {name: own for name, own in estimates.items() if own}
+        return task_amounts([plan.task for plan in self.task_plans], rows)
 
     def checkpoint(self, model: Any, tokenizer: Any) -> LiveCheckpoint:
         """The model's checkpoint without weights, for rendering prompts."""
@@ -131,16 +121,3 @@ class LiveEvaluation:
                 **given,
             },
         )
-
-
-def _amounts(task: Task, rows: Sequence[SampleRow]) -> dict[str, Metric]:
-    try:
-        return declared_amounts(task, rows)
-    except Exception as error:  # a plugin's measure may raise anything; the training must survive
-        logger.warning(
-            "the measures of task %r failed, and the curve lacks them: %s: %s",
-            task.name,
-            type(error).__name__,
-            error,
-        )
-        return {}

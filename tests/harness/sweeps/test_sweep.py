@@ -14,6 +14,7 @@ import pytest
 import rewardkit
 from rewardkit import hookimpl, registry
 from rewardkit.errors import BackendError, RewardkitError, UnknownName, UsageError
+from rewardkit.harness.metrics.measure import Measure
 from rewardkit.harness.run.eval_options import EvalOptions
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.sweeps import sweep_results
@@ -216,6 +217,31 @@ def test_the_curve_has_a_panel_for_each_prompt(monkeypatch: pytest.MonkeyPatch) 
         (10, {"gsm8k · gsm8k": 2, "gsm8k · boxed": 2}),
         (20, {"gsm8k · gsm8k": 3, "gsm8k · boxed": 3}),
     ]
+
+
+def test_the_curve_has_the_amounts_that_a_task_declares(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Any] = []
+    monkeypatch.setattr(sweep_results, "draw_curve", lambda points, path: drawn.append(points))
+    measures = {
+        "letters": Measure(lambda row: len(row.completion), kind="amount"),
+        "half": Measure(lambda row: 0.5),
+    }
+    kind = type(registry.installed().task("gsm8k"))
+    monkeypatch.setattr(kind, "measures", measures, raising=False)
+    checkpoint(10, "0")
+    checkpoint(20, str(PROBLEMS))
+    run("run/checkpoint-*")
+    shutil.rmtree("run/checkpoint-10")
+    run("run/checkpoint-20")
+    assert len(drawn) == 2, "a deleted checkpoint's run is drawn too"
+    for points in drawn:
+        amounts = [(point.step, point.amounts["gsm8k"]) for point in points]
+        assert [(step, own.keys()) for step, own in amounts] == [
+            (10, {"letters"}),
+            (20, {"letters"}),
+        ]
+        values = [own["letters"]["value"] for _, own in amounts]
+        assert values == pytest.approx([len("#### none"), len("#### 0")])
 
 
 def test_without_matplotlib_no_run_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
