@@ -72,7 +72,6 @@ def app(arguments: Sequence[str] = ()) -> typer.Typer:
         name="rewardkit",
         help="One definition of correct: verifiers for training rewards and for evaluation.",
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
         context_settings={
             "help_option_names": ["-h", "--help"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -87,6 +88,23 @@ def test_help_loads_nothing_heavy() -> None:
         "check",
     ):
         assert command in printed
+
+
+@pytest.mark.parametrize(
+    ("words", "completions"),
+    [("rewardkit ev", ["eval"]), ("rewardkit eval --ta", ["--task", "--task-arg"])],
+)
+def test_a_shell_completes_commands_and_options(words: str, completions: list[str]) -> None:
+    program = "import sys; sys.argv[0] = 'rewardkit'; from rewardkit.cli.main import run; run()"
+    place = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, **place, "_REWARDKIT_COMPLETE": "complete_bash"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split() == completions, done.stderr
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import fcntl
 import itertools
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
@@ -23,6 +24,7 @@ from rewardkit.redaction import redact_value
 
 RUN, SUMMARY, REPORT = "run.json", "summary.json", "report.html"
 LOCK = ".lock"
+HASH = re.compile(r"[0-9a-f]{40,}")
 
 MOST_CHANGES = 4
 """Maximum number of differences from another run that an error lists."""
@@ -155,7 +157,7 @@ class RunFolder:
         ]
         if differing:
             changes = "; ".join(
-                f"{name}: {_short(before.get(name))} there, {_short(fingerprint.get(name))} now"
+                _change(name, before.get(name), fingerprint.get(name))
                 for name in differing[:MOST_CHANGES]
             )
             if len(differing) > MOST_CHANGES:
@@ -204,6 +206,14 @@ def plain(value: Any) -> Any:
     return json.loads(json.dumps(value, default=str))
 
 
+def _change(name: str, before: object, now: object) -> str:
+    if HASH.fullmatch(str(before)) and HASH.fullmatch(str(now)):
+        return f"{name}, by its hash"
+    return f"{name}: {_short(before)} there, {_short(now)} now"
+
+
 def _short(value: object) -> str:
+    if isinstance(value, str) and len(value) > 60:
+        return json.dumps(f"{value[:24]}…", ensure_ascii=False)
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:24]}…"

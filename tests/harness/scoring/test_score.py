@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -173,11 +174,21 @@ def test_carrying_on_after_any_row_gives_the_same(tmp_path: Path) -> None:
         assert (folder / "samples.jsonl").read_bytes() == b"".join(lines)
 
 
-def test_a_folder_of_another_scoring_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("before", "now", "difference"),
+    [
+        ("a", "b", 'file: "a" there, "b" now'),
+        ("a", "b " * 40, 'file: "a" there, "b b b b b b b b b b b b …" now'),
+        ("a" * 64, "b" * 64, "differs in file, by its hash. Choose"),
+    ],
+)
+def test_a_folder_of_another_scoring_is_refused(
+    tmp_path: Path, before: str, now: str, difference: str
+) -> None:
     file = write(tmp_path / "f.jsonl", some_rows(4))
-    score(plan(file, tmp_path / "run", Same(), fingerprint={"file": "a"}), Watcher())
-    other = plan(file, tmp_path / "run", Same(), fingerprint={"file": "b"})
-    with pytest.raises(RunMismatch, match='file: "a" there, "b" now'):
+    score(plan(file, tmp_path / "run", Same(), fingerprint={"file": before}), Watcher())
+    other = plan(file, tmp_path / "run", Same(), fingerprint={"file": now})
+    with pytest.raises(RunMismatch, match=re.escape(difference)):
         score(other, Watcher())
     score(replace(other, overwrite=True), Watcher())
 
