@@ -137,6 +137,18 @@ def test_the_record_says_what_each_shard_ran_on() -> None:
     assert "shard" not in merged["settings"]
 
 
+def test_shards_that_are_not_merged_are_not_compared_or_scored_as_a_run(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert evaluate(folder="one") == 0
+    shards(evaluate, 2)
+    for command in (("compare", "one", "run"), ("score", "run")):
+        assert run_command(*command) == 1
+        assert "first: rewardkit merge run\n" in capsys.readouterr().err
+    merge(Path("run"))
+    assert run_command("compare", "one", "run") == 0
+
+
 def test_more_shards_than_problems_leave_some_empty() -> None:
     assert evaluate("--limit", 2, folder="one") == 0
     for number in range(1, 8):

@@ -62,7 +62,7 @@ def read_run(path: Path, metric: str) -> ComparedRun:
         problems = tasks.setdefault(row.task, {})
         problem = problems.setdefault(row.id, Problem(row.reference, row.question, row.groups))
         problem.values.append(row.value)
-    _refuse_unfinished(path, task_records, tasks)
+    _refuse_unfinished(path, record, tasks)
     if measures.at_k:
         for problem in (problem for own in tasks.values() for problem in own.values()):
             problem.values = [measures.at_k.of_problem(problem.group)]
@@ -97,11 +97,15 @@ def _light_row(row: SampleRow, measures: RunMeasures, task_records: Mapping[str,
 
 
 def _refuse_unfinished(
-    path: Path, task_records: Mapping[str, Any], tasks: Mapping[str, Mapping[str, Problem]]
+    path: Path, record: Mapping[str, Any], tasks: Mapping[str, Mapping[str, Problem]]
 ) -> None:
-    for task, task_record in task_records.items():
+    for task, task_record in record.get("tasks", {}).items():
         planned = planned_completions(task_record)
         stored = sum(len(problem.values) for problem in tasks.get(task, {}).values())
+        if stored < planned and "shard" in record:
+            raise RunMismatch(
+                f"{path} is a shard of a run; merge them all first: rewardkit merge {path.parent}"
+            )
         if stored < planned:
             raise RunMismatch(
                 f"{path} is unfinished: {stored:,} of {planned:,} completions of {task}; the "

@@ -18,6 +18,7 @@ from rewardkit.harness.scoring.verifier_choice import (
 )
 from rewardkit.harness.store.run_folder import RUN, RunFolder
 from rewardkit.harness.store.samples_file import SAMPLES, replaced_rows
+from rewardkit.harness.store.shard import Shard
 from rewardkit.protocols import Task
 from rewardkit.thinking import Thinking
 
@@ -28,6 +29,8 @@ def plan_run(path: Path, output: ScoreOutput, *, thinking: Thinking | None = Non
     `thinking` replaces what the run read of thinking blocks.
     """
     record = RunFolder(path).read_record()
+    if not record and any(Shard.of_folder(entry.name) for entry in path.iterdir()):
+        raise RunMismatch(f"{path} holds shards of a run; merge them first: rewardkit merge {path}")
     if not record:
         raise RunMismatch(f"{path} holds no {RUN}; give a run's folder or a file")
     if not (path / SAMPLES).exists():
