@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from rewardkit import registry
 from rewardkit.errors import DataError, RewardkitError, UnknownName
+from rewardkit.harness.prompts.fewshot_source import FewshotSource
 from rewardkit.harness.prompts.strategies import (
     check_rendering,
     fit_prompt,
     prompts_of,
+    resolve_prompt,
     worked_examples,
 )
 from rewardkit.judging import judge_many
@@ -126,7 +128,7 @@ def _check_prompts(task: Task, name: str, samples: Sequence[Sample]) -> Finding:
 def _check_references(task: Task, name: str, samples: Sequence[Sample]) -> Finding:
     """Check that the verifier accepts every reference in the form that the task asks for."""
     try:
-        verifier = task.verifier(fit_prompt(task, None, None).reading)
+        verifier = task.verifier(resolve_prompt(task, fewshot=_drawn_by(task)).reading)
     except RewardkitError as error:
         return Finding(False, f"task {name}: {error}")
     replies, failures = _perfect_replies(task, samples)
@@ -141,6 +143,12 @@ def _check_references(task: Task, name: str, samples: Sequence[Sample]) -> Findi
         f"task {name}: {right:,} of {len(samples):,} references judge themselves right",
         failures[:MOST_SHOWN],
     )
+
+
+def _drawn_by(task: Task) -> FewshotSource | None:
+    """Draw no rows, if the task sets how many examples its prompt shows; None: its own."""
+    settings = task.eval_settings() if hasattr(task, "eval_settings") else {}
+    return FewshotSource(0) if "num_fewshot" in settings else None
 
 
 def _perfect_replies(

@@ -165,7 +165,7 @@ def _no_examples(template: PromptTemplate, task: Task) -> str:
     """The error message for a prompt that shows examples to a task that has none."""
     draw = (
         "evaluate with --num-fewshot N, which draws N rows of the task or of --fewshot-data FILE "
-        "(0: none), or "
+        "(0: none; a task's file sets it as count in [fewshot]), or "
         if template.draws_examples
         else ""
     )

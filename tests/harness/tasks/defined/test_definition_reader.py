@@ -111,6 +111,20 @@ def test_files_are_beside_the_toml_file(tmp_path: Path) -> None:
     assert all(finding.passed for finding in findings), findings
 
 
+def test_check_names_a_default_prompt_whose_examples_are_missing(tmp_path: Path) -> None:
+    path = written(tmp_path, "prompt = 'cot'\n" + LEAST)
+    (finding,) = (
+        finding
+        for finding in check_installation(tasks=[path], plugins=[], data=None)
+        if not finding.passed
+    )
+    assert "'cot' shows examples" in finding.title
+    assert "count in [fewshot]" in finding.title
+    path = written(tmp_path, "prompt = 'cot'\n" + LEAST + "[fewshot]\ncount = 1")
+    findings = check_installation(tasks=[path], plugins=[], data=None)
+    assert all(finding.passed for finding in findings)
+
+
 def test_a_definition_survives_being_recorded(tmp_path: Path) -> None:
     more = "[choices]\ncolumns = ['a', 'b']\n[sampling]\ntemperature = 0.6\n[filter]\nlevel = [1]"
     definition = read_definition(Path(written(tmp_path, "group_by = 'level'\n" + LEAST + more)))
