@@ -13,7 +13,7 @@ from fractions import Fraction
 LONGEST = 600
 MOST_TOKENS = 96
 
-_SIGNS = str.maketrans("×✕✖∗·⋅÷∕−–—＋＝（）［］：＊／，", "******//---+=()[]:*/,")
+_SIGNS = str.maketrans("×✕✖∗·⋅÷∕−–—－＋＝（）［］：＊／，", "******//----+=()[]:*/,")
 _COMMANDS = re.compile(
     r"\\(?:(?P<times>times|cdot|ast)|(?P<div>div)|(?P<frac>[dtc]?frac)|left|right|displaystyle)"
     r"(?![a-zA-Z])|\\[,;:! ]|\\(?P<bracket>[()\[\]])|\$"

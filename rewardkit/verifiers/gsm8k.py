@@ -27,6 +27,7 @@ _FOLLOWS = re.compile(  # what belongs to a number before it: "2 million", "5 or
 )
 _NEIGHBOUR = re.compile(  # what belongs to a number after it: "5 or 6", "3/4", "≥ 5"
     r"(?:(?:[0-9]%?\s?(?:or|to|[-–−/+*×÷^])|[≤≥≠±<>√]|\\(?:[gl]eq?|neq?|pm)"
+    r"|\b(?:sqrt\(|log|ln|half\sof|twice|double|triple)"
     r"|\b(?:or|not|least|most|than|between|minus|negative|[0-9]\sand))[\s$]{0,3}"
     r"|between.{1,30}and\s)\Z",
     re.IGNORECASE,

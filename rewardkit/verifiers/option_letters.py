@@ -13,7 +13,7 @@ STATEMENTS = 500
 _WRAP = (
     r"(?:\\(?:f?box(?:ed)?|text(?:bf|rm|it|sf|tt)?|math(?:bf|rm|it|sf)|bf|rm)(?![a-zA-Z])"
     r"|\b(?:[Oo]ption|[Cc]hoice|[Ll]etter|[Aa]nswer|[Ee]ither|[Bb]oth)s?\b"
-    r"|[\s*_`'\"“‘(\[{$（【:：=])"
+    r"|\\\(|[\s*_`'\"“‘(\[{$（【:：=])"
 )
 _ARTICLE = r"(?!\s+(?!(?:and|or|as|because|but|by|due|for|from|given|is|not|since|with)\b)[a-z])"
 _LETTER = (
@@ -21,9 +21,11 @@ _LETTER = (
     r"|(?P<lower>[a-j])(?=[).\]}*$_）\s]{0,8}(?:\Z|\n)|[)）\]]))"
 )
 _OFFER = re.compile(rf"{_WRAP}{{0,12}}{_LETTER}")
+_FILLER = r"(?:\s(?:maybe|perhaps|possibly|even|else|also|rather|in other words)\b)?"
 _LISTED = re.compile(
     r"[\s*_`'\")\]}$）】.]{0,12}"
-    r"(?:(?P<word>\b(?:and|or|and/or)\b|[/&|或和])|[,;，、]\s?(?P<comma>(?:and|or)\b)?|(?<=[\s.)*}\]]))"
+    rf"(?:(?P<word>\b(?:and/or|and|or)\b{_FILLER}|[/&|或和])"
+    rf"|[,;，、]\s?(?P<comma>(?:and|or)\b{_FILLER})?|(?<=[\s.)*}}\]]))"
 )
 _MORE = re.compile(
     r"(?:\b(?:and|or)\b|/)\s{0,4}(?:[Oo]ption\s{1,2}|[Cc]hoice\s{1,2})?\*{0,2}\(?(?P<letter>[A-Z])[).:]"
@@ -45,11 +47,12 @@ _CUE = re.compile(  # each alternative starts with a literal: then the scan is f
     r"(?:\s{1,4}\w{1,20}){0,3}?\s{0,4}[*_]{0,2}(?:[:：=]|\b(?:is|are|be|IS)\b[:：]?)"
     r"|(?:choose|pick|select|go\swith)\b"
     r"|(?:wait|Wait|actually|Actually|correction|Correction|rather|instead)\b[,:.]?(?:\s+no[,.]?)?"
+    r"|(?:[Aa]ntwort|[Rr]éponse|[Rr]espuesta|[Rr]esposta|[Rr]isposta)\s(?:ist|est|es|é|è)\b"
     r"|答案(?:是|为|應為|应为)?[:：]?|选择?|選擇?"
 )
 _DENIED = re.compile(r"[\s*:]{0,4}(?:definitely\s|certainly\s)?(?:not|never)\b[\s:]{0,4}", re.I)
 _JUDGEMENT = re.compile(
-    r"(?<![A-Za-z0-9\\])(?P<letters>(?:[A-Z][)*]{0,3}(?:,\s|,?\s(?:and|or|&)\s)\(?){0,5}[A-Z])"
+    r"(?<![A-Za-z0-9\\])(?<!except\s)(?<!but\s)(?P<letters>(?:[A-Z][)*]{0,3}(?:,\s|,?\s(?:and|or|&)\s)\(?){0,5}[A-Z])"
     r"[)*\"'\]$]{0,4}\s{1,4}(?:is|are|must\sbe)\s{1,4}(?P<no>not\s{1,4})?"
     r"(?:the\s{1,4})?(?:only\s{1,4})?(?P<word>correct|right|best|answer|incorrect|wrong)\b"
 )
@@ -150,5 +153,5 @@ def _from_lines(text: str) -> frozenset[str]:
     mentions = frozenset(mention["letter"] for mention in _MENTION.finditer(last))
     if ending:
         mentions |= {ending["letter"]}
-    denies = re.search(r"\b(?:not|never|incorrect|wrong|cannot|isn't|n't)\b", last)
+    denies = re.search(r"\b(?:not|never|incorrect|wrong|cannot|isn't|n't|except)\b", last, re.I)
     return frozenset() if denies else mentions

@@ -37,6 +37,7 @@ _SCALES = {
 }
 _HEDGE = re.compile(
     r"[<>≤≥≠±∓√]|\\(?:[gl]eq?|[gl]t|neq?|pm|mp|sqrt|times|div|cdot)(?![a-zA-Z])"
+    r"|\b(?:sqrt|log|ln)(?![a-z])|\b(?:half|third|quarter|square|root|twice|double|triple)(?:\sof)?\s[$0-9]"
     r"|\b(?:or|either|not|between|minus|negative|plus|times|at\s(?:least|most)|up\sto"
     r"|(?:more|less|fewer|greater)\sthan(?=\s[$0-9]))\b"
     r"|[0-9)]\s?[+*×÷^]\s?[\w($\\{]|[0-9)]\s?[-–−/]\s?[$(]?[0-9]|[0-9][xyn]\b|[0-9]\s?\?",

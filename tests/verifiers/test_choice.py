@@ -45,6 +45,9 @@ STATES_B = [
     "The answer is B. A is wrong because it moves.",
     "The answer is B.\nThe answer is not A.",
     "A is incorrect. B is correct.",
+    "The answer is \\(B\\).",
+    "Die Antwort ist B.",
+    "La réponse est B.",
 ]
 HEDGES = [
     "A or B",
@@ -53,6 +56,9 @@ HEDGES = [
     "A, B",
     "A B",
     "A/B",
+    "A and/or B",
+    "Answer: A or maybe B",
+    "A, or in other words B",
     "The answer is A or B",
     "The answer is **A** or **B**",
     "The answer is (A) and (B).",
@@ -72,6 +78,8 @@ STATES_NOTHING = [
     "The answer is a car",
     "The answer is not B.",
     "Wait, B is wrong.",
+    "Not (B)",
+    "Everything except B is right",
     "points A and B are connected.",
     "A) 5\nB) 6\nC) 7",
     "The ratio is \\boxed{B}.\n#### ",

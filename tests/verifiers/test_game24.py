@@ -18,6 +18,7 @@ RIGHT = [
     "Answer: $(7-8/8)\\times4=24$",
     "Answer: \\left(7-\\frac{8}{8}\\right)\\times 4",
     "Answer: (7-8/8) x 4",
+    "Answer: （7－8÷8）×4",
     "Answer: 4(7-8/8)",
     "Answer: [7 - 8 ÷ 8] × 4",
     "Answer:\n(7-8/8)*4",
