@@ -97,7 +97,11 @@ def _run_data(run: ReportRun) -> dict[str, Any]:
         "started": str(run.record.get("started", "")),
         "tasks": [
             task_for_page(name, task)
-            | {"planned": run.planned(name), "quantiles": lengths.get(name, [])}
+            | {
+                "planned": run.planned(name),
+                "isShard": "shard" in run.record,
+                "quantiles": lengths.get(name, []),
+            }
             for name, task in run.tasks.items()
         ],
         "command": command_line(run.record),

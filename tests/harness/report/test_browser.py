@@ -223,6 +223,13 @@ def test_a_run_that_has_not_ended_says_how_far_it_is(at: Any) -> None:
     assert text(at([as_run("r", rows, tasks=task_records)]), ".warning") == ""
 
 
+def test_a_shard_is_no_unfinished_run(at: Any) -> None:
+    task_records = {"gsm8k": {"samples": 3, "num_samples": 2}}
+    browser = at([as_run("r", [row("1")], tasks=task_records, shard={"number": 1, "count": 2})])
+    warning = text(browser, ".warning")
+    assert warning == "1 of 6 completions: a shard of the run; rewardkit merge joins its shards."
+
+
 def test_on_paper_the_page_is_light_and_shows_what_was_chosen(at: Any) -> None:
     browser = at([as_run("r", [row("1")])], "#samples")
     browser.screen(1280, 800, "dark")

@@ -34,12 +34,18 @@ function headline(task) {
 
 // Each warning: how many completions it is about, the count they are out of, and the text.
 const WARNINGS = [
-  [(task) => (task.completions < task.planned ? task.completions : 0), "planned",
+  [(task) => (missesSome(task) && !task.isShard ? task.completions : 0), "planned",
     "the run is unfinished; these are its figures so far"],
+  [(task) => (missesSome(task) && task.isShard ? task.completions : 0), "planned",
+    "a shard of the run; rewardkit merge joins its shards"],
   [(task) => task.truncated, "completions", "truncated at the token limit or inside an open thinking block"],
   [(task) => task.errors, "completions", "unjudged and left out of the means"],
 ];
 const MOST_LISTED = 4;
+
+function missesSome(task) {
+  return task.completions < task.planned;
+}
 
 // One sentence for each warning, over all runs.
 function warnings(taskRuns) {
