@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -75,6 +76,12 @@ def adapter_command(
     from rewardkit.harness.store.atomic_write import check_target, replace_text
 
     if host not in FILES:
+        name = host.replace("-", "_")
+        if name.isidentifier() and importlib.util.find_spec(f"rewardkit.frameworks.{name}"):
+            raise UsageError(
+                f"{host} needs no file: it takes its reward by import, "
+                f"from rewardkit.frameworks.{name}"
+            )
         raise UnknownName.among("trainer with a reward file", host, FILES)
     arguments = key_values(verifier_arg or (), "--verifier-arg")
     scorer(verifier, **arguments)  # the name and its parameters exist

@@ -261,6 +261,11 @@ class TestFiles:
         words = ["adapter", "easyr2", "--verifier", "math", "-o", "x.py"]
         assert "did you mean 'easyr1'" in str(CliRunner().invoke(app(words), words).exception)
 
+    def test_a_trainer_that_needs_no_file_is_told_apart_from_a_typing_error(self) -> None:
+        words = ["adapter", "verl", "--verifier", "math", "-o", "x.py"]
+        error = str(CliRunner().invoke(app(words), words).exception)
+        assert "verl needs no file: it takes its reward by import" in error
+
 
 @pytest.mark.parametrize("path", sorted(FRAMEWORKS.glob("*.py")), ids=lambda path: path.stem)
 def test_a_module_imports_no_host(path: Path) -> None:

@@ -81,19 +81,30 @@ def plan_task(
 ) -> TaskPlan:
     """Load the task's samples, at most `limit`, of each group in turn if the data come by group.
 
-    DataError if two share an id.
+    DataError if two share an id, or one has a reference, a question or an id that isn't text.
     """
     loaded = task.load(data=data, split=split, seed=seed)
     samples = limited(loaded, limit, task.group_by)
     if not samples:
         raise UsageError(f"task {task.name!r} has no samples here; --limit must be at least 1")
+    _check_samples(task, samples)
+    first = loaded[:limit]
+    return TaskPlan(task, samples, template, thinking, () if first == samples else first)
+
+
+def _check_samples(task: Task, samples: Sequence[Sample]) -> None:
     seen: set[str] = set()
     for sample in samples:
+        for field in ("reference", "question", "id"):
+            value = getattr(sample, field)
+            if not isinstance(value, str):
+                raise DataError(
+                    f"task {task.name!r}: a sample's {field} is {value!r:.60}, of type "
+                    f"{type(value).__name__}; it must be text (str)"
+                )
         if sample.id in seen:
             raise DataError(f"task {task.name!r}: two rows have the id {sample.id!r}")
         seen.add(sample.id)
-    first = loaded[:limit]
-    return TaskPlan(task, samples, template, thinking, () if first == samples else first)
 
 
 def render_task(

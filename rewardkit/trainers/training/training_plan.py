@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit import registry
-from rewardkit.errors import UsageError
+from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.backends import tokenization
 from rewardkit.harness.prompts.strategies import resolve_prompt
 from rewardkit.harness.run.reporter import Reporter
@@ -127,15 +127,21 @@ def _evaluation(recipe: Recipe, task_plan: TaskPlan, reporter: Reporter) -> Any:
 
     if not recipe.evaluation.every:
         return None
-    return EvaluationCallback(
-        task_plan.task,
-        prompt=recipe.prompt,
-        system_prompt=recipe.system_prompt,
-        chat_template=recipe.chat_template,
-        seed=recipe.data.seed,
-        on_evaluation=reporter.evaluated,
-        **dict(recipe.evaluation),
-    )
+    try:
+        return EvaluationCallback(
+            task_plan.task,
+            prompt=recipe.prompt,
+            system_prompt=recipe.system_prompt,
+            chat_template=recipe.chat_template,
+            seed=recipe.data.seed,
+            on_evaluation=reporter.evaluated,
+            **dict(recipe.evaluation),
+        )
+    except DataError as error:
+        raise DataError(
+            f"the problems to evaluate on can't be read: {error}. --set evaluation.data=FILE names "
+            "others, and --set evaluation.every=0 leaves the evaluation out"
+        ) from error
 
 
 def _fingerprint(

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -21,8 +21,8 @@ from rewardkit.harness.run.run import run
 from rewardkit.harness.run.run_plan import RunPlan
 from rewardkit.harness.run.task_plan import plan_task
 from rewardkit.harness.tasks.gsm8k import GSM8K
-from rewardkit.protocols import Message, Prompt, Request
-from rewardkit.records import Completion, Sampling
+from rewardkit.protocols import Message, Prompt, Request, Task
+from rewardkit.records import Completion, Sample, Sampling
 
 
 class Scripted:
@@ -261,6 +261,19 @@ def test_two_rows_with_the_same_id_are_an_error(tmp_path: Path) -> None:
             seed=0,
             limit=None,
         )
+
+
+def test_a_sample_whose_reference_is_no_text_is_an_error(tmp_path: Path) -> None:
+    class Numbers:
+        name, group_by = "numbers", ()
+
+        def load(self, **_: object) -> list[Sample]:
+            return [Sample(4, question="2 + 2", id="0")]  # type: ignore[arg-type]
+
+    (tmp_path / "p.jinja").write_text(PROMPT)
+    template = load_template("p", tmp_path / "p.jinja")
+    with pytest.raises(DataError, match="'numbers': a sample's reference is 4, of type int"):
+        plan_task(cast("Task", Numbers()), template, data=None, split=None, seed=0, limit=None)
 
 
 SLOW_PLUGIN = """

@@ -316,6 +316,7 @@ ERRORS: list[tuple[str, dict[str, object], str]] = [
     ("motion", {"dtype": "int4"}, "must be one of auto, bfloat16, float16, float32"),
     ("motion", {"lr_scheduler_type": "wavy"}, "must be one of linear, cosine"),
     ("motion", {"split": "trian"}, "ambiguous"),
+    ("motion", {"evaluation__every": 1, "evaluation__data": "no.jsonl"}, "evaluation.data=FILE"),
     ("motion", {"data__split": "trian"}, "did you mean 'train'?"),
     ("motion", {"evaluation__every": -1}, "evaluation.every is -1; it must be at least 0"),
     ("motion", {"evaluation__every": 1, "evaluation__split": "tset"}, "did you mean 'test'?"),
