@@ -57,8 +57,8 @@ def _vectors(answer: Node, reference: Node, size: int, policy: Policy, compare: 
 def _bracketed(answer: Sequence, reference: Sequence, policy: Policy, compare: Compare) -> Outcome:
     kinds = {_kind(answer), _kind(reference)}
     mine, theirs = answer.items, reference.items
-    interval = kinds == {"[", "⦃"} and len(theirs) < 3
-    if kinds in ({"(", "["}, {"(", "⦃"}) or interval:
+    ordered = kinds == {"[", "⦃"} and (_kind(reference) == "[" or len(theirs) < 3)
+    if kinds in ({"(", "["}, {"(", "⦃"}) or ordered:
         return Outcome(False, "different brackets")
     if "(" not in kinds and kinds != {"["}:
         if "⦃" in kinds:

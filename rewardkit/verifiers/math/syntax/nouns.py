@@ -18,7 +18,8 @@ SCALES: Final = {word: Fraction(size) for word, _, size in (row.partition("=") f
 """Words that multiply the number before them."""
 
 _REFUSED: Final = listed(
-    "not no non never isn't or either neither nor but at least most over under above below"
+    "nothing nobody"
+    " not no non never isn't or either neither nor but at least most over under above below"
     " about approximately approx around roughly nearly almost less more fewer greater than"
     " between from to up maybe possibly perhaps probably unless except minus negative plus"
     " times equals if when where only some any all every impossible undefined unknown"

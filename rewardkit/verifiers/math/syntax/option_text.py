@@ -14,7 +14,10 @@ _LABEL = re.compile(
     r"(?:\(([A-J])\)|([A-J])(?:[).:]|\Z))",
     re.IGNORECASE,
 )
-_ANOTHER = re.compile(r"\([A-J]\)|(?<![A-Za-z])[A-J][).:]|\bor\b|\bnot\b")
+_ANOTHER = re.compile(
+    r"\([A-J]\)|(?<![A-Za-z])[A-J][).:]|\bor [A-J]\b"
+    r"|\bis (?:not|wrong|incorrect|false)\b|\bisn't\b"
+)
 
 
 def states_letter(answer: str, reference: str) -> bool:

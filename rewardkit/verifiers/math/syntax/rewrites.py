@@ -67,7 +67,7 @@ _COMMANDS: tuple[tuple[str, str, Replacement], ...] = (
     ("{:}", r"(?:\\(?:text|mathrm|mbox))?\{:\}", ":"),
     (r"\\[", r"\\\\\s*\[\s*-?[0-9.]+\s*(?:pt|em|ex|mm|cm|in)\s*\]", r"\\\\"),  # a row's height
     # an option's letter before the answer, an ordinal's ending after it
-    ("(", rf"\A\s*{_TEXT}\([A-H]\)\s*\}}(?:\\[ ,;:]|[\s~])*(?=[^\s.$])", ""),
+    ("(", rf"\A\s*{_TEXT}\([A-H]\)\s*\}}(?:\\[ ,;:]|[\s~])*(?=[^\s.$])(?![A-J]\Z)", ""),
     (
         "text",
         r"(?<=[0-9])\s*(?:\^\s*\{\s*\\text\s*\{\s*(?:st|nd|rd|th)\s*\}\s*\}"
