@@ -61,5 +61,13 @@ def _from_environment() -> dict[str, dict[str, Any]]:
     return settings
 
 
+def __dir__() -> list[str]:
+    """List the names that can be imported, so that editors and notebooks complete them."""
+    from rewardkit import registry
+
+    installed = registry.installed()
+    return sorted({"configure", *installed.offers("verifiers"), *installed.offers("tasks")})
+
+
 by_path = by_name(__name__, _reward)
 __getattr__ = by_path

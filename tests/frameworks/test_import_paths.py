@@ -76,3 +76,9 @@ class TestRewards:
         monkeypatch.setenv("REWARDKIT_REWARDS", written)
         with pytest.raises(UsageError, match="REWARDKIT_REWARDS"):
             rewardkit.rewards.configure("math")
+
+
+def test_the_names_of_all_rewards_can_be_listed() -> None:
+    names = dir(rewardkit.rewards)
+    assert {"math", "gsm8k", "motion", "configure"} <= set(names)
+    assert all(callable(load(f"rewardkit.rewards.{name}")) for name in names)
