@@ -72,8 +72,8 @@ def names_value(node: Node) -> bool:
             return True
         case Call("abs", (inner,)):
             return _points(inner) or (isinstance(inner, Symbol) and inner.name.isupper())
-        case Call("det", (Symbol(),)):
-            return True
+        case Call("det" | "gcd" | "lcm" | "max" | "min", arguments):
+            return all(isinstance(argument, Symbol) for argument in arguments)
         case Call(name, _):
             return name.endswith("()")
         case Product((Symbol("Delta" | "m"), Symbol(name))):

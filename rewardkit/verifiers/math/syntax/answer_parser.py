@@ -34,6 +34,7 @@ RELATIONS = "=≠<>≤≥∈∉≈≡⊂→"
 _LABEL = re.compile(
     r"(?:so |thus |hence |therefore |and )?(?:the |my |our )?(?:final |correct |exact )?"
     r"(?:answer|result|solution|value)s?(?: is| are)?(?: is)?"
+    r"|so|thus|hence|therefore|finally|exactly|precisely"
 )
 _STATES = re.compile(
     r"(?:\Awe (?:get|find|obtain)|(?:\A|\s)(?:is|are|equals?|(?:is|are) equal to|diverges to"
@@ -41,6 +42,8 @@ _STATES = re.compile(
 )
 """How words end that say what follows: `the vertex is`, `there are`."""
 
+_BOUND = re.compile(r"(?:all )?(?:the )?(?:real )?numbers (greater|less) than( or equal to)?")
+_OPERATORS = {"greater": (">", "≥"), "less": ("<", "≤")}
 _CURRENCY = listed(
     "money euro sterling yen yuan rupee ruble won lira peso shekel dong naira baht franc"
 )
@@ -92,6 +95,12 @@ class AnswerParser(EnvironmentParser):
                 left_out = left_out.sides[1] or left_out
             items = left_out.items if isinstance(left_out, Sequence) else (left_out,)
             return SetOperation("∖", every, Sequence(items, "⦃", "⦄"))
+        if plain in ("minus", "negative"):
+            return negative(self.sum())
+        bound = _BOUND.fullmatch(plain)
+        if bound is not None:
+            operator = _OPERATORS[bound[1]][bound[2] is not None]
+            return Relation((None, self.sum()), (operator,))
         colon = words.rstrip().endswith(":") or self.mark(":") is not None
         subject = _STATES.sub("", plain)
         refused = any(map(refuses, re.split(r"[\s,]+", subject)))

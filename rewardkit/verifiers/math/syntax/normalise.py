@@ -81,6 +81,9 @@ def _script(run: re.Match[str]) -> str:
     return f"{mark}{{{run.group().translate(_SCRIPT_DIGITS)}}}"
 
 
+_DIGIT_AT_END = re.compile(r"[23]\Z")
+
+
 def _ascii(character: str) -> str:
     """A digit of any script, a fraction sign or a wide letter in plain spelling."""
     if character.isascii():
@@ -90,5 +93,8 @@ def _ascii(character: str) -> str:
     if character in "∛∜":
         return rf"\sqrt[{3 if character == '∛' else 4}]"
     spelled = unicodedata.normalize("NFKC", character)
+    if "\u3380" <= character <= "\u33df":  # ㎝, ㎡
+        raised = _DIGIT_AT_END.sub(r"^\g<0>", spelled)
+        return rf"\text{{{raised}}}"
     over, slash, under = spelled.partition("\u2044")
     return rf"\frac{{{over}}}{{{under}}}" if slash else spelled

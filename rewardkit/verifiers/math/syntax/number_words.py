@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Final
 
-from rewardkit.verifiers.math.syntax.nouns import scale
+from rewardkit.verifiers.math.syntax.nouns import singular
 from rewardkit.verifiers.math.syntax.words import listed
 
 MOST_WORDS = 16
@@ -21,6 +21,18 @@ _TENS: Final = {
     for value, word in enumerate(
         ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"), start=2
     )
+}
+_DENOMINATORS: Final = {
+    "half": 2,
+    "halve": 2,
+    "third": 3,
+    "quarter": 4,
+    "fifth": 5,
+    "eighth": 8,
+    "ninth": 9,
+    "twelfth": 12,
+    "hundredth": 100,
+    "thousandth": 1000,
 }
 _GROUPS: Final = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _SIGNS: Final = listed("minus negative")
@@ -50,11 +62,21 @@ def _unsigned(parts: list[str]) -> Fraction | None:
 
 
 def _part(parts: list[str]) -> Fraction | None:
-    part = scale(parts[-1]) if len(parts) > 1 else None
-    if part is None or part >= 1:
+    under = _ordinal(parts[-1]) if len(parts) > 1 else None
+    if not under:
         return None
     count = 1 if parts[:-1] in (["a"], ["an"]) else _whole(parts[:-1])
-    return None if count is None else count * part
+    return None if count is None else Fraction(count, under)
+
+
+def _ordinal(word: str) -> int | None:
+    """14 of `fourteenths`."""
+    word = singular(word)
+    if word in _DENOMINATORS:
+        return _DENOMINATORS[word]
+    if not word.endswith("th"):
+        return None
+    return _below_hundred([f"{word[:-4]}y" if word.endswith("ieth") else word.removesuffix("th")])
 
 
 def _whole(parts: list[str]) -> int | None:
