@@ -541,6 +541,8 @@ UNEQUAL: list[Row] = [
     ("every integer", r"\frac{\pi}{7}+2m\pi, m\in\mathbb{Z}", r"\frac{\pi}{7}+k\pi"),
     ("ratio", r"5\text{ out of }36", "5"),
     ("number words", "one two", "0.5"),
+    ("number words", r"\text{negative }46, 47", "-46"),
+    ("sentence", r"\text{all real numbers less than }7\text{ or }9", r"(-\infty,7)"),
     ("sentence", r"\text{all real numbers less than }7", r"(-\infty,7]"),
     ("sentence", r"\text{exactly not }46", "46"),
     ("number words", "forty-six", "64"),

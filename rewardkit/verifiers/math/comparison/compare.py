@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from rewardkit.verifiers.math.comparison.equations import same_relation
+from rewardkit.verifiers.math.comparison.every_integer import with_integer_of
 from rewardkit.verifiers.math.comparison.integration_constant import with_constant_of
 from rewardkit.verifiers.math.comparison.intervals import NoRegionError, same_region
 from rewardkit.verifiers.math.comparison.letters_before_brackets import (
@@ -26,7 +27,7 @@ from rewardkit.verifiers.math.comparison.pieces import is_piecewise, same_pieces
 from rewardkit.verifiers.math.comparison.quantities import same_quantity
 from rewardkit.verifiers.math.comparison.regions import is_region, region
 from rewardkit.verifiers.math.comparison.shapes import as_point, vector_beside, without_degrees
-from rewardkit.verifiers.math.comparison.statements import approximated, stated, with_integer_of
+from rewardkit.verifiers.math.comparison.statements import approximated, stated
 from rewardkit.verifiers.math.comparison.values import (
     DIFFERENT,
     Policy,

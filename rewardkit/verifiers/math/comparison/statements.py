@@ -5,12 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import pairwise
 
+from rewardkit.verifiers.math.comparison.every_integer import for_every_integer
 from rewardkit.verifiers.math.numbers.equality import compare_size, same_value
 from rewardkit.verifiers.math.syntax.tree import (
     Call,
     Node,
     Number,
-    NumberSet,
     PlusMinus,
     Product,
     Quantity,
@@ -99,7 +99,7 @@ def _occurs(name: Node, value: Node) -> bool:
 
 def stated(node: Node) -> Node:
     """The answer with ± expanded and, in a list, names before values dropped."""
-    node = _expanded(_before_rounding(_for_every_integer(node)))
+    node = _expanded(_before_rounding(for_every_integer(node)))
     match node:
         case Relation((Symbol(), Sequence(_, "⦃", _, _) as members), ("∈",)):
             return members
@@ -116,29 +116,6 @@ def stated(node: Node) -> Node:
     if any(isinstance(value, Relation) for value in values):
         return node
     return Sequence(tuple(values), joint=node.joint)
-
-
-def _for_every_integer(node: Node) -> Node:
-    """nπ in `nπ, n ∈ ℤ`."""
-    match node:
-        case Sequence((value, Relation((Symbol() as name, NumberSet("Z" | "N" | "Z+")), ("∈",)))):
-            if name.name in symbols(value) and not node.opening:
-                return value
-    return node
-
-
-def with_integer_of(reference: Node, answer: Node) -> Node:
-    """kπ, k ∈ ℤ in the letter that the reference has for the integer."""
-    match answer:
-        case Sequence((value, Relation((Symbol() as name, NumberSet("Z")), ("∈",)))):
-            theirs = symbols(_for_every_integer(reference)) - symbols(value)
-            if len(theirs) == 1 and name.name not in symbols(reference):
-                return _renamed(value, name, Symbol(*theirs))
-    return answer
-
-
-def _renamed(node: Node, name: Symbol, other: Symbol) -> Node:
-    return other if node == name else mapped(node, lambda below: _renamed(below, name, other))
 
 
 def _before_rounding(node: Node) -> Node:

@@ -85,6 +85,18 @@ class AnswerParser(EnvironmentParser):
         if self.at == len(self.tokens):
             return words_as_answer(words)
         plain = " ".join(words.lower().split()).strip(".,:;! ")
+        meant = self._by_first_words(plain)
+        if meant is not None:
+            return meant
+        colon = words.rstrip().endswith(":") or self.mark(":") is not None
+        subject = _STATES.sub("", plain)
+        refused = any(map(refuses, re.split(r"[\s,]+", subject)))
+        if refused or not (colon or subject != plain or _LABEL.fullmatch(plain)):
+            raise UnreadableError(f"the words {plain!r}")
+        return self.whole_listing()
+
+    def _by_first_words(self, plain: str) -> Node | None:
+        """What a currency, a sign, a bound or `all real numbers except` makes of what follows."""
         unit = known(plain.removesuffix(".").upper()) or known(plain.capitalize())
         if unit is not None and unit[0][0][0] in _CURRENCY:
             return Quantity(self.whole_listing(), *unit)
@@ -96,17 +108,19 @@ class AnswerParser(EnvironmentParser):
             items = left_out.items if isinstance(left_out, Sequence) else (left_out,)
             return SetOperation("∖", every, Sequence(items, "⦃", "⦄"))
         if plain in ("minus", "negative"):
-            return negative(self.sum())
+            return negative(self._one_value())
         bound = _BOUND.fullmatch(plain)
         if bound is not None:
             operator = _OPERATORS[bound[1]][bound[2] is not None]
-            return Relation((None, self.sum()), (operator,))
-        colon = words.rstrip().endswith(":") or self.mark(":") is not None
-        subject = _STATES.sub("", plain)
-        refused = any(map(refuses, re.split(r"[\s,]+", subject)))
-        if refused or not (colon or subject != plain or _LABEL.fullmatch(plain)):
-            raise UnreadableError(f"the words {plain!r}")
-        return self.whole_listing()
+            return Relation((None, self._one_value()), (operator,))
+        return None
+
+    def _one_value(self) -> Node:
+        """All of the remaining tokens as one value."""
+        value = self.whole_listing()
+        if isinstance(value, (Sequence, Relation)):
+            raise UnreadableError("several values after words about one")
+        return value
 
     def _named(self) -> bool:
         """Whether the words that come next are the name of what follows an equals sign."""
