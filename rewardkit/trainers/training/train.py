@@ -40,9 +40,9 @@ class TrainingResult:
 
 
 def train(
-    recipe: str,
+    recipe: str | Path,
     *,
-    model: str | None = None,
+    model: str | Path | None = None,
     settings: Mapping[str, object] | None = None,
     reporter: Reporter | None = None,
     **options: Unpack[TrainValues],
@@ -58,7 +58,9 @@ def train(
             known = (*TrainValues.__annotations__, "model", "settings")
             raise UnknownName.among("option of train", name, known)
     resolved = reporter or quiet_reporter()
-    train_options = TrainOptions(recipe=recipe, model=model, settings=settings or {}, **options)
+    train_options = TrainOptions(
+        recipe=str(recipe), model=model, settings=settings or {}, **options
+    )
     return run_training(plan_training(train_options, resolved), resolved)
 
 

@@ -19,7 +19,7 @@ from rewardkit.trainers.training.trainer_fields import trainer_fields
 class TrainValues(TypedDict, total=False):
     """The options of `train()`, except recipe, model and settings."""
 
-    data: str | None
+    data: str | Path | None
     output_dir: str | Path | None
     resume: bool
     seed: int | None
@@ -31,9 +31,9 @@ class TrainOptions:
     """The options of `rewardkit train`, under the same names; `settings` are its --set pairs."""
 
     recipe: str
-    model: str | None = None
+    model: str | Path | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
-    data: str | None = None
+    data: str | Path | None = None
     output_dir: str | Path | None = None
     resume: bool = False
     seed: int | None = None
@@ -45,8 +45,8 @@ def resolve_recipe(options: TrainOptions) -> Recipe:
     name, contents = find_recipe(options.recipe)
     section = trainer_section(contents)
     values = {
-        "model.name": options.model,
-        "data.file": options.data,
+        "model.name": options.model and str(options.model),
+        "data.file": options.data and str(options.data),
         f"{section}.seed": options.seed,
         "rollouts.share": options.rollouts,
     }

@@ -265,9 +265,9 @@ def planned(
     return plan_training(
         TrainOptions(
             recipe=recipe,
-            model=str(model),
+            model=model,
             settings=tiny(recipe, **more),
-            output_dir=str(output),
+            output_dir=output,
             **options,
         ),
         reporter or RecordingReporter(),
@@ -361,7 +361,7 @@ def test_a_column_whose_name_trl_keeps_is_named(tiny_checkpoint: Path, tmp_path:
     data = tmp_path / "data.jsonl"
     data.write_text("\n".join(json.dumps(row | {"prompts": "x"}) for row in GSM8K))
     with pytest.raises(UsageError, match="a column 'prompts', a name that TRL"):
-        planned("gsm8k-xml", tiny_checkpoint, tmp_path / "out", data=str(data))
+        planned("gsm8k-xml", tiny_checkpoint, tmp_path / "out", data=data)
 
 
 def test_a_column_of_mixed_types_is_named(tiny_checkpoint: Path, tmp_path: Path) -> None:
