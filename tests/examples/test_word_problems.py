@@ -127,14 +127,14 @@ def test_grpo_finds_the_form_and_the_second_step(
         seed=0,
         settings={
             "learning_rate": 3e-4,
-            "max_steps": 12,
+            "max_steps": 8,
             "per_device_train_batch_size": 64,
             "gradient_accumulation_steps": 1,
             "max_completion_length": 32,
             "save_strategy": "no",
             "evaluation.data": str(few),
             "evaluation.max_tokens": 32,
-            "evaluation.every": 12,
+            "evaluation.every": 8,
             "evaluation.keep_best": False,
         },
     )
