@@ -28,16 +28,26 @@ def resolve_prompt(
 ) -> PromptTemplate:
     """Load the prompt of this name or file, with the task's words and examples.
 
-    `prompt` None is the task's default. Without `fewshot` the examples are the task's own. A prompt
-    that shows no examples ignores `fewshot`; `check_fewshot` refuses a call where no prompt shows
-    any. UsageError for a prompt that doesn't fit the task or whose examples the task doesn't have,
-    DataError for examples that can't be drawn.
+    `prompt` None is the task's default, with the examples that the task's settings draw. Without
+    these and without `fewshot` the examples are the task's own. A prompt that shows no examples
+    ignores `fewshot`; `check_fewshot` refuses a call where no prompt shows any. UsageError for a
+    prompt that doesn't fit the task or whose examples the task doesn't have, DataError for examples
+    that can't be drawn.
     """
+    if prompt is None and fewshot is None:
+        fewshot = _fewshot_of(task)
     template = fit_prompt(task, prompt, system_prompt, fewshot)
     drawn = fewshot is not None and template.draws_examples
     if template.has_examples and not drawn and not _examples_of(template):
         raise UsageError(_no_examples(template, task))
     return template
+
+
+def _fewshot_of(task: Task) -> FewshotSource | None:
+    """The source of examples that the task's settings name, as evaluation takes it."""
+    settings = task.eval_settings() if hasattr(task, "eval_settings") else {}
+    count = settings.get("num_fewshot")
+    return None if count is None else FewshotSource(count, data=settings.get("fewshot_data"))
 
 
 def fit_prompt(

@@ -11,6 +11,7 @@ import rewardkit
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.prompts.strategies import resolve_prompt
 from rewardkit.trainers import reward_funcs, train_dataset
+from tests.cli.command import run_command
 
 GSM8K = [
     {
@@ -45,6 +46,27 @@ def test_rows_have_evaluation_s_prompts_and_the_columns_that_rewards_read(
     for function in functions:
         found = function([task.perfect(sample) for sample in samples], **columns)
         assert found == [1.0] * 4
+
+
+def test_the_examples_that_a_task_sets_are_shown_as_in_evaluation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "rows.jsonl", [{"question": f"{n} + 1?", "answer": n} for n in range(9)])
+    Path("mine.toml").write_text(
+        'prompt = "few_shot"\n[data]\nfile = "rows.jsonl"\n[verifier]\nname = "math"\n'
+        '[fewshot]\ncount = 2\nfile = "rows.jsonl"\n'
+    )
+    replies = [{"id": str(number), "completion": ""} for number in range(9)]
+    written(tmp_path / "replies.jsonl", replies)
+    arguments = ["--task", "mine.toml", "--model", "replies.jsonl", "--backend", "replay"]
+    assert run_command("eval", *arguments, "--quiet", "-o", "run") == 0
+    samples = Path("run/samples.jsonl").read_text().splitlines()
+    evaluated = [json.loads(line)["prompt"] for line in samples]
+    rows = train_dataset(rewardkit.load_task("mine.toml"))
+    trained = ["\n\n".join(turn["content"] for turn in turns) for turns in rows["prompt"]]
+    assert trained == evaluated
+    assert all(prompt.count("+ 1?") == 3 for prompt in evaluated)
 
 
 def test_a_data_file_is_prompted_in_the_form_that_its_rewards_read(tmp_path: Path) -> None:
