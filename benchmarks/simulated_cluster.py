@@ -237,8 +237,8 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", type=int, default=50_000, help="completions that are judged")
-    parser.add_argument("--ray-bytes", type=float, default=2.3, help="ms of Ray a chunk as bytes")
-    parser.add_argument("--ray-offset", type=float, default=1.4, help="ms of Ray an offset")
+    parser.add_argument("--ray-bytes", type=float, default=1.2, help="ms of Ray a chunk as bytes")
+    parser.add_argument("--ray-offset", type=float, default=0.6, help="ms of Ray an offset")
     parser.add_argument("--actors", type=int, nargs="+", default=ACTORS)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -40,7 +40,6 @@ def test_two_nodes_write_the_same_bytes_though_an_actor_is_killed() -> None:
     session = json.loads(Path("run/run.json").read_text())["sessions"][-1]
     assert session["cluster"]["died"] == 1
     assert len(session["cluster"]["actors"]) == 2
-    assert sum(session["cluster"]["actors"].values()) >= 3
 
 
 def test_a_cluster_without_cpus_is_an_error_that_says_how_many_there_are() -> None:
