@@ -73,8 +73,10 @@ class MisbehavingServer:
             with contextlib.suppress(OSError, asyncio.IncompleteReadError):
                 while await self._exchange(reader, writer):
                     pass
-        finally:
-            writer.close()
+            await closed(writer)
+        except asyncio.CancelledError:  # the server stops
+            writer.transport.abort()
+            await closed(writer)
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
@@ -92,6 +94,13 @@ class MisbehavingServer:
             return await behave(Exchange(self, question, writer))
         finally:
             self.open_requests -= 1
+
+
+async def closed(writer: asyncio.StreamWriter) -> None:
+    """Close a connection, and wait until its socket is closed."""
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
 
 
 def http(
@@ -200,12 +209,12 @@ def misbehaving_server() -> Iterator[MisbehavingServer]:
 
     async def stop(listening: asyncio.Server) -> None:
         listening.close()
+        for _ in range(10):  # the connections that are accepted by now get to their first read
+            await asyncio.sleep(0)
         others = asyncio.all_tasks() - {asyncio.current_task()}
         for task in others:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
-        await asyncio.sleep(0)  # the transports close in the loop's next turns
-        await asyncio.sleep(0)
 
     listening = asyncio.run_coroutine_threadsafe(start(), loop).result()
     server.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
