@@ -10,6 +10,7 @@ from rewardkit.errors import DataError, RewardkitError, UnknownName
 from rewardkit.harness.prompts.fewshot_source import FewshotSource
 from rewardkit.harness.prompts.strategies import (
     check_rendering,
+    fewshot_of,
     fit_prompt,
     prompts_of,
     resolve_prompt,
@@ -147,8 +148,7 @@ def _check_references(task: Task, name: str, samples: Sequence[Sample]) -> Findi
 
 def _drawn_by(task: Task) -> FewshotSource | None:
     """Draw no rows, if the task sets how many examples its prompt shows; None: its own."""
-    settings = task.eval_settings() if hasattr(task, "eval_settings") else {}
-    return FewshotSource(0) if "num_fewshot" in settings else None
+    return None if fewshot_of(task) is None else FewshotSource(0)
 
 
 def _perfect_replies(

@@ -35,7 +35,7 @@ def resolve_prompt(
     that can't be drawn.
     """
     if prompt is None and fewshot is None:
-        fewshot = _fewshot_of(task)
+        fewshot = fewshot_of(task)
     template = fit_prompt(task, prompt, system_prompt, fewshot)
     drawn = fewshot is not None and template.draws_examples
     if template.has_examples and not drawn and not _examples_of(template):
@@ -43,7 +43,7 @@ def resolve_prompt(
     return template
 
 
-def _fewshot_of(task: Task) -> FewshotSource | None:
+def fewshot_of(task: Task) -> FewshotSource | None:
     """The source of examples that the task's settings name, as evaluation takes it."""
     settings = task.eval_settings() if hasattr(task, "eval_settings") else {}
     count = settings.get("num_fewshot")

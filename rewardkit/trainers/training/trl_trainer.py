@@ -31,7 +31,7 @@ def build_trainer(plan: TrainingPlan, clock: Clock, reporter: Reporter, interrup
             callbacks=[callback for callback in callbacks if callback is not None],
             **arguments,
         )
-    except (OSError, ValueError, ImportError, NotImplementedError, ConnectionError) as error:
+    except (OSError, ValueError, ImportError, NotImplementedError) as error:
         raise UsageError(f"TRL can't begin to train {plan.model_folder}: {error}") from error
     trainer.remove_callback(PrinterCallback)
     if plan.evaluation is not None:

@@ -26,7 +26,7 @@ _WORDS = re.compile(r"\(?[A-Za-z][A-Za-z'’ \-]*(?:[,;][A-Za-z'’ \-]+)*[).,!;
 _RUN = re.compile(r"[A-Za-z]+")
 _CAPITALISED = re.compile(r"[A-Z][a-z]+")
 _OPTION = re.compile(r"\(?[A-J]\)|\$?\\text(?:bf|it|rm)?\s*\{\s*\(?[A-J]\)?\s*\}\$?")
-_ARTICLE = re.compile(r"(?:an?|the) (?!and |or )(?=[a-z])")
+_ARTICLE = re.compile(r"\A(?:an?|the) (?!and |or )(?=[a-z])")
 _SENTENCE = re.compile(r"(?P<subject>[a-z' -]+?) (?:is|are) (?:(?:an?|the) )?(?P<predicate>.+)")
 _SYLLABLE = re.compile(r"[^aeiou][aeiou]")
 _ITEM_END = re.compile(r"\s*(?:[,;]\s*(?:and|or)\b|[,;]|\band\b|\bor\b)\s*")
@@ -85,14 +85,7 @@ def phrase(text: str) -> Phrase | None:
     spelled = plain.casefold().rstrip(" .,!;:")
     letter = _LETTER.fullmatch(spelled)
     certain = _certain(runs, wrapped) or meaning(spelled) is not None
-    return Phrase(
-        letter[1]
-        if letter
-        else _ARTICLE.sub("", spelled, count=1)
-        if _ARTICLE.match(spelled)
-        else spelled,
-        certain,
-    )
+    return Phrase(letter[1] if letter else _ARTICLE.sub("", spelled), certain)
 
 
 def _certain(runs: list[str], wrapped: bool) -> bool:
