@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT))
 
 from rewardkit.harness.metrics.summary import summarise  # noqa: E402
 from rewardkit.harness.report.page import render, render_runs  # noqa: E402
-from rewardkit.harness.report.report_run import ReportRun  # noqa: E402
+from rewardkit.harness.report.runs import ReportRun  # noqa: E402
 from rewardkit.harness.store.run_folder import RunFolder  # noqa: E402
 from rewardkit.harness.store.sample_row import SampleRow  # noqa: E402
 from tests.harness.report.chromium import Browser  # noqa: E402

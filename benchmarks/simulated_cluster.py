@@ -24,21 +24,14 @@ from typing import Any
 
 from cluster_kills import write_completions
 
-from rewardkit.cluster.ray.judge_on_cluster import InOrder
-from rewardkit.cluster.ray.judging_actor import SentChunk
-from rewardkit.cluster.ray.judging_actors import JudgingActors
-from rewardkit.harness.backends.ray.node_versions import versions
+from rewardkit.cluster.judging_actors import InOrder, JudgingActors, SentChunk
+from rewardkit.harness.backends.ray_cluster import versions
 from rewardkit.harness.run.reporter import Reporter
-from rewardkit.harness.scoring.chunk_result import ChunkResult
-from rewardkit.harness.scoring.chunks import Chunk
-from rewardkit.harness.scoring.columns import Columns
-from rewardkit.harness.scoring.file_plan import plan_file
-from rewardkit.harness.scoring.jobs import FileJob, RunJob
-from rewardkit.harness.scoring.json_lines import JsonLines
+from rewardkit.harness.scoring.jobs import ChunkResult, FileJob, RunJob
 from rewardkit.harness.scoring.score import score
-from rewardkit.harness.scoring.scoring_plan import ScoreOutput, ScorePlan
-from rewardkit.harness.scoring.verifier_choice import VerifierChoice
-from rewardkit.harness.scoring.worker_main import pickled_result
+from rewardkit.harness.scoring.scoring_plan import ScoreOutput, ScorePlan, VerifierChoice, plan_file
+from rewardkit.harness.scoring.sources import Chunk, Columns, JsonLines
+from rewardkit.harness.scoring.worker_processes import pickled_result
 
 ACTORS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1000)
 CHUNKS_AN_ACTOR = 6

@@ -17,26 +17,26 @@ def rewardkit_verifiers() -> Mapping[str, str]:
     """The verifiers of docs/reference/tasks.md."""
     return {
         "choice": "rewardkit.verifiers.choice:Choice",
-        "correctness": "rewardkit.verifiers.gsm8k_xml:Correctness",
+        "correctness": "rewardkit.verifiers.gsm8k:Correctness",
         "exact": "rewardkit.verifiers.exact:Exact",
-        "f1": "rewardkit.verifiers.f1:F1",
+        "f1": "rewardkit.verifiers.exact:F1",
         "game24": "rewardkit.verifiers.game24:game24",
         "game24_length": "rewardkit.verifiers.game24:Length",
         "game24_outcome": "rewardkit.verifiers.game24:Outcome",
         "game24_process": "rewardkit.verifiers.game24:Process",
         "gsm8k": "rewardkit.verifiers.gsm8k:Gsm8k",
-        "gsm8k_xml": "rewardkit.verifiers.gsm8k_xml:gsm8k_xml",
-        "int": "rewardkit.verifiers.gsm8k_xml:Int",
+        "gsm8k_xml": "rewardkit.verifiers.gsm8k:gsm8k_xml",
+        "int": "rewardkit.verifiers.gsm8k:Int",
         "math": "rewardkit.verifiers.math:Math",
         "motion": "rewardkit.verifiers.motion:motion",
         "motion_accuracy": "rewardkit.verifiers.motion:MotionAccuracy",
         "motion_format": "rewardkit.verifiers.motion:MotionFormat",
         "r1_zero": "rewardkit.verifiers.r1_zero:R1Zero",
         "r1_zero_format": "rewardkit.verifiers.r1_zero:R1ZeroFormat",
-        "regex": "rewardkit.verifiers.regex:Regex",
-        "soft_format": "rewardkit.verifiers.gsm8k_xml:SoftFormat",
-        "strict_format": "rewardkit.verifiers.gsm8k_xml:StrictFormat",
-        "xmlcount": "rewardkit.verifiers.gsm8k_xml:XmlCount",
+        "regex": "rewardkit.verifiers.exact:Regex",
+        "soft_format": "rewardkit.verifiers.gsm8k:SoftFormat",
+        "strict_format": "rewardkit.verifiers.gsm8k:StrictFormat",
+        "xmlcount": "rewardkit.verifiers.gsm8k:XmlCount",
     }
 
 
@@ -63,10 +63,10 @@ def rewardkit_prompts() -> Mapping[str, str]:
 def rewardkit_backends() -> Mapping[str, str]:
     """The engines of docs/guides/evaluate.md."""
     return {
-        "openai": "rewardkit.harness.backends.openai.openai_backend:OpenAIBackend",
+        "openai": "rewardkit.harness.backends.openai.backend:OpenAIBackend",
         "replay": "rewardkit.harness.backends.replay:ReplayBackend",
         "transformers": "rewardkit.harness.backends.transformers:TransformersBackend",
-        "vllm": "rewardkit.harness.backends.vllm.vllm_backend:VllmBackend",
+        "vllm": "rewardkit.harness.backends.vllm:VllmBackend",
     }
 
 

@@ -31,10 +31,10 @@ from rewardkit.records import Completion, Failure, Sample, Sampling, Verdict
 
 if TYPE_CHECKING:
     from rewardkit.harness.backends.engine_options import EngineOptions
+    from rewardkit.harness.metrics.at_k import ComparesAnswers
     from rewardkit.harness.metrics.figures import Bars, Figure, Plot, ShowsFigures, Table
     from rewardkit.harness.metrics.measure import HasMeasures, Measure
     from rewardkit.harness.metrics.metric import Metric
-    from rewardkit.harness.metrics.votes import ComparesAnswers
     from rewardkit.harness.prompts.wording import TaskWording
     from rewardkit.harness.store.data_files import hub_rows, iterate_rows, read_rows
     from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow
@@ -75,7 +75,7 @@ _HOMES = {
     "rewardkit.harness.metrics.figures": ("Bars", "Figure", "Plot", "ShowsFigures", "Table"),
     "rewardkit.harness.metrics.measure": ("HasMeasures", "Measure"),
     "rewardkit.harness.metrics.metric": ("Metric",),
-    "rewardkit.harness.metrics.votes": ("ComparesAnswers",),
+    "rewardkit.harness.metrics.at_k": ("ComparesAnswers",),
     "rewardkit.harness.prompts.wording": ("TaskWording",),
     "rewardkit.harness.store.data_files": ("hub_rows", "iterate_rows", "read_rows"),
     "rewardkit.harness.store.sample_row": ("BriefVerdict", "SampleRow"),

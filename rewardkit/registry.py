@@ -20,7 +20,7 @@ from rewardkit.protocols import Task, Verifier
 
 PLUGINS_VARIABLE = "REWARDKIT_PLUGINS"
 OURS = "rewardkit"
-TASK_FILE = "rewardkit.harness.tasks.defined.task_file:load_task_file"
+TASK_FILE = "rewardkit.harness.tasks.defined.task:load_task_file"
 """What loads a task that is offered, or named, as a TOML file."""
 KINDS = ("verifiers", "tasks", "prompts", "backends", "recipes")
 

@@ -15,8 +15,7 @@ from rewardkit.errors import UsageError
 from rewardkit.frameworks.scoring import by_name
 
 if TYPE_CHECKING:
-    from rewardkit.trainers.rewards.reward_functions import RewardFunction
-    from rewardkit.trainers.rewards.task_reward import TaskReward
+    from rewardkit.trainers.rewards.reward_functions import RewardFunction, TaskReward
 
 SETTINGS_VARIABLE = "REWARDKIT_REWARDS"
 
@@ -38,7 +37,7 @@ def configure(name: str, **parameters: Any) -> RewardFunction | TaskReward:
 def _reward(name: str) -> RewardFunction | TaskReward:
     from rewardkit import registry
     from rewardkit.trainers import reward_func
-    from rewardkit.trainers.rewards.task_reward import TaskReward
+    from rewardkit.trainers.rewards.reward_functions import TaskReward
 
     parameters = _from_environment().get(name, {}) | _settings.get(name, {})
     if name in registry.installed().offers("verifiers"):

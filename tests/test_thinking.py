@@ -8,7 +8,7 @@ from rewardkit import Sample, load_verifier, verify
 from rewardkit.protocols import Bounded
 from rewardkit.records import Verdict
 from rewardkit.thinking import Thinking, split_thinking, text_to_read, thinking_of
-from rewardkit.verifiers.think_boxed import ThinkBoxedFormat
+from rewardkit.verifiers.in_form import ThinkBoxedFormat
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def adapter_command(
 ) -> None:
     """Write the file that a trainer loads its reward from."""
     from rewardkit.frameworks.scoring import scorer
-    from rewardkit.harness.store.atomic_write import check_target, replace_text
+    from rewardkit.harness.store.files import check_target, replace_text
 
     if host not in FILES:
         name = host.replace("-", "_")

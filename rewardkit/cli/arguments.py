@@ -3,12 +3,37 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from rewardkit.errors import UsageError
+from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.store.sample_row import SAMPLES, current_rows
 from rewardkit.redaction import remember_arguments
+
+FAILED = 1
+BAD_ARGUMENT = 2
+INTERRUPTED = 130
+"""What shells take for an interrupt."""
+
+
+_LONGEST = 300
+"""Characters of a completion's error that are shown."""
+
+
+def too_many_errors(folder: Path) -> str:
+    """Say that more completions ended in errors than allowed, with the first of them."""
+    errors = (row for row in current_rows(folder) if row.verdict.correct is None)
+    first = next(errors, None)
+    example = "" if first is None else f", such as {first.key}: {first.verdict.message[:_LONGEST]}"
+    return (
+        f"more completions than --max-errors allows ended in errors{example}; the rows in "
+        f"{SAMPLES} say why"
+    )
 
 
 def key_values(pairs: Iterable[str], option: str) -> dict[str, Any]:
@@ -52,3 +77,32 @@ def existing(words: Iterable[str]) -> list[str]:
                 "follow --model, or quote the pattern: --model 'run/checkpoint-*'"
             )
     return folders
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """Whether to show progress, print a table or JSON, and log to tracking tools."""
+
+    quiet: bool
+    as_json: bool
+    log_to: Sequence[str] = ()
+
+    def check(self) -> None:
+        """Raise UnknownName or MissingExtra for a tool, before anything runs."""
+        if self.log_to:
+            from rewardkit.harness.export.tracking import check_tools
+
+            check_tools(self.log_to)
+
+    def reporter(self) -> Reporter:
+        """Where the progress goes."""
+        from rewardkit.cli.progress import ProgressReporter
+
+        return Reporter() if self.quiet else ProgressReporter()
+
+    def log(self, folder: Path) -> None:
+        """Log the run, or the runs, in the folder to the tools."""
+        if self.log_to:
+            from rewardkit.harness.export.tracking import log_runs
+
+            log_runs(folder, self.log_to, lambda text: typer.echo(f"! {text}", err=True))

@@ -52,7 +52,7 @@ def data_command(
     from rewardkit.api import load_task
     from rewardkit.harness.prompts.strategies import resolve_prompt
     from rewardkit.harness.solutions import solution_rows
-    from rewardkit.harness.store.dataset_file import (
+    from rewardkit.harness.store.data_files import (
         as_json,
         check_dataset_file,
         problems,

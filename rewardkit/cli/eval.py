@@ -2,19 +2,317 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich import box
+from rich.table import Table
 
-from rewardkit.cli.arguments import existing, names
-from rewardkit.cli.exit_status import INTERRUPTED
-from rewardkit.cli.option_parameters import option_values, with_options
-from rewardkit.cli.output_options import OutputOptions
-from rewardkit.errors import UsageError
-from rewardkit.harness.run.eval_options import EvalOptions
-from rewardkit.harness.run.options import EvalValues
+from rewardkit.cli.arguments import INTERRUPTED, OutputOptions, existing, key_values, names
+from rewardkit.cli.result_tables import console, of_runs
+from rewardkit.errors import BackendError, UsageError
+from rewardkit.harness.metrics.summary import Metric, TaskSummary
+from rewardkit.harness.run.options import EvalOptions, EvalValues, OptionField, option_fields
+from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.sweeps.sweep import sweep, watch_sweep
+from rewardkit.harness.sweeps.sweep_plan import plan_sweep, plan_watch
+from rewardkit.harness.sweeps.sweep_results import SweepRun, sort_by_step
+
+
+def with_options(
+    group: type, *, after: str
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of a group, which it takes as `**given`; its help lists them
+    `after` that parameter of its own."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(command, eval_str=True)
+        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        added = [_parameter(field) for field in option_fields(group).values()]
+        place = [one.name for one in own].index(after) + 1
+        parameters = [*own[:place], *added, *own[place:]]
+
+        @functools.wraps(command)
+        def with_group(context: typer.Context, **values: Any) -> None:
+            command(**_given(context, values, option_fields(group)))
+
+        asks = inspect.Parameter(
+            "context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
+        )
+        with_group.__signature__ = signature.replace(parameters=[asks, *parameters])  # type: ignore[attr-defined]
+        return with_group
+
+    return decorate
+
+
+def option_values(group: type, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that a command was given for the options of a group."""
+    fields = option_fields(group)
+    return {name: _value(fields[name], value) for name, value in given.items()}
+
+
+def _given(
+    context: typer.Context, values: Mapping[str, Any], fields: Mapping[str, OptionField]
+) -> dict[str, Any]:
+    """The values without the group's options that nobody typed, which a task may set."""
+    typed = {
+        name
+        for name in fields
+        if getattr(context.get_parameter_source(name), "name", "DEFAULT") != "DEFAULT"
+    }
+    return {name: value for name, value in values.items() if name in typed or name not in fields}
+
+
+def _parameter(field: OptionField) -> inspect.Parameter:
+    option, kind = field.option, field.kind
+    annotation: Any = list[str] | None if kind in (tuple, Mapping) else kind
+    default = None if kind in (tuple, Mapping) else option.default
+    if kind is bool:
+        default = False
+    elif field.optional:
+        annotation = kind | None
+    shown = typer.Option(*option.flags, help=option.help, metavar=option.metavar)
+    return inspect.Parameter(
+        field.name,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        default=default,
+        annotation=Annotated[annotation, shown],
+    )
+
+
+def _value(field: OptionField, value: Any) -> Any:
+    if field.kind is Mapping:
+        return key_values(value or (), field.option.flags[0])
+    if field.kind is tuple:
+        return tuple(value or ())
+    if field.kind is bool:
+        # a flag is given to change the default: --no-chat-template
+        return value != field.option.default
+    return value
+
+
+COLUMNS = {
+    "accuracy": "accuracy",
+    "interval": "95% interval",
+    "flexible": "flexible",
+    "format": "format",
+    "unfinished": "unfinished",
+    "pass": "pass@",
+    "maj": "maj@",
+    "tokens": "tokens",
+}
+"""The columns with their titles. pass@ and maj@ appear where problems have several completions."""
+BY_USE = ("interval", "unfinished", "pass", "format", "maj", "flexible", "tokens")
+"""Optional columns by usefulness: a narrow terminal leaves out the last ones."""
+GAP = 2
+MOST = 40
+"""The width at which a label is folded."""
+
+
+def line(run: SweepRun) -> Iterator[str]:
+    """The lines to print when a run ends: one for each task, or the error."""
+    if run.summary is None:
+        yield f"{run.label}: failed: {run.error}"
+        return
+    for name, task in run.summary.tasks.items():
+        cells = _cells(task)
+        yield (
+            f"{run.label}: {name}: accuracy {cells['accuracy']} ({cells['interval']}), "
+            f"format {cells['format']}, unfinished {cells['unfinished']}"
+        )
+
+
+def table(runs: Sequence[SweepRun], width: int) -> Table:
+    """The metrics side by side. Columns that don't fit into `width` are left out and named."""
+    most = max((_most(task) for _, task in labelled(runs)), default=0)
+    rows = list(_rows(runs, most))
+    tasks = list(dict.fromkeys(row["task"] for row in rows if "task" in row))
+    named = {"run": "run"} | ({"task": "task"} if len(tasks) > 1 else {})
+    titles = _titles(most)
+    columns = _fitting(named | titles, rows, width)
+    found = Table(
+        box=box.SIMPLE_HEAD,
+        padding=(0, GAP // 2),
+        pad_edge=False,
+        show_edge=False,
+        title_style="bold",
+        title_justify="left",
+        caption_justify="left",
+    )
+    found.title = _title(runs, tasks)
+    for column, title in columns.items():
+        words = column in named
+        found.add_column(
+            title, justify="left" if words else "right", no_wrap=not words, overflow="fold"
+        )
+    for row in rows:
+        found.add_row(
+            *(row.get(column, "") for column in columns),
+            style="red" if row["accuracy"] == "failed" else None,
+        )
+    if left_out := [title for name, title in titles.items() if name not in columns]:
+        found.caption = f"no room for {', '.join(left_out)}: see summary.json"
+    return found
+
+
+def labelled(runs: Sequence[SweepRun]) -> Iterator[tuple[str, TaskSummary]]:
+    """(label, summary) pairs of every task of every run; the label names one of several tasks."""
+    for run in runs:
+        tasks = run.summary.tasks if run.summary else {}
+        for name, task in tasks.items():
+            yield f"{run.label} ({name})" if len(tasks) > 1 else run.label, task
+
+
+def _titles(most: int) -> dict[str, str]:
+    return {
+        name: f"{title}{most}" if title.endswith("@") else title
+        for name, title in COLUMNS.items()
+        if most or not title.endswith("@")
+    }
+
+
+def _most(task: TaskSummary) -> int:
+    """The largest k of pass@k; 0 where problems have one completion each."""
+    return max((int(name[5:]) for name in task.metrics if name.startswith("pass@")), default=0)
+
+
+def _title(runs: Sequence[SweepRun], tasks: Sequence[str]) -> str:
+    """The tasks, and the number of problems if it is the same for all."""
+    sizes = {run.summary.tasks[task].samples for run in runs if run.summary for task in tasks}
+    return ", ".join(tasks) + (f": {sizes.pop():,} problems" if len(sizes) == 1 else "")
+
+
+def _rows(runs: Sequence[SweepRun], most: int) -> Iterator[dict[str, str]]:
+    for run in runs:
+        if run.summary is None:
+            yield {"run": run.label, "accuracy": "failed"}
+            continue
+        for name, task in run.summary.tasks.items():
+            yield {"run": run.label, "task": name, **_cells(task, most)}
+
+
+def _cells(task: TaskSummary, most: int = 0) -> dict[str, str]:
+    accuracy = task.metrics.get("accuracy")
+    return {
+        "accuracy": _share(accuracy),
+        "interval": f"{accuracy.low:.1%} – {accuracy.high:.1%}" if accuracy else "–",
+        "flexible": _share(task.metrics.get("accuracy_flexible")),
+        "format": _share(task.metrics.get("format_rate")),
+        "unfinished": _share(task.metrics.get("unfinished_rate")),
+        "pass": _share(task.metrics.get(f"pass@{most}")),
+        "maj": _share(task.metrics.get(f"maj@{most}")),
+        "tokens": f"{task.lengths['all'].median:g}" if task.lengths else "–",
+    }
+
+
+def _share(metric: Metric | None) -> str:
+    return "–" if metric is None else f"{metric.value:.1%}"
+
+
+def _fitting(
+    columns: Mapping[str, str], rows: Sequence[Mapping[str, str]], width: int
+) -> dict[str, str]:
+    """The columns that fit: the least useful are left out one by one."""
+    needed = {
+        name: min(MOST, max(len(title), *(len(row.get(name, "")) for row in rows)))
+        for name, title in columns.items()
+    }
+    kept = dict(columns)
+    for name in [name for name in reversed(BY_USE) if name in columns]:
+        if sum(needed[one] + GAP + 1 for one in kept) <= width:
+            break
+        del kept[name]
+    return kept
+
+
+def evaluate_several(
+    options: EvalOptions,
+    models: list[str],
+    prompts: list[str],
+    output: OutputOptions,
+) -> None:
+    """Complete every run and print all of them. The exit status is 1 where a run failed."""
+    reporter = output.reporter()
+    plan = plan_sweep(options, models, prompts)
+    plan = replace(plan, command=tuple(sys.argv))
+    runs, interrupted = _collect(sweep(plan, reporter), reporter)
+    _print(runs, plan.folder, output)
+    if interrupted:
+        typer.echo("interrupted; the same command resumes", err=True)
+        raise typer.Exit(INTERRUPTED)
+    _fail_by(runs)
+
+
+def watch_several(
+    options: EvalOptions,
+    models: list[str],
+    prompts: list[str],
+    output: OutputOptions,
+    *,
+    timeout: float | None,
+) -> None:
+    """Do the same for checkpoints as they are written, until an interrupt or the timeout."""
+    reporter = output.reporter()
+    plan = plan_watch(options, models, prompts)
+    plan = replace(plan, command=tuple(sys.argv))
+    runs, interrupted = _collect(watch_sweep(plan, reporter, timeout=timeout), reporter)
+    _print(runs, plan.folder, output)
+    if interrupted:
+        typer.echo("stopped; the same command resumes", err=True)
+    elif not runs:
+        raise BackendError(f"no checkpoint appeared: {', '.join(plan.models)}")
+    _fail_by(runs)
+
+
+def _collect(runs: Iterable[SweepRun], reporter: Reporter) -> tuple[list[SweepRun], bool]:
+    """The runs that ended, each noted as it did, and whether an interrupt stopped the rest."""
+    ended: list[SweepRun] = []
+    try:
+        for run in runs:
+            ended.append(run)
+            for text in line(run):
+                reporter.note(text)
+    except KeyboardInterrupt:
+        return sort_by_step(ended), True
+    return sort_by_step(ended), False
+
+
+def _print(runs: list[SweepRun], folder: Path, output: OutputOptions) -> None:
+    if output.as_json:
+        typer.echo(json.dumps([run.as_json() for run in runs]))
+    elif runs:
+        out = console()
+        out.print(table(runs, out.width))
+        for warning in of_runs(list(labelled(runs))):
+            out.print(f"! {warning}", style="yellow", markup=False)
+        out.print(str(folder), style="dim", markup=False, soft_wrap=True)
+    if any(run.summary for run in runs):
+        output.log(folder)
+
+
+def _fail_by(runs: list[SweepRun]) -> None:
+    """Exit with status 1 if a run failed. Runs with the same error share a line."""
+    alike: dict[str, list[str]] = defaultdict(list)
+    for run in runs:
+        if run.failed:
+            alike[run.error or _TOO_MANY_ERRORS].append(run.label)
+    for why, labels in alike.items():
+        typer.echo(f"rewardkit: {', '.join(labels)}: {why}", err=True)
+    if alike:
+        raise typer.Exit(1)
+
+
+_TOO_MANY_ERRORS = (
+    "more completions than --max-errors allows ended in errors; the rows in samples.jsonl say why"
+)
 
 
 @with_options(EvalValues, after="prompt")
@@ -76,19 +374,15 @@ def eval_command(
     output = OutputOptions(quiet=quiet, as_json=as_json, log_to=tuple(log_to or ()))
     output.check()
     if watch:
-        from rewardkit.cli.eval_sweep import watch_several
-
         watch_several(options, models, prompts, output, timeout=watch_timeout)
     elif is_sweep(models, prompts):
-        from rewardkit.cli.eval_sweep import evaluate_several
-
         evaluate_several(options, models, prompts, output)
     else:
         _evaluate(options, output)
 
 
 def _evaluate(options: EvalOptions, output: OutputOptions) -> None:
-    from rewardkit.cli.failed_run import too_many_errors
+    from rewardkit.cli.arguments import too_many_errors
     from rewardkit.cli.result_tables import print_run
     from rewardkit.harness.run.run import run
     from rewardkit.harness.run.run_plan import plan_for

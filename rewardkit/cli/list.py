@@ -39,7 +39,7 @@ def _about(offer: Offer) -> str:
     if offer.kind == "prompts":
         return _about_prompt(offer)
     if offer.kind == "recipes":
-        from rewardkit.trainers.recipes.recipe_file import read_recipe
+        from rewardkit.trainers.recipes.recipe import read_recipe
 
         return str(read_recipe(Path(str(offer.value))).get("about", offer.value))
     loaded = offer.load()

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from rewardkit import __version__
-from rewardkit.cli.exit_status import BAD_ARGUMENT, FAILED
+from rewardkit.cli.arguments import BAD_ARGUMENT, FAILED
 from rewardkit.errors import RewardkitError, UsageError
 from rewardkit.redaction import redact
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from rewardkit.cli.exit_status import FAILED
+from rewardkit.cli.arguments import FAILED
 
 
 def merge_command(
@@ -25,7 +25,7 @@ def merge_command(
 
     A shard that is missing, unfinished or of another run is an error with the command to run.
     """
-    from rewardkit.cli.failed_run import too_many_errors
+    from rewardkit.cli.arguments import too_many_errors
     from rewardkit.cli.result_tables import print_run
     from rewardkit.cluster.merge import merge
 

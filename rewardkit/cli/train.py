@@ -2,13 +2,184 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
-from rewardkit.cli.exit_status import INTERRUPTED
+from rewardkit.cli.arguments import INTERRUPTED
+from rewardkit.cli.result_tables import console
+from rewardkit.trainers.training.train import TrainingResult
+from rewardkit.trainers.training.training_plan import TrainingPlan
+from rewardkit.trainers.training.trl_config import prompts_a_step
+
+
+def print_plan(plan: TrainingPlan) -> None:
+    """Print the resolved configuration as TOML, and the size of a step."""
+    for line in _toml(plan):
+        typer.echo(line)
+
+
+def print_training(result: TrainingResult, plan: TrainingPlan) -> None:
+    """Print the accuracies, the paths of the results, and the next command."""
+    if result.evaluations:
+        console().print(_accuracies(result), markup=False)
+    share = f"; rewards took {result.reward_share:.1%} of the steps' time"
+    best = f"{result.best['checkpoint']}" if result.best else None
+    lines = [
+        f"{result.steps} steps{'' if plan.recipe.is_sft else share}",
+        f"final model   {result.final}",
+        *(
+            [f"best          {best} ({result.best['metric']} {result.best['value']:.1%})"]
+            if result.best
+            else []
+        ),
+        f"checkpoints   {result.output_dir}/checkpoint-*",
+        *(
+            [
+                f"log, curve    {result.output_dir}/train_log.json, "
+                f"{result.output_dir}/eval_curve.png"
+            ]
+            if result.evaluations
+            else []
+        ),
+        *(
+            [f"warnings      {len(result.warnings)}, in {result.output_dir}/train_log.json"]
+            if result.warnings
+            else []
+        ),
+        f"next          {_next(result, plan)}",
+    ]
+    for line in lines:
+        typer.echo(line)
+
+
+def _accuracies(result: TrainingResult) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for heading in ("", "step", f"accuracy on {result.task}", "95% interval"):
+        table.add_column(heading)
+    for name, step, found in _points(result):
+        metric = found.get("accuracy")
+        if metric is None:
+            table.add_row(name, str(step), "nothing was judged", "")
+            continue
+        interval = f"{metric['low']:.1%} – {metric['high']:.1%}"
+        table.add_row(name, str(step), f"{metric['value']:.1%}", interval)
+    return table
+
+
+def _points(result: TrainingResult) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
+    yield "before", *result.evaluations[0]
+    if result.best:
+        by_step = dict(result.evaluations)
+        step = result.best["step"]
+        if step in by_step:
+            yield "best", step, by_step[step]
+    yield "after", *result.evaluations[-1]
+
+
+def _next(result: TrainingResult, plan: TrainingPlan) -> str:
+    """The command that evaluates the final model with the prompts of training."""
+    recipe = plan.recipe
+    evaluation = vars(recipe.evaluation)
+    options = [
+        ("--prompt", recipe.prompt),
+        ("--data", evaluation["data"]),
+        ("--split", evaluation["split"]),
+        ("--system-prompt", recipe.system_prompt),
+        ("--num-fewshot", evaluation["num_fewshot"]),
+        ("--fewshot-data", evaluation["fewshot_data"]),
+    ]
+    words = [f"{name} {_shell(str(value))}" for name, value in options if value is not None]
+    if not recipe.chat_template:
+        words.append("--no-chat-template")
+    return " ".join(
+        [f"rewardkit eval --task {result.task} --model {_shell(str(result.final))}", *words]
+    )
+
+
+def _shell(text: str) -> str:
+    return shlex.quote(text)
+
+
+def _toml(plan: TrainingPlan) -> Iterator[str]:
+    settings = plan.recipe.settings()
+    sections = {name: value for name, value in settings.items() if isinstance(value, dict)}
+    yield f"# recipe {settings.pop('name')}; output {plan.output_dir}"
+    for comment in _sft_comments(plan) if plan.recipe.is_sft else _grpo_comments(plan):
+        yield f"# {comment}"
+    for name, value in settings.items():
+        if name not in sections:
+            yield f"{name} = {_value(value)}"
+    for section, values in sections.items():
+        yield ""
+        yield f"[{section}]"
+        for name, value in values.items():
+            yield f"{name} = {_value(value)}"
+
+
+def _grpo_comments(plan: TrainingPlan) -> Iterator[str]:
+    config, group = plan.config, plan.config.num_generations
+    prompts = prompts_a_step(config)
+    yield f"a step: {prompts} prompts × {group} = {prompts * group} completions {_batch(config)}"
+    yield f"{_lengths(plan)}; completions of at most {config.max_completion_length}"
+    replies, longest = len(plan.rows.reply_lengths), plan.rows.longest_reply
+    yield f"{replies} worked replies, the longest of {longest} tokens"
+    engine = f"vLLM ({config.vllm_mode})" if config.use_vllm else "TRL"
+    yield f"{_device(plan)}; completions generated by {engine}{_resumed(plan)}"
+
+
+def _sft_comments(plan: TrainingPlan) -> Iterator[str]:
+    config = plan.config
+    rows = (
+        config.per_device_train_batch_size * config.gradient_accumulation_steps * config.world_size
+    )
+    yield f"a step: {rows} {'packs' if config.packing else 'rows'} {_batch(config)}"
+    yield f"{_lengths(plan)}; prompt and completion of at most {config.max_length}"
+    yield f"{_device(plan)}{_resumed(plan)}"
+
+
+def _batch(config: Any) -> str:
+    return (
+        f"({config.per_device_train_batch_size} a device × "
+        f"{config.gradient_accumulation_steps} accumulated × processes: {config.world_size})"
+    )
+
+
+def _lengths(plan: TrainingPlan) -> str:
+    rows = plan.rows
+    return (
+        f"{len(rows.samples)} prompts, {rows.left_out} left out, the longest of {rows.longest} "
+        "tokens"
+    )
+
+
+def _device(plan: TrainingPlan) -> str:
+    config = plan.config
+    precision = "bf16" if config.bf16 else "fp16" if config.fp16 else "float32"
+    return f"{'CPU' if config.use_cpu else 'GPU'}, {precision}"
+
+
+def _resumed(plan: TrainingPlan) -> str:
+    return f"; resumes from {plan.resumed_from}" if plan.resumed_from else ""
+
+
+def _value(value: object) -> str:
+    """A TOML value; strings, numbers and lists look as in JSON."""
+    if isinstance(value, Mapping):
+        return (
+            "{"
+            + ", ".join(f"{json.dumps(key)} = {_value(one)}" for key, one in value.items())
+            + "}"
+        )
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def train_command(
@@ -52,15 +223,17 @@ def train_command(
 
     An interrupt saves a checkpoint; --resume continues from it.
     """
-    from rewardkit.trainers.training.requirements import check_installed
+    from rewardkit.trainers.training.train_options import check_installed
 
     check_installed()
-    from rewardkit.cli.training_progress import TrainingProgress
-    from rewardkit.cli.training_results import print_plan, print_training
+    from rewardkit.cli.progress import TrainingProgress
     from rewardkit.trainers.recipes.overrides import parse_pairs
-    from rewardkit.trainers.training.reporting import is_main_process, quiet_reporter
     from rewardkit.trainers.training.train import run_training
-    from rewardkit.trainers.training.train_options import TrainOptions
+    from rewardkit.trainers.training.train_options import (
+        TrainOptions,
+        is_main_process,
+        quiet_reporter,
+    )
     from rewardkit.trainers.training.training_plan import plan_training
 
     main = is_main_process()

@@ -3,27 +3,95 @@
 from __future__ import annotations
 
 import contextlib
+import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rewardkit.cluster.merged_record import merged_record
-from rewardkit.cluster.merged_rows import evaluated_rows, scored_rows
-from rewardkit.cluster.shard_set import FinishedShard, finished_shards
-from rewardkit.harness.metrics.summary import summarise_task
-from rewardkit.harness.metrics.usage import usage_of
+from rewardkit.cluster.shards import FinishedShard, finished_shards, whole_command
+from rewardkit.harness.metrics.summary import summarise_task, usage_of
 from rewardkit.harness.report.page import render
-from rewardkit.harness.report.report_run import ReportRun
+from rewardkit.harness.report.runs import ReportRun
 from rewardkit.harness.run.run import RunSummary
-from rewardkit.harness.scoring.run_plan import resolve_task
-from rewardkit.harness.scoring.scoring_summary import summarise_with_figures
+from rewardkit.harness.scoring.rescore_plan import resolve_task
+from rewardkit.harness.scoring.score import summarise_with_figures
 from rewardkit.harness.scoring.tally import Tally
-from rewardkit.harness.store.atomic_write import replaced_file
+from rewardkit.harness.store.files import replaced_file
 from rewardkit.harness.store.run_folder import RunFolder
-from rewardkit.harness.store.sample_row import SampleRow
-from rewardkit.harness.store.samples_file import SAMPLES, as_line
+from rewardkit.harness.store.sample_row import SAMPLES, SampleRow, as_line, read_samples
+from rewardkit.harness.store.shard import SOURCE_ROW
 from rewardkit.protocols import Task
+
+_Numbered = tuple[int, int, SampleRow]
+"""A row after the number of its source row and its own index."""
+
+
+def evaluated_rows(shards: Sequence[FinishedShard], tasks: Sequence[str]) -> list[SampleRow]:
+    """The rows of an evaluation's shards, by task and in the order of the data."""
+    place = {task: number for number, task in enumerate(tasks)}
+    numbered: list[_Numbered] = []
+    for shard in shards:
+        rows = RunFolder(shard.path).rows().values()
+        numbered += [_numbered(shard, row, line) for line, row in enumerate(rows, 1)]
+        shard.check_count(len(rows))
+    numbered.sort(key=lambda one: (place[one[2].task], one[:2]))
+    return [row for _, _, row in numbered]
+
+
+def scored_rows(shards: Sequence[FinishedShard]) -> Iterator[SampleRow]:
+    """The rows of a scoring's shards in the order of the file; none stays in memory."""
+    streams = [_in_file_order(shard) for shard in shards]
+    return (row for _, _, row in heapq.merge(*streams, key=lambda one: one[:2]))
+
+
+def _in_file_order(shard: FinishedShard) -> Iterator[_Numbered]:
+    before = (-1, -1)
+    lines = 0
+    for lines, row in enumerate(read_samples(shard.path), 1):
+        numbered = _numbered(shard, row, lines)
+        if numbered[:2] <= before:
+            shard.refuse(f"line {lines} of its {SAMPLES}, {row.key!r}, is there twice or misplaced")
+        before = numbered[:2]
+        yield numbered
+    shard.check_count(lines)
+
+
+def _numbered(shard: FinishedShard, row: SampleRow, line: int) -> _Numbered:
+    shard.check_row(row, line)
+    number = row.others.get(SOURCE_ROW)
+    if not isinstance(number, int):
+        shard.refuse(f"line {line} of its {SAMPLES} has no {SOURCE_ROW}")
+    return number, row.index, replace(row, others=_without_number(row.others))
+
+
+def _without_number(others: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in others.items() if name != SOURCE_ROW}
+
+
+_PER_SHARD = ("backend", "versions", "hardware")
+
+
+def merged_record(shards: Sequence[FinishedShard]) -> dict[str, Any]:
+    """The record as one machine would have written it, with what each shard ran on."""
+    first = shards[0].record
+    sessions = [
+        {"shard": str(shard.shard), **session}
+        for shard in shards
+        for session in shard.record.get("sessions", ())
+    ]
+    record = {name: value for name, value in first.items() if name != "shard"}
+    return record | {
+        "command": whole_command(first),
+        "started": min(str(shard.record.get("started", "")) for shard in shards),
+        "sessions": sorted(sessions, key=lambda session: str(session.get("started"))),
+        "shards": {
+            str(shard.shard): {
+                name: shard.record[name] for name in _PER_SHARD if name in shard.record
+            }
+            for shard in shards
+        },
+    }
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,10 @@ from functools import cache, lru_cache
 from typing import Any, TypeVar
 
 from rewardkit import registry
-from rewardkit.dataset_row import REFERENCE_COLUMNS, plain_columns
 from rewardkit.errors import DataError, UnknownName, UsageError
 from rewardkit.judging import Control, JudgingOptions, judge_many
 from rewardkit.protocols import Task, Verifier
-from rewardkit.records import Sample, Verdict
+from rewardkit.records import REFERENCE_COLUMNS, Sample, Verdict, plain_columns
 from rewardkit.verifiers.rubric import Rubric
 
 Info = dict[str, float | str]

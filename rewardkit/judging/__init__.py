@@ -4,7 +4,7 @@ from rewardkit.judging.boundary import judge, judge_many
 from rewardkit.judging.crashes import Control
 from rewardkit.judging.deadline import LimitCounts, take_limit_counts
 from rewardkit.judging.options import DEADLINE, JudgingOptions
-from rewardkit.judging.pools import close_pools
+from rewardkit.judging.pool import close_pools
 
 __all__ = [
     "DEADLINE",

@@ -12,8 +12,7 @@ from rewardkit.judging.composites import judge_by_member, judges_elsewhere
 from rewardkit.judging.crashes import Control, settle_crashes
 from rewardkit.judging.options import JudgingOptions
 from rewardkit.judging.outcomes import Crash, Outcome, run_quick
-from rewardkit.judging.pool import ForkServerGone, Pool
-from rewardkit.judging.pools import end_idle_workers, pool_in_use
+from rewardkit.judging.pool import ForkServerGone, Pool, end_idle_workers, pool_in_use
 from rewardkit.judging.worker import Item
 from rewardkit.protocols import BatchVerifier, CompositeVerifier, QuickVerifier, Verifier
 from rewardkit.records import Sample, Verdict

@@ -2,20 +2,157 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import os
+import re
+import select
 import socket
 import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
+
+import cloudpickle
 
 from rewardkit.errors import JudgingError
-from rewardkit.judging.fork_server import FORK, KILL, PID, READY, START_SECONDS
+from rewardkit.judging.deadline import Deadline, LimitPassed, ProcessTime
 from rewardkit.judging.frames import FrameChannel, FrameError
-from rewardkit.judging.worker_environment import worker_environment
-from rewardkit.judging.worker_handle import WorkerHandle
+from rewardkit.judging.options import JudgingOptions
+from rewardkit.judging.outcomes import Crash, Outcome
+from rewardkit.judging.worker import FORK, KILL, LARGEST_REPLY, PID, READY, START_SECONDS, Item
+from rewardkit.protocols import Verifier
+from rewardkit.records import Failure, Verdict
+
+PASSED_VARIABLE = "REWARDKIT_WORKER_ENV"
+"""Names, separated by commas, of variables that workers get in any case."""
+
+_SECRET = re.compile(
+    r"(^|_)(key|keys|token|tokens|pat|pass|auth)(_|$)"
+    r"|apikey|accesskey|secret|passw|passphrase|credential",
+    re.IGNORECASE,
+)
+
+
+def looks_secret(name: str) -> bool:
+    """Whether a variable's name is that of a key, a token, a password or the like.
+
+    >>> [name for name in ("HF_TOKEN", "HOME", "TOKENIZERS_PARALLELISM") if looks_secret(name)]
+    ['HF_TOKEN']
+    """
+    return _SECRET.search(name) is not None
+
+
+def passed_variables(
+    names: Iterable[str], environment: Mapping[str, str] = os.environ
+) -> tuple[str, ...]:
+    """The names in `names` and in REWARDKIT_WORKER_ENV, sorted, each once."""
+    listed = environment.get(PASSED_VARIABLE, "").split(",")
+    return tuple(sorted({*names, *(name.strip() for name in listed)} - {""}))
+
+
+def worker_environment(
+    passed: Iterable[str], environment: Mapping[str, str] = os.environ
+) -> dict[str, str]:
+    """The environment without the variables that look like secrets, except the `passed` ones."""
+    kept = set(passed)
+    return {
+        name: value for name, value in environment.items() if name in kept or not looks_secret(name)
+    }
+
+
+LARGEST_FRAME = LARGEST_REPLY + 2**16
+
+
+class WorkerHandle:
+    """The caller's end of a worker's channel. `alive` is False once the worker must be replaced."""
+
+    def __init__(self, connection: socket.socket, pid: int) -> None:
+        self.pid = pid
+        self.alive = True
+        self._connection = connection
+        descriptor = connection.fileno()
+        self._channel = FrameChannel(descriptor, descriptor, limit=LARGEST_FRAME)
+        self._time = ProcessTime()
+
+    def judge(
+        self, items: Sequence[Item], allowed: Sequence[float], backstop: float
+    ) -> list[Outcome]:
+        """Return the outcomes of `items`, in order, each within its `allowed` seconds.
+
+        Fewer come back when judging an item ended the worker: the last outcome is that item's, and
+        the items after it are not judged yet.
+        """
+        with contextlib.suppress(OSError):  # a dead worker is noticed when its channel is read
+            self._channel.send(list(items))
+        outcomes: list[Outcome] = []
+        while self.alive and len(outcomes) < len(items):
+            outcomes.append(self._next(allowed[len(outcomes)], backstop))
+        return outcomes
+
+    def has_ended(self) -> bool:
+        """Whether an idle worker's process has ended: its channel is then readable."""
+        poll = select.poll()
+        poll.register(self._connection, select.POLLIN)
+        return bool(poll.poll(0))
+
+    def close(self) -> None:
+        """Close the channel, at which the worker ends if it still runs."""
+        self.alive = False
+        self._connection.close()
+
+    def _next(self, allowed: float, backstop: float) -> Outcome:
+        """Return the next outcome. Where a limit ends the call, the last stage's verdict counts."""
+        deadline = Deadline(self.pid, self._time, allowed, backstop)
+        partial: Verdict | None = None
+        try:
+            while True:
+                outcome, is_last = self._receive(deadline)
+                if isinstance(outcome, Crash):
+                    return Crash(outcome.message, outcome.partial, deadline.elapsed())
+                if is_last:
+                    return outcome
+                partial = outcome
+        except LimitPassed as error:
+            self.alive = False
+            return self._late_verdict() or partial or _out_of_time(error)
+        except (EOFError, OSError):
+            self.alive = False
+            return Crash("judging it ended the worker process", partial, deadline.elapsed())
+        except FrameError as error:
+            self.alive = False
+            return Crash(f"the verifier's reply is lost: {error}", partial, deadline.elapsed())
+
+    def _receive(self, deadline: Deadline) -> tuple[Outcome, bool]:
+        while True:
+            seconds = deadline.wait()
+            with contextlib.suppress(TimeoutError):
+                return self._reply(seconds)
+
+    def _late_verdict(self) -> Verdict | None:
+        """The verdict that arrived while this process itself wasn't running."""
+        with contextlib.suppress(OSError, EOFError, FrameError):
+            outcome, is_last = self._reply(0.0)
+            if is_last and isinstance(outcome, Verdict):
+                return outcome
+        return None
+
+    def _reply(self, seconds: float) -> tuple[Outcome, bool]:
+        reply = self._channel.receive(seconds)
+        try:
+            outcome, is_last, self._time = cast("tuple[Outcome, bool, ProcessTime]", reply)
+        except (TypeError, ValueError):
+            raise FrameError("it isn't in a worker's form") from None
+        return outcome, is_last
+
+
+def _out_of_time(error: LimitPassed) -> Verdict:
+    return Verdict.wrong(Failure.TIMEOUT, message=str(error))
+
 
 MEMORY = 384 * 2**20
 """Bytes by which a worker may grow over what its verifier loaded with."""
@@ -210,3 +347,117 @@ class Pool:
     def broken(self) -> bool:
         """Whether the fork server has ended by itself."""
         return self._server is not None and self._server.poll() is not None
+
+
+KEPT = 8
+"""Pools kept alive; the least recently used one is closed for the next."""
+
+MOST_KEPT = 64
+"""The same if closed pools are needed again: a training may have many rewards."""
+
+_pools: OrderedDict[PoolKey, Pool] = OrderedDict()
+_pools_lock = threading.Lock()
+_kept = KEPT
+_closed: set[int] = set()
+"""Pools that were closed for others, by their keys' hashes."""
+
+
+@contextlib.contextmanager
+def pool_in_use(verifier: Verifier, options: JudgingOptions) -> Iterator[Pool]:
+    """The pool that judges with `verifier`, started when first needed, kept for the next call.
+
+    Threads that judge with other verifiers don't wait while it starts.
+    """
+    key = _key(verifier, options)
+    pool = _reserve(key)
+    try:
+        pool.start()
+        yield pool
+    finally:
+        _release(key, pool)
+
+
+def end_idle_workers(verifier: Verifier, options: JudgingOptions) -> None:
+    """Let the next texts be judged in new processes: those at hand may be about to end."""
+    key = _key(verifier, options)
+    with _pools_lock:
+        pool = _pools.get(key)
+    if pool is not None:
+        pool.end_idle_workers()
+
+
+def _key(verifier: Verifier, options: JudgingOptions) -> PoolKey:
+    passed = passed_variables(options.env)
+    return PoolKey(_pickled(verifier), int(2 * options.timeout) + 2, passed)
+
+
+def _reserve(key: PoolKey) -> Pool:
+    with _pools_lock:
+        pool = _pools.pop(key, None)
+        if pool is None or pool.broken():
+            if pool is not None and not pool.users:
+                pool.close()
+            _make_room(key)
+            pool = Pool(key)
+        _pools[key] = pool
+        pool.users += 1
+        return pool
+
+
+def _release(key: PoolKey, pool: Pool) -> None:
+    with _pools_lock:
+        pool.users -= 1
+        surplus = []
+        if pool.broken():
+            if _pools.get(key) is pool:
+                del _pools[key]
+            if not pool.users:
+                surplus.append(pool)
+        unused = [key for key, pool in _pools.items() if not pool.users]
+        unused = unused[: max(0, len(_pools) - _kept)]
+        surplus += [_pools.pop(key) for key in unused]
+        _closed.update(hash(key) for key in unused)
+    for old in surplus:
+        old.close()
+
+
+def _make_room(key: PoolKey) -> None:
+    """Keep one more, where this pool was closed only to be started again."""
+    global _kept
+    if hash(key) in _closed:
+        _closed.remove(hash(key))
+        _kept = min(_kept + 1, MOST_KEPT)
+
+
+def close_pools() -> None:
+    """End every worker process that this process started."""
+    with _pools_lock:
+        pools = list(_pools.values())
+        _pools.clear()
+    for pool in pools:
+        pool.close()
+
+
+def _pickled(verifier: Verifier) -> bytes:
+    main = sys.modules.get("__mp_main__")
+    if main is not None:  # a spawned child's name for the script, which has it nowhere else
+        cloudpickle.register_pickle_by_value(main)
+    try:
+        pickled: bytes = cloudpickle.dumps(verifier)
+    except Exception as error:  # pickling runs the verifier's own code
+        raise JudgingError(
+            f"the verifier {verifier!r} can't be sent to a worker process: "
+            f"{type(error).__name__}: {error}; it must not hold open files, locks or the like"
+        ) from error
+    return pickled
+
+
+def _forget_pools() -> None:
+    """In a forked child: the parent's pools aren't ours to use."""
+    global _pools, _pools_lock
+    _pools = OrderedDict()
+    _pools_lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget_pools)
+atexit.register(close_pools)

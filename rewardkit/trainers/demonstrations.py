@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rewardkit.harness.tasks.game24.search_traces import search_trace
-from rewardkit.harness.tasks.game24.solver import solve, write_solution
-from rewardkit.harness.tasks.motion.sequences import sequences
-from rewardkit.harness.tasks.motion.sequences import write_solution as worked_motion
+from rewardkit.harness.tasks.game24.solver import search_trace, solve, write_solution
+from rewardkit.harness.tasks.motion.laws import sequences
+from rewardkit.harness.tasks.motion.laws import write_solution as worked_motion
 
 __all__ = ["game24_search_trace", "game24_solution", "motion_sequences", "motion_solution"]
 

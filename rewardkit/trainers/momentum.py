@@ -12,7 +12,7 @@ import torch
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
 from rewardkit.errors import UsageError
-from rewardkit.harness.store.atomic_write import replace_text
+from rewardkit.harness.store.files import replace_text
 from rewardkit.trainers.objectives import (
     EPS,
     History,

@@ -3,13 +3,68 @@
 from __future__ import annotations
 
 import re
+import string
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
+from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.verifiers.normalised_text import Normalisation, accepted_references
+from rewardkit.verifiers.announcement import Reading, check_reading, stated_answer, unwrapped
 from rewardkit.verifiers.reading import last_match
-from rewardkit.verifiers.stated_answer import Reading, check_reading, stated_answer, unwrapped
+
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b", re.IGNORECASE)
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+@dataclass(frozen=True, slots=True)
+class Normalisation:
+    """Which differences between two texts count for nothing."""
+
+    case: bool = False
+    articles: bool = False
+    punctuation: bool = False
+    white_space: bool = False
+
+    def __call__(self, text: str) -> str:
+        """Return `text` in lower case, without punctuation, articles and runs of white space."""
+        if self.case:
+            text = text.lower()
+        if self.punctuation:
+            text = text.translate(_PUNCTUATION)
+        if self.articles:
+            text = _ARTICLES.sub(" ", text)
+        return " ".join(text.split()) if self.white_space else text.strip()
+
+    def equal(self, answer: str, reference: str) -> bool:
+        """Return whether two texts are equal; a reference of nothing but, say, punctuation is
+        compared as it is written."""
+        normalised = self(reference)
+        return self(answer) == normalised if normalised else answer.strip() == reference.strip()
+
+
+SQUAD = Normalisation(case=True, articles=True, punctuation=True, white_space=True)
+"""The normalisation of SQuAD's evaluation (Rajpurkar et al. 2016)."""
+
+
+def accepted_references(sample: Sample, aliases: str) -> list[str]:
+    """Return the reference and what the column `aliases` holds, a text or a list of texts.
+
+    Dots reach inside the column: `answers.text`. Raises ValueError if the row lacks it.
+
+    >>> accepted_references(Sample("NYC", columns={"also": ["New York"]}), "also")
+    ['NYC', 'New York']
+    """
+    if not aliases:
+        return [sample.reference]
+    value: object = sample.columns
+    for part in aliases.split("."):
+        if not isinstance(value, Mapping) or part not in value:
+            raise ValueError(f"the row has no column {aliases!r}")
+        value = value[part]
+    more = value if isinstance(value, list | tuple) else [value]
+    return [sample.reference, *(str(text) for text in more if text is not None)]
 
 
 @dataclass(frozen=True)
@@ -80,3 +135,106 @@ class Exact:
         return self.reading == "lenient" and normalised.equal(
             unwrapped(answer), unwrapped(reference) or reference
         )
+
+
+@dataclass(frozen=True)
+class F1(Bounded):
+    """The F1 of the answer's words, in [0, 1]; correct at 1, which is any order of the same words.
+
+    SQuAD's rule (Rajpurkar et al. 2016): lower case, without ASCII punctuation and articles; the
+    words that both have, counted as often as both have them; the best of several references. The
+    answer is read as `exact` reads it; `aliases` is a column with further references.
+
+    >>> round(F1()("the quick fox", Sample("quick red fox")).score, 3)
+    0.8
+    """
+
+    thinking: ClassVar = "strip"
+
+    reading: Reading = "strict"
+    aliases: str = ""
+
+    def __post_init__(self) -> None:
+        check_reading(self.reading)
+
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        """Return the verdict on `text`."""
+        try:
+            references = [one for one in accepted_references(sample, self.aliases) if one.strip()]
+        except ValueError as error:
+            return Verdict.unjudged(str(error))
+        if not references:
+            return Verdict.unjudged("the reference is blank")
+        answer = stated_answer(text, self.reading)
+        if not answer:
+            return Verdict.wrong(Failure.NO_ANSWER, message="no answer is stated")
+        return Verdict.scored(
+            max(token_f1(answer, reference) for reference in references), answer=answer
+        )
+
+
+def token_f1(answer: str, reference: str) -> float:
+    """Return the F1 of two texts' words after SQuAD's normalisation.
+
+    Texts of nothing but articles and punctuation are compared as they are written: 1 or 0.
+    """
+    answer_words, reference_words = (
+        Counter(SQUAD(answer).split()),
+        Counter(SQUAD(reference).split()),
+    )
+    if not reference_words:
+        return float(answer.strip() == reference.strip())
+    shared = (answer_words & reference_words).total()
+    return 2 * shared / (answer_words.total() + reference_words.total())
+
+
+MATCHES = ("full", "search")
+
+
+@dataclass(frozen=True)
+class Regex:
+    """Right if the answer matches the reference, a regular expression of Python's; score 1 or 0.
+
+    The answer is read as `exact` reads it, and the expression must match all of it; with
+    `match="search"` it may match anywhere in the completion. It runs in a worker, under the
+    deadline: an expression that backtracks without end is wrong (`timeout`).
+
+    >>> Regex(reading="lenient")("The answer is grey.", Sample("gr[ae]y")).correct
+    True
+    """
+
+    thinking: ClassVar = "strip"
+
+    reading: Reading = "strict"
+    match: Literal["full", "search"] = "full"
+    ignore_case: bool = False
+
+    def __post_init__(self) -> None:
+        check_reading(self.reading)
+        if self.match not in MATCHES:
+            raise ValueError(f"match is 'full' or 'search', not {self.match!r}")
+
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        """Return the verdict on `text`."""
+        if not sample.reference.strip():
+            return Verdict.unjudged("the reference is blank")
+        try:
+            expression = re.compile(sample.reference, re.IGNORECASE if self.ignore_case else 0)
+        except (re.error, OverflowError, RecursionError) as error:
+            return Verdict.unjudged(
+                f"the reference {sample.reference[:80]!r} isn't a regular expression: {error}"
+            )
+        if self.match == "search":
+            return self._searched(expression, text)
+        answer = stated_answer(text, self.reading)
+        if not answer:
+            return Verdict.wrong(Failure.NO_ANSWER, message="no answer is stated")
+        forms = [answer, unwrapped(answer)] if self.reading == "lenient" else [answer]
+        return Verdict.judged(any(map(expression.fullmatch, forms)), answer=answer)
+
+    def _searched(self, expression: re.Pattern[str], text: str) -> Verdict:
+        last = last_match(expression, text)
+        if last is None:
+            failure = Failure.WRONG if text.strip() else Failure.NO_ANSWER
+            return Verdict.wrong(failure, message="the expression matches nowhere")
+        return Verdict.right(answer=last.group())

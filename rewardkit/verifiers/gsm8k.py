@@ -4,13 +4,121 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, Literal
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.verifiers.plain_number import Value, equal, number_in
-from rewardkit.verifiers.reading import NUMBER, after_marker, answer_block, boxes
+from rewardkit.verifiers.reading import NUMBER, after_marker, answer_block, boxes, numbers
+from rewardkit.verifiers.rubric import Rubric
+
+Value = Decimal | Fraction
+
+LONGEST_RATIO = 40
+"""Digits of a number that is part of a fraction or scaled by "million"."""
+
+LONGEST_ANSWER = 2000
+"""Characters of an answer that isn't all digits; a longer answer has no value."""
+
+_LOOSE_SIGN = re.compile(r"\A[-−–]\s{1,3}(?=[$0-9])")
+_MARKUP = re.compile(r"<<[^<>\n]{0,200}>>|</?\w{1,20}/?>|<\|[^|<>\n]{0,40}\|>|\*\*")
+_THOUSANDS = re.compile(r"(?<=[0-9])(?:\{,\}|\\[,!;: ])(?=[0-9]{3})")
+_FRACTION = re.compile(
+    r"(?P<sign>(?<![0-9A-Za-z)\]}%])[-−–]\s?)?\$?(?:(?P<whole>[0-9]{1,40})\s{1,3})?"
+    r"(?<![0-9.,])(?P<over>[0-9]{1,40})\s?/\s?(?P<under>[0-9]{1,40})(?![0-9.,]*[0-9])(?!\s?/)"
+)
+_LATEX_FRACTION = re.compile(r"\\[dtc]?frac\s?\{\s?([0-9]{1,40})\s?\}\s?\{\s?([0-9]{1,40})\s?\}")
+_SCALE = re.compile(
+    r"[\s~]{0,2}(?P<word>hundred|thousand|million|billion|trillion|percent)\b|k\b", re.IGNORECASE
+)
+_SCALES = {
+    "hundred": "1e2",
+    "thousand": "1e3",
+    "million": "1e6",
+    "billion": "1e9",
+    "trillion": "1e12",
+    "percent": "1e-2",
+}
+_HEDGE = re.compile(
+    r"[<>≤≥≠±∓√]|\\(?:[gl]eq?|[gl]t|neq?|pm|mp|sqrt|times|div|cdot)(?![a-zA-Z])"
+    r"|\b(?:sqrt|log|ln)(?![a-z])|\b(?:half|third|quarter|square|root|twice|double|triple)(?:\sof)?\s[$0-9]"
+    r"|\b(?:or|either|not|between|minus|negative|plus|times|at\s(?:least|most)|up\sto"
+    r"|(?:more|less|fewer|greater)\sthan(?=\s[$0-9]))\b"
+    r"|[0-9)]\s?[+*×÷^]\s?[\w($\\{]|[0-9)]\s?[-–−/]\s?[$(]?[0-9]|[0-9][xyn]\b|[0-9]\s?\?",
+    re.IGNORECASE,
+)
+_EXACT = Context(prec=LONGEST_RATIO + 20)
+
+
+def number_in(text: str) -> Value | None:
+    """Return the value of the one number that `text` states; None for none, several or a hedge.
+
+    An equation states its right-hand side. Words and units are skipped; "million" and "percent"
+    scale. Different numbers, ranges, bounds, "or" and unfinished arithmetic have no value. A simple
+    fraction, also mixed, is its exact quotient.
+
+    >>> number_in("about 1 1/2 hours"), number_in("2 million"), number_in("5 or 6")
+    (Fraction(3, 2), Decimal('2E+6'), None)
+    """
+    if text.isdigit() and text.isascii():
+        return Decimal(text)
+    if len(text) > LONGEST_ANSWER:
+        return None
+    text = _MARKUP.sub(" ", text).rpartition("=")[2].strip()
+    text = _LOOSE_SIGN.sub("-", text)
+    if "{" in text or "\\" in text:
+        text = _LATEX_FRACTION.sub(r" \1/\2", _THOUSANDS.sub("", text))
+    fraction = _FRACTION.search(text) if "/" in text else None
+    if fraction:
+        return _fraction(fraction, text)
+    if _HEDGE.search(text):
+        return None
+    values = {value for _, value in _scaled(text)}
+    return values.pop() if len(values) == 1 else None
+
+
+def equal(one: Value, other: Value) -> bool:
+    """Return whether two values are exactly the same number, in bounded time."""
+    if isinstance(one, Decimal) and isinstance(other, Decimal):
+        return one == other
+    ratios = [_ratio(one), _ratio(other)]
+    return None not in ratios and ratios[0] == ratios[1]
+
+
+def _scaled(text: str) -> list[tuple[str, Decimal | None]]:
+    stated = list(numbers(text))
+    if len(stated) == 1:
+        written, value = stated[0]
+        scale = _SCALE.match(text, text.find(written) + len(written))
+        if scale:
+            return [(written, _times(value, scale))]
+    return [(written, value) for written, value in stated]
+
+
+def _times(value: Decimal, scale: re.Match[str]) -> Decimal | None:
+    if len(value.as_tuple().digits) > LONGEST_RATIO:
+        return None
+    return _EXACT.multiply(value, Decimal(_SCALES[(scale["word"] or "thousand").lower()]))
+
+
+def _fraction(match: re.Match[str], text: str) -> Fraction | None:
+    """Return the quotient; None if other numbers or a hedge are beside it."""
+    around = f"{text[: match.start()]} {text[match.end() :]}"
+    if int(match["under"]) == 0 or NUMBER.search(around) or _HEDGE.search(around):
+        return None
+    value = int(match["whole"] or 0) + Fraction(int(match["over"]), int(match["under"]))
+    return (-value if match["sign"] else value) / (100 if text[match.end() :][:1] == "%" else 1)
+
+
+def _ratio(value: Value) -> Fraction | None:
+    if isinstance(value, Fraction):
+        return value
+    _, digits, exponent = value.as_tuple()
+    bounded = len(digits) <= LONGEST_RATIO and isinstance(exponent, int) and abs(exponent) <= 100
+    return Fraction(value) if bounded else None
+
 
 Reading = Literal["hash", "xml", "boxed", "flexible"]
 READINGS = ("hash", "xml", "boxed", "flexible")
@@ -149,3 +257,184 @@ def _boxed(text: str) -> str | None:
         return None
     values = {number_in(box) for box in boxed[-100:]}
     return boxed[-1] if len(values) == 1 else " or ".join(dict.fromkeys(boxed[-100:]))
+
+
+_OPENING = "<reasoning>\n"
+_MIDDLE = "\n</reasoning>\n<answer>\n"
+_CLOSING = "\n</answer>"
+_COUNTED = ("<reasoning>\n", "\n</reasoning>\n", "\n<answer>\n", "\n</answer>")
+_TAGS = ("<reasoning>", "</reasoning>", "<answer>", "</answer>")
+_JUNCTION = re.compile(r"</reasoning>\s*<answer>")
+
+PER_TAG = 0.125
+PER_TRAILING_CHARACTER = 0.001
+MOST = 0.5
+"""The largest `xmlcount`; the score is a share of it."""
+
+_BY_VALUE = Gsm8k(reading="xml")
+
+
+@dataclass(frozen=True)
+class Correctness(Bounded):
+    """Right if the last `<answer>` block equals the reference; score 1 or 0.
+
+    `by="string"` is the source's rule: the same characters after stripping. `by="value"` compares
+    numbers as `Gsm8k` does. The reference is the text after the last `####`, else all of it,
+    without commas and currency signs.
+    """
+
+    thinking: ClassVar = "strip"
+
+    by: Literal["string", "value"] = "string"
+
+    def __post_init__(self) -> None:
+        if self.by not in ("string", "value"):
+            raise ValueError(f"by is 'string' or 'value', not {self.by!r}")
+
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        """Return the verdict on `text`."""
+        if self.by == "value":
+            return _BY_VALUE(text, sample)
+        reference = reference_text(sample.reference)
+        if not reference:
+            return Verdict.unjudged("the reference is empty")
+        answer = _answer(text)
+        if not answer:
+            return _without_answer(text)
+        return Verdict.judged(answer == reference, answer=answer)
+
+
+@dataclass(frozen=True)
+class Int(Bounded):
+    """Right if the last `<answer>` block is all digits 0–9; score 1 or 0."""
+
+    thinking: ClassVar = "strip"
+    needs_reference: ClassVar[bool] = False
+
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        """Return the verdict on `text`; the reference isn't read."""
+        answer = _answer(text)
+        if not answer:
+            return _without_answer(text)
+        if answer.isascii() and answer.isdigit():
+            return Verdict.right(answer=answer)
+        return Verdict.wrong(Failure.FORMAT, answer=answer, message="the answer is not all digits")
+
+
+@dataclass(frozen=True)
+class StrictFormat(Bounded):
+    r"""Right if the completion is `<reasoning>\n…\n</reasoning>\n<answer>\n…\n</answer>` alone.
+
+    One trailing newline is allowed. Both contents may have many lines, neither may be blank,
+    and each tag occurs once: a second block breaks the form. Score 1 or 0.
+    """
+
+    thinking: ClassVar = "whole"
+    needs_reference: ClassVar[bool] = False
+
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        """Return the verdict on `text`; the reference isn't read."""
+        body = text.removesuffix("\n")
+        once = all(body.count(tag) == 1 for tag in _TAGS)
+        if once and body.startswith(_OPENING) and body.endswith(_CLOSING):
+            inside = body[len(_OPENING) : -len(_CLOSING)]
+            reasoning, middle, answer = inside.partition(_MIDDLE)
+            if middle and reasoning.strip() and answer.strip():
+                return Verdict.right(answer=answer.strip())
+        return _malformed(text)
+
+
+@dataclass(frozen=True)
+class SoftFormat(Bounded):
+    """Right if a reasoning block is followed by an answer block, with white space between.
+
+    Other text may come before and after them. Their contents may have many lines and must not be
+    blank. Score 1 or 0.
+    """
+
+    thinking: ClassVar = "whole"
+    needs_reference: ClassVar[bool] = False
+
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        """Return the verdict on `text`; the reference isn't read."""
+        start = closing = 0
+        for junction in _JUNCTION.finditer(text):
+            if closing < junction.end():
+                closing = text.find("</answer>", junction.end())
+            if closing < 0:
+                break
+            opening = text.rfind("<reasoning>", start, junction.start())
+            start = junction.end()
+            if opening >= 0 and text[opening + len("<reasoning>") : junction.start()].strip():
+                answer = text[start:closing].strip()
+                if answer:
+                    return Verdict.right(answer=answer)
+        return _malformed(text)
+
+
+@dataclass(frozen=True)
+class XmlCount(Bounded):
+    r"""Score the tags one by one; a share of 0.5, in [0, 1], in steps of 0.001 / 0.5.
+
+    0.125 for each of `<reasoning>\n`, `\n</reasoning>\n`, `\n<answer>\n` and `\n</answer>` that
+    occurs exactly once, minus 0.001 for each character after the last `\n</answer>` (a single
+    final newline is free), never below 0.
+    """
+
+    thinking: ClassVar = "whole"
+    needs_reference: ClassVar[bool] = False
+
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        """Return the verdict on `text`; the reference isn't read."""
+        earned = PER_TAG * sum(text.count(tag) == 1 for tag in _COUNTED)
+        _, closed, trailing = text.rpartition(_CLOSING)
+        if closed:
+            earned -= PER_TRAILING_CHARACTER * len(trailing.removesuffix("\n"))
+        failure = _malformed(text).failure or Failure.FORMAT
+        return Verdict.scored(max(0.0, earned) / MOST, answer=_answer(text), failure=failure)
+
+
+gsm8k_xml = Rubric(
+    parts={
+        "correctness": Correctness(),
+        "int": Int(),
+        "strict_format": StrictFormat(),
+        "soft_format": SoftFormat(),
+        "xmlcount": XmlCount(),
+    },
+    weights={
+        "correctness": 2.0,
+        "int": 0.5,
+        "strict_format": 0.5,
+        "soft_format": 0.5,
+        "xmlcount": 0.5,
+    },
+    decides="correctness",
+)
+
+
+def _answer(text: str) -> str | None:
+    block = answer_block(text)
+    return block.strip() if block is not None else None
+
+
+def _without_answer(text: str) -> Verdict:
+    stated = last_stated_number(text) if answer_block(text) is None else None
+    if stated is None:
+        return Verdict.wrong(Failure.NO_ANSWER, message="no answer is given")
+    return Verdict.wrong(Failure.FORMAT, answer=stated, message="no <answer> block")
+
+
+def _malformed(text: str) -> Verdict:
+    """Return why the form is wrong: no answer, no reasoning before it, or another fault."""
+    answer = _answer(text)
+    if not answer:
+        return _without_answer(text)
+    _, opened, rest = text.partition("<reasoning>")
+    if not opened or not rest.partition("</reasoning>")[0].strip():
+        return Verdict.wrong(
+            Failure.NO_REASONING, answer=answer, message="the reasoning block is missing or empty"
+        )
+    return Verdict.wrong(
+        Failure.FORMAT, answer=answer, message="the blocks don't have the required form"
+    )

@@ -6,32 +6,345 @@ The reference shows how many coordinates a point has, from one to three.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+import sys
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
+from itertools import islice, pairwise
 from typing import ClassVar, Literal
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.verifiers.motion_analysis import (
-    differences_follow,
-    given_points,
-    has_differences,
-    has_speed,
-    has_steps,
-    speed_follows,
-)
-from rewardkit.verifiers.motion_reading import (
-    PREDICTED,
-    TAGS,
-    blocks,
-    coordinates,
-    five_points,
-    is_separated,
-    last_coordinates,
-    rendered,
-    section,
-)
+from rewardkit.verifiers.arithmetic import NotArithmetic, ascii_operators, read_expression
 from rewardkit.verifiers.rubric import Rubric
+
+PREDICTED = 5
+"""How many points a completion predicts."""
+
+MOST = 100
+"""How many points are read: a million points must not make a verdict of a million points."""
+
+DIMENSIONS = (1, 2, 3)
+
+TAGS = ("[Analysis]", "[ANSWER]", "[End]")
+
+# Possessive or counted throughout, so that each pattern is linear in the text's length.
+NUMBER_PATTERN = r"[-+−–]?(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][-+]?[0-9]++)?+"
+
+TAG = re.compile("|".join(map(re.escape, TAGS)))
+NUMBER = re.compile(rf"(?<![\w.]){NUMBER_PATTERN}")
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """The patterns of points of one dimension count."""
+
+    point: re.Pattern[str]
+    """A point in round brackets, a group for each coordinate."""
+    bare: re.Pattern[str]
+    """A list of points that is the whole text."""
+    separated: re.Pattern[str]
+
+
+@cache
+def forms(dimensions: int) -> Forms:
+    """Return the patterns for points of 1, 2 or 3 coordinates."""
+    point = (
+        rf"\(\s*+{NUMBER_PATTERN}" + rf"\s*+,\s*+{NUMBER_PATTERN}" * (dimensions - 1) + r"\s*+\)"
+    )
+    item = NUMBER_PATTERN
+    if dimensions > 1:
+        item = point.replace(r"\(", r"[\[(]").replace(r"\)", r"[\])]")
+    return Forms(
+        point=re.compile(point.replace(NUMBER_PATTERN, f"({NUMBER_PATTERN})")),
+        bare=re.compile(rf"\s*+[\[(]?\s*+{item}(?:[\s,;]++{item})*+[\s,;]*+[\])]?+\s*+"),
+        separated=re.compile(rf"\s*+{point}(?:\s*+,\s*+{point})*+\s*+"),
+    )
+
+
+def blocks(text: str) -> tuple[str, str] | None:
+    """Return the analysis and the answer; None unless the three tags come in order."""
+    start = text.find(TAGS[0])
+    opening = text.find(TAGS[1], start)
+    end = text.find(TAGS[2], opening)
+    if min(start, opening, end) < 0:
+        return None
+    analysis, _, answer = text[start + len(TAGS[0]) : end].rpartition(TAGS[1])
+    return analysis, answer
+
+
+def section(text: str, tag: str) -> str:
+    """Return the text after the first `tag`, up to the next tag of any kind or the end."""
+    return TAG.split(text.partition(tag)[2], maxsplit=1)[0]
+
+
+def coordinates(text: str, dimensions: int = 1) -> list[float] | None:
+    """Return the coordinates of the points `(9.5), (11.0), …` in the text; None without points.
+
+    The text may also be a list, `[9.5, 11.0]` or `[[9.5, 2.0], [11.0, 3.0]]`. At most a hundred
+    points are read. A value beyond a float's range is the largest float.
+
+    >>> coordinates("(9.5), then (11.0)")
+    [9.5, 11.0]
+    """
+    written = forms(dimensions)
+    values = _first(written.point.finditer(text), MOST)
+    if not values and written.bare.fullmatch(text):
+        values = _first(NUMBER.finditer(text), MOST * dimensions)
+    return values or None
+
+
+def five_points(text: str) -> tuple[int, list[float]] | None:
+    """Return the dimensions and the coordinates of a text with exactly five points, else None."""
+    for dimensions in DIMENSIONS:
+        values = coordinates(text, dimensions)
+        if values is not None and len(values) == PREDICTED * dimensions:
+            return dimensions, values
+    return None
+
+
+def last_coordinates(text: str, dimensions: int = 1) -> list[float] | None:
+    """Return the coordinates of the last five points in the text, or else its last numbers.
+
+    None if there are too few for five points.
+    """
+    for pattern, per_point in ((forms(dimensions).point, 1), (NUMBER, dimensions)):
+        matches = deque(pattern.finditer(text), maxlen=PREDICTED * per_point)
+        if len(matches) == PREDICTED * per_point:
+            return [value for match in matches for value in _values(match)]
+    return None
+
+
+def rendered(values: Sequence[float], dimensions: int = 1) -> str:
+    """Return the points as `(9.5), (11.0), …`; `coordinates` reads the same floats back."""
+    return ", ".join(
+        f"({', '.join(map(repr, values[at : at + dimensions]))})"
+        for at in range(0, len(values), dimensions)
+    )
+
+
+def grouped(dimensions: int, values: Sequence[float]) -> list[float] | list[list[float]]:
+    """Return a number for each point, or a list of its coordinates if it has several."""
+    if dimensions == 1:
+        return list(values)
+    return [list(values[at : at + dimensions]) for at in range(0, len(values), dimensions)]
+
+
+def is_separated(answer: str, dimensions: int = 1) -> bool:
+    """Return whether the answer is points `(c)`, separated by commas, and nothing else."""
+    return forms(dimensions).separated.fullmatch(answer) is not None
+
+
+def numbers(text: str) -> list[float]:
+    """Return all numbers of the text; a value beyond a float's range is the largest float."""
+    return [_value(match[0]) for match in NUMBER.finditer(text)]
+
+
+def _first(matches: Iterator[re.Match[str]], most: int) -> list[float]:
+    return [value for match in islice(matches, most) for value in _values(match)]
+
+
+def _values(match: re.Match[str]) -> list[float]:
+    return [_value(written) for written in match.groups() or (match[0],)]
+
+
+def _value(written: str) -> float:
+    value = float(written.replace("−", "-").replace("–", "-"))
+    return max(-sys.float_info.max, min(sys.float_info.max, value))
+
+
+DIFFERENCES = PREDICTED - 1
+"""How many differences five points have."""
+
+COARSEST = 0.05
+"""The largest rounding error that is accepted, whatever number of decimals is written."""
+
+Vector = tuple[float, ...]
+"""A coordinate for each dimension."""
+
+_ENDS = r"(?! *+[-+*/×÷=−–])"
+_SYMBOL = re.compile(r"[Δ∆]x_?+\{?+([1-4])(?![0-9])\}?+")
+_RELATION = re.compile(r"[=≈:]")
+_DECIMALS = re.compile(r"\.([0-9]*+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A line `Δx1 = left - right = value`; the operands are None in `Δx1 = value`."""
+
+    left: Vector | None
+    right: Vector | None
+    value: Vector
+    tolerance: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Patterns:
+    """The statements about points of one dimension count."""
+
+    difference: re.Pattern[str]
+    speed: re.Pattern[str]
+    point: re.Pattern[str]
+
+
+@cache
+def _patterns(dimensions: int) -> _Patterns:
+    n = NUMBER_PATTERN
+    point = rf"\(\s*+{n}" + rf"\s*+,\s*+{n}" * (dimensions - 1) + r"\s*+\)"
+    term, longest = (rf"(?:{point}|{n})", 99) if dimensions == 1 else (point, 199)
+    return _Patterns(
+        difference=re.compile(
+            rf"[Δ∆]x[\w{{}}]{{0,9}}+ *+= *+(?:({term}) *+[-−–] *+({term}) *+= *+)?({term}){_ENDS}"
+        ),
+        speed=re.compile(
+            r"(?<!\w)(?:v(?:x|elocity)?+(?:_[\w{}]*+)?+|speed) *+[=:≈] *+"
+            rf"((?:[^=≈\n]{{0,{longest}}}+[=≈] *+){{0,3}}{term}){_ENDS}",
+            re.IGNORECASE,
+        ),
+        point=re.compile(point.replace(n, f"({n})")),
+    )
+
+
+def has_steps(analysis: str) -> bool:
+    """Return whether S1, S2 and S3 come in this order."""
+    position = 0
+    for step in ("S1", "S2", "S3"):
+        position = analysis.find(step, position)
+        if position < 0:
+            return False
+    return True
+
+
+def has_differences(analysis: str, dimensions: int = 1) -> bool:
+    """Return whether there are four equations `Δx1 = b - a = c` or `Δx1 = c`."""
+    return len(read_differences(analysis, dimensions)) == DIFFERENCES
+
+
+def has_speed(analysis: str, dimensions: int = 1) -> bool:
+    """Return whether there is an equation `v = … = c`, for v, vx, v_avg, velocity or speed."""
+    return _patterns(dimensions).speed.search(analysis) is not None
+
+
+def differences_follow(analysis: str, given: Sequence[Vector], dimensions: int = 1) -> bool:
+    """Return whether the first four difference lines hold, in the order of the points.
+
+    With `given` points, the operands must be neighbouring points and a bare value their difference.
+    Without, the arithmetic of each line must hold.
+    """
+    stated = read_differences(analysis, dimensions)
+    if len(stated) < DIFFERENCES:
+        return False
+    if not given:
+        return all(_holds(difference) for difference in stated)
+    return all(
+        _is_between(difference, before, after)
+        for difference, (before, after) in zip(stated, pairwise(given), strict=True)
+    )
+
+
+def speed_follows(analysis: str, given: Sequence[Vector], dimensions: int = 1) -> bool:
+    """Return whether the first speed line ends in the mean difference, and its chain agrees.
+
+    The mean is of the `given` points, else of the stated differences. A member of the chain that
+    is not arithmetic, such as a formula in other symbols, is not checked.
+    """
+    statement = _patterns(dimensions).speed.search(analysis)
+    if statement is None:
+        return False
+    stated = [difference.value for difference in read_differences(analysis, dimensions)]
+    actual = [_minus(after, before) for before, after in pairwise(given)] or stated
+    *chain, last = _RELATION.split(statement[1])
+    speed, tolerance = tuple(numbers(last)), _tolerance(last)
+    if actual and not _agree(_mean_vector(actual), speed, tolerance):
+        return False
+    members = (_evaluated(member, stated, dimensions) for member in chain)
+    return all(value is None or _agree(value, speed, tolerance) for value in members)
+
+
+def given_points(question: str, dimensions: int) -> list[Vector]:
+    """Return the five points that the question gives; none if it gives no five points."""
+    flat = coordinates(question, dimensions) or []
+    if len(flat) != PREDICTED * dimensions:
+        return []
+    return [tuple(flat[at : at + dimensions]) for at in range(0, len(flat), dimensions)]
+
+
+def read_differences(analysis: str, dimensions: int = 1) -> list[Difference]:
+    """Return the first four difference lines."""
+    lines = _patterns(dimensions).difference.finditer(analysis)
+    return [_difference(match) for match in islice(lines, DIFFERENCES)]
+
+
+def _difference(match: re.Match[str]) -> Difference:
+    left, right, value = match.groups()
+    return Difference(
+        left=None if left is None else tuple(numbers(left)),
+        right=None if right is None else tuple(numbers(right)),
+        value=tuple(numbers(value)),
+        tolerance=_tolerance(value),
+    )
+
+
+def _holds(difference: Difference) -> bool:
+    if difference.left is None or difference.right is None:
+        return True
+    actual = _minus(difference.left, difference.right)
+    return _agree(actual, difference.value, difference.tolerance)
+
+
+def _is_between(difference: Difference, before: Vector, after: Vector) -> bool:
+    operands = (difference.left, difference.right)
+    if operands != (None, None) and operands != (after, before):
+        return False
+    return _agree(_minus(after, before), difference.value, difference.tolerance)
+
+
+def _evaluated(member: str, differences: Sequence[Vector], dimensions: int) -> Vector | None:
+    """Return the value of one member of a chain, or None if it is not arithmetic."""
+    values = []
+    point = _patterns(dimensions).point
+    for axis in range(dimensions):
+        symbols = [difference[axis] for difference in differences]
+        written = _SYMBOL.sub(partial(_known, values=symbols), member)
+        if dimensions > 1:
+            written = point.sub(rf"(\g<{axis + 1}>)", written)
+        try:
+            value = read_expression(ascii_operators(written)).value
+        except NotArithmetic:
+            return None
+        values.append(math.nan if value is None else float(value))
+    return tuple(values)
+
+
+def _known(match: re.Match[str], *, values: Sequence[float]) -> str:
+    index = int(match[1]) - 1
+    return f"({values[index]:.9f})" if index < len(values) else match[0]
+
+
+def _tolerance(written: str) -> float:
+    """Return half a unit of the last decimal of the coarsest coordinate, at most 0.05."""
+    if "e" in written.lower():
+        return 0.0
+    places = [len(decimals) for decimals in _DECIMALS.findall(written)]
+    return min(COARSEST, 0.5 * 10.0 ** -min(places)) if places else COARSEST
+
+
+def _agree(actual: Vector, written: Vector, tolerance: float) -> bool:
+    return all(
+        abs(a - b) <= tolerance + 1e-9 * max(1.0, abs(b))
+        for a, b in zip(actual, written, strict=True)
+    )
+
+
+def _minus(left: Vector, right: Vector) -> Vector:
+    return tuple(a - b for a, b in zip(left, right, strict=True))
+
+
+def _mean_vector(vectors: Sequence[Vector]) -> Vector:
+    return tuple(sum(values) / len(vectors) for values in zip(*vectors, strict=True))
+
 
 TOLERANCE = 0.2
 """A prediction is right if its mean absolute error is below this."""

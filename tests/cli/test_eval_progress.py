@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from rewardkit.cli import eval_progress, progress_bar
-from rewardkit.cli.eval_progress import ProgressReporter
+from rewardkit.cli import progress
+from rewardkit.cli.progress import ProgressReporter
 from tests.harness.metrics.making import row
 
 ROWS = [row(1, None, completion_tokens=50)] * 5
@@ -26,7 +26,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(eval_progress, "time", clock)
+    monkeypatch.setattr(progress, "time", clock)
     return clock
 
 
@@ -54,7 +54,7 @@ def test_a_bar_fits_the_terminal(
     def terminal(**options: Any) -> Console:
         return Console(file=sys.stderr, force_terminal=True, width=width, color_system=None)
 
-    monkeypatch.setattr(progress_bar, "Console", terminal)
+    monkeypatch.setattr(progress, "Console", terminal)
     reporter = ProgressReporter()
     reporter.started(20, 0)
     reporter.generating()

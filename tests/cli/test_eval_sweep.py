@@ -12,16 +12,15 @@ import pytest
 import typer
 from rich.console import Console
 
-from rewardkit.cli import eval_sweep as cli
-from rewardkit.cli.arguments import names
-from rewardkit.cli.output_options import OutputOptions
-from rewardkit.cli.summary_warnings import of_runs
-from rewardkit.cli.sweep_table import line, table
+from rewardkit.cli import eval as cli
+from rewardkit.cli.arguments import OutputOptions, names
+from rewardkit.cli.eval import line, table
+from rewardkit.cli.result_tables import of_runs
 from rewardkit.errors import BackendError
-from rewardkit.harness.metrics.lengths import Lengths
 from rewardkit.harness.metrics.metric import Metric
+from rewardkit.harness.metrics.rates import Lengths
 from rewardkit.harness.metrics.summary import TaskSummary
-from rewardkit.harness.run.eval_options import EvalOptions
+from rewardkit.harness.run.options import EvalOptions
 from rewardkit.harness.run.run import RunSummary
 from rewardkit.harness.sweeps.sweep_results import SweepRun
 

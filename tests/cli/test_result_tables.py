@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from rewardkit.cli import result_tables
-from rewardkit.cli.summary_warnings import warnings
+from rewardkit.cli.result_tables import warnings
 from rewardkit.harness.metrics.summary import summarise, summarise_task
 from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow
 from rewardkit.harness.tasks.motion.task import MotionTask

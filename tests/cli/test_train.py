@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from rewardkit.cli import training_progress
+from rewardkit.cli import progress
 from rewardkit.cli.main import app
-from rewardkit.cli.training_progress import TrainingProgress
+from rewardkit.cli.progress import TrainingProgress
 from tests.cli.test_commands import rewardkit
 
 pytestmark = pytest.mark.engines
@@ -151,13 +151,13 @@ class Clock:
 
 def test_a_line_tells_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     clock = Clock()
-    monkeypatch.setattr(training_progress, "time", clock)
-    progress = TrainingProgress()
-    progress.started(10, 4)
+    monkeypatch.setattr(progress, "time", clock)
+    bar = TrainingProgress()
+    bar.started(10, 4)
     clock.now = 30.0
-    progress.stepped(6)
-    progress.logged({"reward": 1.5, "rewards/a/mean": None, "kl": 0.01, "reward_share": 0.002})  # type: ignore[dict-item]
-    progress.ended()
+    bar.stepped(6)
+    bar.logged({"reward": 1.5, "rewards/a/mean": None, "kl": 0.01, "reward_share": 0.002})  # type: ignore[dict-item]
+    bar.ended()
     assert capsys.readouterr().err.splitlines() == [
         "training 10 steps, from step 4 on",
         "step 6/10: reward 1.500 (a unjudged), KL 0.0100, rewards 0.2% of the time, 0:01:00 left",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 
 from rewardkit.cli.main import run
-from rewardkit.cluster.ray import judging_actors
-from rewardkit.harness.backends.ray import engine_actors
+from rewardkit.cluster import judging_actors
+from rewardkit.harness.backends import ray_backend
 
 seconds = float(sys.argv.pop(1))
-judging_actors.SECONDS_TO_START = engine_actors.SECONDS_TO_START = seconds
+judging_actors.SECONDS_TO_START = ray_backend.SECONDS_TO_START = seconds
 run()

@@ -10,12 +10,10 @@ from typing import Any
 
 import pytest
 
-from rewardkit.cluster.ray.judge_on_cluster import MOST_CHUNKS, InOrder
-from rewardkit.cluster.ray.judging_actor import SentChunk
-from rewardkit.cluster.ray.judging_actors import JudgingActors
+from rewardkit.cluster.judging_actors import MOST_CHUNKS, InOrder, JudgingActors, SentChunk
 from rewardkit.errors import JudgingError
-from rewardkit.harness.backends.ray.node_versions import versions
-from rewardkit.harness.scoring.chunks import Chunk
+from rewardkit.harness.backends.ray_cluster import versions
+from rewardkit.harness.scoring.sources import Chunk
 
 CHUNKS = [Chunk(first=10 * n, count=10, content=b"%d" % n, end=n + 1) for n in range(40)]
 

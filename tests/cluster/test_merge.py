@@ -14,7 +14,7 @@ import pytest
 from rewardkit.cluster.merge import merge
 from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.run.default_folder import default_folder
-from rewardkit.harness.run.eval_options import EvalOptions
+from rewardkit.harness.run.options import EvalOptions
 from rewardkit.harness.store.run_folder import RunFolder
 from tests.cli.command import run_command
 

@@ -21,12 +21,11 @@ from rewardkit.harness.report.page import render
 from rewardkit.harness.report.runs import read_runs
 from rewardkit.harness.run.judging_thread import TaskVerifiers
 from rewardkit.harness.run.reporter import Reporter
-from rewardkit.harness.scoring.columns import Columns
 from rewardkit.harness.scoring.jobs import FileJob
-from rewardkit.harness.scoring.run_plan import plan_run
+from rewardkit.harness.scoring.rescore_plan import plan_run
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScoreOutput, ScorePlan
-from rewardkit.harness.scoring.sources import open_source
+from rewardkit.harness.scoring.sources import Columns, open_source
 from rewardkit.harness.store.find_runs import find_runs
 from rewardkit.harness.store.run_folder import RunFolder
 from tests.harness.report.made import row, write_run

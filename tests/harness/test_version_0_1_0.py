@@ -14,7 +14,7 @@ from rewardkit.errors import RunMismatch
 from rewardkit.harness.comparison.compare import compare
 from rewardkit.harness.report.page import render_runs
 from rewardkit.harness.run.reporter import Reporter
-from rewardkit.harness.scoring.run_plan import plan_run
+from rewardkit.harness.scoring.rescore_plan import plan_run
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScoreOutput
 from rewardkit.harness.store.run_folder import RunFolder

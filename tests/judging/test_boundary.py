@@ -20,7 +20,7 @@ import pytest
 import rewardkit
 from rewardkit import Bounded, Failure, Sample, Verdict
 from rewardkit.errors import JudgingError, UsageError
-from rewardkit.judging import JudgingOptions, close_pools, judge, judge_many, pools
+from rewardkit.judging import JudgingOptions, close_pools, judge, judge_many, pool
 from rewardkit.judging.pool import Pool
 from rewardkit.verifiers.rubric import Rubric
 from tests.processes import children_of
@@ -135,12 +135,12 @@ def test_pools_that_are_needed_again_are_kept() -> None:
     def costs(least: int) -> Callable[[str, Sample], bool]:
         return lambda text, sample: len(text) >= least
 
-    verifiers = [costs(least) for least in range(pools.KEPT + 3)]
+    verifiers = [costs(least) for least in range(pool.KEPT + 3)]
     for _ in range(3):
         assert all(judge(one, "a" * 99, Sample("x")).correct for one in verifiers)
-    kept = dict(pools._pools)
+    kept = dict(pool._pools)
     assert all(judge(one, "a" * 99, Sample("x")).correct for one in verifiers)
-    assert dict(pools._pools) == kept  # none was started again
+    assert dict(pool._pools) == kept  # none was started again
 
 
 def test_many_batches_leave_nothing_behind() -> None:

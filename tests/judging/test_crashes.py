@@ -16,12 +16,11 @@ import rewardkit
 from rewardkit import Bounded, Failure, Sample, Unavailable, Verdict
 from rewardkit.harness.run.judging_thread import Generated, TaskVerifiers, judged_rows
 from rewardkit.harness.run.reporter import Reporter
-from rewardkit.harness.scoring.columns import Columns
 from rewardkit.harness.scoring.jobs import FileJob
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScorePlan
-from rewardkit.harness.scoring.sources import open_source
-from rewardkit.harness.store.samples_file import read_samples
+from rewardkit.harness.scoring.sources import Columns, open_source
+from rewardkit.harness.store.sample_row import read_samples
 from rewardkit.judging import close_pools, judge, judge_many
 from rewardkit.protocols import Verifier
 from rewardkit.records import Completion

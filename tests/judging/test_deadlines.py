@@ -21,8 +21,7 @@ from rewardkit.judging import (
     judge_many,
     take_limit_counts,
 )
-from rewardkit.judging.deadline import Deadline, LimitPassed
-from rewardkit.judging.process_time import OwnTime, ProcessTime, process_state
+from rewardkit.judging.deadline import Deadline, LimitPassed, OwnTime, ProcessTime, process_state
 
 TIMEOUT = 1.0
 

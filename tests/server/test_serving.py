@@ -14,8 +14,7 @@ import pytest
 
 import rewardkit
 from rewardkit.errors import Unavailable, UsageError
-from rewardkit.frameworks.client import RemoteVerifier, remote
-from rewardkit.frameworks.remote_servers import NoVerdicts
+from rewardkit.frameworks.client import NoVerdicts, RemoteVerifier, remote
 from rewardkit.harness.store.sample_row import verdict_fields
 from rewardkit.records import Sample, Verdict
 from rewardkit.server.serving import is_loopback, read_token, serve

@@ -13,8 +13,7 @@ import pytest
 import torch
 
 from rewardkit import evaluate
-from rewardkit.harness.store.rollouts.rollout_files import read_batches
-from rewardkit.harness.store.rollouts.rollout_record import ROLLOUTS
+from rewardkit.harness.store.rollouts import ROLLOUTS, read_batches
 from rewardkit.records import Sample
 from rewardkit.trainers import replay, reward_func
 from rewardkit.trainers.objectives import History, momentum_advantages

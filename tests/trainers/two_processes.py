@@ -10,7 +10,7 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from rewardkit.harness.run.eval_options import EvalOptions
+from rewardkit.harness.run.options import EvalOptions
 from rewardkit.trainers import EvaluationCallback, RolloutsCallback, reward_func
 from rewardkit.trainers.evaluation.live_evaluation import LiveEvaluation
 from tests.trainers.evaluated import Says, task

@@ -1,11 +1,10 @@
 from rewardkit.judging import judge_many
 from rewardkit.records import Sample
 from rewardkit.verifiers.by_row import ByRow, needs_reference
-from rewardkit.verifiers.exact import Exact
-from rewardkit.verifiers.gsm8k_xml import XmlCount
+from rewardkit.verifiers.exact import Exact, Regex
+from rewardkit.verifiers.gsm8k import XmlCount
 from rewardkit.verifiers.math import Math
 from rewardkit.verifiers.r1_zero import R1ZeroFormat
-from rewardkit.verifiers.regex import Regex
 
 MIXED = ByRow(
     "kind",

@@ -4,8 +4,7 @@ from typing import Literal
 import pytest
 
 from rewardkit.records import Failure, Sample
-from rewardkit.verifiers.choice import Choice
-from rewardkit.verifiers.option_letters import stated_letters
+from rewardkit.verifiers.choice import Choice, stated_letters
 
 Reading = Literal["strict", "lenient"]
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import rewardkit
 from rewardkit.records import Failure, Sample
-from rewardkit.verifiers.f1 import F1, token_f1
+from rewardkit.verifiers.exact import F1, token_f1
 
 
 @pytest.mark.parametrize(

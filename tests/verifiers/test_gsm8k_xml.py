@@ -3,7 +3,7 @@ import time
 import pytest
 
 from rewardkit.records import Failure, Sample
-from rewardkit.verifiers.gsm8k_xml import (
+from rewardkit.verifiers.gsm8k import (
     Correctness,
     Int,
     SoftFormat,

@@ -11,13 +11,15 @@ from rewardkit.verifiers.motion import (
     MotionAccuracy,
     MotionFlexible,
     MotionFormat,
+    coordinates,
+    last_coordinates,
     mean_absolute_error,
     mean_squared_error,
     motion,
     position_errors,
+    rendered,
     within,
 )
-from rewardkit.verifiers.motion_reading import coordinates, last_coordinates, rendered
 
 REFERENCE = "(9.5), (11.0), (12.5), (14.0), (15.5)"
 TARGETS = [9.5, 11.0, 12.5, 14.0, 15.5]

@@ -9,8 +9,16 @@ import time
 import pytest
 
 from rewardkit.records import Failure, Sample
-from rewardkit.verifiers.motion import MotionAccuracy, MotionFlexible, MotionFormat, motion
-from rewardkit.verifiers.motion_reading import coordinates, five_points, grouped, rendered
+from rewardkit.verifiers.motion import (
+    MotionAccuracy,
+    MotionFlexible,
+    MotionFormat,
+    coordinates,
+    five_points,
+    grouped,
+    motion,
+    rendered,
+)
 
 PLANE = [9.5, -1.5, 11.0, -2.0, 12.5, -2.5, 14.0, -3.0, 15.5, -3.5]
 SPACE = [float(value) for value in range(15)]

@@ -3,7 +3,7 @@ import pytest
 import rewardkit
 from rewardkit.errors import UsageError
 from rewardkit.records import Failure, Sample
-from rewardkit.verifiers.regex import Regex
+from rewardkit.verifiers.exact import Regex
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from rewardkit.errors import UsageError
 from rewardkit.harness.backends import tokenization
 from rewardkit.harness.backends.completion_reader import CompletionReader
 from rewardkit.harness.backends.engine_options import EngineOptions
-from rewardkit.harness.store import checkpoint
+from rewardkit.harness.store import model_folder
 from rewardkit.protocols import Message, Prompt, Request
 from rewardkit.records import Sampling
 
@@ -25,8 +25,8 @@ class LocalModel:
         options.refuse(backend, "base_url", "reasoning_effort")
         if options.dtype not in DTYPES:
             raise UsageError(f"no dtype {options.dtype!r}; known: {', '.join(DTYPES)}")
-        self.folder: Path = checkpoint.resolve(model)
-        self.config = checkpoint.read_json(self.folder / "config.json")
+        self.folder: Path = model_folder.resolve(model)
+        self.config = model_folder.read_json(self.folder / "config.json")
         self.tokenizer = tokenization.load(self.folder)
         self.max_model_len = options.max_model_len or self._positions()
         self._chat = options.chat_template
@@ -58,13 +58,13 @@ class LocalModel:
     def useful_threads(self, available: int) -> int:
         """How many CPU threads to use: one for each 64 MiB of weights. On a busy machine, several
         threads took 20 times as long as one over a tiny model's matrices."""
-        weights = sum(path.stat().st_size for path in checkpoint.weight_files(self.folder))
+        weights = sum(path.stat().st_size for path in model_folder.weight_files(self.folder))
         return max(1, min(available, weights // 2**26))
 
     @cached_property
     def stop_ids(self) -> tuple[int, ...]:
         """The ids of the tokens that end a completion, by the checkpoint and its tokenizer."""
-        generation = checkpoint.read_json(self.folder / "generation_config.json")
+        generation = model_folder.read_json(self.folder / "generation_config.json")
         named = generation.get("eos_token_id", self.text_config.get("eos_token_id"))
         listed = named if isinstance(named, list) else [named]
         if not all(isinstance(token, int) for token in listed if token is not None):
@@ -92,7 +92,7 @@ class LocalModel:
     def fingerprint(self) -> Mapping[str, str]:
         """Hashes of every file that decides the output."""
         chat_template = self.tokenizer.chat_template if self._chat else None
-        return checkpoint.fingerprint(self.folder, chat_template)
+        return model_folder.fingerprint(self.folder, chat_template)
 
     def describe(self) -> Mapping[str, object]:
         """The model and how it is prompted, for the run's record."""

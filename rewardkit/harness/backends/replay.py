@@ -9,9 +9,9 @@ from typing import Any
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.backends.engine_options import EngineOptions
-from rewardkit.harness.backends.token_count import token_count
-from rewardkit.harness.store.checkpoint import hash_file
+from rewardkit.harness.backends.openai.reply import token_count
 from rewardkit.harness.store.data_files import json_row
+from rewardkit.harness.store.model_folder import hash_file
 from rewardkit.protocols import Message, Prompt, Request
 from rewardkit.records import Completion, Sampling
 

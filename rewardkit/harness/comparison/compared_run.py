@@ -2,17 +2,115 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import difflib
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rewardkit.errors import RunMismatch
-from rewardkit.harness.comparison.run_measures import RunMeasures
-from rewardkit.harness.store.run_documents import planned_completions
+from rewardkit import registry
+from rewardkit.errors import RunMismatch, UsageError
+from rewardkit.harness.metrics.at_k import all_right, pass_at
+from rewardkit.harness.metrics.measure import PART, HasMeasures, Measure, general_measures, scale_of
+from rewardkit.harness.store.documents import planned_completions
 from rewardkit.harness.store.run_folder import RUN, RunFolder
-from rewardkit.harness.store.sample_row import SampleRow
-from rewardkit.harness.store.samples_file import read_samples
+from rewardkit.harness.store.sample_row import SampleRow, read_samples
+
+_NAME = re.compile(r"(pass[@^])([1-9][0-9]{0,5})")
+_ESTIMATORS: dict[str, Callable[[int, int, int], float]] = {"pass@": pass_at, "pass^": all_right}
+
+NAMES = ("pass@K", "pass^K")
+
+
+@dataclass(frozen=True)
+class AtK:
+    """A metric of k completions."""
+
+    estimator: Callable[[int, int, int], float]
+    k: int
+
+    def of_problem(self, outcomes: Sequence[float]) -> float | None:
+        """The estimate from a problem's judged outcomes, 1.0 or 0.0; None if there are under k."""
+        if len(outcomes) < self.k:
+            return None
+        return self.estimator(self.k, int(sum(outcomes)), len(outcomes))
+
+
+def metric_at_k(name: str) -> AtK | None:
+    """The metric of this name; None if it is no pass@k or pass^k."""
+    match = _NAME.fullmatch(name)
+    return AtK(_ESTIMATORS[match[1]], int(match[2])) if match else None
+
+
+class RunMeasures:
+    """One metric's measure in each task of a run, and the names of the others."""
+
+    def __init__(self, metric: str, tasks: Iterable[str], run: str) -> None:
+        self.metric, self.run = metric, run
+        self.at_k = metric_at_k(metric)
+        self._parts: dict[str, set[str]] = {}
+        self._general = _general_measure(metric, self.at_k)
+        self._own = {} if self._general else {task: _own_measures(task) for task in tasks}
+
+    def value_of(self, row: SampleRow) -> float | None:
+        """The row's value; None if it has none. UsageError for a value that can't be averaged."""
+        self._parts.setdefault(row.task, set()).update(row.verdict.parts)
+        measure = self._measure(row.task)
+        value = measure.value_of(row) if measure else None
+        if measure and value is not None and not 0 <= value <= scale_of(measure).largest:
+            raise UsageError(
+                f"the {self.metric} of {row.key} in {self.run} is {value:.3g}, and a mean takes "
+                f"values from 0 to {scale_of(measure).largest:g}; compare by another metric, such "
+                "as accuracy"
+            )
+        return value
+
+    def in_tasks(self, tasks: Collection[str]) -> dict[str, Measure]:
+        """The metric's measure in those of the tasks that have it. UsageError if none has it."""
+        measures = {
+            task: measure
+            for task in tasks
+            if (self.at_k or self.metric in self._names(task)) and (measure := self._measure(task))
+        }
+        if tasks and not measures:
+            names = {task: self._names(task) for task in tasks}
+            raise UsageError(f"{self.run} has {_unknown(self.metric, names)}")
+        return measures
+
+    def _measure(self, task: str) -> Measure | None:
+        return self._general or self._own.get(task, {}).get(self.metric)
+
+    def _names(self, task: str) -> list[str]:
+        """The names of all measures of a task; those of components from the rows read so far."""
+        general = general_measures(self._parts.get(task, ()))
+        own = _own_measures(task) if self.metric not in general else {}
+        return [*general, *NAMES, *own]
+
+
+def _general_measure(metric: str, at_k: AtK | None) -> Measure | None:
+    """The metric's measure if every task has it; of a metric of k completions, the accuracy."""
+    if at_k:
+        outcome = general_measures(())["accuracy"]
+        return replace(outcome, defined_for=f"problems with at least {at_k.k} judged completions")
+    part = [metric.removeprefix(PART)] if metric.startswith(PART) else []
+    return general_measures(part).get(metric)
+
+
+def _own_measures(task: str) -> Mapping[str, Measure]:
+    """A task's own measures; none if it isn't installed."""
+    if task not in registry.installed().offers("tasks"):
+        return {}
+    loaded = registry.installed().task(task)
+    return loaded.measures if isinstance(loaded, HasMeasures) else {}
+
+
+def _unknown(metric: str, names: Mapping[str, Sequence[str]]) -> str:
+    close = difflib.get_close_matches(metric, {name for own in names.values() for name in own}, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    listed = "; ".join(f"{task} has {', '.join(own)}" for task, own in names.items())
+    return f"no metric {metric!r}; {hint}{listed}"
+
 
 QUESTION_COLUMNS = ("question", "problem", "options", "numbers", "points")
 """The columns of the installed tasks' data that hold the question."""
@@ -111,3 +209,34 @@ def _refuse_unfinished(
                 f"{path} is unfinished: {stored:,} of {planned:,} completions of {task}; the "
                 f"command in its {RUN} resumes it"
             )
+
+
+def refuse_other_data(task: str, first: ComparedRun, second: ComparedRun) -> None:
+    """Raise RunMismatch if the runs have different problems, or different data for a problem."""
+    before, after = first.tasks[task], second.tasks[task]
+    if before.keys() != after.keys():
+        raise RunMismatch(
+            f"{first.label} and {second.label} have different problems of {task}: "
+            f"{len(before.keys() & after.keys()):,} in both, {_only(before, after)} only in the "
+            f"first, {_only(after, before)} only in the second; evaluate both on the same "
+            "(--data, --split, --limit, --seed)"
+        )
+    for identifier in before:
+        for name, old, new in _shared_fields(before[identifier], after[identifier]):
+            if old != new:
+                raise RunMismatch(
+                    f"problem {identifier!r} of {task} isn't the same in both: its {name} is "
+                    f"{str(old)[:60]!r} in {first.label} and {str(new)[:60]!r} in {second.label}"
+                )
+
+
+def _shared_fields(first: Problem, second: Problem) -> Iterator[tuple[str, object, object]]:
+    """(name, first value, second value) of the fields that both runs store for a problem."""
+    yield "reference", first.reference, second.reference
+    for name in first.question.keys() & second.question.keys():
+        yield name, first.question[name], second.question[name]
+
+
+def _only(first: Mapping[str, Problem], second: Mapping[str, Problem]) -> str:
+    missing = [identifier for identifier in first if identifier not in second]
+    return f"{len(missing):,}" + (f" (such as {missing[0]!r})" if missing else "")

@@ -9,8 +9,8 @@ from typing import Any
 
 from rewardkit import registry
 from rewardkit.errors import MissingExtra, RunMismatch, UnknownName, UsageError
-from rewardkit.harness.store.atomic_write import check_target, replace_text
-from rewardkit.harness.store.run_documents import read_run_summary
+from rewardkit.harness.store.documents import read_run_summary
+from rewardkit.harness.store.files import check_target, replace_text
 from rewardkit.harness.store.run_folder import SUMMARY, RunFolder
 
 FORMS = (".yaml", ".yml", ".json", ".md")

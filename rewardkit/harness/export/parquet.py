@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import MissingExtra
-from rewardkit.harness.store.atomic_write import check_target, replaced_file
-from rewardkit.harness.store.sample_row import SampleRow
-from rewardkit.harness.store.samples_file import current_rows
+from rewardkit.harness.store.files import check_target, replaced_file
+from rewardkit.harness.store.sample_row import SampleRow, current_rows
 
 ROWS = 5_000
 """Rows in a row group, which are in memory at once."""

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from rewardkit.harness.metrics.metric import Metric
-from rewardkit.harness.store.finite_values import finite
+from rewardkit.harness.store.files import finite
 from rewardkit.harness.store.sample_row import SampleRow
 
 Cell = str | int | float | None

@@ -5,9 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import fmean, pstdev
+from statistics import NormalDist, fmean, pstdev
 
-from rewardkit.harness.metrics.intervals import Groups, clustered_interval
+from rewardkit.harness.metrics.metric import (
+    CAUTION,
+    LARGEST,
+    LEVEL,
+    Groups,
+    Metric,
+    amount_interval,
+    clustered_interval,
+    paired_amount_interval,
+)
 
 RESAMPLES = 9_999
 """Random exchanges of the two runs, if there are too many to try all."""
@@ -131,3 +140,151 @@ def _correlation(before: Sequence[float], after: Sequence[float]) -> float:
     if covariance > 0:
         covariance = max(0.0, covariance - 1 / (2 * len(before)))
     return max(-1.0, min(1.0, covariance / spread))
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How the means of a kind of value are estimated."""
+
+    largest: float
+    """Upper bound of the values."""
+    fewest: int
+    """Minimum number of problems for an interval."""
+    interval: Callable[[Groups], tuple[float, float]]
+    """The 95% interval of a mean."""
+    paired_interval: Callable[[Groups, Groups], tuple[float, float]]
+    """The 95% interval of the difference of two means over the same problems."""
+    variance: Callable[[float, int, Sequence[float]], float]
+    """The variance of a problem's value, or of its difference between runs: from the sum of squared
+    deviations, the number of problems, and the mean of each run."""
+
+
+def _share_variance(squares: float, count: int, means: Sequence[float]) -> float:
+    """With CAUTION values of the variance of independent runs: problems may agree by chance."""
+    widest = sum(mean * (1 - mean) for mean in means)
+    return (squares + CAUTION * widest) / (count + CAUTION)
+
+
+def _amount_variance(squares: float, count: int, means: Sequence[float]) -> float:
+    return squares / (count - 1)
+
+
+SHARES = Scale(1.0, 1, clustered_interval, paired_interval, _share_variance)
+"""Values in [0, 1]: right or wrong, scores."""
+
+AMOUNTS = Scale(LARGEST, 2, amount_interval, paired_amount_interval, _amount_variance)
+"""Values from 0 without an upper bound: errors."""
+
+
+def seed_spread(groups: Groups, scale: Scale = SHARES) -> Metric | None:
+    """The standard deviation between seeds of the mean of one completion per problem.
+
+    `groups` holds each problem's values. Seeds draw completions independently, so the
+    variance of a mean over N problems is Σ s² / N² with each problem's own variance s² between its
+    completions (n − 1 in the denominator). Problems with one completion are left out; None if all
+    have one. The interval follows from that of the mean of s², over problems.
+    """
+    variances = [sampling_variance(group) for group in groups if len(group) > 1]
+    if not variances:
+        return None
+    count = len(variances)
+    # a variance of values in [0, 1] is at most 1/2, so its double is in [0, 1]
+    low, high = scale.interval([[min(scale.largest, 2 * variance)] for variance in variances])
+    return Metric(
+        math.sqrt(fmean(variances) / count),
+        math.sqrt(low / 2 / count),
+        math.sqrt(high / 2 / count),
+        count,
+    )
+
+
+def sampling_variance(values: Sequence[float]) -> float:
+    """The unbiased variance between a problem's completions, of which there are at least two."""
+    middle = fmean(values)
+    return math.fsum((value - middle) ** 2 for value in values) / (len(values) - 1)
+
+
+POWER = 0.8
+"""The chance of finding the difference, by convention."""
+
+_REACH = NormalDist().inv_cdf((1 + LEVEL) / 2) + NormalDist().inv_cdf(POWER)
+"""How many standard errors a difference must be, to be found with this level and power."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The variance of one problem's difference between two runs, by its cause."""
+
+    between: float
+    """Variance that no number of completions removes: problems differ in their difference."""
+    sampling: float | None
+    """Variance that one completion per problem and run adds; None if the data can't separate it:
+    then `between` is the sum of both."""
+
+    def variance(self, completions: float) -> float:
+        """The variance of a problem's difference with this many completions in each run."""
+        return self.between + (self.sampling or 0.0) / completions
+
+
+def paired_noise(baseline: Groups, other: Groups, scale: Scale) -> Noise:
+    """The noise of two runs over the same problems."""
+    before, after = list(map(fmean, baseline)), list(map(fmean, other))
+    changes = [new - old for old, new in zip(before, after, strict=True)]
+    change = fmean(changes)
+    squares = math.fsum((value - change) ** 2 for value in changes)
+    total = scale.variance(squares, len(changes), (fmean(before), fmean(after)))
+    parts = [_sampling(groups) for groups in (baseline, other)]
+    if None in parts:
+        return Noise(total, None)
+    drawn = fmean(1 / len(group) for group in (*baseline, *other))
+    sampling = math.fsum(part or 0.0 for part in parts)
+    return Noise(max(0.0, total - sampling * drawn), sampling)
+
+
+def pilot_noise(groups: Groups, scale: Scale) -> Noise:
+    """The noise of this run beside another like it, of a model that finds other problems hard.
+
+    Two models that find the same problems hard differ less from each other; this is caution.
+    """
+    means = list(map(fmean, groups))
+    rate = fmean(means)
+    squares = math.fsum((mean - rate) ** 2 for mean in means)
+    total = scale.variance(squares, len(means), (rate,))
+    part = _sampling(groups)
+    if part is None:
+        return Noise(2 * total, None)
+    drawn = fmean(1 / len(group) for group in groups)
+    return Noise(2 * max(0.0, total - part * drawn), 2 * part)
+
+
+def _sampling(groups: Groups) -> float | None:
+    """The mean variance between a problem's completions; None where no problem has several."""
+    several = [sampling_variance(group) for group in groups if len(group) > 1]
+    return fmean(several) if several else None
+
+
+def detectable(variance: float, problems: int, largest: float = 1.0) -> float:
+    """The smallest difference that is found on this many problems (level 5%, power 80%).
+
+    The normal approximation of a paired test: (z₀.₉₇₅ + z₀.₈) · √(variance / problems), at most
+    `largest`.
+    """
+    return min(largest, _REACH * math.sqrt(variance / problems))
+
+
+def needed_problems(variance: float, difference: float) -> int:
+    """How many problems a difference (not 0) needs to be found; the inverse of `detectable`."""
+    return max(1, math.ceil(variance * (_REACH / difference) ** 2))
+
+
+def needed_completions(noise: Noise, difference: float, problems: int) -> int | None:
+    """How many completions per problem and run a difference (not 0) needs on these problems.
+
+    None where the noise between problems alone hides it, or where sampling's share isn't known.
+    """
+    if noise.sampling is None:
+        return None
+    room = problems * (difference / _REACH) ** 2 - noise.between
+    if room <= 0:
+        return None
+    return max(1, math.ceil(noise.sampling / room))

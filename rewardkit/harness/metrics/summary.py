@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from operator import attrgetter
 from typing import Any, TypeVar
 
+from rewardkit.harness.metrics.at_k import SameAnswers, multi_sample_metrics, same_text, same_to
 from rewardkit.harness.metrics.figures import Figure, ShowsFigures, Table
-from rewardkit.harness.metrics.lengths import Lengths, lengths_by_outcome
 from rewardkit.harness.metrics.metric import Metric, mean
-from rewardkit.harness.metrics.multi_sample import multi_sample_metrics
 from rewardkit.harness.metrics.outcomes import Outcomes, read_outcomes
-from rewardkit.harness.metrics.rates import accuracy, rates
-from rewardkit.harness.metrics.votes import SameAnswers, same_text, same_to
-from rewardkit.harness.store.judged_row import JudgedRow
-from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.harness.metrics.rates import Lengths, accuracy, lengths_by_outcome, rates
+from rewardkit.harness.store.sample_row import JudgedRow, SampleRow
 from rewardkit.protocols import Task
 
 Row = TypeVar("Row", bound=JudgedRow)
@@ -158,3 +156,45 @@ def _examples(rows: Sequence[JudgedRow], outcomes: Outcomes) -> dict[str, list[s
         if outcome.failure and len(keys[outcome.failure]) < MOST_EXAMPLES:
             keys[outcome.failure].setdefault(row.id, row.key)
     return {failure: list(by_id.values()) for failure, by_id in sorted(keys.items())}
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Sums over completions; None if no completion has the number."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    thinking_tokens: int | None = None
+    """Those of the completion tokens that are thinking."""
+    cost: float | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The sums that aren't None."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    def __str__(self) -> str:
+        """One line for a person; empty if nothing is known."""
+        parts = []
+        if self.prompt_tokens is not None:
+            parts.append(f"{self.prompt_tokens:,} tokens in prompts")
+        if self.completion_tokens is not None:
+            parts.append(f"{self.completion_tokens:,} in completions")
+        if self.thinking_tokens is not None:
+            parts.append(f"{self.thinking_tokens:,} of them thinking")
+        if self.cost is not None:
+            parts.append(f"cost {self.cost:,.4g}")
+        return ", ".join(parts)
+
+
+def usage_of(rows: Iterable[SampleRow]) -> Usage:
+    """The sums over these rows."""
+    tokens: dict[str, int] = {}
+    costs = []
+    for row in rows:
+        for name in ("prompt_tokens", "completion_tokens", "thinking_tokens"):
+            count = getattr(row, name)
+            if count is not None:
+                tokens[name] = tokens.get(name, 0) + count
+        if row.cost is not None:
+            costs.append(row.cost)
+    return Usage(**tokens, cost=math.fsum(costs) if costs else None)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.prompts.fewshot_source import FewshotSource
 from rewardkit.harness.prompts.wording import (
     Kind,
     TaskWording,
@@ -19,6 +18,16 @@ from rewardkit.harness.prompts.wording import (
 from rewardkit.harness.store.data_files import IDENTIFIERS
 from rewardkit.protocols import Task
 from rewardkit.records import Sample
+
+
+@dataclass(frozen=True, slots=True)
+class FewshotSource:
+    """How many rows to draw, by which seed, from which file (None: the task's train split)."""
+
+    count: int
+    seed: int = 0
+    data: str | None = None
+
 
 OWN_EXAMPLES = {"example": 3, "long": 1}
 """How many of a task's own examples a prompt shows; the others are substitutes."""

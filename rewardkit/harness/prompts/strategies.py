@@ -10,10 +10,10 @@ from rewardkit import registry
 from rewardkit.errors import UsageError
 from rewardkit.harness.prompts.fewshot import (
     FewshotExamples,
+    FewshotSource,
     draw_examples,
     own_examples,
 )
-from rewardkit.harness.prompts.fewshot_source import FewshotSource
 from rewardkit.harness.prompts.template import PromptTemplate, Words, load_template
 from rewardkit.harness.prompts.wording import GENERIC_WORDING, TaskWording
 from rewardkit.protocols import Message, Task

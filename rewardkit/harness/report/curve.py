@@ -2,21 +2,106 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rewardkit.harness.report.curve_panels import (
-    Metrics,
-    draw_amounts,
-    draw_lengths,
-    draw_rates,
-    draw_series,
-)
-from rewardkit.harness.report.training_series import TrainingSeries
-from rewardkit.harness.store.atomic_write import replaced_file
+from rewardkit.harness.report.training_series import Series, TrainingSeries
+from rewardkit.harness.store.files import replaced_file
+
+LEGEND = {
+    "accuracy": "accuracy",
+    "format_rate": "format",
+    "unfinished_rate": "unfinished",
+    "error_rate": "finished and wrong",
+}
+"""The rates in the picture, and their names in its legend."""
+
+Metrics = Mapping[str, Mapping[str, Any]]
+"""`{"accuracy": {"value", "low", "high"}, …}`; None for a number that JSON can't hold."""
+
+
+def draw_rates(task: str, steps: Sequence[tuple[int, Metrics]], axes: Any) -> None:
+    """Draw a task's rates over the steps, with their intervals."""
+    for rate, label in LEGEND.items():
+        _draw_metric(steps, rate, label, axes)
+    axes.set(title=task, ylabel="share of completions", ylim=(-0.02, 1.02))
+    _finish_steps(axes)
+
+
+def draw_amounts(task: str, steps: Sequence[tuple[int, Metrics]], axes: Any) -> None:
+    """Draw a task's amounts over the steps, on a scale that shows large ones beside small ones."""
+    for name in dict.fromkeys(name for _, amounts in steps for name in amounts):
+        _draw_metric(steps, name, name, axes)
+    positive = [value for line in axes.lines for value in line.get_ydata() if value > 0]
+    if positive:
+        axes.set_yscale("symlog", linthresh=min(positive))
+    for place, line in enumerate(axes.lines):
+        line.set_zorder(3 - place / len(axes.lines))  # the first ones on top: mse, mae
+    axes.set(title=f"{task}: amounts", ylabel="mean over problems")
+    _finish_steps(axes, loc="center left", bbox_to_anchor=(1, 0.5))
+
+
+def draw_lengths(task: str, steps: Sequence[tuple[int, Sequence[float]]], axes: Any) -> None:
+    """Draw which share of a task's completions is at most how long, a line for each step."""
+    from matplotlib import colormaps
+
+    for index, (step, lengths) in enumerate(steps):
+        colour = colormaps["viridis"](0.9 * index / max(1, len(steps) - 1))
+        shares = [rank / max(1, len(lengths) - 1) for rank in range(len(lengths))]
+        axes.plot(lengths, shares, color=colour, label=f"step {step}")
+    axes.set(
+        title=f"{task}: completion lengths",
+        xlabel="tokens",
+        ylabel="share at most this long",
+        ylim=(-0.02, 1.02),
+    )
+    _finish(axes)
+
+
+def draw_series(title: str, label: str, series: Mapping[str, Series], axes: Any) -> None:
+    """Draw logged values over the steps, a line for each name."""
+    for name, values in series.items():
+        axes.plot([step for step, _ in values], [value for _, value in values], ".-", label=name)
+    axes.set(title=title, ylabel=label)
+    _finish_steps(axes)
+
+
+def _draw_metric(steps: Sequence[tuple[int, Metrics]], name: str, label: str, axes: Any) -> None:
+    metrics = [(step, metrics[name]) for step, metrics in steps if name in metrics]
+    drawn = [(step, metric) for step, metric in metrics if _is_finite(metric["value"])]
+    if not drawn:
+        return
+    x = [step for step, _ in drawn]
+    (line,) = axes.plot(x, [metric["value"] for _, metric in drawn], ".-", label=label)
+    axes.fill_between(
+        x,
+        [metric["low"] for _, metric in drawn],
+        [metric["high"] if _is_finite(metric["high"]) else math.nan for _, metric in drawn],
+        color=line.get_color(),
+        alpha=0.15,
+        linewidth=0,
+    )
+
+
+def _is_finite(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)
+
+
+def _finish_steps(axes: Any, **legend: Any) -> None:
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set(xlabel="step")
+    _finish(axes, **legend)
+
+
+def _finish(axes: Any, **legend: Any) -> None:
+    axes.grid(alpha=0.3)
+    if axes.lines:
+        axes.legend(**{"loc": "best", "frameon": False, **legend})
+
 
 MOST_LENGTHS = 6
 """Maximum number of checkpoints whose lengths are drawn: the first, the last, and some between."""

@@ -9,9 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rewardkit.harness.run.eval_options import EvalOptions
-from rewardkit.harness.run.option import option_fields
-from rewardkit.harness.run.options import EvalValues
+from rewardkit.harness.run.options import EvalOptions, EvalValues, option_fields
 from rewardkit.harness.store.run_folder import plain
 from rewardkit.redaction import redact_value
 

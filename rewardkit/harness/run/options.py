@@ -2,10 +2,103 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from typing import Annotated, Any, TypedDict
+from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import Annotated, Any, TypedDict, Unpack, cast, get_args, get_origin, get_type_hints
 
-from rewardkit.harness.run.option import Option
+from rewardkit.errors import UnknownName, UsageError
+from rewardkit.harness.backends.engine_options import EngineOptions
+from rewardkit.harness.prompts.fewshot import FewshotSource
+from rewardkit.harness.store.shard import Shard
+from rewardkit.protocols import Task
+from rewardkit.records import Sampling
+from rewardkit.thinking import Thinking
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option's annotation. `low` and `high` bound a number, included; None: no bound."""
+
+    default: Any
+    help: str
+    low: float | None = None
+    high: float | None = None
+    flags: tuple[str, ...] = ()
+    """The option's names on the command line; without any it is --NAME."""
+    metavar: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OptionField:
+    """An option with its name and its type, without the `None` of an unset option."""
+
+    name: str
+    kind: type
+    optional: bool
+    option: Option
+
+    def check(self, value: Any) -> Any:
+        """Return the value in its own type. UsageError for another type or out of range."""
+        if value is None and self.optional:
+            return None
+        if isinstance(value, os.PathLike) and self.kind is str:
+            value = os.fspath(value)
+        if self.kind is tuple and isinstance(value, list):
+            value = tuple(value)
+        kinds: Any = (int, float) if self.kind is float else self.kind
+        if not isinstance(value, kinds) or (isinstance(value, bool) and self.kind is not bool):
+            raise UsageError(f"{self.name} is {value!r}; it must be {_NAMES[self.kind]}")
+        self._check_range(value)
+        return value
+
+    def _check_range(self, value: Any) -> None:
+        low, high = self.option.low, self.option.high
+        if low is not None and high is not None and not low <= value <= high:
+            raise UsageError(f"{self.name} is {value}; it must be from {low:g} to {high:g}")
+        if low is not None and not low <= value:
+            raise UsageError(f"{self.name} is {value}; it must be at least {low:g}")
+
+
+_NAMES: Mapping[type, str] = {
+    bool: "True or False",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    tuple: "a list of texts",
+    Mapping: "a mapping",
+}
+
+
+@cache
+def option_fields(group: type) -> Mapping[str, OptionField]:
+    """The options of a group, by name."""
+    return {
+        name: _field(name, *get_args(annotation))
+        for name, annotation in get_type_hints(group, include_extras=True).items()
+    }
+
+
+def complete(group: type, given: Mapping[str, Any], caller: str) -> dict[str, Any]:
+    """Complete the values of a group's options with their defaults.
+
+    UnknownName for a name that is no option; UsageError for a value that an option doesn't take.
+    """
+    fields = option_fields(group)
+    for name in given:
+        if name not in fields:
+            raise UnknownName.among(f"option of {caller}", name, fields)
+    return {
+        name: field.check(given[name]) if name in given else field.option.default
+        for name, field in fields.items()
+    }
+
+
+def _field(name: str, annotation: Any, option: Option) -> OptionField:
+    optional = type(None) in get_args(annotation)
+    kind = get_args(annotation)[0] if optional else annotation
+    return OptionField(name, get_origin(kind) or kind, optional, option)
 
 
 class DataOptions(TypedDict, total=False):
@@ -233,3 +326,86 @@ class EvalValues(
     CallbackOptions, TaskOptions, OwnSetOptions, BackendOptions, RunOptions, total=False
 ):
     """The options of `rewardkit eval` and `evaluate()`, except tasks, model and prompt."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvalOptions:
+    """What to evaluate, and a checked value for every option; `prompt` None is the task's own."""
+
+    tasks: tuple[str | Task, ...]
+    model: str
+    prompt: str | None = None
+    values: EvalValues
+    from_tasks: Mapping[str, Any] = field(default_factory=dict)
+    """The values that the tasks set because the user did not."""
+
+    @classmethod
+    def of(
+        cls,
+        tasks: tuple[str | Task, ...],
+        model: str,
+        prompt: str | None = None,
+        **given: Unpack[EvalValues],
+    ) -> EvalOptions:
+        """Complete the values with defaults and check them. Raises UsageError."""
+        from rewardkit.harness.run.resolved_tasks import resolved_tasks  # --help needs no tasks
+
+        values = cast("EvalValues", complete(EvalValues, given, "evaluate"))
+        for name in ("data", "fewshot_data", "split", "output_dir"):
+            if values[name] == "":
+                raise UsageError(f"--{name.replace('_', '-')} is empty; name one, or leave it out")
+        tasks = resolved_tasks(tasks, values)
+        if values["fewshot_data"] is not None and values["num_fewshot"] is None:
+            raise UsageError("--fewshot-data holds rows to draw from; say how many: --num-fewshot")
+        if values["num_samples"] > 1 and values["temperature"] == 0:
+            raise UsageError(
+                f"{values['num_samples']} samples a problem at temperature 0 would all be the "
+                "same; set --temperature"
+            )
+        if values["engines"] is not None and values["ray"] is None:
+            raise UsageError("--engines counts copies of the model on a Ray cluster; add --ray")
+        options = cls(tasks=tasks, model=model, prompt=prompt, values=values)
+        options.shard()
+        return options
+
+    def fewshot(self) -> FewshotSource | None:
+        """The source of few-shot examples; None for the task's own examples."""
+        count = self.values["num_fewshot"]
+        if count is None:
+            return None
+        return FewshotSource(count, self.values["seed"], self.values["fewshot_data"])
+
+    def is_given(self, name: str) -> bool:
+        """Whether the user set the option to a value other than its default.
+
+        The temperature doesn't count with several completions per problem, which need one above 0.
+        """
+        if name in self.from_tasks or (name == "temperature" and self.values["num_samples"] > 1):
+            return False
+        return bool(self.values[name] != option_fields(EvalValues)[name].option.default)  # type: ignore[literal-required]
+
+    def shard(self) -> Shard | None:
+        """The part of the problems to evaluate; None: all."""
+        text = self.values["shard"]
+        return None if text is None else Shard.parse(text)
+
+    def sampling(self) -> Sampling:
+        """The sampling parameters; the length is the task's own unless `max_tokens` is set."""
+        names = {field.name for field in fields(Sampling)} - {"max_tokens"}
+        return Sampling(**_named(self.values, names))
+
+    def thinking(self) -> Thinking | None:
+        """What is read of a thinking block; None: as each verifier declares."""
+        value = self.values["thinking"]
+        if value not in (None, "strip", "keep"):
+            raise UsageError(f"--thinking is {value!r}; it must be strip or keep")
+        return cast("Thinking | None", value)
+
+    def engine(self) -> EngineOptions:
+        """The options for the backend."""
+        names = {field.name for field in fields(EngineOptions)} - {"arguments"}
+        return EngineOptions(**_named(self.values, names), arguments=self.values["backend_args"])
+
+
+def _named(values: EvalValues, names: set[str]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name in names}

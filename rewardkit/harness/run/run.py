@@ -3,29 +3,171 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from rewardkit.errors import RewardkitError
-from rewardkit.harness.metrics.summary import TaskSummary, summarise_task
-from rewardkit.harness.metrics.usage import Usage, usage_of
+from rewardkit.errors import BackendError, RewardkitError
+from rewardkit.harness.metrics.summary import TaskSummary, Usage, summarise_task, usage_of
 from rewardkit.harness.report.page import render
-from rewardkit.harness.report.report_run import ReportRun
-from rewardkit.harness.run.fingerprint import as_recorded, recorded_fingerprint, run_fingerprint
-from rewardkit.harness.run.generation import OpenRequests, complete, open_requests
-from rewardkit.harness.run.judging_thread import ALL_THINKING
+from rewardkit.harness.report.runs import ReportRun
+from rewardkit.harness.run.fingerprint import (
+    as_recorded,
+    recorded_fingerprint,
+    run_fingerprint,
+    task_hashes,
+)
+from rewardkit.harness.run.judging_thread import ALL_THINKING, Generated, JudgingThread
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.run.run_plan import RunPlan
-from rewardkit.harness.run.run_record import new_record, now
 from rewardkit.harness.run.task_plan import RenderedTask, TaskPlan, render_task
-from rewardkit.harness.store.environment import hardware
+from rewardkit.harness.store.environment import hardware, versions
 from rewardkit.harness.store.run_folder import RunFolder
-from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.harness.store.sample_row import SCHEMA_VERSION, SampleRow
+from rewardkit.harness.store.shard import SOURCE_ROW
 from rewardkit.judging import take_limit_counts
-from rewardkit.protocols import Backend
+from rewardkit.protocols import Backend, Request, Task
+from rewardkit.records import Sample
+
+
+def new_record(
+    plan: RunPlan,
+    rendered: Sequence[RenderedTask],
+    fingerprint: Mapping[str, Any],
+    earlier: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The record of a new run, or of a run that resumes after the sessions of `earlier`."""
+    started = now()
+    shard = {"shard": plan.shard.record("eval")} if plan.shard else {}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "command": list(plan.command or sys.argv),
+        "settings": dict(plan.settings),
+        **shard,
+        "fingerprint": dict(fingerprint),
+        "tasks": {
+            rendered_task.task.name: _task_record(rendered_task) | _arguments(plan)
+            for rendered_task in rendered
+        },
+        "backend": dict(plan.backend.describe()),
+        "versions": versions(),
+        "started": earlier.get("started", started),
+        "sessions": [*earlier.get("sessions", []), {"started": started, "ended": None}],
+    }
+
+
+def _task_record(rendered: RenderedTask) -> dict[str, Any]:
+    task_plan = rendered.task_plan
+    return {
+        "samples": len(task_plan.samples),
+        "num_samples": rendered.num_samples,
+        "group_by": list(task_plan.task.group_by),
+        "prompt": task_plan.template.name,
+        "prompt_source": task_plan.template.source,
+        "system_prompt": task_plan.template.system,
+        "reading": task_plan.template.reading,
+        "thinking": task_plan.thinking,
+        **{
+            f"{name}_hash" if name != "verifier" else name: value
+            for name, value in task_hashes(rendered).items()
+        },
+        "sampling": asdict(rendered.sampling),
+        **_definition(task_plan.task),
+    }
+
+
+def _definition(task: Task) -> dict[str, Any]:
+    """What defines a task that may not be installed: its file's contents, or the options'."""
+    recorded = getattr(task, "recorded_definition", None)
+    return {"definition": recorded()} if recorded else {}
+
+
+def _arguments(plan: RunPlan) -> dict[str, Any]:
+    """The parameters of the task, where any are set."""
+    arguments = plan.settings.get("task_args")
+    return {"task_args": arguments} if arguments else {}
+
+
+def now() -> str:
+    """The time in UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+ENDS = 4
+"""Token ids of each end of a prompt that its row keeps: they show a doubled BOS."""
+
+OpenRequests = Mapping[str, tuple[Request, Sample, int]]
+"""Requests by key, each with its sample and its index among the sample's completions."""
+
+
+def open_requests(rendered: RenderedTask, done: set[str]) -> OpenRequests:
+    """The requests of a task whose completions are missing."""
+    return {
+        request.key: (request, sample, index)
+        for request, sample, index in rendered.requests()
+        if request.key not in done
+    }
+
+
+def complete(
+    backend: Backend,
+    rendered: Sequence[RenderedTask],
+    open_requests_by_task: Sequence[OpenRequests],
+    write: Callable[[list[SampleRow]], None],
+) -> None:
+    """Generate and judge the open requests of each task; the engine must be running."""
+    judging = JudgingThread(write)
+    try:
+        for task, requests in zip(rendered, open_requests_by_task, strict=True):
+            if requests:
+                _generate(backend, task, requests, judging)
+    finally:
+        # however generation ends, the completions it finished are judged and written
+        judging.finish()
+
+
+def _generate(
+    backend: Backend, rendered: RenderedTask, requests: OpenRequests, judging: JudgingThread
+) -> None:
+    verifiers = rendered.task_plan.verifiers()
+    rows = {sample.id: row for row, sample in enumerate(rendered.task_plan.samples)}
+    waiting = dict(requests)
+    to_generate = [request for request, _, _ in requests.values()]
+    completions = backend.generate(to_generate, rendered.sampling)
+    try:
+        for request, completion in completions:
+            _, sample, index = waiting.pop(request.key)
+            judging.put(
+                Generated(
+                    key=request.key,
+                    task=rendered.task.name,
+                    index=index,
+                    sample=sample,
+                    completion=completion,
+                    verifiers=verifiers,
+                    prompt=request.prompt.text,
+                    prompt_ends=_ends(request.prompt.token_ids),
+                    others={SOURCE_ROW: rows[sample.id]} if rendered.shard else {},
+                )
+            )
+    finally:
+        # an abandoned generator leaves its requests queued in the engine
+        if isinstance(completions, Generator):
+            completions.close()
+    if waiting:
+        raise BackendError(
+            f"the backend ended without completing {len(waiting)} of {len(requests)} requests"
+        )
+
+
+def _ends(ids: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The first and the last few token ids of a prompt; None without ids."""
+    return (tuple(ids[:ENDS]), tuple(ids[-ENDS:])) if ids else None
+
 
 Result = TypeVar("Result")
 

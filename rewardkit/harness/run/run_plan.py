@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,18 +10,39 @@ from typing import Any, cast
 
 from rewardkit import registry
 from rewardkit.errors import UsageError
-from rewardkit.harness.backends.auto_backend import choose
-from rewardkit.harness.prompts.fewshot_source import FewshotSource
+from rewardkit.harness.prompts.fewshot import FewshotSource
 from rewardkit.harness.prompts.strategies import check_fewshot, check_rendering, resolve_prompt
 from rewardkit.harness.run.default_folder import default_folder, settings_of
-from rewardkit.harness.run.eval_options import EvalOptions
+from rewardkit.harness.run.options import EvalOptions
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.run.task_plan import TaskPlan, plan_task
 from rewardkit.harness.run.task_settings import set_by_tasks, settings_note
-from rewardkit.harness.store import checkpoint
+from rewardkit.harness.store import model_folder
 from rewardkit.harness.store.shard import Shard
 from rewardkit.protocols import Backend, Task
 from rewardkit.records import Sampling
+
+
+def choose() -> tuple[str, str]:
+    """The name of the chosen backend, and the reason in a sentence.
+
+    vLLM where it imports and finds a device that it runs on, else transformers.
+    """
+    if importlib.util.find_spec("vllm") is None:
+        return "transformers", "vllm isn't installed here"
+    from rewardkit.harness.backends.vllm import quieten
+
+    quieten()
+    try:
+        from vllm.platforms import current_platform
+
+        platform = str(current_platform.device_type)
+    except Exception as error:  # a build for another machine fails in many ways
+        return "transformers", f"vllm is installed but can't be imported ({error})"
+    if not platform:
+        return "transformers", "vllm is installed but finds no device that it can run on"
+    return "vllm", f"vllm is installed and runs on this machine's {platform}"
+
 
 AUTO = "auto"
 
@@ -57,7 +79,7 @@ def plan_for(options: EvalOptions, reporter: Reporter, command: tuple[str, ...] 
     if note := settings_note(options):
         reporter.note(note)
     if options.values["backend"] == AUTO and options.values["ray"] is None:
-        checkpoint.resolve(options.model)
+        model_folder.resolve(options.model)
     engine = backend_name(options, reporter)
     backend = load_backend(options, engine, reporter)
     task_plans = early or plan_tasks(options, [options.prompt])
@@ -130,7 +152,7 @@ def load_backend(options: EvalOptions, name: str, reporter: Reporter) -> Backend
             )
     address = options.values["ray"]
     if address is not None:
-        from rewardkit.harness.backends.ray.ray_backend import RayBackend
+        from rewardkit.harness.backends.ray_backend import RayBackend
 
         return RayBackend(
             name,

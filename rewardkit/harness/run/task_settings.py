@@ -8,9 +8,7 @@ from typing import Any, Unpack
 
 from rewardkit import registry
 from rewardkit.errors import UsageError
-from rewardkit.harness.run.eval_options import EvalOptions
-from rewardkit.harness.run.option import option_fields
-from rewardkit.harness.run.options import EvalValues
+from rewardkit.harness.run.options import EvalOptions, EvalValues, option_fields
 from rewardkit.protocols import Task
 
 _OF_EXAMPLES = ("num_fewshot", "fewshot_data")

@@ -2,15 +2,148 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from rewardkit import __version__, registry
 from rewardkit.errors import UsageError
+from rewardkit.harness.run.fingerprint import data_hash
+from rewardkit.harness.run.judging_thread import TaskVerifiers
+from rewardkit.harness.run.resolved_tasks import (
+    parameters_by_verifier,
+    task_with_arguments,
+    verifiers_named_in,
+)
 from rewardkit.harness.scoring.jobs import FileJob, RunJob
+from rewardkit.harness.scoring.sources import Columns, open_source
+from rewardkit.harness.store.data_files import iterate_rows
 from rewardkit.harness.store.shard import Shard
-from rewardkit.protocols import Task
+from rewardkit.harness.tasks.defined.definition import definition_of, plain_definition
+from rewardkit.harness.tasks.defined.task import DefinedTask, load_task_file
+from rewardkit.protocols import Task, Verifier
+from rewardkit.records import Sample
+from rewardkit.thinking import Thinking
+from rewardkit.verifiers.by_row import ByRow
+
+REFERENCE_PARAMETERS = ("marker",)
+"""Parameters about the form of references, which the flexible verifier takes as well."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifierChoice:
+    """A task, or a verifier by its own name, with parameters for the verifier."""
+
+    task: str | None = None
+    verifier: str | None = None
+    verifier_field: str | None = None
+    """The column that names each row's verifier, one of `names`."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    names: Sequence[str] = ()
+    definition: Mapping[str, Any] = field(default_factory=dict)
+    """The contents of a task's file, where the task isn't installed."""
+    task_args: Mapping[str, Any] = field(default_factory=dict)
+    """The task's own parameters."""
+    thinking: Thinking | None = None
+    """How much of a thinking block is read; None: as the task or the verifier declares."""
+
+    def __post_init__(self) -> None:
+        check_thinking(self.thinking)
+        named = [
+            name for name in (self.task, self.verifier, self.verifier_field) if name is not None
+        ]
+        if len(named) != 1:
+            raise UsageError(
+                "name what judges, either --task NAME or --verifier NAME or --verifier-field COLUMN"
+            )
+
+    @property
+    def name(self) -> str:
+        """The name of the figures."""
+        return self.task or self.verifier or self.verifier_field or ""
+
+    def resolve(
+        self, reading: str | None = None, thinking: Thinking | None = None
+    ) -> tuple[TaskVerifiers, Task | None]:
+        """The verifiers, and the task if one is named; `thinking` replaces the choice's own."""
+        installed = registry.installed()
+        thinking = thinking or self.thinking
+        if self.verifier_field is not None:
+            parameters = parameters_by_verifier(self.parameters, self.names)
+            by_name = {
+                name: installed.verifier(name, **parameters.get(name, {})) for name in self.names
+            }
+            by_row = ByRow(self.verifier_field, by_name)
+            return TaskVerifiers(by_row, None, thinking=thinking), None
+        if self.task is None:
+            return TaskVerifiers(
+                installed.verifier(self.name, **self.parameters), None, thinking=thinking
+            ), None
+        task = self._task(self.task)
+        strict, flexible = task.verifier(reading), task.flexible()
+        if self.parameters:
+            strict = registry.with_parameters(type(strict).__name__, strict, dict(self.parameters))
+            shared = {
+                name: self.parameters[name]
+                for name in REFERENCE_PARAMETERS
+                if name in self.parameters and hasattr(flexible, name)
+            }
+            if flexible is not None:
+                flexible = registry.with_parameters(type(flexible).__name__, flexible, shared)
+        if isinstance(task, DefinedTask):
+            thinking = thinking or task.definition.thinking or None
+        return TaskVerifiers(strict, flexible, task.perfect, thinking), task
+
+    def _task(self, name: str) -> Task:
+        if not self.definition:
+            return registry.installed().task(name, **self.task_args)
+        return DefinedTask(definition_of(self.definition, f"task {name!r}", name=name))
+
+
+def check_thinking(value: str | None) -> Thinking | None:
+    """Return the value of --thinking. UsageError unless it is strip, keep or None."""
+    if value not in (None, "strip", "keep"):
+        raise UsageError(f"--thinking is {value!r}; it must be strip or keep")
+    return cast("Thinking | None", value)
+
+
+def completed_choice(choice: VerifierChoice, path: Path) -> VerifierChoice:
+    """Return the choice with the contents of its task's TOML file, or with the verifiers that the
+    rows of the data file `path` name. UsageError for parameters of a task that takes none."""
+    if choice.task_args:
+        task_with_arguments((choice.task,) if choice.task else (), choice.task_args)
+    if choice.task is not None and choice.task.endswith(".toml"):
+        definition = load_task_file(choice.task).definition
+        return replace(choice, task=definition.name, definition=plain_definition(definition))
+    if choice.verifier_field is None:
+        return choice
+    names = verifiers_named_in(iterate_rows(path), choice.verifier_field)
+    return replace(choice, names=names)
+
+
+def file_fingerprint(path: Path) -> dict[str, str]:
+    """A hash of the whole file, at a second or less per GB, and the version of rewardkit."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"file": digest, "rewardkit": __version__}
+
+
+def verifier_fingerprint(name: str, verifiers: TaskVerifiers) -> dict[str, str]:
+    """The verifiers with their parameters, and what they read of thinking if that is set."""
+    thinking = {f"{name}.thinking": verifiers.thinking} if verifiers.thinking else {}
+    return {
+        f"{name}.verifier": _description(verifiers.strict),
+        f"{name}.flexible": _description(verifiers.flexible),
+        **thinking,
+    }
+
+
+def _description(verifier: Verifier | None) -> str:
+    """The verifier's repr without addresses in memory, which change from run to run."""
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(verifier))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,3 +197,60 @@ def refuse_own_folder(path: Path, output_dir: Path) -> None:
         raise UsageError(
             f"{output_dir} is the folder of the completions to score; choose another --output-dir"
         )
+
+
+def plan_file(
+    path: Path,
+    choice: VerifierChoice,
+    columns: Columns,
+    output: ScoreOutput,
+    *,
+    data: str | None = None,
+) -> ScorePlan:
+    """Plan to score a file; `data` holds the task's problems if the file has only their ids."""
+    choice = completed_choice(choice, path)
+    verifiers, task = choice.resolve()
+    samples = _samples(task, data)
+    job = FileJob(
+        open_source(path),
+        choice.name,
+        verifiers,
+        columns,
+        task,
+        samples,
+        keep_rows=output.output_dir is not None,
+        shard=output.shard,
+    )
+    group_by = {choice.name: task.group_by if task else ()}
+    tasks = {choice.name: task} if task else {}
+    if output.output_dir is None:
+        return ScorePlan(job, group_by, tasks)
+    refuse_own_folder(path, output.output_dir)
+    task_record: dict[str, Any] = {
+        "group_by": list(group_by[choice.name]),
+        "judging": asdict(choice),
+    }
+    if samples:
+        task_record["data_hash"] = data_hash(list(samples.values()))
+    fingerprint = {
+        **file_fingerprint(path),
+        **verifier_fingerprint(choice.name, verifiers),
+        "columns": asdict(columns),
+        "data": task_record.get("data_hash"),
+    }
+    settings = {"model": path.name, "file": str(path), "columns": asdict(columns), "data": data}
+    record = {
+        **output.record(),
+        "settings": settings,
+        "tasks": {choice.name: task_record},
+    }
+    return ScorePlan(job, group_by, tasks, output.folder, fingerprint, record, output.overwrite)
+
+
+def _samples(task: Task | None, data: str | None) -> dict[str, Sample]:
+    """The task's problems by id."""
+    if data is None:
+        return {}
+    if task is None:
+        raise UsageError("--data holds a task's problems; name the --task")
+    return {sample.id: sample for sample in task.load(data=data, split=None, seed=0)}

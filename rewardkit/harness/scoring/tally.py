@@ -5,13 +5,191 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
 
-from rewardkit.harness.metrics.row_columns import RowColumns, RowKind
-from rewardkit.harness.scoring.packed_row import SharedFields, packed_row
-from rewardkit.harness.scoring.packed_strings import PackedStrings
-from rewardkit.harness.store.judged_row import JudgedRow
-from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.harness.metrics.outcomes import RowColumns, RowKind
+from rewardkit.harness.store.sample_row import BriefVerdict, JudgedRow, SampleRow
 from rewardkit.records import Verdict
+
+MOST_SHOWN = 20
+"""Maximum number of disagreements listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A verdict that differs from the label, or from the verdict of an earlier scoring."""
+
+    key: str
+    position: int
+    """The number of its completion in its chunk."""
+    earlier: bool | None
+    verdict: Verdict
+    reference: str
+
+
+@dataclass
+class Agreement:
+    """How many verdicts were compared and differ, and the first that do."""
+
+    compared: int = 0
+    differing: int = 0
+    shown: list[Disagreement] = field(default_factory=list)
+
+    def add(self, row: SampleRow, position: int = 0) -> None:
+        """Compare a row's verdict with the one it had `before`, else with its `label`, if any."""
+        if row.before is not None:
+            earlier = row.before.correct
+        elif row.label is not None:
+            earlier = row.label
+        else:
+            return
+        self.compared += 1
+        if row.verdict.correct != earlier:
+            self.differing += 1
+            if len(self.shown) < MOST_SHOWN:
+                self.shown.append(
+                    Disagreement(row.key, position, earlier, row.verdict, row.reference)
+                )
+
+    def extend(self, other: Agreement) -> None:
+        """Add the counts of another, and list its disagreements as far as they fit."""
+        self.compared += other.compared
+        self.differing += other.differing
+        self.shown += other.shown[: MOST_SHOWN - len(self.shown)]
+
+
+class PackedStrings:
+    """Strings as one UTF-8 text and 8 bytes each."""
+
+    def __init__(self) -> None:
+        self._text = bytearray()
+        self._ends = array("Q")
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def __getitem__(self, index: int) -> str:
+        start = self._ends[index - 1] if index else 0
+        return self._text[start : self._ends[index]].decode("utf-8", "surrogatepass")
+
+    @property
+    def size(self) -> int:
+        """Bytes in use."""
+        return len(self._text) + self._ends.itemsize * len(self._ends)
+
+    def append(self, text: str) -> None:
+        """Append one string."""
+        self._text += text.encode("utf-8", "surrogatepass")
+        self._ends.append(len(self._text))
+
+    def extend(self, other: PackedStrings) -> None:
+        """Append the strings of another."""
+        start = len(self._text)
+        self._text += other._text
+        self._ends.extend(end + start for end in other._ends)
+
+
+OPEN_THINKING = "<think>"
+ANSWERED = "answer"
+"""The text of any completion that is not thinking alone."""
+
+
+class SharedFields:
+    """The fields that are the same in all rows of a kind."""
+
+    __slots__ = ("columns", "completion", "kind", "verdict")
+
+    def __init__(self, kind: RowKind, *, with_verdict: bool) -> None:
+        self.kind = kind
+        self.columns = dict(kind.groups)
+        self.completion = OPEN_THINKING if kind.thinking_open else ANSWERED
+        shared = with_verdict and kind.scores is not None
+        self.verdict = kind.verdict(kind.scores or (), None) if shared else None
+        """The verdict, if all rows of the kind share it and no metric reads their answers."""
+
+
+class PackedValues(Protocol):
+    """Where a packed row reads the fields that it doesn't share: a tally."""
+
+    def index(self, number: int) -> int:
+        """A row's number among the completions of its problem."""
+        ...
+
+    def tokens(self, number: int) -> int | None:
+        """The length of a row's completion; None if it is unknown."""
+        ...
+
+    def thinking_tokens(self, number: int) -> int | None:
+        """The tokens of a row's thinking; None without any."""
+        ...
+
+    def verdict(self, number: int, kind: RowKind) -> Verdict:
+        """A row's verdict, with its answer."""
+        ...
+
+
+def packed_row(
+    values: PackedValues, number: int, identifier: str, shared: SharedFields
+) -> JudgedRow:
+    """A row that reads its fields from packed values on access."""
+    return _PackedRow(values, number, identifier, shared)
+
+
+class _PackedRow:
+    __slots__ = ("_number", "_shared", "_values", "id")
+
+    prompt: str | None = None
+    reasoning: str = ""
+
+    def __init__(
+        self, values: PackedValues, number: int, identifier: str, shared: SharedFields
+    ) -> None:
+        self.id = identifier
+        self._values = values
+        self._number = number
+        self._shared = shared
+
+    @property
+    def key(self) -> str:
+        return f"{self.task}/{self.id}/{self.index}"
+
+    @property
+    def task(self) -> str:
+        return self._shared.kind.task
+
+    @property
+    def index(self) -> int:
+        return self._values.index(self._number)
+
+    @property
+    def completion(self) -> str:
+        return self._shared.completion
+
+    @property
+    def finish_reason(self) -> str:
+        return self._shared.kind.finish_reason
+
+    @property
+    def completion_tokens(self) -> int | None:
+        return self._values.tokens(self._number)
+
+    @property
+    def thinking_tokens(self) -> int | None:
+        return self._values.thinking_tokens(self._number)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        return self._shared.columns
+
+    @property
+    def verdict(self) -> Verdict:
+        return self._shared.verdict or self._values.verdict(self._number, self._shared.kind)
+
+    @property
+    def flexible(self) -> BriefVerdict | None:
+        return self._shared.kind.flexible
+
 
 LONGEST_ANSWER = 64
 """Characters of an answer stored in full; of a longer one, its start and its hash are stored."""

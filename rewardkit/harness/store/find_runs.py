@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rewardkit.errors import UsageError
-from rewardkit.harness.store.samples_file import SAMPLES
+from rewardkit.harness.store.sample_row import SAMPLES
 
 DEEPEST = 2
 """Maximum depth of a run below the named folder: OUT/evaluation/step-000010 is at 2."""

@@ -14,11 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import RunMismatch, UsageError
-from rewardkit.harness.store.atomic_write import append_bytes, replace_text, write_errors
-from rewardkit.harness.store.output_folder import refuse_checkpoint_folder
-from rewardkit.harness.store.run_documents import read_run_record
-from rewardkit.harness.store.sample_row import SampleRow
-from rewardkit.harness.store.samples_file import SAMPLES, as_line, read_samples
+from rewardkit.harness.store.documents import read_run_record
+from rewardkit.harness.store.files import (
+    append_bytes,
+    refuse_checkpoint_folder,
+    replace_text,
+    write_errors,
+)
+from rewardkit.harness.store.sample_row import SAMPLES, SampleRow, as_line, read_samples
 from rewardkit.harness.store.shard import Shard
 from rewardkit.redaction import redact_value
 

@@ -2,13 +2,86 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 from rewardkit.errors import RunMismatch
 from rewardkit.records import Failure, Verdict
+
+
+class JudgedRow(Protocol):
+    """A judged completion, in memory or packed."""
+
+    @property
+    def key(self) -> str:
+        """`TASK/ID/INDEX`."""
+        ...
+
+    @property
+    def task(self) -> str:
+        """The task's name."""
+        ...
+
+    @property
+    def id(self) -> str:
+        """The problem's id."""
+        ...
+
+    @property
+    def index(self) -> int:
+        """The completion's number among those of its problem, from 0."""
+        ...
+
+    @property
+    def prompt(self) -> str | None:
+        """The prompt as it was sent."""
+        ...
+
+    @property
+    def completion(self) -> str:
+        """The model's text."""
+        ...
+
+    @property
+    def finish_reason(self) -> str:
+        """ "stop", "length" or "error"."""
+        ...
+
+    @property
+    def completion_tokens(self) -> int | None:
+        """The completion's length in tokens."""
+        ...
+
+    @property
+    def reasoning(self) -> str:
+        """Thinking that a server kept apart from the completion."""
+        ...
+
+    @property
+    def thinking_tokens(self) -> int | None:
+        """The tokens of thinking, in the completion or apart from it; None without any."""
+        ...
+
+    @property
+    def columns(self) -> Mapping[str, Any]:
+        """The other columns of the problem's row in its data set."""
+        ...
+
+    @property
+    def verdict(self) -> Verdict:
+        """The strict verdict."""
+        ...
+
+    @property
+    def flexible(self) -> BriefVerdict | None:
+        """The flexible verdict; None if the task has no flexible verifier."""
+        ...
+
 
 SCHEMA_VERSION = 2
 """Written into each row. Rows of rewardkit 0.1.0 have none, and are read as version 1."""
@@ -228,3 +301,59 @@ def _correct(fields: Mapping[str, Any]) -> bool | None:
 
 def _answer(value: object) -> str | None:
     return value if value is None or isinstance(value, str) else str(value)
+
+
+SAMPLES = "samples.jsonl"
+
+
+def read_samples(path: Path) -> Iterator[SampleRow]:
+    """Yield the rows of a run in the order written, without an incomplete last line."""
+    try:
+        with (path / SAMPLES).open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                try:
+                    value = json.loads(line)
+                except (ValueError, RecursionError) as error:
+                    if not line.endswith(b"\n"):
+                        return
+                    raise RunMismatch(
+                        f"{path / SAMPLES}, line {number} isn't JSON: {error}"
+                    ) from error
+                yield SampleRow.from_json(value, f"{path / SAMPLES}, line {number}")
+    except FileNotFoundError:
+        return
+
+
+def replaced_rows(path: Path) -> frozenset[int]:
+    """Numbers of the rows that a later row with the same key replaces.
+
+    These are engine failures that were generated again. Without any, nothing is parsed.
+    """
+    with contextlib.suppress(FileNotFoundError), (path / SAMPLES).open("rb") as lines:
+        if not any(b'"finish_reason": "error"' in line for line in lines):
+            return frozenset()
+    last: dict[str, int] = {}
+    replaced = []
+    for number, row in enumerate(read_samples(path)):
+        earlier = last.pop(row.key, None)
+        if earlier is not None:
+            replaced.append(earlier)
+        if earlier is not None or row.finish_reason == "error":
+            last[row.key] = number
+    return frozenset(replaced)
+
+
+def current_rows(path: Path) -> Iterator[SampleRow]:
+    """Yield a run's rows in the order written, without the rows that later rows replace."""
+    replaced = replaced_rows(path)
+    return (row for number, row in enumerate(read_samples(path)) if number not in replaced)
+
+
+def as_line(row: Mapping[str, Any]) -> str:
+    """A row as a line of JSON; lone surrogates, which UTF-8 can't encode, are escaped."""
+    line = json.dumps(row, ensure_ascii=False, default=str)
+    try:
+        line.encode()
+    except UnicodeEncodeError:
+        line = json.dumps(row, default=str)
+    return line + "\n"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from rewardkit.errors import UsageError
 from rewardkit.harness.run.default_folder import default_folder, file_name
-from rewardkit.harness.run.eval_options import EvalOptions
-from rewardkit.harness.store.checkpoints import expand, family, in_order, is_pattern
+from rewardkit.harness.run.options import EvalOptions
+from rewardkit.harness.store.training_checkpoints import expand, family, in_order, is_pattern
 
 
 @dataclass(frozen=True)

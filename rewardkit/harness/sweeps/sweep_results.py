@@ -12,8 +12,8 @@ from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.report.curve import CurvePoint, draw_curve
 from rewardkit.harness.report.page import render_runs
 from rewardkit.harness.run.run import RunSummary
-from rewardkit.harness.store.checkpoints import in_order
 from rewardkit.harness.store.run_folder import REPORT
+from rewardkit.harness.store.training_checkpoints import in_order
 
 CURVE = "eval_curve.png"
 

@@ -8,11 +8,9 @@ from rewardkit.harness.prompts.wording import TaskWording
 from rewardkit.harness.tasks.long_chains import long_chain_of
 from rewardkit.harness.tasks.table import EXAMPLES, TableTask
 from rewardkit.records import Sample
-from rewardkit.verifiers.gsm8k import Gsm8k
-from rewardkit.verifiers.in_form import InForm
-from rewardkit.verifiers.plain_number import number_in
+from rewardkit.verifiers.gsm8k import Gsm8k, number_in
+from rewardkit.verifiers.in_form import InForm, ThinkBoxedFormat
 from rewardkit.verifiers.r1_zero import R1Zero
-from rewardkit.verifiers.think_boxed import ThinkBoxedFormat
 
 
 def _answer_column(answer: str) -> str:

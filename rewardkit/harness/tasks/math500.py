@@ -8,10 +8,9 @@ from rewardkit.harness.prompts.wording import TaskWording
 from rewardkit.harness.tasks.long_chains import long_chain_of
 from rewardkit.harness.tasks.table import EXAMPLES, TableTask
 from rewardkit.records import Sample
-from rewardkit.verifiers.in_form import AnswerBlockFormat, InForm
+from rewardkit.verifiers.in_form import AnswerBlockFormat, InForm, ThinkBoxedFormat
 from rewardkit.verifiers.math import Math
 from rewardkit.verifiers.r1_zero import R1Zero
-from rewardkit.verifiers.think_boxed import ThinkBoxedFormat
 
 _FIGURE = re.compile(r"\[asy\].*?\[/asy\]\s*", re.DOTALL)
 _BOX = re.compile(r"\\f?box(?:ed)?\s*\{((?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\})*)\}")

@@ -9,8 +9,8 @@ from typing import Any
 
 from rewardkit.errors import UsageError
 from rewardkit.harness.metrics.measure import LOWER_IS_BETTER
-from rewardkit.harness.store.atomic_write import replace_text
-from rewardkit.trainers.evaluation.json_documents import as_json, read_document
+from rewardkit.harness.store.files import replace_text
+from rewardkit.trainers.evaluation.train_log import as_json, read_document
 
 BEST = "best.json"
 

@@ -11,13 +11,10 @@ from transformers import TrainerCallback
 
 from rewardkit.errors import MissingExtra, UnknownName, UsageError
 from rewardkit.harness.backends.tokenization import Tokenizer
-from rewardkit.harness.metrics.lengths import length_quantiles
-from rewardkit.harness.metrics.rates import NAMES
+from rewardkit.harness.metrics.rates import NAMES, length_quantiles
 from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.report.training_series import EVALUATIONS
-from rewardkit.harness.run.eval_options import EvalOptions
-from rewardkit.harness.run.option import complete
-from rewardkit.harness.run.options import CallbackOptions
+from rewardkit.harness.run.options import CallbackOptions, EvalOptions, complete
 from rewardkit.harness.store.run_folder import RunFolder
 from rewardkit.protocols import Task
 from rewardkit.trainers.evaluation.best_checkpoint import (
@@ -26,10 +23,13 @@ from rewardkit.trainers.evaluation.best_checkpoint import (
     improves,
     refuse_trainers_choice,
 )
-from rewardkit.trainers.evaluation.live_backend import LiveCheckpoint, broadcast_from_main
+from rewardkit.trainers.evaluation.live_backend import (
+    LiveCheckpoint,
+    TrainerEngine,
+    broadcast_from_main,
+)
 from rewardkit.trainers.evaluation.live_evaluation import LiveEvaluation
-from rewardkit.trainers.evaluation.trainer_engine import TrainerEngine
-from rewardkit.trainers.evaluation.training_record import TrainingRecord
+from rewardkit.trainers.evaluation.train_log import TrainingRecord
 
 RUN_DEPENDENT_PREFIXES = (
     *("part_", "pass@", "pass^", "maj@", "cons@", "avg@", "g-pass@", "mg-pass@"),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
-from rewardkit.harness.run.option import OptionField, option_fields
-from rewardkit.harness.run.options import EvaluationOptions
+from rewardkit import registry
+from rewardkit.harness.run.options import EvaluationOptions, OptionField, option_fields
+from rewardkit.harness.store.files import read_toml
 from rewardkit.trainers.objectives import EPS, Schedule
 
 STRICT = ConfigDict(strict=True, extra="forbid", frozen=True)
@@ -187,3 +189,19 @@ KEYS = tuple(name for name in Recipe.model_fields if name != "name")
 def trainer_section(contents: Mapping[str, Any]) -> str:
     """The section of the trainer's settings in a recipe's contents."""
     return SFT if contents.get("trainer") == SFT else "trainer"
+
+
+RecipeContents = Mapping[str, Any]
+"""What a recipe's TOML file holds, not yet validated."""
+
+
+def find_recipe(name: str) -> tuple[str, RecipeContents]:
+    """Return a recipe's name and contents; `name` is a registered name or a TOML file's path."""
+    if name.endswith(".toml") or "/" in name:
+        return Path(name).stem, read_recipe(Path(name))
+    return name, read_recipe(Path(registry.installed().recipe(name)))
+
+
+def read_recipe(path: Path) -> RecipeContents:
+    """Read a recipe's file. UsageError if it is missing, unreadable or not TOML."""
+    return read_toml(path, "recipe", "`rewardkit list recipes`")

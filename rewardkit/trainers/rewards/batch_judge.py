@@ -12,8 +12,7 @@ from rewardkit.errors import DataError
 from rewardkit.judging import Control, JudgingOptions, judge_many
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample, Verdict
-from rewardkit.trainers.rewards.reward_batch import RewardBatch
-from rewardkit.trainers.rewards.sample_readers import SampleReader
+from rewardkit.trainers.rewards.reward_batch import RewardBatch, SampleReader
 
 LogExtra = Callable[[str, list[str]], None]
 LogMetric = Callable[[str, float], None]

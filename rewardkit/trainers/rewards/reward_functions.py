@@ -2,31 +2,146 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import json
 import math
-from collections.abc import Sequence
-from typing import cast
+import re
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
 
-from rewardkit.dataset_row import REFERENCE_COLUMNS
-from rewardkit.errors import UsageError
+from rewardkit import registry
+from rewardkit.errors import UnknownName, UsageError
 from rewardkit.judging import DEADLINE, Control, JudgingOptions
 from rewardkit.judging.resolve_verifier import SyncOrAsyncVerifier, resolve_verifier
 from rewardkit.protocols import Task, Verifier
-from rewardkit.records import Verdict
+from rewardkit.records import REFERENCE_COLUMNS, Verdict
 from rewardkit.trainers.rewards.batch_judge import BatchJudge, LogExtra, LogMetric, TrainerLogs
-from rewardkit.trainers.rewards.reward_batch import read_batch
-from rewardkit.trainers.rewards.reward_name import check_distinct, reward_name
-from rewardkit.trainers.rewards.reward_origin import RewardOrigin, origin_of, task_name
-from rewardkit.trainers.rewards.sample_readers import (
+from rewardkit.trainers.rewards.reward_batch import (
     ColumnReader,
     SampleReader,
     TaskReader,
+    read_batch,
 )
-from rewardkit.trainers.rewards.task_rewards import (
-    TRAINING_READINGS,
-    task_or_verifier,
-    training_verifier,
-)
+from rewardkit.verifiers.gsm8k import Gsm8k, gsm8k_xml
+from rewardkit.verifiers.r1_zero import R1Zero, R1ZeroFormat
 from rewardkit.verifiers.rubric import Rubric
+
+_last_calls: dict[str, tuple[object, weakref.ref[object]]] = {}
+"""The last call by a trainer, by name: the completions and the function."""
+
+
+def check_distinct(name: str, function: object, completions: object) -> None:
+    """UsageError if a trainer calls two functions of one name with the same completions."""
+    last_completions, last_function = _last_calls.get(name, (None, None))
+    if (
+        last_completions is completions
+        and last_function is not None
+        and last_function() not in (None, function)
+    ):
+        raise UsageError(
+            f"two reward functions are named {name!r}, and TRL would log the mean of both; name "
+            "them: reward_func(…, name='…')"
+        )
+    _last_calls[name] = (completions, weakref.ref(function))
+
+
+def reward_name(verifier: object) -> str:
+    """A name that differs between verifiers and their parameters: TRL averages equal names.
+
+    `gsm8k_reading_boxed` is Gsm8k(reading="boxed"); a rubric is named after its parts.
+    """
+    if isinstance(verifier, str):
+        return verifier
+    if isinstance(verifier, Rubric):
+        return "_".join(verifier.parts)
+    if isinstance(verifier, functools.partial):
+        return _joined(reward_name(verifier.func), verifier.keywords)
+    function_name = getattr(verifier, "__name__", None)
+    if function_name is not None:
+        return _identifier(function_name)
+    base = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(verifier).__name__).lower()
+    return _joined(base, dict(_changed_fields(verifier)))
+
+
+def _changed_fields(verifier: object) -> Iterator[tuple[str, object]]:
+    """The fields of a dataclass instance that differ from their defaults."""
+    if not dataclasses.is_dataclass(verifier):
+        return
+    for field in dataclasses.fields(verifier):
+        value = getattr(verifier, field.name)
+        if field.init and isinstance(value, (str, int, float)) and value != field.default:
+            yield field.name, value
+
+
+def _joined(base: str, parameters: Mapping[str, object]) -> str:
+    return "_".join([base, *(_identifier(f"{name}_{value}") for name, value in parameters.items())])
+
+
+def _identifier(text: str) -> str:
+    return re.sub(r"\W+", "_", text).strip("_").lower() or "verifier"
+
+
+RewardOrigin = Mapping[str, Any]
+"""`{"function": "reward_func", "reward_funcs" or "task_reward", "arguments": {…}}`"""
+
+
+def origin_of(function: str, **arguments: object) -> RewardOrigin | None:
+    """The call, or None if an argument is an object that no file can hold."""
+    try:
+        return {"function": function, "arguments": json.loads(json.dumps(arguments))}
+    except (TypeError, ValueError):
+        return None
+
+
+def task_name(task: object) -> object:
+    """The name under which an installed task is offered; any other value as it is."""
+    name = getattr(task, "name", None)
+    installed = registry.installed()
+    if isinstance(name, str) and name in installed.offers("tasks"):
+        return name if installed.task(name) == task else task
+    return task
+
+
+TRAINING_READINGS = {"gsm8k": "xml"}
+"""The answer style in training, by task, where it differs from the task's own."""
+
+TRAINING_RUBRICS: Sequence[tuple[Verifier, Rubric]] = (
+    (Gsm8k(reading="xml"), gsm8k_xml),
+    (
+        R1Zero(),
+        Rubric(
+            parts={"r1_zero": R1Zero(), "r1_zero_format": R1ZeroFormat()},
+            weights={"r1_zero": 1.0, "r1_zero_format": 0.0},
+            decides="r1_zero",
+        ),
+    ),
+)
+"""Plain verifiers, each with the rubric that replaces it in training."""
+
+
+def training_verifier(verifier: Verifier) -> Verifier:
+    """The rubric that replaces `verifier` in training, or `verifier` if none does."""
+    return next((rubric for plain, rubric in TRAINING_RUBRICS if plain == verifier), verifier)
+
+
+def task_or_verifier(name: str) -> Task | Verifier:
+    """The task of this name, or in this TOML file, else the verifier.
+
+    `math` is the verifier: it reads the reference from any column, the set only from its own.
+    UnknownName, with the nearest name of both.
+    """
+    installed = registry.installed()
+    tasks, verifiers = installed.offers("tasks"), installed.offers("verifiers")
+    is_set = name in tasks and str(tasks[name].value).endswith(".toml")
+    if name in verifiers and is_set:
+        return installed.verifier(name)
+    if name in tasks or name.endswith(".toml"):
+        return installed.task(name)
+    if name in verifiers:
+        return installed.verifier(name)
+    raise UnknownName.among("task", name, {*tasks, *verifiers})
 
 
 class RewardFunction:
@@ -170,3 +285,28 @@ def reward_funcs(
         for part in verifier.parts
     ]
     return functions, [verifier.weights[part] for part in verifier.parts]
+
+
+class TaskReward:
+    """A task's rubric as one TRL reward: the weighted sum of its parts, None where unjudged."""
+
+    def __init__(self, name: str, **parameters: Any) -> None:
+        self.__name__ = name
+        self.origin = origin_of("task_reward", name=name, **parameters)
+        self._functions, self._weights = reward_funcs(name, **parameters)
+
+    def __call__(self, completions: Sequence[object], **columns: Any) -> list[float | None]:
+        """The rewards of the completions, in order."""
+        parts = [function(completions, **columns) for function in self._functions]
+        return [self._total(scores) for scores in zip(*parts, strict=True)]
+
+    @property
+    def last_verdicts(self) -> tuple[str, Sequence[Verdict]]:
+        """The task's name, and its verdicts on the batch judged last."""
+        return self._functions[0].last_verdicts
+
+    def _total(self, scores: Sequence[float | None]) -> float | None:
+        judged = [score for score in scores if score is not None]
+        if len(judged) < len(scores):
+            return None
+        return sum(weight * score for weight, score in zip(self._weights, judged, strict=True))

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.harness.store.rollouts.rollout_row import RolloutRow
+from rewardkit.harness.store.rollouts import RolloutRow
 from rewardkit.trainers.rollouts.generated_batch import ScoredBatch, watch_batches, with_numbers
 
 Rewards = Sequence[float | None]

@@ -9,12 +9,7 @@ from typing import Any
 from transformers import TrainerCallback
 
 from rewardkit.errors import UsageError
-from rewardkit.harness.store.rollouts.rollout_record import (
-    ROLLOUTS,
-    RecordedReward,
-    RolloutRecord,
-)
-from rewardkit.harness.store.rollouts.rollout_writer import RolloutWriter
+from rewardkit.harness.store.rollouts import ROLLOUTS, RecordedReward, RolloutRecord, RolloutWriter
 from rewardkit.trainers.rollouts.generated_batch import ScoredBatch, watch_batches, with_numbers
 
 MEGABYTE = 1_000_000

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rewardkit.errors import UsageError
-from rewardkit.harness.store.rollouts.rollout_row import RolloutRow
+from rewardkit.harness.store.rollouts import RolloutRow
 from rewardkit.records import Verdict
 from rewardkit.trainers.objectives import weighted_rewards
 from rewardkit.trainers.rewards.reward_batch import last_text, read_batch

@@ -3,31 +3,288 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from rewardkit.errors import UsageError
-from rewardkit.harness.store.rollouts.advantage_signs import advantage_signs
-from rewardkit.harness.store.rollouts.rollout_files import read_batches
-from rewardkit.harness.store.rollouts.rollout_record import (
+from rewardkit.errors import UnknownName, UsageError
+from rewardkit.harness.store.files import refuse_checkpoint_folder, replace_text, replaced_file
+from rewardkit.harness.store.rollouts import (
     RECORD,
     ROLLOUTS,
+    RecordedReward,
     RolloutRecord,
+    RolloutRow,
+    advantage_signs,
     find_rollouts,
+    read_batches,
     read_record,
 )
-from rewardkit.harness.store.rollouts.rollout_row import RolloutRow
-from rewardkit.trainers.rollouts.advantage_replay import AdvantageReplay, Numbers
-from rewardkit.trainers.rollouts.replay_result import Replay, ReplayedRow
-from rewardkit.trainers.rollouts.replay_rewards import (
-    ReplayReward,
-    RewardCall,
-    other_rewards,
-    rewards_of_batch,
-    same_rewards,
+from rewardkit.trainers.rewards.reward_functions import (
+    RewardOrigin,
+    TaskReward,
+    reward_func,
+    reward_funcs,
 )
+from rewardkit.trainers.rollouts.advantage_replay import AdvantageReplay, Numbers, Rewards
+
+RewardCall = Callable[..., Sequence[float | None]]
+"""A reward function as TRL calls it."""
+
+
+@dataclass(frozen=True)
+class ReplayReward:
+    """A reward of a replay. `call` judges; without it the recorded rewards stay."""
+
+    name: str
+    weight: float
+    call: RewardCall | None
+    recorded: int | None
+    """The place of this reward among those of the training; None if it had no such reward."""
+
+
+def same_rewards(record: RolloutRecord) -> list[ReplayReward]:
+    """The rewards of the training; those that can't be made again stay as recorded."""
+    functions = _made_again(record)
+    return [
+        ReplayReward(reward.name, reward.weight, functions.get(reward.name), place)
+        for place, reward in enumerate(record.rewards)
+    ]
+
+
+def other_rewards(
+    record: RolloutRecord,
+    functions: Sequence[RewardCall | str],
+    weights: Sequence[float] | None,
+) -> list[ReplayReward]:
+    """Other rewards; a text is the name of one that the training had, which stays as recorded.
+
+    UsageError if the weights are not one for each function.
+    """
+    if weights is None:
+        weights = [1.0] * len(functions)
+    if not functions or len(weights) != len(functions):
+        raise UsageError(
+            f"{len(functions)} reward functions and {len(weights)} weights; give a weight for each"
+        )
+    places = {reward.name: place for place, reward in enumerate(record.rewards)}
+    rewards = []
+    for function, weight in zip(functions, weights, strict=True):
+        if isinstance(function, str):
+            if function not in places:
+                raise UnknownName.among("reward of this training", function, places)
+            rewards.append(ReplayReward(function, weight, None, places[function]))
+        else:
+            name = getattr(function, "__name__", type(function).__name__)
+            place = places.get(name)
+            is_same = place is not None and _is_same(record.rewards[place], function)
+            rewards.append(ReplayReward(name, weight, function, place if is_same else None))
+    return rewards
+
+
+def rewards_of_batch(
+    rows: Sequence[RolloutRow], replay_rewards: Sequence[ReplayReward]
+) -> list[Rewards]:
+    """The rewards of a generated batch, row by row.
+
+    A row without text keeps the recorded rewards. If the training lacked one of the rewards, such
+    a row is left out like an unjudged one.
+    """
+    texts = [row for row in rows if row.has_text]
+    arguments = _arguments(texts)  # the same objects for all functions of a task, which judge once
+    columns = [_column(texts, arguments, reward) for reward in replay_rewards]
+    judged = iter(zip(*columns, strict=True))
+    return [next(judged) if row.has_text else _as_recorded(row, replay_rewards) for row in rows]
+
+
+def _as_recorded(row: RolloutRow, replay_rewards: Sequence[ReplayReward]) -> Rewards:
+    """The recorded rewards; all None if the training lacked one of the replay's."""
+    places = [reward.recorded for reward in replay_rewards if reward.recorded is not None]
+    if len(places) < len(replay_rewards):
+        return [None] * len(replay_rewards)
+    return [row.rewards[place][1] for place in places]
+
+
+def _column(
+    rows: Sequence[RolloutRow], arguments: Mapping[str, Any], reward: ReplayReward
+) -> Sequence[float | None]:
+    """One reward of each row."""
+    if reward.call is None:
+        assert reward.recorded is not None
+        return [row.rewards[reward.recorded][1] for row in rows]
+    return reward.call(**arguments) if rows else []
+
+
+def _arguments(rows: Sequence[RolloutRow]) -> dict[str, Any]:
+    """What TRL passes to a reward function, but for the token ids."""
+    turns = [row.conversation() for row in rows]
+    names = dict.fromkeys(name for row in rows for name in row.columns or ())
+    return {
+        **{name: [(row.columns or {}).get(name) for row in rows] for name in names},
+        "prompts": [prompt for prompt, _ in turns],
+        "completions": [completion for _, completion in turns],
+    }
+
+
+def _made_again(record: RolloutRecord) -> dict[str, RewardCall]:
+    """The training's reward functions by name, those whose origin is known."""
+    functions: dict[str, RewardCall] = {}
+    for reward in record.rewards:
+        if reward.origin is not None and reward.name not in functions:
+            functions |= _call_again(reward.origin)
+    return functions
+
+
+def _call_again(origin: RewardOrigin) -> dict[str, RewardCall]:
+    arguments: Mapping[str, Any] = origin["arguments"]
+    match origin["function"]:
+        case "reward_func":
+            made: Sequence[Any] = [reward_func(**arguments)]
+        case "reward_funcs":
+            made, _ = reward_funcs(**arguments)
+        case _:
+            made = [TaskReward(**arguments)]
+    return {function.__name__: function for function in made}
+
+
+def _is_same(recorded: RecordedReward, function: object) -> bool:
+    return recorded.origin is not None and recorded.origin == getattr(function, "origin", None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayedRow:
+    """A completion's numbers in the training, as recorded, and in the replay."""
+
+    step: int
+    batch: int
+    group: int
+    index: int
+    has_text: bool
+    """Whether it was judged again; without its text it keeps its rewards or is left out."""
+    recorded: Numbers
+    replayed: Numbers
+    recorded_sign: int
+    sign: int
+    """Of the advantage: 1, 0 or -1; 0 in a group whose rewards are all equal."""
+    is_reproduced: bool
+    """Whether the trainer's code over the recorded rewards gives the recorded advantage again."""
+
+    @property
+    def has_other_reward(self) -> bool:
+        """Whether it was judged again, and its weighted reward is another one."""
+        return self.has_text and self.replayed.reward != self.recorded.reward
+
+    @property
+    def has_other_sign(self) -> bool:
+        """Whether it was judged again, and its advantage has another sign."""
+        return self.has_text and self.sign != self.recorded_sign
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedStep:
+    """The completions of a step that were judged again."""
+
+    step: int
+    completions: int
+    changed_rewards: int
+    changed_signs: int
+    recorded_mean: float | None
+    mean: float | None
+    """Of the rewards that are judged."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replay:
+    """The rewards and advantages of a training's completions, as recorded and replayed."""
+
+    rows: Sequence[ReplayedRow]
+    names: Sequence[str]
+    """The replay's reward functions, in the order of the replayed rewards."""
+    recorded_names: Sequence[str]
+    """The training's, in the order of the recorded rewards."""
+    kept_as_recorded: Sequence[str]
+    """Those of the replay's rewards that were not judged again."""
+    share: float
+    """The share of groups whose text is kept."""
+
+    @property
+    def steps(self) -> list[ReplayedStep]:
+        """Each step's figures."""
+        return [
+            _step(step, [row for row in rows if row.has_text])
+            for step, rows in groupby(self.rows, key=lambda row: row.step)
+        ]
+
+    @property
+    def judged(self) -> int:
+        """Completions whose text is kept."""
+        return sum(row.has_text for row in self.rows)
+
+    @property
+    def reproduced(self) -> int:
+        """Completions whose recorded advantage the trainer's code gives again, bit for bit."""
+        return sum(row.is_reproduced for row in self.rows)
+
+    @property
+    def changed_rewards(self) -> int:
+        """Completions with another weighted reward than the recorded one."""
+        return sum(row.has_other_reward for row in self.rows)
+
+    @property
+    def changed_signs(self) -> int:
+        """Completions whose advantage has another sign than the recorded one."""
+        return sum(row.has_other_sign for row in self.rows)
+
+    @property
+    def first_changed_reward(self) -> int | None:
+        """The first step with another reward, or None."""
+        return next((row.step for row in self.rows if row.has_other_reward), None)
+
+    @property
+    def first_changed_sign(self) -> int | None:
+        """The first step in which an advantage has another sign, or None."""
+        return next((row.step for row in self.rows if row.has_other_sign), None)
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures, without the rows."""
+        return {
+            "rewards": list(self.names),
+            "recorded_rewards": list(self.recorded_names),
+            "kept_as_recorded": list(self.kept_as_recorded),
+            "share": self.share,
+            "completions": len(self.rows),
+            "judged": self.judged,
+            "reproduced": self.reproduced,
+            "changed_rewards": self.changed_rewards,
+            "changed_signs": self.changed_signs,
+            "first_changed_reward": self.first_changed_reward,
+            "first_changed_sign": self.first_changed_sign,
+            "steps": [
+                {name: getattr(step, name) for name in ReplayedStep.__slots__}
+                for step in self.steps
+            ],
+        }
+
+
+def _step(step: int, rows: Sequence[ReplayedRow]) -> ReplayedStep:
+    return ReplayedStep(
+        step,
+        len(rows),
+        sum(row.has_other_reward for row in rows),
+        sum(row.has_other_sign for row in rows),
+        _mean([row.recorded.reward for row in rows]),
+        _mean([row.replayed.reward for row in rows]),
+    )
+
+
+def _mean(rewards: Sequence[float | None]) -> float | None:
+    judged = [reward for reward in rewards if reward is not None]
+    return sum(judged) / len(judged) if judged else None
+
 
 OnStep = Callable[[int], Any]
 """Is called with each step that is replayed."""
@@ -161,3 +418,44 @@ def _quiet() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(level)
+
+
+ROWS, FIGURES = "replay.parquet", "replay.json"
+
+
+def check_folder(folder: Path, *, overwrite: bool) -> None:
+    """UsageError if `folder` is a checkpoint's, or holds files, unless `overwrite`."""
+    refuse_checkpoint_folder(folder)
+    if folder.is_dir() and any(folder.iterdir()) and not overwrite:
+        raise UsageError(f"{folder} isn't empty; choose another folder, or use --overwrite")
+
+
+def write_replay(replay: Replay, folder: Path) -> None:
+    """Write both files. Raises WriteError."""
+    import pyarrow
+    from pyarrow import parquet
+
+    folder.mkdir(parents=True, exist_ok=True)
+    table = pyarrow.Table.from_pylist([_record(replay, row) for row in replay.rows])
+    with replaced_file(folder / ROWS) as partial:
+        parquet.write_table(table, partial, compression="zstd")
+    replace_text(folder / FIGURES, json.dumps(replay.as_json(), indent=2) + "\n")
+
+
+def _record(replay: Replay, row: ReplayedRow) -> dict[str, Any]:
+    return {
+        "step": row.step,
+        "batch": row.batch,
+        "group": row.group,
+        "index": row.index,
+        "judged": row.has_text,
+        "recorded_reward": row.recorded.reward,
+        "recorded_advantage": row.recorded.advantage,
+        "reward": row.replayed.reward,
+        "advantage": row.replayed.advantage,
+        "other_sign": row.has_other_sign,
+        "rewards": [
+            {"name": name, "reward": reward}
+            for name, reward in zip(replay.names, row.replayed.rewards, strict=True)
+        ],
+    }

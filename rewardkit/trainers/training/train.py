@@ -3,21 +3,174 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+import importlib.metadata
+import logging
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
-from rewardkit.errors import UnknownName
+from rewardkit.errors import UnknownName, UsageError
 from rewardkit.harness.run.reporter import Reporter
-from rewardkit.trainers.evaluation.json_documents import read_document
+from rewardkit.harness.store.environment import hardware, versions
+from rewardkit.harness.store.rollouts import ROLLOUTS, remove_steps_after
+from rewardkit.harness.store.training_checkpoints import step_of
+from rewardkit.redaction import redact_value
+from rewardkit.trainers.evaluation.train_log import read_document
 from rewardkit.trainers.training import training_folder
-from rewardkit.trainers.training.reporting import quiet_reporter
-from rewardkit.trainers.training.session_record import session_record
-from rewardkit.trainers.training.timing import Clock
-from rewardkit.trainers.training.train_options import TrainOptions, TrainValues
+from rewardkit.trainers.training.timing import Clock, TimedReward
+from rewardkit.trainers.training.train_options import (
+    TrainOptions,
+    TrainValues,
+    is_main_process,
+    quiet_reporter,
+)
 from rewardkit.trainers.training.training_plan import TrainingPlan, plan_training
-from rewardkit.trainers.training.trl_trainer import build_trainer
+
+LOGGERS = ("rewardkit", "trl")
+"""The loggers whose warnings a person should see."""
+
+
+@contextlib.contextmanager
+def only_warnings(warned: Callable[[str], None]) -> Iterator[None]:
+    """Hide progress bars and notices; pass each warning of rewardkit, TRL and Python on once."""
+    import datasets
+    from transformers.utils import logging as transformers_logging
+
+    verbosity = transformers_logging.get_verbosity()
+    shows_bars = transformers_logging.is_progress_bar_enabled()
+    transformers_logging.set_verbosity_error()
+    logging.getLogger("vllm").setLevel(logging.ERROR)  # TRL imports it wherever it is installed
+    transformers_logging.disable_progress_bar()
+    datasets_show_bars = datasets.is_progress_bar_enabled()
+    datasets.disable_progress_bars()
+    handler = _WarningHandler(warned)
+    loggers = [logging.getLogger(name) for name in LOGGERS]
+    propagated = [logger.propagate for logger in loggers]
+    for logger in loggers:
+        logger.addHandler(handler)
+        logger.propagate = False
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("default", UserWarning)
+            warnings.showwarning = lambda message, *_, **__: handler.warn_once(str(message))
+            yield
+    finally:
+        for logger, before in zip(loggers, propagated, strict=True):
+            logger.removeHandler(handler)
+            logger.propagate = before
+        transformers_logging.set_verbosity(verbosity)
+        if shows_bars:
+            transformers_logging.enable_progress_bar()
+        if datasets_show_bars:
+            datasets.enable_progress_bars()
+
+
+class _WarningHandler(logging.Handler):
+    def __init__(self, warned: Callable[[str], None]) -> None:
+        super().__init__(logging.WARNING)
+        self._warned = warned
+        self._seen: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.warn_once(record.getMessage())
+
+    def warn_once(self, text: str) -> None:
+        if text not in self._seen:
+            self._seen.add(text)
+            self._warned(text)
+
+
+def session_record(plan: TrainingPlan, command: Sequence[str]) -> dict[str, Any]:
+    """The command, model, data, limits and versions of a session, enough to run it again."""
+    return {
+        "command": redact_value(command or sys.argv),
+        "recipe": plan.recipe.name,
+        "model": str(plan.model_folder),
+        "samples": len(plan.rows.samples),
+        "left_out": plan.rows.left_out,
+        "seed": plan.config.seed,
+        "processes": plan.config.world_size,
+        **_limits(plan),
+        "prompt_source": plan.task_plan.template.source,
+        "resumed_from": str(plan.resumed_from) if plan.resumed_from else None,
+        "versions": versions() | {"trl": importlib.metadata.version("trl")},
+        "hardware": hardware(),
+    }
+
+
+def _limits(plan: TrainingPlan) -> dict[str, Any]:
+    """The lengths that decide what a step reads and generates, and what generates."""
+    config = plan.config
+    if plan.recipe.is_sft:
+        return {"max_length": config.max_length, "packing": config.packing}
+    return {
+        "max_completion_length": config.max_completion_length,
+        "use_vllm": config.use_vllm,
+    }
+
+
+def build_trainer(plan: TrainingPlan, clock: Clock, reporter: Reporter, interrupt: Any) -> Any:
+    """TRL's trainer, or the one with momentum, over the plan."""
+    from transformers import PrinterCallback
+
+    from rewardkit.trainers.training.trainer_callbacks import ProgressCallback
+
+    trainer_class, arguments = _trainer_class(plan, clock)
+    callbacks = [ProgressCallback(reporter, clock), plan.evaluation, interrupt]
+    try:
+        trainer = trainer_class(
+            model=str(plan.model_folder),
+            args=plan.config,
+            train_dataset=plan.dataset,
+            processing_class=plan.tokenizer,
+            callbacks=[callback for callback in callbacks if callback is not None],
+            **arguments,
+        )
+    except (OSError, ValueError, ImportError, NotImplementedError) as error:
+        raise UsageError(f"TRL can't begin to train {plan.model_folder}: {error}") from error
+    trainer.remove_callback(PrinterCallback)
+    if plan.evaluation is not None:
+        plan.evaluation.attach(trainer)
+    _keep_rollouts(trainer, plan)
+    return trainer
+
+
+def _keep_rollouts(trainer: Any, plan: TrainingPlan) -> None:
+    """Keep the completions, if any; else remove those of steps that are trained again."""
+    from rewardkit.trainers.rollouts.callback import RolloutsCallback
+
+    settings = plan.recipe.rollouts
+    if settings.share and not plan.recipe.is_sft:
+        trainer.add_callback(RolloutsCallback(trainer, **dict(settings)))
+    elif is_main_process():
+        step = step_of(str(plan.resumed_from)) if plan.resumed_from else None
+        remove_steps_after(plan.output_dir / ROLLOUTS, step or 0)
+
+
+def _trainer_class(plan: TrainingPlan, clock: Clock) -> tuple[Any, dict[str, Any]]:
+    """The trainer's class and the arguments that only it takes."""
+    import trl
+
+    from rewardkit.trainers.momentum import MomentumGRPOTrainer
+    from rewardkit.trainers.silent_groups import SkippingGRPOTrainer
+
+    if plan.recipe.is_sft:
+        return trl.SFTTrainer, {}
+    arguments: dict[str, Any] = {
+        "reward_funcs": [TimedReward(function, clock) for function in plan.functions]
+    }
+    momentum = plan.recipe.momentum
+    if plan.recipe.skip_silent_groups:
+        arguments["skip_silent_groups"] = True
+    if momentum is not None:
+        return MomentumGRPOTrainer, arguments | momentum.model_dump()
+    if plan.recipe.skip_silent_groups:
+        return SkippingGRPOTrainer, arguments
+    return trl.GRPOTrainer, arguments
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +224,6 @@ def run_training(
 
     KeyboardInterrupt on Ctrl-C, once a checkpoint is saved.
     """
-    from rewardkit.trainers.training.log_filter import only_warnings
     from rewardkit.trainers.training.trainer_callbacks import InterruptCallback
 
     clock = Clock()

@@ -2,18 +2,47 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypedDict
 
-from rewardkit.errors import UsageError
+from rewardkit.errors import MissingExtra, UsageError
 from rewardkit.harness.run.default_folder import RUNS, file_name
-from rewardkit.trainers.recipes.overrides import apply_overrides
-from rewardkit.trainers.recipes.recipe import Recipe, trainer_section
-from rewardkit.trainers.recipes.recipe_file import find_recipe
-from rewardkit.trainers.recipes.validation import build_recipe
-from rewardkit.trainers.training.trainer_fields import trainer_fields
+from rewardkit.harness.run.reporter import Reporter
+from rewardkit.trainers.recipes.overrides import apply_overrides, build_recipe
+from rewardkit.trainers.recipes.recipe import Recipe, find_recipe, trainer_section
+from rewardkit.trainers.training.trl_config import trainer_fields
+
+REQUIRED = ("torch", "transformers", "trl", "datasets", "pydantic")
+
+
+def check_installed() -> None:
+    """MissingExtra if a package of the extra [train] is missing."""
+    for package in REQUIRED:
+        if importlib.util.find_spec(package) is None:
+            raise MissingExtra.needing(package, "train", "rewardkit train")
+
+
+class WarningReporter(Reporter):
+    """Writes warnings to stderr and reports nothing else."""
+
+    def warned(self, text: str) -> None:
+        """Write a line."""
+        sys.stderr.write(f"warning: {text}\n")
+
+
+def quiet_reporter() -> Reporter:
+    """Report warnings alone, and only in the main process."""
+    return WarningReporter() if is_main_process() else Reporter()
+
+
+def is_main_process() -> bool:
+    """Whether this is the first of the processes that `accelerate launch` started."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 class TrainValues(TypedDict, total=False):

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import DataError, RunMismatch, UsageError
-from rewardkit.harness.prompts.template_parser import is_of_0_1_0
-from rewardkit.harness.store.atomic_write import replace_text
-from rewardkit.trainers.evaluation.json_documents import as_json, read_document
+from rewardkit.harness.prompts.template import is_of_0_1_0
+from rewardkit.harness.store.files import replace_text
+from rewardkit.trainers.evaluation.train_log import as_json, read_document
 from rewardkit.trainers.recipes.recipe import SECTIONS, SFT, Recipe
 
 RECORD, FINAL = "training.json", "final"

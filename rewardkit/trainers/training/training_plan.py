@@ -2,26 +2,232 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rewardkit import registry
-from rewardkit.errors import DataError, UsageError
+from rewardkit.errors import DataError, PromptTooLong, UnknownName, UsageError
 from rewardkit.harness.backends import tokenization
 from rewardkit.harness.prompts.strategies import resolve_prompt
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.run.task_plan import TaskPlan, plan_task
-from rewardkit.harness.store import checkpoint
-from rewardkit.harness.store.output_folder import refuse_checkpoint_folder
+from rewardkit.harness.store import model_folder as model_folders
+from rewardkit.harness.store.files import refuse_checkpoint_folder
 from rewardkit.trainers.recipes.recipe import Recipe
-from rewardkit.trainers.rewards.reward_functions import RewardFunction
-from rewardkit.trainers.training import tokenizer_check, training_folder
-from rewardkit.trainers.training.requirements import check_installed
-from rewardkit.trainers.training.train_options import TrainOptions, output_folder, resolve_recipe
-from rewardkit.trainers.training.trainer_arguments import TrainerInputs, trainer_arguments
-from rewardkit.trainers.training.training_rows import TrainingRows, render_rows
+from rewardkit.trainers.rewards.reward_functions import RewardFunction, reward_funcs
+from rewardkit.trainers.training import training_folder, trl_config
+from rewardkit.trainers.training.train_options import (
+    TrainOptions,
+    check_installed,
+    output_folder,
+    resolve_recipe,
+)
+from rewardkit.trainers.training.training_rows import TrainingRows, render_rows, supervise
+
+MARGIN = 1.25
+"""Room for a completion, as a multiple of the longest worked reply."""
+
+
+def completion_length(
+    recipe: Recipe, task_plan: TaskPlan, rows: TrainingRows, folder: Path, reporter: Reporter
+) -> int:
+    """Return the limit of a completion, in tokens.
+
+    It is max_completion_length; else what the longest prompt leaves of data.max_total_length, if
+    every worked reply fits there; else the task's default, or more if the longest worked reply
+    needs more. The reporter notes which rule applies to data.max_total_length, and warns of
+    worked replies that do not fit. PromptTooLong if the model in `folder` has too little room.
+    """
+    length = recipe.trainer_settings.get("max_completion_length")
+    if length is None and recipe.data.max_total_length is not None:
+        length = _remainder(recipe.data.max_total_length, rows, reporter)
+    if length is None:
+        length = max(task_plan.task.max_tokens, math.ceil(MARGIN * rows.longest_reply))
+    _check_model_room(rows.longest, length, folder)
+    _warn_of_short_limit(length, task_plan.task.name, rows, reporter)
+    return int(length)
+
+
+def _remainder(total: int, rows: TrainingRows, reporter: Reporter) -> int | None:
+    """Return what the longest prompt leaves of `total`; None if a worked reply does not fit."""
+    left = total - rows.longest
+    if left < rows.longest_reply:
+        reporter.note(
+            f"data.max_total_length {total} doesn't apply: the longest prompt has {rows.longest} "
+            f"tokens and the longest worked reply {rows.longest_reply}, so that the limit of a "
+            "completion follows from the worked replies"
+        )
+        return None
+    reporter.note(
+        f"data.max_total_length {total}: the longest prompt has {rows.longest} tokens, so that a "
+        f"completion may have {left}; the longest worked reply has {rows.longest_reply}"
+    )
+    return left
+
+
+def _check_model_room(prompt: int, length: int, folder: Path) -> None:
+    room = model_folders.read_json(folder / "config.json").get("max_position_embeddings")
+    if isinstance(room, int) and prompt + length > room:
+        raise PromptTooLong(
+            f"the longest prompt has {prompt} tokens; with max_completion_length {length} "
+            f"it needs {prompt + length}, and the model takes {room} in all; set "
+            f"max_completion_length={max(room - prompt, 1)} or data.max_prompt_length"
+        )
+
+
+def _warn_of_short_limit(length: int, task: str, rows: TrainingRows, reporter: Reporter) -> None:
+    cut_off = sum(tokens > length for tokens in rows.reply_lengths)
+    if cut_off:
+        reporter.warned(
+            f"{cut_off} of {len(rows.reply_lengths)} worked replies of task {task!r} are longer "
+            f"than the {length} tokens that a completion may have (the longest has "
+            f"{rows.longest_reply}), so that a right completion may be cut off; set "
+            f"max_completion_length={rows.longest_reply} or more"
+        )
+
+
+COMPARED = 64
+"""How many prompts' token ids are compared; the longest prompt is among them."""
+
+
+def load_tokenizer(folder: Path) -> Any:
+    """Load the folder's tokenizer for TRL. UsageError if that fails or it has no eos_token.
+
+    It is read from tokenizer.json if there is one: AutoTokenizer would rebuild the tokenizer that
+    config.json suggests.
+    """
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+    loader = PreTrainedTokenizerFast if (folder / "tokenizer.json").is_file() else AutoTokenizer
+    try:
+        tokenizer = loader.from_pretrained(folder, padding_side="left", truncation_side="left")
+    except (OSError, ValueError) as error:
+        raise UsageError(f"transformers can't load the tokenizer in {folder}: {error}") from error
+    if tokenizer.eos_token is None:
+        raise UsageError(
+            f"the tokenizer in {folder} has no eos_token, so no completion would ever end; "
+            "set it in tokenizer_config.json"
+        )
+    return tokenizer
+
+
+def check_same_prompts(tokenizer: Any, rows: TrainingRows) -> None:
+    """UsageError if training's token ids differ from those that evaluation sends."""
+    lengths = [len(prompt.token_ids) for prompt in rows.prompts]
+    longest = lengths.index(max(lengths))
+    compared = sorted({longest, *range(min(COMPARED, len(rows.prompts)))})
+    prompts = rows.trl_prompts()
+    encoded = _encode(tokenizer, [prompts[at] for at in compared], chat=rows.conversational)
+    for at, ids in zip(compared, encoded, strict=True):
+        if tuple(ids) != rows.prompts[at].token_ids:
+            raise UsageError(
+                f"the prompt of sample {rows.samples[at].id!r} has other tokens in training "
+                f"({len(ids)}: {tokenizer.decode(ids[:8])!r} …) than in evaluation "
+                f"({lengths[at]}: {rows.prompts[at].text[:40]!r} …); "
+                "tokenizer.json and tokenizer_config.json in the model's folder disagree: save "
+                "the tokenizer again with save_pretrained"
+            )
+
+
+def _encode(tokenizer: Any, prompts: list[Any], *, chat: bool) -> list[list[int]]:
+    """Encode prompts as TRL does."""
+    if not chat:
+        ids: list[list[int]] = tokenizer(text=prompts)["input_ids"]
+        return ids
+    chat_ids: list[list[int]] = tokenizer.apply_chat_template(
+        prompts, add_generation_prompt=True, tokenize=True, return_dict=True
+    )["input_ids"]
+    return chat_ids
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainerInputs:
+    """What the arguments follow from."""
+
+    recipe: Recipe
+    task_plan: TaskPlan
+    rows: TrainingRows
+    model_folder: Path
+    output_dir: Path
+    evaluation: Any
+    """An EvaluationCallback, or None."""
+    reporter: Reporter
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainerArguments:
+    """The rows to train on, the functions that reward them, and the config."""
+
+    rows: TrainingRows
+    functions: Sequence[RewardFunction]
+    config: Any
+    """TRL's GRPOConfig, or SFTConfig."""
+
+
+def trainer_arguments(inputs: TrainerInputs) -> TrainerArguments:
+    """The arguments of the recipe's trainer. UsageError for a setting that can't be used."""
+    return _sft_arguments(inputs) if inputs.recipe.is_sft else _grpo_arguments(inputs)
+
+
+def _grpo_arguments(inputs: TrainerInputs) -> TrainerArguments:
+    """The rows as they are, the task's reward functions and the GRPOConfig."""
+    recipe, rows, folder = inputs.recipe, inputs.rows, inputs.model_folder
+    functions, weights = _rewards(recipe, inputs.task_plan)
+    config = trl_config.build_grpo_config(
+        recipe,
+        inputs.output_dir,
+        weights=weights,
+        completion=completion_length(recipe, inputs.task_plan, rows, folder, inputs.reporter),
+        longest=rows.longest,
+        longest_evaluated=lambda: longest_evaluated(inputs.evaluation, folder),
+        note=inputs.reporter.note,
+    )
+    trl_config.check_enough(config, len(rows.samples))
+    return TrainerArguments(rows=rows, functions=functions, config=config)
+
+
+def _sft_arguments(inputs: TrainerInputs) -> TrainerArguments:
+    """The rows with their completions, no reward functions, and the SFTConfig."""
+    recipe, note = inputs.recipe, inputs.reporter.note
+    rows = supervise(
+        inputs.rows,
+        inputs.task_plan,
+        tokenization.load(inputs.model_folder),
+        long=recipe.data.long,
+        seed=recipe.data.seed,
+        limit=trl_config.row_limit(recipe, inputs.model_folder),
+        note=note,
+    )
+    config = trl_config.build_sft_config(
+        recipe, inputs.output_dir, longest=rows.longest_row, note=note
+    )
+    return TrainerArguments(rows=rows, functions=(), config=config)
+
+
+def _rewards(recipe: Recipe, task_plan: TaskPlan) -> tuple[list[RewardFunction], list[float]]:
+    """The task's reward functions, and their weights with the recipe's in place of the task's."""
+    functions, weights = reward_funcs(task_plan.task, reading=task_plan.template.reading)
+    by_name = {
+        function.__name__: weight for function, weight in zip(functions, weights, strict=True)
+    }
+    for name in recipe.rewards:
+        if name not in by_name:
+            raise UnknownName.among(f"reward of task {recipe.task!r}", name, by_name)
+    return functions, list((by_name | recipe.rewards).values())
+
+
+def longest_evaluated(evaluation: Any, model_folder: Path) -> int:
+    """The most tokens of a prompt and its completion in evaluation, up to the model's limit."""
+    if evaluation is None:
+        return 0
+    from rewardkit.trainers.evaluation.callback import longest_text
+
+    longest = longest_text(evaluation, tokenization.load(model_folder))
+    room = model_folders.read_json(model_folder / "config.json").get("max_position_embeddings")
+    return min(longest, room) if isinstance(room, int) else longest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,8 +260,8 @@ def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
     refuse_checkpoint_folder(output_dir)
     resumed_from = training_folder.resumed_from(output_dir, resume=options.resume)
     task_plan = _plan_task(recipe)
-    model_folder = checkpoint.resolve(str(recipe.model.name))
-    if not checkpoint.weight_files(model_folder):
+    model_folder = model_folders.resolve(str(recipe.model.name))
+    if not model_folders.weight_files(model_folder):
         raise UsageError(f"{model_folder} holds no weights; give a checkpoint's folder")
     rows = _rows(recipe, task_plan, model_folder, reporter)
     evaluation = _evaluation(recipe, task_plan, reporter)
@@ -71,8 +277,8 @@ def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
         )
     )
     rows = arguments.rows
-    tokenizer = tokenizer_check.load_tokenizer(model_folder)
-    tokenizer_check.check_same_prompts(tokenizer, rows)
+    tokenizer = load_tokenizer(model_folder)
+    check_same_prompts(tokenizer, rows)
     fingerprint = _fingerprint(recipe, task_plan, rows, model_folder)
     if resumed_from:
         training_folder.check_same(output_dir, fingerprint, task_plan.template.source)
@@ -155,5 +361,5 @@ def _fingerprint(
         "settings": settings,
         "prompt": task_plan.template.hash(),
         "data": rows.hash(),
-        "model": dict(checkpoint.fingerprint(model_folder, None)),
+        "model": dict(model_folders.fingerprint(model_folder, None)),
     }

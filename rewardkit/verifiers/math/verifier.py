@@ -3,26 +3,261 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from typing import Literal
 
 from rewardkit.records import Failure, Sample, Verdict
+from rewardkit.verifiers.math import fallback, tree
 from rewardkit.verifiers.math.comparison.compare import compare
-from rewardkit.verifiers.math.comparison.simplest import simplest
 from rewardkit.verifiers.math.comparison.values import Percent, Policy, Units, same_percent
-from rewardkit.verifiers.math.explanation import Explanation, explained
-from rewardkit.verifiers.math.fallback import math_verify, symbolic
+from rewardkit.verifiers.math.extraction import answers, bare_reference
 from rewardkit.verifiers.math.numbers.equality import UNDECIDED, Outcome
-from rewardkit.verifiers.math.syntax import tree
-from rewardkit.verifiers.math.syntax.exact import Exact, equal
-from rewardkit.verifiers.math.syntax.extraction import answers, bare_reference
-from rewardkit.verifiers.math.syntax.local_numbers import local_value
-from rewardkit.verifiers.math.syntax.option_text import states_letter
-from rewardkit.verifiers.math.syntax.parsed_answer import Side, side
-from rewardkit.verifiers.math.syntax.parsed_answer import tree as tree_of
-from rewardkit.verifiers.math.syntax.phrases import predicate
+from rewardkit.verifiers.math.numbers.rational import rational
+from rewardkit.verifiers.math.parsed_answer import Exact, Side, equal, predicate, side
+from rewardkit.verifiers.math.parsed_answer import tree as tree_of
+from rewardkit.verifiers.math.tree import (
+    MINUS_ONE,
+    Call,
+    Clock,
+    Constant,
+    Matrix,
+    Node,
+    Number,
+    NumberSet,
+    Numeral,
+    PlusMinus,
+    Power,
+    Product,
+    Quantity,
+    Ratio,
+    Relation,
+    Root,
+    Sequence,
+    SetOperation,
+    Sum,
+    Symbol,
+    Text,
+    children,
+    nodes,
+)
+
+Explanation = list[tuple[str, str]]
+"""(label, value) pairs."""
+
+
+def explained(answers: list[str], reference: str) -> Explanation:
+    """Explain the answers and the reference, and how each was read."""
+    lines = [("answers", str(len(answers)))] if len(answers) > 1 else []
+    for answer in answers:
+        lines += [("answer", answer), ("read as", _reading(side(answer)))]
+    return [*lines, ("reference", reference), ("read as", _reading(side(reference)))]
+
+
+def _reading(parsed: Side) -> str:
+    if parsed.number is not None:
+        exact = f"the number {parsed.number.value}"
+        return f"{exact} {parsed.number.unit}".rstrip()
+    node = tree_of(parsed)
+    if node is not None:
+        return spelled(node)
+    return f"text, for we can't read it: {parsed.reason or 'nothing is there'}"
+
+
+_KINDS = {"angle": "°", "share": "%", "money": "$"}
+
+
+def spelled(node: Node) -> str:
+    """The tree as one line; sums inside products and the like stand in brackets."""
+    match node:
+        case Sum(terms):
+            return " + ".join(map(spelled, terms)).replace("+ -", "- ")
+        case Product(factors):
+            return _product(factors)
+        case Power(base, exponent):
+            return f"{_tight(base)}^{_tight(exponent)}"
+        case Root(radicand, index):
+            return f"{'√' if index == 2 else f'root{index}'}({spelled(radicand)})"
+        case Call(name, arguments):
+            return f"{name.removesuffix('()')}({', '.join(map(spelled, arguments))})"
+        case Sequence() | SetOperation() | Relation() | Matrix() | Ratio():
+            return _structure(node)
+        case Quantity(value, kind, factor):
+            return f"{_tight(value)} {_unit(kind, factor)}"
+    return _leaf(node)
+
+
+def _leaf(node: Node) -> str:
+    match node:
+        case Number(value, places):
+            return str(value) if places is None else f"{float(value):.{min(places, 30)}f}"
+        case Symbol(name) | Constant(name) | NumberSet(name):
+            return name
+        case PlusMinus(term, upper):
+            return f"{'±' if upper else '∓'}{_tight(term)}"
+        case Numeral(digits, base):
+            return f"{digits} in base {base}"
+        case Clock(hour, minute, _):
+            return f"{hour}:{minute:02}"
+        case Text(words):
+            return f'the words "{words}"'
+    return str(node)
+
+
+def _product(factors: tuple[Node, ...]) -> str:
+    over: list[str] = []
+    under: list[str] = []
+    sign = ""
+    for factor in factors:
+        match factor:
+            case Number(value, None) if value == -1:
+                sign = "" if sign else "-"
+            case Power(base, Number(value, _)) if value == -1:
+                under.append(_tight(base))
+            case _:
+                over.append(_tight(factor))
+    below = "".join(f"/{part}" for part in under)
+    return f"{sign}{'·'.join(over) or '1'}{below}"
+
+
+def _tight(node: Node) -> str:
+    whole = isinstance(node, Number) and node.value.denominator == 1 and node.value >= 0
+    simple = isinstance(node, (Symbol, Constant, Call, Root, Sequence, Matrix)) or whole
+    return spelled(node) if simple else f"({spelled(node)})"
+
+
+def _structure(node: Sequence | SetOperation | Relation | Matrix | Ratio) -> str:
+    match node:
+        case Sequence(items, opening, closing, joint):
+            between = f" {joint} " if joint != "," else ", "
+            inner = between.join(map(spelled, items))
+            brackets = {"⦃": "{", "⦄": "}"}
+            listed = inner if opening else f"list {inner}"
+            return f"{brackets.get(opening, opening)}{listed}{brackets.get(closing, closing)}"
+        case SetOperation(operator, left, right):
+            return f"{spelled(left)} {operator} {spelled(right)}"
+        case Relation(sides, operators):
+            parts = ["…" if side is None else spelled(side) for side in sides]
+            pairs = zip((*operators, ""), parts[1:], strict=False)
+            return parts[0] + "".join(f" {operator} {part}" for operator, part in pairs)
+        case Matrix(rows):
+            return "[" + "; ".join(", ".join(map(spelled, row)) for row in rows) + "]"
+        case Ratio(terms):
+            return " : ".join(map(spelled, terms))
+
+
+def _unit(kind: tuple[tuple[str, int], ...], factor: Fraction) -> str:
+    names = [f"{_KINDS.get(name, name)}{'' if count == 1 else f'^{count}'}" for name, count in kind]
+    scale = "" if factor == 1 or "%" in names else f" (× {factor})"
+    return "·".join(names) + scale
+
+
+def simplest(node: Node) -> bool:
+    """No constant that could be worked out, no fraction to reduce, no square under a root."""
+    if isinstance(node, (Sequence, Relation, Quantity)):
+        return all(map(simplest, children(node)))
+    if rational(node) is not None:
+        return _plain_number(node)
+    return not any(map(_reducible, nodes(node)))
+
+
+def _plain_number(node: Node) -> bool:
+    """A whole number, a decimal or a reduced fraction, with a sign."""
+    match node:
+        case Number():
+            return True
+        case Product((Number(sign), inner)) if sign == -1:
+            return _plain_number(inner)
+        case Product((Number(over), Power(Number(under), Number(minus)))):
+            whole = over.denominator == under.denominator == 1
+            return minus == -1 and whole and under > 1 and (over / under).denominator == under
+        case Sum((Number(whole), Number(part))):
+            return whole.denominator == 1 and 0 < part < 1
+    return False
+
+
+def _reducible(node: Node) -> bool:
+    match node:
+        case Root(radicand, index):
+            return _power_inside(radicand, index)
+        case Sum(terms):
+            return sum(rational(term) is not None for term in terms) > 1
+        case Product(factors):
+            values = [rational(factor) for factor in factors]
+            return None not in values and not _plain_number(node)
+        case Power(Number(), exponent):
+            return exponent != MINUS_ONE and rational(node) is not None
+    return False
+
+
+def _power_inside(radicand: Node, index: int) -> bool:
+    value = rational(radicand)
+    if value is None:
+        return False
+    if value.denominator > 1 or abs(value) < 2:
+        return True
+    return any(value % (base**index) == 0 for base in range(2, 100) if base**index <= abs(value))
+
+
+_COMMA = re.compile(r"-?[0-9]{1,12},[0-9]{1,12}")
+_GROUPED = re.compile(
+    r"-?[0-9]{1,3}(?:(?:\.[0-9]{3}){2,6}(?:,[0-9]{1,12})?|(?:\.[0-9]{3}){1,6},[0-9]{1,12}"
+    r"|(?:['’][0-9]{3}){1,6}(?:[.,][0-9]{1,12})?|(?:_[0-9]{3}){2,6}"
+    r"|(?:[ \u00a0\u202f][0-9]{3}){1,6},[0-9]{1,12}"
+    r"|(?:,[0-9]{2}){1,6},[0-9]{3}(?:\.[0-9]{1,12})?)"
+)
+_POINT = re.compile(r"[.,]([0-9]+)\Z")
+
+
+def local_value(answer: str, *, pointed: bool) -> Fraction | None:
+    """The value of `1.234.567,8`, `1'234'567` or `12,34,567`; None where it isn't certain.
+
+    `pointed`: the reference has a decimal point, so that a comma alone may be one too.
+    """
+    bare = answer.strip(" $")
+    if pointed and _COMMA.fullmatch(bare):
+        return Fraction(bare.replace(",", "."))
+    if not _GROUPED.fullmatch(bare):
+        return None
+    separators = [character for character in bare if not character.isdigit() and character != "-"]
+    last = _POINT.search(bare)
+    places = last[1] if last and separators.count(separators[-1]) == 1 else ""
+    whole = bare[: len(bare) - len(places) - 1] if places else bare
+    return Fraction(re.sub(r"[^-0-9]", "", whole) + (f".{places}" if places else ""))
+
+
+_WRAPPER = re.compile(
+    r"\\(?:text|math)(?:bf|rm|it|sf|tt|normal)?\s*\{"
+    r"|\\(?:left|right|q?quad(?![a-z])|[,;:! ])|[{}$~*]"
+)
+_LETTER = re.compile(r"\(?([A-J])\)?\.?")
+_LABEL = re.compile(
+    r"(?:(?:the )?(?:correct )?(?:answer|option|choice)(?: is)?:? )?"
+    r"(?:\(([A-J])\)|([A-J])(?:[).:]|\Z))",
+    re.IGNORECASE,
+)
+_ANOTHER = re.compile(
+    r"\([A-J]\)|(?<![A-Za-z])[A-J][).:]|\bor [A-J]\b"
+    r"|\bis (?:not|wrong|incorrect|false)\b|\bisn't\b"
+)
+
+
+def states_letter(answer: str, reference: str) -> bool:
+    """Whether the answer is the option with the reference's letter, and with its text."""
+    letter = _LETTER.fullmatch(_plain(reference))
+    if letter is None:
+        return False
+    plain = _plain(answer)
+    label = _LABEL.match(plain)
+    if label is None or _ANOTHER.search(plain, label.end()):
+        return False
+    return (label[1] or label[2]) == letter[1]
+
+
+def _plain(text: str) -> str:
+    return " ".join(_WRAPPER.sub(" ", text).split())
+
 
 LONGEST = 4_000
 """Maximum length in characters of an answer that is evaluated."""
@@ -100,8 +335,8 @@ class Math:
 
     def prepare(self) -> None:
         """Load the symbolic engines."""
-        symbolic.prepare()
-        math_verify.prepare()
+        fallback.prepare_sympy()
+        fallback.prepare_math_verify()
 
     def compare_quick(self, answer: str, reference: str) -> Verdict | None:
         """Compare an extracted answer with a reference in bounded time; None: undecided."""
@@ -133,13 +368,13 @@ class Math:
         mine, gold = side(answer), side(reference)
         one, other = tree_of(mine), tree_of(gold)
         if one is not None and other is not None:
-            equal = symbolic.equivalent(one, other)
+            equal = fallback.equal_by_sympy(one, other)
             outcome = Outcome(equal, "sympy" if equal is not None else UNDECIDED)
-        elif lacking := math_verify.missing():
+        elif lacking := fallback.missing_math_verify():
             message = f"this LaTeX needs another reader: {lacking}"
             return Verdict.unjudged(message, answer=answer)
-        elif math_verify.readable(gold.text):
-            outcome = Outcome(math_verify.equivalent(mine.text, gold.text), "math-verify")
+        elif fallback.readable(gold.text):
+            outcome = Outcome(fallback.equal_by_math_verify(mine.text, gold.text), "math-verify")
         elif other is None:
             return Verdict.unjudged(f"the reference {reference!r} can't be read", answer=answer)
         else:
@@ -239,7 +474,7 @@ def _in_simplest_form(mine: Side) -> bool:
     return mine.tree is None or simplest(mine.tree)
 
 
-def _too_much(found: Sequence[str], reference: str) -> Verdict | None:
+def _too_much(found: list[str], reference: str) -> Verdict | None:
     """The verdict on answers that are too long or too many, before any parsing."""
     longest = max(found, key=len)
     if len(longest) > LONGEST + len(reference):
@@ -252,4 +487,4 @@ def _too_much(found: Sequence[str], reference: str) -> Verdict | None:
 
 
 def _several(gold: str) -> bool:
-    return math_verify.listed(side(gold).text) or bool(_SEVERAL.search(gold))
+    return fallback.listed(side(gold).text) or bool(_SEVERAL.search(gold))

@@ -8,11 +8,11 @@ from importlib.machinery import ModuleSpec
 import pytest
 
 from rewardkit.errors import MissingExtra, UnknownName, UsageError
-from rewardkit.harness.backends.auto_backend import choose
 from rewardkit.harness.backends.engine_options import EngineOptions
-from rewardkit.harness.backends.openai.openai_backend import OpenAIBackend
+from rewardkit.harness.backends.openai.backend import OpenAIBackend
 from rewardkit.harness.backends.transformers import TransformersBackend
-from rewardkit.harness.backends.vllm.vllm_backend import VllmBackend
+from rewardkit.harness.backends.vllm import VllmBackend
+from rewardkit.harness.run.run_plan import choose
 
 
 @pytest.fixture

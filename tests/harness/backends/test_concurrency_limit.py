@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from rewardkit.harness.backends.openai.concurrency_limit import ConcurrencyLimit
+from rewardkit.harness.backends.openai.limits import ConcurrencyLimit
 
 
 def limits_over_time(limit: ConcurrencyLimit, *, places: int, answers: int) -> list[int]:

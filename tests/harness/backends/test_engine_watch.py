@@ -7,12 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from rewardkit.harness.backends.vllm import engine_watch
-from rewardkit.harness.backends.vllm.engine_watch import EngineWatch
+from rewardkit.harness.backends import vllm
+from rewardkit.harness.backends.vllm import EngineWatch
 
 
 def test_the_wait_for_outputs_of_a_dead_engine_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_watch, "_SECONDS_BETWEEN_LOOKS", 0.01)
+    monkeypatch.setattr(vllm, "_SECONDS_BETWEEN_LOOKS", 0.01)
     resources = SimpleNamespace(engine_dead=False)
     outputs: Queue[object] = Queue()
     watch = EngineWatch(SimpleNamespace(resources=resources, outputs_queue=outputs))

@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 
 from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.backends.transformers import TransformersBackend
-from rewardkit.harness.backends.vllm.vllm_backend import VllmBackend
+from rewardkit.harness.backends.vllm import VllmBackend
 from rewardkit.records import Sampling
 from tests.harness.backends.sample_requests import complete, requests, start
 

@@ -15,8 +15,8 @@ import pytest
 
 from rewardkit.errors import BackendError, UsageError
 from rewardkit.harness.backends.engine_options import EngineOptions
-from rewardkit.harness.backends.openai import attempts
-from rewardkit.harness.backends.openai.openai_backend import OpenAIBackend
+from rewardkit.harness.backends.openai import client
+from rewardkit.harness.backends.openai.backend import OpenAIBackend
 from rewardkit.records import Completion, Sampling
 from tests.harness.backends.misbehaving_server import (
     Behaviour,
@@ -84,7 +84,7 @@ PASSING: dict[str, Behaviour] = {
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[MisbehavingServer]:
-    monkeypatch.setattr(attempts, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(client, "FIRST_PAUSE", 0.01)
     with misbehaving_server() as server:
         yield server
 
@@ -218,7 +218,7 @@ def test_the_last_requests_may_all_be_too_slow(server: MisbehavingServer) -> Non
 def test_a_server_that_refuses_everything_ends_the_run(
     server: MisbehavingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attempts, "PATIENCE", 0.1)
+    monkeypatch.setattr(client, "PATIENCE", 0.1)
     server.every = error("429 No", "Retry-After: 0.02", body='{"error": {"message": "too many"}}')
     with pytest.raises(BackendError, match=r"refused every request .*too many.* command resumes"):
         answers(server, backend_for(server, concurrency=4))
@@ -233,7 +233,7 @@ def test_no_time_to_wait_is_no_leave_to_ask_without_a_pause(
         assert next(pauses) == times
         return 0.001
 
-    monkeypatch.setattr(attempts, "_pause", pause)
+    monkeypatch.setattr(client, "_pause", pause)
     server.script["q0"] = [error("429 No", "Retry-After: 0")] * 5
     backend = backend_for(server, concurrency=1)
     complete(backend, requests(backend, questions=["q0"]), Sampling())
@@ -250,7 +250,7 @@ def test_a_wait_of_an_hour_ends_the_run(server: MisbehavingServer) -> None:
 def test_a_request_that_is_always_refused_does_not_hold_up_the_run(
     server: MisbehavingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attempts, "MOST_REFUSALS", 3)
+    monkeypatch.setattr(client, "MOST_REFUSALS", 3)
     server.script["q3"] = [error("429 No", body='{"error": "request too large"}')] * 99
     found = answers(server, backend_for(server, concurrency=2))
     assert found["q3"] == Completion("", "error", message="status 429: request too large")

@@ -11,8 +11,8 @@ import pytest
 
 from rewardkit.errors import BackendError, UsageError
 from rewardkit.harness.backends.engine_options import EngineOptions
-from rewardkit.harness.backends.openai import attempts
-from rewardkit.harness.backends.openai.openai_backend import OpenAIBackend
+from rewardkit.harness.backends.openai import client
+from rewardkit.harness.backends.openai.backend import OpenAIBackend
 from rewardkit.records import Completion, Sampling
 from tests.harness.backends.openai_server import (
     Behaviour,
@@ -36,7 +36,7 @@ def server() -> Iterator[OpenAIServer]:
 
 @pytest.fixture
 def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempts, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(client, "FIRST_PAUSE", 0.01)
 
 
 def backend_for(server: OpenAIServer, model: str = "tiny", **options: Any) -> OpenAIBackend:
@@ -391,7 +391,7 @@ def test_an_option_that_the_server_ignores_is_refused(server: OpenAIServer, opti
 def test_an_ignored_option_is_refused_after_an_overload(
     server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attempts, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(client, "FIRST_PAUSE", 0.01)
     server.takes_any_option = True
     server.failures = [429, 429]
     backend = backend_for(server)

@@ -10,8 +10,7 @@ import pytest
 from rewardkit.errors import BackendError, UnknownName, UsageError
 from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.backends.local_model import LocalModel
-from rewardkit.harness.backends.vllm.engine_settings import Job, cache_bytes, engine_arguments
-from rewardkit.harness.backends.vllm.vllm_backend import VllmBackend
+from rewardkit.harness.backends.vllm import Job, VllmBackend, cache_bytes, engine_arguments
 from rewardkit.records import Sampling
 from tests.harness.backends.sample_requests import complete, requests, start
 

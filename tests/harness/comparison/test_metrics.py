@@ -12,9 +12,9 @@ import pytest
 from rewardkit import registry
 from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.comparison.compare import compare
-from rewardkit.harness.comparison.comparison_power import forecast
+from rewardkit.harness.comparison.comparison import forecast
 from rewardkit.harness.metrics.measure import Measure
-from rewardkit.verifiers.motion_reading import rendered
+from rewardkit.verifiers.motion import rendered
 from tests.cli.command import run_command
 
 TRUE = (1.0, 2.0, 3.0, 4.0, 5.0)

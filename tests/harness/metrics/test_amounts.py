@@ -9,7 +9,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.harness.metrics.amounts import LARGEST, amount_interval, paired_amount_interval
+from rewardkit.harness.metrics.metric import LARGEST, amount_interval, paired_amount_interval
 
 AMOUNTS = st.lists(st.floats(0, 1e9), min_size=2, max_size=30)
 

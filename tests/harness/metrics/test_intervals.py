@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rewardkit.harness.metrics.intervals import clustered_interval, interval_of_means, wilson
-from rewardkit.harness.metrics.pass_at_k import pass_at
+from rewardkit.harness.metrics.at_k import pass_at
+from rewardkit.harness.metrics.metric import clustered_interval, interval_of_means, wilson
 
 
 @given(st.integers(1, 5000), st.floats(0, 1))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rewardkit.harness.metrics.majority import majorities
+from rewardkit.harness.metrics.at_k import majorities
 
 
 def elected(votes: Sequence[object]) -> float:

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewardkit.harness.metrics.multi_sample import multi_sample_metrics
-from rewardkit.harness.metrics.votes import same_text
+from rewardkit.harness.metrics.at_k import multi_sample_metrics, same_text
 from tests.harness.metrics.making import problem, row
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.harness.metrics.pass_at_k import pass_at
+from rewardkit.harness.metrics.at_k import pass_at
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=9), st.data())

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.harness.metrics.power import (
+from rewardkit.harness.metrics.paired import (
+    SHARES,
     Noise,
     detectable,
     needed_completions,
@@ -15,7 +16,6 @@ from rewardkit.harness.metrics.power import (
     paired_noise,
     pilot_noise,
 )
-from rewardkit.harness.metrics.scale import SHARES
 
 
 @given(st.floats(0.01, 2), st.floats(0.005, 0.9))

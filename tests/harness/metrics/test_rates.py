@@ -8,8 +8,7 @@ from statistics import fmean
 
 import pytest
 
-from rewardkit.harness.metrics.intervals import clustered_interval
-from rewardkit.harness.metrics.metric import Metric
+from rewardkit.harness.metrics.metric import Metric, clustered_interval
 from rewardkit.harness.metrics.outcomes import read_outcomes
 from rewardkit.harness.metrics.rates import rates
 from rewardkit.harness.store.sample_row import SampleRow

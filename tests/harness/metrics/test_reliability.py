@@ -8,12 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.harness.metrics.reliability import (
-    THRESHOLDS,
-    all_right,
-    g_pass_at,
-    mean_g_pass_at,
-)
+from rewardkit.harness.metrics.at_k import THRESHOLDS, all_right, g_pass_at, mean_g_pass_at
 
 COMPLETIONS = st.lists(st.booleans(), min_size=1, max_size=9)
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewardkit.harness.metrics.truncation import is_truncated
+from rewardkit.harness.metrics.outcomes import is_truncated
 from tests.harness.metrics.making import row
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from rewardkit.harness.metrics.votes import Ballot, Pair, ballots, same_text, same_to
+from rewardkit.harness.metrics.at_k import Ballot, Pair, ballots, same_text, same_to
 from rewardkit.harness.tasks.aqua import AQUA
 from rewardkit.harness.tasks.game24.task import Game24Task
 from rewardkit.harness.tasks.gsm8k import GSM8K

@@ -15,7 +15,7 @@ import rewardkit
 from rewardkit import Sample, registry
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.backends.tokenization import Tokenizer
-from rewardkit.harness.prompts.fewshot_source import FewshotSource
+from rewardkit.harness.prompts.fewshot import FewshotSource
 from rewardkit.harness.prompts.strategies import (
     check_fewshot,
     check_rendering,
@@ -25,9 +25,9 @@ from rewardkit.harness.prompts.strategies import (
     worked_examples,
 )
 from rewardkit.harness.prompts.template import PromptTemplate
-from rewardkit.harness.run.eval_options import EvalOptions
-from rewardkit.harness.tasks.defined.defined_task import DefinedTask
+from rewardkit.harness.run.options import EvalOptions
 from rewardkit.harness.tasks.defined.definition import TaskDefinition, VerifierSection
+from rewardkit.harness.tasks.defined.task import DefinedTask
 from rewardkit.harness.tasks.gsm8k import GSM8K
 from rewardkit.harness.tasks.math500 import MATH500
 from rewardkit.judging import judge_many

@@ -7,7 +7,7 @@ from typing import Any
 from rewardkit.harness.metrics.figures import Bars, Figure, Plot, Table
 from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.metrics.summary import summarise
-from rewardkit.harness.report.report_run import ReportRun
+from rewardkit.harness.report.runs import ReportRun
 from rewardkit.harness.store.sample_row import SampleRow
 
 PWN = "window.pwned=1"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.harness.metrics.summary import summarise_tasks
-from rewardkit.harness.report.report_run import ReportRun
+from rewardkit.harness.report.runs import ReportRun
 from rewardkit.harness.store.run_folder import RunFolder
 from rewardkit.harness.store.sample_row import SampleRow
 

@@ -15,8 +15,7 @@ from rewardkit.harness.metrics.figures import Bars, Figure, Plot, Table
 from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.metrics.summary import summarise
 from rewardkit.harness.report.page import render
-from rewardkit.harness.report.report_run import ReportRun
-from rewardkit.harness.report.runs import find_shown, read_runs
+from rewardkit.harness.report.runs import ReportRun, find_shown, read_runs
 from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow
 from tests.harness.report.chromium import Browser
 from tests.harness.report.hostile import HOSTILE, hostile_run

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rewardkit.harness.report.curve import CurvePoint, draw_curve, spread
-from rewardkit.harness.report.curve_panels import draw_amounts
+from rewardkit.harness.report.curve import CurvePoint, draw_amounts, draw_curve, spread
 from rewardkit.harness.report.training_series import TrainingSeries
 
 PNG = b"\x89PNG\r\n\x1a\n"

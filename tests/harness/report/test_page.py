@@ -12,13 +12,17 @@ from typing import Any
 
 import pytest
 
-from rewardkit.harness.report import sample_texts, samples
-from rewardkit.harness.report.encoding import as_json, compressed, for_html
-from rewardkit.harness.report.page import render
-from rewardkit.harness.report.page_assets import page_script, page_style
-from rewardkit.harness.report.record import command_line
-from rewardkit.harness.report.sample_texts import common_start
-from rewardkit.harness.report.samples import pack
+from rewardkit.harness.report import samples
+from rewardkit.harness.report.page import (
+    as_json,
+    command_line,
+    compressed,
+    for_html,
+    page_script,
+    page_style,
+    render,
+)
+from rewardkit.harness.report.samples import common_start, pack
 from rewardkit.harness.store.sample_row import SampleRow
 from tests.harness.report.hostile import HOSTILE, hostile_run
 from tests.harness.report.made import as_run, row
@@ -164,12 +168,12 @@ def test_the_common_start_of_texts(texts: list[str], start: str) -> None:
 
 
 def test_texts_lie_in_blocks_of_rows_or_of_characters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sample_texts, "BLOCK_TEXT", 1_000)
+    monkeypatch.setattr(samples, "BLOCK_TEXT", 1_000)
     rows = [row(str(place), completion="x" * size) for place, size in enumerate([10, 2_000, 10])]
     assert pack([as_run("r", rows)]).starts == [0, 2]
-    rows = [row(str(place), completion="") for place in range(sample_texts.BLOCK_ROWS + 1)]
-    monkeypatch.setattr(sample_texts, "BLOCK_TEXT", 10**9)
-    assert pack([as_run("r", rows)]).starts == [0, sample_texts.BLOCK_ROWS]
+    rows = [row(str(place), completion="") for place in range(samples.BLOCK_ROWS + 1)]
+    monkeypatch.setattr(samples, "BLOCK_TEXT", 10**9)
+    assert pack([as_run("r", rows)]).starts == [0, samples.BLOCK_ROWS]
 
 
 def test_rows_too_many_or_too_long_for_a_page_are_counted_as_left_out(

@@ -9,8 +9,7 @@ import pytest
 
 from rewardkit.errors import RewardkitError, RunMismatch, UsageError
 from rewardkit.harness.report.page import render_runs
-from rewardkit.harness.report.report_run import ReportRun
-from rewardkit.harness.report.runs import read_runs
+from rewardkit.harness.report.runs import ReportRun, read_runs
 from rewardkit.harness.store.find_runs import find_runs, short_names
 from tests.harness.report.made import row, write_run
 

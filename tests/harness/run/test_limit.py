@@ -8,8 +8,7 @@ import pytest
 
 from rewardkit.harness.prompts.strategies import resolve_prompt
 from rewardkit.harness.run.fingerprint import as_recorded, data_hash
-from rewardkit.harness.run.limit import limited
-from rewardkit.harness.run.task_plan import plan_task
+from rewardkit.harness.run.task_plan import limited, plan_task
 from rewardkit.harness.tasks.motion.task import MotionTask
 from rewardkit.records import Sample
 

@@ -5,13 +5,16 @@ from typing import Any
 
 import pytest
 
-from rewardkit.cli.eval import eval_command
-from rewardkit.cli.option_parameters import option_values
+from rewardkit.cli.eval import eval_command, option_values
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.harness.backends.engine_options import EngineOptions
-from rewardkit.harness.run.eval_options import EvalOptions
-from rewardkit.harness.run.option import complete, option_fields
-from rewardkit.harness.run.options import EvaluationOptions, EvalValues
+from rewardkit.harness.run.options import (
+    EvalOptions,
+    EvaluationOptions,
+    EvalValues,
+    complete,
+    option_fields,
+)
 from rewardkit.records import Sampling
 from rewardkit.trainers.recipes.recipe import EvaluationSettings
 

@@ -13,23 +13,22 @@ import pytest
 import rewardkit
 from rewardkit import registry
 from rewardkit.errors import DataError, RunMismatch, UsageError
-from rewardkit.harness.metrics.votes import same_to
-from rewardkit.harness.run.option import option_fields
-from rewardkit.harness.run.options import EvalValues
+from rewardkit.harness.metrics.at_k import same_to
+from rewardkit.harness.run.options import EvalValues, option_fields
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.run.task_settings import options_for, settings_note
-from rewardkit.harness.scoring.run_plan import plan_run
+from rewardkit.harness.scoring.rescore_plan import plan_run
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScoreOutput
-from rewardkit.harness.tasks.defined.defined_task import DefinedTask
 from rewardkit.harness.tasks.defined.definition import (
     FewshotSection,
     SamplingSection,
     TaskDefinition,
 )
+from rewardkit.harness.tasks.defined.task import DefinedTask
 from rewardkit.hookspecs import hookimpl
 from rewardkit.plugin import Sample
-from rewardkit.trainers.rewards.task_rewards import task_or_verifier
+from rewardkit.trainers.rewards.reward_functions import task_or_verifier
 from tests.cli.command import run_command
 
 ROWS = [

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rewardkit.harness.run.verifier_identity import identity_of, is_repr_of
+from rewardkit.harness.run.fingerprint import identity_of, is_repr_of
 from rewardkit.records import Sample
 from rewardkit.verifiers.gsm8k import Gsm8k
 

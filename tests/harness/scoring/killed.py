@@ -16,12 +16,11 @@ from pathlib import Path
 from rewardkit import Bounded, Sample, Verdict
 from rewardkit.harness.run.judging_thread import TaskVerifiers
 from rewardkit.harness.run.reporter import Reporter
-from rewardkit.harness.scoring import chunks
-from rewardkit.harness.scoring.columns import Columns
+from rewardkit.harness.scoring import sources
 from rewardkit.harness.scoring.jobs import FileJob
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScorePlan
-from rewardkit.harness.scoring.sources import open_source
+from rewardkit.harness.scoring.sources import Columns, open_source
 
 HOME = os.getpid()
 
@@ -44,7 +43,7 @@ class ResumeReporter(Reporter):
 
 
 file, folder, processes, mark = sys.argv[1:]
-chunks.CHUNK_BYTES = 1_500
+sources.CHUNK_BYTES = 1_500
 job = FileJob(
     open_source(Path(file)),
     "t",

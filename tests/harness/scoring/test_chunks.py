@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 from rewardkit.errors import DataError
-from rewardkit.harness.scoring import chunks
+from rewardkit.harness.scoring import sources
 from rewardkit.harness.scoring.sources import open_source
 from rewardkit.harness.store.data_files import read_rows
 
@@ -48,8 +48,8 @@ FORMS = [("a.jsonl", jsonl), ("b.jsonl", windows), ("c.csv", table), ("d.parquet
 
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunks, "CHUNK_BYTES", 700)
-    monkeypatch.setattr(chunks, "CHUNK_ROWS", 7)
+    monkeypatch.setattr(sources, "CHUNK_BYTES", 700)
+    monkeypatch.setattr(sources, "CHUNK_ROWS", 7)
 
 
 @pytest.mark.parametrize(("name", "write"), FORMS)

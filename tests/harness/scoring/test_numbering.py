@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewardkit.harness.scoring.numbering import Numbering
+from rewardkit.harness.scoring.score import Numbering
 
 
 @pytest.mark.parametrize(

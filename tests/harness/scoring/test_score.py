@@ -22,13 +22,12 @@ from rewardkit.errors import DataError, JudgingError, RunMismatch
 from rewardkit.harness.metrics.summary import summarise
 from rewardkit.harness.run.judging_thread import TaskVerifiers
 from rewardkit.harness.run.reporter import Reporter
-from rewardkit.harness.scoring import chunks, jobs
-from rewardkit.harness.scoring.columns import Columns
+from rewardkit.harness.scoring import jobs, sources
 from rewardkit.harness.scoring.jobs import FileJob
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScorePlan
-from rewardkit.harness.scoring.sources import open_source
-from rewardkit.harness.store.samples_file import read_samples
+from rewardkit.harness.scoring.sources import Columns, open_source
+from rewardkit.harness.store.sample_row import read_samples
 from rewardkit.judging import LimitCounts, close_pools
 from rewardkit.protocols import Verifier
 from tests.waiting import wait_until
@@ -38,7 +37,7 @@ SCRIPT = Path(__file__).with_name("killed.py")
 
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(chunks, "CHUNK_BYTES", 1_500)
+    monkeypatch.setattr(sources, "CHUNK_BYTES", 1_500)
     yield
     close_pools()
 

@@ -9,8 +9,8 @@ import pytest
 
 from rewardkit.errors import WriteError
 from rewardkit.harness.report.page import render_runs
-from rewardkit.harness.store.atomic_write import append_bytes, replace_text, replaced_file
-from rewardkit.harness.store.dataset_file import write_rows
+from rewardkit.harness.store.data_files import write_rows
+from rewardkit.harness.store.files import append_bytes, replace_text, replaced_file
 from rewardkit.harness.store.run_folder import RunFolder
 
 

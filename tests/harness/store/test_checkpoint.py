@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rewardkit.errors import UsageError
-from rewardkit.harness.store import checkpoint
+from rewardkit.harness.store import model_folder
 
 
 @pytest.fixture
@@ -23,20 +23,20 @@ def flip(path: Path, place: int) -> None:
 
 @pytest.mark.parametrize("place", [0, 1000, -1])
 def test_one_flipped_bit_of_the_weights_is_another_model(folder: Path, place: int) -> None:
-    before = checkpoint.fingerprint(folder, "t")
+    before = model_folder.fingerprint(folder, "t")
     flip(folder / "model.safetensors", place)
-    after = checkpoint.fingerprint(folder, "t")
+    after = model_folder.fingerprint(folder, "t")
     assert {name for name in before if before[name] != after[name]} == {"weights"}
 
 
 def test_every_part_of_a_large_file_counts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoint, "_PART", 1000)
-    monkeypatch.setattr(checkpoint, "_READ", 300)
+    monkeypatch.setattr(model_folder, "_PART", 1000)
+    monkeypatch.setattr(model_folder, "_READ", 300)
     path = folder / "model.safetensors"
-    seen = {checkpoint.fingerprint(folder, "t")["weights"]}
+    seen = {model_folder.fingerprint(folder, "t")["weights"]}
     for place in (0, 999, 1000, 1001, 5500, path.stat().st_size - 1):
         flip(path, place)
-        seen.add(checkpoint.fingerprint(folder, "t")["weights"])
+        seen.add(model_folder.fingerprint(folder, "t")["weights"])
     assert len(seen) == 7
 
 
@@ -49,14 +49,14 @@ def test_every_part_of_a_large_file_counts(folder: Path, monkeypatch: pytest.Mon
     ],
 )
 def test_each_file_has_its_hash(folder: Path, changed: str, name: str) -> None:
-    before = checkpoint.fingerprint(folder, "t")
+    before = model_folder.fingerprint(folder, "t")
     flip(folder / changed, 10)
-    after = checkpoint.fingerprint(folder, "t")
+    after = model_folder.fingerprint(folder, "t")
     assert {key for key in before if before[key] != after[key]} == {name}
 
 
 def test_the_chat_template_has_its_hash(folder: Path) -> None:
-    first, second, none = (checkpoint.fingerprint(folder, one) for one in ("t", "u", None))
+    first, second, none = (model_folder.fingerprint(folder, one) for one in ("t", "u", None))
     assert len({one["chat_template"] for one in (first, second, none)}) == 3
     assert first["weights"] == second["weights"]
 
@@ -73,36 +73,36 @@ def test_the_chat_template_has_its_hash(folder: Path) -> None:
     ],
 )
 def test_the_trainer_state_is_not_part_of_the_fingerprint(folder: Path, name: str) -> None:
-    before = checkpoint.fingerprint(folder, "t")
+    before = model_folder.fingerprint(folder, "t")
     (folder / name).write_bytes(b"state")
-    assert checkpoint.fingerprint(folder, "t") == before
+    assert model_folder.fingerprint(folder, "t") == before
 
 
 def test_the_path_of_the_folder_does_not_matter(folder: Path, tiny_checkpoint: Path) -> None:
-    there, here = (checkpoint.fingerprint(one, "t") for one in (folder, tiny_checkpoint))
+    there, here = (model_folder.fingerprint(one, "t") for one in (folder, tiny_checkpoint))
     assert there == here
 
 
 def test_a_folder_resolves_to_itself(tiny_checkpoint: Path) -> None:
-    assert checkpoint.resolve(str(tiny_checkpoint)) == tiny_checkpoint
+    assert model_folder.resolve(str(tiny_checkpoint)) == tiny_checkpoint
 
 
 @pytest.mark.parametrize("name", ["./none", "/none/at/all", "plain", "a/b/c"])
 def test_a_name_that_is_neither_folder_nor_hub_id_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="hub id"):
-        checkpoint.resolve(name)
+        model_folder.resolve(name)
 
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"config\.json"):
-        checkpoint.resolve(str(tmp_path))
+        model_folder.resolve(str(tmp_path))
 
 
 def test_an_adapter_alone_is_refused(tmp_path: Path) -> None:
     (tmp_path / "adapter_model.safetensors").write_bytes(b"")
     (tmp_path / "adapter_config.json").write_text('{"base_model_name_or_path": "owner/base"}')
     with pytest.raises(UsageError, match=r"only an adapter; merge it into its base 'owner/base'"):
-        checkpoint.resolve(str(tmp_path))
+        model_folder.resolve(str(tmp_path))
 
 
 def test_an_unreachable_hub_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,11 +110,11 @@ def test_an_unreachable_hub_is_reported(monkeypatch: pytest.MonkeyPatch) -> None
         raise ConnectionError("no route to host")
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", unreachable)
-    monkeypatch.setattr(checkpoint, "hub_is_reachable", lambda: True)
+    monkeypatch.setattr(model_folder, "hub_is_reachable", lambda: True)
     with pytest.raises(UsageError, match="no route to host"):
-        checkpoint.resolve("owner/name")
+        model_folder.resolve("owner/name")
 
 
 def test_a_hub_id_resolves_to_its_snapshot(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: str(tmp_path))
-    assert checkpoint.resolve("owner/name") == tmp_path
+    assert model_folder.resolve("owner/name") == tmp_path

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rewardkit.errors import UsageError
-from rewardkit.harness.store.checkpoints import (
+from rewardkit.harness.store.training_checkpoints import (
     ends_training,
     expand,
     family,

@@ -11,8 +11,7 @@ import pytest
 
 from rewardkit import load_task
 from rewardkit.errors import DataError, MissingExtra, UsageError
-from rewardkit.harness.store.data_files import read_rows
-from rewardkit.harness.store.dataset_file import problems, rows_of, write_rows
+from rewardkit.harness.store.data_files import problems, read_rows, rows_of, write_rows
 from rewardkit.protocols import Task, Verifier
 from rewardkit.records import Sample
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rewardkit.errors import UsageError
-from rewardkit.harness.store.output_folder import refuse_checkpoint_folder
+from rewardkit.harness.store.files import refuse_checkpoint_folder
 from rewardkit.harness.store.run_folder import RunFolder
 
 

@@ -19,8 +19,7 @@ from rewardkit.harness.prompts.template import load_template
 from rewardkit.harness.report.page import render_runs
 from rewardkit.harness.store.data_files import read_rows
 from rewardkit.harness.store.run_folder import RunFolder
-from rewardkit.harness.store.sample_row import SampleRow
-from rewardkit.harness.store.samples_file import read_samples
+from rewardkit.harness.store.sample_row import SampleRow, read_samples
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "version_0_1_0" / "whole"
 LINE: dict[str, Any] = json.loads((FIXTURE / "samples.jsonl").read_text().splitlines()[0])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rewardkit.errors import UsageError
-from rewardkit.harness.store.toml_file import read_toml
+from rewardkit.harness.store.files import read_toml
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import rewardkit
 from rewardkit import hookimpl, registry
 from rewardkit.errors import BackendError, RewardkitError, UnknownName, UsageError
 from rewardkit.harness.metrics.measure import Measure
-from rewardkit.harness.run.eval_options import EvalOptions
+from rewardkit.harness.run.options import EvalOptions
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.sweeps import sweep_results
 from rewardkit.harness.sweeps.sweep import sweep, watch_sweep

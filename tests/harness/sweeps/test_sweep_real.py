@@ -18,7 +18,7 @@ import pytest
 
 import rewardkit
 from rewardkit.harness.backends.transformers import TransformersBackend
-from rewardkit.harness.backends.vllm.vllm_backend import VllmBackend
+from rewardkit.harness.backends.vllm import VllmBackend
 from tests.tiny import build
 
 pytestmark = pytest.mark.engines

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rewardkit.harness.sweeps.watch import watch
+from rewardkit.harness.sweeps.sweep import watch
 
 Event = Callable[[Path], None]
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import rewardkit
-from rewardkit.harness.check import check_installation
-from rewardkit.harness.tasks.defined.defined_task import DefinedTask
+from rewardkit.cli.check import check_installation
+from rewardkit.harness.tasks.defined.task import DefinedTask
 from rewardkit.registry import installed
 
 TEXTS = ["iron", "copper", "zinc", "gold"]

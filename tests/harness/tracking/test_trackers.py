@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from rewardkit.errors import MissingExtra, UnknownName
-from rewardkit.harness.tracking.tracked_runs import read_tracked_runs
-from rewardkit.harness.tracking.trackers import check_tools, log_runs
+from rewardkit.harness.export.tracking import check_tools, log_runs, read_tracked_runs
 
 
 def finished_run(folder: Path, model: str = "m/checkpoint-20", accuracy: float = 0.5) -> Path:

@@ -23,7 +23,7 @@ from rewardkit.harness.store.find_runs import find_runs
 from rewardkit.harness.tasks.table import TableTask
 from rewardkit.trainers import EvaluationCallback, reward_func
 from rewardkit.trainers.evaluation.live_evaluation import LiveEvaluation
-from rewardkit.trainers.evaluation.training_record import TrainingRecord
+from rewardkit.trainers.evaluation.train_log import TrainingRecord
 from tests.harness.metrics.making import row
 from tests.trainers.evaluated import Says, data, samples, task
 from tests.trainers.forms import letters

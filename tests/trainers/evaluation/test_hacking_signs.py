@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rewardkit.harness.metrics.intervals import wilson
+from rewardkit.harness.metrics.metric import wilson
 from rewardkit.trainers.evaluation.hacking_signs import signs
 
 Entry = dict[str, Any]

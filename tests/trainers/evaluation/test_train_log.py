@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from rewardkit.trainers.evaluation.json_documents import as_json
-from rewardkit.trainers.evaluation.train_log import TrainLog
+from rewardkit.trainers.evaluation.train_log import TrainLog, as_json
 
 pytestmark = pytest.mark.engines
 

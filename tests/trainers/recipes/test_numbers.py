@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from rewardkit.harness.run.reporter import Reporter
-from rewardkit.trainers.recipes.recipe_file import find_recipe
-from rewardkit.trainers.recipes.validation import build_recipe
-from rewardkit.trainers.training import grpo_settings, trainer_config
+from rewardkit.trainers.recipes.overrides import build_recipe
+from rewardkit.trainers.recipes.recipe import find_recipe
+from rewardkit.trainers.training import trl_config
 from rewardkit.trainers.training.train_options import TrainOptions
-from rewardkit.trainers.training.trainer_fields import trainer_fields
 from rewardkit.trainers.training.training_plan import TrainingPlan, plan_training
+from rewardkit.trainers.training.trl_config import trainer_fields
 
 pytestmark = pytest.mark.engines
 
@@ -131,7 +131,7 @@ def test_one_optimiser_step_is_one_generated_batch_of_whole_groups(
     plans: Callable[[str], TrainingPlan], recipe: str, prompts: int, completions: int
 ) -> None:
     config = plans(recipe).config
-    assert grpo_settings.prompts_a_step(config) == prompts
+    assert trl_config.prompts_a_step(config) == prompts
     assert config.generation_batch_size == completions == prompts * config.num_generations
     assert config.steps_per_generation == config.gradient_accumulation_steps
 
@@ -182,12 +182,12 @@ def test_on_a_gpu_precision_is_the_recipe_s_and_vllm_shares_it(
         return values
 
     fields = trainer_fields()
-    monkeypatch.setattr(trainer_config, "has_gpu", lambda: True)
-    monkeypatch.setattr(grpo_settings, "_vllm_imports", lambda: True)
-    monkeypatch.setattr(grpo_settings, "grpo_config", lambda: config)
+    monkeypatch.setattr(trl_config, "has_gpu", lambda: True)
+    monkeypatch.setattr(trl_config, "_vllm_imports", lambda: True)
+    monkeypatch.setattr(trl_config, "grpo_config", lambda: config)
     notes: list[str] = []
     found = build_recipe(*find_recipe("gsm8k-xml"), fields)
-    grpo_settings.configure(
+    trl_config.build_grpo_config(
         found,
         tmp_path,
         weights=[1.0],

@@ -12,10 +12,8 @@ import pytest
 
 from rewardkit.errors import UsageError
 from rewardkit.registry import Registry, installed
-from rewardkit.trainers.recipes.overrides import apply_overrides, parse_pairs
-from rewardkit.trainers.recipes.recipe import Recipe
-from rewardkit.trainers.recipes.recipe_file import find_recipe
-from rewardkit.trainers.recipes.validation import build_recipe
+from rewardkit.trainers.recipes.overrides import apply_overrides, build_recipe, parse_pairs
+from rewardkit.trainers.recipes.recipe import Recipe, find_recipe
 
 FIELDS: Mapping[str, Any] = {
     "beta": float,

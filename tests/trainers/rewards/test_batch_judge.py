@@ -12,8 +12,7 @@ from rewardkit.judging import JudgingOptions
 from rewardkit.protocols import Bounded, Verifier
 from rewardkit.records import Sample, Verdict
 from rewardkit.trainers.rewards.batch_judge import BatchJudge, TrainerLogs
-from rewardkit.trainers.rewards.reward_batch import RewardBatch, read_batch
-from rewardkit.trainers.rewards.sample_readers import ColumnReader
+from rewardkit.trainers.rewards.reward_batch import ColumnReader, RewardBatch, read_batch
 from rewardkit.verifiers.motion import motion
 
 NO_LOGS = TrainerLogs()

@@ -17,7 +17,7 @@ from rewardkit.protocols import Verifier
 from rewardkit.records import Sample
 from rewardkit.trainers import reward_func, reward_funcs
 from rewardkit.verifiers.game24 import game24
-from rewardkit.verifiers.gsm8k_xml import gsm8k_xml
+from rewardkit.verifiers.gsm8k import gsm8k_xml
 from rewardkit.verifiers.motion import motion
 from rewardkit.verifiers.r1_zero import R1ZeroFormat
 from rewardkit.verifiers.rubric import Rubric

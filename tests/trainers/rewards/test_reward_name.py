@@ -6,7 +6,7 @@ import pytest
 
 from rewardkit import load_verifier
 from rewardkit.records import Sample
-from rewardkit.trainers.rewards.reward_name import reward_name
+from rewardkit.trainers.rewards.reward_functions import reward_name
 from rewardkit.verifiers.choice import Choice
 from rewardkit.verifiers.gsm8k import Gsm8k
 from rewardkit.verifiers.motion import MotionAccuracy, motion

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from rewardkit import load_task, load_verifier
-from rewardkit.harness.store.rollouts.rollout_record import RecordedReward, RolloutRecord
+from rewardkit.harness.store.rollouts import RecordedReward, RolloutRecord
 from rewardkit.trainers import reward_func, reward_funcs
-from rewardkit.trainers.rewards.task_reward import TaskReward
-from rewardkit.trainers.rollouts.replay_rewards import same_rewards
+from rewardkit.trainers.rewards.reward_functions import TaskReward
+from rewardkit.trainers.rollouts.replay import same_rewards
 from tests.trainers.forms import letters
 
 ROW: dict[str, Any] = {

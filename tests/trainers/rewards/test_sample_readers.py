@@ -3,14 +3,13 @@ from __future__ import annotations
 import pytest
 
 from rewardkit import load_task
-from rewardkit.dataset_row import REFERENCE_COLUMNS
 from rewardkit.errors import DataError, UsageError
-from rewardkit.records import Sample, Verdict
-from rewardkit.trainers.rewards.reward_batch import read_batch
-from rewardkit.trainers.rewards.sample_readers import (
+from rewardkit.records import REFERENCE_COLUMNS, Sample, Verdict
+from rewardkit.trainers.rewards.reward_batch import (
     ColumnReader,
     SampleReader,
     TaskReader,
+    read_batch,
 )
 
 

@@ -4,9 +4,8 @@ import pytest
 
 from rewardkit import load_verifier
 from rewardkit.errors import UnknownName
-from rewardkit.trainers.rewards.task_rewards import task_or_verifier, training_verifier
-from rewardkit.verifiers.gsm8k import Gsm8k
-from rewardkit.verifiers.gsm8k_xml import gsm8k_xml
+from rewardkit.trainers.rewards.reward_functions import task_or_verifier, training_verifier
+from rewardkit.verifiers.gsm8k import Gsm8k, gsm8k_xml
 from rewardkit.verifiers.math import Math
 from rewardkit.verifiers.motion import motion
 from rewardkit.verifiers.rubric import Rubric

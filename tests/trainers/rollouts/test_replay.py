@@ -13,9 +13,7 @@ import torch
 from transformers import TrainerCallback
 
 from rewardkit.errors import DataError, UnknownName, UsageError
-from rewardkit.harness.store.rollouts.rollout_files import read_batches
-from rewardkit.harness.store.rollouts.rollout_record import ROLLOUTS
-from rewardkit.harness.store.rollouts.rollout_row import RolloutRow
+from rewardkit.harness.store.rollouts import ROLLOUTS, RolloutRow, read_batches
 from rewardkit.records import Sample
 from rewardkit.trainers import RolloutsCallback, replay, reward_func
 from tests.trainers.forms import letters, words

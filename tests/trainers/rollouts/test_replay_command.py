@@ -11,8 +11,7 @@ import pyarrow.parquet
 import pytest
 
 from rewardkit.errors import UsageError
-from rewardkit.harness.store.rollouts.rollout_files import read_batches
-from rewardkit.harness.store.rollouts.rollout_record import ROLLOUTS, read_record
+from rewardkit.harness.store.rollouts import ROLLOUTS, read_batches, read_record
 from rewardkit.trainers import replay, train
 from tests.cli.command import run_command
 

@@ -13,7 +13,7 @@ from rewardkit.harness.run.task_plan import TaskPlan
 from rewardkit.harness.tasks.motion.task import MotionTask
 from rewardkit.protocols import Prompt
 from rewardkit.trainers.recipes.recipe import DataSettings, Recipe
-from rewardkit.trainers.training.completion_length import completion_length
+from rewardkit.trainers.training.training_plan import completion_length
 from rewardkit.trainers.training.training_rows import TrainingRows
 
 TASK = MotionTask(train=3)

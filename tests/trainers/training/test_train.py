@@ -17,11 +17,10 @@ from rewardkit.harness.backends import tokenization
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.protocols import Message
 from rewardkit.trainers import EvaluationCallback, reward_func, reward_funcs, train
-from rewardkit.trainers.training import tokenizer_check, trainer_arguments
+from rewardkit.trainers.training import training_plan
 from rewardkit.trainers.training.train_options import TrainOptions
-from rewardkit.trainers.training.trainer_arguments import longest_evaluated
 from rewardkit.trainers.training.training_folder import checkpoints
-from rewardkit.trainers.training.training_plan import plan_training
+from rewardkit.trainers.training.training_plan import longest_evaluated, plan_training
 from tests.tiny import build
 
 pytestmark = pytest.mark.engines
@@ -133,7 +132,7 @@ def rewarded_by_length(monkeypatch: pytest.MonkeyPatch) -> None:
         known, weights = reward_funcs(task, reading=reading)
         return [reward_func(varied, name=one.__name__) for one in known], weights
 
-    monkeypatch.setattr(trainer_arguments, "reward_funcs", functions)
+    monkeypatch.setattr(training_plan, "reward_funcs", functions)
 
 
 def weights(folder: Path) -> bytes:
@@ -404,7 +403,7 @@ def test_a_tokenizer_that_training_reads_otherwise_is_refused(
         tokenizer.chat_template = "{{ bos_token }}" + tokenizer.chat_template
         return tokenizer
 
-    monkeypatch.setattr(tokenizer_check, "load_tokenizer", doubled)
+    monkeypatch.setattr(training_plan, "load_tokenizer", doubled)
     with pytest.raises(UsageError, match="has other tokens in training"):
         planned("motion", tiny_checkpoint, tmp_path / "out")
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rewardkit import Sample
 from rewardkit.verifiers.math import Math
 from rewardkit.verifiers.math.numbers.equality import NO_VALUE, same_value
-from rewardkit.verifiers.math.syntax.answer_parser import read
+from rewardkit.verifiers.math.parser import read
 
 FRAGMENTS = re.split(
     " ",

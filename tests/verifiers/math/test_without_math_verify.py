@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from rewardkit import Sample
-from rewardkit.verifiers.math import Math
-from rewardkit.verifiers.math.fallback import math_verify
+from rewardkit.verifiers.math import Math, fallback
 
 NEEDS_MATH_VERIFY = r"\boxed{{3 \over 4}}"
 
@@ -22,9 +21,9 @@ def release(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> 
         return str(request.param)
 
     monkeypatch.setattr(importlib.metadata, "version", version)
-    math_verify.missing.cache_clear()
+    fallback.missing_math_verify.cache_clear()
     yield
-    math_verify.missing.cache_clear()
+    fallback.missing_math_verify.cache_clear()
 
 
 @pytest.mark.parametrize(

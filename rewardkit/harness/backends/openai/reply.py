@@ -7,8 +7,18 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.harness.backends.token_count import token_count
 from rewardkit.records import Completion
+
+LARGEST_COUNT = 2**31 - 1
+"""More tokens than any completion has."""
+
+
+def token_count(value: object) -> int | None:
+    """The value where it is a number of tokens, else None."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value <= LARGEST_COUNT else None
+
 
 _FAULTS = ("error", "abort")
 """Values of finish_reason that report a fault of the server."""

@@ -11,15 +11,19 @@ from rewardkit.harness.metrics.figures import Figure
 from rewardkit.harness.prompts.wording import TaskWording
 from rewardkit.harness.store.data_files import read_rows
 from rewardkit.harness.store.sample_row import SampleRow
-from rewardkit.harness.tasks.game24.figures import game24_figures
-from rewardkit.harness.tasks.game24.search_traces import search_steps
-from rewardkit.harness.tasks.game24.solver import HIGHEST, Solution, solvable, solve, write_solution
-from rewardkit.harness.tasks.parameters import check_count
-from rewardkit.harness.tasks.table import EXAMPLES
+from rewardkit.harness.tasks.game24.solver import (
+    HIGHEST,
+    Solution,
+    search_steps,
+    solvable,
+    solve,
+    write_solution,
+)
+from rewardkit.harness.tasks.game24.task_figures import game24_figures
+from rewardkit.harness.tasks.table import EXAMPLES, check_count
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample
-from rewardkit.verifiers.game24 import game24
-from rewardkit.verifiers.game24_reading import four_numbers
+from rewardkit.verifiers.game24 import four_numbers, game24
 from rewardkit.verifiers.in_form import AnswerBlockFormat, rubric_in_form
 from rewardkit.verifiers.r1_zero import R1ZeroFormat
 

@@ -11,19 +11,21 @@ from rewardkit.harness.metrics.measure import Measure
 from rewardkit.harness.prompts.wording import TaskWording
 from rewardkit.harness.store.data_files import read_rows
 from rewardkit.harness.store.sample_row import SampleRow
-from rewardkit.harness.tasks.motion.figures import motion_figures
-from rewardkit.harness.tasks.motion.laws import Law, Lines, Oscillations, Range
-from rewardkit.harness.tasks.motion.measures import MEASURES
-from rewardkit.harness.tasks.motion.methods import METHODS
-from rewardkit.harness.tasks.motion.rows import read_sample
-from rewardkit.harness.tasks.motion.sequences import write_solution
-from rewardkit.harness.tasks.motion.splits import draw_split
-from rewardkit.harness.tasks.parameters import check_count, checked_range
-from rewardkit.harness.tasks.table import EXAMPLES
+from rewardkit.harness.tasks.motion.laws import (
+    METHODS,
+    Law,
+    Lines,
+    Oscillations,
+    Range,
+    draw_split,
+    read_sample,
+    write_solution,
+)
+from rewardkit.harness.tasks.motion.task_figures import MEASURES, motion_figures
+from rewardkit.harness.tasks.table import EXAMPLES, check_count, checked_range
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample
-from rewardkit.verifiers.motion import MotionFlexible, motion
-from rewardkit.verifiers.motion_reading import DIMENSIONS, five_points, grouped
+from rewardkit.verifiers.motion import DIMENSIONS, MotionFlexible, five_points, grouped, motion
 
 SPLITS = ("test", "test_in", "test_out", "train")
 ACCELERATIONS: Range = (0.1, 0.5)

@@ -8,26 +8,38 @@ from fractions import Fraction
 from itertools import pairwise
 
 from rewardkit.verifiers.math.comparison.equations import same_relation
-from rewardkit.verifiers.math.comparison.every_integer import with_integer_of
-from rewardkit.verifiers.math.comparison.integration_constant import with_constant_of
-from rewardkit.verifiers.math.comparison.intervals import NoRegionError, same_region
-from rewardkit.verifiers.math.comparison.letters_before_brackets import (
+from rewardkit.verifiers.math.comparison.matrices import (
+    as_matrix,
+    as_point,
+    as_vector,
+    has_matrix,
+    same_matrices,
+    vector_beside,
+    without_degrees,
+)
+from rewardkit.verifiers.math.comparison.names import (
     Opaque,
     as_factors,
     as_factors_by_habit,
     calls_unknown,
+    unnamed,
 )
-from rewardkit.verifiers.math.comparison.lists import same_lists
-from rewardkit.verifiers.math.comparison.matrices import (
-    has_matrix,
-    same_matrices,
-)
-from rewardkit.verifiers.math.comparison.names import unnamed
-from rewardkit.verifiers.math.comparison.pieces import is_piecewise, same_pieces
 from rewardkit.verifiers.math.comparison.quantities import same_quantity
-from rewardkit.verifiers.math.comparison.regions import is_region, region
-from rewardkit.verifiers.math.comparison.shapes import as_point, vector_beside, without_degrees
-from rewardkit.verifiers.math.comparison.statements import approximated, stated
+from rewardkit.verifiers.math.comparison.sets import (
+    NoRegionError,
+    is_piecewise,
+    is_region,
+    region,
+    same_pieces,
+    same_region,
+)
+from rewardkit.verifiers.math.comparison.statements import (
+    approximated,
+    assigned,
+    indexed_values,
+    stated,
+    with_integer_of,
+)
 from rewardkit.verifiers.math.comparison.values import (
     DIFFERENT,
     Policy,
@@ -37,7 +49,7 @@ from rewardkit.verifiers.math.comparison.values import (
     same_ratio,
 )
 from rewardkit.verifiers.math.numbers.equality import Outcome, same_value
-from rewardkit.verifiers.math.syntax.tree import (
+from rewardkit.verifiers.math.tree import (
     Clock,
     Constant,
     Matrix,
@@ -45,14 +57,149 @@ from rewardkit.verifiers.math.syntax.tree import (
     Number,
     NumberSet,
     Numeral,
+    Product,
     Quantity,
     Ratio,
     Relation,
     Sequence,
     SetOperation,
+    Sum,
     Symbol,
     Text,
+    mapped,
+    nodes,
+    symbols,
 )
+
+Compare = Callable[[Node, Node, Policy], Outcome]
+
+MOST_ITEMS = 48
+"""Items of the longest lists that are compared in any order."""
+
+
+def same_lists(answer: Node, reference: Node, policy: Policy, compare: Compare) -> Outcome:
+    """Compare lists, tuples and sets by their items."""
+    if isinstance(answer, Matrix) or isinstance(reference, Matrix):
+        sides = as_matrix(answer, reference), as_matrix(reference, answer)
+        return same_matrices(*sides, policy, compare)
+    answer, reference = _unindexed(answer, reference), _unindexed(reference, answer)
+    values, theirs = assigned(answer), assigned(reference)
+    if (values is None) != (theirs is None):
+        answer, reference = values or answer, theirs or reference
+    for one, other in ((answer, reference), (reference, answer)):
+        if isinstance(one, Sequence) and isinstance(other, (Sum, Product, Symbol)):
+            return _vectors(answer, reference, len(one.items), policy, compare)
+    if not (isinstance(answer, Sequence) and isinstance(reference, Sequence)):
+        return DIFFERENT
+    return _bracketed(answer, reference, policy, compare)
+
+
+def _unindexed(node: Node, other: Node) -> Node:
+    """The values of `x_1 = 2, x_2 = 7` beside a set or a list of values."""
+    listed = isinstance(other, Sequence) and _kind(other) in ("⦃", "") and assigned(other) is None
+    return indexed_values(node) if listed else node
+
+
+def _vectors(answer: Node, reference: Node, size: int, policy: Policy, compare: Compare) -> Outcome:
+    """i + 2j + 3k against ⟨1, 2, 3⟩."""
+    sides = [
+        side if isinstance(side, Sequence) else as_vector(side, size)
+        for side in (answer, reference)
+    ]
+    one, other = sides
+    if not (isinstance(one, Sequence) and isinstance(other, Sequence)):
+        return DIFFERENT
+    if "(" not in (_kind(one), _kind(other)) or {_kind(one), _kind(other)} - {"(", "["}:
+        return DIFFERENT
+    return _bracketed(one, other, policy, compare)
+
+
+def _bracketed(answer: Sequence, reference: Sequence, policy: Policy, compare: Compare) -> Outcome:
+    kinds = {_kind(answer), _kind(reference)}
+    mine, theirs = answer.items, reference.items
+    ordered = kinds == {"[", "⦃"} and (_kind(reference) == "[" or len(theirs) < 3)
+    if kinds in ({"(", "["}, {"(", "⦃"}) or ordered:
+        return Outcome(False, "different brackets")
+    if "(" not in kinds and kinds != {"["}:
+        if "⦃" in kinds:
+            mine, theirs = _distinct(mine, policy, compare), _distinct(theirs, policy, compare)
+        return _in_any_order(mine, theirs, policy, compare)
+    if len(mine) != len(theirs):
+        return Outcome(False, "the number of items")
+    pairs = zip(mine, theirs, strict=True)
+    return all_equal([_same_item(one, other, policy, compare) for one, other in pairs])
+
+
+def _same_item(answer: Node, reference: Node, policy: Policy, compare: Compare) -> Outcome:
+    """Compare items of lists, where {1} is not 1."""
+    if _is_singleton(answer) != _is_singleton(reference):
+        return Outcome(False, "the items of the list")
+    return compare(answer, reference, policy)
+
+
+def _is_singleton(node: Node) -> bool:
+    return isinstance(node, Sequence) and node.opening == "⦃" and len(node.items) == 1
+
+
+def _kind(node: Sequence) -> str:
+    return "(" if node.opening == "⟨" else node.opening
+
+
+def _distinct(items: tuple[Node, ...], policy: Policy, compare: Compare) -> tuple[Node, ...]:
+    found: list[Node] = []
+    for item in items[: MOST_ITEMS + 1]:
+        if not any(compare(item, other, policy).equal for other in found):
+            found.append(item)
+    return tuple(found)
+
+
+def _in_any_order(
+    answer: tuple[Node, ...], reference: tuple[Node, ...], policy: Policy, compare: Compare
+) -> Outcome:
+    if len(answer) != len(reference):
+        return Outcome(False, "the number of items")
+    if len(answer) > MOST_ITEMS:
+        return Outcome(None, "a list too long to compare in any order")
+    left = list(answer)
+    undecided = False
+    for item in reference:
+        outcomes = [_same_item(mine, item, policy, compare).equal for mine in left]
+        if True in outcomes:
+            del left[outcomes.index(True)]
+        elif None in outcomes:
+            undecided = True
+        else:
+            return Outcome(False, "the items of the list")
+    return Outcome(None if undecided else True, "the items of the list")
+
+
+_FORMS = (Sum, Relation)
+_SPELLINGS = frozenset(("C", "c", "c_1", "C_1"))
+
+
+def with_constant_of(reference: Node, answer: Node) -> Node:
+    """The answer with the reference's letter for the constant of integration."""
+    if not (isinstance(answer, _FORMS) and isinstance(reference, _FORMS)):
+        return answer
+    mine, theirs = symbols(answer), symbols(reference)
+    one, other = (mine - theirs) & _SPELLINGS, (theirs - mine) & _SPELLINGS
+    if not (len(one) == len(other) == 1) or any(name.isupper() for name in mine & theirs):
+        return answer
+    letter, constant = Symbol(*one), Symbol(*other)
+    if not (_added(letter, answer) and _added(constant, reference)):
+        return answer
+    return _exchanged(answer, letter, constant)
+
+
+def _added(letter: Symbol, node: Node) -> bool:
+    """Whether a letter occurs once, as a term of a sum."""
+    found = [part for part in nodes(node) if part == letter]
+    sums = [part for part in nodes(node) if isinstance(part, Sum) and letter in part.terms]
+    return len(found) == len(sums) == 1
+
+
+def _exchanged(node: Node, letter: Node, other: Node) -> Node:
+    return other if node == letter else mapped(node, lambda below: _exchanged(below, letter, other))
 
 
 def compare(answer: Node, reference: Node, policy: Policy) -> Outcome:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import pairwise
 
-from rewardkit.verifiers.math.comparison.canonical import canonical
+from rewardkit.verifiers.math.comparison.values import canonical
 from rewardkit.verifiers.math.numbers.equality import Outcome, compare_size, same_value
-from rewardkit.verifiers.math.syntax.tree import (
+from rewardkit.verifiers.math.tree import (
     Node,
     Number,
     Product,

@@ -7,9 +7,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 from rewardkit.verifiers.math.comparison.values import Policy, same_percent
+from rewardkit.verifiers.math.lexicon import RADIANS, UNITLESS, Unit, power, product, unit_table
 from rewardkit.verifiers.math.numbers.equality import Outcome
 from rewardkit.verifiers.math.numbers.rational import rational
-from rewardkit.verifiers.math.syntax.tree import (
+from rewardkit.verifiers.math.tree import (
     MINUS_ONE,
     Constant,
     Node,
@@ -21,8 +22,6 @@ from rewardkit.verifiers.math.syntax.tree import (
     nodes,
     symbols,
 )
-from rewardkit.verifiers.math.syntax.unit_table import RADIANS, UNITLESS, Unit, unit_table
-from rewardkit.verifiers.math.syntax.units import power, product
 
 Compare = Callable[[Node, Node, Policy], Outcome]
 _ANGLE = (("angle", 1),)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import pairwise
 
-from rewardkit.verifiers.math.comparison.every_integer import for_every_integer
 from rewardkit.verifiers.math.numbers.equality import compare_size, same_value
-from rewardkit.verifiers.math.syntax.tree import (
+from rewardkit.verifiers.math.tree import (
     Call,
     Node,
     Number,
+    NumberSet,
     PlusMinus,
     Product,
     Quantity,
@@ -25,6 +25,30 @@ from rewardkit.verifiers.math.syntax.tree import (
     nodes,
     symbols,
 )
+
+
+def for_every_integer(node: Node) -> Node:
+    """nπ in `nπ, n ∈ ℤ`."""
+    match node:
+        case Sequence((value, Relation((Symbol() as name, NumberSet("Z" | "N" | "Z+")), ("∈",)))):
+            if name.name in symbols(value) and not node.opening:
+                return value
+    return node
+
+
+def with_integer_of(reference: Node, answer: Node) -> Node:
+    """kπ, k ∈ ℤ in the letter that the reference has for the integer."""
+    match answer:
+        case Sequence((value, Relation((Symbol() as name, NumberSet("Z")), ("∈",)))):
+            theirs = symbols(for_every_integer(reference)) - symbols(value)
+            if len(theirs) == 1 and name.name not in symbols(reference):
+                return _renamed(value, name, Symbol(*theirs))
+    return answer
+
+
+def _renamed(node: Node, name: Symbol, other: Symbol) -> Node:
+    return other if node == name else mapped(node, lambda below: _renamed(below, name, other))
+
 
 ROUNDING = Number(Fraction(1, 100))
 """How far a rounded value may be from the exact one that it follows."""

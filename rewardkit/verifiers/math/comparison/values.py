@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from rewardkit.verifiers.math.comparison.canonical import canonical
 from rewardkit.verifiers.math.numbers.equality import NO_VALUE, Outcome, compare_size, same_value
 from rewardkit.verifiers.math.numbers.rational import rational
-from rewardkit.verifiers.math.syntax.tree import (
+from rewardkit.verifiers.math.tree import (
     MINUS_ONE,
     Call,
     Node,
@@ -18,11 +17,40 @@ from rewardkit.verifiers.math.syntax.tree import (
     Power,
     Product,
     Ratio,
+    Sequence,
+    Sum,
     Symbol,
     difference,
+    mapped,
     nodes,
     symbols,
 )
+
+
+def canonical(node: Node) -> Node:
+    """The tree with nested sums and products flattened, and their parts sorted."""
+    node = mapped(node, canonical)
+    match node:
+        case Sum(terms):
+            return Sum(tuple(sorted(_flat(terms, Sum), key=repr)))
+        case Product(factors):
+            return Product(tuple(sorted(_flat(factors, Product), key=repr)))
+        case Sequence(items, "⦃", closing, joint):
+            return Sequence(tuple(sorted(items, key=repr)), "⦃", closing, joint)
+    return node
+
+
+def _flat(parts: tuple[Node, ...], kind: type[Sum] | type[Product]) -> list[Node]:
+    found: list[Node] = []
+    for part in parts:
+        if isinstance(part, Sum) and kind is Sum:
+            found.extend(part.terms)
+        elif isinstance(part, Product) and kind is Product:
+            found.extend(part.factors)
+        else:
+            found.append(part)
+    return found
+
 
 Units = Literal["lenient", "strict", "ignored"]
 Percent = Literal["unit", "exact"]

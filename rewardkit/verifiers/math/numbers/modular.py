@@ -11,7 +11,7 @@ import random
 from fractions import Fraction
 
 from rewardkit.verifiers.math.numbers.rational import rational
-from rewardkit.verifiers.math.syntax.tree import Constant, Node, Number, Power, Product, Sum, Symbol
+from rewardkit.verifiers.math.tree import Constant, Node, Number, Power, Product, Sum, Symbol
 
 PRIMES = (2**127 - 1, 2**107 - 1)
 

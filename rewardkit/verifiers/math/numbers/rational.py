@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 
-from rewardkit.verifiers.math.syntax.tree import (
+from rewardkit.verifiers.math.tree import (
     Call,
     Node,
     Number,

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from rewardkit.errors import BackendError, UsageError
-from rewardkit.harness.backends.ray.connection import connected
+from rewardkit.harness.backends.ray_cluster import connected
 
 pytestmark = pytest.mark.engines
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewardkit.harness.backends.ray.engine_size import EngineSize, Resources
+from rewardkit.harness.backends.ray_backend import EngineSize, Resources
 
 GPU_NODE = {"CPU": 16.0, "GPU": 8.0}
 CPU_NODE = {"CPU": 4.0}

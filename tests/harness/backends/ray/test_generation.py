@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 
 from rewardkit.errors import BackendError, UsageError
+from rewardkit.harness.backends import ray_backend
+from rewardkit.harness.backends.engine_actor import EngineJob
 from rewardkit.harness.backends.engine_options import EngineOptions
-from rewardkit.harness.backends.ray import engine_actors
-from rewardkit.harness.backends.ray.engine_actor import EngineJob
-from rewardkit.harness.backends.ray.engine_actors import EngineActors
-from rewardkit.harness.backends.ray.generation import Generation
-from rewardkit.harness.backends.ray.node_versions import versions
+from rewardkit.harness.backends.ray_backend import EngineActors, Generation
+from rewardkit.harness.backends.ray_cluster import versions
 from rewardkit.protocols import Prompt, Request
 from rewardkit.records import Completion, Sampling
 
@@ -125,7 +124,7 @@ class Stream:
 
 @pytest.fixture(autouse=True)
 def _look_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_actors, "_SECONDS_BETWEEN_LOOKS", 0)
+    monkeypatch.setattr(ray_backend, "_SECONDS_BETWEEN_LOOKS", 0)
 
 
 def generation(cluster: Cluster) -> tuple[EngineActors, Iterator[tuple[Request, Completion]]]:
@@ -179,7 +178,7 @@ def test_engines_without_room_are_mentioned_once(monkeypatch: pytest.MonkeyPatch
     job = EngineJob("transformers", "model", EngineOptions(), {}, 1, 9)
     actors = EngineActors(Cluster(1), job, 3, 1, notes.append)
     actors.refresh()
-    monkeypatch.setattr(engine_actors, "SECONDS_TO_START", 0)
+    monkeypatch.setattr(ray_backend, "SECONDS_TO_START", 0)
     for _ in range(3):
         actors.refresh()
     [note] = notes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rewardkit.errors import BackendError
-from rewardkit.harness.backends.ray.request_queue import MOST_DEATHS, RequestQueue
+from rewardkit.harness.backends.ray_backend import MOST_DEATHS, RequestQueue
 from rewardkit.protocols import Prompt, Request
 
 

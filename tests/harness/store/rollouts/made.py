@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rewardkit.harness.store.rollouts.rollout_record import (
+from rewardkit.harness.store.rollouts import (
     ROLLOUTS,
     RecordedReward,
     RolloutRecord,
+    RolloutRow,
+    RolloutWriter,
 )
-from rewardkit.harness.store.rollouts.rollout_row import RolloutRow
-from rewardkit.harness.store.rollouts.rollout_writer import RolloutWriter
 from rewardkit.records import Verdict
 
 GROUP = 2

@@ -12,11 +12,15 @@ from typing import Any
 import pytest
 
 from rewardkit.errors import DataError
-from rewardkit.harness.store.rollouts import rollout_writer
-from rewardkit.harness.store.rollouts.rollout_files import all_files, read_batches
-from rewardkit.harness.store.rollouts.rollout_row import RolloutRow
-from rewardkit.harness.store.rollouts.rollout_table import write_rows
-from rewardkit.harness.store.rollouts.rollout_writer import RolloutWriter, keeps_text
+from rewardkit.harness.store import rollouts
+from rewardkit.harness.store.rollouts import (
+    RolloutRow,
+    RolloutWriter,
+    all_files,
+    keeps_text,
+    read_batches,
+    write_rows,
+)
 from rewardkit.records import Failure, Verdict
 
 ROOT = Path(__file__).parents[4]
@@ -25,7 +29,7 @@ GROUP, MERGED = 2, 6
 
 @pytest.fixture(autouse=True)
 def few_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rollout_writer, "MERGED", MERGED)
+    monkeypatch.setattr(rollouts, "MERGED", MERGED)
 
 
 def row(step: int, index: int = 0, **changes: Any) -> RolloutRow:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import rewardkit
+from rewardkit.cli.check import check_installation
 from rewardkit.errors import UsageError
-from rewardkit.harness.check import check_installation
-from rewardkit.harness.tasks.defined.definition import TaskDefinition
-from rewardkit.harness.tasks.defined.definition_reader import (
+from rewardkit.harness.tasks.defined.definition import (
+    TaskDefinition,
     definition_of,
     plain_definition,
     read_definition,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rewardkit.harness.tasks.defined.definition_schema import SCHEMA_FILE, definition_schema
+from rewardkit.harness.tasks.defined.definition import SCHEMA_FILE, definition_schema
 
 TYPES: dict[str, Any] = {
     "boolean": bool,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewardkit.harness.tasks.game24.search_traces import MOST_ATTEMPTS, search_trace
-from rewardkit.harness.tasks.game24.solver import solvable
+from rewardkit.harness.tasks.game24.solver import MOST_ATTEMPTS, search_trace, solvable
 from rewardkit.records import Sample
 from rewardkit.verifiers.game24 import game24
 

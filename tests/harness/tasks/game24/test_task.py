@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 import rewardkit
+from rewardkit.cli.check import check_installation
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.check import check_installation
 from rewardkit.harness.prompts.template import load_template
 from rewardkit.harness.tasks.game24.task import Game24Task
 from rewardkit.registry import installed

@@ -12,8 +12,12 @@ import pytest
 import rewardkit
 from rewardkit.errors import DataError, UnknownName, UsageError
 from rewardkit.harness.prompts.strategies import resolve_prompt
-from rewardkit.harness.tasks.motion.laws import Oscillation, Oscillations, draw_paths
-from rewardkit.harness.tasks.motion.sequences import write_solution
+from rewardkit.harness.tasks.motion.laws import (
+    Oscillation,
+    Oscillations,
+    draw_paths,
+    write_solution,
+)
 from rewardkit.harness.tasks.motion.task import MotionTask
 from rewardkit.records import Verdict
 

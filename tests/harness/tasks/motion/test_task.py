@@ -8,8 +8,7 @@ import pytest
 import rewardkit
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.prompts.template import load_template
-from rewardkit.harness.tasks.motion.sequences import sequences, write_solution
-from rewardkit.harness.tasks.motion.splits import draw_split
+from rewardkit.harness.tasks.motion.laws import draw_split, sequences, write_solution
 from rewardkit.harness.tasks.motion.task import MotionTask
 from rewardkit.records import Sample
 

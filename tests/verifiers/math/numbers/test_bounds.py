@@ -13,10 +13,9 @@ from fractions import Fraction
 import flint
 import pytest
 
-from rewardkit.verifiers.math.numbers.balls import RealEvaluator, UndefinedError
-from rewardkit.verifiers.math.numbers.bounds import SeparationBound, TranscendentalError
-from rewardkit.verifiers.math.numbers.complex_balls import ComplexEvaluator
-from rewardkit.verifiers.math.syntax.answer_parser import read
+from rewardkit.verifiers.math.numbers.balls import ComplexEvaluator, RealEvaluator, UndefinedError
+from rewardkit.verifiers.math.numbers.equality import SeparationBound, TranscendentalError
+from rewardkit.verifiers.math.parser import read
 
 
 @pytest.mark.parametrize(

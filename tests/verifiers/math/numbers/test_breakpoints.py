@@ -6,10 +6,9 @@ from fractions import Fraction
 
 import pytest
 
-from rewardkit.verifiers.math.numbers.breakpoints import Change, breakpoints, changes
-from rewardkit.verifiers.math.numbers.sample_points import SamplePoints
-from rewardkit.verifiers.math.syntax.answer_parser import read
-from rewardkit.verifiers.math.syntax.tree import nodes
+from rewardkit.verifiers.math.numbers.breakpoints import Change, SamplePoints, breakpoints, changes
+from rewardkit.verifiers.math.parser import read
+from rewardkit.verifiers.math.tree import nodes
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rewardkit.verifiers.math.numbers.modular import same_rational_function
-from rewardkit.verifiers.math.syntax.answer_parser import read
+from rewardkit.verifiers.math.parser import read
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from rewardkit import Failure, Sample
 from rewardkit.verifiers.math import Math
-from rewardkit.verifiers.math.syntax.extraction import answers, bare_reference
+from rewardkit.verifiers.math.extraction import answers, bare_reference
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from rewardkit import Sample
 from rewardkit.verifiers.math import Math
-from rewardkit.verifiers.math.syntax.extraction import answers
-from rewardkit.verifiers.math.syntax.flexible import flexible_answer
+from rewardkit.verifiers.math.extraction import answers, flexible_answer
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,335 @@
+"""Judge the chunks of a file on all nodes of a Ray cluster."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+
+from rewardkit.errors import BackendError, JudgingError
+from rewardkit.harness.backends.ray_cluster import (
+    cause_of,
+    check_versions,
+    connected,
+    describe_node,
+)
+from rewardkit.harness.scoring.jobs import ChunkResult, FileJob, RunJob
+from rewardkit.harness.scoring.sources import Chunk, JsonLines
+from rewardkit.harness.scoring.worker_processes import freeze_loaded, pickled_result
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """The file of the completions, and what shows that a node has the same."""
+
+    path: Path
+    size: int
+    modified: int
+
+    @classmethod
+    def of(cls, path: Path) -> SourceFile:
+        """The file as it is here."""
+        status = path.stat()
+        return cls(path.absolute(), status.st_size, status.st_mtime_ns)
+
+    def is_here(self) -> bool:
+        """Whether this node has the file."""
+        try:
+            return SourceFile.of(self.path) == self
+        except OSError:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class SentChunk:
+    """A chunk on its way to an actor."""
+
+    number: int
+    chunk: Chunk
+    length: int | None = None
+    """Bytes to read before its end, where the actor reads the file itself."""
+
+
+class JudgingActor:
+    """Holds a job and judges chunks."""
+
+    def __init__(self, job: bytes, source: SourceFile | None) -> None:
+        self._job = cloudpickle.loads(job)
+        self._source = source
+        self._frozen = False
+
+    def describe(self) -> dict[str, Any]:
+        """The actor's node, its versions, and whether it can read the file itself."""
+        return {
+            **describe_node(),
+            "reads_file": self._source is not None and self._source.is_here(),
+        }
+
+    def judge(self, chunks: Sequence[SentChunk]) -> tuple[float, list[bytes]]:
+        """The seconds that judging took, and each chunk's number and result, pickled."""
+        start = time.monotonic()
+        results = [pickled_result(self._job, sent.number, self._read(sent)) for sent in chunks]
+        if not self._frozen:
+            self._frozen = True
+            freeze_loaded()
+        return time.monotonic() - start, results
+
+    def _read(self, sent: SentChunk) -> Chunk:
+        if sent.length is None or self._source is None:
+            return sent.chunk
+        with self._source.path.open("rb") as file:
+            file.seek(sent.chunk.end - sent.length)
+            return replace(sent.chunk, content=file.read(sent.length))
+
+
+SECONDS_TO_START = 25.0
+_SECONDS_BETWEEN_NODE_CHECKS = 2.0
+CALLS_EACH = 2
+"""Calls that an actor has at once: it works on one while the next is on its way."""
+
+
+@dataclass(eq=False)
+class Actor:
+    """One judging actor, from the driver's side."""
+
+    handle: Any
+    node: str = ""
+    reads_file: bool = False
+
+    def sendable(self, number: int, chunk: Chunk) -> SentChunk:
+        """The chunk, without its text if the actor reads the file itself."""
+        if not self.reads_file:
+            return SentChunk(number, chunk)
+        return SentChunk(number, replace(chunk, content=b""), len(chunk.content))
+
+
+@dataclass
+class JudgingActors:
+    """As many actors as the cluster has CPUs, while the cluster grows and shrinks."""
+
+    ray: Any
+    job: bytes
+    source: SourceFile | None
+    note: Callable[[str], None]
+    idle: list[Actor] = field(default_factory=list)
+    """Actors that take a call; each is there as often as it takes more."""
+    busy: int = 0
+    """How many calls actors have."""
+    nodes: Counter[str] = field(default_factory=Counter)
+    """How many actors each node has had."""
+    died: int = 0
+    _starting: dict[Any, Actor] = field(default_factory=dict)
+    _looked: float = float("-inf")
+    _worked: float = field(default_factory=time.monotonic)
+
+    def refresh(self) -> None:
+        """Start actors on free CPUs, and take those that are ready. BackendError if none can be
+        placed."""
+        now = time.monotonic()
+        if now - self._looked >= _SECONDS_BETWEEN_NODE_CHECKS:
+            self._looked = now
+            free = int(self.ray.available_resources().get("CPU", 0)) - len(self._starting)
+            for _ in range(free):
+                self._start()
+        self._take_ready()
+        if self.idle or self.busy:
+            self._worked = now
+        elif now - self._worked > SECONDS_TO_START:
+            raise BackendError(self._why_none())
+
+    def lost(self, actor: Actor) -> None:
+        """Count an actor that died while it judged."""
+        self.idle = [other for other in self.idle if other is not actor]
+        self.died += 1
+        self.note(f"a judging actor on {actor.node} died; its rows go to another")
+
+    def _start(self) -> None:
+        remote = self.ray.remote(num_cpus=1, max_restarts=0)(JudgingActor)
+        handle = remote.remote(self.job, self.source)
+        self._starting[handle.describe.remote()] = Actor(handle)
+
+    def _take_ready(self) -> None:
+        if not self._starting:
+            return
+        waiting = list(self._starting)
+        ready, _ = self.ray.wait(waiting, num_returns=len(waiting), timeout=0)
+        for reference in ready:
+            actor = self._starting.pop(reference)
+            try:
+                description = self.ray.get(reference)
+            except self.ray.exceptions.RayActorError as error:
+                if not self.nodes:
+                    raise JudgingError(_why_no_start(error)) from error
+                self.died += 1
+                continue
+            check_versions(description)
+            actor.node, actor.reads_file = description["node"], description["reads_file"]
+            self.nodes[actor.node] += 1
+            self.idle += [actor] * CALLS_EACH
+
+    def _why_none(self) -> str:
+        total = self.ray.cluster_resources().get("CPU", 0)
+        free = self.ray.available_resources().get("CPU", 0)
+        return (
+            f"no judging actor could start for {SECONDS_TO_START:g} s: each needs 1 CPU, and the "
+            f"Ray cluster has {total:g} CPUs, {free:g} of them free; end other work in it, or add "
+            "a node. What was judged is stored, and the same command resumes"
+        )
+
+
+def _why_no_start(error: BaseException) -> str:
+    return (
+        f"a judging actor can't start: {cause_of(error)}; rewardkit and what the verifier needs "
+        "must be installed on every node"
+    )
+
+
+AHEAD = 4
+CALL_SECONDS = 0.5
+MOST_CHUNKS = 4
+"""A call of an actor hands over as many chunks, up to this number, as it judges in `CALL_SECONDS`.
+Ray's processor time is about the same for each call."""
+_SECONDS_BETWEEN_LOOKS = 0.1
+MOST_DEATHS = 3
+"""Actors that may die over one chunk before the scoring ends."""
+
+
+class RaySpread:
+    """Spreads the chunks of a scoring over the cluster at an address."""
+
+    def __init__(self, address: str, note: Callable[[str], None]) -> None:
+        self._address = address
+        self._note = note
+        self._actors: JudgingActors | None = None
+
+    def __call__(
+        self, job: FileJob | RunJob, chunks: Iterator[Chunk]
+    ) -> Iterator[tuple[Chunk, ChunkResult]]:
+        """Yield each chunk with its result, in order."""
+        source = SourceFile.of(job.source.path) if isinstance(job.source, JsonLines) else None
+        pickled = _pickled(job)
+        with connected(self._address) as ray:
+            self._actors = JudgingActors(ray, pickled, source, self._note)
+            yield from InOrder(ray, self._actors, chunks).results()
+
+    def describe(self) -> Mapping[str, Any]:
+        """The nodes with the number of their actors, and how many actors died."""
+        if self._actors is None:
+            return {}
+        return {"actors": dict(self._actors.nodes), "died": self._actors.died}
+
+
+def _pickled(job: FileJob | RunJob) -> bytes:
+    try:
+        return bytes(cloudpickle.dumps(job))
+    except Exception as error:  # pickling runs code of verifiers and tasks
+        raise JudgingError(
+            f"the verifier can't be sent to other nodes: {type(error).__name__}: {error}; "
+            "it must not hold open files, locks or the like"
+        ) from error
+
+
+@dataclass
+class _Attempt:
+    number: int
+    chunk: Chunk
+    deaths: int = 0
+
+
+class InOrder:
+    """Hands chunks to actors, and puts their results in the order of the chunks."""
+
+    def __init__(self, ray: Any, actors: JudgingActors, chunks: Iterator[Chunk]) -> None:
+        self._ray = ray
+        self._actors = actors
+        self._unread = enumerate(chunks)
+        self._again: deque[_Attempt] = deque()
+        self._running: dict[Any, tuple[Actor, Sequence[_Attempt]]] = {}
+        self._waiting: dict[int, Chunk] = {}
+        self._results: dict[int, ChunkResult | BaseException] = {}
+        self._chunks_a_call = 1
+
+    def results(self) -> Iterator[tuple[Chunk, ChunkResult]]:
+        """Yield each chunk with its result."""
+        turn = 0
+        while True:
+            self._actors.refresh()
+            self._submit()
+            if not self._waiting and self._next() is None:
+                return
+            self._receive()
+            while turn in self._results:
+                result = self._results.pop(turn)
+                if isinstance(result, BaseException):
+                    raise result
+                yield self._waiting.pop(turn), result
+                turn += 1
+
+    def _submit(self) -> None:
+        while self._actors.idle and (attempts := self._take()):
+            actor = self._actors.idle.pop()
+            chunks = [actor.sendable(attempt.number, attempt.chunk) for attempt in attempts]
+            self._running[actor.handle.judge.remote(chunks)] = actor, attempts
+            self._actors.busy += 1
+
+    def _take(self) -> Sequence[_Attempt]:
+        """The chunks of the next call. One over which an actor died goes alone."""
+        taken: list[_Attempt] = []
+        while len(taken) < self._chunks_a_call and (attempt := self._next()) is not None:
+            if attempt.deaths:
+                return taken or [self._again.popleft()]
+            taken.append(self._again.popleft())
+        return taken
+
+    def _next(self) -> _Attempt | None:
+        """The chunk to judge next, which stays first in the queue; None if there is none yet."""
+        calls = max(1, len(self._running) + len(self._actors.idle))
+        if not self._again and len(self._waiting) < AHEAD * calls * self._chunks_a_call:
+            numbered = next(self._unread, None)
+            if numbered is not None:
+                self._waiting[numbered[0]] = numbered[1]
+                self._again.append(_Attempt(*numbered))
+        return self._again[0] if self._again else None
+
+    def _receive(self) -> None:
+        if not self._running:
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+            return
+        ready, _ = self._ray.wait(list(self._running), timeout=1)
+        for reference in ready:
+            actor, attempts = self._running[reference]
+            try:
+                seconds, results = self._ray.get(reference)
+            except self._ray.exceptions.RayError as error:
+                self._lost(actor, error)
+                continue
+            del self._running[reference]
+            self._actors.busy -= 1
+            self._actors.idle.append(actor)
+            for attempt, pickled in zip(attempts, results, strict=True):
+                _, self._results[attempt.number] = pickle.loads(pickled)
+            fitting = int(CALL_SECONDS * len(results) / max(seconds, 1e-9))
+            self._chunks_a_call = min(MOST_CHUNKS, max(1, fitting))
+
+    def _lost(self, actor: Actor, error: BaseException) -> None:
+        """Take back the calls of an actor that died; it died over the first of them."""
+        self._actors.lost(actor)
+        calls = [call for call, (other, _) in self._running.items() if other is actor]
+        self._actors.busy -= len(calls)
+        first, *queued = [self._running.pop(call)[1] for call in calls]
+        for attempt in first:
+            attempt.deaths += 1
+            if attempt.deaths == MOST_DEATHS:
+                raise JudgingError(
+                    f"{MOST_DEATHS} judging actors died over rows {attempt.chunk.first + 1} to "
+                    f"{attempt.chunk.first + attempt.chunk.count}, perhaps for lack of memory; "
+                    "what was judged before is stored, and the same command resumes"
+                ) from error
+        self._again.extendleft(reversed([*first, *itertools.chain(*queued)]))

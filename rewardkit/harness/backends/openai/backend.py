@@ -1,0 +1,258 @@
+"""The openai backend: any OpenAI-compatible server, many requests at once."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+import os
+import queue
+import threading
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+from rewardkit.errors import BackendError, MissingExtra, RewardkitError, UsageError
+from rewardkit.harness.backends.engine_options import CLIENT_ARGUMENTS, EngineOptions
+from rewardkit.harness.backends.openai.client import Server, ServerClient
+from rewardkit.harness.backends.openai.errors import describe
+from rewardkit.harness.backends.openai.limits import ConcurrencyLimit
+from rewardkit.harness.backends.openai.reply import Prices
+from rewardkit.protocols import Message, Prompt, Request
+from rewardkit.records import Completion, Sampling
+from rewardkit.redaction import redact, redact_value, remember_arguments, remember_url
+
+RESERVED = 256
+"""Open files for everything but connections: data, pipes to workers, libraries."""
+
+
+def connections_allowed(wanted: int) -> int:
+    """How many of `wanted` connections fit the limit of open files, at least 1.
+
+    Raises the process's soft limit as far as the hard limit allows and the number needs.
+    """
+    try:
+        import resource
+    except ImportError:  # not on Windows, which has no such limit
+        return wanted
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or wanted + RESERVED <= soft:
+        return wanted
+    raised = wanted + RESERVED if hard == resource.RLIM_INFINITY else min(hard, wanted + RESERVED)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
+    except (OSError, ValueError):  # some systems refuse what they announce
+        raised = soft
+    return max(1, min(wanted, raised - min(RESERVED, raised // 2)))
+
+
+Item = TypeVar("Item")
+
+Work = Callable[[Callable[[Item], None]], Coroutine[Any, Any, None]]
+"""A coroutine function that calls its argument with each result."""
+
+
+def iterate_results(work: Work[Item]) -> Iterator[Item]:
+    """The results of `work`, as they arrive. Raises the error that ended it.
+
+    The event loop runs in a thread of its own, so callers that run one may use it too. Closing
+    the iterator cancels the work.
+    """
+    results: queue.SimpleQueue[tuple[Item] | BaseException | None] = queue.SimpleQueue()
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(work(lambda item: results.put((item,))))
+    thread = threading.Thread(target=_run, args=(loop, task, results), daemon=True)
+    thread.start()
+    try:
+        while (result := results.get()) is not None:
+            if isinstance(result, BaseException):
+                raise result
+            yield result[0]
+    finally:
+        if thread.is_alive() and not loop.is_closed():
+            loop.call_soon_threadsafe(task.cancel)
+        thread.join()
+
+
+def _run(
+    loop: asyncio.AbstractEventLoop, task: asyncio.Task[None], results: queue.SimpleQueue[Any]
+) -> None:
+    """Run the loop until the task ends, then put its error, if any, and None."""
+    try:
+        loop.run_until_complete(task)
+    except asyncio.CancelledError:
+        pass
+    except Exception as error:  # raised again in the caller's thread
+        results.put(_as_rewardkit_error(error))
+    finally:
+        loop.close()
+        results.put(None)
+
+
+def _as_rewardkit_error(error: Exception) -> RewardkitError:
+    """The first error of ours in a group of errors, else the first as a BackendError."""
+    errors = error.exceptions if isinstance(error, ExceptionGroup) else (error,)
+    for cause in errors:
+        if isinstance(cause, RewardkitError):
+            return cause
+    return BackendError(f"{type(errors[0]).__name__}: {describe(errors[0])}")
+
+
+DEFAULT_URL = "https://api.openai.com/v1"
+
+DEFAULT_CONCURRENCY = 1024
+"""Maximum number of requests at once unless `concurrency` sets it; FIRST_CONCURRENCY at first."""
+FIRST_CONCURRENCY = 64
+
+_SET_BY_US = (
+    "model",
+    "messages",
+    "prompt",
+    "n",
+    "seed",
+    "temperature",
+    "top_p",
+    "max_tokens",
+    "max_completion_tokens",
+    "stop",
+    "stream",
+)
+
+
+class OpenAIBackend:
+    """Send each prompt to an OpenAI-compatible server.
+
+    Arguments: `api_key` (else OPENAI_API_KEY); `concurrency`, the number of requests at once, which
+    refusals lower (by default it grows from 64 to 1,024 while that brings more tokens a second);
+    `max_retries` (5, with growing pauses; refusals don't count); `timeout` (600 s for a whole
+    reply); `input_price` and `output_price` for a million tokens. All other arguments go into each
+    request's body.
+    """
+
+    max_model_len: int | None = None
+
+    def __init__(self, model: str, options: EngineOptions) -> None:
+        if importlib.util.find_spec("aiohttp") is None:
+            raise MissingExtra.needing("aiohttp", "openai", "the openai backend")
+        options.refuse(
+            "openai",
+            "dtype",
+            "max_model_len",
+            "tensor_parallel_size",
+            "data_parallel_size",
+            "gpu_memory_utilization",
+        )
+        if options.reasoning_effort is not None and not options.chat_template:
+            raise UsageError(
+                "--reasoning-effort needs the chat endpoint; leave out --no-chat-template"
+            )
+        options.reject_arguments_named(_SET_BY_US, "the server")
+        argument = partial(options.argument, backend="openai")
+        url = options.base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL
+        remember_url(url)
+        remember_arguments(options.arguments)
+        key = options.arguments.get("api_key") or os.environ.get("OPENAI_API_KEY") or "EMPTY"
+        self._server = Server(
+            url=url,
+            api_key=str(key),
+            model=model,
+            chat=options.chat_template,
+            retries=argument("max_retries", 5),
+            seconds=argument("timeout", 600),
+            body=_body(options),
+            unchecked=frozenset(options.arguments),
+            prices=_prices(options),
+        )
+        self._concurrency = argument("concurrency", DEFAULT_CONCURRENCY)
+        first = self._concurrency if "concurrency" in options.arguments else FIRST_CONCURRENCY
+        self._limit = ConcurrencyLimit(first, self._concurrency)
+        self._client = ServerClient(self._server, self._limit)
+        self._dropped_counts: list[str] = []
+        self._wanted = self._allowed = self._concurrency
+
+    def render(self, messages: Sequence[Message]) -> Prompt:
+        """The messages as the JSON that is sent, or plain text for the completions endpoint."""
+        if self._server.chat:
+            turns = [{"role": message.role, "content": message.content} for message in messages]
+            text = json.dumps(turns, ensure_ascii=False)
+        else:
+            text = "\n\n".join(message.content for message in messages)
+        return Prompt(text=text, messages=tuple(messages))
+
+    def start(self, requests: int, longest: int) -> None:
+        """Ask the server for its models, so that a wrong address or key shows at once."""
+        self._wanted = min(self._concurrency, requests)
+        self._allowed = connections_allowed(self._wanted)
+        if self._allowed < self._wanted:
+            self._limit.cap(self._allowed)
+        for _ in iterate_results(self._client.check):
+            pass
+
+    def generate(
+        self, requests: Sequence[Request], sampling: Sampling
+    ) -> Iterator[tuple[Request, Completion]]:
+        """Each request with its completion, as it arrives; one that fails is an "error"."""
+        complete = partial(self._client.complete_all, requests, sampling)
+        for request, reply in iterate_results(complete):
+            if reply.dropped_counts and not self._dropped_counts:
+                self._dropped_counts = [redact(count) for count in reply.dropped_counts]
+            yield request, reply.completion
+
+    def describe(self) -> Mapping[str, object]:
+        """The server and the arguments, without secrets."""
+        counts = self._client.counts
+        described = {
+            "name": "openai",
+            **self.fingerprint(),
+            "endpoint": "chat/completions" if self._server.chat else "completions",
+            "concurrency": self._concurrency,
+            "most_requests_at_once": counts.most_in_flight,
+            "refusals": counts.refusals,
+            "max_retries": self._server.retries,
+            "arguments": redact_value(self._server.body),
+            "seed": "per request",
+        }
+        return described | ({"warnings": warnings} if (warnings := self._warnings()) else {})
+
+    def _warnings(self) -> list[str]:
+        warnings = []
+        if self._dropped_counts:
+            warnings.append(
+                "some of the server's token counts aren't whole numbers and are left out: "
+                + ", ".join(self._dropped_counts)
+            )
+        if self._allowed < self._wanted:
+            warnings.append(
+                f"at most {self._allowed:,} of {self._wanted:,} requests were sent at once: the "
+                "limit of open files allows no more (ulimit -n)"
+            )
+        return warnings
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """All that a client can know of the weights: their name and the server's address."""
+        return {"model": self._server.model, "base_url": redact(self._server.url)}
+
+    def close(self) -> None:
+        """Do nothing: no connection stays open between calls."""
+
+
+def _body(options: EngineOptions) -> dict[str, object]:
+    """The fields of every request's body besides those of sampling."""
+    body = {
+        name: value for name, value in options.arguments.items() if name not in CLIENT_ARGUMENTS
+    }
+    if options.chat_template_args:
+        body["chat_template_kwargs"] = dict(options.chat_template_args)
+    if options.reasoning_effort is not None:
+        body["reasoning_effort"] = options.reasoning_effort
+    return body
+
+
+def _prices(options: EngineOptions) -> Prices:
+    prices = {}
+    for name in ("input_price", "output_price"):
+        value = options.arguments.get(name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+            raise UsageError(f"--backend-arg {name}={value} must be a number, for a million tokens")
+        prices[name.removesuffix("_price")] = None if value is None else float(value)
+    return Prices(**prices)

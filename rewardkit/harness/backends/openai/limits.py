@@ -1,0 +1,166 @@
+"""Limit the requests in flight, and hold all of them back for a while on demand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass
+
+DECREASE = 0.5
+"""The factor on the limit when the server refuses requests."""
+
+_FAST_GROWTH = 1.0
+_GROWTH = 0.1
+_GROWTH_AFTER_REFUSALS = 0.02
+"""By which share of itself the limit grows in a round: as many answers as the limit allows."""
+
+_LEAST_GAIN = 1.1
+"""By how much throughput must grow with a limit that has grown by `_GROWN`."""
+_GROWN = 1.3
+_FIRST_HOLD, _LONGEST_HOLD = 4, 64
+"""Rounds without growth after growth has gained nothing; doubled each time."""
+
+
+@dataclass(slots=True)
+class _Round:
+    """The answers since `start`, the end of the round before, as many as `size` of them."""
+
+    size: int
+    start: float
+    answers: int = 0
+    tokens: int = 0
+    saturated: bool = True
+    """Whether as many requests were in flight as allowed, all the time."""
+
+
+class ConcurrencyLimit:
+    """Grows while more requests in flight bring more tokens a second; halves at a refusal.
+
+    The limit starts at `first` and doubles with each round of answers. Once a larger limit brings
+    no more throughput (requests queue in the server, and latency grows in its place), it goes back
+    and waits before it grows again, slowly. A refusal halves it once for all requests that were
+    sent before; then it grows by 2% a round.
+    """
+
+    def __init__(self, first: int, maximum: int) -> None:
+        self.maximum = maximum
+        self._size = float(min(first, maximum))
+        self._growth = _FAST_GROWTH
+        self._decreased_at = float("-inf")
+        self._round: _Round | None = None
+        self._best: tuple[float, float] | None = None
+        self._hold, self._next_hold = 0, _FIRST_HOLD
+
+    @property
+    def current(self) -> int:
+        """How many requests may be in flight now, at least 1."""
+        return max(1, int(self._size))
+
+    def answered(self, *, tokens: int, in_flight: int, now: float) -> None:
+        """Count an answer; `in_flight` counts its request."""
+        if self._round is None:
+            # the first answers come in a burst, and say nothing about throughput
+            self._round = _Round(self.current, now, saturated=False)
+        self._round.answers += 1
+        self._round.tokens += tokens
+        if in_flight < self.current:
+            self._round.saturated = False
+        elif not self._hold:
+            self._size = min(self.maximum, self._size + self._step())
+        if self._round.answers >= self._round.size:
+            self._end_round(self._round, now)
+
+    def refused(self, *, sent: float, now: float) -> bool:
+        """Halve the limit, unless it was halved after the request was `sent`.
+
+        Returns whether the limit changed.
+        """
+        if sent < self._decreased_at:
+            return False
+        self._size = max(1.0, self._size * DECREASE)
+        self._growth = _GROWTH_AFTER_REFUSALS
+        self._decreased_at = now
+        self._round = self._best = None
+        return True
+
+    def cap(self, maximum: int) -> None:
+        """Lower the maximum for good."""
+        self.maximum = max(1, min(self.maximum, maximum))
+        self._size = min(self._size, self.maximum)
+
+    def _step(self) -> float:
+        """What an answer adds, so that a round adds its share, and 1 at least."""
+        return max(1.0, self._growth * self._size) / self._size
+
+    def _end_round(self, ended: _Round, now: float) -> None:
+        self._hold = max(0, self._hold - 1)
+        if ended.saturated and now > ended.start:
+            self._compare(ended.tokens / (now - ended.start))
+        self._round = _Round(self.current, now)
+
+    def _compare(self, rate: float) -> None:
+        """Go back to the limit before if a larger one has not raised the tokens a second."""
+        size, best = self._best or (0.0, 0.0)
+        if self._size < size * _GROWN:
+            return
+        if rate >= best * _LEAST_GAIN:
+            self._best = (self._size, rate)
+            return
+        self._size = size
+        self._growth = min(self._growth, _GROWTH)
+        self._hold, self._next_hold = self._next_hold, min(_LONGEST_HOLD, 2 * self._next_hold)
+
+
+class RequestGate:
+    """Lets as many requests through as the limit allows, in order; shut for a while on demand."""
+
+    def __init__(self, limit: ConcurrencyLimit) -> None:
+        self.limit = limit
+        self.in_flight = 0
+        self.most_in_flight = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._opens_at = float("-inf")
+        self._loop = asyncio.get_running_loop()
+
+    def now(self) -> float:
+        """The time in seconds, by the loop's clock."""
+        return self._loop.time()
+
+    async def enter(self, *, first: bool = False) -> float:
+        """Wait for a place, before all others if `first`, else after them; return the time."""
+        future = self._loop.create_future()
+        if first:
+            self._waiting.appendleft(future)
+        else:
+            self._waiting.append(future)
+        self._admit()
+        await future
+        return self.now()
+
+    def leave(self) -> None:
+        """Give the place to the next request."""
+        self.in_flight -= 1
+        self._admit()
+
+    def shut(self, seconds: float) -> None:
+        """Let no request through for at least this many seconds."""
+        opens_at = self.now() + seconds
+        if opens_at > self._opens_at:
+            self._opens_at = opens_at
+            self._loop.call_at(opens_at, self._open, opens_at)
+
+    def _open(self, opens_at: float) -> None:
+        """Open the gate, unless it was shut for longer in the meantime."""
+        if opens_at == self._opens_at:
+            self._opens_at = float("-inf")  # a timer may fire a moment before its time
+            self._admit()
+
+    def _admit(self) -> None:
+        if self.now() < self._opens_at:
+            return
+        while self._waiting and self.in_flight < self.limit.current:
+            future = self._waiting.popleft()
+            if not future.done():
+                self.in_flight += 1
+                future.set_result(None)
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)

@@ -1,1 +1,0 @@
-"""An evaluation's engines on the nodes of a Ray cluster."""

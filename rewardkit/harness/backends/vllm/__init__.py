@@ -1,1 +1,0 @@
-"""The vLLM backend: completions from vLLM's offline engine, in one process or several."""

@@ -1,0 +1,206 @@
+"""The tracking tools, by name. None of them uploads unless its user configured that."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import MissingExtra, UnknownName
+from rewardkit.harness.store.documents import read_run_summary
+from rewardkit.harness.store.run_folder import RUN, SUMMARY, RunFolder
+from rewardkit.redaction import redact
+
+PROJECT = "rewardkit"
+_CHECKPOINT = re.compile(r"checkpoint-([0-9]+)/?\Z")
+
+
+@dataclass(frozen=True)
+class Point:
+    """The metrics of one run; `step` is its checkpoint's, or 0."""
+
+    step: int
+    figures: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class TrackedRun:
+    """One run of a tracking tool: an evaluation, or the evaluations of a training's checkpoints."""
+
+    name: str
+    config: Mapping[str, Any]
+    points: Sequence[Point]
+    folder: Path
+    """The folder of the runs' files."""
+
+
+def read_tracked_runs(folder: Path) -> list[TrackedRun]:
+    """The finished runs in a folder and its sub-folders. Checkpoints of one training, with the same
+    tasks and prompts, are points of one run."""
+    runs = [path.parent for path in (folder / RUN, *sorted(folder.glob(f"*/{RUN}")))]
+    by_name: dict[str, list[tuple[int, Path]]] = {}
+    for run in runs:
+        if (run / SUMMARY).is_file():
+            name, step = _name(run)
+            by_name.setdefault(name, []).append((step, run))
+    return [
+        TrackedRun(
+            name,
+            RunFolder(found[0][1]).read_record(),
+            [Point(step, _figures(run)) for step, run in sorted(found)],
+            folder,
+        )
+        for name, found in by_name.items()
+    ]
+
+
+def _name(run: Path) -> tuple[str, int]:
+    """A name of tasks, model and prompts, and the checkpoint's step."""
+    record = RunFolder(run).read_record()
+    tasks = record.get("tasks", {})
+    model = str(record.get("settings", {}).get("model", run.name))
+    match = _CHECKPOINT.search(model)
+    step = int(match[1]) if match else 0
+    training = Path(model[: match.start()] if match else model).name or "model"
+    prompts = dict.fromkeys(str(task["prompt"]) for task in tasks.values() if task.get("prompt"))
+    return "-".join(["+".join(tasks), training, *prompts]), step
+
+
+def _figures(run: Path) -> dict[str, float]:
+    summary = read_run_summary(run / SUMMARY)
+    return {
+        f"{task}/{name}": value
+        for task, figures in summary["tasks"].items()
+        for name, value in _numbers(figures)
+    }
+
+
+def _numbers(summary: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """(name, number) pairs, such as accuracy/low, failures/wrong, lengths/all/median, samples."""
+    for name, metric in summary["metrics"].items():
+        yield from _metric(name, metric)
+    for column, groups in summary["groups"].items():
+        for group, metric in groups.items():
+            yield from _metric(f"groups/{column}/{group}", metric)
+    for name in ("samples", "completions", "judged", "truncated", "errors"):
+        yield name, summary[name]
+    for name in ("failures", "lengths"):
+        yield from _flat(name, summary.get(name) or {})
+
+
+def _metric(name: str, metric: Mapping[str, float]) -> Iterator[tuple[str, float]]:
+    yield name, metric["value"]
+    yield f"{name}/low", metric["low"]
+    yield f"{name}/high", metric["high"]
+
+
+def _flat(name: str, values: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    for inner, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(f"{name}/{inner}", value)
+        else:
+            yield f"{name}/{inner}", value
+
+
+FOLDER = "tensorboard"
+
+
+def write_to_tensorboard(run: TrackedRun) -> None:
+    """Write a scalar for each metric, and the configuration as text."""
+    from tensorboard.compat.proto.event_pb2 import Event
+    from tensorboard.compat.proto.summary_pb2 import Summary
+    from tensorboard.plugins.text.summary_v2 import text_pb
+    from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
+    writer = EventFileWriter(str(run.folder / FOLDER / run.name))
+    try:
+        config = json.dumps(dict(run.config), indent=2, ensure_ascii=False, default=str)
+        text = text_pb("run.json", f"```\n{config}\n```")
+        writer.add_event(Event(wall_time=time.time(), step=0, summary=text))
+        for point in run.points:
+            values = [
+                Summary.Value(tag=name, simple_value=value) for name, value in point.figures.items()
+            ]
+            event = Event(wall_time=time.time(), step=point.step, summary=Summary(value=values))
+            writer.add_event(event)
+    finally:
+        writer.close()
+
+
+def log_to_trackio(run: TrackedRun) -> None:
+    """Log a run to the project that TRACKIO_PROJECT names."""
+    import trackio
+
+    trackio.init(
+        project=os.environ.get("TRACKIO_PROJECT", PROJECT),
+        name=run.name,
+        config=dict(run.config),
+        embed=False,
+        auto_log_gpu=False,
+        auto_log_cpu=False,
+    )
+    try:
+        for point in run.points:
+            trackio.log(dict(point.figures), step=point.step)
+    finally:
+        trackio.finish()
+
+
+def log_to_wandb(run: TrackedRun) -> None:
+    """Log a run to the project that WANDB_PROJECT names, in ./wandb or WANDB_DIR."""
+    import wandb
+
+    mode: Any = os.environ.get("WANDB_MODE", "offline")  # wandb refuses an unknown mode
+    with wandb.init(
+        project=os.environ.get("WANDB_PROJECT", PROJECT),
+        name=run.name,
+        config=dict(run.config),
+        job_type="eval",
+        mode=mode,
+    ) as logged:
+        for point in run.points:
+            logged.log(dict(point.figures), step=point.step)
+
+
+TOOLS: Mapping[str, Callable[[TrackedRun], None]] = {
+    "tensorboard": write_to_tensorboard,
+    "trackio": log_to_trackio,
+    "wandb": log_to_wandb,
+}
+
+
+def check_tools(names: Sequence[str]) -> None:
+    """Raise UnknownName or MissingExtra for a tool that can't be logged to."""
+    for name in names:
+        if name not in TOOLS:
+            raise UnknownName.among("tool to log to", name, sorted(TOOLS))
+        found = importlib.util.find_spec(name)
+        # find_spec also finds a folder of this name, such as wandb leaves where it runs
+        if found is None or found.origin is None:
+            raise MissingExtra.needing(name, name, f"--log-to {name}")
+
+
+def log_runs(folder: Path, names: Sequence[str], note: Callable[[str], None]) -> None:
+    """Log the runs in a folder to each tool. The failure of a tool is noted; the runs are finished
+    and stored before."""
+    runs = read_tracked_runs(folder)
+    for name in names:
+        try:
+            # stdout is for results
+            with contextlib.redirect_stdout(sys.stderr):
+                for run in runs:
+                    TOOLS[name](run)
+        except Exception as error:  # any tool's, of any class
+            message = str(error).strip().partition("\n")[0]
+            note(
+                f"logging to {name} failed: {type(error).__name__}: {redact(message)}; "
+                f"the run itself is complete, in {folder}"
+            )

@@ -1,0 +1,488 @@
+"""Write a training's rollouts, within a size and without rows of steps that are trained again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import chain, groupby
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import DataError, MissingExtra
+from rewardkit.harness.store.documents import (
+    COUNT,
+    NUMBER,
+    TEXT,
+    Fields,
+    Items,
+    Kind,
+    read_document,
+)
+from rewardkit.harness.store.files import replace_text, replaced_file
+from rewardkit.records import Failure, Verdict
+
+
+def advantage_signs(
+    groups: Sequence[int],
+    rewards: Sequence[float | None],
+    advantages: Sequence[float | None],
+    *,
+    aggregation: str,
+) -> list[int]:
+    """The sign of each advantage of a batch, 1, 0 or -1; 0 for an unjudged completion.
+
+    A group whose judged rewards are all equal carries no signal, but its advantages may be rounding
+    errors of either sign: their sign is 0, where a group's weighted rewards decide (`aggregation`
+    is multi_objective_aggregation).
+    """
+    silent = _silent(groups, rewards) if aggregation == "sum_then_normalize" else set()
+    return [
+        0 if group in silent or not advantage else (1 if advantage > 0 else -1)
+        for group, advantage in zip(groups, advantages, strict=True)
+    ]
+
+
+def _silent(groups: Sequence[int], rewards: Sequence[float | None]) -> set[int]:
+    by_group: dict[int, set[float]] = {group: set() for group in groups}
+    for group, reward in zip(groups, rewards, strict=True):
+        if reward is not None:
+            by_group[group].add(reward)
+    return {group for group, distinct in by_group.items() if len(distinct) < 2}
+
+
+ROLLOUTS, RECORD = "rollouts", "rollouts.json"
+"""The folder of a training's completions, in the training's folder; and their record in it."""
+
+_OBJECT_OR_NULL = Kind("an object or null", lambda value: value is None or isinstance(value, dict))
+_SHAPE = Fields(
+    required={
+        "share": NUMBER,
+        "trainer": TEXT,
+        "num_generations": COUNT,
+        "scale_rewards": TEXT,
+        "multi_objective_aggregation": TEXT,
+        "momentum": _OBJECT_OR_NULL,
+        "rewards": Items(Fields({"name": TEXT, "weight": NUMBER, "origin": _OBJECT_OR_NULL})),
+    },
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedReward:
+    """A reward function: its name, its weight, and the call that makes it again, if known."""
+
+    name: str
+    weight: float
+    origin: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutRecord:
+    """How a training computed its rewards and advantages, and how many texts it kept."""
+
+    share: float
+    """The share of groups that keep their text."""
+    trainer: str
+    """The trainer's class."""
+    num_generations: int
+    scale_rewards: str
+    multi_objective_aggregation: str
+    momentum: Mapping[str, float] | None
+    """The arguments of MomentumGRPOTrainer; None for another trainer."""
+    rewards: Sequence[RecordedReward]
+
+    def write(self, folder: Path) -> None:
+        """Write the record. Raises WriteError."""
+        replace_text(folder / RECORD, json.dumps(asdict(self), indent=2) + "\n")
+
+
+def read_record(folder: Path) -> RolloutRecord:
+    """Read the record of the rollouts in `folder`. DataError if it is missing or damaged."""
+    path = folder / RECORD
+    try:
+        document = read_document(path, _SHAPE)
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"{path} can't be read as the record of a training's completions: {error}"
+        ) from error
+    rewards = [
+        RecordedReward(reward["name"], reward["weight"], reward["origin"])
+        for reward in document.pop("rewards")
+    ]
+    return RolloutRecord(**document, rewards=rewards)
+
+
+def find_rollouts(training: Path) -> Path | None:
+    """The folder of a training's completions: `training` itself or the one in it, if any."""
+    for folder in (training, training / ROLLOUTS):
+        if (folder / RECORD).is_file():
+            return folder
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutRow:
+    """One completion of a training.
+
+    Without its text, `prompt`, `completion`, `messages` and `columns` are None, and there are no
+    verdicts; the numbers are always there.
+    """
+
+    step: int
+    """The optimiser step that first learns from the completion, from 1."""
+    batch: int
+    """The number of the generated batch within its step, from 0."""
+    group: int
+    """The number of the prompt within its batch, from 0."""
+    index: int
+    """The completion's number within its batch, from 0."""
+    finish_reason: str
+    completion_tokens: int
+    rewards: Sequence[tuple[str, float | None]]
+    """Each reward function's name and reward; None is unjudged."""
+    reward: float | None
+    """The weighted sum of the rewards; None if no function judged."""
+    advantage: float | None
+    prompt: str | None = None
+    completion: str | None = None
+    messages: str | None = None
+    """Prompt and completion as JSON, if they are conversations."""
+    columns: Mapping[str, Any] | None = None
+    """The other columns of the data set's row."""
+    verdicts: Mapping[str, Verdict] | None = None
+    """By the name of the verifier or task."""
+
+    @property
+    def has_text(self) -> bool:
+        """Whether the text is kept."""
+        return self.completion is not None
+
+    def without_text(self) -> RolloutRow:
+        """The row with its numbers alone."""
+        return replace(
+            self, prompt=None, completion=None, messages=None, columns=None, verdicts=None
+        )
+
+    def conversation(self) -> tuple[Any, Any]:
+        """Prompt and completion as TRL passed them to the reward functions."""
+        if self.messages is None:
+            return self.prompt, self.completion
+        turns = json.loads(self.messages)
+        return turns["prompt"], turns["completion"]
+
+    def as_record(self) -> dict[str, Any]:
+        """Plain values for Parquet; lone surrogates, which it can't store, are escaped.
+
+        In `columns`, a value that JSON lacks, such as a Decimal, becomes text.
+        """
+        return {
+            "step": self.step,
+            "batch": self.batch,
+            "group": self.group,
+            "index": self.index,
+            "prompt": _storable(self.prompt),
+            "completion": _storable(self.completion),
+            "messages": self.messages,
+            "columns": None if self.columns is None else json.dumps(self.columns, default=str),
+            "finish_reason": self.finish_reason,
+            "completion_tokens": self.completion_tokens,
+            "rewards": [{"name": name, "reward": reward} for name, reward in self.rewards],
+            "reward": self.reward,
+            "advantage": self.advantage,
+            "verdicts": None if self.verdicts is None else _verdict_records(self.verdicts),
+        }
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> RolloutRow:
+        """Convert a row of the Parquet files."""
+        columns, verdicts = record["columns"], record["verdicts"]
+        return cls(
+            **{
+                **record,
+                "rewards": [(pair["name"], pair["reward"]) for pair in record["rewards"]],
+                "columns": None if columns is None else json.loads(columns),
+                "verdicts": None
+                if verdicts is None
+                else {verdict["name"]: _verdict(verdict) for verdict in verdicts},
+            }
+        )
+
+
+def _verdict_records(verdicts: Mapping[str, Verdict]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "correct": verdict.correct,
+            "score": verdict.score,
+            "answer": _storable(verdict.answer),
+            "failure": None if verdict.failure is None else str(verdict.failure),
+            "message": _storable(verdict.message),
+            "parts": [{"name": part, "score": score} for part, score in verdict.parts.items()],
+        }
+        for name, verdict in verdicts.items()
+    ]
+
+
+def _verdict(record: Mapping[str, Any]) -> Verdict:
+    failure = record["failure"]
+    return Verdict(
+        record["correct"],
+        record["score"],
+        answer=record["answer"],
+        failure=None if failure is None else Failure(failure),
+        parts={part["name"]: part["score"] for part in record["parts"]},
+        message=record["message"],
+    )
+
+
+def _storable(text: str | None) -> str | None:
+    return None if text is None else text.encode("utf-8", "backslashreplace").decode()
+
+
+ROWS = 2_000
+"""Rows in a row group, which are in memory at once."""
+
+
+def write_rows(rows: Iterable[RolloutRow], path: Path) -> None:
+    """Write a file, whole or not at all; with no rows, an empty table. Raises WriteError."""
+    pyarrow, parquet = _pyarrow(path)
+    schema = _schema(pyarrow)
+    waiting: list[dict[str, Any]] = []
+    with (
+        replaced_file(path) as partial,
+        parquet.ParquetWriter(partial, schema, compression="zstd") as writer,
+    ):
+        for row in rows:
+            waiting.append(row.as_record())
+            if len(waiting) == ROWS:
+                writer.write_table(pyarrow.Table.from_pylist(waiting, schema))
+                waiting = []
+        if waiting:
+            writer.write_table(pyarrow.Table.from_pylist(waiting, schema))
+
+
+def read_rows(path: Path) -> Iterator[RolloutRow]:
+    """Read a file's rows, in order. DataError if it can't be read."""
+    pyarrow, parquet = _pyarrow(path)
+    try:
+        with parquet.ParquetFile(path) as file:
+            for table in file.iter_batches(ROWS):
+                yield from map(RolloutRow.from_record, table.to_pylist())
+    except (OSError, pyarrow.ArrowException, KeyError, TypeError, ValueError) as error:
+        raise DataError(
+            f"{path} can't be read as completions of a training: {error}; move it away to go on "
+            "without its steps"
+        ) from error
+
+
+def _pyarrow(path: Path) -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise MissingExtra.needing("pyarrow", "data", str(path)) from error
+    return pyarrow, parquet
+
+
+def _schema(pyarrow: Any) -> Any:
+    text, number, figure = pyarrow.string(), pyarrow.int32(), pyarrow.float32()
+    score = pyarrow.float64()
+
+    def records(*fields: tuple[str, Any]) -> Any:
+        # not a map: `datasets` reads no file that has one
+        return pyarrow.list_(pyarrow.struct(fields))
+
+    return pyarrow.schema(
+        [
+            ("step", number),
+            ("batch", number),
+            ("group", number),
+            ("index", number),
+            ("prompt", text),
+            ("completion", text),
+            ("messages", text),
+            ("columns", text),
+            ("finish_reason", text),
+            ("completion_tokens", number),
+            ("rewards", records(("name", text), ("reward", figure))),
+            ("reward", figure),
+            ("advantage", figure),
+            (
+                "verdicts",
+                records(
+                    ("name", text),
+                    ("correct", pyarrow.bool_()),
+                    ("score", score),
+                    ("answer", text),
+                    ("failure", text),
+                    ("message", text),
+                    ("parts", records(("name", text), ("score", score))),
+                ),
+            ),
+        ]
+    )
+
+
+_NAME = re.compile(r"(step|steps)-(\d+)-(\d+)\.parquet")
+
+
+@dataclass(frozen=True, order=True)
+class RolloutFile:
+    """A file with the generated batch `batch` of step `first`, or all of `first` to `last`."""
+
+    first: int
+    last: int
+    batch: int | None
+    path: Path
+
+    def is_inside(self, other: RolloutFile) -> bool:
+        """Whether the merged file `other` has all of this file's steps."""
+        return (
+            other.batch is None
+            and other.first <= self.first
+            and self.last <= other.last
+            and (self.batch is not None or (self.first, self.last) != (other.first, other.last))
+        )
+
+
+def batch_name(step: int, batch: int) -> str:
+    """The name of a file with one generated batch."""
+    return f"step-{step:06d}-{batch:03d}.parquet"
+
+
+def merged_name(first: int, last: int) -> str:
+    """The name of a file with the steps `first` to `last`."""
+    return f"steps-{first:06d}-{last:06d}.parquet"
+
+
+def all_files(folder: Path) -> list[RolloutFile]:
+    """Every file in the folder, in the order of steps."""
+    return sorted(filter(None, map(_parsed, folder.glob("step*.parquet"))))
+
+
+def current_files(folder: Path) -> list[RolloutFile]:
+    """The files that count: those whose steps no merged file has too.
+
+    A kill between the writing of a merged file and the removal of its sources leaves both.
+    """
+    files = all_files(folder)
+    return [file for file in files if not any(file.is_inside(other) for other in files)]
+
+
+def read_batches(folder: Path) -> Iterator[list[RolloutRow]]:
+    """The generated batches of a training, in order; each batch's rows in order."""
+    rows = (row for file in current_files(folder) for row in read_rows(file.path))
+    for _, batch in groupby(rows, key=lambda row: (row.step, row.batch)):
+        yield sorted(batch, key=lambda row: row.index)
+
+
+def _parsed(path: Path) -> RolloutFile | None:
+    match = _NAME.fullmatch(path.name)
+    if match is None:
+        return None
+    first, second = int(match[2]), int(match[3])
+    if match[1] == "step":
+        return RolloutFile(first, first, second, path)
+    return RolloutFile(first, second, None, path)
+
+
+MERGED = 100
+"""Files of one batch that are merged into one file."""
+
+SMALLEST_SHARE = 1 / 1024
+"""Below this share no text is kept."""
+
+Changed = Callable[[float], None]
+"""Is called with the new share of groups that keep their text."""
+
+
+class RolloutWriter:
+    """Write each generated batch as a file of its own, and merge many of them into one.
+
+    A training that resumes at `step` loses the rows of later steps. Of the groups, `share` keep
+    their text. When the files need more than `max_bytes`, half of these lose their text, evenly
+    over all steps; `on_less` is called with the share that is left. If the numbers alone need
+    more, nothing more is written, and the share is 0.
+    """
+
+    def __init__(
+        self, folder: Path, *, step: int, share: float, max_bytes: int, on_less: Changed
+    ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self._share = share
+        self._max_bytes = max_bytes
+        self._on_less = on_less
+        self._is_full = False
+        remove_steps_after(folder, step)
+        self._loose = [file for file in current_files(folder) if file.batch is not None]
+        self._size = _size(folder)
+
+    def add(self, rows: Sequence[RolloutRow]) -> None:
+        """Write a generated batch. Raises WriteError."""
+        if self._is_full or not rows:
+            return
+        first = rows[0]
+        path = self._folder / batch_name(first.step, first.batch)
+        write_rows(_thinned(rows, self._share), path)
+        self._size += path.stat().st_size
+        self._loose.append(RolloutFile(first.step, first.step, first.batch, path))
+        is_too_large = self._size > self._max_bytes
+        if is_too_large or len(self._loose) > MERGED:
+            # a file of the current step would hide the step's next batches
+            self._merge([file for file in self._loose if file.last < first.step])
+        if is_too_large:
+            self._shrink()
+
+    def _merge(self, files: Sequence[RolloutFile]) -> None:
+        if len(files) < 2:
+            return
+        path = self._folder / merged_name(files[0].first, files[-1].last)
+        write_rows(chain.from_iterable(read_rows(file.path) for file in files), path)
+        for file in files:
+            file.path.unlink()
+        self._loose = [file for file in self._loose if file not in files]
+        self._size = _size(self._folder)
+
+    def _shrink(self) -> None:
+        while self._size > self._max_bytes and self._share:
+            halved = self._share / 2
+            self._share = halved if halved >= SMALLEST_SHARE else 0.0
+            for file in current_files(self._folder):
+                write_rows(_thinned(read_rows(file.path), self._share), file.path)
+            self._size = _size(self._folder)
+        self._is_full = self._size > self._max_bytes
+        self._on_less(self._share)
+
+
+def keeps_text(row: RolloutRow, share: float) -> bool:
+    """Whether the row's group is among the `share` of groups that keep their text.
+
+    The groups of a smaller share are among those of a larger one.
+    """
+    name = f"{row.step}/{row.batch}/{row.group}".encode()
+    drawn = int.from_bytes(hashlib.blake2b(name, digest_size=8).digest())
+    return drawn < share * 2**64
+
+
+def _thinned(rows: Iterable[RolloutRow], share: float) -> Iterator[RolloutRow]:
+    return (row if keeps_text(row, share) else row.without_text() for row in rows)
+
+
+def remove_steps_after(folder: Path, step: int) -> None:
+    """Remove the rows of later steps, and files whose rows a merged file has."""
+    current = current_files(folder)
+    for file in all_files(folder):
+        if file not in current or file.first > step:
+            file.path.unlink()
+        elif file.last > step:
+            kept = (row for row in read_rows(file.path) if row.step <= step)
+            write_rows(kept, folder / merged_name(file.first, step))
+            file.path.unlink()
+
+
+def _size(folder: Path) -> int:
+    return sum(file.path.stat().st_size for file in all_files(folder))

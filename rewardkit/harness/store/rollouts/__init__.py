@@ -1,1 +1,0 @@
-"""A training's completions with their rewards and advantages, as Parquet files."""

@@ -1,0 +1,455 @@
+"""Tasks from TOML files."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from rewardkit import registry
+from rewardkit.errors import DataError, UnknownName, UsageError
+from rewardkit.harness.prompts.template import load_template
+from rewardkit.harness.prompts.wording import TaskWording
+from rewardkit.harness.store.data_files import IDENTIFIERS, Row, field_value, hub_rows, read_rows
+from rewardkit.harness.tasks.defined.definition import (
+    Choices,
+    DataSource,
+    TaskDefinition,
+    plain_definition,
+    read_definition,
+)
+from rewardkit.protocols import Bounded, Verifier
+from rewardkit.records import Sample
+from rewardkit.verifiers.by_row import ByRow, needs_reference
+from rewardkit.verifiers.choice import LETTERS, option_texts
+from rewardkit.verifiers.in_form import AnswerBlockFormat, InForm
+from rewardkit.verifiers.r1_zero import R1ZeroFormat
+from rewardkit.verifiers.reading import boxes, last_match
+
+_HUB_ID = re.compile(
+    r"(?P<repository>[\w-][\w.-]*/[\w-][\w.-]*)(?::(?P<subset>[\w.-]+))?(?:@(?P<revision>\S+))?"
+)
+_SUFFIXES = (".jsonl", ".json", ".csv", ".parquet")
+
+
+def named_source(data: str) -> DataSource:
+    """Return the source that `--data` names: a file, or owner/name[:subset][@revision] on the hub.
+
+    >>> named_source("openai/gsm8k:main").subset
+    ('main',)
+    """
+    match = _HUB_ID.fullmatch(data)
+    if match is None or Path(data).suffix.lower() in _SUFFIXES or Path(data).exists():
+        return DataSource(file=data)
+    subset = (match["subset"],) if match["subset"] else ()
+    return DataSource(
+        repository=match["repository"], subset=subset, revision=match["revision"] or ""
+    )
+
+
+def source_rows(source: DataSource, split: str | None = None) -> list[Row]:
+    """Return a source's rows. DataError if there are none, or if they can't be read."""
+    source = replace(source, split=split or source.split)
+    if source.file:
+        rows = read_rows(source.file)
+    else:
+        rows = [row for subset in source.subset or (None,) for row in _hub_rows(source, subset)]
+    if not rows:
+        raise DataError(f"{source.file or source.repository} holds no rows")
+    return rows
+
+
+def filtered_rows(rows: list[Row], wanted: Mapping[str, Any]) -> list[Row]:
+    """Return the rows whose columns have the wanted values. DataError if none has."""
+    for column, value in wanted.items():
+        if not any(column in row for row in rows):
+            raise DataError(
+                f"no row has the column {column!r}, which `filter` names; they have "
+                f"{', '.join(sorted(rows[0]))}"
+            )
+        values = value if isinstance(value, list) else [value]
+        rows = [row for row in rows if row.get(column) in values]
+        if not rows:
+            raise DataError(f"no row's {column!r} is one of {values!r}, as `filter` wants")
+    return rows
+
+
+def _hub_rows(source: DataSource, subset: str | None) -> list[Row]:
+    rows = hub_rows(source.repository, subset, source.split, source.revision or None)
+    if len(source.subset) > 1:
+        return [{"subset": subset, **row} for row in rows]
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class ArrangedOptions:
+    """The options as the prompt lists them, and the letter of the right one."""
+
+    options: list[str]
+    letter: str
+
+
+def arranged_options(
+    choices: Choices, row: Mapping[str, object], reference: str, order: str
+) -> ArrangedOptions:
+    """Return a row's options, in their order or shuffled by the seed `order`.
+
+    Raises ValueError or DataError where the row has none, or none that is right.
+
+    >>> choices = Choices(columns=("options",), answer="index")
+    >>> arranged_options(choices, {"options": ["Rome", "Oslo"]}, "1", "").options
+    ['(A) Rome', '(B) Oslo']
+    """
+    texts, labels = _texts_and_labels(choices, row)
+    if not 2 <= len(texts) <= len(LETTERS):
+        raise ValueError(f"there are {len(texts)} options; there must be 2 to {len(LETTERS)}")
+    right = _right_option(choices, texts, labels, reference)
+    places = list(range(len(texts)))
+    if choices.shuffle:
+        random.Random(f"options/{order}").shuffle(places)
+    options = [
+        choices.form.replace("{letter}", letter).replace("{text}", texts[place])
+        for letter, place in zip(LETTERS, places, strict=False)
+    ]
+    return ArrangedOptions(options, LETTERS[places.index(right)])
+
+
+def _texts_and_labels(choices: Choices, row: Mapping[str, object]) -> tuple[list[str], list[str]]:
+    for column in choices.columns:
+        if row.get(column) is None:
+            raise DataError(
+                f"no column {column!r}, which choices.columns names; it has "
+                f"{', '.join(sorted(row))}"
+            )
+    if len(choices.columns) > 1:
+        texts = [str(row[column]).strip() for column in choices.columns]
+        return texts, list(LETTERS)
+    listed = row[choices.columns[0]]
+    texts = [text.strip() for text in option_texts(listed)]
+    labels = listed.get("label") if isinstance(listed, Mapping) else None
+    given = isinstance(labels, list | tuple) and len(labels) == len(texts)
+    return texts, [str(label) for label in labels] if given and labels else list(LETTERS)
+
+
+def _right_option(choices: Choices, texts: list[str], labels: list[str], reference: str) -> int:
+    if choices.answer == "first":
+        return 0
+    known = {"letter": labels[: len(texts)], "text": texts}.get(choices.answer)
+    known = known or [str(place) for place in range(len(texts))]
+    if known.count(reference.strip()) != 1:
+        raise ValueError(
+            f"the reference {reference[:60]!r} is none of the options' {choices.answer}s, "
+            f"{', '.join(known)[:200]}; see choices.answer"
+        )
+    return known.index(reference.strip())
+
+
+FORGIVING: Mapping[str, str] = {
+    "choice": "lenient",
+    "exact": "lenient",
+    "f1": "lenient",
+    "gsm8k": "flexible",
+    "math": "flexible",
+    "regex": "lenient",
+}
+"""The `reading` of each built-in verifier that forgives the form of an answer."""
+
+_FORMS: Mapping[str, str] = {
+    "boxed": r"\boxed{{}}",
+    "hash": "#### {}",
+    "strict": "<answer>{}</answer>",
+    "xml": "<answer>\n{}\n</answer>",
+    "r1_zero": "<think>\n...\n</think> <answer> {} </answer>",
+}
+_OWN_STYLE: Mapping[str, str] = {"math": "boxed", "gsm8k": "hash", "choice": "strict"}
+_FRAMES: Mapping[str, Bounded] = {"xml": AnswerBlockFormat(), "r1_zero": R1ZeroFormat()}
+
+
+@dataclass(frozen=True)
+class AnswerStyles:
+    """The verifiers of a definition, by answer style."""
+
+    definition: TaskDefinition
+
+    @property
+    def own(self) -> str:
+        """The style in which the task is asked unless a prompt says otherwise; empty: any text."""
+        section = self.definition.verifier
+        if section.names:
+            return "xml"
+        return _OWN_STYLE.get(section.name, "xml" if section.name in FORGIVING else "")
+
+    def form(self, reading: str | None) -> str:
+        """How an answer is written in this style, with {} for the answer."""
+        return _FORMS.get(reading or self.own, "{}")
+
+    def forms(self) -> dict[str, str]:
+        """The forms of the task's own style and of those that every task reads."""
+        styles = dict.fromkeys([self.own, "xml", "r1_zero"])
+        shown = {**_FORMS, "r1_zero": "<answer> {} </answer>"}
+        return {style: shown.get(style, "{}") for style in styles}
+
+    def strict(self, reading: str | None) -> Verifier:
+        """The verifier of an answer style. UsageError for a style that isn't read."""
+        section = self.definition.verifier
+        if reading is None or (section.names and reading not in _FRAMES):
+            return self._plain({})
+        if not section.names:
+            try:
+                return self._plain({"reading": reading})
+            except UsageError:
+                pass  # the verifier has no such reading of its own
+        if reading in _FRAMES:
+            return InForm(_FRAMES[reading], self.flexible() or self._plain({}))
+        raise UsageError(
+            f"the prompt asks for answers in the style {reading!r}, which verifier "
+            f"{section.name!r} doesn't read; choose a --prompt in one of {', '.join(_FRAMES)}"
+        )
+
+    def flexible(self) -> Verifier | None:
+        """The verifier that forgives the form of an answer; None if there is none."""
+        section = self.definition.verifier
+        if section.names:
+            return self._by_row(flexible=True)
+        parameters = dict(section.flexible)
+        if not parameters and section.name in FORGIVING:
+            parameters = {"reading": FORGIVING[section.name]}
+        return self._plain(parameters) if parameters else None
+
+    def _plain(self, changed: Mapping[str, Any]) -> Verifier:
+        section = self.definition.verifier
+        if section.names:
+            return self._by_row(flexible=False)
+        parameters = {**section.parameters, **changed}
+        if section.name == "choice" and self.definition.choices.columns:
+            parameters = {"options": "options", **parameters}
+        return registry.installed().verifier(section.name, **parameters)
+
+    def _by_row(self, *, flexible: bool) -> ByRow:
+        verifiers = {}
+        section = self.definition.verifier
+        for name in section.names:
+            parameters = dict(section.parameters.get(name, {}))
+            if flexible and name in FORGIVING:
+                parameters["reading"] = FORGIVING[name]
+            verifiers[name] = registry.installed().verifier(name, **parameters)
+        return ByRow(self.definition.columns.verifier, verifiers)
+
+
+_PROMPTS: Mapping[str, str] = {
+    "boxed": "boxed",
+    "hash": "gsm8k",
+    "strict": "choice",
+    "xml": "answer",
+}
+"""The default prompt of each answer style."""
+
+_INSTRUCTION = "Answer this question."
+_INSTRUCTIONS: Mapping[str, str] = {
+    "boxed": "Solve this problem.",
+    "hash": "Solve this problem.",
+    "strict": "Answer this multiple-choice question.",
+}
+
+
+@dataclass(frozen=True)
+class DefinedTask:
+    """A task that a definition describes, over a data set on the hub or a file."""
+
+    definition: TaskDefinition
+
+    @property
+    def name(self) -> str:
+        """The name that users type."""
+        return self.definition.name
+
+    @property
+    def about(self) -> str:
+        """A line for `rewardkit list`."""
+        return self.definition.about
+
+    @property
+    def prompt(self) -> str:
+        """The default prompt: the definition's, or the one for the verifier."""
+        own = "question" if not self._styles.own else _PROMPTS[self._styles.own]
+        if own == "choice" and not self.definition.choices.columns:
+            own = "answer"
+        return self.definition.prompt or own
+
+    @property
+    def max_tokens(self) -> int:
+        """The default limit of a completion."""
+        return self.definition.max_tokens
+
+    @property
+    def group_by(self) -> tuple[str, ...]:
+        """Columns for whose values accuracy is also reported separately."""
+        return self.definition.group_by
+
+    @property
+    def fewshot_split(self) -> str:
+        """The split that examples are drawn from."""
+        return self.definition.fewshot.split
+
+    @property
+    def fewshot_by(self) -> str:
+        """The column in which examples agree with the problem; empty: none."""
+        return self.definition.fewshot.by
+
+    @property
+    def wording(self) -> TaskWording:
+        """The words for the prompt strategies."""
+        words = self.definition.wording
+        options = "\n{{ options | join('\n') }}" if self.definition.choices.columns else ""
+        noun = "LETTER" if self.definition.verifier.name == "choice" else "ANSWER"
+        return TaskWording(
+            instruction=words.instruction or _INSTRUCTIONS.get(self._styles.own, _INSTRUCTION),
+            noun=words.noun or noun,
+            forms=self._styles.forms(),
+            problem=words.problem or "{{ question }}" + options,
+            solution=lambda sample: str(sample.columns.get(words.solution) or "").strip(),
+        )
+
+    def eval_settings(self) -> dict[str, Any]:
+        """Return the options of an evaluation that the definition sets, by name."""
+        return self.definition.settings()
+
+    def recorded_definition(self) -> dict[str, Any]:
+        """Return the definition as plain values, for a run's record."""
+        return plain_definition(self.definition)
+
+    def load(self, *, data: str | None, split: str | None, seed: int) -> list[Sample]:
+        """The rows that pass the filter, of `data` (a file or a hub id) or of the definition's."""
+        source = named_source(data) if data else self.definition.data
+        kept = split or self.definition.data.split
+        rows = filtered_rows(source_rows(source, kept), self.definition.filter)
+        return [self._sample(row, index, seed) for index, row in enumerate(rows)]
+
+    def sample(self, row: Mapping[str, object], index: int) -> Sample:
+        """One row as a sample; options are shuffled as with seed 0."""
+        return self._sample(row, index, 0)
+
+    def verifier(self, reading: str | None = None) -> Verifier:
+        """The verifier for an answer style."""
+        return self._styles.strict(reading)
+
+    def flexible(self) -> Verifier | None:
+        """The verifier that forgives the form of an answer, or None."""
+        return self._styles.flexible()
+
+    def perfect(self, sample: Sample) -> str:
+        """The reference, as the default prompt asks for it."""
+        return self._styles.form(self._reading).replace("{}", sample.reference)
+
+    def posed(self, answer: str, other: str) -> tuple[str, Sample]:
+        """A completion that gives `answer`, and a sample whose reference is `other`: equal answers
+        vote together."""
+        return self._styles.form(None).replace("{}", answer), Sample(other)
+
+    def validate(self) -> None:
+        """Raise UsageError for a verifier or a prompt that doesn't exist or fit."""
+        self.verifier(self._reading)
+        self.flexible()
+
+    @property
+    def _styles(self) -> AnswerStyles:
+        return AnswerStyles(self.definition)
+
+    @cached_property
+    def _reading(self) -> str | None:
+        prompt = self.prompt
+        path = prompt if prompt.endswith(".jinja") else registry.installed().prompt(prompt)
+        return load_template(prompt, path).reading
+
+    def _sample(self, row: Mapping[str, object], index: int, seed: int) -> Sample:
+        columns = self.definition.columns
+        question = self._question(row, index)
+        names = (columns.id,) if columns.id else IDENTIFIERS
+        identifier = next((str(row[name]) for name in names if row.get(name)), str(index))
+        reference = self._reference(row, index)
+        if self.definition.choices.columns:
+            try:
+                arranged = arranged_options(
+                    self.definition.choices, row, reference, f"{seed}/{identifier}"
+                )
+            except (ValueError, DataError) as error:
+                raise DataError(f"row {index + 1} of task {self.name!r}: {error}") from error
+            row, reference = {**row, "options": arranged.options}, arranged.letter
+        return Sample(reference, question, identifier, columns=row)
+
+    def _question(self, row: Mapping[str, object], index: int) -> str:
+        """Join the columns of the problem, without those that the row leaves empty."""
+        names = self.definition.columns.question
+        filled = [name for name in names if name not in row or row[name] not in (None, "")]
+        return " ".join(str(self._column(row, index, name, "question")) for name in filled or names)
+
+    def _reference(self, row: Mapping[str, object], index: int) -> str:
+        columns = self.definition.columns
+        self._check_verifier(row, index)
+        if self.definition.choices.answer == "first":
+            return ""
+        value = field_value(row, columns.reference) if columns.reference else None
+        if value is None and not needs_reference(self._styles.strict(None), row):
+            return ""
+        if not columns.reference:
+            raise UsageError(
+                f"task {self.name!r}: its verifier compares with a reference; name the column that "
+                "holds it: columns.reference, or --reference-field"
+            )
+        value = self._column(row, index, columns.reference, "reference")
+        text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        return self._final(text, index).strip()
+
+    def _final(self, text: str, index: int) -> str:
+        columns = self.definition.columns
+        if columns.reference_boxed:
+            boxed = boxes(text)
+            if not boxed:
+                raise DataError(f"row {index + 1}: {columns.reference!r} holds no box")
+            text = boxed[-1]
+        if columns.reference_pattern:
+            match = last_match(re.compile(columns.reference_pattern), text)
+            if match is None:
+                raise DataError(
+                    f"row {index + 1}: {columns.reference_pattern!r} (columns.reference_pattern) "
+                    f"matches nothing in {text[:60]!r}"
+                )
+            text = next((group for group in match.groups() if group is not None), match.group())
+        return text
+
+    def _check_verifier(self, row: Mapping[str, Any], index: int) -> None:
+        names = self.definition.verifier.names
+        if names:
+            named = str(self._column(row, index, self.definition.columns.verifier, "verifier"))
+            if named not in names:
+                raise UnknownName.among(f"verifier (row {index + 1})", named, names)
+
+    def _column(self, row: Mapping[str, object], index: int, name: str, key: str) -> object:
+        value = field_value(row, name)
+        if value is None:
+            raise DataError(
+                f"row {index + 1} has no column {name!r}, which task {self.name!r} reads; "
+                f"it has {', '.join(sorted(map(str, row)))}; name the column in the task's file, "
+                f"columns.{key}, or without a task with --{key}-field"
+            )
+        return value
+
+
+def load_task_file(path: str) -> DefinedTask:
+    """Return the task in a TOML file. UsageError names the file, the key and the remedy."""
+    definition = read_definition(Path(path))
+    try:
+        re.compile(definition.columns.reference_pattern)
+        task = DefinedTask(definition)
+        task.validate()
+    except re.error as error:
+        raise UsageError(
+            f"{path}: columns.reference_pattern isn't a regular expression: {error}"
+        ) from error
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
+    return task

@@ -1,1 +1,0 @@
-"""Log a run's figures to wandb, TensorBoard or Trackio."""

@@ -1,0 +1,231 @@
+"""The formulas of group-relative policy optimisation, as short functions over tensors.
+
+They are here to be read, and to check the trainer with; training itself runs on TRL.
+B completions in groups of G to a prompt, each of at most T tokens.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+EPS = 1e-4
+"""Added to a standard deviation before dividing by it, in rewards' units; TRL's constant."""
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Mean and standard deviation of groups' rewards, blended over the steps so far."""
+
+    mean: float
+    std: float
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Momentum m at a step: m0, growing by `increment` a step, never above `m_max`; in [0, 1)."""
+
+    m0: float = 0.0
+    increment: float = 0.01
+    m_max: float = 0.2
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.m0 <= self.m_max < 1 and 0 <= self.increment < math.inf):
+            raise ValueError(
+                f"m0 {self.m0}, increment {self.increment}, m_max {self.m_max}: "
+                "need 0 <= m0 <= m_max < 1 and an increment of at least 0"
+            )
+
+    def at(self, step: int) -> float:
+        """The momentum at `step`, counted from 0."""
+        return min(self.m0 + self.increment * step, self.m_max)
+
+    def never(self) -> bool:
+        """Whether it stays 0."""
+        return self.m_max == 0 or (self.m0 == 0 and self.increment == 0)
+
+
+def weighted_rewards(per_function: Tensor, weights: Tensor) -> Tensor:
+    """The weighted sums of the rewards, (B,), of (B, functions); NaN where no function judged."""
+    rewards = (per_function * weights.to(per_function.device)).nansum(dim=1)
+    return rewards.masked_fill(per_function.isnan().all(dim=1), math.nan)
+
+
+def group_statistics(rewards: Tensor, group_size: int) -> tuple[Tensor, Tensor]:
+    """Each group's mean and unbiased standard deviation, (B / group_size,) both.
+
+    The mean is NaN where nothing in the group is judged; the deviation is 0 below two judged.
+    """
+    groups = _grouped(rewards, group_size)
+    mean = groups.nanmean(dim=1)
+    others = (~groups.isnan()).sum(dim=1) - 1
+    squares = (groups - mean.unsqueeze(1)).square().nansum(dim=1)
+    return mean, (squares / others.clamp(min=1)).sqrt()
+
+
+def zero_variance(rewards: Tensor, group_size: int) -> Tensor:
+    """Whether a group's judged rewards are all equal, (B / group_size,), bool; so if below two."""
+    groups = _grouped(rewards, group_size)
+    unjudged = groups.isnan()
+    highest = groups.masked_fill(unjudged, -math.inf).amax(dim=1)
+    return highest <= groups.masked_fill(unjudged, math.inf).amin(dim=1)
+
+
+def std_advantages(rewards: Tensor, group_size: int, *, eps: float = EPS) -> Tensor:
+    """(r − mean) / (std + eps) over the group, (B,), without unit (GRPO, Shao et al. 2024)."""
+    mean, std = group_statistics(rewards, group_size)
+    return _normalised(rewards, mean, std + eps)
+
+
+def centred_advantages(rewards: Tensor, group_size: int) -> Tensor:
+    """r − mean over the group, (B,), in rewards' units (Liu et al. 2025)."""
+    mean, std = group_statistics(rewards, group_size)
+    return _normalised(rewards, mean, std.new_ones(std.shape))
+
+
+def momentum_advantages(
+    rewards: Tensor,
+    group_size: int,
+    *,
+    history: History | None,
+    momentum: float,
+    eps: float = EPS,
+) -> tuple[Tensor, History | None]:
+    """Advantages by statistics blended over steps, (B,), and the history after this step.
+
+    With history (M, S) and momentum m in [0, 1): mean_j = m·M + (1 − m)·mean(r_j), std_j likewise,
+    A = (r − mean_j) / (std_j + eps). Then M ← m·M + (1 − m)·avg_j mean(r_j), S likewise, over the
+    groups with a judged reward; the first step sets both. m = 0 is `std_advantages`, bit for bit.
+    """
+    if not 0 <= momentum < 1:
+        raise ValueError(f"momentum is {momentum}; it must be in [0, 1)")
+    mean, std = group_statistics(rewards, group_size)
+    judged = ~mean.isnan()
+    after = history
+    if judged.any():
+        current = History(mean[judged].mean().item(), std[judged].mean().item())
+        after = _blended(history, current, momentum)
+    if history is not None:
+        mean = momentum * history.mean + (1 - momentum) * mean
+        std = momentum * history.std + (1 - momentum) * std
+    return _normalised(rewards, mean, std + eps), after
+
+
+def _blended(history: History | None, current: History, momentum: float) -> History:
+    if history is None:
+        return current
+    return History(
+        momentum * history.mean + (1 - momentum) * current.mean,
+        momentum * history.std + (1 - momentum) * current.std,
+    )
+
+
+def _normalised(rewards: Tensor, mean: Tensor, scale: Tensor) -> Tensor:
+    """(r − mean) / scale by group; 0 where that is NaN, and where the group carries no signal."""
+    group_size = rewards.shape[0] // mean.shape[0]
+    groups = _grouped(rewards, group_size)
+    advantages = (groups - mean.unsqueeze(1)) / scale.unsqueeze(1)
+    silent = groups.isnan() | zero_variance(rewards, group_size).unsqueeze(1)
+    return advantages.masked_fill(silent, 0.0).flatten()
+
+
+def _grouped(rewards: Tensor, group_size: int) -> Tensor:
+    if rewards.dim() != 1 or group_size < 1 or rewards.shape[0] % group_size:
+        raise ValueError(
+            f"rewards of shape {tuple(rewards.shape)} don't split into groups of {group_size}"
+        )
+    return rewards.view(-1, group_size)
+
+
+def k1(log_probs: Tensor, ref_log_probs: Tensor) -> Tensor:
+    """−log γ, in nats: unbiased, of high variance, of either sign. Same shape as both."""
+    return log_probs - ref_log_probs
+
+
+def k2(log_probs: Tensor, ref_log_probs: Tensor) -> Tensor:
+    """(log γ)² / 2, in nats, at least 0: biased, of low variance. Same shape as both."""
+    return (ref_log_probs - log_probs).square() / 2
+
+
+def k3(log_probs: Tensor, ref_log_probs: Tensor) -> Tensor:
+    """(γ − 1) − log γ, in nats, at least 0: unbiased, of low variance. Same shape as both."""
+    log_gamma = ref_log_probs - log_probs
+    return log_gamma.expm1() - log_gamma  # expm1: γ − 1 itself cancels near γ = 1
+
+
+def clipped_surrogate(
+    log_probs: Tensor, old_log_probs: Tensor, advantages: Tensor, *, epsilon: float = 0.2
+) -> Tensor:
+    """min(ρA, clip(ρ, 1 − ε, 1 + ε)A) of each token, with ρ = π / π_old; (B, T), to maximise."""
+    ratio = (log_probs - old_log_probs).exp()
+    advantage = advantages.unsqueeze(1)
+    return (ratio * advantage).minimum(ratio.clamp(1 - epsilon, 1 + epsilon) * advantage)
+
+
+def token_losses(
+    log_probs: Tensor,
+    old_log_probs: Tensor,
+    ref_log_probs: Tensor,
+    advantages: Tensor,
+    *,
+    epsilon: float = 0.2,
+    beta: float = 0.0,
+) -> Tensor:
+    """β·k3 − min(ρA, clip(ρ)A) of each token, (B, T); log-probabilities are (B, T), in nats."""
+    surrogate = clipped_surrogate(log_probs, old_log_probs, advantages, epsilon=epsilon)
+    return beta * k3(log_probs, ref_log_probs) - surrogate
+
+
+def grpo(per_token: Tensor, mask: Tensor) -> Tensor:
+    """The mean over completions of the mean over their tokens, of `per_token` losses (B, T)."""
+    tokens = mask.sum(1).clamp(min=1)
+    return ((per_token * mask).sum(1) / tokens).mean()
+
+
+def bnpo(per_token: Tensor, mask: Tensor) -> Tensor:
+    """The sum over all tokens divided by the batch's token count, of `per_token` losses (B, T)."""
+    return (per_token * mask).sum() / mask.sum().clamp(min=1)
+
+
+def dr_grpo(per_token: Tensor, mask: Tensor, *, max_tokens: int) -> Tensor:
+    """The sum over all tokens divided by B × `max_tokens`, the limit of a completion's length.
+
+    ValueError where `max_tokens` is less than 1.
+    """
+    if max_tokens < 1:
+        raise ValueError(f"max_tokens is {max_tokens}; it must be at least 1")
+    return (per_token * mask).sum() / (per_token.shape[0] * max_tokens)
+
+
+def reinforce_with_baseline(log_probs: Tensor, advantages: Tensor, mask: Tensor) -> Tensor:
+    """−A·log π, averaged as `grpo` does; on-policy its gradient is that of `grpo` (Williams 1992).
+
+    `log_probs` is (B, T), in nats; the baseline is in the advantages.
+    """
+    return grpo(-advantages.unsqueeze(1) * log_probs, mask)
+
+
+__all__ = [
+    "EPS",
+    "History",
+    "Schedule",
+    "bnpo",
+    "centred_advantages",
+    "clipped_surrogate",
+    "dr_grpo",
+    "group_statistics",
+    "grpo",
+    "k1",
+    "k2",
+    "k3",
+    "momentum_advantages",
+    "reinforce_with_baseline",
+    "std_advantages",
+    "token_losses",
+    "weighted_rewards",
+    "zero_variance",
+]

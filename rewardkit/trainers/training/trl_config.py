@@ -1,0 +1,278 @@
+"""Build TRL's SFTConfig from a recipe, for this machine."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import os
+import types
+import typing
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, InstanceOf
+
+from rewardkit.errors import MissingExtra, UsageError
+from rewardkit.harness.backends.vllm import quieten
+from rewardkit.harness.store.model_folder import read_json
+from rewardkit.trainers.recipes.recipe import ModelSettings, Recipe
+
+Note = Callable[[str], None]
+
+ON_CPU = {"use_cpu": True, "bf16": False, "fp16": False}
+"""Settings on a CPU: plain float32."""
+
+
+def has_gpu() -> bool:
+    """Whether there is a GPU to train on."""
+    import torch
+
+    return bool(torch.cuda.is_available())
+
+
+def uses_gpu(recipe: Recipe) -> bool:
+    """Whether this recipe trains on a GPU here."""
+    return has_gpu() and not recipe.trainer_settings.get("use_cpu", False)
+
+
+def base_values(recipe: Recipe, output_dir: Path, note: Note) -> dict[str, Any]:
+    """The recipe's settings for TRL, with those of this machine and this folder over them."""
+    on_gpu = uses_gpu(recipe)
+    values = dict(recipe.trainer_settings)
+    values |= {
+        "output_dir": str(output_dir),
+        "model_init_kwargs": _loading_arguments(recipe.model, on_gpu=on_gpu),
+        "disable_tqdm": True,
+    }
+    values.setdefault("report_to", "none")
+    if not on_gpu:
+        values |= ON_CPU
+        values.setdefault("gradient_checkpointing", False)  # saves memory, which a CPU has
+        note(f"{'use_cpu' if has_gpu() else 'no GPU here'}: training on the CPU, in float32")
+    return values
+
+
+def build_config(config_class: Any, values: Mapping[str, Any]) -> Any:
+    """Build the config. UsageError, with the settings' names, for those that TRL refuses."""
+    try:
+        return config_class(**values)
+    except (ValueError, TypeError, ImportError, RuntimeError, NotImplementedError) as error:
+        raise UsageError(
+            f"TRL's {config_class.__name__} refuses these settings: {error}; change them with --set"
+        ) from error
+
+
+def _loading_arguments(model: ModelSettings, *, on_gpu: bool) -> dict[str, Any]:
+    arguments: dict[str, Any] = {"dtype": model.dtype if on_gpu else "float32"}
+    if model.attn_implementation is not None:
+        arguments["attn_implementation"] = model.attn_implementation
+    return arguments
+
+
+SET_ELSEWHERE = (
+    *("output_dir", "resume_from_checkpoint", "reward_weights", "model_init_kwargs"),
+    # of the preparation of rows, which rewardkit does itself
+    *("assistant_only_loss", "chat_template_path", "dataset_kwargs", "dataset_text_field"),
+    *("eos_token", "pad_token", "truncation_mode"),
+)
+"""TRL's fields that other parts of a recipe or a command set, or that have no effect."""
+
+CHOICES: Mapping[str, Mapping[str, Any]] = {
+    "trainer": {
+        "loss_type": Literal["grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo"],
+        "multi_objective_aggregation": Literal["sum_then_normalize", "normalize_then_sum"],
+        "scale_rewards": Literal["group", "batch", "none"] | bool,
+        "use_vllm": Literal["auto"] | bool,
+        "vllm_mode": Literal["colocate", "server"],
+    },
+    "sft": {
+        "loss_type": Literal["nll", "dft"],
+        "packing_strategy": Literal["bfd", "bfd_split", "wrapped"],
+    },
+}
+"""Types of fields that TRL checks only after it has loaded the weights, if at all, by section."""
+
+RANGES: Mapping[str, Any] = {
+    "per_device_train_batch_size": Field(ge=1),
+    "gradient_accumulation_steps": Field(ge=1),
+    "num_generations": Field(ge=2),  # an advantage is relative to the mean of a group
+    "num_iterations": Field(ge=1),
+    "max_completion_length": Field(ge=1),
+    "max_length": Field(ge=1),
+    "temperature": Field(gt=0, le=100),
+    "top_p": Field(gt=0, le=1),
+    "top_k": Field(ge=0),
+    "beta": Field(ge=0),
+    "epsilon": Field(ge=0),
+    "learning_rate": Field(ge=0),
+    "seed": Field(ge=0, le=2**32 - 1),
+}
+
+
+def grpo_config() -> Any:
+    """Import TRL's GRPOConfig. MissingExtra if TRL can't be imported."""
+    return _trl().GRPOConfig
+
+
+def sft_config() -> Any:
+    """Import TRL's SFTConfig. MissingExtra if TRL can't be imported."""
+    return _trl().SFTConfig
+
+
+def _trl() -> Any:
+    quieten()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # TRL imports vLLM where there is one, which warns
+            import trl
+
+            trl.GRPOConfig, trl.SFTConfig  # noqa: B018  # imported on first use
+    except (ImportError, RuntimeError) as error:
+        raise MissingExtra.needing("trl", "train", "rewardkit train") from error
+    return trl
+
+
+@functools.cache
+def trainer_fields(section: str = "trainer") -> Mapping[str, Any]:
+    """The type of each key that [trainer] takes, or [sft]."""
+    config = sft_config() if section == "sft" else grpo_config()
+    hints = typing.get_type_hints(config)
+    names = [field.name for field in dataclasses.fields(config) if field.init]
+    return {
+        name: _field(name, CHOICES[section].get(name) or _writable(hints[name]))
+        for name in names
+        if name not in SET_ELSEWHERE
+    }
+
+
+def _field(name: str, kind: Any) -> Any:
+    return Annotated[kind, RANGES[name]] if name in RANGES else kind
+
+
+def _writable(hint: Any) -> Any:
+    """The type that a TOML file can write: an enum's values in place of the enum."""
+    arguments = typing.get_args(hint)
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        # beside an enum, `str` only stands for the names of its members
+        names_members = any(_is_enum(argument) for argument in arguments)
+        kept = [argument for argument in arguments if not (names_members and argument is str)]
+        return typing.Union[tuple(map(_writable, kept))]  # noqa: UP007  # built at run time
+    if _is_enum(hint):
+        return Literal[tuple(member.value for member in hint)]
+    if typing.get_origin(hint) is list:
+        return list[_writable(arguments[0])]  # type: ignore[misc]
+    return InstanceOf[hint] if dataclasses.is_dataclass(hint) else hint  # type: ignore[misc]
+
+
+def _is_enum(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, enum.Enum)
+
+
+def build_grpo_config(
+    recipe: Recipe,
+    output_dir: Path,
+    *,
+    weights: list[float],
+    completion: int,
+    longest: int,
+    longest_evaluated: Callable[[], int],
+    note: Note,
+) -> Any:
+    """Build the GRPOConfig. UsageError, with the settings' names, for those that TRL refuses.
+
+    vLLM's context has room for training and for evaluation, unless the recipe sets it.
+    """
+    values = base_values(recipe, output_dir, note)
+    values |= {"reward_weights": weights, "max_completion_length": completion}
+    on_gpu = uses_gpu(recipe)
+    values["use_vllm"] = _uses_vllm(values.get("use_vllm", False), on_gpu=on_gpu, note=note)
+    if values["use_vllm"] and values.get("vllm_mode", "colocate") == "colocate":
+        room = values.get("vllm_max_model_length")
+        values["vllm_max_model_length"] = room or max(longest + completion, longest_evaluated())
+    _check_groups(values)
+    return build_config(grpo_config(), values)
+
+
+def prompts_a_step(config: Any) -> int:
+    """Prompts in one optimiser step, over all processes."""
+    completions = config.per_device_train_batch_size * config.gradient_accumulation_steps
+    return int(completions * config.world_size // config.num_generations)
+
+
+def check_enough(config: Any, rows: int) -> None:
+    """UsageError if the data don't fill one generated batch: TRL would train zero steps."""
+    wanted = config.generation_batch_size // config.num_generations
+    if rows < wanted:
+        raise UsageError(
+            f"a generated batch takes {wanted} prompts ({config.generation_batch_size} "
+            f"completions, num_generations {config.num_generations}) and the data have {rows}; "
+            "lower gradient_accumulation_steps or per_device_train_batch_size, or give more data"
+        )
+
+
+def _check_groups(values: Mapping[str, Any]) -> None:
+    """UsageError if a step doesn't hold a whole number of groups."""
+    size = values.get("per_device_train_batch_size", 8)
+    accumulated = values.get("gradient_accumulation_steps", 1)
+    group = values.get("num_generations", 8)
+    processes = int(os.environ.get("WORLD_SIZE", "1"))
+    completions = size * accumulated * processes
+    if completions % group:
+        raise UsageError(
+            f"a step has {completions} completions (per_device_train_batch_size {size} × "
+            f"gradient_accumulation_steps {accumulated} × {_counted(processes, 'process')}), no "
+            f"multiple of num_generations {group}; change one of them"
+        )
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}es"
+
+
+def _uses_vllm(use_vllm: bool | str, *, on_gpu: bool, note: Note) -> bool:
+    if use_vllm is True and not on_gpu:
+        raise UsageError("use_vllm is true, and TRL's vLLM needs a GPU; set use_vllm=auto or false")
+    if use_vllm != "auto":
+        return bool(use_vllm)
+    if not on_gpu:
+        note("completions are generated by TRL itself: its vLLM needs a GPU")
+        return False
+    if not _vllm_imports():
+        note(
+            "completions are generated by TRL itself: vllm isn't installed here, or can't be "
+            "imported"
+        )
+        return False
+    return True
+
+
+def _vllm_imports() -> bool:
+    try:
+        import vllm  # noqa: F401
+    except Exception:  # a build for another machine fails in many ways
+        return False
+    return True
+
+
+def row_limit(recipe: Recipe, model_folder: Path) -> int | None:
+    """The most tokens of a prompt with its completion: of the recipe and of the model."""
+    limits = (
+        recipe.data.max_total_length,
+        recipe.trainer_settings.get("max_length"),
+        read_json(model_folder / "config.json").get("max_position_embeddings"),
+    )
+    return min((limit for limit in limits if isinstance(limit, int)), default=None)
+
+
+def build_sft_config(recipe: Recipe, output_dir: Path, *, longest: int, note: Note) -> Any:
+    """Build the SFTConfig. UsageError, with the settings' names, for those that TRL refuses.
+
+    Loss is on the completion alone, and no row is cut, unless the recipe says otherwise.
+    """
+    values = base_values(recipe, output_dir, note)
+    values.setdefault("completion_only_loss", True)
+    values.setdefault("max_length", longest)
+    return build_config(sft_config(), values)

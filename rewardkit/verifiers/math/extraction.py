@@ -1,0 +1,312 @@
+r"""Find the answer in a completion or a reference: boxes, the answer block, the text."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from functools import lru_cache
+
+from rewardkit.thinking import Thinking, text_to_read
+from rewardkit.verifiers.gsm8k import last_stated_number
+from rewardkit.verifiers.math.parsed_answer import side
+from rewardkit.verifiers.reading import NUMBER, answer_block, boxes
+
+LONGEST_SHORT = 200
+"""Characters of the longest text that may be one answer as a whole."""
+
+LONGEST_ANNOUNCED = 400
+"""Characters after an announcement in which its answer starts."""
+
+MOST_ANNOUNCEMENTS = 16
+"""Announcements, from the end, that are looked at."""
+
+MOST_WORDS = 4
+"""Words of the longest answer in words."""
+
+_PROSE = re.compile(r"(?<![\\A-Za-z{])[A-Za-z]{4,}\s*[\s:]")
+_CLOSING_REMARK = re.compile(
+    r"(?:I hope (?:it|this|that) (?:is|was) correct|</s>|\[END\]|<eos>"
+    r"|<\|[a-z_]{1,30}\|>(?:user|assistant|system)?)[.!\s]*\Z",
+    re.IGNORECASE,
+)
+_ANNOUNCEMENT = re.compile(
+    r"\banswers?\b[*_\s]{0,4}(?:\s(?:is|are|was|will be|would be|equals)\b\s?:?|[:：=])"
+    r"|答案[是为]?[:：]?|####",
+    re.IGNORECASE,
+)
+_CONCLUSION = re.compile(r"(?:\A|[.!?。\n)\]]\s*|\s)(?:Therefore|Thus|Hence|So)\b,?")
+_COPULA = re.compile(r"(?:\b(?:is|are|was|equals|be|there (?:is|are))\b|=|≈)")
+_NAME = re.compile(r"[A-Za-z][A-Za-z\s]*(?:\([A-Za-z,\s]*\))?")
+_SIGNS = re.compile(r"[0-9$\\=]")
+_BOLD_END = re.compile(r"\*\*([^*\n]{1,200})\*\*[.\s]*\Z")
+_SENTENCE_END = re.compile(r"[.!?。](?=\s|\Z)|\n")
+_LEADING = re.compile(r"[\s*_:：=]+|(?:given by|simply|just|therefore|thus|approximately)\b")
+_DELIMITER = re.compile(r"\\[\[\]()]|\\.|\$\$|\$|\n[ \t]*\n", re.DOTALL)
+_CLOSES = {"$": "$", "$$": "$$", r"\(": r"\)", r"\[": r"\]"}
+_AMOUNT = re.compile(r"\s?(?:[0-9]|<<)")
+_DECIMAL_COMMA_END = re.compile(r"(?<![0-9,.])[0-9]{1,12},[0-9]{1,2}\Z")
+_NUMBER = re.compile(
+    rf"(?<![0-9,.A-Za-z])(?:[0-9]{{1,12}},[0-9]{{1,2}}(?![0-9,])|{NUMBER.pattern})"
+    r"(?:\s?(?:hundred|thousand|million|billion|trillion|dozens?|hal(?:f|ves)|thirds?|quarters?"
+    r"|factorial)\b)?"
+)
+
+
+def flexible_answer(text: str) -> str | None:
+    """Return the answer given outside of boxes and answer blocks; None without one.
+
+    The first kind that holds an answer counts, the last one of its kind: a text that is one answer
+    as a whole; an announcement (`The answer is 5`, `####`, bold at the end); a last line that is
+    an answer; a concluding sentence; a formula between its own delimiters; a number.
+    """
+    text = _without_closing_remarks(text)
+    return (
+        _whole(text)
+        or _announced(text)
+        or _last_line(text)
+        or _concluded(text)
+        or _last_formula(text)
+        or _last_number(text)
+    )
+
+
+def _without_closing_remarks(text: str) -> str:
+    """Drop polite endings and stop markers, at most three."""
+    text = text.strip()
+    for _ in range(3):
+        remark = _CLOSING_REMARK.search(text, max(0, len(text) - 60))
+        if remark is None:
+            break
+        text = text[: remark.start()].rstrip()
+    return text
+
+
+def _whole(text: str) -> str | None:
+    """Return the text where it is short and one answer as a whole."""
+    if not text or len(text) > LONGEST_SHORT or "\n" in text or _ANNOUNCEMENT.search(text):
+        return None
+    bare = text.removesuffix(".")
+    formulas = list(_formulas(bare))
+    if formulas:
+        (start, end), content = formulas[0]
+        return content if len(formulas) == 1 and (start, end) == (0, len(bare)) else None
+    return bare if _reads_as_answer(bare) else None
+
+
+def _last_line(text: str) -> str | None:
+    """Return the last line where it is one answer as a whole."""
+    before, blank, last = text.rpartition("\n")
+    if not blank or before.rstrip().endswith((",", "=", "+")) or not _SIGNS.search(last):
+        return None
+    return _whole(last)
+
+
+def _announced(text: str) -> str | None:
+    """Return the answer that the last announcement gives: `The answer is 5`, bold at the end."""
+    bold = _BOLD_END.search(text, max(0, len(text) - 210))
+    if bold and (answer := _first_answer(bold[1])):
+        return answer
+    for announcement in reversed(deque(_ANNOUNCEMENT.finditer(text), maxlen=MOST_ANNOUNCEMENTS)):
+        answer = _first_answer(text[announcement.end() :][:LONGEST_ANNOUNCED])
+        if answer:
+            return answer
+    return None
+
+
+def _concluded(text: str) -> str | None:
+    """Return the answer of a concluding last sentence: `Therefore, there are 12 of them.`"""
+    start = max(0, len(text) - LONGEST_ANNOUNCED)
+    *_, last = (None, *_CONCLUSION.finditer(text, start))
+    if last is None or _SENTENCE_END.search(text, last.end(), len(text) - 1):
+        return None
+    return _first_answer(text[last.end() :])
+
+
+def _first_answer(rest: str) -> str | None:
+    """Return the answer in the text after an announcement.
+
+    It is the whole sentence, else what follows its last "is", else its first formula or number.
+    """
+    while lead := _LEADING.match(rest):
+        rest = rest[lead.end() :]
+    if formula := _formula_at_start(rest):
+        return formula
+    end = _SENTENCE_END.search(rest)
+    sentence = (rest[: end.start()] if end else rest).replace("**", "").strip()
+    if _is_answer(sentence):
+        return sentence
+    *_, copula = (None, *_COPULA.finditer(_without_formulas(sentence)))
+    after = sentence[copula.end() :].strip() if copula else ""
+    if after and (_is_answer(after) or _formula_at_start(after)):
+        return _formula_at_start(after) or after
+    return _first_number(after) or _first_formula(sentence) or _first_number(sentence)
+
+
+def _is_answer(text: str) -> bool:
+    if not text or len(text) > LONGEST_SHORT or "$" in text[1:-1] or "\\(" in text:
+        return False
+    return _reads_as_answer(text)
+
+
+def _reads_as_answer(text: str) -> bool:
+    """Whether it is mathematics that we read, or a few words."""
+    parsed = side(text)
+    if parsed.verbal:
+        return parsed.tree is not None and len(parsed.words.split()) <= MOST_WORDS
+    return parsed.number is not None or (parsed.tree is not None and not _PROSE.search(text))
+
+
+def _formula_at_start(text: str) -> str | None:
+    """The formula with which the text starts."""
+    for (start, _), content in _formulas(text[:LONGEST_ANNOUNCED]):
+        return content if start == 0 else None
+    return None
+
+
+def _first_formula(text: str) -> str | None:
+    """The first formula that is more than a name."""
+    return next((content for _, content in _formulas(text) if not _NAME.fullmatch(content)), None)
+
+
+def _without_formulas(text: str) -> str:
+    """The text with blanks in place of its formulas."""
+    for (start, end), _ in _formulas(text):
+        text = text[:start] + " " * (end - start) + text[end:]
+    return text
+
+
+def _formulas(text: str) -> Iterator[tuple[tuple[int, int], str]]:
+    """The formulas that close their own delimiters: where they stand and what they hold."""
+    opened: tuple[str, int, int] | None = None
+    for token in _DELIMITER.finditer(text):
+        sign = token.group()
+        if sign.startswith("\n"):
+            opened = None if opened and opened[0] == "$" else opened
+        elif opened and sign == _CLOSES[opened[0]]:
+            delimiter, start, inside = opened
+            content = text[inside : token.start()]
+            if delimiter == "$" and _is_money(text, content, token.end()):
+                opened = (sign, token.start(), token.end())
+                continue
+            opened = None
+            if content.strip():
+                yield (start, token.end()), content.strip()
+        elif sign in _CLOSES:
+            opened = (sign, token.start(), token.end())
+
+
+def _is_money(text: str, content: str, end: int) -> bool:
+    """Whether the two dollar signs round `content` are amounts' signs: `$5 and $6`."""
+    return bool(_AMOUNT.match(content) and _AMOUNT.match(text, end))
+
+
+def _last_formula(text: str) -> str | None:
+    """The last formula; a name alone is none where a number follows it."""
+    last: tuple[tuple[int, int], str] | None = None
+    for formula in _formulas(text):
+        last = formula
+    if last is None:
+        return None
+    (_, end), content = last
+    if _NAME.fullmatch(content) and re.search("[0-9]", text[end:]):
+        return None
+    return content
+
+
+def _first_number(text: str) -> str | None:
+    """The first number of a short text, with a sign, a decimal comma or a scale that it has."""
+    number = _NUMBER.search(text)
+    return number.group().strip() if number else None
+
+
+def _last_number(text: str) -> str | None:
+    """The last number, with what bears on it: "5 or 6" states no one value."""
+    stated = last_stated_number(text)
+    if stated is None:
+        return None
+    start = text.rfind(stated)
+    if text[start - 1 : start].isalpha() and text[start - 1].isascii() and stated[0].isdigit():
+        return None
+    end = start + len(stated)
+    with_comma = _DECIMAL_COMMA_END.search(text, max(0, end - 40), end)
+    return with_comma.group() if with_comma else stated
+
+
+_PLACEHOLDER = re.compile(r"(?:\\[hv]?phantom\s*\{[^{}]*\}|\\(?:square|Box|quad|_)|[_?\s.])*")
+_BOX = re.compile(r"\\f?box(?:ed)?(?![a-zA-Z])\s*\{")
+
+
+def answers(text: str, reading: str, thinking: Thinking = "strip") -> list[str]:
+    """Return every answer that the completion gives, in order.
+
+    A box that is opened after the last whole box and never closed leaves no answer. Without a box,
+    the flexible reading gives at most one.
+    """
+    text = text_to_read(text, thinking)
+    block = answer_block(text)
+    source = text if block is None else block
+    found = _boxed(source)
+    if reading == "boxed" or found:
+        return found
+    if block is not None:
+        return [block]
+    answer = flexible_answer(source)
+    return [] if answer is None else [answer]
+
+
+def _boxed(text: str) -> list[str]:
+    """The boxes with content; none if the last box is never closed."""
+    if "box" not in text:
+        return []
+    text = text[_first_box(text) :]
+    found = boxes(text)
+    opened = deque(_BOX.finditer(text), maxlen=1)
+    return _filled(found) if not opened or _closes(text, opened[0].end(), found) else []
+
+
+def _closes(text: str, start: int, found: list[str]) -> bool:
+    """Whether the last box, whose content starts at `start`, is the last of the whole ones."""
+    if not found or "box" in found[-1]:
+        return bool(found)
+    place = start + len(text[start : start + 80]) - len(text[start : start + 80].lstrip())
+    end = place + len(found[-1])
+    return text[place:end] == found[-1] and text[end : end + 80].lstrip().startswith("}")
+
+
+def _first_box(text: str) -> int:
+    """Where the command that may be the first box starts; braces before it close none."""
+    start = text.find("box") - 1
+    while start > 0 and text[start] != "\\" and text[start].isalpha():
+        start -= 1
+    while start > 0 and text[start - 1] == "\\":
+        start -= 1
+    return max(start, 0)
+
+
+def _filled(found: list[str]) -> list[str]:
+    r"""Without the places left open for an answer, such as \boxed{\phantom{0}}, beside others."""
+    if found and not found[-1].strip():
+        return found[-1:]
+    filled = [box for box in found if not _PLACEHOLDER.fullmatch(box)] or found
+    return [_plain(box) for box in filled] if "**" in "".join(filled) else filled
+
+
+def _plain(box: str) -> str:
+    """The content of a box without Markdown's stars round it."""
+    return box[2:-2] if box[:2] == box[-2:] == "**" and len(box) > 4 else box
+
+
+@lru_cache(maxsize=4096)
+def bare_reference(reference: str) -> str:
+    """The reference without its box, dollars and what is said round it."""
+    found = boxes(reference) if "box" in reference else []
+    bare = (found[-1] if found else reference).strip()
+    inside = bare.strip("$").strip()
+    if "$" not in inside.replace(r"\$", ""):
+        return inside
+    around, _, rest = bare.partition("$")
+    formula, closed, after = rest.strip("$").partition("$")
+    words = f"{around} {after}"
+    plain = closed and not re.search(r"[0-9\\$=]", words) and len(words.split()) > 1
+    return formula.strip() if plain else bare

@@ -1,1 +1,0 @@
-"""Slow deciders that run in a worker only: sympy and math-verify."""

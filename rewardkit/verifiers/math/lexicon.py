@@ -1,0 +1,844 @@
+"""Dates in words: March 5th, 2021 and 5 March 2021."""
+
+from __future__ import annotations
+
+import functools
+import re
+from fractions import Fraction
+from functools import lru_cache
+from typing import Final
+
+from rewardkit.verifiers.math.tree import (
+    Constant,
+    Node,
+    Number,
+    NumberSet,
+    Quantity,
+    Sequence,
+    Text,
+    UnreadableError,
+)
+
+
+def listed(words: str, between: str | None = None) -> frozenset[str]:
+    """The words of a line."""
+    return frozenset(words.split(between))
+
+
+_SIGNS: Final = {
+    "≤": r"\le \leq \leqslant",
+    "≥": r"\ge \geq \geqslant",
+    "≠": r"\ne \neq",
+    "<": r"\lt",
+    ">": r"\gt",
+    "∪": r"\cup \bigcup",
+    "∩": r"\cap \bigcap",
+    "∖": r"\setminus \backslash",
+    "∈": r"\in",
+    "∉": r"\notin",
+    "⊂": r"\subset \subseteq",
+    "≈": r"\approx \sim \simeq",
+    "≡": r"\equiv",
+    "·": r"\times \cdot \ast × ∙ ⋅ •",
+    "/": r"\div ÷",
+    "±": r"\pm",
+    "∓": r"\mp",
+    "°": r"\degree \circ º",
+    "%": r"\%",
+    "⦃": r"\{ \lbrace",
+    "⦄": r"\} \rbrace",
+    "⟨": r"\langle",
+    "⟩": r"\rangle",
+    "⌊": r"\lfloor",
+    "⌋": r"\rfloor",
+    "⌈": r"\lceil",
+    "⌉": r"\rceil",
+    "∞": r"\infty \infin",
+    "π": r"\pi",
+    "|": r"\mid \vert \lvert \rvert",
+    "‖": r"\| \Vert",
+    ":": r"\colon \ratio",
+    "→": r"\to \rightarrow \longrightarrow",
+    "∅": r"\emptyset \varnothing",
+    "…": r"\ldots \dots \cdots",
+    "ℝ": r"\R \reals \Reals",
+    "√": r"\sqrt \surd",
+    "∧": r"\wedge \land",
+    "∨": r"\vee \lor",
+    "¤": r"\$",
+    "€": r"€ \euro",
+    "£": r"£ \pounds",
+    "¥": r"¥ \yen",
+    "∠": r"\angle",
+    "△": r"\triangle",
+    "#": r"\#",
+    "&": r"\&",
+    "-": "− – —",
+    "and": "和 与 及",
+    "or": "或",
+    "⇒": r"\Rightarrow \implies \iff \Leftrightarrow",
+    "~": "~",
+    "\\\\": "\\\\ \\cr \\newline",
+}
+MARKS: Final = {spelling: sign for sign, all_ in _SIGNS.items() for spelling in all_.split()}
+"""Another spelling of a sign, and the sign."""
+
+DROPPED: Final = listed(
+    r"\relax \left \right \middle \big \Big \bigg \Bigg \bigl \bigr \Bigl \Bigr \biggl \biggr"
+    r" \Biggl \Biggr \bigm \textstyle \scriptstyle \limits \nolimits \quad \qquad \enspace"
+    r" \thinspace \, \; \: \! \  \> \( \) \[ \] \hfill \hspace \nonumber \bf \rm \it \sf"
+    r" \normalsize \displaystyle \large \Large \small \strut \null \noindent \centering",
+    " ",
+) | {"\\ "}
+"""Commands that only decorate."""
+
+TEXT_COMMANDS: Final = listed(
+    r"\text \mbox \hbox \textbf \textit \textrm \textsf \texttt \textnormal \mathrm \mathbf \mathit"
+    r" \mathsf \mathtt \mathbb \mathcal \mathfrak \mathscr \boldsymbol \bm \operatorname \emph"
+    r" \underline \mathop \textsc \textup \bold"
+)
+"""Commands whose argument is a word, or one letter in another type."""
+
+OVER: Final = listed(
+    r"\overline \vec \hat \bar \tilde \overrightarrow \widehat \dot \ddot \mathring"
+)
+"""Accents: part of a variable's name."""
+
+FRACTIONS: Final = frozenset((r"\frac", r"\dfrac", r"\tfrac", r"\cfrac", r"\sfrac", r"\nicefrac"))
+BINOMIALS: Final = frozenset((r"\binom", r"\dbinom", r"\tbinom"))
+FOREIGN: Final = listed(
+    r"\int \iint \iiint \oint \lim \limsup \liminf \sup \inf \nabla \partial \deg \dim \ker"
+    r" \bigcup \bigcap \forall \exists \over \stackrel \cancel \substack"
+)
+"""Commands that we don't read and math-verify may."""
+SUMS: Final = {r"\sum": "sum", r"\prod": "prod"}
+COLOURS: Final = frozenset((r"\color", r"\textcolor", r"\colorbox"))
+MODULO: Final = frozenset((r"\pmod", r"\bmod", r"\mod", r"\pod"))
+BASES: Final = {
+    word: base
+    for base, word in enumerate(
+        [
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+        ],
+        start=2,
+    )
+}
+
+GREEK: Final = listed(
+    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi"
+    " rho varrho sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma"
+    " Upsilon Phi Psi Omega ell hbar Pi aleph"
+)
+GREEK_LETTERS: Final[dict[str, str]] = dict(
+    pair.split("=")
+    for pair in listed(
+        "α=alpha β=beta γ=gamma δ=delta ε=epsilon ζ=zeta η=eta θ=theta ι=iota κ=kappa λ=lambda μ=mu"
+        " ν=nu ξ=xi ρ=rho σ=sigma τ=tau υ=upsilon φ=phi χ=chi ψ=psi ω=omega Γ=Gamma Δ=Delta Θ=Theta"
+        " Λ=Lambda Ξ=Xi Σ=Sigma Φ=Phi Ψ=Psi Ω=Omega"
+    )
+)
+
+FUNCTIONS: Final = {
+    **{
+        name: name
+        for name in listed(
+            "sin cos tan cot sec csc arcsin arccos arctan arccot arcsec arccsc sinh cosh tanh coth"
+            " log ln exp lg gcd lcm max min det sgn abs floor ceil sqrt cbrt"
+        )
+    },
+    "asin": "arcsin",
+    "acos": "arccos",
+    "atan": "arctan",
+    "cosec": "csc",
+    "tg": "tan",
+    "arctg": "arctan",
+    "ctg": "cot",
+    "sign": "sgn",
+    "ceiling": "ceil",
+    "mod": "mod",
+    "sech": "sech",
+    "csch": "csch",
+    "arcsinh": "arcsinh",
+    "arccosh": "arccosh",
+    "arctanh": "arctanh",
+    "asinh": "arcsinh",
+    "acosh": "arccosh",
+    "atanh": "arctanh",
+    "Re": "Re",
+    "Im": "Im",
+    "arg": "arg",
+    "det": "det",
+    "cis": "cis",
+}
+"""Spelling and name of the functions that are read."""
+
+CONSTANT_WORDS: Final = {
+    "pi": "π",
+    "infty": "∞",
+    "inf": "∞",
+    "infinity": "∞",
+    "and": "and",
+    "or": "or",
+    "und": "and",
+    "oder": "or",
+    "emptyset": "∅",
+    "Infinity": "∞",
+    "union": "∪",
+    "oo": "∞",
+    "percent": "%",
+    "percentage": "%",
+    "pct": "%",
+    "degrees": "°",
+    "degree": "°",
+    "deg": "°",
+    "cup": "∪",
+    "R": "R",
+    "U": "U",
+}
+
+
+_SCALES = listed(
+    "hundred=100 thousand=1000 million=1e6 billion=1e9 trillion=1e12 quadrillion=1e15"
+    " quintillion=1e18 lakh=1e5 crore=1e7 dozen=12 gross=144 half=1/2 halve=1/2 third=1/3"
+    " quarter=1/4 fourth=1/4 fifth=1/5 sixth=1/6 seventh=1/7 eighth=1/8 ninth=1/9 tenth=1/10"
+    " hundredth=1/100 thousandth=1/1000 millionth=1e-6"
+)
+SCALES: Final = {word: Fraction(size) for word, _, size in (row.partition("=") for row in _SCALES)}
+"""Words that multiply the number before them."""
+
+_REFUSED: Final = listed(
+    "nothing nobody"
+    " not no non never isn't or either neither nor but at least most over under above below"
+    " about approximately approx around roughly nearly almost less more fewer greater than"
+    " between from to up maybe possibly perhaps probably unless except minus negative plus"
+    " times equals if when where only some any all every impossible undefined unknown"
+    " infinitely other another guess options option candidates half double twice triple"
+    " thrice third quarter score scores gross squared cubed false wrong incorrect and"
+    " pair pairs couple couples percentile percentiles"
+    " reciprocal reciprocals inverse inverses opposite opposites factorial factorials root"
+    " roots square squares cube cubes power powers log logs logarithm logarithms exponent"
+    " exponents sine sines cosine cosines tangents derivative derivatives integrals"
+    " percentages folds fold mod modulo base complement complements negatives positives ones"
+    " twos threes fours fives sixes sevens eights nines tens elevens twelves doubles triples"
+    " raised divided multiplied subtracted added increased decreased short off bounded"
+    " within absolute conjugate conjugates thousandths"
+)
+"""Words that may change the value that they stand beside."""
+
+_UNCOUNTED: Final = listed(
+    "people men women children feet teeth mice geese sheep fish deer dice money cattle oxen"
+    " pence data series species bacteria fungi cacti larvae alumni criteria phenomena"
+    " chance personnel staff folk poultry bread juice gold paint wood water sugar flour rice"
+    " milk land"
+)
+_PREPOSITIONS: Final = listed(
+    "in of for on by with left remaining total altogether each per long wide tall high old"
+    " during during's through across after before that which"
+)
+_ADVERB: Final = re.compile(r"(?:ss|us|is|ics)\Z")
+
+
+def singular(word: str) -> str:
+    """The word without the `s` of a plural."""
+    if len(word) < 4 or not word.endswith("s") or word.endswith("ss"):
+        return word
+    return word[:-1]
+
+
+def scale(word: str) -> Fraction | None:
+    """The number by which a word multiplies the number before it: `million`, `halves`."""
+    return SCALES.get(singular(word.lower()))
+
+
+def refuses(word: str) -> bool:
+    """Whether a word may change the value before it."""
+    return word in _REFUSED or singular(word) in SCALES
+
+
+def counts_things(words: list[str]) -> bool:
+    """Whether the words name what a number counts: their head is a plural, as in `red marbles`."""
+    phrase: list[str] = []
+    for word in words:
+        if word.lower() in _PREPOSITIONS and phrase:
+            break
+        phrase.append(word.strip(".,").lower())
+    head = phrase[-1] if phrase else ""
+    plural = len(head) > 3 and head.endswith("s") and not _ADVERB.search(head)
+    return plural or head in _UNCOUNTED
+
+
+Unit = tuple[tuple[tuple[str, int], ...], Fraction]
+"""Dimensions with their powers, and the size in basic units."""
+
+RADIANS: Final[Unit] = ((("radian", 1),), Fraction(1))
+"""What is said to be in radians; a radian inside a product of units has no dimension."""
+
+UNITLESS: Final[Unit] = ((), Fraction(1))
+
+_PREFIXES: Final = """
+Y yotta 24
+Z zetta 21
+E exa 18
+P peta 15
+T tera 12
+G giga 9
+M mega 6
+k kilo 3
+h hecto 2
+da deca 1
+d deci -1
+c centi -2
+m milli -3
+μ µ u micro -6
+n nano -9
+p pico -12
+f femto -15
+a atto -18
+"""
+"""Symbols, name and power of ten of each prefix."""
+
+_PREFIXED: Final = """
+m meter metre | length
+g gram gramme | mass | 1/1000
+s second | time
+A ampere amp | current
+K kelvin | kelvin
+mol mole | amount
+cd candela | luminosity
+l L liter litre | length^3 | 1/1000
+N newton | mass length time^-2
+J joule | mass length^2 time^-2
+W watt | mass length^2 time^-3
+V volt | mass length^2 time^-3 current^-1
+C coulomb | current time
+F farad | mass^-1 length^-2 time^4 current^2
+Ω Omega ohm | mass length^2 time^-3 current^-2
+S siemens | mass^-1 length^-2 time^3 current^2
+Hz hertz | time^-1
+Pa pascal | mass length^-1 time^-2
+T tesla | mass time^-2 current^-1
+H henry | mass length^2 time^-2 current^-2
+Wb weber | mass length^2 time^-2 current^-1
+lm lumen | luminosity
+lx lux | luminosity length^-2
+Bq becquerel | time^-1
+Gy gray | length^2 time^-2
+eV electronvolt | mass length^2 time^-2 | 1602176634/10000000000000000000000000000
+bar | mass length^-1 time^-2 | 100000
+cal calorie | mass length^2 time^-2 | 523/125
+Wh | mass length^2 time^-2 | 3600
+Ah | current time | 3600
+bit | bit
+B byte | bit | 8
+"""
+_PLAIN: Final = """
+min minute | time | 60
+h hr hour | time | 3600
+day | time | 86400
+week wk | time | 604800
+fortnight | time | 1209600
+yr year | year
+month | year | 1/12
+decade | year | 10
+century centurie | year | 100
+in inch inche | length | 127/5000
+ft foot feet | length | 381/1250
+yd yard | length | 1143/1250
+mi mile | length | 201168/125
+furlong | length | 201168/1000
+Å angstrom | length | 1/10000000000
+micron | length | 1/1000000
+hectare ha | length^2 | 10000
+acre | length^2 | 316160658/78125
+gallon gal | length^3 | 473176473/125000000000
+quart qt | length^3 | 473176473/500000000000
+pint pt | length^3 | 473176473/1000000000000
+cup | length^3 | 473176473/2000000000000
+tablespoon tbsp | length^3 | 473176473/32000000000000
+teaspoon tsp | length^3 | 157725491/32000000000000
+cc | length^3 | 1/1000000
+gm | mass | 1/1000
+lb pound | mass | 45359237/100000000
+oz ounce | mass | 45359237/1600000000
+ton tonne | mass | 1000
+stone | mass | 317514659/50000000
+u amu dalton | atomic
+mph | length time^-1 | 1397/3125
+kph kmh kmph | length time^-1 | 5/18
+knot kn | length time^-1 | 463/900
+atm atmosphere | mass length^-1 time^-2 | 101325
+psi | pound_per_inch
+mmHg torr | mercury
+rpm | turn time^-1 | 1/60
+revolution turn | turn
+dollar usd USD buck | money
+cent ¢ | money | 1/100
+euro EUR | euro
+£ GBP | sterling
+yen JPY | yen
+yuan rmb RMB CNY | yuan
+rupee Rs INR | rupee
+ruble rouble RUB | ruble
+won KRW | won
+lira TRY | lira
+peso MXN | peso
+shekel ILS | shekel
+dong VND | dong
+naira NGN | naira
+baht THB | baht
+franc CHF | franc
+° degree deg | angle
+arcminute | angle | 1/60
+arcsecond | angle | 1/3600
+rad radian sr steradian | radian
+°C ℃ celsius Celsius | °C
+°F ℉ fahrenheit Fahrenheit | °F
+% percent pct | share | 1/100
+dB decibel | decibel
+"""
+
+
+def _dimensions(text: str) -> tuple[tuple[str, int], ...]:
+    found = [(name, int(power or 1)) for name, power in re.findall(r"([^\s^]+)(?:\^(-?\d))?", text)]
+    return tuple(sorted(found)) if found != [("radian", 1)] else ()
+
+
+@functools.cache
+def unit_table() -> dict[str, Unit]:
+    """Every known spelling of a unit, in the singular, and the unit."""
+    table: dict[str, Unit] = {}
+    for line in _PREFIXED.strip().splitlines():
+        names, dimensions, size = (*line.split(" | "), "1")[:3]
+        for name in names.split():
+            base = (_dimensions(dimensions), Fraction(size))
+            table.update(_with_prefixes(name, base))
+    for line in (*_PREFIXED.strip().splitlines(), *_PLAIN.strip().splitlines()):
+        names, dimensions, size = (*line.split(" | "), "1")[:3]
+        for name in names.split():
+            table[name] = (_dimensions(dimensions), Fraction(size))
+    return table
+
+
+def _with_prefixes(name: str, base: Unit) -> dict[str, Unit]:
+    """A symbol with the symbols of prefixes, a word with their words."""
+    symbol = len(name) <= 2 or name in ("mol", "bar", "cal", "bit")
+    found: dict[str, Unit] = {}
+    for line in _PREFIXES.strip().splitlines():
+        *symbols, word, power = line.split()
+        for prefix in symbols if symbol else [word]:
+            found[prefix + name] = (base[0], base[1] * Fraction(10) ** int(power))
+    return found
+
+
+_LONGEST_UNIT = 120
+"""Characters of the longest text that is read as a unit."""
+
+_UNIT_PART = re.compile(r"[^\W\d_]+(?:['.-][^\W\d_]+)*\.?|[°%¢℃℉£][CF]?|\^?\s?[-−]?[0-9]|[/()·*]")
+_NOISE = re.compile(
+    r"\\[,;:! ]|~|\\(?:cdot|times)(?![a-zA-Z])|\\(?:mu|Omega)(?![a-zA-Z])\s*"
+    r"|\\(?:text|mathrm)\s*|[{}$]"
+    r"|(?:\bdegrees?|°)\s+(?P<scale>celsius|fahrenheit|[CF])\b",
+    re.IGNORECASE,
+)
+_POWERS: Final = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
+_SHORT_PLURALS: Final = frozenset(("hrs", "lbs", "yds", "pts", "qts", "yrs", "wks", "mos"))
+_FILLERS: Final = listed("unit units of the a an total each way per person")
+
+
+def known(word: str) -> Unit | None:
+    """The unit that a word or a symbol names; None for any other word."""
+    table = unit_table()
+    short = word[:-1] if word in _SHORT_PLURALS else word
+    for spelling in (word, short, singular(word), word.lower(), singular(word.lower())):
+        if spelling in table:
+            return table[spelling]
+    return None
+
+
+@functools.lru_cache(maxsize=512)
+def known_unit(text: str) -> Unit | None:
+    """The unit that a text of known units spells, such as `m s^{-2}`; None for any other text."""
+    if len(text) > _LONGEST_UNIT:
+        return None
+    try:
+        measured, words = _measured(_NOISE.sub(_spaced, text))
+    except UnreadableError:
+        return None
+    return measured if measured != UNITLESS and not words else None
+
+
+def unit(text: str, *, of_one: bool = False) -> Unit:
+    """Return what the words after a value measure; unknown nouns are a kind of their own.
+
+    `of_one`: the value is 1, so that a noun may be singular. Raises UnreadableError where a word
+    may change the value: "or", "not", "at least", "reciprocal".
+    """
+    plain = _NOISE.sub(_spaced, text)[:_LONGEST_UNIT]
+    measured, words = _measured(plain)
+    part_of_something = plain.split()[:1] == ["of"]
+    if words and not (of_one or part_of_something or counts_things(plain.split())):
+        raise UnreadableError(f"the word {words[-1]!r} is no unit")
+    return measured
+
+
+def power(base: Unit, exponent: int) -> Unit:
+    """The unit to a small whole power."""
+    if not 0 < abs(exponent) <= 4:
+        raise UnreadableError("a unit to an odd power")
+    return tuple((name, count * exponent) for name, count in base[0]), base[1] ** exponent
+
+
+def product(one: Unit, other: Unit) -> Unit:
+    """Both units multiplied."""
+    kind = dict(one[0])
+    for name, count in other[0]:
+        kind[name] = kind.get(name, 0) + count
+    dimensions = tuple(sorted((name, count) for name, count in kind.items() if count))
+    return dimensions, one[1] * other[1]
+
+
+def _spaced(noise: re.Match[str]) -> str:
+    if noise["scale"]:
+        return f"°{noise['scale'][0].upper()}"
+    return {r"\cdot": "·", r"\times": "·", r"\mu": "μ", r"\Omega": "Ω"}.get(
+        noise.group().rstrip(), " "
+    )
+
+
+def _measured(text: str) -> tuple[Unit, list[str]]:
+    """The unit that a text spells, and the words in it that are no known units."""
+    if _UNIT_PART.sub("", text).strip(" ^.,"):
+        raise UnreadableError(f"{text!r} is no unit")
+    reader = _UnitReader()
+    for part in _UNIT_PART.findall(text):
+        reader.take(part)
+    return reader.measured, reader.words
+
+
+class _UnitReader:
+    """Multiplies units as their names come: `per` and / turn the next one or the next brackets."""
+
+    def __init__(self) -> None:
+        self.measured: Unit = UNITLESS
+        self.words: list[str] = []
+        self.signs = [1]
+        self.sign = self.raised = 1
+        self.last: Unit | None = None
+        self.fillers = False
+
+    def take(self, part: str) -> None:
+        """Read the next word or sign."""
+        word = part.strip(".'-")
+        lower = word.lower()
+        if part == "/" or lower == "per":
+            self.sign = -1
+        elif part == "(":
+            self.signs.append(self.signs[-1] * self.sign)
+            self.sign = 1
+        elif part == ")":
+            self.signs = self.signs[:-1] or [1]
+        elif (exponent := _exponent(part)) is not None:
+            self._raise(exponent)
+        elif lower in _POWERS:
+            self._power(lower)
+        elif word == "A" or (lower not in _FILLERS and part not in "·*" and word):
+            self._name(word)
+        self.fillers = self.fillers or lower in _FILLERS
+
+    def _power(self, word: str) -> None:
+        if self.last is not None and word in ("squared", "cubed"):
+            self._raise(_POWERS[word])
+        elif word in ("squared", "cubed"):
+            raise UnreadableError(f"the word {word!r} is more than a unit")
+        else:
+            self.raised = _POWERS[word]
+
+    def _raise(self, exponent: int) -> None:
+        if self.last is None and self.fillers:
+            return  # square units of no kind
+        if self.last is None:
+            raise UnreadableError("a number that is no unit")
+        if exponent != 1:
+            self.measured = product(self.measured, power(self.last, exponent - 1))
+
+    def _name(self, word: str) -> None:
+        base = known(word)
+        if base is None:
+            if refuses(word.lower()):
+                raise UnreadableError(f"the word {word!r} is more than a unit")
+            self.words.append(word.lower())
+            base = (((singular(word.lower()), 1),), Fraction(1))
+        self.last = power(base, self.raised * self.sign * self.signs[-1])
+        self.measured = product(self.measured, self.last)
+        self.raised = self.sign = 1
+
+
+def _exponent(part: str) -> int | None:
+    digits = part.strip("^ ").replace("−", "-")
+    if not digits.lstrip("-").isdigit():
+        return None
+    exponent = int(digits)
+    if not 0 < abs(exponent) <= 4:
+        raise UnreadableError("a unit to an odd power")
+    return exponent
+
+
+MOST_WORDS = 16
+"""Words of the longest number that is read."""
+
+_BELOW_TWENTY = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
+    " fifteen sixteen seventeen eighteen nineteen"
+)
+_UNITS: Final = {word: value for value, word in enumerate(_BELOW_TWENTY.split())}
+_TENS: Final = {
+    word: 10 * value
+    for value, word in enumerate(
+        ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"), start=2
+    )
+}
+_DENOMINATORS: Final = {
+    "half": 2,
+    "halve": 2,
+    "third": 3,
+    "quarter": 4,
+    "fifth": 5,
+    "eighth": 8,
+    "ninth": 9,
+    "twelfth": 12,
+    "hundredth": 100,
+    "thousandth": 1000,
+}
+_GROUPS: Final = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_SIGN_WORDS: Final = listed("minus negative")
+
+
+def number_in_words(words: str) -> Fraction | None:
+    """The number that lower-case words spell as a whole; None for any other words."""
+    parts = words.replace("-", " ").split()
+    if not parts or len(parts) > MOST_WORDS:
+        return None
+    if parts[0] in _SIGN_WORDS:
+        value = _unsigned(parts[1:])
+        return None if value is None else -value
+    return _unsigned(parts)
+
+
+def _unsigned(parts: list[str]) -> Fraction | None:
+    """A whole number, a number of halves, thirds, quarters, …, or both with `and` between."""
+    whole = _whole(parts)
+    if whole is not None:
+        return Fraction(whole)
+    if "and" in parts:
+        place = len(parts) - 1 - parts[::-1].index("and")
+        whole, part = _whole(parts[:place]), _part(parts[place + 1 :])
+        return None if whole is None or part is None or part >= 1 else whole + part
+    return _part(parts)
+
+
+def _part(parts: list[str]) -> Fraction | None:
+    under = _ordinal(parts[-1]) if len(parts) > 1 else None
+    if not under:
+        return None
+    count = 1 if parts[:-1] in (["a"], ["an"]) else _whole(parts[:-1])
+    return None if count is None else Fraction(count, under)
+
+
+def _ordinal(word: str) -> int | None:
+    """14 of `fourteenths`."""
+    word = singular(word)
+    if word in _DENOMINATORS:
+        return _DENOMINATORS[word]
+    if not word.endswith("th"):
+        return None
+    return _below_hundred([f"{word[:-4]}y" if word.endswith("ieth") else word.removesuffix("th")])
+
+
+def _whole(parts: list[str]) -> int | None:
+    """A whole number: groups of three digits, each with its size, in descending order."""
+    total, rest, smallest = 0, list(parts), 10**15
+    while rest:
+        place = next((place for place, word in enumerate(rest) if word in _GROUPS), None)
+        size = 1 if place is None else _GROUPS[rest[place]]
+        group = 1 if size > 1 and rest[:place] == ["a"] else _below_thousand(rest[:place])
+        if group is None or size >= smallest:
+            return None
+        total, smallest = total + group * size, size
+        rest = [] if place is None else rest[place + 1 :]
+        if rest[:1] == ["and"]:
+            rest = rest[1:] or ["and"]
+    return total if parts else None
+
+
+def _below_thousand(parts: list[str]) -> int | None:
+    """`seven`, `forty two`, `a hundred`, `three hundred and five`."""
+    if "hundred" in parts:
+        place = parts.index("hundred")
+        hundreds = 1 if parts[:place] == ["a"] else _below_hundred(parts[:place])
+        rest = parts[place + 1 :]
+        units = _below_hundred(rest[1:] if rest[:1] == ["and"] else rest) if rest else 0
+        if hundreds is None or units is None or not 0 < hundreds < 20:
+            return None
+        return 100 * hundreds + units
+    return _below_hundred(parts)
+
+
+def _below_hundred(parts: list[str]) -> int | None:
+    match parts:
+        case [word] if word in _UNITS:
+            return _UNITS[word]
+        case [word] if word in _TENS:
+            return _TENS[word]
+        case [ten, unit] if ten in _TENS and 0 < _UNITS.get(unit, 0) < 10:
+            return _TENS[ten] + _UNITS[unit]
+    return None
+
+
+_REALS = "all real numbers|all reals|reals|real numbers|the real numbers|any real number"
+_INTEGERS = "all integers|the integers|integers"
+_NATURALS = "all positive integers|positive integers|the positive integers"
+POSITIVE_REALS = Sequence((Number(Fraction(0)), Constant("∞")), "(", ")")
+
+SYNONYMS: dict[str, Node] = {
+    **dict.fromkeys(("empty set", "the empty set"), NumberSet("∅")),
+    **dict.fromkeys(_REALS.split("|"), NumberSet("R")),
+    **dict.fromkeys(_INTEGERS.split("|"), NumberSet("Z")),
+    **dict.fromkeys(_NATURALS.split("|"), NumberSet("Z+")),
+    **dict.fromkeys(("all positive real numbers", "positive real numbers"), POSITIVE_REALS),
+}
+"""Words that name a set of numbers."""
+
+
+_SENTENCES: tuple[tuple[re.Pattern[str], Node], ...] = tuple(
+    (re.compile(pattern), meaning)
+    for pattern, meaning in (
+        (
+            r"(?:there (?:is|are|exists?) |(?:the |this )?(?:equation|system|problem|it) has )?"
+            r"no (?:real )?(?:solution|root)s?(?: exists?)?",
+            NumberSet("∅"),
+        ),
+        (r"(?:the )?(?:limit |value |it )?(?:dne|do(?:es)? not exist|doesn't exist)", Text("dne")),
+        (
+            r"(?:it |(?:the )?(?:limit |value )?)?(?:is )?(?:undefined|not defined)",
+            Text("undefined"),
+        ),
+        (
+            r"(?:(?:there are |has )?infinitely many|infinite|an infinite number of)"
+            r"(?: real)?(?: solutions| values| roots)?",
+            Constant("∞"),
+        ),
+    )
+)
+"""Sentences that have one meaning in several wordings."""
+
+
+def words_as_answer(text: str) -> Node:
+    """The set or the number that the words name, else the words in one spelling."""
+    words = " ".join(text.lower().split()).strip(".,:;! ")
+    return meaning(words) or Text(words)
+
+
+@lru_cache(maxsize=1024)
+def meaning(words: str) -> Node | None:
+    """The set, the number or the statement that lower-case words name; None for any others."""
+    if words in SYNONYMS:
+        return SYNONYMS[words]
+    for pattern, stated in _SENTENCES:
+        if pattern.fullmatch(words):
+            return stated
+    number = number_in_words(words)
+    return _measured_in_words(words) if number is None else Number(number)
+
+
+def _measured_in_words(words: str) -> Node | None:
+    """Five dollars, ninety minutes."""
+    number, _, unit = words.rpartition(" ")
+    value, measured = number_in_words(number), known(unit)
+    return None if value is None or measured is None else Quantity(Number(value), *measured)
+
+
+IN_WORDS: Final = listed(
+    "yes no not is are all any for per true false none even odd where when if with from than"
+    " then only both neither always never does exist undefined"
+)
+"""Words that are no products of variables wherever they stand."""
+
+CODES: Final = listed("USD EUR GBP INR RMB CNY JPY Rs")
+"""Currencies that may stand before an amount."""
+
+_NAMED = re.compile(r"(?:\s+[A-Za-z]+){0,4}\s*(?:=|≈|\\approx(?![a-zA-Z])|:(?!=)|:=)")
+_VOWEL = re.compile(r"[aeiou]", re.IGNORECASE)
+_SYLLABLE = re.compile(r"[bcdfghjklmnpqrstvwxz][aeiou][bcdfghjklmnpqrstvwxz]", re.IGNORECASE)
+_FUNCTION = re.compile(
+    r"(?:arc)?(?:sin|cos|tan|cot|sec|csc)h?(?=[a-zA-Z]{1,8}\Z)|(?:ln|lg|log|exp)(?=[a-zA-Z]{1,8}\Z)"
+)
+
+
+def ends_in_function(run: str) -> int | None:
+    """How many letters of `sinx` or `lntheta` spell the function; None for any other run."""
+    match = _FUNCTION.match(run)
+    if match is None or match.group() not in FUNCTIONS:
+        return None
+    rest = run[match.end() :]
+    return match.end() if len(rest) < 3 or rest in GREEK or rest == "pi" else None
+
+
+def is_word_after_value(run: str, *, after_word: bool, after_letter: bool) -> bool:
+    """Whether letters that a space parts from a value before them are a unit, a noun, a number."""
+    if len(run) == 1:
+        return False
+    if after_letter and len(run) < 3:
+        return run in ("cm", "km", "mm", "kg", "ft")
+    if run in ("sq", "cu"):
+        return True
+    if after_word or known(run) is not None or scale(run) is not None:
+        return True
+    word = _VOWEL.search(run) if len(run) > 3 else _SYLLABLE.fullmatch(run)
+    return run not in GREEK and word is not None
+
+
+def is_name(run: str) -> bool:
+    """Whether letters may be a word before an equals sign: `Area = 5`, but not `xy = 5`."""
+    return len(run) > 2 and _VOWEL.search(run) is not None and not run.isupper()
+
+
+def names_what_follows(text: str, at: int) -> bool:
+    """Whether an equals sign or a colon comes next, at most four words later."""
+    return _NAMED.match(text, at) is not None
+
+
+_MONTHS: Final = listed(
+    "january february march april may june july august september october november december"
+)
+_BESIDE: Final = listed("monday tuesday wednesday thursday friday saturday sunday the of on")
+_ORDINAL = re.compile(r"(?<=[0-9])(?:st|nd|rd|th)\b")
+_DATE_PART = re.compile(r"[a-z]+|[0-9]+")
+
+
+def without_ordinals(words: str) -> str:
+    """5th as 5, in lower-case words."""
+    return _ORDINAL.sub("", words)
+
+
+def date(words: str) -> str | None:
+    """The month, the day and the year that lower-case words name; None for any other words."""
+    parts = [part for part in _DATE_PART.findall(words) if part not in _BESIDE]
+    months = [part for part in parts if len(part) > 2 and _month(part)]
+    numbers = sorted((part.lstrip("0") for part in parts if part.isdigit()), key=len)
+    if len(months) != 1 or len(parts) != 1 + len(numbers) or not 1 <= len(numbers) <= 2:
+        return None
+    return " ".join([_month(months[0]), *numbers])
+
+
+def _month(word: str) -> str:
+    return next((month for month in _MONTHS if month == word or month[:3] == word), "")

@@ -1,1 +1,0 @@
-"""Read an answer: LaTeX and plain text into a typed tree."""

@@ -1,0 +1,263 @@
+"""Answer LaTeX and plain text cut into tokens; linear in the text's length."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from rewardkit.verifiers.math import lexicon
+from rewardkit.verifiers.math.lexicon import (
+    CODES,
+    IN_WORDS,
+    ends_in_function,
+    is_name,
+    is_word_after_value,
+    known_unit,
+    names_what_follows,
+)
+from rewardkit.verifiers.math.spelling import JOINED, plain
+from rewardkit.verifiers.math.tree import UnreadableError
+
+MOST_TOKENS = 1_200
+"""Tokens of the longest answer that is read into a tree."""
+
+
+class Token(NamedTuple):
+    """`kind` is number, numeral, symbol, word (a function), text, command, begin, end, mark."""
+
+    kind: str
+    text: str
+    spaced: bool = False
+
+
+_TOKEN = re.compile(
+    r"(?P<space>[\s~]+)"
+    r"|(?P<numeral>(?:[0-9]+[A-Fa-f][0-9A-Fa-f]*|[A-F]+[0-9A-F]+|[a-f]+[0-9][0-9a-f]*)"
+    r"(?=\s?_\s?\{?\s?(?:1[1-9]|2[0-9]|3[0-6])(?![0-9])))"
+    rf"|(?P<number>(?:[0-9]{{1,3}}(?:{JOINED}\s?[0-9]{{3}})+(?![0-9])"
+    r"|[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]{1,3}(?: [0-9]{3})+(?![0-9])|[0-9]+)"
+    r"(?:\.[0-9]+|\.(?=/))?"
+    r"|\.[0-9]+)(?P<exponent>[eE][-+]?[0-9]{1,4}(?![0-9a-zA-Z]))?"
+    r"|(?P<command>\\(?:[a-zA-Z]+|.))"
+    r"|(?P<letters>[a-zA-Z]+(?:'[a-z]+)?)|(?P<other>.)",
+    re.DOTALL,
+)
+_ENVIRONMENT = re.compile(
+    r"\s*\{\s*([a-zA-Z]*(?:matrix|array|aligned|cases|align|gathered|gather|split))\*?\s*\}"
+    r"(?:\s*\{[lcr| ]*\})?"
+)
+_DROPPED = frozenset('$`"“”')
+_BRACKETS = {"(": 1, "[": 1, "⦃": 1, ")": -1, "]": -1, "⦄": -1}
+_BETWEEN = re.compile(
+    r"[\s,;]*(?:(?P<and>and|und|et|y|и|和|与|及)|(?P<or>or|oder|ou|или|或者?|または))[\s,;]*",
+    re.IGNORECASE,
+)
+_VALUE_ENDS = frozenset(")}]|!°%π⦄⟩")
+_CLAUSE_STARTS = frozenset((",", ";", "and", "or", "\\\\", "⦃", "&"))
+
+
+def tokens(text: str) -> list[Token]:
+    """The tokens of `text`, spacing and decoration dropped."""
+    return _Lexer(plain(text), 0).run()
+
+
+class _Lexer:
+    def __init__(self, text: str, level: int) -> None:
+        if level > 3:
+            raise UnreadableError("text inside text inside text")
+        self.text = text
+        self.level = level
+        self.at = 0
+        self.depth = 0
+        self.found: list[Token] = []
+        self.spaced = False
+
+    def run(self) -> list[Token]:
+        while self.at < len(self.text):
+            match = _TOKEN.match(self.text, self.at)
+            if match is None:  # pragma: no cover - the pattern takes any character
+                raise UnreadableError("a character that is no text")
+            self.at = match.end()
+            self._take(match)
+            if len(self.found) > MOST_TOKENS:
+                raise UnreadableError("too long to be one answer")
+        return self.found
+
+    def _take(self, match: re.Match[str]) -> None:
+        kind, before = match.lastgroup, len(self.found)
+        if kind == "space":
+            self.spaced = True
+            return
+        if match["number"]:
+            self._number(match)
+        elif kind == "numeral":
+            self._add("numeral", match["numeral"])
+        elif kind == "command":
+            self._command(match["command"])
+        elif kind == "letters":
+            self._letters(match["letters"])
+        else:
+            self._mark(match["other"])
+        if len(self.found) > before:
+            self.spaced = False
+
+    def _add(self, kind: str, text: str) -> None:
+        self.found.append(Token(kind, text, self.spaced))
+
+    def _number(self, match: re.Match[str]) -> None:
+        written, exponent = match["number"], match["exponent"] or ""
+        groups = written.split(",")
+        if len(groups) > 1 and self.depth and not any(g.startswith("0") for g in groups[1:]):
+            for index, group in enumerate(groups):
+                if index:
+                    self._add("mark", ",")
+                self._add("number", group + (exponent if index == len(groups) - 1 else ""))
+            return
+        for filler in (",", JOINED, " "):
+            written = written.replace(filler, "")
+        self._add("number", written + exponent)
+
+    def _mark(self, mark: str) -> None:
+        mark = lexicon.MARKS.get(mark, mark)
+        self.depth += _BRACKETS.get(mark, 0)
+        if mark in lexicon.GREEK_LETTERS:
+            self._add("symbol", lexicon.GREEK_LETTERS[mark])
+        elif mark not in _DROPPED:
+            self._add("mark", mark)
+
+    def _command(self, command: str) -> None:
+        name = command[1:]
+        if command in lexicon.MARKS:
+            self._mark(lexicon.MARKS[command])
+        elif command in lexicon.DROPPED:
+            self.spaced = self.spaced or command != "\\!"
+            if name in ("left", "right") and self.text[self.at : self.at + 1] == ".":
+                self.at += 1
+        elif command in lexicon.TEXT_COMMANDS:
+            self._words(self._argument())
+        elif name in ("begin", "end"):
+            self._environment(name)
+        elif command in lexicon.COLOURS:
+            self._argument()
+        else:
+            self._named(name)
+
+    def _named(self, name: str) -> None:
+        number = bool(self.found) and self.found[-1].kind == "number"
+        if name == "Omega" and (number or self.spaced) and self._after_value():
+            self._add("text", "Ω")
+        elif name in lexicon.GREEK:
+            self._add("symbol", name)
+        elif name in lexicon.FUNCTIONS and name != "mod":
+            self._add("word", lexicon.FUNCTIONS[name])
+        elif (name.isdigit() or name == "-") and "begin{" in self.text:
+            self.at -= 1  # a row's end that lost a backslash
+            self._mark("\\\\")
+        else:
+            self._add("command", f"\\{name}")
+
+    def _environment(self, name: str) -> None:
+        match = _ENVIRONMENT.match(self.text, self.at)
+        if match is None:
+            raise UnreadableError("an environment that isn't read", foreign=True)
+        self.at = match.end()
+        self._add(name, match[1])
+
+    def _letters(self, run: str) -> None:
+        known = lexicon.CONSTANT_WORDS.get(run)
+        if run == "mod" and self._after_value():
+            self._add("command", r"\mod")
+        elif run in ("to", "in") and self._after_value() and self._number_follows():
+            self._add("mark", ":")
+        elif run in lexicon.FUNCTIONS:
+            self._add("word", lexicon.FUNCTIONS[run])
+        elif known and len(run) > 1:
+            self._add("mark", known)
+        elif self._is_word(run):
+            self._add("text", run)
+        elif run in lexicon.GREEK and len(run) > 2:
+            self._add("symbol", run)
+        elif (length := ends_in_function(run)) is not None:
+            self._add("word", lexicon.FUNCTIONS[run[:length]])
+            self.spaced = False
+            self._letters(run[length:])
+        else:
+            self._factors(run)
+
+    def _factors(self, run: str) -> None:
+        for letter in run:
+            self._add("symbol", letter)
+            self.spaced = False
+
+    def _is_word(self, run: str) -> bool:
+        """Whether letters that stand in mathematics are a word rather than factors."""
+        if run.casefold() in IN_WORDS and (self.spaced or not self._after_value()):
+            return True
+        if self.spaced and self._after_value():
+            last = self.found[-1]
+            after_letter = last.kind == "symbol" or last.text == "π"
+            return is_word_after_value(
+                run, after_word=last.kind == "text", after_letter=after_letter
+            )
+        if not self.found and run in CODES:
+            return True
+        starts = not self.found or self.found[-1].text in _CLAUSE_STARTS
+        return starts and is_name(run) and names_what_follows(self.text, self.at)
+
+    def _argument(self) -> str:
+        """The braced argument that follows, without its braces; else one character."""
+        text, start = self.text, self.at
+        while start < len(text) and text[start].isspace():
+            start += 1
+        if text[start : start + 1] != "{":
+            self.at = start + 1
+            return text[start : start + 1]
+        depth = 0
+        for end in range(start, len(text)):
+            depth += (text[end] == "{") - (text[end] == "}")
+            if depth == 0:
+                self.at = end + 1
+                return text[start + 1 : end]
+        raise UnreadableError("an open brace")
+
+    def _words(self, content: str) -> None:
+        stripped = content.strip()
+        joint = _BETWEEN.fullmatch(stripped)
+        if joint and (len(stripped) > 1 or content != stripped or not stripped.isascii()):
+            if "," in content or ";" in content:
+                self._add("mark", ",")
+            self._add("mark", joint.lastgroup or "and")
+        elif stripped in ("to", "in", "out of") and self._after_value() and self._number_follows():
+            self._add("mark", ":")
+        elif self._after_value() and not self._indexed() and known_unit(stripped) is not None:
+            self._add("text", stripped)
+        elif stripped in ("R", "Z", "N", "Q", "C") and "mathbb" in self.text:
+            self._add("set", stripped)
+        elif len(stripped) == 1 and stripped.isalpha():
+            self._add("symbol", stripped)
+        elif stripped in lexicon.FUNCTIONS or lexicon.CONSTANT_WORDS.get(stripped, "∪") != "∪":
+            self._letters(stripped)
+        else:
+            self._text(stripped)
+
+    def _text(self, content: str) -> None:
+        if any(c.isdigit() or c in "\\$^{}=+<>()" for c in content):
+            self.found.extend(_Lexer(content, self.level + 1).run())
+        elif content:
+            self._add("text", content)
+
+    def _number_follows(self) -> bool:
+        """Whether a number comes before and after, as in 3 to 4 or 3 in 4."""
+        return self.found[-1].kind == "number" and self.text[self.at :].lstrip(" ${}")[:1].isdigit()
+
+    def _indexed(self) -> bool:
+        """Whether a subscript follows, as no unit has."""
+        return self.text[self.at : self.at + 8].lstrip().startswith("_")
+
+    def _after_value(self) -> bool:
+        if not self.found:
+            return False
+        last = self.found[-1]
+        return last.kind in ("number", "symbol", "text") or (
+            last.kind == "mark" and (last.text in _VALUE_ENDS or last.text == "/")
+        )
