@@ -159,7 +159,7 @@ MEMORY = 384 * 2**20
 
 _BOOT = (
     "import sys; sys.path[:] = sys.argv[4:]; "
-    "from rewardkit.judging.fork_server import main; main(*map(int, sys.argv[1:4]))"
+    "from rewardkit.judging.worker import main; main(*map(int, sys.argv[1:4]))"
 )
 
 

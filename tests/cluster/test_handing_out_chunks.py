@@ -103,6 +103,6 @@ def test_a_call_hands_over_as_many_chunks_as_are_judged_in_half_a_second(
 
 
 def test_the_error_names_the_rows_over_which_actors_died(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rewardkit.cluster.ray.judging_actors._SECONDS_BETWEEN_LOOKS", 0)
+    monkeypatch.setattr("rewardkit.cluster.judging_actors._SECONDS_BETWEEN_NODE_CHECKS", 0)
     with pytest.raises(JudgingError, match="3 judging actors died over rows 221 to 230,"):
         judged(Cluster(0.01, deadly=frozenset({b"22"})))

@@ -309,7 +309,7 @@ def test_a_fork_server_that_is_killed_amid_a_batch_is_replaced(tmp_path: Path) -
 def test_a_fork_server_that_is_killed_between_batches_is_replaced() -> None:
     close_pools()
     assert judge(costly, "x", Sample("x")).correct is True
-    (server,) = children_of(os.getpid(), "fork_server")
+    (server,) = children_of(os.getpid(), "judging.worker")
     for pid in children_of(server):
         os.kill(pid, signal.SIGKILL)
     os.kill(server, signal.SIGKILL)
@@ -320,7 +320,7 @@ def test_workers_that_are_killed_while_idle_cost_no_text_its_verdict() -> None:
     close_pools()
     options = JudgingOptions(workers=3)
     assert all(verdict.correct for verdict in judge_many(wait, [("x", Sample("x"))] * 6, options))
-    (server,) = children_of(os.getpid(), "fork_server")
+    (server,) = children_of(os.getpid(), "judging.worker")
     workers = children_of(server)
     assert len(workers) == 3
     for pid in workers:

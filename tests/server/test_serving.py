@@ -86,7 +86,7 @@ def test_a_server_that_was_not_reached_is_tried_once_until_it_answers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pauses: list[float] = []
-    monkeypatch.setattr("rewardkit.frameworks.remote_servers.time.sleep", pauses.append)
+    monkeypatch.setattr("rewardkit.frameworks.client.time.sleep", pauses.append)
     verifier = remote(NOWHERE, verifier="math", max_wall=0.3)
     verifier.judge_batch([("", Sample("5"))])
     first = len(pauses)
@@ -107,7 +107,7 @@ def test_a_request_in_flight_leaves_another_its_retries(monkeypatch: pytest.Monk
             raise NoVerdicts("the server starts again")
         return [Verdict.right()]
 
-    monkeypatch.setattr("rewardkit.frameworks.remote_servers._post_to", post_to)
+    monkeypatch.setattr("rewardkit.frameworks.client._post_to", post_to)
     assert verifier("first", Sample("5")).correct is True
 
 
@@ -119,7 +119,7 @@ def test_a_full_queue_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
         ]
     )
     pauses: list[float] = []
-    monkeypatch.setattr("rewardkit.frameworks.remote_servers.time.sleep", pauses.append)
+    monkeypatch.setattr("rewardkit.frameworks.client.time.sleep", pauses.append)
     monkeypatch.setattr(httpx.Client, "post", lambda *_, **__: next(answers))
     assert remote(NOWHERE, verifier="math")("", Sample("5")).correct is True
     assert len(pauses) == 1

@@ -96,7 +96,7 @@ AHEAD = 4
 
 _BOOT = (
     "import sys; sys.path[:] = sys.argv[2:]; "
-    "from rewardkit.harness.scoring.worker_main import main; main(int(sys.argv[1]))"
+    "from rewardkit.harness.scoring.worker_processes import main; main(int(sys.argv[1]))"
 )
 
 

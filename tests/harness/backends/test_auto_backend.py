@@ -92,7 +92,7 @@ def test_rendering_loads_no_heavy_library(tiny_checkpoint: object) -> None:
         "import sys\n"
         "from rewardkit.harness.backends.engine_options import EngineOptions\n"
         "from rewardkit.harness.backends.transformers import TransformersBackend\n"
-        "from rewardkit.harness.backends.vllm.vllm_backend import VllmBackend\n"
+        "from rewardkit.harness.backends.vllm import VllmBackend\n"
         "from rewardkit.protocols import Message\n"
         "for kind in (TransformersBackend, VllmBackend):\n"
         f"    backend = kind({str(tiny_checkpoint)!r}, EngineOptions())\n"

@@ -321,7 +321,7 @@ def test_a_hub_id_names_a_set(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(arguments)
         return [{"question": "1 + 1?", "answer": "2"}]
 
-    monkeypatch.setattr("rewardkit.harness.tasks.defined.data_source.hub_rows", hub_rows)
+    monkeypatch.setattr("rewardkit.harness.tasks.defined.task.hub_rows", hub_rows)
     data = "own/additions:small@v2"
     options = options_for((), "m", data=data, verifier="math", reference_field="answer")
     (task,) = options.tasks

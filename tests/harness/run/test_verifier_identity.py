@@ -60,7 +60,7 @@ def test_different_verifiers_differ(one: Any, another: Any) -> None:
 def test_no_identity_holds_an_address_in_memory(name: str) -> None:
     code = (
         f"from {__name__} import *\n"
-        "from rewardkit.harness.run.verifier_identity import identity_of\n"
+        "from rewardkit.harness.run.fingerprint import identity_of\n"
         f"print(identity_of({name}))"
     )
     printed = {

@@ -308,7 +308,7 @@ def test_no_judging_process_outlives_the_caller(tmp_path: Path) -> None:
         "import os, time\n"
         "from pathlib import Path\n"
         "from rewardkit.harness.run.judging_thread import TaskVerifiers\n"
-        "from rewardkit.harness.scoring.columns import Columns\n"
+        "from rewardkit.harness.scoring.sources import Columns\n"
         "from rewardkit.harness.scoring.jobs import FileJob\n"
         "from rewardkit.harness.scoring.sources import open_source\n"
         "from rewardkit.harness.scoring.score import score\n"

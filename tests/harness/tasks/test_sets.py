@@ -170,7 +170,7 @@ def test_the_hub_is_asked_for_the_set(name: str, monkeypatch: pytest.MonkeyPatch
         asked.append(arguments)
         return [dict(row) for row in ROWS[name]]
 
-    monkeypatch.setattr("rewardkit.harness.tasks.defined.data_source.hub_rows", hub_rows)
+    monkeypatch.setattr("rewardkit.harness.tasks.defined.task.hub_rows", hub_rows)
     task = rewardkit.load_task(name)
     assert isinstance(task, DefinedTask)
     samples = task.load(data=None, split=None, seed=0)

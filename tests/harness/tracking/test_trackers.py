@@ -204,7 +204,7 @@ def test_trackio_keeps_a_run_in_its_database(
     monkeypatch.setenv("TRACKIO_DIR", str(tmp_path / "kept"))
     program = (  # a process of its own: trackio reads its folder when it is imported
         "import sys; from pathlib import Path; "
-        "from rewardkit.harness.tracking.trackers import log_runs; "
+        "from rewardkit.harness.export.tracking import log_runs; "
         "from tests.harness.tracking.test_trackers import finished_run; "
         "log_runs(finished_run(Path(sys.argv[1])), ['trackio'], sys.exit)"
     )

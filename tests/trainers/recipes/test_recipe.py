@@ -169,7 +169,7 @@ def test_overrides_leave_the_recipe_unchanged() -> None:
 
 def test_a_recipe_s_file_is_read_without_pydantic() -> None:
     code = (
-        "import sys; from rewardkit.trainers.recipes.recipe_file import find_recipe; "
+        "import sys; from rewardkit.trainers.recipes.recipe import find_recipe; "
         "find_recipe('motion'); sys.exit('pydantic' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

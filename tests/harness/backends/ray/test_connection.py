@@ -45,7 +45,7 @@ def test_another_server_is_an_error_at_once(reply: bytes) -> None:
 
 
 def test_a_server_that_says_nothing_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rewardkit.harness.backends.ray.connection._SECONDS_TO_ANSWER", 0.1)
+    monkeypatch.setattr("rewardkit.harness.backends.ray_cluster._SECONDS_TO_ANSWER", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
         with pytest.raises(BackendError, match="is no Ray cluster"), connected(address):

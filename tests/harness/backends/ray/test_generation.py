@@ -124,7 +124,7 @@ class Stream:
 
 @pytest.fixture(autouse=True)
 def _look_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_backend, "_SECONDS_BETWEEN_LOOKS", 0)
+    monkeypatch.setattr(ray_backend, "_SECONDS_BETWEEN_NODE_CHECKS", 0)
 
 
 def generation(cluster: Cluster) -> tuple[EngineActors, Iterator[tuple[Request, Completion]]]:
