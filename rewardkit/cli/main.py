@@ -17,22 +17,25 @@ from rewardkit.cli.arguments import BAD_ARGUMENT, FAILED
 from rewardkit.errors import RewardkitError, UsageError
 from rewardkit.redaction import redact
 
-COMMANDS = (
-    "eval",
-    "score",
-    "merge",
-    "verify",
-    "data",
-    "compare",
-    "report",
-    "export",
-    "train",
-    "serve",
-    "adapter",
-    "list",
-    "check",
-)
-"""The commands in the order of the help; NAME_command is in NAME.py."""
+COMMANDS = {
+    "eval": "Generate completions, judge them, and write the run's folder.",
+    "score": "Judge completions from a file, or a run's folder again, without a model.",
+    "merge": "Merge the shards of an evaluation or a scoring into the folder of one run.",
+    "verify": "Judge one completion. The exit status is 0 for right, 1 for wrong, 2 for unjudged.",
+    "data": "Write a task's problems as rows; `--data` reads the same problems from them.",
+    "compare": "Compare runs with a baseline, problem by problem.",
+    "report": "Write a self-contained HTML page that shows one run or compares several.",
+    "export": "Write the samples of runs as Parquet, or their metrics as a model card's metadata.",
+    "train": "Train a model by a recipe, with GRPO or on worked solutions.",
+    "serve": "Serve verdicts over HTTP until SIGTERM; started requests are answered first.",
+    "adapter": "Write the file that a trainer loads its reward from.",
+    "list": "List what is installed, and which plugin provides it.",
+    "check": "Check that plugins load and that each task's verifier accepts the task's references.",
+}
+"""The commands in the order of the help, with what each does; NAME_command is in NAME.py.
+
+The list of all commands comes from here: importing them would take half a second.
+"""
 
 _REMEDIES = {
     errno.EACCES: "; change its permissions",
@@ -81,19 +84,20 @@ def app(arguments: Sequence[str] = ()) -> typer.Typer:
     )
     program.callback()(_options)
     for name in [command for command in COMMANDS if command in arguments[:1]] or COMMANDS:
-        command = getattr(importlib.import_module(f"rewardkit.cli.{name}"), f"{name}_command")
-        program.command(name)(_described(command) if arguments[:1] in HELP else command)
+        program.command(name, short_help=COMMANDS[name])(
+            _listed if arguments[:1] in HELP else _function_of(name)
+        )
     return program
 
 
-def _described(command: Callable[..., None]) -> Callable[[], None]:
-    """Return a command with this description and no options, for the list of all commands."""
+def _function_of(command: str) -> Callable[..., None]:
+    module = importlib.import_module(f"rewardkit.cli.{command}")
+    function: Callable[..., None] = getattr(module, f"{command}_command")
+    return function
 
-    def described() -> None:
-        pass
 
-    described.__doc__ = command.__doc__
-    return described
+def _listed() -> None:
+    """Stand for a command in the list of all commands."""
 
 
 def run() -> None:

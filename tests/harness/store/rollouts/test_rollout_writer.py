@@ -218,9 +218,9 @@ KILLED = """
 import sys
 from itertools import count
 from pathlib import Path
-from rewardkit.harness.store.rollouts import rollout_writer
+from rewardkit.harness.store import rollouts
 from tests.harness.store.rollouts.test_rollout_writer import batch, writer
-rollout_writer.MERGED = 3
+rollouts.MERGED = 3
 kept = writer(Path(sys.argv[1]))
 for step in count(1):
     kept.add(batch(step))
