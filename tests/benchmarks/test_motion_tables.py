@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.command import run_command
+from tests.support.commands import run_command
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "motion_tables.py"
 

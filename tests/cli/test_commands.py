@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.report.made import row, write_run
+from tests.support.commands import rewardkit
+from tests.support.runs import row, write_run
 
 HEAVY = (
     "aiohttp",
@@ -26,17 +27,6 @@ HEAVY = (
     "trl",
     "vllm",
 )
-
-
-def rewardkit(*arguments: str, stdin: str = "") -> tuple[int, str, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "rewardkit", *arguments],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.returncode, done.stdout, done.stderr
 
 
 def loaded_by(arguments: list[str], names: Sequence[str]) -> tuple[str, list[str]]:

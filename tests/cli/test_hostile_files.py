@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.command import run_command
+from tests.support.commands import run_command
 
 JUNK: tuple[Any, ...] = (None, True, -1, 1e400, 10**400, "", "x", [], [[]], {}, {"a": {}}, "\ud800")
 GARBLED = (

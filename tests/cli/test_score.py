@@ -13,7 +13,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from tests.cli.command import run_command
+from tests.support.commands import run_command
 
 
 def score(*arguments: str) -> tuple[int, str, str]:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import run_command
 from tests.harness.backends.openai_server import OpenAIServer, running_server, status
+from tests.support.commands import run_command
 
 IN_ENVIRONMENT = "sk-environment-5e1f7a"
 IN_ARGUMENT = "sk-argument-8c2d4b"

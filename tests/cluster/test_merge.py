@@ -16,7 +16,7 @@ from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.run.default_folder import default_folder
 from rewardkit.harness.run.options import EvalOptions
 from rewardkit.harness.store.run_folder import RunFolder
-from tests.cli.command import run_command
+from tests.support.commands import run_command
 
 Run = Callable[..., int]
 

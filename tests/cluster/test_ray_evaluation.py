@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.command import run_command
 from tests.cluster.two_nodes import ROOT, on_two_nodes
+from tests.support.commands import run_command
 
 pytestmark = pytest.mark.engines
 

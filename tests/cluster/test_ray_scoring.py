@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import run_command
 from tests.cluster.two_nodes import on_two_nodes
+from tests.support.commands import run_command
 
 pytestmark = pytest.mark.engines
 

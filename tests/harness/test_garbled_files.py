@@ -28,7 +28,7 @@ from rewardkit.harness.scoring.scoring_plan import ScoreOutput, ScorePlan
 from rewardkit.harness.scoring.sources import Columns, open_source
 from rewardkit.harness.store.find_runs import find_runs
 from rewardkit.harness.store.run_folder import RunFolder
-from tests.harness.report.made import row, write_run
+from tests.support.runs import row, write_run
 
 FILES = ("run.json", "samples.jsonl", "summary.json")
 ODD = [None, True, 0, -1, 2**70, 1.5, float("nan"), "", "x", "\ud800", [], [1], {}, {"a": 1}]

@@ -23,8 +23,7 @@ from rewardkit.errors import JudgingError, UsageError
 from rewardkit.judging import JudgingOptions, close_pools, judge, judge_many, pool
 from rewardkit.judging.pool import Pool
 from rewardkit.verifiers.rubric import Rubric
-from tests.processes import children_of
-from tests.waiting import wait_until
+from tests.support.processes import children_of, wait_until
 
 DEADLINE = 0.5
 OPTIONS = JudgingOptions(timeout=DEADLINE)

@@ -14,9 +14,8 @@ import pytest
 
 from rewardkit.frameworks.client import remote
 from rewardkit.records import Verdict
-from tests.processes import children_of
 from tests.server.process import end_server, start_server
-from tests.waiting import wait_until
+from tests.support.processes import children_of, wait_until
 
 CASES = [(f"<answer>{'a' * 16}{'b' * (n % 3)}</answer>", f"(a+)+b{{{n % 2}}}") for n in range(30)]
 """Regular expressions that only a worker may match, and that take it milliseconds."""

@@ -11,7 +11,7 @@ from rewardkit.errors import UsageError
 from rewardkit.harness.backends import tokenization
 from rewardkit.harness.backends.completion_reader import CompletionReader
 from rewardkit.protocols import Message, Prompt
-from tests.tiny import CHAT_TEMPLATE, build
+from tests.support.tiny import CHAT_TEMPLATE, build
 
 pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 

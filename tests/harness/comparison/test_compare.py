@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +9,8 @@ import pytest
 
 from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.comparison.compare import compare
+from tests.support.commands import rewardkit
+from tests.support.runs import write_problems
 
 Answers = Mapping[str, Sequence[bool | None]]
 
@@ -19,36 +19,30 @@ def write_run(
     folder: Path, answers: Answers, *, task: str = "sums", ends: int = 0, **changes: Any
 ) -> Path:
     """A run's folder; `answers` holds for each problem whether its completions are right."""
-    folder.mkdir(parents=True)
-    most = max(map(len, answers.values()))
-    record = {
-        "fingerprint": {"model.weights": folder.name, "sums.data": "same"},
-        "tasks": {task: {"samples": len(answers) + ends, "num_samples": most}},
-    }
-    (folder / "run.json").write_text(json.dumps(record))
-    rows = [
-        {
-            "key": f"{task}/{id}/{index}",
-            "task": task,
-            "id": id,
-            "index": index,
-            "reference": id,
-            "columns": {"question": f"what is {id}?"},
-            "completion": "…",
-            "finish_reason": "stop",
-            "verdict": {
-                "correct": right,
-                "score": None if right is None else right / 2,
-                "failure": {True: None, False: "wrong", None: "error"}[right],
-            },
-            "flexible": None if right is None else {"correct": True, "answer": "1"},
-            **changes,
-        }
+    problems = {
+        id: [
+            {
+                "reference": id,
+                "columns": {"question": f"what is {id}?"},
+                "verdict": {
+                    "correct": right,
+                    "score": None if right is None else right / 2,
+                    "failure": {True: None, False: "wrong", None: "error"}[right],
+                },
+                "flexible": None if right is None else {"correct": True, "answer": "1"},
+                **changes,
+            }
+            for right in outcomes
+        ]
         for id, outcomes in answers.items()
-        for index, right in enumerate(outcomes)
-    ]
-    (folder / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return folder
+    }
+    return write_problems(
+        folder,
+        problems,
+        task=task,
+        planned={"samples": len(answers) + ends},
+        fingerprint={"model.weights": folder.name, "sums.data": "same"},
+    )
 
 
 def outcomes(pattern: str) -> Answers:
@@ -187,7 +181,7 @@ def test_groups_are_compared_apart(tmp_path: Path) -> None:
     assert inside.run == pytest.approx(2 / 3)
     assert (outside.group, outside.problems, outside.run) == ("out", 1, 0.0)
     assert inside.low < inside.run - inside.baseline < inside.high
-    assert "place in: 100.0% → 66.7% (" in command(*runs).stdout
+    assert "place in: 100.0% → 66.7% (" in rewardkit("compare", *runs).out
 
 
 def test_only_what_both_runs_record_of_the_task_differs(tmp_path: Path) -> None:
@@ -207,41 +201,32 @@ def test_an_unknown_metric_is_refused(tmp_path: Path) -> None:
         compare(before, [other], metric="acuracy")
 
 
-def command(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "rewardkit", "compare", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 def test_the_command_prints_the_figures_and_fails_only_on_evidence(tmp_path: Path) -> None:
     before = write_run(tmp_path / "a", outcomes("r" * 20))
     worse = write_run(tmp_path / "b", outcomes("r" * 8 + "w" * 12))
     noisy = write_run(tmp_path / "c", outcomes("r" * 19 + "w"))
-    done = command(before, worse, noisy, "--fail-if-worse", "--flips", "3")
-    assert done.returncode == 1
-    assert "-60.0%" in done.stdout
-    assert "worse: 8, 9, 10 and 9 more" in done.stdout
-    assert done.stderr == f"rewardkit: {worse} is worse on sums than {before}\n"
-    assert command(before, noisy, "--fail-if-worse").returncode == 0
-    assert command(before, worse, "--fail-if-worse", "--margin", "0.9").returncode == 0
-    (comparison,) = json.loads(command(before, worse, "--json").stdout)
+    done = rewardkit("compare", before, worse, noisy, "--fail-if-worse", "--flips", "3")
+    assert done.status == 1
+    assert "-60.0%" in done.out
+    assert "worse: 8, 9, 10 and 9 more" in done.out
+    assert done.err == f"rewardkit: {worse} is worse on sums than {before}\n"
+    assert rewardkit("compare", before, noisy, "--fail-if-worse").status == 0
+    assert rewardkit("compare", before, worse, "--fail-if-worse", "--margin", "0.9").status == 0
+    (comparison,) = json.loads(rewardkit("compare", before, worse, "--json").out)
     assert len(comparison["lost"]) == 12
 
 
 def test_a_refusal_ends_with_a_sentence(tmp_path: Path) -> None:
-    done = command(tmp_path / "a", tmp_path / "b")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("rewardkit: ")
-    assert "is no folder; give one that `rewardkit eval` wrote" in done.stderr
+    done = rewardkit("compare", tmp_path / "a", tmp_path / "b")
+    assert (done.status, done.out) == (2, "")
+    assert done.err.startswith("rewardkit: ")
+    assert "is no folder; give one that `rewardkit eval` wrote" in done.err
 
 
 def test_a_better_run_that_the_test_does_not_bear_out_is_called_so(tmp_path: Path) -> None:
     before = write_run(tmp_path / "a" / "run", outcomes("wwwww"))
     after = write_run(tmp_path / "b" / "run", outcomes("rrrrr"))
-    output = command(before, after).stdout
+    output = rewardkit("compare", before, after).out
     assert "better than the baseline by its interval, not by the test" in output
     assert "McNemar, exact, p = 0.0625" in output
     assert "│ b/run │" in output
@@ -257,7 +242,7 @@ def test_a_comparison_says_what_it_can_find_and_what_its_difference_needs(tmp_pa
     assert found.power.problems > 100
     assert found.power.completions is None  # one completion a problem says nothing of more
     assert found.spreads == (None, None)
-    output = command(before, after).stdout
+    output = rewardkit("compare", before, after).out
     assert "are found here in 80% of such comparisons" in output
     assert f"to find 1.0% in 80%, {found.power.problems:,} problems are needed" in output
 
@@ -271,19 +256,22 @@ def test_several_completions_tell_how_many_more_a_difference_needs(tmp_path: Pat
     assert asked.power.completions > 4
     assert all(spread is not None for spread in asked.spreads)
     assert "between seeds, the accuracy of one completion per problem" in (
-        command(before, after, "--detect", "0.05").stdout
+        rewardkit("compare", before, after, "--detect", "0.05").out
     )
 
 
 def test_one_run_tells_what_a_comparison_with_another_would_find(tmp_path: Path) -> None:
     before = write_run(tmp_path / "a", outcomes(",".join(["rwww", "rrrr", "wwww"] * 20)))
-    output = command(before, "--detect", "0.05").stdout
+    output = rewardkit("compare", before, "--detect", "0.05").out
     assert "sums: accuracy 41.7% on 60 problems, 4 completions each" in output
     assert "would be found in 80% of comparisons" in output
-    (forecast,) = json.loads(command(before, "--detect", "0.05", "--json").stdout)
+    (forecast,) = json.loads(rewardkit("compare", before, "--detect", "0.05", "--json").out)
     assert forecast["power"]["problems"] > 60
-    assert command(before, "--detect", "2").returncode == 2
-    assert "has no task 'other'" in command(before, "--detect", "0.1", "--task", "other").stderr
+    assert rewardkit("compare", before, "--detect", "2").status == 2
+    assert (
+        "has no task 'other'"
+        in rewardkit("compare", before, "--detect", "0.1", "--task", "other").err
+    )
 
 
 def test_runs_that_differ_only_in_their_seed_show_their_spread(tmp_path: Path) -> None:
@@ -294,7 +282,7 @@ def test_runs_that_differ_only_in_their_seed_show_their_spread(tmp_path: Path) -
         record["fingerprint"] = {"model.weights": "same", "sampling.seed": seed + 1}
         (run / "run.json").write_text(json.dumps(record))
         runs.append(run)
-    output = " ".join(command(*runs).stdout.split())
+    output = " ".join(rewardkit("compare", *runs).out.split())
     assert (
         "3 runs that differ only in their seed: mean 50.0%, standard deviation 25.00%, from 25.0% "
         "to 75.0%" in output

@@ -15,7 +15,8 @@ from rewardkit.harness.comparison.compare import compare
 from rewardkit.harness.comparison.comparison import forecast
 from rewardkit.harness.metrics.measure import Measure
 from rewardkit.verifiers.motion import rendered
-from tests.cli.command import run_command
+from tests.support.commands import run_command
+from tests.support.runs import write_problems
 
 TRUE = (1.0, 2.0, 3.0, 4.0, 5.0)
 
@@ -28,27 +29,18 @@ def write_run(
     group_by: Sequence[str] = (),
 ) -> Path:
     """A run's folder; `verdicts` holds what each problem's verdicts have besides the defaults."""
-    folder.mkdir()
-    most = max(map(len, verdicts.values()))
-    planned = {"samples": len(verdicts), "num_samples": most, "group_by": list(group_by)}
-    (folder / "run.json").write_text(json.dumps({"tasks": {task: planned}}))
-    rows = [
-        {
-            "key": f"{task}/{id}/{index}",
-            "task": task,
-            "id": id,
-            "index": index,
-            "reference": rendered(TRUE),
-            "columns": {"distribution": "in" if id < "2" else "out"},
-            "completion": "…",
-            "finish_reason": "stop",
-            "verdict": {"correct": True, "score": 1.0, "failure": None, **verdict},
-        }
+    problems = {
+        id: [
+            {
+                "reference": rendered(TRUE),
+                "columns": {"distribution": "in" if id < "2" else "out"},
+                "verdict": {"correct": True, "score": 1.0, "failure": None, **verdict},
+            }
+            for verdict in own
+        ]
         for id, own in verdicts.items()
-        for index, verdict in enumerate(own)
-    ]
-    (folder / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return folder
+    }
+    return write_problems(folder, problems, task=task, planned={"group_by": list(group_by)})
 
 
 def off_by(*errors: float | None) -> dict[str, list[dict[str, Any]]]:

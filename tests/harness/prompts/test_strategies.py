@@ -34,7 +34,7 @@ from rewardkit.judging import judge_many
 from rewardkit.protocols import Message, Task
 from rewardkit.records import Failure
 from rewardkit.verifiers.gsm8k import Gsm8k
-from tests.tiny import CHAT_TEMPLATE
+from tests.support.tiny import CHAT_TEMPLATE
 
 DOCS = Path(__file__).parents[3] / "docs" / "guides" / "prompts.md"
 TEXT_TASKS = ("aqua", "game24", "gsm8k", "math500")

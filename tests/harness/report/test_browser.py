@@ -19,8 +19,8 @@ from rewardkit.harness.report.runs import ReportRun, find_shown, read_runs
 from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow
 from tests.harness.report.chromium import Browser
 from tests.harness.report.hostile import HOSTILE, hostile_run
-from tests.harness.report.made import as_run, row
 from tests.harness.store.rollouts.made import two_steps, write_training
+from tests.support.runs import as_run, row
 
 pytestmark = pytest.mark.browser
 

@@ -25,7 +25,7 @@ from rewardkit.harness.report.page import (
 from rewardkit.harness.report.samples import common_start, pack
 from rewardkit.harness.store.sample_row import SampleRow
 from tests.harness.report.hostile import HOSTILE, hostile_run
-from tests.harness.report.made import as_run, row
+from tests.support.runs import as_run, row
 
 
 class Elements(html.parser.HTMLParser):

@@ -11,8 +11,8 @@ from rewardkit.harness.report import samples
 from rewardkit.harness.report.page import render_runs
 from rewardkit.harness.report.runs import find_shown, read_runs
 from rewardkit.harness.report.samples import pack
-from tests.harness.report.made import row, write_run
 from tests.harness.store.rollouts.made import rollout, two_steps, write_training
+from tests.support.runs import row, write_run
 
 
 def test_a_training_is_a_run_with_steps_groups_and_signs(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from rewardkit.errors import RewardkitError, RunMismatch, UsageError
 from rewardkit.harness.report.page import render_runs
 from rewardkit.harness.report.runs import ReportRun, read_runs
 from rewardkit.harness.store.find_runs import find_runs, short_names
-from tests.harness.report.made import row, write_run
+from tests.support.runs import row, write_run
 
 
 def test_a_sweeps_folder_stands_for_its_runs_in_natural_order(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from rewardkit.harness.tasks.defined.task import DefinedTask
 from rewardkit.hookspecs import hookimpl
 from rewardkit.plugin import Sample
 from rewardkit.trainers.rewards.reward_functions import task_or_verifier
-from tests.cli.command import run_command
+from tests.support.commands import run_command
 
 ROWS = [
     {"q": "What is 1/2 + 1/4?", "a": "3/4", "kind": "math"},

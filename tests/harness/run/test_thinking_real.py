@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import rewardkit
-from tests.thinking_checkpoint import REPLIES, build_thinking
+from tests.support.thinking_checkpoint import REPLIES, build_thinking
 
 pytestmark = [
     pytest.mark.engines,

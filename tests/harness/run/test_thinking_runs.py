@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.command import run_command
 from tests.harness.backends.openai_server import Handler, OpenAIServer, running_server
+from tests.support.commands import run_command
 
 ROWS = [{"question": name, "answer": "5"} for name in "abc"]
 THOUGHTS = {"a": ("2 + 3", r"\boxed{5}"), "b": (r"\boxed{5}", "No idea."), "c": ("Hm, hm", None)}

@@ -30,7 +30,7 @@ from rewardkit.harness.scoring.sources import Columns, open_source
 from rewardkit.harness.store.sample_row import read_samples
 from rewardkit.judging import LimitCounts, close_pools
 from rewardkit.protocols import Verifier
-from tests.waiting import wait_until
+from tests.support.processes import wait_until
 
 SCRIPT = Path(__file__).with_name("killed.py")
 

@@ -19,7 +19,7 @@ import pytest
 import rewardkit
 from rewardkit.harness.backends.transformers import TransformersBackend
 from rewardkit.harness.backends.vllm import VllmBackend
-from tests.tiny import build
+from tests.support.tiny import build
 
 pytestmark = pytest.mark.engines
 

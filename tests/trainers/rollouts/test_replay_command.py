@@ -13,7 +13,7 @@ import pytest
 from rewardkit.errors import UsageError
 from rewardkit.harness.store.rollouts import ROLLOUTS, read_batches, read_record
 from rewardkit.trainers import replay, train
-from tests.cli.command import run_command
+from tests.support.commands import run_command
 
 pytestmark = pytest.mark.engines
 

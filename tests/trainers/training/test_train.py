@@ -21,7 +21,7 @@ from rewardkit.trainers.training import training_plan
 from rewardkit.trainers.training.train_options import TrainOptions
 from rewardkit.trainers.training.training_folder import checkpoints
 from rewardkit.trainers.training.training_plan import longest_evaluated, plan_training
-from tests.tiny import build
+from tests.support.tiny import build
 
 pytestmark = pytest.mark.engines
 

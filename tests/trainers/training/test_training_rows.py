@@ -11,7 +11,7 @@ import rewardkit
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.prompts.strategies import resolve_prompt
 from rewardkit.trainers import reward_funcs, train_dataset
-from tests.cli.command import run_command
+from tests.support.commands import run_command
 
 GSM8K = [
     {

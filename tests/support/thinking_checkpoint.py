@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.tiny import SPECIAL, TEXT, write_model
+from tests.support.tiny import SPECIAL, TEXT, write_model
 
 THINKING_TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}"

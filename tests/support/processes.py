@@ -1,7 +1,9 @@
-"""The processes that a test may kill."""
+"""Other processes: those that a test may kill, and waiting for what they do."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 
@@ -17,3 +19,9 @@ def children_of(parent: int, command: str = "") -> list[int]:
         if int(parent_id) == parent and state != "Z" and command in line:
             children.append(int(folder.name))
     return sorted(children)
+
+
+def wait_until(condition: Callable[[], object]) -> None:
+    """Return as soon as the condition is true; pytest's timeout ends a wait in vain."""
+    while not condition():
+        time.sleep(0.02)

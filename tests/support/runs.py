@@ -1,8 +1,9 @@
-"""Runs for the tests of the report."""
+"""Runs for tests: rows, summaries and folders."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,4 +71,27 @@ def write_run(folder: Path, rows: Sequence[SampleRow], model: str = "m") -> Path
                 "command": ["rewardkit", "eval", "--model", model],
             }
         )
+    return folder
+
+
+def write_problems(
+    folder: Path,
+    problems: Mapping[str, Sequence[Mapping[str, Any]]],
+    *,
+    task: str,
+    planned: Mapping[str, Any] | None = None,
+    **record: Any,
+) -> Path:
+    """Write a run's folder; `problems` has each problem's rows, without what all rows have."""
+    folder.mkdir(parents=True)
+    most = max(map(len, problems.values()))
+    plan = {"samples": len(problems), "num_samples": most, **(planned or {})}
+    (folder / "run.json").write_text(json.dumps({"tasks": {task: plan}, **record}))
+    common = {"task": task, "completion": "…", "finish_reason": "stop"}
+    rows = [
+        {**common, "key": f"{task}/{id}/{index}", "id": id, "index": index, **row}
+        for id, completions in problems.items()
+        for index, row in enumerate(completions)
+    ]
+    (folder / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return folder
