@@ -10,7 +10,7 @@ import pytest
 from rewardkit.cli import progress
 from rewardkit.cli.main import app
 from rewardkit.cli.progress import TrainingProgress
-from tests.cli.test_commands import rewardkit
+from tests.support.commands import rewardkit
 
 pytestmark = pytest.mark.engines
 
