@@ -68,11 +68,6 @@ def test_rows_keep_all_that_they_hold(run: Path) -> None:
     ("run", "options"),
     [
         ("whole", {"task": "motion", "prompt": "motion_short", "limit": 4, "output_dir": "whole"}),
-        ("runs/gsm8k-model-513b3e08", {"task": "gsm8k", **GSM8K}),
-        (
-            "runs/gsm8k-model-b3b72798",
-            {"task": "gsm8k", **GSM8K, "num_samples": 2, "temperature": 0.8},
-        ),
         ("sweep/cot", {"task": "gsm8k", **GSM8K, "prompt": "cot", "output_dir": "sweep/cot"}),
         (
             "sweep/direct",

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,43 @@ import jinja2
 import jinja2.ext
 from jinja2 import nodes
 from jinja2.parser import Parser
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from rewardkit.errors import MissingExtra, UsageError
+from rewardkit.harness.prompts.wording import sandbox
 from rewardkit.harness.store.model_folder import read_json
 from rewardkit.protocols import Message, Prompt
+
+_SET_BY_US = ("messages", "tools", "documents", "add_generation_prompt")
+
+
+def render_chat(
+    template: str,
+    messages: Sequence[Message],
+    variables: Mapping[str, object],
+    model: str = "the model",
+) -> str:
+    """Render `messages` up to the assistant's turn, with further variables of the template.
+
+    UsageError for any error of the template, or for a variable that rendering itself sets.
+    """
+    for name in _SET_BY_US:
+        if name in variables:
+            raise UsageError(f"--chat-template-arg {name}=… can't be set: rewardkit sets {name}")
+    turns = [{"role": message.role, "content": message.content} for message in messages]
+    try:
+        return _compiled(template).render(
+            messages=turns, tools=None, documents=None, add_generation_prompt=True, **variables
+        )
+    except jinja2.TemplateSyntaxError as error:
+        raise UsageError(
+            f"the chat template of {model} can't be compiled, line {error.lineno}: "
+            f"{error.message}; fix it, or use --no-chat-template"
+        ) from error
+    except Exception as error:  # strangers write templates: every error of one must name it
+        raise UsageError(
+            f"the chat template of {model} fails for these messages: {type(error).__name__}: "
+            f"{error}; change the prompt's roles or fix the template, or use --no-chat-template"
+        ) from error
 
 
 class _GenerationTag(jinja2.ext.Extension):
@@ -34,45 +67,19 @@ class _GenerationTag(jinja2.ext.Extension):
         return list(parser.parse_statements(("name:endgeneration",), drop_needle=True))
 
 
-_SET_BY_US = ("messages", "tools", "documents", "add_generation_prompt")
-
-
-def render_chat(template: str, messages: Sequence[Message], variables: Mapping[str, object]) -> str:
-    """Render `messages` up to the assistant's turn, with further variables of the template.
-
-    UsageError where the template fails, or for a variable that rendering itself sets.
-    """
-    for name in _SET_BY_US:
-        if name in variables:
-            raise UsageError(f"--chat-template-arg {name}=… can't be set: rewardkit sets {name}")
-    turns = [{"role": message.role, "content": message.content} for message in messages]
-    try:
-        return compile_template(template).render(
-            messages=turns, tools=None, documents=None, add_generation_prompt=True, **variables
-        )
-    except jinja2.TemplateError as error:
-        raise UsageError(
-            f"the model's chat template refuses these messages: {error}; change the prompt's "
-            "roles, or use --no-chat-template"
-        ) from error
-
-
-_compiled: dict[str, jinja2.Template] = {}
-
-
-def compile_template(template: str) -> jinja2.Template:
-    """Compile a template in the sandbox that transformers uses; compiled ones are cached."""
-    if template not in _compiled:
-        environment = ImmutableSandboxedEnvironment(
-            trim_blocks=True,
-            lstrip_blocks=True,
-            extensions=[_GenerationTag, jinja2.ext.loopcontrols],
-        )
-        environment.filters["tojson"] = _to_json
-        environment.globals["raise_exception"] = _refuse
-        environment.globals["strftime_now"] = lambda form: datetime.now().strftime(form)
-        _compiled[template] = environment.from_string(template)
-    return _compiled[template]
+@lru_cache(maxsize=8)
+def _compiled(template: str) -> jinja2.Template:
+    """Compile a chat template in the environment that transformers gives it."""
+    environment = sandbox(
+        undefined=jinja2.Undefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=[_GenerationTag, jinja2.ext.loopcontrols],
+    )
+    environment.filters["tojson"] = _to_json
+    environment.globals["raise_exception"] = _refuse
+    environment.globals["strftime_now"] = lambda form: datetime.now().strftime(form)
+    return environment.from_string(template)
 
 
 def _refuse(message: str) -> str:
@@ -104,6 +111,8 @@ class Tokenizer:
     special: Mapping[str, str]
     chat_template: str | None
     add_bos: bool | None = None
+    model: str = "the model"
+    """The model's name in messages."""
 
     def prompt(
         self,
@@ -115,9 +124,8 @@ class Tokenizer:
         """Render with the chat template and its `arguments`; as plain text where there is none or
         `chat` is off."""
         if chat and self.chat_template is not None:
-            text = _encodable(
-                render_chat(self.chat_template, messages, {**(arguments or {}), **self.special})
-            )
+            variables = {**(arguments or {}), **self.special}
+            text = _encodable(render_chat(self.chat_template, messages, variables, self.model))
             ids = self.engine.encode(text, add_special_tokens=False).ids
         else:
             text = _encodable("\n\n".join(message.content for message in messages))
@@ -188,7 +196,7 @@ def load(folder: Path) -> Tokenizer:
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UsageError(
             f"{folder / 'tokenizer_config.json'}, or the chat template beside it, can't be read "
-            f"({type(error).__name__}: {error}); save the tokenizer anew with save_pretrained"
+            f"({type(error).__name__}: {error}); save the tokenizer again with save_pretrained"
         ) from error
     add_bos = settings.get("add_bos_token")
     return Tokenizer(
@@ -196,6 +204,7 @@ def load(folder: Path) -> Tokenizer:
         special=_special_tokens(read_json(folder / "special_tokens_map.json") | settings),
         chat_template=chat_template,
         add_bos=add_bos if isinstance(add_bos, bool) else None,
+        model=str(folder),
     )
 
 

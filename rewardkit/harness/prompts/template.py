@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import functools
 import hashlib
-import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,8 +17,14 @@ from jinja2.runtime import Context
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.prompts.fewshot import FewshotExamples, solved_problems
-from rewardkit.harness.prompts.sandbox import Sandbox, limited
-from rewardkit.harness.prompts.wording import Kind, TaskWording, WordedProblem, word_problem
+from rewardkit.harness.prompts.wording import (
+    Kind,
+    TaskWording,
+    WordedProblem,
+    compile_template,
+    sandbox,
+    word_problem,
+)
 from rewardkit.protocols import Message
 from rewardkit.records import Sample
 
@@ -32,7 +36,6 @@ USER = "user"
 _PLAIN_REPLY = "{{ example.solution }}\n{{ example.answer }}"
 
 _FENCE = "+++"
-_SET_OF_0_1_0 = re.compile(r"{%-?\s*set\s+(reading|stop|shows|about)\s*=.*?%}\s*", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -68,25 +71,22 @@ class ParsedTemplate:
             template.environment, {**self._globals, **variables}, template.name, blocks
         )
         function = template.root_render_func if part == USER else blocks[part]
-        with limited():
-            return "".join(function(context)).strip()
+        return "".join(function(context)).strip()
 
     def render_reply(self, variables: Mapping[str, Any]) -> str:
         """A worked reply: by the block, by the setting, else the solution and the answer."""
         if "reply" in self.parts:
             return self.render("reply", variables)
-        with limited():
-            return (self.reply or _compiled_reply(_PLAIN_REPLY)).render(variables).strip()
+        return (self.reply or compile_template(_PLAIN_REPLY)).render(variables).strip()
 
 
 def parse(name: str, source: str) -> ParsedTemplate:
     """Parse the template `source`. UsageError names the line that is wrong."""
     front_matter, body = _split(name, source)
-    _refuse_settings_of_0_1_0(name, body)
     # the lines of the front matter stay, empty, so that an error names the file's line
     lines = "\n" * (source.count("\n") - body.count("\n"))
     try:
-        template, tree = Sandbox().compiled(lines + body)
+        template, tree = compile_template(lines + body), sandbox().parse(lines + body)
         _check_blocks(name, tree)
     except jinja2.TemplateSyntaxError as error:
         raise UsageError(f"prompt {name!r}, line {error.lineno}: {error.message}") from error
@@ -100,22 +100,11 @@ def parse(name: str, source: str) -> ParsedTemplate:
     )
 
 
-def is_of_0_1_0(earlier: str, today: str) -> bool:
-    """Whether `earlier` is the prompt `today`, with its settings in the form of rewardkit 0.1.0."""
-    _, body = _split("", today)
-    return _SET_OF_0_1_0.sub("", earlier).strip() == body.strip() != earlier.strip()
-
-
 def _reply(name: str, source: str) -> jinja2.Template:
     try:
-        return _compiled_reply(source)
+        return compile_template(source)
     except (jinja2.TemplateError, RecursionError, ValueError) as error:
         raise UsageError(f"prompt {name!r}: its `reply` can't be compiled: {error}") from error
-
-
-@functools.lru_cache(maxsize=64)
-def _compiled_reply(source: str) -> jinja2.Template:
-    return Sandbox().compiled(source)[0]
 
 
 def _nothing(context: Context) -> Iterator[str]:
@@ -132,15 +121,6 @@ def _split(name: str, source: str) -> tuple[str, str]:
         if line.strip() == _FENCE:
             return "\n".join(lines[:place]), "\n".join(lines[place + 1 :])
     raise UsageError(f"prompt {name!r}: the line +++ that ends its settings is missing; add it")
-
-
-def _refuse_settings_of_0_1_0(name: str, body: str) -> None:
-    setting = _SET_OF_0_1_0.search(body)
-    if setting is not None:
-        raise UsageError(
-            f"prompt {name!r} sets {setting[1]!r} with {{% set %}}, as rewardkit 0.1.0 read it; "
-            f"write `{setting[1]} = …` in TOML between two lines +++ at the top of the file"
-        )
 
 
 def _check_blocks(name: str, tree: nodes.Template) -> None:

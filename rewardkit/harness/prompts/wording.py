@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import jinja2
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from rewardkit.errors import DataError
-from rewardkit.harness.prompts.sandbox import Sandbox, limited
 from rewardkit.records import Sample
 
 BLANK = "{}"
@@ -124,16 +124,23 @@ def example_rows(wording: TaskWording, kind: Kind) -> Sequence[Mapping[str, obje
 
 def _problem(source: str, columns: Mapping[str, object]) -> str:
     try:
-        template = _compiled(source)
-        with limited():
-            return template.render(columns).strip()
-    except jinja2.TemplateError as error:
+        return compile_template(source).render(columns).strip()
+    except Exception as error:  # any error of a plugin's template must name the template
         raise DataError(
             f"the task's wording {source[:60]!r} doesn't render: {type(error).__name__}: {error}; "
             f"its columns: {', '.join(sorted(columns))}"
         ) from error
 
 
+def sandbox(**settings: Any) -> ImmutableSandboxedEnvironment:
+    """The environment of every template that a user, a plugin or a checkpoint brings.
+
+    A template reaches no private attribute and changes no value.
+    """
+    return ImmutableSandboxedEnvironment(**{"undefined": jinja2.StrictUndefined, **settings})
+
+
 @lru_cache(maxsize=64)
-def _compiled(source: str) -> jinja2.Template:
-    return Sandbox().compiled(source)[0]
+def compile_template(source: str) -> jinja2.Template:
+    """Compile a template. Raises jinja2.TemplateError, RecursionError or ValueError."""
+    return sandbox().from_string(source)

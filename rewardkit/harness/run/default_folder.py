@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from rewardkit.harness.run.options import EvalOptions, EvalValues, option_fields
@@ -24,16 +23,8 @@ _WITHOUT_EFFECT = (
 )
 """Options that don't change the completions."""
 
-_ADDED = ("chat_template_args", "reasoning_effort")
-"""Options of the engine that are newer than rewardkit 0.1.0."""
-
-_NAMED_IN_0_1_0 = (
-    *("model", "backend", "data", "split", "limit", "prompt", "num_fewshot", "fewshot_data"),
-    *("num_samples", "temperature", "top_p", "top_k", "max_tokens", "seed", "stop"),
-    *("system_prompt", "chat_template", "dtype", "max_model_len", "backend_args", "base_url"),
-    "engine",
-)
-"""The settings in a folder's name in rewardkit 0.1.0. Never changed."""
+_RECORDED_IF_SET = ("chat_template_args", "reasoning_effort")
+"""Options of the engine that a run's record holds only if they are set."""
 
 
 def settings_of(options: EvalOptions, backend_name: str) -> dict[str, Any]:
@@ -47,8 +38,7 @@ def settings_of(options: EvalOptions, backend_name: str) -> dict[str, Any]:
         "max_model_len": values["max_model_len"],
         "arguments": dict(values["backend_args"]),
     }
-    # the name that 0.1.0 gave a folder is made of the options that there were
-    engine |= {name: value for name, value in values.items() if name in _ADDED and value}
+    engine |= {name: value for name, value in values.items() if name in _RECORDED_IF_SET and value}
     named = {"model": options.model, "prompt": options.prompt}
     settings: dict[str, Any] = redact_value({**named, **given, "engine": engine})
     return settings
@@ -68,11 +58,14 @@ def default_folder(options: EvalOptions, name: str | None = None) -> str:
     """A folder named after the command, so that the same command finds it again.
 
     Its name is made of the options that differ from their defaults: a new option with a default
-    changes no name. A folder that rewardkit 0.1.0 named is used where it exists. `name` stands for
-    the model's where the options' own says more than a name.
+    changes no name. `name` stands for the model's where the options' own says more than a name.
     """
-    earlier = _folder(options, name, _named_in_0_1_0(options))
-    return earlier if Path(earlier).exists() else _folder(options, name, _named_today(options))
+    tasks = [task if isinstance(task, str) else task.name for task in options.tasks]
+    settings = {**_named_settings(options), "tasks": tasks}
+    named = json.dumps(settings, sort_keys=True, default=str)
+    digest = hashlib.sha256(named.encode()).hexdigest()
+    model = name or options.model.rstrip("/").rpartition("/")[2]
+    return f"{RUNS}/{'+'.join(tasks)}-{file_name(model) or 'model'}-{digest[:8]}"
 
 
 def file_name(text: str) -> str:
@@ -80,21 +73,8 @@ def file_name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text)
 
 
-def _named_today(options: EvalOptions) -> dict[str, Any]:
+def _named_settings(options: EvalOptions) -> dict[str, Any]:
     named = {**options.values, "model": options.model, "prompt": options.prompt}
     for name in (*_PLACES, *_WITHOUT_EFFECT):
         named.pop(name, None)
     return differing_settings(redact_value(named))
-
-
-def _named_in_0_1_0(options: EvalOptions) -> dict[str, Any]:
-    settings = settings_of(options, options.values["backend"])
-    return {name: settings[name] for name in _NAMED_IN_0_1_0}
-
-
-def _folder(options: EvalOptions, name: str | None, settings: Mapping[str, Any]) -> str:
-    tasks = [task if isinstance(task, str) else task.name for task in options.tasks]
-    named = json.dumps({**settings, "tasks": tasks}, sort_keys=True, default=str)
-    digest = hashlib.sha256(named.encode()).hexdigest()
-    model = name or options.model.rstrip("/").rpartition("/")[2]
-    return f"{RUNS}/{'+'.join(tasks)}-{file_name(model) or 'model'}-{digest[:8]}"

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import DataError, RunMismatch, UsageError
-from rewardkit.harness.prompts.template import is_of_0_1_0
 from rewardkit.harness.store.files import replace_text
 from rewardkit.trainers.evaluation.train_log import as_json, read_document
 from rewardkit.trainers.recipes.recipe import SECTIONS, SFT, Recipe
@@ -65,7 +64,7 @@ def resumed_from(folder: Path, *, resume: bool) -> Path | None:
     return None
 
 
-def check_same(folder: Path, fingerprint: Mapping[str, Any], prompt_source: str) -> None:
+def check_same(folder: Path, fingerprint: Mapping[str, Any]) -> None:
     """RunMismatch if the folder's training had other settings, data or weights.
 
     A setting that one of the two lacks has its default, so that a new setting changes nothing.
@@ -74,8 +73,6 @@ def check_same(folder: Path, fingerprint: Mapping[str, Any], prompt_source: str)
     if recorded is None:
         return
     before, now = _comparable(recorded["marks"]), _comparable(fingerprint)
-    if any(is_of_0_1_0(_prompt_source(one), prompt_source) for one in recorded["sessions"]):
-        before["prompt"] = now["prompt"]
     for name in sorted({*before, *now}):
         if name.startswith(FREE) or before.get(name) == now.get(name):
             continue
@@ -84,10 +81,6 @@ def check_same(folder: Path, fingerprint: Mapping[str, Any], prompt_source: str)
             f"{folder} was trained with {name.removeprefix('settings.')} {was}, and now it is "
             f"{is_now}; resume with the same settings, or choose another --output-dir"
         )
-
-
-def _prompt_source(session: Any) -> str:
-    return str(session.get("prompt_source", "")) if isinstance(session, dict) else ""
 
 
 def begin(

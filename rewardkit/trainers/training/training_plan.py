@@ -281,7 +281,7 @@ def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
     check_same_prompts(tokenizer, rows)
     fingerprint = _fingerprint(recipe, task_plan, rows, model_folder)
     if resumed_from:
-        training_folder.check_same(output_dir, fingerprint, task_plan.template.source)
+        training_folder.check_same(output_dir, fingerprint)
     return TrainingPlan(
         recipe=recipe,
         model_folder=model_folder,

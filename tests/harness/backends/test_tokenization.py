@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -101,16 +102,35 @@ def test_the_default_one_of_named_templates_is_taken(folder: Path) -> None:
     assert change(folder, {"chat_template": named}).prompt(USER, chat=True).text == "d"
 
 
-def test_a_template_that_refuses_is_a_usage_error(folder: Path) -> None:
-    tokenizer = change(folder, {"chat_template": "{{ raise_exception('no system role') }}"})
-    with pytest.raises(UsageError, match=r"no system role.*--no-chat-template"):
+@pytest.mark.parametrize(
+    ("template", "cause"),
+    [
+        ("{{ raise_exception('no system role') }}", "TemplateError: no system role"),
+        ("{{ ''.__class__.__mro__[1].__subclasses__() }}", "SecurityError: access to attribute"),
+        ("{{ messages.append(1) }}", "SecurityError"),
+        ("{{ 1 // (messages | length // 9) }}", "ZeroDivisionError"),
+        ("{{ messages[0].content + 1 }}", "TypeError"),
+        ("{{ messages[0]['content'] | tojson(indent='x' * 3, depth=1) }}", "TypeError"),
+        ("{{ strftime_now(3) }}", "TypeError"),
+        ("{{ [1].index(2) }}", "ValueError"),
+        ("{{ {}.pop('role') }}", "SecurityError"),
+        ("{{ '{x}'.format(y=1) }}", "KeyError: 'x'"),
+        ("{{ '{3}'.format(1) }}", "IndexError"),
+        ("{{ 10.0 ** (messages | length * 999) }}", "OverflowError"),
+        ("{% macro f(n) %}{{ f(n) }}{% endmacro %}{{ f(1) }}", "RecursionError"),
+        ("{{ range(10 ** 9) }}", "OverflowError"),
+        ("{% include 'other' %}", "TypeError: no loader"),
+        ("{{ messages", "line 1: unexpected end of template"),
+        ("a\n{% for m in messages %}{{ m.content }}", "line 2: "),
+        ("{{ messages | reverse_text }}", "line 1: No filter named 'reverse_text'"),
+        ("{{ " + "(" * 5000 + ")" * 5000 + " }}", "RecursionError"),
+    ],
+)
+def test_any_error_of_a_chat_template_is_named(folder: Path, template: str, cause: str) -> None:
+    tokenizer = change(folder, {"chat_template": template})
+    said = rf"the chat template of {re.escape(str(folder))} .*{re.escape(cause)}.*--no-chat"
+    with pytest.raises(UsageError, match=said):
         tokenizer.prompt(USER, chat=True)
-
-
-def test_a_template_cannot_reach_the_machine(folder: Path) -> None:
-    attack = "{{ ''.__class__.__mro__[1].__subclasses__() }}"
-    with pytest.raises(UsageError, match="refuses"):
-        change(folder, {"chat_template": attack}).prompt(USER, chat=True)
 
 
 def test_a_completion_is_decoded_as_it_follows_the_prompt(tiny_checkpoint: Path) -> None:

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from rewardkit import Sample
-from rewardkit.errors import UsageError
+from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.prompts.template import load_template
+from rewardkit.harness.prompts.wording import TaskWording, word_problem
 
 SAMPLE = Sample("72", "How many?", "0", columns={"options": ["A) 1", "B) 2"], "numbers": "1 2 3 4"})
 
@@ -65,10 +66,12 @@ def test_the_hash_differs_between_templates_and_between_system_prompts(tmp_path:
             "the line [+]{3} that ends its settings is missing",
         ),
         ("+++\nreading = 'xml'\n+++\n\n{{ question", "prompt 'p', line 5"),
-        ("{% set reading = 'xml' %}{{ question }}", "`reading = …` in TOML between two lines"),
         ("{{ cycler.__init__.__globals__.os.system('true') }}", "SecurityError"),
         ("{{ question.__class__.__mro__ }}", "SecurityError"),
         ("{{ options.append(1) }}", "SecurityError"),
+        ("{{ 1 // (7 - options | length - 5) }}", "sample '0': ZeroDivisionError"),
+        ("{% macro f(n) %}{{ f(n) }}{% endmacro %}{{ f(1) }}", "sample '0': RecursionError"),
+        ("{{ " + "9" * 5000 + " }}", "prompt 'p' can't be compiled"),
     ],
 )
 def test_an_error_in_a_template_names_its_place(tmp_path: Path, text: str, said: str) -> None:
@@ -96,3 +99,45 @@ def test_text_in_the_data_never_runs_as_a_template(tmp_path: Path, odd: str) -> 
     loaded = load_template("p", tmp_path / "p.jinja")
     (message,) = loaded.messages(Sample("1", odd, "0", columns={"options": [odd]}))
     assert message.content == f"Q: {odd} {odd}"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("{% for o in options %}{{ loop.index }}. {{ o }}\n{% endfor %}", "1. A) 1\n2. B) 2"),
+        ("{{ options | join(', ') }} {{ ', '.join(options) }}", "A) 1, B) 2 A) 1, B) 2"),
+        ("{{ question ~ 1 ~ options[0] }}", "How many?1A) 1"),
+        ("{{ '%.2f' | format(2) }} {{ '%d' % 3 }} {{ '{:>3}'.format(1) }}", "2.00 3   1"),
+        ("{{ question.replace('How', 'So') | replace('many', 'few') }}", "So few?"),
+        ("{{ question | indent(2, true) }} {{ '7'.zfill(3) }}", "How many? 007"),
+        ("{{ options | tojson }} {{ 2 * 3 + 1 }} {{ 2**3 }} {{ 5 % 3 }}", '["A) 1", "B) 2"] 7 8 2'),
+        ("{% macro m(x) %}<{{ x }}>{% endmacro %}{{ m(1) }}", "<1>"),
+        ("{{ options | map('upper') | list | length }}{{ options[0].split(')')[0] }}", "2A"),
+    ],
+)
+def test_what_prompts_use_works_as_in_jinja(tmp_path: Path, text: str, shown: str) -> None:
+    assert template(tmp_path, text) == [("user", shown)]
+
+
+def test_a_command_in_a_prompt_does_not_run(tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    hostile = f"{{{{ cycler.__init__.__globals__.os.system('touch {ran}') }}}}"
+    with pytest.raises(UsageError, match="prompt 'p' doesn't render .* SecurityError"):
+        template(tmp_path, hostile)
+    assert not ran.exists()
+
+
+@pytest.mark.parametrize(
+    ("problem", "said"),
+    [
+        ("{{ question.__class__.__base__.__subclasses__() }}", "SecurityError"),
+        ("{{ question + 1 }}", "TypeError"),
+        ("{{ 1 // (options | length - 2) }}", "ZeroDivisionError"),
+        ("{{ qestion }}", "'qestion' is undefined; its columns: numbers, options, question"),
+        ("{{ question", "TemplateSyntaxError"),
+    ],
+)
+def test_any_error_of_a_tasks_wording_is_named(problem: str, said: str) -> None:
+    wording = TaskWording(instruction="", noun="", forms={"": "{}"}, problem=problem)
+    with pytest.raises(DataError, match=f"the task's wording .*{said}"):
+        word_problem(wording, SAMPLE, None)

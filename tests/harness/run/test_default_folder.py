@@ -26,16 +26,5 @@ def test_the_name_omits_options_that_dont_change_completions() -> None:
     assert folder(max_errors=0.5, tensor_parallel_size=2, overwrite=True) == folder()
 
 
-def test_a_folder_named_by_0_1_0_is_used_if_it_exists(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    given: dict[str, Any] = {"data": "gsm.jsonl", "backend": "transformers", "max_tokens": 8}
-    options = EvalOptions.of(("gsm8k",), "model", **given)
-    today = default_folder(options)
-    (tmp_path / "runs" / "gsm8k-model-513b3e08").mkdir(parents=True)
-    assert today != default_folder(options) == "runs/gsm8k-model-513b3e08"
-
-
 def test_a_setting_that_a_record_lacks_has_its_default() -> None:
     assert differing_settings({"top_k": 0, "seed": 3, "model": "m"}) == {"seed": 3, "model": "m"}

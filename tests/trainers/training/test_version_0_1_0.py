@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from rewardkit import registry
 from rewardkit.errors import RunMismatch, UsageError
+from rewardkit.harness.prompts.strategies import resolve_prompt
 from rewardkit.trainers import train
 
 pytestmark = pytest.mark.engines
@@ -46,6 +48,10 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(checkpoint: Path, tmp_path: Path) -> Path:
     copy = tmp_path / "trained"
     shutil.copytree(TRAINED, copy)
+    record = read(copy, "training.json")
+    prompt = resolve_prompt(registry.installed().task("motion"), "motion_short")
+    record["marks"]["prompt"] = prompt.hash()  # its settings were written in another form
+    (copy / "training.json").write_text(json.dumps(record), encoding="utf-8")
     shutil.copytree(checkpoint, copy / "checkpoint-1")
     return copy
 
