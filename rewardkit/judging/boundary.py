@@ -5,15 +5,14 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 from rewardkit.available_cores import available_cores
 from rewardkit.judging.composites import judge_by_member, judges_elsewhere
-from rewardkit.judging.crashes import Control, settle_crashes
+from rewardkit.judging.crashes import Control, Crash, Item, Outcome, run_quick, settle_crashes
 from rewardkit.judging.options import JudgingOptions
-from rewardkit.judging.outcomes import Crash, Outcome, run_quick
 from rewardkit.judging.pool import ForkServerGone, Pool, end_idle_workers, pool_in_use
-from rewardkit.judging.worker import Item
 from rewardkit.protocols import BatchVerifier, CompositeVerifier, QuickVerifier, Verifier
 from rewardkit.records import Sample, Verdict
 from rewardkit.thinking import text_to_read, thinking_of
@@ -52,44 +51,59 @@ def judge_many(
     """Return the verdicts on `items`, in order, each within the limits of `options`.
 
     A text that exceeds its deadline is wrong (`timeout`); a text that crashes the verifier is
-    wrong (`crashed`), unless a control text crashes it, too. `control` gives a sample's perfect
-    completion; without it, the reference is the control. A worker that is lost is replaced, and
-    the other verdicts stay. The same item gets the same verdict in any batch. `rewardkit.thinking`
+    wrong (`crashed`), unless a control text crashes it there, too. `control` gives a sample's
+    perfect completion; without it, the reference is the control. A worker that is lost is replaced,
+    and the other verdicts stay. The same item gets the same verdict in any batch. `rewardkit.thinking`
     says which part of a text with thinking is read.
     """
     allowed = options.timeout * (1 - HEADROOM)
     thinking = thinking_of(verifier, options.thinking)
 
-    def judge_items(some: Sequence[Item], seconds: Sequence[float]) -> list[Outcome]:
+    def judge_items(
+        some: Sequence[Item], seconds: Sequence[float], *, only_in_workers: bool
+    ) -> list[Outcome]:
         if thinking is not None:
             some = [(text_to_read(text, thinking), sample) for text, sample in some]
-        return _outcomes(verifier, some, seconds, options=options)
+        return _outcomes(verifier, some, seconds, options=options, only_in_workers=only_in_workers)
 
-    outcomes = judge_items(items, [allowed] * len(items))
-    crashes = {i: outcome for i, outcome in enumerate(outcomes) if isinstance(outcome, Crash)}
-    settled: dict[int, Verdict] = {}
-    if crashes:
-        end_idle_workers(verifier, options)  # what killed one may have killed the others
-        settled = settle_crashes(items, crashes, judge_items, allowed=allowed, control=control)
-    return [
-        settled[i] if isinstance(outcome, Crash) else outcome for i, outcome in enumerate(outcomes)
-    ]
+    outcomes = judge_items(items, [allowed] * len(items), only_in_workers=False)
+    verdicts = {i: outcome for i, outcome in enumerate(outcomes) if isinstance(outcome, Verdict)}
+    for in_worker in (False, True):
+        crashes = {
+            i: outcome
+            for i, outcome in enumerate(outcomes)
+            if isinstance(outcome, Crash) and outcome.in_worker is in_worker
+        }
+        if crashes and in_worker:
+            end_idle_workers(verifier, options)  # what killed one may have killed the others
+        if crashes:
+            judge_there = partial(judge_items, only_in_workers=in_worker)
+            verdicts |= settle_crashes(
+                items, crashes, judge_there, allowed=allowed, control=control
+            )
+    return [verdicts[i] for i in range(len(items))]
 
 
 def _outcomes(
-    verifier: Verifier, items: Sequence[Item], seconds: Sequence[float], *, options: JudgingOptions
+    verifier: Verifier,
+    items: Sequence[Item],
+    seconds: Sequence[float],
+    *,
+    options: JudgingOptions,
+    only_in_workers: bool,
 ) -> list[Outcome]:
     """Return the outcome of each item within its seconds."""
     if isinstance(verifier, BatchVerifier):
         return list(verifier.judge_batch(items))
     if isinstance(verifier, CompositeVerifier) and judges_elsewhere(verifier):
-        return judge_by_member(verifier, items, seconds, partial(_outcomes, options=options))
+        judge_member = partial(_outcomes, options=options, only_in_workers=only_in_workers)
+        return judge_by_member(verifier, items, seconds, judge_member)
     outcomes: list[Outcome | None] = [None] * len(items)
-    if isinstance(verifier, QuickVerifier):
+    if isinstance(verifier, QuickVerifier) and not only_in_workers:
         outcomes = [run_quick(verifier.quick, text, sample) for text, sample in items]
     for left in reversed(range(FORK_SERVERS)):
         try:
-            _judge_waiting(verifier, items, seconds, outcomes, options)
+            _judge_in_workers(verifier, items, seconds, outcomes, options)
             break
         except ForkServerGone:  # once more, with another one
             if not left:
@@ -97,7 +111,7 @@ def _outcomes(
     return [outcome for outcome in outcomes if outcome is not None]
 
 
-def _judge_waiting(
+def _judge_in_workers(
     verifier: Verifier,
     items: Sequence[Item],
     seconds: Sequence[float],
@@ -107,65 +121,60 @@ def _judge_waiting(
     """Fill in the missing outcomes, in worker processes."""
     waiting = [index for index, outcome in enumerate(outcomes) if outcome is None]
     if waiting:
+        workers = options.workers or available_cores()
         with pool_in_use(verifier, options) as pool:
-            _Batch(pool, items, seconds, outcomes, options).run(waiting)
+            backstop = options.backstop * (1 - HEADROOM)
+            _Batch(pool, workers, items, seconds, backstop, outcomes).run(waiting)
 
 
+@dataclass
 class _Batch:
     """Distributes the waiting items over borrowed workers."""
 
-    def __init__(
-        self,
-        pool: Pool,
-        items: Sequence[Item],
-        seconds: Sequence[float],
-        outcomes: list[Outcome | None],
-        options: JudgingOptions,
-    ) -> None:
-        self._pool = pool
-        self._items = items
-        self._seconds = seconds
-        self._outcomes = outcomes
-        self._backstop = options.backstop * (1 - HEADROOM)
-        self._workers = options.workers or available_cores()
-        self._chunks: queue.SimpleQueue[list[int]] = queue.SimpleQueue()
-        self._errors: list[BaseException] = []
+    pool: Pool
+    workers: int
+    items: Sequence[Item]
+    seconds: Sequence[float]
+    backstop: float
+    outcomes: list[Outcome | None]
+    chunks: queue.SimpleQueue[list[int]] = field(default_factory=queue.SimpleQueue)
+    errors: list[BaseException] = field(default_factory=list)
 
     def run(self, waiting: list[int]) -> None:
         """Fill in the outcomes of the items with these indices."""
-        size = max(1, min(CHUNK, len(waiting) // (2 * self._workers)))
+        size = max(1, min(CHUNK, len(waiting) // (2 * self.workers)))
         chunks = [waiting[start : start + size] for start in range(0, len(waiting), size)]
         for chunk in chunks:
-            self._chunks.put(chunk)
+            self.chunks.put(chunk)
         threads = [
             threading.Thread(target=self._work, daemon=True)
-            for _ in range(min(self._workers, len(chunks)) - 1)
+            for _ in range(min(self.workers, len(chunks)) - 1)
         ]
         for thread in threads:
             thread.start()
         self._work()
         for thread in threads:
             thread.join()
-        if self._errors:
-            raise self._errors[0]
+        if self.errors:
+            raise self.errors[0]
 
     def _work(self) -> None:
         try:
             while True:
-                indices = self._chunks.get_nowait()
+                indices = self.chunks.get_nowait()
                 while indices:
                     indices = self._judge(indices)
         except queue.Empty:
             return
         except BaseException as error:  # raised again in the caller's thread
-            self._errors.append(error)
+            self.errors.append(error)
 
     def _judge(self, indices: list[int]) -> list[int]:
         """Judge these items; return the indices that a lost worker leaves."""
-        items = [self._items[index] for index in indices]
-        seconds = [self._seconds[index] for index in indices]
-        with self._pool.borrow(self._workers) as worker:
-            outcomes = worker.judge(items, seconds, self._backstop)
+        items = [self.items[index] for index in indices]
+        seconds = [self.seconds[index] for index in indices]
+        with self.pool.borrow(self.workers) as worker:
+            outcomes = worker.judge(items, seconds, self.backstop)
         for index, outcome in zip(indices, outcomes, strict=False):
-            self._outcomes[index] = outcome
+            self.outcomes[index] = outcome
         return indices[len(outcomes) :]

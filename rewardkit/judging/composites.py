@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from rewardkit.judging.outcomes import Crash, Outcome, raised
-from rewardkit.judging.worker import Item
+from rewardkit.judging.crashes import Crash, Item, Outcome, raised
 from rewardkit.protocols import BatchVerifier, CompositeVerifier, Verifier
 from rewardkit.records import Sample, Verdict
 
@@ -41,7 +40,7 @@ def judge_by_member(
             outcomes.append({})
         except Exception as error:  # a form may raise anything; the batch goes on
             texts.append({})
-            outcomes.append({"": raised(error)})
+            outcomes.append({"": raised(error, in_worker=False)})
     for name, member in verifier.members.items():
         chosen = [i for i, by_name in enumerate(texts) if name in by_name]
         batch = [(texts[i][name], items[i][1]) for i in chosen]
@@ -62,7 +61,7 @@ def _combined(
     try:
         combined = verifier.combine(text, sample, verdicts)
     except Exception as error:  # as above
-        return raised(error)
+        return raised(error, in_worker=False)
     if crashes:
         return replace(crashes[0], partial=combined if verdicts else None)
     return combined

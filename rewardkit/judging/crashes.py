@@ -1,33 +1,117 @@
-"""Whose fault a crash is: the text's, or the verifier's and the reference's.
+"""The outcome of one verifier call, a verdict or a crash; and whose fault a crash is.
 
 A verifier that raises on one text must not leave it unjudged: a model could learn to escape its
-grade. So a control text is judged with the same sample. Where that doesn't crash, the text is to
-blame.
+grade. So a control text, which must work, is judged with the same sample in the same place. Where
+the control gets a verdict, the text is to blame; where it crashes too, the verifier is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from rewardkit.judging.outcomes import Crash, Outcome
-from rewardkit.judging.worker import Item
+from rewardkit.errors import Unavailable
+from rewardkit.protocols import StagedVerifier, Verifier
 from rewardkit.records import Failure, Sample, Verdict
+
+LONGEST_MESSAGE = 2000
+"""Characters of an exception's text that a verdict keeps."""
+
+Item = tuple[str, Sample]
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """A verifier raised, or ended its worker. Whose fault that is isn't decided yet.
+
+    `partial` is the last verdict of a verifier in stages before it crashed; `seconds` is what the
+    call took; `in_worker` is False where the caller's own process ran the verifier.
+    """
+
+    message: str
+    partial: Verdict | None = None
+    seconds: float = 0.0
+    in_worker: bool = True
+
+    def blamed_on_text(self) -> Verdict:
+        """The verdict when the text is to blame: wrong."""
+        if self.partial is None or self.partial.score is None:
+            return Verdict.wrong(Failure.CRASHED, message=self.message)
+        return replace(self.partial, correct=False, failure=Failure.CRASHED, message=self.message)
+
+
+Outcome = Verdict | Crash
+
+
+def run_stages(verifier: Verifier, text: str, sample: Sample) -> Iterator[tuple[Outcome, bool]]:
+    """Yield the outcome and True; before it, for a verifier in stages, each verdict so far and
+    False."""
+    partial: Verdict | None = None
+    try:
+        if isinstance(verifier, StagedVerifier):
+            for partial in verifier.stages(text, sample):
+                yield partial, False
+            if partial is None:
+                raise ValueError("stages() yielded no verdict")
+            yield partial, True
+        else:
+            yield Verdict.of(verifier(text, sample)), True
+    except Unavailable as error:
+        yield _unavailable(error), True
+    except Exception as error:  # a verifier may raise anything; the batch goes on
+        yield raised(error, partial), True
+
+
+def run_quick(
+    quick: Callable[[str, Sample], Verdict | None], text: str, sample: Sample
+) -> Outcome | None:
+    """The outcome of a verifier's `quick`; None if a worker must judge the text."""
+    try:
+        judged = quick(text, sample)
+        return None if judged is None else Verdict.of(judged)
+    except Unavailable as error:
+        return _unavailable(error)
+    except RecursionError:  # the caller may have used up its stack; a worker has its own
+        return None
+    except (Exception, SystemExit) as error:  # a verifier may raise anything; the batch goes on
+        return raised(error, in_worker=False)
+
+
+def raised(
+    error: BaseException, partial: Verdict | None = None, *, in_worker: bool = True
+) -> Crash:
+    """Turn an exception of the verifier into a crash."""
+    return Crash(f"the verifier raised {_describe(error)}", partial, in_worker=in_worker)
+
+
+def _unavailable(error: Unavailable) -> Verdict:
+    """Unjudged, because something that the verifier needs can't be reached."""
+    return Verdict.unjudged(f"the verifier is unavailable: {_describe(error)}")
+
+
+def _describe(error: BaseException) -> str:
+    name = type(error).__name__
+    try:
+        text = str(error)[:LONGEST_MESSAGE]
+    except Exception:  # an exception's own code may raise, too
+        return name
+    return f"{name}: {text}" if text else name
+
 
 Control = Callable[[Sample], str]
 """Gives a sample's perfect completion, as `Task.perfect` does."""
-
-_USUAL_FORM = (
-    "<think>\n{0}\n</think>\n<reasoning>\n{0}\n</reasoning>\n"
-    "<answer>\n{0}\n</answer>\n\\boxed{{{0}}}\n#### {0}"
-)
-"""The reference in the forms that verifiers commonly look for."""
-
 
 JudgeItems = Callable[[Sequence[Item], Sequence[float]], list[Outcome]]
 """Gives the outcomes of items, each within its seconds."""
 
 AGAIN = 0.25
 """A text that is judged again has what is left of its deadline, and at least this share of it."""
+
+_USUAL_FORM = (
+    "<think>\n{0}\n</think>\n<reasoning>\n{0}\n</reasoning>\n"
+    "<answer>\n{0}\n</answer>\n\\boxed{{{0}}}\n#### {0}"
+)
+"""The reference in the forms that verifiers commonly look for."""
 
 
 def settle_crashes(
@@ -41,7 +125,7 @@ def settle_crashes(
     """Return the verdicts on the items that crashed, by their index.
 
     Each is judged once more first. A text that crashes again is wrong where a control text gets a
-    verdict; where none does, it is unjudged.
+    verdict; where none does, it is unjudged. `judge` runs the verifier where the crashes happened.
     """
     left = [max(allowed - crash.seconds, AGAIN * allowed) for crash in crashes.values()]
     again = judge([items[index] for index in crashes], left)
@@ -51,12 +135,16 @@ def settle_crashes(
         if isinstance(outcome, Verdict) and outcome.failure is not Failure.TIMEOUT
     }
     pending = {index: crash for index, crash in crashes.items() if index not in verdicts}
-    controls = {index: control_texts(items[index][1], control) for index in pending}
+    controls = {index: _control_texts(items[index][1], control) for index in pending}
     while pending:
         texts = {
             index: text for index in pending if (text := next(controls[index], None)) is not None
         }
-        verdicts |= {index: pending[index].unjudged() for index in pending if index not in texts}
+        verdicts |= {
+            index: Verdict.unjudged(crash.message)
+            for index, crash in pending.items()
+            if index not in texts
+        }
         batch = [(text, items[index][1]) for index, text in texts.items()]
         for index, outcome in zip(texts, judge(batch, [allowed] * len(batch)), strict=True):
             if isinstance(outcome, Verdict) and outcome.correct is not None:
@@ -65,7 +153,7 @@ def settle_crashes(
     return verdicts
 
 
-def control_texts(sample: Sample, control: Control | None) -> Iterator[str]:
+def _control_texts(sample: Sample, control: Control | None) -> Iterator[str]:
     """Yield the task's perfect completion; else the reference, alone and in the usual forms."""
     if control is not None:
         try:

@@ -20,11 +20,11 @@ from typing import cast
 import cloudpickle
 
 from rewardkit.errors import JudgingError
+from rewardkit.judging.crashes import Crash, Item, Outcome
 from rewardkit.judging.deadline import Deadline, LimitPassed, ProcessTime
 from rewardkit.judging.frames import FrameChannel, FrameError
 from rewardkit.judging.options import JudgingOptions
-from rewardkit.judging.outcomes import Crash, Outcome
-from rewardkit.judging.worker import FORK, KILL, LARGEST_REPLY, PID, READY, START_SECONDS, Item
+from rewardkit.judging.worker import FORK, KILL, LARGEST_REPLY, PID, READY, START_SECONDS
 from rewardkit.protocols import Verifier
 from rewardkit.records import Failure, Verdict
 
@@ -210,8 +210,8 @@ class Pool:
                 self._server = self._launch(theirs.fileno())
             try:
                 self._load(self._control)
-            except JudgingError as error:
-                self._error = error
+            except BaseException as error:  # an interrupt, too, must not leave it half started
+                self._error = error if isinstance(error, JudgingError) else None
                 self.kill()
                 raise
 

@@ -16,16 +16,13 @@ import sys
 from collections.abc import Sequence
 from typing import cast
 
+from rewardkit.judging.crashes import Crash, Item, Outcome, raised, run_stages
 from rewardkit.judging.deadline import OwnTime
 from rewardkit.judging.frames import FrameChannel
-from rewardkit.judging.outcomes import Crash, Outcome, raised, run_stages
 from rewardkit.protocols import PreparedVerifier, Verifier
-from rewardkit.records import Sample
 
 LARGEST_REPLY = 16 * 2**20
 """Bytes of the largest reply about one text."""
-
-Item = tuple[str, Sample]
 
 
 def serve(channel: FrameChannel, verifier: Verifier, *, memory: int, cpu_seconds: int) -> None:

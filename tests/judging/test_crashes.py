@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import sys
@@ -21,10 +22,11 @@ from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScorePlan
 from rewardkit.harness.scoring.sources import Columns, open_source
 from rewardkit.harness.store.sample_row import read_samples
-from rewardkit.judging import close_pools, judge, judge_many
+from rewardkit.judging import close_pools, judge, judge_many, pool
 from rewardkit.protocols import Verifier
 from rewardkit.records import Completion
 from rewardkit.trainers import reward_func, reward_funcs
+from rewardkit.verifiers.math import Math
 from rewardkit.verifiers.rubric import Rubric
 
 REFERENCE = "4"
@@ -351,3 +353,88 @@ def by_a_plugin() -> list[float | None]:
 )
 def test_every_door_blames_the_text(door: Callable[[], list[float | None]]) -> None:
     assert door() == [0.0, 1.0]
+
+
+# a broken place: the control is judged where the text crashed
+
+
+@dataclass(frozen=True)
+class BrokenInWorkers:
+    """Decides references quickly; what needs a worker crashes there, whatever the text."""
+
+    def quick(self, text: str, sample: Sample, /) -> Verdict | None:
+        return Verdict.right() if sample.reference in text else None
+
+    def __call__(self, text: str, sample: Sample, /) -> bool:
+        raise ImportError("libfortran.so.9: cannot open shared object file")
+
+
+@dataclass(frozen=True)
+class BrokenHere:
+    """Works in workers alone: in the caller's process every text crashes."""
+
+    def quick(self, text: str, sample: Sample, /) -> Verdict | None:
+        raise KeyError(text)
+
+    def __call__(self, text: str, sample: Sample, /) -> bool:
+        return text == sample.reference
+
+
+@pytest.mark.parametrize("verifier", [BrokenInWorkers(), BrokenHere()])
+def test_a_control_that_works_elsewhere_does_not_blame_the_text(verifier: Verifier) -> None:
+    verdict = verdict_of(verifier)
+    assert (verdict.correct, verdict.failure) == (None, Failure.ERROR)
+
+
+def test_a_worker_with_too_little_memory_for_any_text_leaves_texts_unjudged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pool, "MEMORY", 0)
+    close_pools()
+    text, reference = r"\boxed{\int_1^4 3t^2\,dt}", "63"
+    verdict = rewardkit.verify("math", text, reference)
+    assert (verdict.correct, verdict.failure) == (None, Failure.ERROR)
+    assert rewardkit.verify("math", r"\boxed{63}", reference).correct is True
+    close_pools()
+
+
+def at_depth(frames_left: int, call: Callable[[], Verdict]) -> Verdict:
+    """Call with so many frames left of the interpreter's recursion limit."""
+
+    def deeper(levels: int) -> Verdict:
+        return deeper(levels - 1) if levels else call()
+
+    return deeper(sys.getrecursionlimit() - len(inspect.stack(0)) - frames_left)
+
+
+@pytest.mark.parametrize("frames_left", [30, 40, 50, 60, 120])
+def test_a_caller_near_the_recursion_limit_costs_no_text_its_verdict(frames_left: int) -> None:
+    def right(number: int) -> Verdict:
+        text = rf"\boxed{{1+\frac{{1}}{{1+\frac{{{number}}}{{x}}}}}}"
+        return rewardkit.verify(Math(), text, rf"\frac{{2x+{number}}}{{x+{number}}}")
+
+    assert right(7).correct is True  # the modules are loaded
+    assert at_depth(frames_left, lambda: right(frames_left)).correct is True
+
+
+def test_without_flint_in_the_worker_what_needs_it_is_unjudged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "flint.py").write_text("raise ImportError('libflint.so: no such file')")
+    monkeypatch.syspath_prepend(tmp_path)  # workers search the same path
+    close_pools()
+    needs_a_worker = rewardkit.verify("math", r"\boxed{\int_1^4 3t^2\,dt}", "63")
+    assert (needs_a_worker.correct, needs_a_worker.failure) == (None, Failure.ERROR)
+    assert "libflint.so: no such file" in needs_a_worker.message
+    assert "pip install python-flint" in needs_a_worker.message
+    close_pools()
+
+
+def test_without_flint_in_the_caller_what_needs_it_is_unjudged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "flint", None)
+    verdict = rewardkit.verify("math", r"\boxed{\sqrt{8}}", r"2\sqrt{2}")
+    assert (verdict.correct, verdict.failure) == (None, Failure.ERROR)
+    assert "pip install python-flint" in verdict.message
+    assert rewardkit.verify("math", r"\boxed{8}", "8").correct is True

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
 
+from rewardkit.errors import Unavailable
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.math import fallback, tree
 from rewardkit.verifiers.math.comparison.compare import compare
 from rewardkit.verifiers.math.comparison.values import Percent, Policy, Units, same_percent
 from rewardkit.verifiers.math.extraction import answers, bare_reference
+from rewardkit.verifiers.math.numbers.balls import load_flint
 from rewardkit.verifiers.math.numbers.equality import UNDECIDED, Outcome
 from rewardkit.verifiers.math.numbers.rational import rational
 from rewardkit.verifiers.math.parsed_answer import Exact, Side, equal, predicate, side
@@ -334,7 +337,9 @@ class Math:
         return [] if isinstance(read, Verdict) else explained(*read)
 
     def prepare(self) -> None:
-        """Load the symbolic engines."""
+        """Load the engines."""
+        with contextlib.suppress(Unavailable):  # most answers need no flint
+            load_flint()
         fallback.prepare_sympy()
         fallback.prepare_math_verify()
 
@@ -352,10 +357,7 @@ class Math:
         mine = side(answer)
         if not mine.text:
             return Verdict.wrong(Failure.NO_ANSWER, message="the box is empty")
-        try:
-            outcome = self.outcome(mine, gold, answer)
-        except Exception as error:  # a bug here must not leave a wrong reply unjudged
-            outcome = Outcome(False, f"a fault, please report it: {type(error).__name__}: {error}")
+        outcome = self.outcome(mine, gold, answer)
         if outcome.equal is None:
             return None
         return self._judged(outcome.equal, outcome.step, answer, mine)

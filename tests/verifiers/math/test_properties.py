@@ -32,7 +32,6 @@ def test_no_text_raises_or_takes_long(answer: str, reference: str) -> None:
     started = time.process_time()
     verdict = Math().quick(rf"\boxed{{{answer}}}", sample)
     assert time.process_time() - started < 1.0
-    assert verdict is None or "a fault" not in verdict.message
     assert verdict == Math().quick(rf"\boxed{{{answer}}}", sample)
 
 

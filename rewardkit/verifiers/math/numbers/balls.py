@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from rewardkit.errors import Unavailable
 from rewardkit.verifiers.math.numbers.rational import rational
 from rewardkit.verifiers.math.tree import (
     Call,
@@ -66,6 +67,15 @@ _ROUNDED: dict[str, Callable[[Fraction], Fraction]] = {
 _INVERTED = {"arccot": "atan", "arcsec": "acos", "arccsc": "asin"}
 
 
+def load_flint() -> Any:
+    """The module of python-flint. Raises Unavailable where it can't be imported."""
+    try:
+        import flint
+    except ImportError as error:
+        raise Unavailable(f"{error}; run: pip install python-flint") from error
+    return flint
+
+
 class UndefinedError(Exception):
     """The tree has no value at the point, or none that can be computed."""
 
@@ -74,9 +84,7 @@ class RealEvaluator:
     """Values over the reals: an even root or a logarithm of a negative number has none."""
 
     def __init__(self, point: Mapping[str, Fraction], *, natural_log: bool) -> None:
-        import flint
-
-        self.flint = flint
+        self.flint = load_flint()
         self.point = point
         self.natural_log = natural_log
         self.terms = 0

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from rewardkit.verifiers.math.numbers.balls import Ball, RealEvaluator, UndefinedError
+from rewardkit.verifiers.math.numbers.balls import Ball, RealEvaluator, UndefinedError, load_flint
 from rewardkit.verifiers.math.numbers.rational import rational
 from rewardkit.verifiers.math.tree import (
     Call,
@@ -149,12 +149,10 @@ class _Quotients:
     """Rational functions of one variable: numerators and denominators as polynomials."""
 
     def __init__(self, name: str, point: Mapping[str, Fraction]) -> None:
-        import flint
-
         self.name = name
         self.point = point
-        self.polynomial = flint.fmpq_poly
-        self.rational = flint.fmpq
+        self.polynomial = load_flint().fmpq_poly
+        self.rational = load_flint().fmpq
 
     def __call__(self, node: Node) -> Quotient | None:
         """The numerator and the denominator; None for another kind of expression."""

@@ -16,6 +16,7 @@ from rewardkit.verifiers.math.numbers.balls import (
     ComplexEvaluator,
     RealEvaluator,
     UndefinedError,
+    load_flint,
 )
 from rewardkit.verifiers.math.numbers.breakpoints import SamplePoints, changes
 from rewardkit.verifiers.math.numbers.modular import same_rational_function
@@ -208,25 +209,22 @@ def compare_size(one: Node, other: Node) -> int | None:
     if same.equal is not False:
         return 0 if same.equal else None
     with _lock:
-        import flint
-
-        before = flint.ctx.prec
-        for flint.ctx.prec in (_LOOK, 16 * _LOOK):
+        context = load_flint().ctx
+        before = context.prec
+        for context.prec in (_LOOK, 16 * _LOOK):
             with contextlib.suppress(*_NO_VALUE):
                 evaluate = RealEvaluator({}, natural_log=False)
                 gap = evaluate(one) - evaluate(other)
                 if gap.is_finite() and not gap.contains(0):
-                    flint.ctx.prec = before
+                    context.prec = before
                     return 1 if gap > 0 else -1
-        flint.ctx.prec = before
+        context.prec = before
     return None
 
 
 class _Comparison:
     def __init__(self, one: Node, other: Node, names: list[str], parts: list[Node]) -> None:
-        import flint
-
-        self.context = flint.ctx
+        self.context = load_flint().ctx
         self.one, self.other = one, other
         self.names = names
         self.size = len(parts)
