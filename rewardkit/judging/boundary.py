@@ -53,8 +53,8 @@ def judge_many(
     A text that exceeds its deadline is wrong (`timeout`); a text that crashes the verifier is
     wrong (`crashed`), unless a control text crashes it there, too. `control` gives a sample's
     perfect completion; without it, the reference is the control. A worker that is lost is replaced,
-    and the other verdicts stay. The same item gets the same verdict in any batch. `rewardkit.thinking`
-    says which part of a text with thinking is read.
+    and the other verdicts stay. The same item gets the same verdict in any batch.
+    `rewardkit.thinking` says which part of a text with thinking is read.
     """
     allowed = options.timeout * (1 - HEADROOM)
     thinking = thinking_of(verifier, options.thinking)

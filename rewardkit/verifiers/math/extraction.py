@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from rewardkit.thinking import Thinking, text_to_read
 from rewardkit.verifiers.gsm8k import last_stated_number
-from rewardkit.verifiers.math.parsed_answer import side
+from rewardkit.verifiers.math.parsed_answer import read_answer
 from rewardkit.verifiers.reading import NUMBER, answer_block, boxes
 
 LONGEST_SHORT = 200
@@ -151,7 +151,7 @@ def _is_answer(text: str) -> bool:
 
 def _reads_as_answer(text: str) -> bool:
     """Whether it is mathematics that we read, or a few words."""
-    parsed = side(text)
+    parsed = read_answer(text)
     if parsed.verbal:
         return parsed.tree is not None and len(parsed.words.split()) <= MOST_WORDS
     return parsed.number is not None or (parsed.tree is not None and not _PROSE.search(text))

@@ -46,7 +46,7 @@ _NUMBER = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Exact:
+class ExactNumber:
     """A rational as it was written. `value` has percent applied; `reduced` is False for 2/4."""
 
     value: Fraction
@@ -55,7 +55,7 @@ class Exact:
     reduced: bool
 
 
-def exact(text: str) -> Exact | None:
+def exact_number(text: str) -> ExactNumber | None:
     r"""The number that `text` (in normal spelling) is as a whole, or None.
 
     Read are integers, decimals, thousands commas, `\frac` and slash fractions, mixed numbers,
@@ -71,10 +71,10 @@ def exact(text: str) -> Exact | None:
         value = -value
     percent = match["percent"] is not None
     unit = "%" if percent else match["degree"] or (match["currency"] or "").strip("\\ ")
-    return Exact(value / 100 if percent else value, unit, reduced)
+    return ExactNumber(value / 100 if percent else value, unit, reduced)
 
 
-def equal(answer: Exact, reference: Exact) -> bool:
+def equal(answer: ExactNumber, reference: ExactNumber) -> bool:
     """By value and, where both have one, by unit."""
     same_unit = answer.unit == reference.unit or not (answer.unit and reference.unit)
     return same_unit and answer.value == reference.value
@@ -225,7 +225,7 @@ REMEMBERED = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ParsedAnswer:
     """One side of a comparison.
 
     `number` is None unless the text as a whole is one; `tree` is None where we can't read it, for
@@ -233,7 +233,7 @@ class Side:
     """
 
     text: str
-    number: Exact | None
+    number: ExactNumber | None
     tree: Node | None = None
     reason: str = ""
     foreign: bool = False
@@ -250,35 +250,35 @@ class Side:
     """Whether the side is words rather than mathematics."""
 
 
-def side(text: str) -> Side:
+def read_answer(text: str) -> ParsedAnswer:
     """The text as a number, else as a tree. Bounded by the limits of the readers."""
-    return _remembered(text) if len(text) <= REMEMBERED else _side(text)
+    return _remembered(text) if len(text) <= REMEMBERED else _read_answer(text)
 
 
-def tree(read_side: Side) -> Node | None:
+def parsed_tree(answer: ParsedAnswer) -> Node | None:
     """The tree of a side that was read no further than as a number, or that has one."""
-    if read_side.tree is not None or read_side.number is None:
-        return read_side.tree
-    return _tree(read_side.text)
+    if answer.tree is not None or answer.number is None:
+        return answer.tree
+    return _tree(answer.text)
 
 
-def _side(text: str) -> Side:
+def _read_answer(text: str) -> ParsedAnswer:
     plain = normal(text.strip().strip("$").strip())
-    number = None if _LISTED.search(text) or _TERMS.search(text) else exact(plain)
+    number = None if _LISTED.search(text) or _TERMS.search(text) else exact_number(plain)
     if number is not None:
-        return Side(plain, number)
+        return ParsedAnswer(plain, number)
     time = _time(_TEXT.sub(r"\1", plain).strip())
     if time is not None:
-        return Side(plain, None, time)
+        return ParsedAnswer(plain, None, time)
     spoken = phrase(text)
     if spoken is not None and spoken.certain:
-        return Side(plain, None, spoken.tree(), words=spoken.words, verbal=True)
+        return ParsedAnswer(plain, None, spoken.tree(), words=spoken.words, verbal=True)
     words = spoken.words if spoken is not None else ""
     try:
-        return Side(plain, None, read(text), words=words)
+        return ParsedAnswer(plain, None, read(text), words=words)
     except UnreadableError as error:
         words = words or (_spoken(text) if _ONLY_WORDS.fullmatch(plain) else "")
-        return Side(plain, None, None, str(error), error.foreign, words, bool(words))
+        return ParsedAnswer(plain, None, None, str(error), error.foreign, words, bool(words))
 
 
 def _spoken(text: str) -> str:
@@ -302,7 +302,7 @@ def _time(text: str) -> Node | None:
     return Clock(int(time[1]), int(time[2]), stated=False) if time else None
 
 
-_remembered = lru_cache(maxsize=1024)(_side)
+_remembered = lru_cache(maxsize=1024)(_read_answer)
 
 
 @lru_cache(maxsize=1024)

@@ -247,6 +247,12 @@ def _mapped_whole(node: Node, change: Callable[[Node], Node]) -> Node:
     return node
 
 
+def replaced(node: Node, replacement: Callable[[Node], Node | None]) -> Node:
+    """The tree with each part that has a replacement replaced, from the top down."""
+    new = replacement(node)
+    return mapped(node, lambda below: replaced(below, replacement)) if new is None else new
+
+
 def nodes(root: Node) -> Iterator[Node]:
     """The node and all below it."""
     waiting = [root]

@@ -16,10 +16,16 @@ from rewardkit.verifiers.math.comparison.compare import compare
 from rewardkit.verifiers.math.comparison.values import Percent, Policy, Units, same_percent
 from rewardkit.verifiers.math.extraction import answers, bare_reference
 from rewardkit.verifiers.math.numbers.balls import load_flint
-from rewardkit.verifiers.math.numbers.equality import UNDECIDED, Outcome
+from rewardkit.verifiers.math.numbers.equality import UNDECIDED, Comparison
 from rewardkit.verifiers.math.numbers.rational import rational
-from rewardkit.verifiers.math.parsed_answer import Exact, Side, equal, predicate, side
-from rewardkit.verifiers.math.parsed_answer import tree as tree_of
+from rewardkit.verifiers.math.parsed_answer import (
+    ExactNumber,
+    ParsedAnswer,
+    equal,
+    parsed_tree,
+    predicate,
+    read_answer,
+)
 from rewardkit.verifiers.math.tree import (
     MINUS_ONE,
     Call,
@@ -54,15 +60,15 @@ def explained(answers: list[str], reference: str) -> Explanation:
     """Explain the answers and the reference, and how each was read."""
     lines = [("answers", str(len(answers)))] if len(answers) > 1 else []
     for answer in answers:
-        lines += [("answer", answer), ("read as", _reading(side(answer)))]
-    return [*lines, ("reference", reference), ("read as", _reading(side(reference)))]
+        lines += [("answer", answer), ("read as", _reading(read_answer(answer)))]
+    return [*lines, ("reference", reference), ("read as", _reading(read_answer(reference)))]
 
 
-def _reading(parsed: Side) -> str:
+def _reading(parsed: ParsedAnswer) -> str:
     if parsed.number is not None:
         exact = f"the number {parsed.number.value}"
         return f"{exact} {parsed.number.unit}".rstrip()
-    node = tree_of(parsed)
+    node = parsed_tree(parsed)
     if node is not None:
         return spelled(node)
     return f"text, for we can't read it: {parsed.reason or 'nothing is there'}"
@@ -351,10 +357,10 @@ class Math:
         too_much = _too_much([answer], reference)
         if too_much is not None:
             return too_much
-        gold = side(reference)
+        gold = read_answer(reference)
         if not gold.readable:
             return Verdict.unjudged(f"the reference {reference!r} can't be read", answer=answer)
-        mine = side(answer)
+        mine = read_answer(answer)
         if not mine.text:
             return Verdict.wrong(Failure.NO_ANSWER, message="the box is empty")
         outcome = self.outcome(mine, gold, answer)
@@ -367,36 +373,36 @@ class Math:
         quick = self.compare_quick(answer, reference)
         if quick is not None:
             return quick
-        mine, gold = side(answer), side(reference)
-        one, other = tree_of(mine), tree_of(gold)
+        mine, gold = read_answer(answer), read_answer(reference)
+        one, other = parsed_tree(mine), parsed_tree(gold)
         if one is not None and other is not None:
             equal = fallback.equal_by_sympy(one, other)
-            outcome = Outcome(equal, "sympy" if equal is not None else UNDECIDED)
+            outcome = Comparison(equal, "sympy" if equal is not None else UNDECIDED)
         elif lacking := fallback.missing_math_verify():
             message = f"this LaTeX needs another reader: {lacking}"
             return Verdict.unjudged(message, answer=answer)
         elif fallback.readable(gold.text):
-            outcome = Outcome(fallback.equal_by_math_verify(mine.text, gold.text), "math-verify")
+            outcome = Comparison(fallback.equal_by_math_verify(mine.text, gold.text), "math-verify")
         elif other is None:
             return Verdict.unjudged(f"the reference {reference!r} can't be read", answer=answer)
         else:
-            outcome = Outcome(False, f"the text: {mine.reason}")
+            outcome = Comparison(False, f"the text: {mine.reason}")
         return self._judged(bool(outcome.equal), outcome.step, answer, mine)
 
-    def outcome(self, mine: Side, gold: Side, answer: str = "") -> Outcome:
+    def outcome(self, mine: ParsedAnswer, gold: ParsedAnswer, answer: str = "") -> Comparison:
         """Whether the sides are equal, and the step that decided it."""
         exact = self._numbers(mine, gold)
         if exact is not None:
             return exact
         if mine.text == gold.text and (gold.tree is None or self.units != "strict"):
-            return Outcome(True, "the same text")
+            return Comparison(True, "the same text")
         if _same_words(mine, gold):
-            return Outcome(True, "the same words")
+            return Comparison(True, "the same words")
         if isinstance(gold.tree, (tree.Symbol, tree.Text)) and states_letter(answer, gold.text):
-            return Outcome(True, "the option's letter")
+            return Comparison(True, "the option's letter")
         if _in_local_spelling(answer, gold):
-            return Outcome(True, "exact numbers, in the spelling of a locale")
-        one, other = tree_of(mine), tree_of(gold)
+            return Comparison(True, "exact numbers, in the spelling of a locale")
+        one, other = parsed_tree(mine), parsed_tree(gold)
         if one is None or other is None:
             return _unread(mine, gold, other)
         return compare(one, other, Policy(self.tolerance, self.units, self.percent))
@@ -412,7 +418,7 @@ class Math:
         too_much = _too_much(found, gold)
         if too_much is not None or len(found) == 1:
             return too_much or (found, gold)
-        different = list({side(answer).text: answer for answer in reversed(found)}.values())
+        different = list({read_answer(answer).text: answer for answer in reversed(found)}.values())
         if len(different) > 1 and _several(gold):
             return [", ".join(reversed(different))], gold
         return different, gold
@@ -425,52 +431,52 @@ class Math:
         same = mine[1] == gold[1] or Decimal(mine[1]) == Decimal(gold[1])
         return Verdict.judged(same, answer=answer, message="by exact numbers")
 
-    def _numbers(self, mine: Side, gold: Side) -> Outcome | None:
+    def _numbers(self, mine: ParsedAnswer, gold: ParsedAnswer) -> Comparison | None:
         if mine.number is None or gold.number is None or self.tolerance:
             return None
         if self.units != "lenient" and mine.number.unit != gold.number.unit:
             return None
         if {mine.number.unit, gold.number.unit} == {"%", ""}:
             return self._percent(mine.number, gold.number)
-        return Outcome(equal(mine.number, gold.number), "exact numbers")
+        return Comparison(equal(mine.number, gold.number), "exact numbers")
 
-    def _percent(self, answer: Exact, reference: Exact) -> Outcome:
+    def _percent(self, answer: ExactNumber, reference: ExactNumber) -> Comparison:
         in_reference = reference.unit == "%"
         share, bare = (reference, answer) if in_reference else (answer, reference)
-        return Outcome(
+        return Comparison(
             same_percent(share.value, bare.value, in_reference, self.percent), "exact numbers"
         )
 
-    def _judged(self, correct: bool, step: str, answer: str, mine: Side) -> Verdict:
+    def _judged(self, correct: bool, step: str, answer: str, mine: ParsedAnswer) -> Verdict:
         if correct and self.require_simplified and not _in_simplest_form(mine):
             return Verdict.wrong(Failure.FORMAT, answer=answer, message="not in simplest form")
         return Verdict.judged(correct, answer=answer, message=f"by {step}")
 
 
-def _in_local_spelling(answer: str, gold: Side) -> bool:
+def _in_local_spelling(answer: str, gold: ParsedAnswer) -> bool:
     """1000,99 or 1.000,99 for 1000.99, where the reference says which number is meant."""
     if gold.number is None or ("," not in answer and not _GROUPING.search(answer)):
         return False
     return local_value(answer, pointed="." in gold.text) == gold.number.value
 
 
-def _same_words(mine: Side, gold: Side) -> bool:
+def _same_words(mine: ParsedAnswer, gold: ParsedAnswer) -> bool:
     """The same words, or a sentence whose subject they have."""
     if not (mine.words and gold.words and (gold.verbal or mine.verbal)):
         return False
     return mine.words == gold.words or predicate(mine.words) == gold.words
 
 
-def _unread(mine: Side, gold: Side, other: tree.Node | None) -> Outcome:
+def _unread(mine: ParsedAnswer, gold: ParsedAnswer, other: tree.Node | None) -> Comparison:
     """The outcome for a side that the parser refuses."""
     if mine.foreign or (other is None and gold.foreign):
-        return Outcome(None, "another reader is needed")
+        return Comparison(None, "another reader is needed")
     if other is None and "\\" in gold.text and not gold.verbal:
-        return Outcome(None, "the reference is not understood")
-    return Outcome(False, f"the text: {mine.reason or gold.reason}")
+        return Comparison(None, "the reference is not understood")
+    return Comparison(False, f"the text: {mine.reason or gold.reason}")
 
 
-def _in_simplest_form(mine: Side) -> bool:
+def _in_simplest_form(mine: ParsedAnswer) -> bool:
     if mine.number is not None:
         return mine.number.reduced
     return mine.tree is None or simplest(mine.tree)
@@ -489,4 +495,4 @@ def _too_much(found: list[str], reference: str) -> Verdict | None:
 
 
 def _several(gold: str) -> bool:
-    return fallback.listed(side(gold).text) or bool(_SEVERAL.search(gold))
+    return fallback.listed(read_answer(gold).text) or bool(_SEVERAL.search(gold))

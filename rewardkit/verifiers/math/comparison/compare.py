@@ -48,7 +48,7 @@ from rewardkit.verifiers.math.comparison.values import (
     same_numeral,
     same_ratio,
 )
-from rewardkit.verifiers.math.numbers.equality import Outcome, same_value
+from rewardkit.verifiers.math.numbers.equality import Comparison, same_value
 from rewardkit.verifiers.math.tree import (
     Clock,
     Constant,
@@ -71,13 +71,13 @@ from rewardkit.verifiers.math.tree import (
     symbols,
 )
 
-Compare = Callable[[Node, Node, Policy], Outcome]
+Compare = Callable[[Node, Node, Policy], Comparison]
 
 MOST_ITEMS = 48
 """Items of the longest lists that are compared in any order."""
 
 
-def same_lists(answer: Node, reference: Node, policy: Policy, compare: Compare) -> Outcome:
+def same_lists(answer: Node, reference: Node, policy: Policy, compare: Compare) -> Comparison:
     """Compare lists, tuples and sets by their items."""
     if isinstance(answer, Matrix) or isinstance(reference, Matrix):
         sides = as_matrix(answer, reference), as_matrix(reference, answer)
@@ -100,7 +100,9 @@ def _unindexed(node: Node, other: Node) -> Node:
     return indexed_values(node) if listed else node
 
 
-def _vectors(answer: Node, reference: Node, size: int, policy: Policy, compare: Compare) -> Outcome:
+def _vectors(
+    answer: Node, reference: Node, size: int, policy: Policy, compare: Compare
+) -> Comparison:
     """i + 2j + 3k against ⟨1, 2, 3⟩."""
     sides = [
         side if isinstance(side, Sequence) else as_vector(side, size)
@@ -114,26 +116,28 @@ def _vectors(answer: Node, reference: Node, size: int, policy: Policy, compare: 
     return _bracketed(one, other, policy, compare)
 
 
-def _bracketed(answer: Sequence, reference: Sequence, policy: Policy, compare: Compare) -> Outcome:
+def _bracketed(
+    answer: Sequence, reference: Sequence, policy: Policy, compare: Compare
+) -> Comparison:
     kinds = {_kind(answer), _kind(reference)}
     mine, theirs = answer.items, reference.items
     ordered = kinds == {"[", "⦃"} and (_kind(reference) == "[" or len(theirs) < 3)
     if kinds in ({"(", "["}, {"(", "⦃"}) or ordered:
-        return Outcome(False, "different brackets")
+        return Comparison(False, "different brackets")
     if "(" not in kinds and kinds != {"["}:
         if "⦃" in kinds:
             mine, theirs = _distinct(mine, policy, compare), _distinct(theirs, policy, compare)
         return _in_any_order(mine, theirs, policy, compare)
     if len(mine) != len(theirs):
-        return Outcome(False, "the number of items")
+        return Comparison(False, "the number of items")
     pairs = zip(mine, theirs, strict=True)
     return all_equal([_same_item(one, other, policy, compare) for one, other in pairs])
 
 
-def _same_item(answer: Node, reference: Node, policy: Policy, compare: Compare) -> Outcome:
+def _same_item(answer: Node, reference: Node, policy: Policy, compare: Compare) -> Comparison:
     """Compare items of lists, where {1} is not 1."""
     if _is_singleton(answer) != _is_singleton(reference):
-        return Outcome(False, "the items of the list")
+        return Comparison(False, "the items of the list")
     return compare(answer, reference, policy)
 
 
@@ -155,11 +159,11 @@ def _distinct(items: tuple[Node, ...], policy: Policy, compare: Compare) -> tupl
 
 def _in_any_order(
     answer: tuple[Node, ...], reference: tuple[Node, ...], policy: Policy, compare: Compare
-) -> Outcome:
+) -> Comparison:
     if len(answer) != len(reference):
-        return Outcome(False, "the number of items")
+        return Comparison(False, "the number of items")
     if len(answer) > MOST_ITEMS:
-        return Outcome(None, "a list too long to compare in any order")
+        return Comparison(None, "a list too long to compare in any order")
     left = list(answer)
     undecided = False
     for item in reference:
@@ -169,8 +173,8 @@ def _in_any_order(
         elif None in outcomes:
             undecided = True
         else:
-            return Outcome(False, "the items of the list")
-    return Outcome(None if undecided else True, "the items of the list")
+            return Comparison(False, "the items of the list")
+    return Comparison(None if undecided else True, "the items of the list")
 
 
 _FORMS = (Sum, Relation)
@@ -202,10 +206,10 @@ def _exchanged(node: Node, letter: Node, other: Node) -> Node:
     return other if node == letter else mapped(node, lambda below: _exchanged(below, letter, other))
 
 
-def compare(answer: Node, reference: Node, policy: Policy) -> Outcome:
+def compare(answer: Node, reference: Node, policy: Policy) -> Comparison:
     """Whether both trees mean the same, and the step that decided it."""
     if answer == reference and not isinstance(answer, Quantity):
-        return Outcome(True, "the same reading")
+        return Comparison(True, "the same reading")
     answer = with_integer_of(reference, answer)
     answer, reference = stated(answer), stated(reference)
     answer, reference = as_point(answer, reference), as_point(reference, answer)
@@ -229,7 +233,7 @@ def _one_form(node: Node, other: Node, policy: Policy) -> Node:
     return node.items[0] if same else node
 
 
-def _with_functions(answer: Node, reference: Node, policy: Policy) -> Outcome:
+def _with_functions(answer: Node, reference: Node, policy: Policy) -> Comparison:
     """Compare with letters before brackets as functions, and as factors where that makes sense."""
     answer, reference = as_factors(answer, reference)
     opaque = Opaque()
@@ -243,7 +247,7 @@ def _with_functions(answer: Node, reference: Node, policy: Policy) -> Outcome:
     return found if found.equal else as_functions
 
 
-def _by_kind(answer: Node, reference: Node, policy: Policy) -> Outcome:
+def _by_kind(answer: Node, reference: Node, policy: Policy) -> Comparison:
     """Compare two trees without functions by name, by what kind of answer they are."""
     if policy.units != "strict":
         answer, reference = _coordinates(answer, reference), _coordinates(reference, answer)
@@ -270,16 +274,16 @@ def _coordinates(node: Node, other: Node) -> Node:
     return node
 
 
-def _texts(answer: Node, reference: Node, _: Policy) -> Outcome:
+def _texts(answer: Node, reference: Node, _: Policy) -> Comparison:
     same = _word(answer) is not None and _word(answer) == _word(reference)
-    return Outcome(same, "text")
+    return Comparison(same, "text")
 
 
-def _times(answer: Node, reference: Node, policy: Policy) -> Outcome:
+def _times(answer: Node, reference: Node, policy: Policy) -> Comparison:
     """Times of day as such where both are; 5:10 beside anything else as a ratio."""
     if isinstance(answer, Clock) and isinstance(reference, Clock):
         same = (answer.hour % 24, answer.minute) == (reference.hour % 24, reference.minute)
-        return Outcome(same, "the time of day")
+        return Comparison(same, "the time of day")
     return compare(_as_ratio(answer), _as_ratio(reference), policy)
 
 
@@ -300,18 +304,18 @@ def _word(node: Node) -> str | None:
     return None
 
 
-def _sets(answer: Node, reference: Node, policy: Policy) -> Outcome:
+def _sets(answer: Node, reference: Node, policy: Policy) -> Comparison:
     """Sets of numbers, as the intervals that they are."""
     if isinstance(answer, NumberSet) and isinstance(reference, NumberSet):
-        return Outcome(answer.name == reference.name, "sets of numbers")
+        return Comparison(answer.name == reference.name, "sets of numbers")
     try:
         same = same_region(region(answer), region(reference))
     except NoRegionError:
         return _unworked_sets(answer, reference, policy)
-    return Outcome(same, "sets of real numbers")
+    return Comparison(same, "sets of real numbers")
 
 
-def _unworked_sets(answer: Node, reference: Node, policy: Policy) -> Outcome:
+def _unworked_sets(answer: Node, reference: Node, policy: Policy) -> Comparison:
     for node, point in ((answer, reference), (reference, answer)):
         if isinstance(node, (Relation, Sequence)) and not isinstance(point, (Relation, Sequence)):
             return _single_point(node, point)
@@ -325,7 +329,7 @@ def _unworked_sets(answer: Node, reference: Node, policy: Policy) -> Outcome:
     return DIFFERENT
 
 
-def _single_point(node: Node, point: Node) -> Outcome:
+def _single_point(node: Node, point: Node) -> Comparison:
     """x ≥ 1 and x ≤ 1 for 1."""
     value = Sequence((point,), "⦃", "⦄")
     try:
@@ -333,32 +337,32 @@ def _single_point(node: Node, point: Node) -> Outcome:
         single = len(pieces) == 1 and pieces[0].low_closed and pieces[0].high_closed
         if not single or same_value(pieces[0].low, pieces[0].high).equal is not True:
             return DIFFERENT
-        return Outcome(same_region(region(node), region(value)), "sets of real numbers")
+        return Comparison(same_region(region(node), region(value)), "sets of real numbers")
     except NoRegionError:
         return DIFFERENT
 
 
-def _relations(answer: Node, reference: Node, _: Policy) -> Outcome:
+def _relations(answer: Node, reference: Node, _: Policy) -> Comparison:
     if isinstance(answer, Relation) and isinstance(reference, Relation):
         return same_relation(answer, reference)
     return DIFFERENT
 
 
-def _lists(answer: Node, reference: Node, policy: Policy) -> Outcome:
+def _lists(answer: Node, reference: Node, policy: Policy) -> Comparison:
     return same_lists(answer, reference, policy, compare)
 
 
-def _matrices(answer: Node, reference: Node, policy: Policy) -> Outcome:
+def _matrices(answer: Node, reference: Node, policy: Policy) -> Comparison:
     if isinstance(answer, Matrix) != isinstance(reference, Matrix):
         answer, reference = vector_beside(reference, answer), vector_beside(answer, reference)
     return same_matrices(answer, reference, policy, compare)
 
 
-def _quantities(answer: Node, reference: Node, policy: Policy) -> Outcome:
+def _quantities(answer: Node, reference: Node, policy: Policy) -> Comparison:
     return same_quantity(answer, reference, policy, compare)
 
 
-_COMPARISONS: tuple[tuple[type, Callable[[Node, Node, Policy], Outcome]], ...] = (
+_COMPARISONS: tuple[tuple[type, Callable[[Node, Node, Policy], Comparison]], ...] = (
     (Clock, _times),
     (Text, _texts),
     (Relation, _relations),

@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from rewardkit.verifiers.math.comparison.values import canonical
-from rewardkit.verifiers.math.numbers.equality import Outcome, compare_size, same_value
+from rewardkit.verifiers.math.numbers.equality import Comparison, compare_size, same_value
 from rewardkit.verifiers.math.tree import (
     Node,
     Number,
@@ -23,34 +23,34 @@ _STEP = "proportional equations"
 _TURNED = {">": "<", "≥": "≤"}
 
 
-def same_relation(one: Relation, other: Relation) -> Outcome:
+def same_relation(one: Relation, other: Relation) -> Comparison:
     """Compare relations with one sign each by their left minus their right sides."""
     if len(one.operators) > 1 < len(other.operators):
         return _same_chain(one, other)
     mine, theirs = _normal(one), _normal(other)
     if mine is None or theirs is None or mine[0] != theirs[0]:
-        return Outcome(False, "different relations")
+        return Comparison(False, "different relations")
     left, right = mine[1], theirs[1]
     if not symbols(left) or not symbols(right):
         same = canonical(left) == canonical(right) or (mine[0] in "=≠" and _turned(one, other))
-        return Outcome(same, "relations without a variable")
+        return Comparison(same, "relations without a variable")
     for side in (left, right):
         identity = same_value(side, ZERO).equal
         if identity is not False:
-            return Outcome(None if identity is None else False, "an identity states nothing")
+            return Comparison(None if identity is None else False, "an identity states nothing")
     cross = Product((left, _primed(right))), Product((right, _primed(left)))
     found = same_value(*cross)
     if found.equal and mine[0] not in "=≠":
         positive = compare_size(_filled(Product((left, right))), ZERO)
-        return Outcome(None if positive is None else positive > 0, _STEP)
-    return Outcome(found.equal, _STEP)
+        return Comparison(None if positive is None else positive > 0, _STEP)
+    return Comparison(found.equal, _STEP)
 
 
-def _same_chain(one: Relation, other: Relation) -> Outcome:
+def _same_chain(one: Relation, other: Relation) -> Comparison:
     """a < b < c and c > b > a: the same relations link by link, in any order."""
     mine, theirs = _links(one), _links(other)
     if len(mine) != len(theirs):
-        return Outcome(False, "the number of links")
+        return Comparison(False, "the number of links")
     undecided = False
     for link in theirs:
         outcomes = [same_relation(candidate, link).equal for candidate in mine]
@@ -59,8 +59,8 @@ def _same_chain(one: Relation, other: Relation) -> Outcome:
         elif None in outcomes:
             undecided = True
         else:
-            return Outcome(False, "the links of a chain")
-    return Outcome(None if undecided else True, "the links of a chain")
+            return Comparison(False, "the links of a chain")
+    return Comparison(None if undecided else True, "the links of a chain")
 
 
 def _links(relation: Relation) -> list[Relation]:

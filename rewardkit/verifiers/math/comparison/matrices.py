@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from rewardkit.verifiers.math.comparison.values import DIFFERENT, Policy, all_equal
-from rewardkit.verifiers.math.numbers.equality import Outcome, same_value
+from rewardkit.verifiers.math.numbers.equality import Comparison, same_value
 from rewardkit.verifiers.math.tree import (
     Call,
     Constant,
@@ -104,7 +104,7 @@ def _without_degree(node: Node) -> Node:
     return node
 
 
-Compare = Callable[[Node, Node, Policy], Outcome]
+Compare = Callable[[Node, Node, Policy], Comparison]
 
 MOST_WORK = 4_000
 
@@ -229,15 +229,15 @@ def _product(pair: tuple[Node, Node]) -> Node:
     return Product(pair)
 
 
-def same_matrices(answer: Node, reference: Node, policy: Policy, compare: Compare) -> Outcome:
+def same_matrices(answer: Node, reference: Node, policy: Policy, compare: Compare) -> Comparison:
     """Compare matrices cell by cell, after working out what can be."""
     try:
         mine, theirs = worked_out(answer), worked_out(reference)
     except NoMatrixError:
-        return Outcome(False, "matrices that don't fit")
+        return Comparison(False, "matrices that don't fit")
     if not (isinstance(mine, Matrix) and isinstance(theirs, Matrix)):
         return DIFFERENT
     if [len(row) for row in mine.rows] != [len(row) for row in theirs.rows]:
-        return Outcome(False, "matrices of different shapes")
+        return Comparison(False, "matrices of different shapes")
     cells = zip(sum(mine.rows, ()), sum(theirs.rows, ()), strict=True)
     return all_equal([compare(one, other, policy) for one, other in cells])

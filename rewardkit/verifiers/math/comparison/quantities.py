@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from rewardkit.verifiers.math.comparison.values import Policy, same_percent
 from rewardkit.verifiers.math.lexicon import RADIANS, UNITLESS, Unit, power, product, unit_table
-from rewardkit.verifiers.math.numbers.equality import Outcome
+from rewardkit.verifiers.math.numbers.equality import Comparison
 from rewardkit.verifiers.math.numbers.rational import rational
 from rewardkit.verifiers.math.tree import (
     MINUS_ONE,
@@ -23,14 +23,14 @@ from rewardkit.verifiers.math.tree import (
     symbols,
 )
 
-Compare = Callable[[Node, Node, Policy], Outcome]
+Compare = Callable[[Node, Node, Policy], Comparison]
 _ANGLE = (("angle", 1),)
 _GREEK_UNITS = {"mu": "μ", "Omega": "Ω"}
 _PI = Constant("π")
 _HALF_TURN = Product((_PI, Power(Number(Fraction(180)), MINUS_ONE)))
 
 
-def same_quantity(answer: Node, reference: Node, policy: Policy, compare: Compare) -> Outcome:
+def same_quantity(answer: Node, reference: Node, policy: Policy, compare: Compare) -> Comparison:
     """Compare values with units, the values by `compare`."""
     mine, theirs = _measured(_with_letters(answer)), _measured(_with_letters(reference))
     if {mine.kind, theirs.kind} == {_ANGLE, RADIANS[0]}:
@@ -38,25 +38,25 @@ def same_quantity(answer: Node, reference: Node, policy: Policy, compare: Compar
     mine, theirs = _without_radians(mine), _without_radians(theirs)
     lettered = not (isinstance(answer, Quantity) and isinstance(reference, Quantity))
     if lettered and mine.kind and theirs.kind and mine.factor != theirs.factor:
-        return Outcome(False, "letters that may be variables")
+        return Comparison(False, "letters that may be variables")
     if mine.kind == theirs.kind and policy.units != "ignored":
         scale = mine.factor / theirs.factor
         return compare(_times(mine.value, Number(scale)), theirs.value, policy)
     if mine.kind and theirs.kind:
         same = policy.units == "ignored" and compare(mine.value, theirs.value, policy).equal
-        return Outcome(same, "the units")
+        return Comparison(same, "the units")
     measured, bare = (mine, theirs) if mine.kind else (theirs, mine)
     special = _angle_or_share(measured, bare, measured is theirs, policy, compare)
     if special is not None:
         return special
     if policy.units == "strict":
-        return Outcome(False, "a missing unit")
+        return Comparison(False, "a missing unit")
     return compare(mine.value, theirs.value, policy)
 
 
 def _angle_or_share(
     measured: Quantity, bare: Quantity, of_reference: bool, policy: Policy, compare: Compare
-) -> Outcome | None:
+) -> Comparison | None:
     """90° is also π/2; 50% is 1/2, and 50 where the sign is a unit."""
     exact = replace(policy, tolerance=0.0)
     match measured.kind:
@@ -71,11 +71,11 @@ def _angle_or_share(
 
 def _share(
     measured: Quantity, bare: Quantity, of_reference: bool, policy: Policy, compare: Compare
-) -> Outcome:
+) -> Comparison:
     share = _times(measured.value, Number(Fraction(1, 100)))
     value, number = rational(share), rational(bare.value)
     if value is not None and number is not None and not policy.tolerance:
-        return Outcome(same_percent(value, number, of_reference, policy.percent), "percent")
+        return Comparison(same_percent(value, number, of_reference, policy.percent), "percent")
     as_value = compare(*((bare.value, share) if of_reference else (share, bare.value)), policy)
     if as_value.equal or policy.percent == "exact":
         return as_value

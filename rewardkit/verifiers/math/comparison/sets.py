@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from rewardkit.verifiers.math.comparison.values import DIFFERENT, Policy, all_equal
-from rewardkit.verifiers.math.numbers.equality import Outcome, compare_size, same_value
+from rewardkit.verifiers.math.numbers.equality import Comparison, compare_size, same_value
 from rewardkit.verifiers.math.tree import (
     MINUS_ONE,
     Call,
@@ -361,7 +361,7 @@ def _bounded(name: str | None, operator: str, bound: Node | None) -> Region:
     return Region(pieces, name)
 
 
-Compare = Callable[[Node, Node, Policy], Outcome]
+Compare = Callable[[Node, Node, Policy], Comparison]
 _ELSEWHERE = frozenset(("otherwise", "else", "elsewhere", "in all other cases"))
 
 
@@ -370,18 +370,18 @@ def is_piecewise(node: Node) -> bool:
     return isinstance(node, Call) and node.name == "cases"
 
 
-def same_pieces(answer: Node, reference: Node, policy: Policy, compare: Compare) -> Outcome:
+def same_pieces(answer: Node, reference: Node, policy: Policy, compare: Compare) -> Comparison:
     """Whether each piece has a partner of the same value where the same condition holds."""
     if not (isinstance(answer, Call) and isinstance(reference, Call)):
         return DIFFERENT
     mine, theirs = _pieces(answer), _pieces(reference)
     if len(mine) != len(theirs):
-        return Outcome(False, "the number of pieces")
+        return Comparison(False, "the number of pieces")
     outcomes = []
     for value, condition in theirs:
         partner = next((piece for piece in mine if _same_condition(piece[1], condition)), None)
         if partner is None:
-            return Outcome(False, "the conditions of the pieces")
+            return Comparison(False, "the conditions of the pieces")
         mine.remove(partner)
         outcomes.append(compare(partner[0], value, policy))
     return all_equal(outcomes)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from rewardkit.verifiers.math.numbers.equality import NO_VALUE, Outcome, compare_size, same_value
+from rewardkit.verifiers.math.numbers.equality import NO_VALUE, Comparison, compare_size, same_value
 from rewardkit.verifiers.math.numbers.rational import rational
 from rewardkit.verifiers.math.tree import (
     MINUS_ONE,
@@ -78,26 +78,26 @@ def same_percent(share: Fraction, bare: Fraction, in_reference: bool, percent: P
     return share == bare and (abs(bare) <= 1 or not in_reference)
 
 
-DIFFERENT = Outcome(False, "different kinds of answer")
+DIFFERENT = Comparison(False, "different kinds of answer")
 
 
-def same_numeral(answer: Node, reference: Node, _: Policy) -> Outcome:
+def same_numeral(answer: Node, reference: Node, _: Policy) -> Comparison:
     """Compare numerals of other bases by digits and base."""
     if isinstance(answer, Numeral) and isinstance(reference, Numeral):
         same = answer.base == reference.base
         values = int(answer.digits, answer.base), int(reference.digits, reference.base)
-        return Outcome(same and values[0] == values[1], "digits and base")
-    return Outcome(False, "a base that only one side has")
+        return Comparison(same and values[0] == values[1], "digits and base")
+    return Comparison(False, "a base that only one side has")
 
 
-def same_ratio(answer: Node, reference: Node, policy: Policy) -> Outcome:
+def same_ratio(answer: Node, reference: Node, policy: Policy) -> Comparison:
     """Compare ratios up to a factor; one of two numbers is also their quotient."""
     if isinstance(answer, Ratio) and isinstance(reference, Ratio):
         if len(answer.terms) != len(reference.terms):
             return DIFFERENT
         first, first2 = answer.terms[0], reference.terms[0]
         if any(rational(term) == 0 for term in (*answer.terms, *reference.terms)):
-            return Outcome(answer.terms == reference.terms, "a ratio with zero")
+            return Comparison(answer.terms == reference.terms, "a ratio with zero")
         return all_equal(
             [
                 same_value(Product((term, first2)), Product((term2, first)))
@@ -113,7 +113,7 @@ def _quotient(node: Node) -> Node:
     return node
 
 
-def same_expression(answer: Node, reference: Node, policy: Policy) -> Outcome:
+def same_expression(answer: Node, reference: Node, policy: Policy) -> Comparison:
     """Compare two expressions by value, within the tolerance."""
     if _is_residue(answer) or _is_residue(reference):
         return _residues(answer, reference)
@@ -123,12 +123,12 @@ def same_expression(answer: Node, reference: Node, policy: Policy) -> Outcome:
         if limit is not None:
             gap = Call("abs", (difference(answer, reference),))
             near = compare_size(gap, Number(limit))
-            return Outcome(near is not None and near <= 0, "the tolerance")
+            return Comparison(near is not None and near <= 0, "the tolerance")
     if found.equal is None and canonical(answer) == canonical(reference):
-        return Outcome(True, "the same reading up to order")
+        return Comparison(True, "the same reading up to order")
     if found.equal is None and not any(map(_open, (*nodes(answer), *nodes(reference)))):
         step = NO_VALUE if found.step == NO_VALUE else "numbers too large to compare"
-        return Outcome(False, step)
+        return Comparison(False, step)
     return found
 
 
@@ -141,7 +141,7 @@ def _is_residue(node: Node) -> bool:
     return isinstance(node, Call) and node.name == "residue"
 
 
-def _residues(answer: Node, reference: Node) -> Outcome:
+def _residues(answer: Node, reference: Node) -> Comparison:
     """3 (mod 7) is 10 (mod 7), but no number."""
     match answer, reference:
         case Call("residue", (one, modulus)), Call("residue", (other, modulus2)):
@@ -149,11 +149,11 @@ def _residues(answer: Node, reference: Node) -> Outcome:
             if None not in values and values[2] == values[3] != 0:
                 gap = difference(one, other)
                 residue = rational(Call("mod", (gap, modulus)))
-                return Outcome(residue == 0, "residues")
-            return Outcome(canonical(answer) == canonical(reference), "residues")
+                return Comparison(residue == 0, "residues")
+            return Comparison(canonical(answer) == canonical(reference), "residues")
     bare, modular = (reference, answer) if _is_residue(answer) else (answer, reference)
     least = _least_residue(modular)
-    return Outcome(least is not None and least == rational(bare), "the least residue")
+    return Comparison(least is not None and least == rational(bare), "the least residue")
 
 
 def _least_residue(node: Node) -> Fraction | None:
@@ -177,10 +177,10 @@ def _limit(answer: Node, reference: Node, tolerance: float | None) -> Fraction |
     return Fraction(1, 2 * 10**places)
 
 
-def all_equal(outcomes: list[Outcome]) -> Outcome:
+def all_equal(outcomes: list[Comparison]) -> Comparison:
     """The first part that differs, else the first that is undecided, else equal."""
     for verdict in (False, None):
         for outcome in outcomes:
             if outcome.equal is verdict:
                 return outcome
-    return Outcome(True, "part by part")
+    return Comparison(True, "part by part")

@@ -180,27 +180,27 @@ _lock = threading.Lock()  # the precision is the library's global state
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Comparison:
     """Equal or not, or None: undecided; and what decided it."""
 
     equal: bool | None
     step: str
 
 
-def same_value(one: Node, other: Node) -> Outcome:
+def same_value(one: Node, other: Node) -> Comparison:
     """Compare two expressions. Unequal is proven; equal is proven at random points."""
     if one == other:
-        return Outcome(True, "the same reading")
+        return Comparison(True, "the same reading")
     parts = [*nodes(one), *nodes(other)]
     names = sorted({part.name for part in parts if isinstance(part, Symbol)})
     if not names:
         values = rational(one), rational(other)
         if None not in values:
-            return Outcome(values[0] == values[1], "exact arithmetic")
+            return Comparison(values[0] == values[1], "exact arithmetic")
     elif (same := same_rational_function(one, other)) is not None:
-        return Outcome(same, "an exact comparison of rational functions")
+        return Comparison(same, "an exact comparison of rational functions")
     with _lock:
-        return _Comparison(one, other, names, parts).run()
+        return _AtPoints(one, other, names, parts).run()
 
 
 def compare_size(one: Node, other: Node) -> int | None:
@@ -222,7 +222,7 @@ def compare_size(one: Node, other: Node) -> int | None:
     return None
 
 
-class _Comparison:
+class _AtPoints:
     def __init__(self, one: Node, other: Node, names: list[str], parts: list[Node]) -> None:
         self.context = load_flint().ctx
         self.one, self.other = one, other
@@ -244,7 +244,7 @@ class _Comparison:
         self.written = sum(map(_bits, parts))
         self.algebraic = True
 
-    def run(self) -> Outcome:
+    def run(self) -> Comparison:
         before = self.context.prec
         try:
             outcome = self._over(RealEvaluator) if self.real else None
@@ -254,15 +254,15 @@ class _Comparison:
         finally:
             self.context.prec = before
 
-    def _without_value(self) -> Outcome:
+    def _without_value(self) -> Comparison:
         """Decide the case that only one side has a value: then the sides differ.
 
         An integral, a limit or an infinite sum may have a value that is not worked out here.
         """
         if self.limits:
-            return Outcome(None, NO_VALUE)
+            return Comparison(None, NO_VALUE)
         defined = [self._defined(side) for side in (self.one, self.other)]
-        return Outcome(None if defined[0] == defined[1] else False, NO_VALUE)
+        return Comparison(None if defined[0] == defined[1] else False, NO_VALUE)
 
     def _defined(self, side: Node) -> bool:
         self.context.prec = _LOOK
@@ -273,30 +273,30 @@ class _Comparison:
                         return True
         return False
 
-    def _over(self, evaluator: type[RealEvaluator]) -> Outcome | None:
+    def _over(self, evaluator: type[RealEvaluator]) -> Comparison | None:
         """The outcome over the reals or the complex numbers; None where they have no value."""
         agreed = 0
         for point in self._points():
             equal = self._equal_at(evaluator, point)
             if equal is False:
-                return Outcome(False, "numbers with proven error bounds")
+                return Comparison(False, "numbers with proven error bounds")
             if equal is None:
-                return Outcome(None, UNDECIDED)
+                return Comparison(None, UNDECIDED)
             agreed += equal is True
             if agreed == (self.wanted if self.names else 1):
                 return self._on_all_pieces(evaluator)
         return None
 
-    def _on_all_pieces(self, evaluator: type[RealEvaluator]) -> Outcome:
+    def _on_all_pieces(self, evaluator: type[RealEvaluator]) -> Comparison:
         """Both sides agree at random points: do they between and beyond all breakpoints?"""
         for point in self.points.between(self.changes):
             equal = self._equal_at(evaluator, point)
             if equal is False:
-                return Outcome(False, "numbers with proven error bounds, beyond a breakpoint")
+                return Comparison(False, "numbers with proven error bounds, beyond a breakpoint")
             if equal is None:
-                return Outcome(None, UNDECIDED)
+                return Comparison(None, UNDECIDED)
         how = "an exact zero test" if self.algebraic else f"{AGREEMENT} bits that agree"
-        return Outcome(True, how + (" at sample points" if self.names else ""))
+        return Comparison(True, how + (" at sample points" if self.names else ""))
 
     def _equal_at(
         self, evaluator: type[RealEvaluator], point: Mapping[str, Fraction]
