@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rewardkit.protocols import Bounded
     from rewardkit.registry import Registry
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Bounded",

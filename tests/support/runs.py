@@ -86,7 +86,8 @@ def write_problems(
     folder.mkdir(parents=True)
     most = max(map(len, problems.values()))
     plan = {"samples": len(problems), "num_samples": most, **(planned or {})}
-    (folder / "run.json").write_text(json.dumps({"tasks": {task: plan}, **record}))
+    document = {"format": 1, "tasks": {task: plan}, **record}
+    (folder / "run.json").write_text(json.dumps(document))
     common = {"task": task, "completion": "…", "finish_reason": "stop"}
     rows = [
         {**common, "key": f"{task}/{id}/{index}", "id": id, "index": index, **row}

@@ -15,19 +15,14 @@ from rewardkit.errors import BackendError, RewardkitError
 from rewardkit.harness.metrics.summary import TaskSummary, Usage, summarise_task, usage_of
 from rewardkit.harness.report.page import render
 from rewardkit.harness.report.runs import ReportRun
-from rewardkit.harness.run.fingerprint import (
-    as_recorded,
-    recorded_fingerprint,
-    run_fingerprint,
-    task_hashes,
-)
+from rewardkit.harness.run.fingerprint import run_fingerprint, task_hashes
 from rewardkit.harness.run.judging_thread import ALL_THINKING, Generated, JudgingThread
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.run.run_plan import RunPlan
 from rewardkit.harness.run.task_plan import RenderedTask, TaskPlan, render_task
 from rewardkit.harness.store.environment import hardware, versions
 from rewardkit.harness.store.run_folder import RunFolder
-from rewardkit.harness.store.sample_row import SCHEMA_VERSION, SampleRow
+from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.harness.store.shard import SOURCE_ROW
 from rewardkit.judging import take_limit_counts
 from rewardkit.protocols import Backend, Request, Task
@@ -44,7 +39,6 @@ def new_record(
     started = now()
     shard = {"shard": plan.shard.record("eval")} if plan.shard else {}
     return {
-        "schema_version": SCHEMA_VERSION,
         "command": list(plan.command or sys.argv),
         "settings": dict(plan.settings),
         **shard,
@@ -268,16 +262,9 @@ def _open(
 ) -> _ActiveRun:
     """Check the plan and lock its folder until the exit stack closes."""
     folder = RunFolder(plan.output_dir)
-    record = {} if plan.overwrite else folder.read_record()
-    rendered = [_render(plan, as_recorded(task_plan, record)) for task_plan in plan.task_plans]
+    rendered = [_render(plan, task_plan) for task_plan in plan.task_plans]
     fingerprint = run_fingerprint(plan, rendered, identity())
-    exit_stack.enter_context(
-        folder.opened(
-            fingerprint,
-            overwrite=plan.overwrite,
-            recorded=lambda record: recorded_fingerprint(record, rendered, folder.rows()),
-        )
-    )
+    exit_stack.enter_context(folder.opened(fingerprint, overwrite=plan.overwrite))
     record = new_record(plan, rendered, fingerprint, folder.read_record())
     folder.write_record(record)
     done = {key for key, row in folder.rows().items() if row.finish_reason != "error"}

@@ -46,8 +46,6 @@ class TaskPlan:
     template: PromptTemplate
     thinking: Thinking | None = None
     """How much of a thinking block verifiers read; None: as each verifier declares."""
-    first_samples: Sequence[Sample] = ()
-    """The samples that --limit chose up to version 0.1.0, the first ones of all, if others."""
 
     def verifiers(self) -> TaskVerifiers:
         """The verifiers for the answer style that the prompt asks for."""
@@ -104,13 +102,11 @@ def plan_task(
 
     DataError if two share an id, or one has a reference, a question or an id that isn't text.
     """
-    loaded = task.load(data=data, split=split, seed=seed)
-    samples = limited(loaded, limit, task.group_by)
+    samples = limited(task.load(data=data, split=split, seed=seed), limit, task.group_by)
     if not samples:
         raise UsageError(f"task {task.name!r} has no samples here; --limit must be at least 1")
     _check_samples(task, samples)
-    first = loaded[:limit]
-    return TaskPlan(task, samples, template, thinking, () if first == samples else first)
+    return TaskPlan(task, samples, template, thinking)
 
 
 def _check_samples(task: Task, samples: Sequence[Sample]) -> None:

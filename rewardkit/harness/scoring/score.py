@@ -23,7 +23,7 @@ from rewardkit.harness.scoring.tally import Agreement, Tally
 from rewardkit.harness.scoring.worker_processes import judge_in_processes
 from rewardkit.harness.store.environment import hardware, versions
 from rewardkit.harness.store.run_folder import RunFolder
-from rewardkit.harness.store.sample_row import SAMPLES, SCHEMA_VERSION, SampleRow, read_samples
+from rewardkit.harness.store.sample_row import SAMPLES, SampleRow, read_samples
 from rewardkit.harness.store.shard import SOURCE_ROW, Shard
 from rewardkit.judging import LimitCounts, take_limit_counts
 from rewardkit.protocols import Task
@@ -301,7 +301,6 @@ def _number(job: FileJob | RunJob, result: ChunkResult, numbering: Numbering) ->
 def _open_record(plan: ScorePlan, earlier: Mapping[str, Any]) -> dict[str, Any]:
     started = _now()
     return {
-        "schema_version": SCHEMA_VERSION,
         **plan.record,
         "fingerprint": dict(plan.fingerprint),
         "versions": versions(),

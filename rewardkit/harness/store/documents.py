@@ -9,7 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rewardkit import __version__
 from rewardkit.errors import RunMismatch
+
+FORMAT = 1
+"""Version of the files of runs and trainings, which run.json, training.json and rollouts.json state
+as `format`. It is raised when code of the version before could not read them."""
 
 DEEPEST = 50
 """Maximum depth of nesting: functions that walk a document recurse once per level."""
@@ -68,7 +73,15 @@ COUNT = Kind(
 
 
 def read_document(path: Path, shape: Fields) -> dict[str, Any]:
-    """Read a document. ValueError names the value that doesn't fit `shape`."""
+    """Read a document that states its format. ValueError names the value that doesn't fit `shape`,
+    and RunMismatch a format that this version can't read."""
+    document = _read_object(path)
+    check_format(path, document)
+    check_shape(document, shape, "")
+    return document
+
+
+def _read_object(path: Path) -> dict[str, Any]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         _check_depth(document, DEEPEST)
@@ -76,9 +89,7 @@ def read_document(path: Path, shape: Fields) -> dict[str, Any]:
         raise ValueError("it is nested too deeply") from None
     except ValueError as error:
         raise ValueError(f"it isn't JSON ({error})") from None
-    check_shape(document, shape, "")
-    checked: dict[str, Any] = document
-    return checked
+    return _object(document, "")
 
 
 def check_shape(value: Any, shape: Shape, place: str) -> None:
@@ -106,7 +117,7 @@ def _check_fields(value: Mapping[str, Any], shape: Fields, place: str) -> None:
             check_shape(value[name], inner, _inside(place, name))
 
 
-def _object(value: Any, place: str) -> Mapping[str, Any]:
+def _object(value: Any, place: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError(f"{place or 'it'} is {value!r:.60}, not an object")
     return value
@@ -186,6 +197,21 @@ _TASK_SUMMARY = Fields(
 SUMMARY_FILE = Fields({"tasks": Each(_TASK_SUMMARY)}, {"failed": TRUTH, "set_by_tasks": _OBJECT})
 
 
+def check_format(path: Path, document: Mapping[str, Any]) -> None:
+    """Raise RunMismatch unless the document at `path` states a format that this version reads."""
+    found = document.get("format")
+    if not isinstance(found, int) or isinstance(found, bool) or found < 1:
+        raise RunMismatch(
+            f"{path} doesn't state its format, as files of rewardkit 0.2.0 and later do. Restore "
+            "it from a copy, or choose another folder"
+        )
+    if found > FORMAT:
+        raise RunMismatch(
+            f"{path.parent} has format {found}, and rewardkit {__version__} reads up to format "
+            f"{FORMAT}; upgrade it: pip install --upgrade rewardkit"
+        )
+
+
 def read_run_record(path: Path) -> dict[str, Any]:
     """Read a run.json; a missing file is empty. Raises RunMismatch."""
     try:
@@ -195,14 +221,16 @@ def read_run_record(path: Path) -> dict[str, Any]:
     except ValueError as error:
         raise RunMismatch(
             f"{path} isn't the record of a run: {error}. Restore it from a copy, or "
-            "start the run anew with --overwrite"
+            "start the run again with --overwrite"
         ) from error
 
 
 def read_run_summary(path: Path) -> dict[str, Any]:
     """Read a summary.json. Raises RunMismatch, or FileNotFoundError if it is missing."""
     try:
-        return read_document(path, SUMMARY_FILE)
+        summary = _read_object(path)
+        check_shape(summary, SUMMARY_FILE, "")
+        return summary
     except ValueError as error:
         raise RunMismatch(
             f"{path} isn't a summary that rewardkit wrote: {error}. "

@@ -8,10 +8,10 @@ import platform
 import sys
 from typing import Any
 
+from rewardkit import __version__
 from rewardkit.available_cores import available_cores
 
 PACKAGES = (
-    "rewardkit",
     "datasets",
     "jinja2",
     "latex2sympy2_extended",
@@ -28,7 +28,7 @@ def versions() -> dict[str, str]:
 
     vLLM's is in the backend's description: its CPU distribution has another name.
     """
-    versions_by_package = {"python": platform.python_version()}
+    versions_by_package = {"python": platform.python_version(), "rewardkit": __version__}
     for package in PACKAGES:
         try:
             versions_by_package[package] = importlib.metadata.version(package)

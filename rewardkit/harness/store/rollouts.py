@@ -14,6 +14,7 @@ from typing import Any
 from rewardkit.errors import DataError, MissingExtra
 from rewardkit.harness.store.documents import (
     COUNT,
+    FORMAT,
     NUMBER,
     TEXT,
     Fields,
@@ -96,11 +97,13 @@ class RolloutRecord:
 
     def write(self, folder: Path) -> None:
         """Write the record. Raises WriteError."""
-        replace_text(folder / RECORD, json.dumps(asdict(self), indent=2) + "\n")
+        document = {"format": FORMAT, **asdict(self)}
+        replace_text(folder / RECORD, json.dumps(document, indent=2) + "\n")
 
 
 def read_record(folder: Path) -> RolloutRecord:
-    """Read the record of the rollouts in `folder`. DataError if it is missing or damaged."""
+    """Read the record of the rollouts in `folder`. DataError if it is missing or damaged, and
+    RunMismatch if its format is newer."""
     path = folder / RECORD
     try:
         document = read_document(path, _SHAPE)
@@ -112,7 +115,8 @@ def read_record(folder: Path) -> RolloutRecord:
         RecordedReward(reward["name"], reward["weight"], reward["origin"])
         for reward in document.pop("rewards")
     ]
-    return RolloutRecord(**document, rewards=rewards)
+    names = RolloutRecord.__dataclass_fields__.keys() & document.keys()
+    return RolloutRecord(**{name: document[name] for name in names}, rewards=rewards)
 
 
 def find_rollouts(training: Path) -> Path | None:

@@ -9,12 +9,11 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import RunMismatch, UsageError
-from rewardkit.harness.store.documents import read_run_record
+from rewardkit.harness.store.documents import FORMAT, read_run_record
 from rewardkit.harness.store.files import (
     append_bytes,
     refuse_checkpoint_folder,
@@ -40,24 +39,15 @@ class RunFolder:
         self.path = path
 
     @contextlib.contextmanager
-    def opened(
-        self,
-        fingerprint: Mapping[str, Any],
-        *,
-        overwrite: bool,
-        recorded: Callable[[Mapping[str, Any]], Mapping[str, Any]] = itemgetter("fingerprint"),
-    ) -> Iterator[None]:
-        """Lock the folder for the run with this fingerprint. RunMismatch if another run owns it.
-
-        `recorded` reads the fingerprint of a record, which an earlier version may have written.
-        """
+    def opened(self, fingerprint: Mapping[str, Any], *, overwrite: bool) -> Iterator[None]:
+        """Lock the folder for the run with this fingerprint. RunMismatch if another run owns it."""
         self._refuse_foreign()
         with write_errors(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
         with self.locked():
             if overwrite:
                 self._clear()
-            self._check(redact_value(fingerprint), recorded)
+            self._check(redact_value(fingerprint))
             self._mend()
             yield
 
@@ -83,8 +73,9 @@ class RunFolder:
         return read_run_record(self.path / RUN)
 
     def write_record(self, record: Mapping[str, Any]) -> None:
-        """Replace run.json atomically, without secrets."""
-        replace_text(self.path / RUN, _as_document(redact_value(record)))
+        """Replace run.json atomically, with its format and without secrets."""
+        document = {"format": FORMAT, **redact_value(record)}
+        replace_text(self.path / RUN, _as_document(document))
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """Replace summary.json atomically."""
@@ -138,11 +129,7 @@ class RunFolder:
         for part in self.path.glob("*.part"):
             part.unlink()
 
-    def _check(
-        self,
-        fingerprint: Mapping[str, Any],
-        recorded: Callable[[Mapping[str, Any]], Mapping[str, Any]],
-    ) -> None:
+    def _check(self, fingerprint: Mapping[str, Any]) -> None:
         record = self.read_record()
         if "fingerprint" not in record:
             if (self.path / SAMPLES).exists():
@@ -152,7 +139,7 @@ class RunFolder:
             return
         if not (self.path / SAMPLES).exists():
             return  # the other run failed before its first completion, so no rows can mix
-        before = redact_value(recorded(record))
+        before = redact_value(record["fingerprint"])
         differing = [
             name
             for name in sorted({*before, *fingerprint})

@@ -83,9 +83,6 @@ class JudgedRow(Protocol):
         ...
 
 
-SCHEMA_VERSION = 2
-"""Written into each row. Rows of rewardkit 0.1.0 have none, and are read as version 1."""
-
 LARGEST_COUNT = 2**31 - 1
 
 
@@ -150,7 +147,6 @@ class SampleRow:
             "task": self.task,
             "id": self.id,
             "index": self.index,
-            "schema_version": SCHEMA_VERSION,
             "prompt": self.prompt,
             "completion": self.completion,
             "finish_reason": self.finish_reason,
@@ -176,17 +172,10 @@ class SampleRow:
         return row | dict(self.others) if self.others else row
 
 
-_KNOWN = frozenset(
-    {*SampleRow.__dataclass_fields__, "schema_version"} - {"others"}  # not a field of the line
-)
+_KNOWN = frozenset(SampleRow.__dataclass_fields__) - {"others"}  # not a field of the line
 
 
 def _from_object(row: Mapping[str, Any]) -> SampleRow:
-    version = row.get("schema_version", 1)
-    if version not in (1, SCHEMA_VERSION):
-        raise ValueError(
-            f"its schema_version is {version!r}, and this rewardkit reads up to {SCHEMA_VERSION}"
-        )
     label = row.get("label")
     prompt = row.get("prompt")
     return SampleRow(

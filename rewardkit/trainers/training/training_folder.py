@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import DataError, RunMismatch, UsageError
+from rewardkit.harness.store.documents import FORMAT, check_format
 from rewardkit.harness.store.files import replace_text
 from rewardkit.trainers.evaluation.train_log import as_json, read_document
 from rewardkit.trainers.recipes.recipe import SECTIONS, SFT, Recipe
@@ -72,7 +73,7 @@ def check_same(folder: Path, fingerprint: Mapping[str, Any]) -> None:
     recorded = _read_record(folder)
     if recorded is None:
         return
-    before, now = _comparable(recorded["marks"]), _comparable(fingerprint)
+    before, now = _comparable(recorded["fingerprint"]), _comparable(fingerprint)
     for name in sorted({*before, *now}):
         if name.startswith(FREE) or before.get(name) == now.get(name):
             continue
@@ -90,7 +91,7 @@ def begin(
     earlier = (_read_record(folder) if resumed else None) or {"sessions": []}
     sessions = [*earlier["sessions"], {**session, "started": _now(), "ended": None}]
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder, {"marks": dict(fingerprint), "sessions": sessions})
+    _write(folder, {"fingerprint": dict(fingerprint), "sessions": sessions})
 
 
 def end(folder: Path, **result: object) -> None:
@@ -107,19 +108,22 @@ def _read_record(folder: Path) -> dict[str, Any] | None:
     record = read_document(path)
     if record is None:
         return None
-    marks, sessions = (
-        (record.get("marks"), record.get("sessions")) if isinstance(record, dict) else (None, None)
-    )
-    if not isinstance(marks, dict) or not isinstance(sessions, list):
+    if not (
+        isinstance(record, dict)
+        and isinstance(record.get("fingerprint"), dict)
+        and isinstance(record.get("sessions"), list)
+    ):
         raise DataError(
-            f"{path} is no training's record; move it away to start a new one, or choose another "
-            "--output-dir"
+            f"{path} is not the record of a training; move it away to start a new one, or choose "
+            "another --output-dir"
         )
-    return {"marks": marks, "sessions": sessions}
+    check_format(path, record)
+    return record
 
 
 def _write(folder: Path, record: Mapping[str, Any]) -> None:
-    replace_text(folder / RECORD, as_json(record) + "\n")
+    document = {"format": FORMAT, **record}
+    replace_text(folder / RECORD, as_json(document) + "\n")
 
 
 def _comparable(fingerprint: Mapping[str, Any]) -> dict[str, Any]:

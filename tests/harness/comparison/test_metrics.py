@@ -128,7 +128,7 @@ def test_a_component_of_another_task_in_each_run_is_refused(tmp_path: Path) -> N
         lines = "".join(json.dumps(row) + "\n" for row in both)
         (folder / "samples.jsonl").write_text(lines)
         planned = {"samples": 1, "num_samples": 1, "group_by": []}
-        tasks = {"tasks": {"one": planned, "other": planned}}
+        tasks = {"format": 1, "tasks": {"one": planned, "other": planned}}
         (folder / "run.json").write_text(json.dumps(tasks))
         runs.append(folder)
     with pytest.raises(RunMismatch, match="no task has the metric 'part_x' in both"):

@@ -20,7 +20,7 @@ def run(folder: Path, *, model: str = "out/my-model", task: str = "gsm8k", **set
     counts = dict.fromkeys(("samples", "completions", "judged", "truncated", "errors"), 8)
     summary = {**counts, "metrics": dict.fromkeys(names, metric), "groups": {}, "failures": {}}
     told = {"prompt": "cot", "num_samples": 4, "sampling": {"temperature": 0.7}}
-    record = {"settings": {"model": model, **settings}, "tasks": {task: told}}
+    record = {"format": 1, "settings": {"model": model, **settings}, "tasks": {task: told}}
     folder.mkdir()
     (folder / "run.json").write_text(json.dumps(record))
     (folder / "summary.json").write_text(json.dumps({"tasks": {task: summary}}))

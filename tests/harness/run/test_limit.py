@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import pytest
 
 from rewardkit.harness.prompts.strategies import resolve_prompt
-from rewardkit.harness.run.fingerprint import as_recorded, data_hash
 from rewardkit.harness.run.task_plan import limited, plan_task
 from rewardkit.harness.tasks.motion.task import MotionTask
 from rewardkit.records import Sample
@@ -44,13 +43,3 @@ def test_twenty_motions_are_in_and_out_of_distribution() -> None:
     )
     distributions = [sample.columns["distribution"] for sample in plan.samples]
     assert distributions == ["in"] * 10 + ["out"] * 10
-
-
-def test_a_run_that_began_with_the_first_samples_continues_with_them() -> None:
-    task = MotionTask()
-    template = resolve_prompt(task, None, None)
-    plan = plan_task(task, template, data=None, split=None, seed=0, limit=4)
-    first = task.load(data=None, split=None, seed=0)[:4]
-    assert as_recorded(plan, {"fingerprint": {"motion.data": data_hash(first)}}).samples == first
-    assert as_recorded(plan, {"fingerprint": {"motion.data": "other"}}) == plan
-    assert as_recorded(plan, {}) == plan

@@ -120,7 +120,7 @@ def test_rows_and_figures_are_the_same_on_one_process_and_on_three(tmp_path: Pat
     assert [row.key for row in rows] == [f"t/p{n // 3}/{n % 3}" for n in range(200)]
     lines = [json.loads(line) for line in written[0].splitlines()]
     assert [list(line) for line in lines] == [list(lines[0])] * 200
-    assert list(lines[0])[:5] == ["key", "task", "id", "index", "schema_version"]
+    assert list(lines[0])[:5] == ["key", "task", "id", "index", "prompt"]
     assert summaries == {"t": summarise(rows)}
 
 
@@ -156,7 +156,7 @@ def test_killed_in_the_midst_the_same_command_ends_with_the_same_bytes(
     for name in ("samples.jsonl", "summary.json"):
         assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     record = json.loads((tmp_path / "cut" / "run.json").read_text())
-    assert record["schema_version"] == 2
+    assert record["format"] == 1
     assert [bool(session["ended"]) for session in record["sessions"]] == [False, True]
 
 

@@ -21,7 +21,7 @@ from rewardkit.harness.store.data_files import read_rows
 from rewardkit.harness.store.run_folder import RunFolder
 from rewardkit.harness.store.sample_row import SampleRow, read_samples
 
-FIXTURE = Path(__file__).parents[2] / "fixtures" / "version_0_1_0" / "whole"
+FIXTURE = Path(__file__).parents[2] / "fixtures" / "version_0_2_0" / "whole"
 LINE: dict[str, Any] = json.loads((FIXTURE / "samples.jsonl").read_text().splitlines()[0])
 RECORD: dict[str, Any] = json.loads((FIXTURE / "run.json").read_text())
 
@@ -100,16 +100,17 @@ def test_a_record_that_is_changed_anywhere(tmp_path: Path, record: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("run.json", "[]", r"run\.json isn't the record of a run: .* anew with --overwrite"),
-        ("run.json", '{"tasks": []}', "tasks is .*, not an object"),
+        ("run.json", "[]", r"run\.json isn't the record of a run: .* again with --overwrite"),
+        ("run.json", '{"format": 1, "tasks": []}', "tasks is .*, not an object"),
+        ("run.json", "{}", r"run\.json doesn't state its format, .* Restore it from a copy"),
+        (
+            "run.json",
+            '{"format": 2, "tasks": []}',
+            r"has format 2, and rewardkit \S+ reads up to format 1; upgrade it: pip install",
+        ),
         ("samples.jsonl", "[1]\n", r"line 1 isn't a row .*: it can't be read: the row isn't a"),
         ("samples.jsonl", '{"key": "a"}\n', r"line 1 isn't a row .*: it has no 'task'"),
         ("samples.jsonl", "[" * 100_000 + "\n", r"samples\.jsonl, line 1 isn't JSON"),
-        (
-            "samples.jsonl",
-            json.dumps({**LINE, "schema_version": 3}) + "\n",
-            "schema_version is 3, and this rewardkit reads up to 2",
-        ),
     ],
 )
 def test_an_error_names_the_file_the_cause_and_the_remedy(
@@ -124,7 +125,7 @@ def test_an_error_names_the_file_the_cause_and_the_remedy(
 
 def test_fields_of_a_later_version_survive_a_rewrite() -> None:
     row = SampleRow.from_json({**LINE, "reviewed": True}, "a row")
-    assert row.as_json() == {**LINE, "schema_version": 2, "reviewed": True}
+    assert row.as_json() == {**LINE, "reviewed": True}
 
 
 @fuzzed

@@ -33,7 +33,12 @@ def finished_run(folder: Path, model: str = "m/checkpoint-20", accuracy: float =
         "figures": [],
     }
     folder.mkdir(parents=True)
-    record = {"settings": {"model": model}, "tasks": {"t": {"prompt": "cot"}}, "started": "now"}
+    record = {
+        "format": 1,
+        "settings": {"model": model},
+        "tasks": {"t": {"prompt": "cot"}},
+        "started": "now",
+    }
     (folder / "run.json").write_text(json.dumps(record))
     (folder / "summary.json").write_text(json.dumps({"tasks": {"t": figures}, "failed": False}))
     return folder
