@@ -198,16 +198,6 @@ def test_a_server_that_hangs_ends_the_run_and_loses_nothing(server: MisbehavingS
     assert max(server.asked.values()) == 2
 
 
-def test_a_server_that_hangs_from_the_start_is_no_server_that_reads_an_option(
-    server: MisbehavingServer,
-) -> None:
-    server.every = never_answers
-    backend = backend_for(server, timeout=1)
-    with pytest.raises(BackendError, match="hasn't completed one token within 1 s; .*timeout=1"):
-        complete(backend, requests(backend, questions=["q"]), Sampling(top_k=5, min_p=0.1))
-    assert server.asked["q"] == 1
-
-
 def test_the_last_requests_may_all_be_too_slow(server: MisbehavingServer) -> None:
     for question in QUESTIONS[-6:]:
         server.script[question] = [never_answers] * 9

@@ -377,40 +377,27 @@ def test_no_content_and_tokens_used_is_thinking_alone(server: OpenAIServer) -> N
     assert (found.text, found.thinking_tokens) == ("", 3)
 
 
-@pytest.mark.parametrize("option", ["top_k", "min_p", "repetition_penalty"])
-def test_an_option_that_the_server_ignores_is_refused(server: OpenAIServer, option: str) -> None:
-    server.takes_any_option = True
-    backend = backend_for(server)
-    sampling = Sampling(**{option: 2})  # type: ignore[arg-type]
-    flag = f"--{option.replace('_', '-')}"
-    with pytest.raises(UsageError, match=rf"ignores {flag}; .* --backend-arg {option}=…"):
-        complete(backend, requests(backend, questions=["q"]), sampling)
-    assert [received["max_tokens"] for received in server.received] == [1]
-
-
-def test_an_ignored_option_is_refused_after_an_overload(
-    server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("option", "flag"),
+    [({"top_k": 2}, "--top-k"), ({"min_p": 0.1}, "--min-p"), ({"stop": ("a",)}, "--stop")],
+)
+def test_an_option_that_the_server_refuses_ends_the_run(
+    server: OpenAIServer, option: dict[str, Any], flag: str
 ) -> None:
-    monkeypatch.setattr(client, "FIRST_PAUSE", 0.01)
-    server.takes_any_option = True
-    server.failures = [429, 429]
+    (name,) = option
+    server.behaviour["q"] = lambda handler, _: handler.answer(
+        400, {"error": {"message": "unknown field", "param": name}}
+    )
     backend = backend_for(server)
-    with pytest.raises(UsageError, match="ignores --top-k"):
-        complete(backend, requests(backend, questions=["q"]), Sampling(top_k=2))
+    with pytest.raises(UsageError, match=rf"refuses {flag} .*leave it out or change it"):
+        complete(backend, requests(backend, questions=["q"]), Sampling(**option))
 
 
-def test_an_ignored_option_is_sent_unchecked_as_an_argument(server: OpenAIServer) -> None:
-    server.takes_any_option = True
-    backend = backend_for(server, arguments={"top_k": 5})
-    complete(backend, requests(backend, questions=["q"]), Sampling())
-    assert [received["top_k"] for received in server.received] == [5]
-
-
-def test_chat_template_args_that_the_server_ignores_are_refused(server: OpenAIServer) -> None:
-    server.takes_any_option = True
+def test_every_request_that_a_server_gets_is_one_of_the_run(server: OpenAIServer) -> None:
     backend = backend_for(server, chat_template_args={"enable_thinking": False})
-    with pytest.raises(UsageError, match="ignores --chat-template-arg"):
-        complete(backend, requests(backend, questions=["q"]), Sampling())
+    complete(backend, requests(backend, samples=2), Sampling(top_k=5, min_p=0.1, max_tokens=9))
+    assert [received["max_tokens"] for received in server.received] == [9] * len(server.received)
+    assert len(server.received) == len(requests(backend, samples=2))
 
 
 @pytest.mark.parametrize(

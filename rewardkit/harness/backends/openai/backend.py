@@ -14,89 +14,13 @@ from typing import Any, TypeVar
 
 from rewardkit.errors import BackendError, MissingExtra, RewardkitError, UsageError
 from rewardkit.harness.backends.engine_options import CLIENT_ARGUMENTS, EngineOptions
-from rewardkit.harness.backends.openai.client import Server, ServerClient
+from rewardkit.harness.backends.openai.client import ServerClient
 from rewardkit.harness.backends.openai.errors import describe
-from rewardkit.harness.backends.openai.limits import ConcurrencyLimit
+from rewardkit.harness.backends.openai.limits import ConcurrencyLimit, connections_allowed
 from rewardkit.harness.backends.openai.reply import Prices
 from rewardkit.protocols import Message, Prompt, Request
 from rewardkit.records import Completion, Sampling
 from rewardkit.redaction import redact, redact_value, remember_arguments, remember_url
-
-RESERVED = 256
-"""Open files for everything but connections: data, pipes to workers, libraries."""
-
-
-def connections_allowed(wanted: int) -> int:
-    """How many of `wanted` connections fit the limit of open files, at least 1.
-
-    Raises the process's soft limit as far as the hard limit allows and the number needs.
-    """
-    try:
-        import resource
-    except ImportError:  # not on Windows, which has no such limit
-        return wanted
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY or wanted + RESERVED <= soft:
-        return wanted
-    raised = wanted + RESERVED if hard == resource.RLIM_INFINITY else min(hard, wanted + RESERVED)
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
-    except (OSError, ValueError):  # some systems refuse what they announce
-        raised = soft
-    return max(1, min(wanted, raised - min(RESERVED, raised // 2)))
-
-
-Item = TypeVar("Item")
-
-Work = Callable[[Callable[[Item], None]], Coroutine[Any, Any, None]]
-"""A coroutine function that calls its argument with each result."""
-
-
-def iterate_results(work: Work[Item]) -> Iterator[Item]:
-    """The results of `work`, as they arrive. Raises the error that ended it.
-
-    The event loop runs in a thread of its own, so callers that run one may use it too. Closing
-    the iterator cancels the work.
-    """
-    results: queue.SimpleQueue[tuple[Item] | BaseException | None] = queue.SimpleQueue()
-    loop = asyncio.new_event_loop()
-    task = loop.create_task(work(lambda item: results.put((item,))))
-    thread = threading.Thread(target=_run, args=(loop, task, results), daemon=True)
-    thread.start()
-    try:
-        while (result := results.get()) is not None:
-            if isinstance(result, BaseException):
-                raise result
-            yield result[0]
-    finally:
-        if thread.is_alive() and not loop.is_closed():
-            loop.call_soon_threadsafe(task.cancel)
-        thread.join()
-
-
-def _run(
-    loop: asyncio.AbstractEventLoop, task: asyncio.Task[None], results: queue.SimpleQueue[Any]
-) -> None:
-    """Run the loop until the task ends, then put its error, if any, and None."""
-    try:
-        loop.run_until_complete(task)
-    except asyncio.CancelledError:
-        pass
-    except Exception as error:  # raised again in the caller's thread
-        results.put(_as_rewardkit_error(error))
-    finally:
-        loop.close()
-        results.put(None)
-
-
-def _as_rewardkit_error(error: Exception) -> RewardkitError:
-    """The first error of ours in a group of errors, else the first as a BackendError."""
-    errors = error.exceptions if isinstance(error, ExceptionGroup) else (error,)
-    for cause in errors:
-        if isinstance(cause, RewardkitError):
-            return cause
-    return BackendError(f"{type(errors[0]).__name__}: {describe(errors[0])}")
-
 
 DEFAULT_URL = "https://api.openai.com/v1"
 
@@ -152,27 +76,25 @@ class OpenAIBackend:
         remember_url(url)
         remember_arguments(options.arguments)
         key = options.arguments.get("api_key") or os.environ.get("OPENAI_API_KEY") or "EMPTY"
-        self._server = Server(
+        self._concurrency = argument("concurrency", DEFAULT_CONCURRENCY)
+        first = self._concurrency if "concurrency" in options.arguments else FIRST_CONCURRENCY
+        self._client = ServerClient(
             url=url,
             api_key=str(key),
             model=model,
             chat=options.chat_template,
             retries=argument("max_retries", 5),
             seconds=argument("timeout", 600),
-            body=_body(options),
-            unchecked=frozenset(options.arguments),
+            fields=_body_fields(options),
+            limit=ConcurrencyLimit(first, self._concurrency),
             prices=_prices(options),
         )
-        self._concurrency = argument("concurrency", DEFAULT_CONCURRENCY)
-        first = self._concurrency if "concurrency" in options.arguments else FIRST_CONCURRENCY
-        self._limit = ConcurrencyLimit(first, self._concurrency)
-        self._client = ServerClient(self._server, self._limit)
         self._dropped_counts: list[str] = []
         self._wanted = self._allowed = self._concurrency
 
     def render(self, messages: Sequence[Message]) -> Prompt:
         """The messages as the JSON that is sent, or plain text for the completions endpoint."""
-        if self._server.chat:
+        if self._client.chat:
             turns = [{"role": message.role, "content": message.content} for message in messages]
             text = json.dumps(turns, ensure_ascii=False)
         else:
@@ -184,7 +106,7 @@ class OpenAIBackend:
         self._wanted = min(self._concurrency, requests)
         self._allowed = connections_allowed(self._wanted)
         if self._allowed < self._wanted:
-            self._limit.cap(self._allowed)
+            self._client.limit.cap(self._allowed)
         for _ in iterate_results(self._client.check):
             pass
 
@@ -200,16 +122,15 @@ class OpenAIBackend:
 
     def describe(self) -> Mapping[str, object]:
         """The server and the arguments, without secrets."""
-        counts = self._client.counts
         described = {
             "name": "openai",
             **self.fingerprint(),
-            "endpoint": "chat/completions" if self._server.chat else "completions",
+            "endpoint": self._client.endpoint,
             "concurrency": self._concurrency,
-            "most_requests_at_once": counts.most_in_flight,
-            "refusals": counts.refusals,
-            "max_retries": self._server.retries,
-            "arguments": redact_value(self._server.body),
+            "most_requests_at_once": self._client.most_in_flight,
+            "refusals": self._client.refusals,
+            "max_retries": self._client.retries,
+            "arguments": redact_value(self._client.fields),
             "seed": "per request",
         }
         return described | ({"warnings": warnings} if (warnings := self._warnings()) else {})
@@ -230,13 +151,13 @@ class OpenAIBackend:
 
     def fingerprint(self) -> Mapping[str, str]:
         """All that a client can know of the weights: their name and the server's address."""
-        return {"model": self._server.model, "base_url": redact(self._server.url)}
+        return {"model": self._client.model, "base_url": redact(self._client.url)}
 
     def close(self) -> None:
         """Do nothing: no connection stays open between calls."""
 
 
-def _body(options: EngineOptions) -> dict[str, object]:
+def _body_fields(options: EngineOptions) -> dict[str, object]:
     """The fields of every request's body besides those of sampling."""
     body = {
         name: value for name, value in options.arguments.items() if name not in CLIENT_ARGUMENTS
@@ -256,3 +177,55 @@ def _prices(options: EngineOptions) -> Prices:
             raise UsageError(f"--backend-arg {name}={value} must be a number, for a million tokens")
         prices[name.removesuffix("_price")] = None if value is None else float(value)
     return Prices(**prices)
+
+
+Item = TypeVar("Item")
+
+Work = Callable[[Callable[[Item], None]], Coroutine[Any, Any, None]]
+"""A coroutine function that calls its argument with each result."""
+
+
+def iterate_results(work: Work[Item]) -> Iterator[Item]:
+    """The results of `work`, as they arrive. Raises the error that ended it.
+
+    The event loop runs in a thread of its own, so callers that run one may use it too. Closing
+    the iterator cancels the work.
+    """
+    results: queue.SimpleQueue[tuple[Item] | BaseException | None] = queue.SimpleQueue()
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(work(lambda item: results.put((item,))))
+    thread = threading.Thread(target=_run, args=(loop, task, results), daemon=True)
+    thread.start()
+    try:
+        while (result := results.get()) is not None:
+            if isinstance(result, BaseException):
+                raise result
+            yield result[0]
+    finally:
+        if thread.is_alive() and not loop.is_closed():
+            loop.call_soon_threadsafe(task.cancel)
+        thread.join()
+
+
+def _run(
+    loop: asyncio.AbstractEventLoop, task: asyncio.Task[None], results: queue.SimpleQueue[Any]
+) -> None:
+    """Run the loop until the task ends, then put its error, if any, and None."""
+    try:
+        loop.run_until_complete(task)
+    except asyncio.CancelledError:
+        pass
+    except Exception as error:  # raised again in the caller's thread
+        results.put(_as_rewardkit_error(error))
+    finally:
+        loop.close()
+        results.put(None)
+
+
+def _as_rewardkit_error(error: Exception) -> RewardkitError:
+    """The first error of ours in a group of errors, else the first as a BackendError."""
+    errors = error.exceptions if isinstance(error, ExceptionGroup) else (error,)
+    for cause in errors:
+        if isinstance(cause, RewardkitError):
+            return cause
+    return BackendError(f"{type(errors[0]).__name__}: {describe(errors[0])}")

@@ -1,4 +1,4 @@
-"""Faults of a server: which end the run, and how each is reported."""
+"""Faults of a server: which pass, which end the run, and how each is reported."""
 
 from __future__ import annotations
 
@@ -12,9 +12,123 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from rewardkit.errors import BackendError, RewardkitError, UsageError
-from rewardkit.harness.backends.openai.reply import BadReply, BrokenReply, shortened
 from rewardkit.records import Sampling
 from rewardkit.redaction import redact
+
+
+class RequestError(Exception):
+    """A request without a completion."""
+
+    transient = True
+    """Whether another try may succeed."""
+    refused = False
+    """Whether there are too many requests at once."""
+    wait: float | None = None
+    """Seconds that the server asks to wait."""
+
+
+class Unreachable(RequestError):
+    """No connection could be made."""
+
+
+class ConnectionLost(RequestError):
+    """A connection that ended before the reply was complete."""
+
+    def __init__(self, message: str, *, unused: bool = False) -> None:
+        super().__init__(message)
+        self.unused = unused
+        """Whether it ended before the first byte, as an idle connection does that is closed."""
+
+
+class TooSlow(RequestError):
+    """A reply that was not complete within the time limit."""
+
+
+class TooManyOpenFiles(RequestError):
+    """The limit of open files left no room for a connection."""
+
+    refused = True
+
+
+class Misdirected(RequestError):
+    """A malformed address, or a redirection that drops the request."""
+
+    transient = False
+
+
+class BadReply(RequestError):
+    """A reply without a completion that can be read."""
+
+    transient = False
+
+
+class BrokenReply(BadReply):
+    """A reply that isn't JSON, was cut short, or names a fault that passes."""
+
+    transient = True
+
+
+_OVERLOADED = (429, 529)
+_UNAVAILABLE = 503
+_TRANSIENT = (408, 409, 425)
+_PAYMENT_REQUIRED = 402
+_NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
+
+
+class StatusError(RequestError):
+    """A reply whose status says that it is an error."""
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        parameter: str = "",
+        code: str = "",
+        wait: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.parameter = parameter
+        self.code = code
+        self.wait = wait
+        self.no_credit = status == _PAYMENT_REQUIRED or code in _NO_CREDIT
+        """Whether the account must be topped up before any request succeeds."""
+        overloaded = status in _OVERLOADED or (status == _UNAVAILABLE and wait is not None)
+        self.refused = overloaded and not self.no_credit
+        self.transient = self.refused or status in _TRANSIENT or status >= 500
+
+
+def status_error(status: int, headers: Mapping[str, str], body: bytes) -> StatusError:
+    """The error of a reply with this status; servers word errors in several forms."""
+    try:
+        content = json.loads(body)
+    except (ValueError, RecursionError):
+        content = {}
+    error = _error_fields(content)
+    message = _text(error.get("message")) or body[:2000].decode("utf-8", "replace")
+    return StatusError(
+        status,
+        f"status {status}: {shortened(message) or '(no message)'}",
+        parameter=_text(error.get("param")),
+        code=_text(error.get("code")),
+        wait=retry_after(headers),
+    )
+
+
+def _error_fields(content: Any) -> Mapping[str, Any]:
+    """The error's fields in a reply's content; empty without any."""
+    error = content.get("error", content) if isinstance(content, dict) else {}
+    if isinstance(error, str):
+        return {"message": error}
+    if not isinstance(error, dict):
+        return {}
+    detail = error.get("detail")
+    return {"message": json.dumps(detail), **error} if detail is not None else error
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -51,132 +165,12 @@ def _date(value: str | None) -> float | None:
         return None
 
 
-OVERLOADED = (429, 529)
-"""Statuses by which a server refuses a request because it has too many."""
-
-_UNAVAILABLE = 503
-_TRANSIENT = (408, 409, 425)
-_PAYMENT_REQUIRED = 402
-_NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
-
-
-class RequestError(Exception):
-    """A request without a reply."""
-
-
-class Unreachable(RequestError):
-    """No connection could be made."""
-
-
-class ConnectionLost(RequestError):
-    """A connection that ended before the reply was complete."""
-
-    def __init__(self, message: str, *, unused: bool = False) -> None:
-        super().__init__(message)
-        self.unused = unused
-        """Whether it ended before the first byte, as an idle connection does that is closed."""
-
-
-class TooSlow(RequestError):
-    """A reply that was not complete within the time limit."""
-
-
-class TooManyOpenFiles(RequestError):
-    """The limit of open files left no room for a connection."""
-
-
-class Misdirected(RequestError):
-    """A malformed address, or a redirection that drops the request."""
-
-
-class StatusError(RequestError):
-    """A reply whose status, or whose content, says that it is an error."""
-
-    def __init__(
-        self,
-        status: int,
-        message: str,
-        *,
-        parameter: str = "",
-        code: str = "",
-        wait: float | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.message = message
-        self.parameter = parameter
-        self.code = code
-        self.wait = wait
-        """Seconds that the server asks to wait."""
-
-    @property
-    def no_credit(self) -> bool:
-        """Whether the account must be topped up before any request succeeds."""
-        return self.status == _PAYMENT_REQUIRED or self.code in _NO_CREDIT
-
-    @property
-    def refused(self) -> bool:
-        """Whether the server has too many requests now."""
-        if self.no_credit:
-            return False
-        return self.status in OVERLOADED or (self.status == _UNAVAILABLE and self.wait is not None)
-
-    @property
-    def transient(self) -> bool:
-        """Whether another try may succeed."""
-        return self.refused or self.status in _TRANSIENT or self.status >= 500
-
-
-def status_error(status: int, headers: Mapping[str, str], body: bytes) -> StatusError:
-    """The error of a reply with this status; servers word errors in several forms."""
-    try:
-        content = json.loads(body)
-    except (ValueError, RecursionError):
-        content = {}
-    error = error_of(content)
-    shown = _text(error.get("message")) or shortened(body[:2000].decode("utf-8", "replace"))
-    return StatusError(
-        status,
-        f"status {status}: {shortened(shown) or '(no message)'}",
-        parameter=_text(error.get("param")),
-        code=_text(error.get("code")),
-        wait=retry_after(headers),
-    )
-
-
-def error_of(content: Any) -> Mapping[str, Any]:
-    """The error's fields in a reply's content; empty without any."""
-    if not isinstance(content, dict):
-        return {}
-    error = content.get("error", content)
-    if isinstance(error, str):
-        return {"message": error}
-    if not isinstance(error, dict):
-        return {}
-    detail = error.get("detail")
-    return {"message": json.dumps(detail), **error} if detail is not None else error
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
 _NOT_UNDERSTOOD = (400, 422)
 _SHORT = 4
 """Names up to this length, such as `stop` or `seed`, are also common words of messages."""
 
-OPTION_NAMES = {
-    *(field.name for field in fields(Sampling)),
-    "reasoning_effort",
-}
+_OPTIONS = {*(field.name for field in fields(Sampling)), "reasoning_effort"}
 """Fields of a request's body that an option of the same name sets."""
-
-
-def may_pass(error: Exception) -> bool:
-    """Whether another try of the same request may succeed."""
-    if isinstance(error, StatusError):
-        return error.transient
-    return isinstance(error, Unreachable | BrokenReply | ConnectionLost | TooSlow)
 
 
 def fatal_error(
@@ -208,26 +202,24 @@ def fatal_error(
             "--base-url"
         )
     if error.status in _NOT_UNDERSTOOD and (option := _refused_option(error, options)):
-        return UsageError(
-            f"{server} refuses {flag_of(option)} ({reason}); leave it out or change it"
-        )
+        return UsageError(f"{server} refuses {_flag(option)} ({reason}); leave it out or change it")
     return None
 
 
 def _refused_option(error: StatusError, options: Iterable[str]) -> str | None:
     """The option that a server refuses whatever the prompt is."""
     for name in options:
-        named = len(name) > _SHORT and re.search(rf"\b{re.escape(name)}\b", error.message)
+        named = len(name) > _SHORT and re.search(rf"\b{re.escape(name)}\b", str(error))
         if name == error.parameter or named:
             return name
     return None
 
 
-def flag_of(name: str) -> str:
+def _flag(name: str) -> str:
     """How a user sets a field of a request's body."""
     if name == "chat_template_kwargs":
         return "--chat-template-arg"
-    if name in OPTION_NAMES:
+    if name in _OPTIONS:
         return f"--{name.replace('_', '-')}"
     return f"--backend-arg {name}=…"
 
@@ -237,9 +229,7 @@ def describe(error: BaseException) -> str:
     return shortened(redact(str(error) or type(error).__name__))
 
 
-def completion_message(error: Exception, tries: int) -> str:
-    """Why a request has no completion."""
-    message = describe(error)
-    if not isinstance(error, BadReply | RequestError):
-        message = f"{type(error).__name__}: {message}"
-    return message if tries == 1 else f"{message}; tried {tries} times"
+def shortened(text: str) -> str:
+    """One line of at most 300 characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= 300 else f"{line[:299]}…"

@@ -1,4 +1,4 @@
-"""Limit the requests in flight, and hold all of them back for a while on demand."""
+"""How many requests are in flight, and when none may be sent."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ DECREASE = 0.5
 _FAST_GROWTH = 1.0
 _GROWTH = 0.1
 _GROWTH_AFTER_REFUSALS = 0.02
-"""By which share of itself the limit grows in a round: as many answers as the limit allows."""
+"""The share by which the limit grows in a round, which has as many answers as the limit allows."""
 
 _LEAST_GAIN = 1.1
-"""By how much throughput must grow with a limit that has grown by `_GROWN`."""
+"""The factor by which throughput must grow when the limit has grown by `_GROWN`."""
 _GROWN = 1.3
 _FIRST_HOLD, _LONGEST_HOLD = 4, 64
 """Rounds without growth after growth has gained nothing; doubled each time."""
@@ -30,7 +30,7 @@ class _Round:
     answers: int = 0
     tokens: int = 0
     saturated: bool = True
-    """Whether as many requests were in flight as allowed, all the time."""
+    """Whether as many requests as allowed were in flight throughout."""
 
 
 class ConcurrencyLimit:
@@ -112,12 +112,26 @@ class ConcurrencyLimit:
 
 
 class RequestGate:
-    """Lets as many requests through as the limit allows, in order; shut for a while on demand."""
+    """Lets as many requests through as the limit allows, in order; shut for a while on demand.
 
-    def __init__(self, limit: ConcurrencyLimit) -> None:
+    Counts what all requests of one call learn about the server.
+    """
+
+    def __init__(self, limit: ConcurrencyLimit, requests: int) -> None:
         self.limit = limit
+        self.unsent = requests
+        """Number of requests that were not sent yet."""
         self.in_flight = 0
         self.most_in_flight = 0
+        self.answers = 0
+        self.refusals = 0
+        """Number of refused attempts."""
+        self.refused_rounds = 0
+        """Number of times that the limit was lowered since the last answer."""
+        self.refused_since: float | None = None
+        """When the first refusal came since the last answer."""
+        self.silent = 0
+        """Number of requests in a row without a reply in time while no other got one."""
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._opens_at = float("-inf")
         self._loop = asyncio.get_running_loop()
@@ -126,21 +140,29 @@ class RequestGate:
         """The time in seconds, by the loop's clock."""
         return self._loop.time()
 
-    async def enter(self, *, first: bool = False) -> float:
-        """Wait for a place, before all others if `first`, else after them; return the time."""
+    async def enter(self, *, again: bool) -> float:
+        """Wait for a place, before all others if the request was sent before; return the time."""
         future = self._loop.create_future()
-        if first:
+        if again:
             self._waiting.appendleft(future)
         else:
             self._waiting.append(future)
         self._admit()
         await future
+        self.unsent -= not again
         return self.now()
 
     def leave(self) -> None:
         """Give the place to the next request."""
         self.in_flight -= 1
         self._admit()
+
+    def answered(self, tokens: int) -> None:
+        """Count an answer of so many tokens, and give the place to the next request."""
+        self.answers += 1
+        self.refused_rounds, self.refused_since, self.silent = 0, None, 0
+        self.limit.answered(tokens=tokens, in_flight=self.in_flight, now=self.now())
+        self.leave()
 
     def shut(self, seconds: float) -> None:
         """Let no request through for at least this many seconds."""
@@ -164,3 +186,27 @@ class RequestGate:
                 self.in_flight += 1
                 future.set_result(None)
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
+
+
+RESERVED = 256
+"""Open files for everything but connections: data, pipes to workers, libraries."""
+
+
+def connections_allowed(wanted: int) -> int:
+    """How many of `wanted` connections fit the limit of open files, at least 1.
+
+    Raises the process's soft limit as far as the hard limit allows and the number needs.
+    """
+    try:
+        import resource
+    except ImportError:  # not on Windows, which has no such limit
+        return wanted
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or wanted + RESERVED <= soft:
+        return wanted
+    raised = wanted + RESERVED if hard == resource.RLIM_INFINITY else min(hard, wanted + RESERVED)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
+    except (OSError, ValueError):  # some systems refuse what they announce
+        raised = soft
+    return max(1, min(wanted, raised - min(RESERVED, raised // 2)))

@@ -4,32 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rewardkit.harness.backends.openai.errors import BadReply, BrokenReply, shortened
 from rewardkit.records import Completion
-
-LARGEST_COUNT = 2**31 - 1
-"""More tokens than any completion has."""
-
-
-def token_count(value: object) -> int | None:
-    """The value where it is a number of tokens, else None."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        return None
-    return value if 0 <= value <= LARGEST_COUNT else None
-
-
-_FAULTS = ("error", "abort")
-"""Values of finish_reason that report a fault of the server."""
-
-
-class BadReply(Exception):
-    """A reply without a completion that can be read."""
-
-
-class BrokenReply(BadReply):
-    """A reply that isn't JSON, was cut short, or names a passing fault: another try may succeed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +19,7 @@ class Prices:
     input: float | None = None
     output: float | None = None
 
-    def cost(self, counts: dict[str, int]) -> float | None:
+    def cost(self, counts: Mapping[str, int]) -> float | None:
         """The cost of a reply with these token counts; None if a price or a count is missing."""
         sent, generated = counts.get("prompt_tokens"), counts.get("completion_tokens")
         if self.input is None or self.output is None or sent is None or generated is None:
@@ -55,25 +35,54 @@ class Reply:
     dropped_counts: tuple[str, ...] = ()
 
 
-def read_reply(body: bytes, prices: Prices | None = None) -> Reply:
+def read_reply(body: bytes, prices: Prices) -> Reply:
     """The completion in the body of a server's reply. Raises BadReply."""
     reply = _load(body)
-    choice = _choice(reply)
-    counts, dropped = _token_counts(reply.get("usage"))
-    text, used = _text(choice), counts.get("completion_tokens")
-    thinking = _reasoning_tokens(reply.get("usage"))
-    if not text and _content(choice) is None and used:
-        thinking = thinking or used  # nothing but thinking came, whatever the server calls it
+    choice, usage = _choice(reply), reply.get("usage")
+    message = choice.get("message", choice)
+    if not isinstance(message, dict):
+        raise BadReply(f"the reply's message isn't an object: {_shown(message)}")
+    content = message.get("content" if "message" in choice else "text")
+    counts, dropped = _token_counts(usage)
+    used = counts.get("completion_tokens")
+    thinking_tokens = _reasoning_tokens(usage)
+    if content is None and used:
+        thinking_tokens = thinking_tokens or used  # all of it was thinking
     completion = Completion(
-        text,
+        _text(content),
         "length" if choice.get("finish_reason") == "length" else "stop",
         counts.get("prompt_tokens"),
         used,
-        reasoning=_reasoning(choice),
-        thinking_tokens=thinking or None,
-        cost=_cost(reply.get("usage"), counts, prices or Prices()),
+        reasoning=_reasoning(message),
+        thinking_tokens=thinking_tokens or None,
+        cost=_cost(usage, counts, prices),
     )
     return Reply(completion, dropped)
+
+
+def is_vllm(models: bytes) -> bool:
+    """Whether a server's list of models says that the server is vLLM."""
+    try:
+        listed = _load(models).get("data")
+    except BadReply:
+        return False
+    entries = listed if isinstance(listed, list) else []
+    return any(isinstance(entry, dict) and entry.get("owned_by") == "vllm" for entry in entries)
+
+
+def _load(body: bytes) -> dict[str, Any]:
+    try:
+        reply = json.loads(body)
+    except (ValueError, RecursionError):
+        shown = shortened(body[:2000].decode("utf-8", "replace")) or "(empty)"
+        raise BrokenReply(f"the server's reply isn't JSON: {shown}") from None
+    if not isinstance(reply, dict):
+        raise BadReply(f"the server's reply isn't a JSON object: {_shown(reply)}")
+    return reply
+
+
+_FAULTS = ("error", "abort")
+"""Values of finish_reason that report a fault of the server."""
 
 
 def _choice(reply: dict[str, Any]) -> dict[str, Any]:
@@ -98,40 +107,7 @@ def _is_transient(error: object) -> bool:
     return isinstance(status, int) and (status in (408, 429) or 500 <= status < 600)
 
 
-def _cost(usage: object, counts: dict[str, int], prices: Prices) -> float | None:
-    """What the server says that the reply cost, else what its tokens cost."""
-    cost = usage.get("cost") if isinstance(usage, dict) else None
-    if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost < math.inf:
-        return prices.cost(counts)
-    return float(cost)
-
-
-def is_vllm(models: bytes) -> bool:
-    """Whether a server's list of models says that the server is vLLM."""
-    try:
-        listed = _load(models).get("data")
-    except BadReply:
-        return False
-    entries = listed if isinstance(listed, list) else []
-    return any(isinstance(entry, dict) and entry.get("owned_by") == "vllm" for entry in entries)
-
-
-def _load(body: bytes) -> dict[str, Any]:
-    try:
-        reply = json.loads(body)
-    except (ValueError, RecursionError):
-        raise BrokenReply(f"the server's reply isn't JSON: {_shown_bytes(body)}") from None
-    if not isinstance(reply, dict):
-        raise BadReply(f"the server's reply isn't a JSON object: {_shown(reply)}")
-    return reply
-
-
-def _text(choice: dict[str, Any]) -> str:
-    """The text of a choice of either endpoint."""
-    message = choice.get("message", choice)
-    if not isinstance(message, dict):
-        raise BadReply(f"the reply's message isn't an object: {_shown(message)}")
-    content = message.get("content") if "message" in choice else choice.get("text")
+def _text(content: object) -> str:
     if content is None:
         return ""
     if isinstance(content, str):
@@ -141,33 +117,28 @@ def _text(choice: dict[str, Any]) -> str:
     raise BadReply(f"the reply's content is neither text nor a list of parts: {_shown(content)}")
 
 
-def _content(choice: dict[str, Any]) -> object:
-    message = choice.get("message")
-    return message.get("content") if isinstance(message, dict) else choice.get("text")
-
-
-def _reasoning(choice: dict[str, Any]) -> str:
-    """The thinking that the server keeps apart from the content; empty if there is none."""
-    message = choice.get("message")
-    if not isinstance(message, dict):
-        return ""
-    for name in ("reasoning_content", "reasoning"):
-        value = message.get(name)
-        if isinstance(value, str) and value:
-            return value
-    return ""
-
-
-def _reasoning_tokens(usage: object) -> int | None:
-    details = usage.get("completion_tokens_details") if isinstance(usage, dict) else None
-    return token_count(details.get("reasoning_tokens")) if isinstance(details, dict) else None
-
-
 def _part_text(part: object) -> str:
     text = part.get("text") if isinstance(part, dict) else part
     if not isinstance(text, str):
         raise BadReply(f"a part of the reply's content holds no text: {_shown(part)}")
     return text
+
+
+def _reasoning(message: dict[str, Any]) -> str:
+    """The thinking that the server separates from the content; empty if there is none."""
+    values = (message.get(name) for name in ("reasoning_content", "reasoning"))
+    return next((value for value in values if isinstance(value, str) and value), "")
+
+
+_LARGEST_COUNT = 2**31 - 1
+"""More tokens than any completion has."""
+
+
+def token_count(value: object) -> int | None:
+    """The value where it is a number of tokens, else None."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value <= _LARGEST_COUNT else None
 
 
 def _token_counts(usage: object) -> tuple[dict[str, int], tuple[str, ...]]:
@@ -186,18 +157,21 @@ def _token_counts(usage: object) -> tuple[dict[str, int], tuple[str, ...]]:
     return counts, tuple(dropped)
 
 
+def _reasoning_tokens(usage: object) -> int | None:
+    details = usage.get("completion_tokens_details") if isinstance(usage, dict) else None
+    return token_count(details.get("reasoning_tokens")) if isinstance(details, dict) else None
+
+
+def _cost(usage: object, counts: Mapping[str, int], prices: Prices) -> float | None:
+    """The cost that the server states, else what its tokens cost."""
+    cost = usage.get("cost") if isinstance(usage, dict) else None
+    if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost < math.inf:
+        return prices.cost(counts)
+    return float(cost)
+
+
 def _shown(value: object) -> str:
     try:
         return shortened(json.dumps(value, ensure_ascii=False))
     except (ValueError, RecursionError):
         return f"a {type(value).__name__}"
-
-
-def _shown_bytes(body: bytes) -> str:
-    return shortened(body[:2000].decode("utf-8", "replace")) or "(empty)"
-
-
-def shortened(text: str) -> str:
-    """One line of at most 300 characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= 300 else f"{line[:299]}…"
