@@ -28,7 +28,7 @@ settings.register_profile(
 )
 settings.load_profile("rewardkit")
 
-OTHER_LANES = ("engines", "browser")
+OTHER_LANES = ("engines", "browser", "faults")
 ENGINE_FIXTURES = {"tiny_checkpoint"}
 
 

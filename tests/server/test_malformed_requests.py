@@ -1,31 +1,23 @@
-"""Does any malformed request make `rewardkit serve` fail, or grow?
-
-    python benchmarks/malformed_requests.py [--count 10000] [--seed 0]
-
-Starts a server and sends it malformed requests of several kinds over plain sockets: random bytes,
-broken heads, random and mutated bodies in several encodings, JSON that doesn't fit, large bodies,
-odd parameters and texts, wrong methods and paths, bodies that end early or arrive slowly, and
-clients that disconnect. Prints the statuses by kind, the server's memory on the way, and every 5xx
-with its request. The exit status is 1 after a 5xx, a silent server, a traceback in its log, or a
-wrong verdict at the end.
-"""
+"""No malformed request makes `rewardkit serve` fail, fall silent or grow."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import socket
-import subprocess
-import sys
-import tempfile
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
+import pytest
+
+from tests.server.process import start_server
+
+pytestmark = pytest.mark.faults
+
+COUNT, CLIENTS = 10_000, 16
 PATHS = ("/v1/score", "/rm/math", "/get_reward/math", "/verify/math", "/rm", "/seed_session")
 SECONDS = 20.0
 """How long a client waits for an answer; a server that is silent for as long has failed."""
@@ -218,79 +210,27 @@ def send(
     return line[1].decode(errors="replace") if len(line) > 1 else "closed"
 
 
-def memory(pid: int) -> float:
+def resident(pid: int) -> float:
     """The MiB of a process that are resident."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return pages * 4096 / 2**20
 
 
-class Fuzzer:
-    """Clients that share the requests of one run."""
-
-    def __init__(self, address: tuple[str, int], pid: int, *, count: int, seed: int) -> None:
-        self._address = address
-        self._pid = pid
-        self._count = count
-        self._seed = seed
-        self._lock = threading.Lock()
-        self._sent = 0
-        self.statuses: Counter[tuple[str, str]] = Counter()
-        self.faults: list[str] = []
-        self.memory: list[float] = []
-
-    def run(self, clients: int) -> None:
-        """Send all requests."""
-        threads = [threading.Thread(target=self._send_all) for _ in range(clients)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-
-    def _numbers(self) -> Iterator[int]:
-        while True:
-            with self._lock:
-                number, self._sent = self._sent, self._sent + 1
-            if number >= self._count:
-                return
-            yield number
-
-    def _send_all(self) -> None:
-        for number in self._numbers():
-            numbers = random.Random(f"{self._seed}/{number}")
-            kinds = Requests(numbers).kinds
-            kind = numbers.choice(list(kinds))
-            pieces = kinds[kind]()
-            leaves = numbers.random() < 0.1
-            status = send(self._address, pieces, ends=kind in UNFINISHED, leaves=leaves)
-            with self._lock:
-                self.statuses[kind, status] += 1
-                if status.startswith("5") or status == "silent":
-                    self.faults.append(f"{number}: {kind}: {status}: {b''.join(pieces)[:600]!r}")
-                if number % max(1, self._count // 10) == 0:
-                    self.memory.append(memory(self._pid))
+def send_all(address: tuple[str, int], numbers: range, faults: list[str]) -> None:
+    """Send the requests of these numbers, and keep those that are answered by a 5xx or by none."""
+    for number in numbers:
+        chosen = random.Random(f"requests/{number}")
+        kinds = Requests(chosen).kinds
+        kind = chosen.choice(list(kinds))
+        pieces = kinds[kind]()
+        leaves = chosen.random() < 0.1
+        status = send(address, pieces, ends=kind in UNFINISHED, leaves=leaves)
+        if status.startswith("5") or status == "silent":
+            faults.append(f"{number}: {kind}: {status}: {b''.join(pieces)[:600]!r}")
 
 
-def start_server(log: IO[bytes]) -> tuple[subprocess.Popen[bytes], tuple[str, int]]:
-    """Start a server with some verifiers, and wait until it is ready."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = free.getsockname()
-    names = [part for name in ("math", "gsm8k", "regex") for part in ("--verifier", name)]
-    command = [sys.executable, "-m", "rewardkit", "serve", "--port", str(address[1]), *names]
-    process = subprocess.Popen(command, stderr=log)
-    request = b"GET /ready HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
-    while process.poll() is None:
-        try:
-            if send(address, [request]) == "200":
-                return process, address
-        except ConnectionError:
-            pass
-        time.sleep(0.1)
-    raise SystemExit("the server ended before it was ready")
-
-
-def right_verdict(address: tuple[str, int]) -> bool:
-    """Whether the server still judges."""
+def judges(address: tuple[str, int]) -> bool:
+    """Whether the server gives the right reward for an answer that needs a worker."""
     body = json.dumps({"response": r"\boxed{\sqrt{4}}", "label": "2"}).encode()
     head = f"POST /rm/math HTTP/1.1\r\nHost: a\r\nContent-Length: {len(body)}\r\n"
     with socket.create_connection(address, SECONDS) as connection:
@@ -298,39 +238,34 @@ def right_verdict(address: tuple[str, int]) -> bool:
         return connection.makefile("rb").read().endswith(b"\r\n\r\n1.0")
 
 
-def main() -> None:
-    """Print the statuses and the memory."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--count", type=int, default=10_000)
-    parser.add_argument("--clients", type=int, default=16)
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
-    with tempfile.TemporaryFile() as log:
-        process, address = start_server(log)
-        try:
-            fuzzer = Fuzzer(address, process.pid, count=arguments.count, seed=arguments.seed)
-            start = time.monotonic()
-            fuzzer.run(arguments.clients)
-            judges = right_verdict(address)
-            after = memory(process.pid)
-        finally:
-            process.terminate()
-            process.wait()
-        log.seek(0)
-        written = log.read().decode(errors="replace")
-    for (kind, status), number in sorted(fuzzer.statuses.items()):
-        print(f"{kind:24} {status:8} {number:6}")
-    print(
-        f"{arguments.count:,} requests in {time.monotonic() - start:.0f} s, seed {arguments.seed}"
-    )
-    print("MiB:", " ".join(f"{mib:.0f}" for mib in [*fuzzer.memory, after]))
-    print(*fuzzer.faults, sep="\n")
-    tracebacks = written.count("Traceback")
-    print(f"{len(fuzzer.faults)} faults, {tracebacks} tracebacks, still judges: {judges}")
-    if tracebacks:
-        print(written[written.index("Traceback") :][:4000])
-    raise SystemExit(bool(fuzzer.faults or tracebacks or not judges))
-
-
-if __name__ == "__main__":
-    main()
+def test_malformed_requests_from_many_clients_get_an_answer_each() -> None:
+    names = [part for name in ("math", "gsm8k", "regex") for part in ("--verifier", name)]
+    url, process = start_server(*names)
+    host, _, port = url.removeprefix("http://").rpartition(":")
+    address = (host, int(port))
+    log = process.stderr
+    assert log is not None
+    written: list[str] = []
+    reader = threading.Thread(target=lambda: written.extend(log))
+    reader.start()
+    faults: list[str] = []
+    clients = [
+        threading.Thread(target=send_all, args=(address, range(first, COUNT, CLIENTS), faults))
+        for first in range(CLIENTS)
+    ]
+    try:
+        assert judges(address)
+        before = resident(process.pid)
+        for client in clients:
+            client.start()
+        for client in clients:
+            client.join()
+        assert faults == []
+        assert judges(address)
+        assert resident(process.pid) < before + 100
+    finally:
+        process.terminate()
+        process.wait()
+        reader.join()
+        log.close()
+    assert "Traceback" not in "".join(written)

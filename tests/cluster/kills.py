@@ -1,13 +1,14 @@
 """Kill actors, a node and the driver of a run on two Ray nodes, and compare with one machine.
 
-    python benchmarks/cluster_kills.py score --rows 200000
-    python benchmarks/cluster_kills.py eval --model examples/game24-tiny
+    python tests/cluster/kills.py score --rows 200000
+    python tests/cluster/kills.py eval --model examples/game24-tiny
 
 The nodes are alone in a network namespace, on its loopback. Each scenario is one run: an actor, the
 second node or the driver is killed with SIGKILL at a fifth, a half and four fifths of the rows, as
 soon as an actor works there; a killed node is started again, a killed driver too. In the last
-scenario the second node joins at a fifth. A scenario passes where the rows (of an evaluation:
-sorted) and the summary have the bytes of a run without Ray, and where all of its events took place.
+scenario the second node joins at a fifth. Prints a line a scenario: whether the rows (of an
+evaluation: sorted) and the summary have the bytes of a run without Ray, and how many of its events
+took place. The exit status is 1 if any run differs.
 """
 
 from __future__ import annotations
@@ -217,7 +218,7 @@ def main() -> None:
     parser.add_argument("--max-tokens", type=int, default=96)
     parser.add_argument("--only", help="the scenarios whose name holds this text")
     arguments = parser.parse_args()
-    if INSIDE not in os.environ:
+    if not os.environ.get(INSIDE):
         enter_namespace()
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     with tempfile.TemporaryDirectory() as name:
@@ -227,6 +228,7 @@ def main() -> None:
         subprocess.run([*command, "-o", str(one)], check=True, stdout=subprocess.DEVNULL)
         size = (one / "samples.jsonl").stat().st_size
         print(f"{sum(1 for _ in (one / 'samples.jsonl').open('rb')):,} rows", flush=True)
+        different = False
         for number, (title, (shares, event)) in enumerate(SCENARIOS.items()):
             if arguments.only and arguments.only not in title:
                 continue
@@ -244,6 +246,8 @@ def main() -> None:
             sessions = [session.get("cluster") for session in record["sessions"]]
             seconds = time.monotonic() - start
             print(f"{title}: {outcome}, {events}, {seconds:.0f} s, {sessions}", flush=True)
+            different = different or outcome != "same"
+    raise SystemExit(different)
 
 
 if __name__ == "__main__":
