@@ -1,7 +1,7 @@
 """Kill actors, a node and the driver of a run on two Ray nodes, and compare with one machine.
 
-    python tests/cluster/kills.py score --rows 200000
-    python tests/cluster/kills.py eval --model examples/game24-tiny
+    python benchmarks/cluster_kills.py score --rows 200000
+    python benchmarks/cluster_kills.py eval --model examples/game24-tiny
 
 The nodes are alone in a network namespace, on its loopback. Each scenario is one run: an actor, the
 second node or the driver is killed with SIGKILL at a fifth, a half and four fifths of the rows, as
