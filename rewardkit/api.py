@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Unpack, overload
 from rewardkit import registry
 from rewardkit.errors import UsageError
 from rewardkit.judging import DEADLINE, JudgingOptions, judge, judge_many
-from rewardkit.judging.resolve_verifier import SyncOrAsyncVerifier, resolve_verifier
 from rewardkit.protocols import Task, Verifier
 from rewardkit.records import Sample, Verdict
+from rewardkit.resolve import SyncOrAsyncVerifier, resolve_verifier
 
 if TYPE_CHECKING:
     from rewardkit.harness.run.options import EvalValues

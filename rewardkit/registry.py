@@ -20,8 +20,6 @@ from rewardkit.protocols import Task, Verifier
 
 PLUGINS_VARIABLE = "REWARDKIT_PLUGINS"
 OURS = "rewardkit"
-TASK_FILE = "rewardkit.harness.tasks.defined.task:load_task_file"
-"""What loads a task that is offered, or named, as a TOML file."""
 KINDS = ("verifiers", "tasks", "prompts", "backends", "recipes")
 
 
@@ -79,10 +77,13 @@ class Registry:
 
     def find(self, kind: str, name: str) -> Offer:
         """Return the offer named `name`. Raises UnknownName, which suggests the nearest name."""
-        try:
+        if name in self._offers[kind]:
             return self._offers[kind][name]
-        except KeyError:
-            raise UnknownName.among(kind.removesuffix("s"), name, self._offers[kind]) from None
+        unknown = UnknownName.among(kind.removesuffix("s"), name, self._offers[kind])
+        others = [other for other in ("verifiers", "tasks") if name in self._offers[other]]
+        if others:
+            raise UnknownName(f"{unknown} ({name!r} is a {others[0].removesuffix('s')})")
+        raise unknown
 
     def verifier(self, name: str, **parameters: object) -> Verifier:
         """Return the verifier named `name`, with its parameters set."""
@@ -264,7 +265,7 @@ def _imported(name: str) -> Any:
 
 
 def _load_task_file(path: str) -> Any:
-    return _imported(TASK_FILE)(path)
+    return _imported(builtin.TASK_FILE)(path)
 
 
 def _described(error: BaseException) -> str:

@@ -13,19 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 from rewardkit.errors import UsageError
 from rewardkit.frameworks.scoring import by_name
+from rewardkit.resolve import known_names
 
 if TYPE_CHECKING:
-    from rewardkit.trainers.rewards.reward_functions import RewardFunction, TaskReward
+    from rewardkit.trainers.rewards.reward_functions import RewardFunction
 
 SETTINGS_VARIABLE = "REWARDKIT_REWARDS"
 
 _settings: dict[str, dict[str, Any]] = {}
 
 
-def configure(name: str, **parameters: Any) -> RewardFunction | TaskReward:
-    """Set the parameters of `rewardkit.rewards.NAME` and return it.
-
-    They are those of `reward_func` for a verifier, of `reward_funcs` for a task.
+def configure(name: str, **parameters: Any) -> RewardFunction:
+    """Set the parameters of `rewardkit.rewards.NAME`, those of `reward_func`, and return it.
 
     Call it before the trainer imports the path. UnknownName for a name that isn't installed.
     """
@@ -34,15 +33,10 @@ def configure(name: str, **parameters: Any) -> RewardFunction | TaskReward:
     return by_path(name)
 
 
-def _reward(name: str) -> RewardFunction | TaskReward:
-    from rewardkit import registry
+def _reward(name: str) -> RewardFunction:
     from rewardkit.trainers import reward_func
-    from rewardkit.trainers.rewards.reward_functions import TaskReward
 
-    parameters = _from_environment().get(name, {}) | _settings.get(name, {})
-    if name in registry.installed().offers("verifiers"):
-        return reward_func(name, **parameters)
-    return TaskReward(name, **parameters)
+    return reward_func(name, **_from_environment().get(name, {}) | _settings.get(name, {}))
 
 
 def _from_environment() -> dict[str, dict[str, Any]]:
@@ -62,10 +56,7 @@ def _from_environment() -> dict[str, dict[str, Any]]:
 
 def __dir__() -> list[str]:
     """List the names that can be imported, so that editors and notebooks complete them."""
-    from rewardkit import registry
-
-    installed = registry.installed()
-    return sorted({"configure", *installed.offers("verifiers"), *installed.offers("tasks")})
+    return sorted({"configure", *known_names()})
 
 
 by_path = by_name(__name__, _reward)

@@ -189,6 +189,14 @@ class TestInstalledPlugins:
             registry.installed()
 
 
+def test_a_name_of_the_other_kind_is_said_to_be_that() -> None:
+    installed = registry.installed()
+    with pytest.raises(UnknownName, match=r"no task named 'math'; .*\('math' is a verifier\)"):
+        installed.task("math")
+    with pytest.raises(UnknownName, match=r"no verifier named 'aqua'; .*\('aqua' is a task\)"):
+        installed.verifier("aqua")
+
+
 def test_every_hook_is_documented() -> None:
     docs = Path(__file__).parent.parent / "docs" / "reference" / "plugins.md"
     for kind in registry.KINDS:

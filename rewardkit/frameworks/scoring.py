@@ -6,20 +6,20 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, TypeVar
 
-from rewardkit import registry
-from rewardkit.errors import DataError, UnknownName, UsageError
+from rewardkit.errors import UnknownName, UsageError
 from rewardkit.judging import Control, JudgingOptions, judge_many
-from rewardkit.protocols import Task, Verifier
-from rewardkit.records import REFERENCE_COLUMNS, Sample, Verdict, plain_columns
+from rewardkit.judging.rows import Row, SampleReader, Scale, judge_samples
+from rewardkit.protocols import Verifier
+from rewardkit.records import Sample, Verdict, plain_columns
+from rewardkit.resolve import known_names, resolve
 from rewardkit.verifiers.rubric import Rubric
 
 Info = dict[str, float | str]
-Row = Mapping[str, object]
 Offered = TypeVar("Offered")
 
 LONGEST_SPECIAL = 44
@@ -32,17 +32,15 @@ _SPECIAL = re.compile(r"(?:<\|[^|<>\n]{1,40}\|>|</?s>|<(?:eos|bos|pad|end_of_tur
 class Scorer:
     """Scores completions with one verifier.
 
-    A score is between `low` and `high`, in proportion to the verdict's; an unjudged completion
-    gets `unjudged`, and its info says so.
+    A score is the verdict's, scaled; an unjudged completion gets `unjudged`, and its info says so.
     """
 
     verifier: Verifier
-    task: Task | None = None
-    options: JudgingOptions = field(default_factory=JudgingOptions)
-    low: float = 0.0
-    high: float = 1.0
-    unjudged: float = 0.0
-    reference: str | None = None
+    reader: SampleReader
+    options: JudgingOptions
+    scale: Scale
+    unjudged: float
+    control: Control | None
 
     def score(
         self, completions: Sequence[str], rows: Sequence[Row]
@@ -63,43 +61,16 @@ class Scorer:
 
     def verdicts(self, completions: Sequence[str], rows: Sequence[Row]) -> list[Verdict]:
         """Return the verdicts on completions of rows, in order."""
-        samples = [
-            (text, self._sample(plain_columns(row), index))
-            for index, (text, row) in enumerate(zip(completions, rows, strict=True))
-        ]
-        items = [(text, sample) for text, sample in samples if isinstance(sample, Sample)]
-        judged = iter(judge_many(self.verifier, items, self.options, control=self._control()))
-        return [sample if isinstance(sample, Verdict) else next(judged) for _, sample in samples]
+        samples = [self.reader(plain_columns(row), index) for index, row in enumerate(rows)]
+        return judge_samples(self.verifier, completions, samples, self.options, self.control)
 
     def warm(self) -> Scorer:
         """Load the verifier and start its workers, before the host starts a timeout."""
         judge_many(self.verifier, [("", Sample("0"))], self.options)
         return self
 
-    def _control(self) -> Control | None:
-        return None if self.task is None else self.task.perfect
-
-    def _sample(self, row: Row, index: int) -> Sample | Verdict:
-        """The row's sample, or an unjudged verdict where its reference is None."""
-        if self.task is not None and "reference" not in row and self.reference is None:
-            return self.task.sample(row, index)
-        names = REFERENCE_COLUMNS if self.reference is None else (self.reference,)
-        for name in names:
-            value = row.get(name)
-            if value is not None:
-                return Sample(str(value), question=str(row.get("question") or ""), columns=row)
-        empty = next((name for name in names if name in row), None)
-        if empty is not None:
-            return Verdict.unjudged(f"the column {empty!r} of row {index} is empty")
-        raise DataError(
-            f"row {index} has no column {' or '.join(map(repr, names))}; it has "
-            f"{', '.join(sorted(map(str, row))) or 'none'}; name it with reference="
-        )
-
     def _score(self, verdict: Verdict) -> float:
-        if verdict.score is None:
-            return self.unjudged
-        return self.low + (self.high - self.low) * verdict.score
+        return self.unjudged if verdict.score is None else self.scale(verdict.score)
 
 
 def _info(score: float, verdict: Verdict, parts: Sequence[str]) -> Info:
@@ -127,17 +98,16 @@ def scorer(
     reference: str | None = None,
     **arguments: object,
 ) -> Scorer:
-    """Return the scorer of an installed task or verifier, the same object for the same arguments.
+    """Return the scorer of an installed verifier or task, the same object for the same arguments.
 
-    `reading` chooses a task's answer style; further arguments are the verifier's or the task's
-    parameters. `timeout` and `workers` are those of `rewardkit.verify_batch`. In a Ray actor, of
-    which there are many on a machine, the default is one worker. UnknownName for a name or an
-    argument that doesn't exist.
+    `reading` is the answer style of a task, or the verifier's parameter; further arguments are the
+    verifier's or the task's parameters. `timeout` and `workers` are those of
+    `rewardkit.verify_batch`. In a Ray actor, of which there are many on a machine, the default is
+    one worker. UnknownName for a name or an argument that doesn't exist.
     """
     settings = {
         "reading": reading,
-        "low": float(low),
-        "high": float(high),
+        "scale": (float(low), float(high)),
         "unjudged": float(unjudged),
         "timeout": timeout,
         "workers": workers,
@@ -149,19 +119,18 @@ def scorer(
 @lru_cache(maxsize=256)
 def _cached_scorer(name: str, options_json: str) -> Scorer:
     settings, arguments = json.loads(options_json)
-    reading, timeout = settings.pop("reading"), settings.pop("timeout")
-    workers = settings.pop("workers") or (1 if in_ray_actor() else None)
-    options = JudgingOptions(workers=workers, **({"timeout": timeout} if timeout else {}))
-    offers = registry.installed()
-    if name in offers.offers("verifiers"):
-        if reading is not None:
-            arguments["reading"] = reading
-        return Scorer(offers.verifier(name, **arguments), options=options, **settings)
-    if name in offers.offers("tasks"):
-        task = offers.task(name, **arguments)
-        return Scorer(task.verifier(reading), task, options, **settings)
-    names = {*offers.offers("tasks"), *offers.offers("verifiers")}
-    raise UnknownName.among("verifier or task", name, names)
+    timeout, reference = settings["timeout"], settings["reference"]
+    workers = settings["workers"] or (1 if in_ray_actor() else None)
+    resolved = resolve(name, settings["reading"], **arguments)
+    reader = SampleReader(resolved.reference_columns, resolved.task)
+    return Scorer(
+        resolved.verifier,
+        reader if reference is None else SampleReader((reference,)),
+        JudgingOptions(workers=workers, **({"timeout": timeout} if timeout else {})),
+        Scale(*settings["scale"]),
+        settings["unjudged"],
+        resolved.task.perfect if resolved.task else None,
+    )
 
 
 def in_ray_actor() -> bool:
@@ -197,8 +166,7 @@ def by_name(module: str, make: Callable[[str], Offered]) -> Callable[[str], Offe
     def attribute(name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        offers = registry.installed()
-        names = {*offers.offers("tasks"), *offers.offers("verifiers")}
+        names = known_names()
         if name not in names:
             unknown = UnknownName.among("verifier or task", name, names)
             raise AttributeError(f"module {module!r} has no attribute {name!r}: {unknown}")

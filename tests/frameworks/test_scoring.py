@@ -56,7 +56,7 @@ def test_what_is_missing_is_named() -> None:
         scorer("mth")
     with pytest.raises(UnknownName, match="no parameter"):
         scorer("math", spelling="British")
-    with pytest.raises(DataError, match="row 1 has no column 'reference' or"):
+    with pytest.raises(DataError, match="row 2 has no column 'reference' or"):
         scorer("math").score(["a", "b"], [{"reference": "1"}, {"other": 2}])
 
 

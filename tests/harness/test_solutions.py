@@ -72,7 +72,7 @@ def test_the_xml_form_earns_all_format_rewards() -> None:
 
     task, samples = installed().task("gsm8k"), examples("gsm8k")
     solutions = solve_samples(task, resolve_prompt(task, "xml"), samples, long=0.5, seed=0)
-    functions, _ = reward_funcs("gsm8k")
+    functions, _ = reward_funcs("gsm8k_xml")
     for function in functions:
         rewards = function(
             prompts=[""] * len(samples),

@@ -112,6 +112,8 @@ class Recipe(BaseModel):
 
     name: str
     task: str
+    verifier: str | None = None
+    """What judges the completions of training; None: the task's own for the prompt."""
     about: str = ""
     prompt: str | None = None
     system_prompt: str | None = None

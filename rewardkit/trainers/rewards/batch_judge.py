@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import cloudpickle
 
 from rewardkit.errors import DataError
-from rewardkit.judging import Control, JudgingOptions, judge_many
+from rewardkit.judging import Control, JudgingOptions
+from rewardkit.judging.rows import SampleReader, judge_samples
 from rewardkit.protocols import Verifier
-from rewardkit.records import Sample, Verdict
-from rewardkit.trainers.rewards.reward_batch import RewardBatch, SampleReader
+from rewardkit.records import Verdict
+from rewardkit.trainers.rewards.reward_batch import RewardBatch
 
 LogExtra = Callable[[str, list[str]], None]
 LogMetric = Callable[[str, float], None]
@@ -82,21 +83,15 @@ class BatchJudge:
             return verdicts
 
     def _judge(self, batch: RewardBatch) -> list[Verdict]:
-        samples = self._reader(batch)
-        items = [
-            (text, sample)
-            for text, sample in zip(batch.texts, samples, strict=True)
-            if isinstance(sample, Sample)
-        ]
-        verdicts = iter(judge_many(self._verifier, items, self._options, control=self._control))
-        return [sample if isinstance(sample, Verdict) else next(verdicts) for sample in samples]
+        samples = batch.samples(self._reader)
+        return judge_samples(self._verifier, batch.texts, samples, self._options, self._control)
 
     def _check(self, verdicts: Sequence[Verdict]) -> None:
         self._has_judged |= any(verdict.correct is not None for verdict in verdicts)
         if verdicts and not self._has_judged:
             raise DataError(
                 f"reward {self.label!r} can't judge any of the {len(verdicts)} completions of "
-                f"its first batch. {verdicts[0].message}; mend the references or the verifier"
+                f"its first batch. {verdicts[0].message}; fix the references or the verifier"
             )
 
     def __getstate__(self) -> bytes:

@@ -5,26 +5,26 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-import math
 import re
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from rewardkit import registry
-from rewardkit.errors import UnknownName, UsageError
-from rewardkit.judging import DEADLINE, Control, JudgingOptions
-from rewardkit.judging.resolve_verifier import SyncOrAsyncVerifier, resolve_verifier
+from rewardkit.errors import UsageError
+from rewardkit.judging import DEADLINE, JudgingOptions
+from rewardkit.judging.rows import SampleReader, Scale
 from rewardkit.protocols import Task, Verifier
 from rewardkit.records import REFERENCE_COLUMNS, Verdict
-from rewardkit.trainers.rewards.batch_judge import BatchJudge, LogExtra, LogMetric, TrainerLogs
-from rewardkit.trainers.rewards.reward_batch import (
-    ColumnReader,
-    SampleReader,
-    TaskReader,
-    read_batch,
+from rewardkit.resolve import (
+    Resolved,
+    SyncOrAsyncVerifier,
+    resolve,
+    resolve_task,
+    resolve_verifier,
 )
-from rewardkit.verifiers.gsm8k import Gsm8k, gsm8k_xml
+from rewardkit.trainers.rewards.batch_judge import BatchJudge, LogExtra, LogMetric, TrainerLogs
+from rewardkit.trainers.rewards.reward_batch import check_reference_columns, read_batch
 from rewardkit.verifiers.r1_zero import R1Zero, R1ZeroFormat
 from rewardkit.verifiers.rubric import Rubric
 
@@ -84,7 +84,7 @@ def _identifier(text: str) -> str:
 
 
 RewardOrigin = Mapping[str, Any]
-"""`{"function": "reward_func", "reward_funcs" or "task_reward", "arguments": {…}}`"""
+"""`{"function": "reward_func" or "reward_funcs", "arguments": {…}}`"""
 
 
 def origin_of(function: str, **arguments: object) -> RewardOrigin | None:
@@ -104,44 +104,15 @@ def task_name(task: object) -> object:
     return task
 
 
-TRAINING_READINGS = {"gsm8k": "xml"}
-"""The answer style in training, by task, where it differs from the task's own."""
-
-TRAINING_RUBRICS: Sequence[tuple[Verifier, Rubric]] = (
-    (Gsm8k(reading="xml"), gsm8k_xml),
-    (
-        R1Zero(),
-        Rubric(
-            parts={"r1_zero": R1Zero(), "r1_zero_format": R1ZeroFormat()},
-            weights={"r1_zero": 1.0, "r1_zero_format": 0.0},
-            decides="r1_zero",
-        ),
-    ),
+R1_ZERO_PARTS = Rubric(
+    parts={"r1_zero": R1Zero(), "r1_zero_format": R1ZeroFormat()},
+    weights={"r1_zero": 1.0, "r1_zero_format": 0.0},
+    decides="r1_zero",
 )
-"""Plain verifiers, each with the rubric that replaces it in training."""
+"""`r1_zero` in training: the same reward, with the rate of the right format in the log."""
 
 
-def training_verifier(verifier: Verifier) -> Verifier:
-    """The rubric that replaces `verifier` in training, or `verifier` if none does."""
-    return next((rubric for plain, rubric in TRAINING_RUBRICS if plain == verifier), verifier)
-
-
-def task_or_verifier(name: str) -> Task | Verifier:
-    """The task of this name, or in this TOML file, else the verifier.
-
-    `math` is the verifier: it reads the reference from any column, the set only from its own.
-    UnknownName, with the nearest name of both.
-    """
-    installed = registry.installed()
-    tasks, verifiers = installed.offers("tasks"), installed.offers("verifiers")
-    is_set = name in tasks and str(tasks[name].value).endswith(".toml")
-    if name in verifiers and is_set:
-        return installed.verifier(name)
-    if name in tasks or name.endswith(".toml"):
-        return installed.task(name)
-    if name in verifiers:
-        return installed.verifier(name)
-    raise UnknownName.among("task", name, {*tasks, *verifiers})
+FROM_0_TO_1 = Scale()
 
 
 class RewardFunction:
@@ -153,16 +124,14 @@ class RewardFunction:
         judge: BatchJudge,
         *,
         part: str | None = None,
-        low: float,
-        high: float,
+        scale: Scale = FROM_0_TO_1,
         origin: RewardOrigin | None,
     ) -> None:
         self.__name__ = name
         self.origin = origin
         self._judge = judge
         self._part = part
-        self._low = low
-        self._high = high
+        self._scale = scale
 
     def __call__(
         self,
@@ -196,13 +165,14 @@ class RewardFunction:
         score = verdict.score
         if self._part is not None:  # a text that ran out of time or crashed has no parts
             score = verdict.parts.get(self._part, score)
-        return self._low + (self._high - self._low) * score
+        return self._scale(score)
 
 
 def reward_func(
     verifier: str | SyncOrAsyncVerifier,
     *,
     name: str | None = None,
+    reading: str | None = None,
     low: float = 0.0,
     high: float = 1.0,
     reference: str | Sequence[str] | None = REFERENCE_COLUMNS,
@@ -213,34 +183,37 @@ def reward_func(
 ) -> RewardFunction:
     """A verifier as a TRL reward: `low` + (`high` − `low`) × score, or None if it is unjudged.
 
-    `verifier` is a name or any callable `(text, sample)`, async or not. `reference` is the column
-    that holds the reference, or several columns of which the first that exists counts, or None
-    for a verifier that reads none; the other columns are the sample's `columns`. A text that
-    takes longer than `timeout` seconds is wrong; `max_wall`, `workers` and `env` are those of
+    `verifier` is the name of a verifier or of a task, or any callable `(text, sample)`, async or
+    not; `reading` is the answer style that the prompt asks for. `reference` is the column that
+    holds the reference, or several columns of which the first that a row fills counts, or None for
+    a verifier that reads none; the other columns are the sample's `columns`. A text that takes
+    longer than `timeout` seconds is wrong; `max_wall`, `workers` and `env` are those of
     `rewardkit.verify_batch`.
     """
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise UsageError(f"low is {low} and high is {high}; both must be finite, and low lower")
-    names = (reference,) if isinstance(reference, str) else tuple(reference or ())
+    scale = Scale(low, high)
+    columns = _columns(reference)
+    resolved = _resolve(verifier, reading)
     label = name or reward_name(verifier)
-    loaded = resolve_verifier(verifier)
     options = JudgingOptions(timeout, max_wall, workers, env)
-    judge = BatchJudge(loaded, ColumnReader(names), label=label, options=options)
+    reader = _reader(resolved, None if columns == REFERENCE_COLUMNS else columns)
     origin = origin_of(
         "reward_func",
         verifier=verifier,
         name=label,
+        reading=reading,
         low=low,
         high=high,
-        reference=names,
+        reference=columns,
         timeout=timeout,
     )
-    return RewardFunction(label, judge, low=low, high=high, origin=origin)
+    judge = _batch_judge(resolved, reader, label, options)
+    return RewardFunction(label, judge, scale=scale, origin=origin)
 
 
 def reward_funcs(
     task: str | Task | Verifier,
     *,
+    verifier: str | SyncOrAsyncVerifier | None = None,
     reading: str | None = None,
     reference: str | Sequence[str] | None = None,
     timeout: float = DEADLINE,
@@ -255,58 +228,56 @@ def reward_funcs(
     task without a rubric has one function, with the task's name and weight 1. Instead of a task,
     `task` may be a verifier or its name.
 
-    `reading` is the answer style that the prompt asks for (`gsm8k`: "xml"). Rows are read as
-    evaluation reads them; a column `reference`, or the one named here, is the reference itself.
+    `reading` is the answer style that the prompt asks for (`gsm8k`: "xml"). `verifier` judges in
+    place of the task's own, such as the rubric "gsm8k_xml". Rows are read as evaluation reads
+    them; a column `reference`, or the one named here, is the reference itself.
     """
-    resolved = task_or_verifier(task) if isinstance(task, str) else task
-    names = (reference,) if isinstance(reference, str) else tuple(reference or ())
-    if hasattr(resolved, "verifier"):
-        of_task = cast("Task", resolved)
-        label = of_task.name
-        verifier = of_task.verifier(reading or TRAINING_READINGS.get(label))
-        reader: SampleReader = ColumnReader(names) if names else TaskReader(of_task)
-        control: Control | None = of_task.perfect
-    else:
-        label, verifier = reward_name(task), resolved
-        reader = ColumnReader(names or REFERENCE_COLUMNS)
-        control = None
-    verifier = training_verifier(verifier)
+    resolved = _resolve(task, reading)
+    if verifier is not None:
+        resolved = dataclasses.replace(resolved, verifier=resolve_verifier(verifier))
+    if resolved.verifier == R1Zero():
+        resolved = dataclasses.replace(resolved, verifier=R1_ZERO_PARTS)
+    columns = _columns(reference)
+    label = resolved.task.name if resolved.task else reward_name(task)
     options = JudgingOptions(timeout, max_wall, workers, env)
-    judge = BatchJudge(
-        resolve_verifier(verifier), reader, label=label, options=options, control=control
-    )
+    judge = _batch_judge(resolved, _reader(resolved, columns or None), label, options)
     origin = origin_of(
-        "reward_funcs", task=task_name(task), reading=reading, reference=names, timeout=timeout
+        "reward_funcs",
+        task=task_name(task),
+        verifier=verifier,
+        reading=reading,
+        reference=columns,
+        timeout=timeout,
     )
-    if not isinstance(verifier, Rubric):
-        return [RewardFunction(label, judge, low=0.0, high=1.0, origin=origin)], [1.0]
-    functions = [
-        RewardFunction(part, judge, part=part, low=0.0, high=1.0, origin=origin)
-        for part in verifier.parts
-    ]
-    return functions, [verifier.weights[part] for part in verifier.parts]
+    rubric = resolved.verifier
+    if not isinstance(rubric, Rubric):
+        return [RewardFunction(label, judge, origin=origin)], [1.0]
+    functions = [RewardFunction(part, judge, part=part, origin=origin) for part in rubric.parts]
+    return functions, [rubric.weights[part] for part in rubric.parts]
 
 
-class TaskReward:
-    """A task's rubric as one TRL reward: the weighted sum of its parts, None where unjudged."""
+def _resolve(judge: str | Task | SyncOrAsyncVerifier, reading: str | None) -> Resolved:
+    if isinstance(judge, str):
+        return resolve(judge, reading)
+    if not callable(judge) and hasattr(judge, "verifier"):
+        return resolve_task(judge, reading)
+    return Resolved(resolve_verifier(cast("SyncOrAsyncVerifier", judge)))
 
-    def __init__(self, name: str, **parameters: Any) -> None:
-        self.__name__ = name
-        self.origin = origin_of("task_reward", name=name, **parameters)
-        self._functions, self._weights = reward_funcs(name, **parameters)
 
-    def __call__(self, completions: Sequence[object], **columns: Any) -> list[float | None]:
-        """The rewards of the completions, in order."""
-        parts = [function(completions, **columns) for function in self._functions]
-        return [self._total(scores) for scores in zip(*parts, strict=True)]
+def _columns(reference: str | Sequence[str] | None) -> tuple[str, ...]:
+    return (reference,) if isinstance(reference, str) else tuple(reference or ())
 
-    @property
-    def last_verdicts(self) -> tuple[str, Sequence[Verdict]]:
-        """The task's name, and its verdicts on the batch judged last."""
-        return self._functions[0].last_verdicts
 
-    def _total(self, scores: Sequence[float | None]) -> float | None:
-        judged = [score for score in scores if score is not None]
-        if len(judged) < len(scores):
-            return None
-        return sum(weight * score for weight, score in zip(self._weights, judged, strict=True))
+def _reader(resolved: Resolved, columns: Sequence[str] | None) -> SampleReader:
+    """Read rows as the resolved name does, or the reference from `columns` alone."""
+    if columns is None:
+        return SampleReader(resolved.reference_columns, resolved.task)
+    check_reference_columns(columns)
+    return SampleReader(columns)
+
+
+def _batch_judge(
+    resolved: Resolved, reader: SampleReader, label: str, options: JudgingOptions
+) -> BatchJudge:
+    control = resolved.task.perfect if resolved.task else None
+    return BatchJudge(resolved.verifier, reader, label=label, options=options, control=control)

@@ -26,7 +26,6 @@ from rewardkit.harness.store.rollouts import (
 )
 from rewardkit.trainers.rewards.reward_functions import (
     RewardOrigin,
-    TaskReward,
     reward_func,
     reward_funcs,
 )
@@ -141,13 +140,10 @@ def _made_again(record: RolloutRecord) -> dict[str, RewardCall]:
 
 def _call_again(origin: RewardOrigin) -> dict[str, RewardCall]:
     arguments: Mapping[str, Any] = origin["arguments"]
-    match origin["function"]:
-        case "reward_func":
-            made: Sequence[Any] = [reward_func(**arguments)]
-        case "reward_funcs":
-            made, _ = reward_funcs(**arguments)
-        case _:
-            made = [TaskReward(**arguments)]
+    if origin["function"] == "reward_func":
+        made = [reward_func(**arguments)]
+    else:
+        made, _ = reward_funcs(**arguments)
     return {function.__name__: function for function in made}
 
 

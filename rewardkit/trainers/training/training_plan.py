@@ -209,7 +209,9 @@ def _sft_arguments(inputs: TrainerInputs) -> TrainerArguments:
 
 def _rewards(recipe: Recipe, task_plan: TaskPlan) -> tuple[list[RewardFunction], list[float]]:
     """The task's reward functions, and their weights with the recipe's in place of the task's."""
-    functions, weights = reward_funcs(task_plan.task, reading=task_plan.template.reading)
+    functions, weights = reward_funcs(
+        task_plan.task, verifier=recipe.verifier, reading=task_plan.template.reading
+    )
     by_name = {
         function.__name__: weight for function, weight in zip(functions, weights, strict=True)
     }

@@ -28,7 +28,7 @@ from rewardkit.harness.tasks.defined.definition import (
 from rewardkit.harness.tasks.defined.task import DefinedTask
 from rewardkit.hookspecs import hookimpl
 from rewardkit.plugin import Sample
-from rewardkit.trainers.rewards.reward_functions import task_or_verifier
+from rewardkit.resolve import resolve
 from tests.support.commands import run_command
 
 ROWS = [
@@ -378,7 +378,7 @@ def test_equal_answers_vote_together(folder: Path) -> None:
 
 def test_a_task_file_is_a_reward(folder: Path) -> None:
     (folder / "mine.toml").write_text('[data]\nfile = "rows.jsonl"\n[verifier]\nname = "exact"\n')
-    assert isinstance(task_or_verifier("mine.toml"), DefinedTask)
+    assert isinstance(resolve("mine.toml").task, DefinedTask)
 
 
 def test_what_a_task_sets_are_options_of_eval() -> None:

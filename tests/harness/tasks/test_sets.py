@@ -27,7 +27,7 @@ ROWS: dict[str, list[dict[str, Any]]] = {
     "aime24": numbered("problem", "answer", solution="Add.", url="", year="2024"),
     "aime25": numbered("problem", "answer"),
     "amc23": numbered("question", "answer"),
-    "math": [
+    "hendrycks_math": [
         {
             "problem": f"Halve {number}.",
             "level": f"Level {number}",

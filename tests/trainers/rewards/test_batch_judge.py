@@ -9,10 +9,11 @@ import pytest
 
 from rewardkit.errors import DataError
 from rewardkit.judging import JudgingOptions
+from rewardkit.judging.rows import SampleReader
 from rewardkit.protocols import Bounded, Verifier
 from rewardkit.records import Sample, Verdict
 from rewardkit.trainers.rewards.batch_judge import BatchJudge, TrainerLogs
-from rewardkit.trainers.rewards.reward_batch import ColumnReader, RewardBatch, read_batch
+from rewardkit.trainers.rewards.reward_batch import RewardBatch, read_batch
 from rewardkit.verifiers.motion import motion
 
 NO_LOGS = TrainerLogs()
@@ -33,7 +34,7 @@ class Counting(Bounded):
 
 def judge(verifier: Verifier) -> BatchJudge:
     options = JudgingOptions(workers=1)
-    return BatchJudge(verifier, ColumnReader(("answer",)), label="answers", options=options)
+    return BatchJudge(verifier, SampleReader(("answer",)), label="answers", options=options)
 
 
 def batch(*pairs: tuple[str, str]) -> RewardBatch:

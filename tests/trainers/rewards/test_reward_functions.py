@@ -130,13 +130,14 @@ def test_columns_are_left_as_they_are() -> None:
         ("motion", {}, (["accuracy", "format"], [5.0, 1.0])),
         (
             "gsm8k",
-            {},
+            {"verifier": "gsm8k_xml"},
             (
                 ["correctness", "int", "strict_format", "soft_format", "xmlcount"],
                 [2.0, 0.5, 0.5, 0.5, 0.5],
             ),
         ),
-        ("gsm8k", {"reading": "hash"}, (["gsm8k"], [1.0])),
+        ("gsm8k", {}, (["gsm8k"], [1.0])),
+        ("gsm8k", {"reading": "xml"}, (["gsm8k"], [1.0])),
         ("gsm8k", {"reading": "r1_zero"}, (["r1_zero", "r1_zero_format"], [1.0, 0.0])),
         ("math500", {"reading": "r1_zero"}, (["r1_zero", "r1_zero_format"], [1.0, 0.0])),
         ("math500", {}, (["math500"], [1.0])),
@@ -163,7 +164,7 @@ def test_a_tasks_functions_and_weights(task: str, more: dict[str, str], expected
         ("motion", motion, RIGHT, {"reference": TARGETS}),
         ("motion", motion, "[Analysis] [ANSWER] (6.0) [End]", {"reference": TARGETS}),
         (
-            "gsm8k",
+            "gsm8k_xml",
             gsm8k_xml,
             "<reasoning>\na\n</reasoning>\n<answer>\n72\n</answer>\nok",
             {"answer": "so #### 72"},
@@ -181,7 +182,8 @@ def test_the_weighted_sum_is_the_rubrics_reward(
         weight * (function(completions, **listed)[0] or 0.0)
         for function, weight in zip(functions, weights, strict=True)
     )
-    sample = load_task(task).sample({"question": "(1), (2), (3), (4), (5)", **columns}, 0)
+    named = "gsm8k" if task == "gsm8k_xml" else task
+    sample = load_task(named).sample({"question": "(1), (2), (3), (4), (5)", **columns}, 0)
     assert total == pytest.approx(rubric.reward(rubric(completion, sample)), abs=1e-9)
 
 
@@ -274,7 +276,7 @@ def test_errors_name_what_is_wrong() -> None:
     with pytest.raises(DataError, match="no column 'gold'"):
         reward_func("math", reference="gold")(["a"], answer=["1"])
     with pytest.raises(DataError, match="row 1 has neither a column 'points'"):
-        reward_funcs("motion")[0][0]([RIGHT], answer=["1"])
+        reward_funcs("motion")[0][0]([RIGHT], level=["1"])
 
 
 def test_rewards_import_neither_torch_nor_trl() -> None:

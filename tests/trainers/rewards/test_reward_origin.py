@@ -10,7 +10,6 @@ import pytest
 from rewardkit import load_task, load_verifier
 from rewardkit.harness.store.rollouts import RecordedReward, RolloutRecord
 from rewardkit.trainers import reward_func, reward_funcs
-from rewardkit.trainers.rewards.reward_functions import TaskReward
 from rewardkit.trainers.rollouts.replay import same_rewards
 from tests.trainers.forms import letters
 
@@ -43,7 +42,7 @@ def record(*functions: Any) -> RolloutRecord:
         (reward_funcs("gsm8k", reading="hash", reference="gold")[0], GOLD, "#### 4"),
         (reward_funcs("motion")[0], ROW, "[ANSWER]\n(6), (7), (8), (9), (10)\n[End]"),
         (reward_funcs(load_task("motion"))[0], ROW, "[ANSWER]\n(6), (7), (8), (9), (11)\n[End]"),
-        ([TaskReward("motion")], ROW, "[ANSWER]\n(6), (7), (8), (9), (12)\n[End]"),
+        ([reward_func("motion", high=6.0)], ROW, "[ANSWER]\n(6), (7), (8), (9), (12)\n[End]"),
     ],
 )
 def test_a_function_is_made_again_from_its_origin(

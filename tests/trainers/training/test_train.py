@@ -128,8 +128,8 @@ def varied(text: str, sample: object) -> float:
 def rewarded_by_length(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reward the tiny model by length: its text earns nothing from any task."""
 
-    def functions(task: Any, *, reading: str | None) -> Any:
-        known, weights = reward_funcs(task, reading=reading)
+    def functions(task: Any, **how: Any) -> Any:
+        known, weights = reward_funcs(task, **how)
         return [reward_func(varied, name=one.__name__) for one in known], weights
 
     monkeypatch.setattr(training_plan, "reward_funcs", functions)

@@ -75,7 +75,7 @@ def test_a_data_file_is_prompted_in_the_form_that_its_rewards_read(tmp_path: Pat
     assert [turns[0] for turns in rows["prompt"]] == [
         {"role": "system", "content": "Be brief."}
     ] * 3
-    functions, _ = reward_funcs("gsm8k", reading="xml")
+    functions, _ = reward_funcs("gsm8k", verifier="gsm8k_xml")
     correctness = next(one for one in functions if one.__name__ == "correctness")
     reply = "<reasoning>\n.\n</reasoning>\n<answer>\n41\n</answer>\n"
     columns: dict[str, Any] = {

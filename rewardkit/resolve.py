@@ -1,0 +1,93 @@
+"""What a name means, on every route.
+
+A verifier's name means that verifier, and a task's name the verifier that the task uses. A name
+that both have means the verifier, and the rows of a data set are read as the task reads them. So
+one name gives one verdict, whether a text is verified, evaluated, scored or rewarded.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from rewardkit import registry
+from rewardkit.errors import UnknownName, UsageError
+from rewardkit.protocols import Judged, Task, Verifier
+from rewardkit.records import REFERENCE_COLUMNS, Sample
+
+SyncOrAsyncVerifier = Callable[[str, Sample], Judged | Coroutine[Any, Any, Judged]]
+
+
+@dataclass(frozen=True)
+class AsyncVerifier:
+    """Runs an async verifier to its end in the worker."""
+
+    verifier: Any
+
+    def __call__(self, text: str, sample: Sample, /) -> Judged:
+        """The awaited result."""
+        import asyncio
+
+        return cast("Judged", asyncio.run(self.verifier(text, sample)))
+
+
+def resolve_verifier(verifier: str | SyncOrAsyncVerifier) -> Verifier:
+    """Return the installed verifier of a name, or a callable as a verifier, async or not.
+
+    UnknownName for a name that isn't installed, UsageError for what isn't callable.
+    """
+    if isinstance(verifier, str):
+        return registry.installed().verifier(verifier)
+    if not callable(verifier):
+        raise UsageError(
+            f"{verifier!r:.80} is neither a verifier's name nor a callable (text, sample)"
+        )
+    called = getattr(verifier, "func", verifier)  # functools.partial
+    if inspect.iscoroutinefunction(called) or inspect.iscoroutinefunction(type(called).__call__):
+        return AsyncVerifier(verifier)
+    return cast("Verifier", verifier)
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """The verifier that a name means, and the task that reads its rows, if there is one."""
+
+    verifier: Verifier
+    task: Task | None = None
+    reference_columns: Sequence[str] = REFERENCE_COLUMNS
+    """The columns of a row that may hold the reference itself."""
+
+
+def known_names() -> set[str]:
+    """The names of all installed verifiers and tasks."""
+    installed = registry.installed()
+    return {*installed.offers("verifiers"), *installed.offers("tasks")}
+
+
+def resolve(name: str, reading: str | None = None, **parameters: object) -> Resolved:
+    """Return what the name of a verifier or a task, or the path of a task's TOML file, means.
+
+    `reading` is the answer style of a task, or the verifier's parameter of that name. Further
+    parameters are the verifier's, or the task's if no verifier has the name. UnknownName for a
+    name or a parameter that doesn't exist.
+    """
+    installed = registry.installed()
+    is_task = name.endswith(".toml") or name in installed.offers("tasks")
+    if name in installed.offers("verifiers"):
+        if not is_task:
+            style = {} if reading is None else {"reading": reading}
+            return Resolved(installed.verifier(name, **style, **parameters))
+        task = installed.task(name)
+        verifier = installed.verifier(name) if reading is None else task.verifier(reading)
+        return Resolved(registry.with_parameters(name, verifier, parameters), task)
+    if not is_task:
+        raise UnknownName.among("verifier or task", name, known_names())
+    task = installed.task(name, **parameters)
+    return resolve_task(task, reading)
+
+
+def resolve_task(task: Task, reading: str | None = None) -> Resolved:
+    """Return the verifier of a task's answer style (None: the default prompt's)."""
+    return Resolved(task.verifier(reading), task, ("reference",))
