@@ -63,6 +63,12 @@ def _chosen(match: re.Match[str]) -> str:
     return rf"\binom{{{of}}}{{{some}}}" if int(of) > int(some) else match.group()
 
 
+def _primes(match: re.Match[str]) -> str:
+    r"""^{\prime\prime} as apostrophes."""
+    letter_follows = match.string[match.end() :][:1].isalpha()
+    return "'" * match.group().count("prime") + " " * letter_follows
+
+
 def _worded_base(match: re.Match[str]) -> str:
     word = match[1]
     base = word if word.isdigit() else BASES.get(word)
@@ -103,6 +109,7 @@ _COMMANDS: tuple[tuple[str, str, Replacement], ...] = (
     ("tag", r"\\tag\*?\s*\{[^{}]*\}", " "),
     ("label", r"\\label\s*\{[^{}]*\}", " "),
     ("math", r"\\([ij])math(?![a-zA-Z])", r"\1"),
+    ("prime", r"\^\s*(?:\{((?:\s*\\prime)+)\s*\}|((?:\s*\\prime)+))", _primes),
     (
         ".",
         r"(?<![0-9])([0-9]{0,20})\.([0-9]{0,20})\\(?:overline|bar|dot)\s*\{?\s*([0-9]{1,20})\s*\}?",

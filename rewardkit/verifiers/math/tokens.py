@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from typing import NamedTuple
 
 from rewardkit.verifiers.math import lexicon
@@ -16,7 +17,7 @@ from rewardkit.verifiers.math.lexicon import (
     names_what_follows,
 )
 from rewardkit.verifiers.math.spelling import JOINED, plain
-from rewardkit.verifiers.math.tree import UnreadableError
+from rewardkit.verifiers.math.tree import Number, UnreadableError
 
 MOST_TOKENS = 1_200
 """Tokens of the longest answer that is read into a tree."""
@@ -56,9 +57,9 @@ _VALUE_ENDS = frozenset(")}]|!°%π⦄⟩")
 _CLAUSE_STARTS = frozenset((",", ";", "and", "or", "\\\\", "⦃", "&"))
 
 
-def tokens(text: str) -> list[Token]:
+def tokenize(text: str) -> Tokens:
     """The tokens of `text`, spacing and decoration dropped."""
-    return _Lexer(plain(text), 0).run()
+    return Tokens(_Lexer(plain(text), 0).run())
 
 
 class _Lexer:
@@ -261,3 +262,130 @@ class _Lexer:
         return last.kind in ("number", "symbol", "text") or (
             last.kind == "mark" and (last.text in _VALUE_ENDS or last.text == "/")
         )
+
+
+LONGEST_NUMBER = 1_000
+"""Digits of the longest number that is read."""
+
+HIGHEST_EXPONENT = 2_000
+"""Largest power of ten in scientific notation."""
+
+DEEPEST = 60
+"""Levels of brackets, powers and functions inside each other."""
+
+_END = Token("end of text", "")
+_AT_END = (".", ",", ";", "\\\\")
+_DEPTH = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
+
+
+class Tokens:
+    """Tokens and the place where the parser reads, with the brackets that are open there."""
+
+    def __init__(self, tokens: list[Token], level: int = 0) -> None:
+        self.all = tokens
+        self.at = 0
+        self.level = level
+        self.open_brackets = ""
+        self.inside_bars = 0
+
+    @property
+    def next(self) -> Token:
+        """The next token."""
+        try:
+            return self.all[self.at]
+        except IndexError:
+            return _END
+
+    @property
+    def ended(self) -> bool:
+        """Whether all tokens are taken."""
+        return self.at >= len(self.all)
+
+    def ahead(self, count: int) -> Token:
+        """The token `count` places after the next one."""
+        place = self.at + count
+        return self.all[place] if 0 <= place < len(self.all) else _END
+
+    def take(self) -> Token:
+        """Return the next token and pass it."""
+        token = self.next
+        self.at += 1
+        return token
+
+    def mark(self, marks: str) -> str | None:
+        """Take the next token where it is one of the signs `marks`, and return the sign."""
+        token = self.next
+        if token.kind == "mark" and token.text in marks:
+            self.at += 1
+            return token.text
+        return None
+
+    def expect(self, marks: str) -> str:
+        """Take one of `marks`; raise UnreadableError where another token comes next."""
+        found = self.mark(marks)
+        if found is None:
+            raise UnreadableError(f"{self.next.text or 'the end'!r} in place of {marks!r}")
+        return found
+
+    def texts(self) -> str:
+        """Take the words that come next."""
+        found = []
+        while self.next.kind == "text":
+            found.append(self.take().text)
+        return " ".join(found)
+
+    def until_brace(self) -> str:
+        """Take everything up to and including the closing brace; return the text before it."""
+        letters = []
+        while self.next.text not in ("}", ""):
+            letters.append(self.take().text)
+        self.expect("}")
+        return "".join(letters)
+
+    def closing(self, start: int) -> int:
+        """Where the bracket at `start` closes; -1 where it does not."""
+        depth = 0
+        for place in range(start, len(self.all)):
+            depth += _DEPTH.get(self.all[place].text, 0)
+            if depth == 0:
+                return place
+        return -1
+
+    def drop_end(self) -> None:
+        """Drop a full stop, a comma or an empty line at the end, but no ellipsis."""
+        while len(self.all) > 1 and self.all[-1].text in _AT_END:
+            if self.all[-2].text == self.all[-1].text == ".":
+                return
+            self.all.pop()
+
+    def number(self) -> Number:
+        """Take the next token as a number."""
+        written = self.take().text
+        if len(written) < 20 and written.isdecimal():
+            return Number(Fraction(int(written)))
+        mantissa, _, exponent = written.replace("E", "e").partition("e")
+        if len(mantissa) > LONGEST_NUMBER or abs(int(exponent or 0)) > HIGHEST_EXPONENT:
+            raise UnreadableError("a number too long")
+        whole, point, places = mantissa.partition(".")
+        value = Fraction(int(whole + places or 0), 10 ** len(places))
+        value *= Fraction(10) ** int(exponent or 0)
+        return Number(value, len(places) if point and not exponent else None)
+
+    def digit(self) -> Number:
+        r"""Take the first digit of the next token and leave the others: \frac12 is a half."""
+        token = self.take()
+        if not token.text[0].isdigit():
+            raise UnreadableError("a decimal point without a digit")
+        if len(token.text) > 1:
+            self.at -= 1
+            self.all[self.at] = Token("number", token.text[1:])
+        return Number(Fraction(token.text[0]))
+
+    def __enter__(self) -> None:
+        """Go one level down, for the length of a `with` block."""
+        self.level += 1
+        if self.level > DEEPEST:
+            raise UnreadableError("too deep to be an answer")
+
+    def __exit__(self, *_: object) -> None:
+        self.level -= 1

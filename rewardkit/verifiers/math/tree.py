@@ -285,3 +285,13 @@ def difference(left: Node, right: Node) -> Node:
 def reciprocal(node: Node) -> Node:
     """1/node."""
     return Power(node, MINUS_ONE)
+
+
+def summed(terms: list[Node]) -> Node:
+    """The sum of the terms; a single term as it is."""
+    return terms[0] if len(terms) == 1 else Sum(tuple(terms))
+
+
+def multiplied(factors: list[Node]) -> Node:
+    """The product of the factors; a single factor as it is."""
+    return factors[0] if len(factors) == 1 else Product(tuple(factors))
