@@ -1,11 +1,11 @@
-"""Dates in words: March 5th, 2021 and 5 March 2021."""
+"""The words and signs of answers: signs, functions, number words, units, currencies, dates."""
 
 from __future__ import annotations
 
-import functools
 import re
+from collections.abc import Iterator
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
 from rewardkit.verifiers.math.tree import (
@@ -39,7 +39,7 @@ _SIGNS: Final = {
     "⊂": r"\subset \subseteq",
     "≈": r"\approx \sim \simeq",
     "≡": r"\equiv",
-    "·": r"\times \cdot \ast × ∙ ⋅ •",
+    "·": r"\cdot \times \ast × ∙ ⋅ •",
     "/": r"\div ÷",
     "±": r"\pm",
     "∓": r"\mp",
@@ -60,79 +60,42 @@ _SIGNS: Final = {
     ":": r"\colon \ratio",
     "→": r"\to \rightarrow \longrightarrow",
     "∅": r"\emptyset \varnothing",
-    "…": r"\ldots \dots \cdots",
-    "ℝ": r"\R \reals \Reals",
+    "…": r"\dots \ldots \cdots",
     "√": r"\sqrt \surd",
     "∧": r"\wedge \land",
     "∨": r"\vee \lor",
     "¤": r"\$",
-    "€": r"€ \euro",
-    "£": r"£ \pounds",
-    "¥": r"¥ \yen",
+    "€": r"\euro",
+    "£": r"\pounds",
+    "¥": r"\yen",
     "∠": r"\angle",
     "△": r"\triangle",
     "#": r"\#",
     "&": r"\&",
     "-": "− – —",
-    "and": "和 与 及",
-    "or": "或",
     "⇒": r"\Rightarrow \implies \iff \Leftrightarrow",
-    "~": "~",
-    "\\\\": "\\\\ \\cr \\newline",
+    "\\\\": r"\cr \newline",
 }
-MARKS: Final = {spelling: sign for sign, all_ in _SIGNS.items() for spelling in all_.split()}
+SIGNS: Final = {spelling: sign for sign, all_ in _SIGNS.items() for spelling in all_.split()}
 """Another spelling of a sign, and the sign."""
 
-DROPPED: Final = listed(
-    r"\relax \left \right \middle \big \Big \bigg \Bigg \bigl \bigr \Bigl \Bigr \biggl \biggr"
-    r" \Biggl \Biggr \bigm \textstyle \scriptstyle \limits \nolimits \quad \qquad \enspace"
-    r" \thinspace \, \; \: \! \  \> \( \) \[ \] \hfill \hspace \nonumber \bf \rm \it \sf"
-    r" \normalsize \displaystyle \large \Large \small \strut \null \noindent \centering",
-    " ",
-) | {"\\ "}
-"""Commands that only decorate."""
-
-TEXT_COMMANDS: Final = listed(
-    r"\text \mbox \hbox \textbf \textit \textrm \textsf \texttt \textnormal \mathrm \mathbf \mathit"
-    r" \mathsf \mathtt \mathbb \mathcal \mathfrak \mathscr \boldsymbol \bm \operatorname \emph"
-    r" \underline \mathop \textsc \textup \bold"
+LATEX_SIGNS: Final = str.maketrans(
+    {sign: f"{all_.split()[0]} " for sign, all_ in _SIGNS.items() if not sign.isascii()}
 )
-"""Commands whose argument is a word, or one letter in another type."""
+"""The sign in LaTeX."""
 
 OVER: Final = listed(
     r"\overline \vec \hat \bar \tilde \overrightarrow \widehat \dot \ddot \mathring"
 )
 """Accents: part of a variable's name."""
 
-FRACTIONS: Final = frozenset((r"\frac", r"\dfrac", r"\tfrac", r"\cfrac", r"\sfrac", r"\nicefrac"))
-BINOMIALS: Final = frozenset((r"\binom", r"\dbinom", r"\tbinom"))
 FOREIGN: Final = listed(
     r"\int \iint \iiint \oint \lim \limsup \liminf \sup \inf \nabla \partial \deg \dim \ker"
     r" \bigcup \bigcap \forall \exists \over \stackrel \cancel \substack"
 )
 """Commands that we don't read and math-verify may."""
 SUMS: Final = {r"\sum": "sum", r"\prod": "prod"}
-COLOURS: Final = frozenset((r"\color", r"\textcolor", r"\colorbox"))
 MODULO: Final = frozenset((r"\pmod", r"\bmod", r"\mod", r"\pod"))
-BASES: Final = {
-    word: base
-    for base, word in enumerate(
-        [
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-        ],
-        start=2,
-    )
-}
 
 GREEK: Final = listed(
     "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi"
@@ -148,72 +111,78 @@ GREEK_LETTERS: Final[dict[str, str]] = dict(
     )
 )
 
-FUNCTIONS: Final = {
-    **{
-        name: name
-        for name in listed(
-            "sin cos tan cot sec csc arcsin arccos arctan arccot arcsec arccsc sinh cosh tanh coth"
-            " log ln exp lg gcd lcm max min det sgn abs floor ceil sqrt cbrt"
-        )
-    },
-    "asin": "arcsin",
-    "acos": "arccos",
-    "atan": "arctan",
-    "cosec": "csc",
-    "tg": "tan",
-    "arctg": "arctan",
-    "ctg": "cot",
-    "sign": "sgn",
-    "ceiling": "ceil",
-    "mod": "mod",
-    "sech": "sech",
-    "csch": "csch",
-    "arcsinh": "arcsinh",
-    "arccosh": "arccosh",
-    "arctanh": "arctanh",
-    "asinh": "arcsinh",
-    "acosh": "arccosh",
-    "atanh": "arctanh",
-    "Re": "Re",
-    "Im": "Im",
-    "arg": "arg",
-    "det": "det",
-    "cis": "cis",
+_FUNCTIONS: Final = listed(
+    "sin cos tan cot sec csc sinh cosh tanh coth sech csch arcsin arccos arctan arccot arcsec"
+    " arccsc arcsinh arccosh arctanh log ln exp lg gcd lcm max min det sgn abs floor ceil sqrt cbrt"
+    " mod Re Im arg cis"
+)
+_OTHER_NAMES: Final = (
+    "asin=arcsin acos=arccos atan=arctan asinh=arcsinh acosh=arccosh atanh=arctanh cosec=csc tg=tan"
+    " arctg=arctan ctg=cot sign=sgn ceiling=ceil"
+)
+FUNCTIONS: Final[dict[str, str]] = {
+    **{name: name for name in _FUNCTIONS},
+    **dict(pair.split("=") for pair in _OTHER_NAMES.split()),
 }
 """Spelling and name of the functions that are read."""
 
-CONSTANT_WORDS: Final = {
-    "pi": "π",
-    "infty": "∞",
-    "inf": "∞",
-    "infinity": "∞",
-    "and": "and",
-    "or": "or",
-    "und": "and",
-    "oder": "or",
-    "emptyset": "∅",
-    "Infinity": "∞",
-    "union": "∪",
-    "oo": "∞",
-    "percent": "%",
-    "percentage": "%",
-    "pct": "%",
-    "degrees": "°",
-    "degree": "°",
-    "deg": "°",
-    "cup": "∪",
+_CONSTANT_WORDS: Final = {
+    "π": "pi",
+    "∞": "infty inf infinity Infinity oo",
+    "∅": "emptyset",
+    "and": "and und",
+    "or": "or oder",
+    "∪": "union cup",
+    "%": "percent percentage pct",
+    "°": "degrees degree deg",
     "R": "R",
     "U": "U",
 }
+CONSTANT_WORDS: Final = {
+    word: sign for sign, all_ in _CONSTANT_WORDS.items() for word in all_.split()
+}
+"""Words that stand for a sign, and the sign."""
 
 
-_SCALES = listed(
-    "hundred=100 thousand=1000 million=1e6 billion=1e9 trillion=1e12 quadrillion=1e15"
-    " quintillion=1e18 lakh=1e5 crore=1e7 dozen=12 gross=144 half=1/2 halve=1/2 third=1/3"
-    " quarter=1/4 fourth=1/4 fifth=1/5 sixth=1/6 seventh=1/7 eighth=1/8 ninth=1/9 tenth=1/10"
-    " hundredth=1/100 thousandth=1/1000 millionth=1e-6"
+def _counted(words: str, start: int) -> dict[str, int]:
+    return {word: value for value, word in enumerate(words.split(), start)}
+
+
+UNITS_IN_WORDS: Final = _counted(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen seventeen eighteen nineteen",
+    start=0,
 )
-SCALES: Final = {word: Fraction(size) for word, _, size in (row.partition("=") for row in _SCALES)}
+_TENS: Final = _counted("twenty thirty forty fifty sixty seventy eighty ninety", start=2)
+_GROUPS: Final = {
+    word: 1000**power
+    for word, power in _counted(
+        "thousand million billion trillion quadrillion quintillion", start=1
+    ).items()
+}
+_DENOMINATORS: Final = {
+    **{f"{word}th": value for word, value in UNITS_IN_WORDS.items() if value > 3},
+    **{f"{word[:-1]}ieth": 10 * value for word, value in _TENS.items()},
+    **{f"{word}th": size for word, size in _GROUPS.items()},
+    "half": 2,
+    "halve": 2,
+    "third": 3,
+    "quarter": 4,
+    "fifth": 5,
+    "eighth": 8,
+    "ninth": 9,
+    "twelfth": 12,
+    "hundredth": 100,
+}
+SCALES: Final = {
+    **{word: Fraction(size) for word, size in _GROUPS.items()},
+    **{word: Fraction(1, parts) for word, parts in _DENOMINATORS.items()},
+    "hundred": Fraction(100),
+    "lakh": Fraction(10**5),
+    "crore": Fraction(10**7),
+    "dozen": Fraction(12),
+    "gross": Fraction(144),
+}
 """Words that multiply the number before them."""
 
 _REFUSED: Final = listed(
@@ -381,22 +350,7 @@ psi | pound_per_inch
 mmHg torr | mercury
 rpm | turn time^-1 | 1/60
 revolution turn | turn
-dollar usd USD buck | money
 cent ¢ | money | 1/100
-euro EUR | euro
-£ GBP | sterling
-yen JPY | yen
-yuan rmb RMB CNY | yuan
-rupee Rs INR | rupee
-ruble rouble RUB | ruble
-won KRW | won
-lira TRY | lira
-peso MXN | peso
-shekel ILS | shekel
-dong VND | dong
-naira NGN | naira
-baht THB | baht
-franc CHF | franc
 ° degree deg | angle
 arcminute | angle | 1/60
 arcsecond | angle | 1/3600
@@ -406,6 +360,26 @@ rad radian sr steradian | radian
 % percent pct | share | 1/100
 dB decibel | decibel
 """
+_MONEY: Final = """
+dollar usd USD buck ¤ | money
+euro EUR € | euro
+GBP £ | sterling
+yen JPY ¥ | yen
+yuan rmb RMB CNY | yuan
+rupee Rs INR ₹ | rupee
+ruble rouble RUB ₽ | ruble
+won KRW ₩ | won
+lira TRY ₺ | lira
+peso MXN ₱ | peso
+shekel ILS ₪ | shekel
+dong VND ₫ | dong
+naira NGN ₦ | naira
+baht THB ฿ | baht
+franc CHF | franc
+"""
+CURRENCY_SIGNS: Final = "".join(character for character in _MONEY if not character.isascii())
+CODES: Final = frozenset(re.findall(r"\b(?:[A-Z]{3}|Rs)\b", _MONEY))
+"""Currencies that may stand before an amount."""
 
 
 def _dimensions(text: str) -> tuple[tuple[str, int], ...]:
@@ -413,20 +387,20 @@ def _dimensions(text: str) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(found)) if found != [("radian", 1)] else ()
 
 
-@functools.cache
+def _units(table: str) -> Iterator[tuple[str, Unit]]:
+    for line in table.strip().splitlines():
+        names, dimensions, size = (*line.split(" | "), "1")[:3]
+        for name in names.split():
+            yield name, (_dimensions(dimensions), Fraction(size))
+
+
+@cache
 def unit_table() -> dict[str, Unit]:
     """Every known spelling of a unit, in the singular, and the unit."""
     table: dict[str, Unit] = {}
-    for line in _PREFIXED.strip().splitlines():
-        names, dimensions, size = (*line.split(" | "), "1")[:3]
-        for name in names.split():
-            base = (_dimensions(dimensions), Fraction(size))
-            table.update(_with_prefixes(name, base))
-    for line in (*_PREFIXED.strip().splitlines(), *_PLAIN.strip().splitlines()):
-        names, dimensions, size = (*line.split(" | "), "1")[:3]
-        for name in names.split():
-            table[name] = (_dimensions(dimensions), Fraction(size))
-    return table
+    for name, unit in _units(_PREFIXED):
+        table.update(_with_prefixes(name, unit))
+    return {**table, **dict(_units(_PREFIXED)), **dict(_units(_PLAIN)), **dict(_units(_MONEY))}
 
 
 def _with_prefixes(name: str, base: Unit) -> dict[str, Unit]:
@@ -440,13 +414,19 @@ def _with_prefixes(name: str, base: Unit) -> dict[str, Unit]:
     return found
 
 
+def currency(words: str) -> Unit | None:
+    """The currency that a code or a word names; None for any other word."""
+    kinds = {unit[0] for _, unit in _units(_MONEY)}
+    units = (known(words.removesuffix(".").upper()), known(words.capitalize()))
+    return next((unit for unit in units if unit is not None and unit[0] in kinds), None)
+
+
 _LONGEST_UNIT = 120
 """Characters of the longest text that is read as a unit."""
 
 _UNIT_PART = re.compile(r"[^\W\d_]+(?:['.-][^\W\d_]+)*\.?|[°%¢℃℉£][CF]?|\^?\s?[-−]?[0-9]|[/()·*]")
 _NOISE = re.compile(
-    r"\\[,;:! ]|~|\\(?:cdot|times)(?![a-zA-Z])|\\(?:mu|Omega)(?![a-zA-Z])\s*"
-    r"|\\(?:text|mathrm)\s*|[{}$]"
+    r"\\(?:mu|Omega)(?![a-zA-Z])\s*|\\text|[{}]"
     r"|(?:\bdegrees?|°)\s+(?P<scale>celsius|fahrenheit|[CF])\b",
     re.IGNORECASE,
 )
@@ -465,7 +445,7 @@ def known(word: str) -> Unit | None:
     return None
 
 
-@functools.lru_cache(maxsize=512)
+@lru_cache(maxsize=512)
 def known_unit(text: str) -> Unit | None:
     """The unit that a text of known units spells, such as `m s^{-2}`; None for any other text."""
     if len(text) > _LONGEST_UNIT:
@@ -510,9 +490,7 @@ def product(one: Unit, other: Unit) -> Unit:
 def _spaced(noise: re.Match[str]) -> str:
     if noise["scale"]:
         return f"°{noise['scale'][0].upper()}"
-    return {r"\cdot": "·", r"\times": "·", r"\mu": "μ", r"\Omega": "Ω"}.get(
-        noise.group().rstrip(), " "
-    )
+    return {r"\mu": "μ", r"\Omega": "Ω"}.get(noise.group().rstrip(), " ")
 
 
 def _measured(text: str) -> tuple[Unit, list[str]]:
@@ -596,30 +574,6 @@ def _exponent(part: str) -> int | None:
 MOST_WORDS = 16
 """Words of the longest number that is read."""
 
-_BELOW_TWENTY = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
-    " fifteen sixteen seventeen eighteen nineteen"
-)
-_UNITS: Final = {word: value for value, word in enumerate(_BELOW_TWENTY.split())}
-_TENS: Final = {
-    word: 10 * value
-    for value, word in enumerate(
-        ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"), start=2
-    )
-}
-_DENOMINATORS: Final = {
-    "half": 2,
-    "halve": 2,
-    "third": 3,
-    "quarter": 4,
-    "fifth": 5,
-    "eighth": 8,
-    "ninth": 9,
-    "twelfth": 12,
-    "hundredth": 100,
-    "thousandth": 1000,
-}
-_GROUPS: Final = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _SIGN_WORDS: Final = listed("minus negative")
 
 
@@ -647,26 +601,16 @@ def _unsigned(parts: list[str]) -> Fraction | None:
 
 
 def _part(parts: list[str]) -> Fraction | None:
-    under = _ordinal(parts[-1]) if len(parts) > 1 else None
+    under = _DENOMINATORS.get(singular(parts[-1])) if len(parts) > 1 else None
     if not under:
         return None
     count = 1 if parts[:-1] in (["a"], ["an"]) else _whole(parts[:-1])
     return None if count is None else Fraction(count, under)
 
 
-def _ordinal(word: str) -> int | None:
-    """14 of `fourteenths`."""
-    word = singular(word)
-    if word in _DENOMINATORS:
-        return _DENOMINATORS[word]
-    if not word.endswith("th"):
-        return None
-    return _below_hundred([f"{word[:-4]}y" if word.endswith("ieth") else word.removesuffix("th")])
-
-
 def _whole(parts: list[str]) -> int | None:
     """A whole number: groups of three digits, each with its size, in descending order."""
-    total, rest, smallest = 0, list(parts), 10**15
+    total, rest, smallest = 0, list(parts), 10**21
     while rest:
         place = next((place for place, word in enumerate(rest) if word in _GROUPS), None)
         size = 1 if place is None else _GROUPS[rest[place]]
@@ -695,35 +639,27 @@ def _below_thousand(parts: list[str]) -> int | None:
 
 def _below_hundred(parts: list[str]) -> int | None:
     match parts:
-        case [word] if word in _UNITS:
-            return _UNITS[word]
+        case [word] if word in UNITS_IN_WORDS:
+            return UNITS_IN_WORDS[word]
         case [word] if word in _TENS:
-            return _TENS[word]
-        case [ten, unit] if ten in _TENS and 0 < _UNITS.get(unit, 0) < 10:
-            return _TENS[ten] + _UNITS[unit]
+            return 10 * _TENS[word]
+        case [ten, unit] if ten in _TENS and 0 < UNITS_IN_WORDS.get(unit, 0) < 10:
+            return 10 * _TENS[ten] + UNITS_IN_WORDS[unit]
     return None
 
 
-_REALS = "all real numbers|all reals|reals|real numbers|the real numbers|any real number"
-_INTEGERS = "all integers|the integers|integers"
-_NATURALS = "all positive integers|positive integers|the positive integers"
 POSITIVE_REALS = Sequence((Number(Fraction(0)), Constant("∞")), "(", ")")
-
-SYNONYMS: dict[str, Node] = {
-    **dict.fromkeys(("empty set", "the empty set"), NumberSet("∅")),
-    **dict.fromkeys(_REALS.split("|"), NumberSet("R")),
-    **dict.fromkeys(_INTEGERS.split("|"), NumberSet("Z")),
-    **dict.fromkeys(_NATURALS.split("|"), NumberSet("Z+")),
-    **dict.fromkeys(("all positive real numbers", "positive real numbers"), POSITIVE_REALS),
-}
-"""Words that name a set of numbers."""
-
 
 _SENTENCES: tuple[tuple[re.Pattern[str], Node], ...] = tuple(
     (re.compile(pattern), meaning)
     for pattern, meaning in (
+        (r"(?:(?:all|the) )?reals|(?:(?:all|the|any) )?real numbers?", NumberSet("R")),
+        (r"(?:(?:all|the) )?integers", NumberSet("Z")),
+        (r"(?:(?:all|the) )?positive integers", NumberSet("Z+")),
+        (r"(?:(?:all|the) )?positive (?:real numbers|reals)", POSITIVE_REALS),
         (
-            r"(?:there (?:is|are|exists?) |(?:the |this )?(?:equation|system|problem|it) has )?"
+            r"(?:the )?empty set|(?:there (?:is|are|exists?) "
+            r"|(?:the |this )?(?:equation|system|problem|it) has )?"
             r"no (?:real )?(?:solution|root)s?(?: exists?)?",
             NumberSet("∅"),
         ),
@@ -751,8 +687,6 @@ def words_as_answer(text: str) -> Node:
 @lru_cache(maxsize=1024)
 def meaning(words: str) -> Node | None:
     """The set, the number or the statement that lower-case words name; None for any others."""
-    if words in SYNONYMS:
-        return SYNONYMS[words]
     for pattern, stated in _SENTENCES:
         if pattern.fullmatch(words):
             return stated
@@ -773,10 +707,7 @@ IN_WORDS: Final = listed(
 )
 """Words that are no products of variables wherever they stand."""
 
-CODES: Final = listed("USD EUR GBP INR RMB CNY JPY Rs")
-"""Currencies that may stand before an amount."""
-
-_NAMED = re.compile(r"(?:\s+[A-Za-z]+){0,4}\s*(?:=|≈|\\approx(?![a-zA-Z])|:(?!=)|:=)")
+_NAMED = re.compile(r"(?:\s+[A-Za-z]+){0,4}\s*[=≈:]")
 _VOWEL = re.compile(r"[aeiou]", re.IGNORECASE)
 _SYLLABLE = re.compile(r"[bcdfghjklmnpqrstvwxz][aeiou][bcdfghjklmnpqrstvwxz]", re.IGNORECASE)
 _FUNCTION = re.compile(
@@ -821,7 +752,8 @@ _MONTHS: Final = listed(
     "january february march april may june july august september october november december"
 )
 _BESIDE: Final = listed("monday tuesday wednesday thursday friday saturday sunday the of on")
-_ORDINAL = re.compile(r"(?<=[0-9])(?:st|nd|rd|th)\b")
+ORDINAL_ENDING: Final = "(?:st|nd|rd|th)"
+_ORDINAL = re.compile(rf"(?<=[0-9]){ORDINAL_ENDING}\b")
 _DATE_PART = re.compile(r"[a-z]+|[0-9]+")
 
 

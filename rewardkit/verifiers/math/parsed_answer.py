@@ -11,9 +11,11 @@ from typing import Final
 
 from rewardkit.verifiers.math.lexicon import (
     CONSTANT_WORDS,
+    CURRENCY_SIGNS,
     FUNCTIONS,
     GREEK,
     IN_WORDS,
+    LATEX_SIGNS,
     date,
     ends_in_function,
     listed,
@@ -22,8 +24,8 @@ from rewardkit.verifiers.math.lexicon import (
     without_ordinals,
     words_as_answer,
 )
-from rewardkit.verifiers.math.parser import read
-from rewardkit.verifiers.math.spelling import normal
+from rewardkit.verifiers.math.parser import read, read_canonical
+from rewardkit.verifiers.math.spelling import canonical, squeezed
 from rewardkit.verifiers.math.tree import Clock, Node, Sequence, Text, UnreadableError
 
 _LONGEST_NUMBER = 400
@@ -35,13 +37,13 @@ _FRACTION = (
     r"\s*(?:\{\s*(?P<bottom>-?[0-9,]+)\s*\}|(?P<bottom1>[0-9]))"
 )
 _NUMBER = re.compile(
-    r"(?P<sign>[-+\s]*)(?P<currency>\\\$\s?|[£€¥₹₽₩₺₱₪₫₦฿]\s?)?(?:"
+    rf"(?P<sign>[-+\s]*)(?:(?P<currency>[{CURRENCY_SIGNS}])\s?)?(?:"
     rf"(?P<whole>[0-9]+)??\s*{_FRACTION}"
     r"|(?:(?P<mixed>[0-9]+)\s+)?(?P<over>[0-9,]+)\s?/\s?(?P<under>[0-9,]+)"
     rf"|(?P<decimal>{_UNSIGNED})"
-    r"(?:[eE](?P<exponent>[-+]?[0-9]{1,3})|\s*\\?(?:times|cdot)\s*10\s*\^\s*"
+    r"(?:[eE](?P<exponent>[-+]?[0-9]{1,3})|\s*·\s*10\s*\^\s*"
     r"(?:\{\s*(?P<power>-?[0-9]{1,3})\s*\}|(?P<power1>[0-9])))?"
-    r")\s*(?P<percent>\\?%)?(?P<degree>°)?"
+    r")\s*(?P<percent>%)?\s*(?P<degree>°)?"
 )
 
 
@@ -70,7 +72,7 @@ def exact_number(text: str) -> ExactNumber | None:
     if match["sign"].count("-") % 2:
         value = -value
     percent = match["percent"] is not None
-    unit = "%" if percent else match["degree"] or (match["currency"] or "").strip("\\ ")
+    unit = "%" if percent else match["degree"] or (match["currency"] or "").replace("¤", "$")
     return ExactNumber(value / 100 if percent else value, unit, reduced)
 
 
@@ -110,20 +112,14 @@ def _integer(digits: str) -> int | None:
     return int(digits.replace(",", ""))
 
 
+_TEXT = re.compile(r"\\text\{([^{}]*)\}")
 _LONGEST_PHRASE = 400
 """Characters of the longest text that is read as words."""
 
-_WRAPPER = re.compile(
-    r"\\(?:text(?:bf|it|rm|sf|tt|normal|sc|up)?|mbox|hbox|mathrm|mathbf|mathit|mathsf|boldsymbol"
-    r"|bm|emph|underline)\*?\s*\{([^{}]*)\}"
-)
-_SPACING = re.compile(
-    r"\\(?:[,;:! ]|quad(?![a-zA-Z])|qquad(?![a-zA-Z])|(?:left|right)(?=[()\[\]]))|~|\$"
-)
 _WORDS = re.compile(r"\(?[A-Za-z][A-Za-z'’ \-]*(?:[,;][A-Za-z'’ \-]+)*[).,!;:]*")
 _RUN = re.compile(r"[A-Za-z]+")
 _CAPITALISED = re.compile(r"[A-Z][a-z]+")
-_OPTION = re.compile(r"\(?[A-J]\)|\$?\\text(?:bf|it|rm)?\s*\{\s*\(?[A-J]\)?\s*\}\$?")
+_OPTION = re.compile(r"\(?[A-J]\)|\\text\{\s*\(?[A-J]\)?\s*\}")
 _ARTICLE = re.compile(r"\A(?:an?|the) (?!and |or )(?=[a-z])")
 _SENTENCE = re.compile(r"(?P<subject>[a-z' -]+?) (?:is|are) (?:(?:an?|the) )?(?P<predicate>.+)")
 _SYLLABLE = re.compile(r"[^aeiou][aeiou]")
@@ -165,16 +161,16 @@ def predicate(words: str) -> str | None:
 
 
 def phrase(text: str) -> Phrase | None:
-    """The words that a text consists of; None where it holds anything else."""
+    """The words that a canonical text consists of; None where it holds anything else."""
     if len(text) > _LONGEST_PHRASE:
         return None
-    wrapped = "{" in text and _WRAPPER.search(text) is not None
-    plain = _SPACING.sub(" ", _WRAPPER.sub(r"\1", text))
+    wrapped = "{" in text and _TEXT.search(text) is not None
+    plain = _TEXT.sub(r"\1", text)
     plain = " ".join(plain.replace("{", " ").replace("}", " ").split())
     if not _WORDS.fullmatch(plain):
         return None
     runs = _RUN.findall(plain)
-    if any(run in FUNCTIONS for run in runs):
+    if any(run in FUNCTIONS for run in (*runs, *_TEXT.findall(text))):
         return None
     if all(len(run) == 1 for run in runs) and not _OPTION.fullmatch(text.strip()):
         return None
@@ -213,11 +209,10 @@ def _calculates(run: str) -> bool:
     )
 
 
-_TEXT = re.compile(r"\\text\s*\{([^{}]*)\}")
-_ONLY_WORDS = re.compile(r"(?:\\text\s*\{[^{}\\]*\}|[^\\{}^_=<>])*")
+_ONLY_WORDS = re.compile(r"(?:\\text\{[^{}\\]*\}|[^\\{}^_=<>])*")
 _CLOCK = re.compile(r"([0-9]{1,2})(?::([0-9]{2}))?\s*([ap])\.?\s?m\.?", re.IGNORECASE)
-_TIME = re.compile(r"([01]?[0-9]|2[0-4])(?::|\{:\}|\\colon )([0-5][0-9])")
-_LISTED = re.compile(r"[0-9],(?:\s|~|\\[,;: ])+[0-9]{3}")  # no comma that groups thousands
+_TIME = re.compile(r"([01]?[0-9]|2[0-4]):([0-5][0-9])")
+_LISTED = re.compile(r"[0-9],\s+[0-9]{3}")  # no comma that groups thousands
 _TERMS = re.compile(r"[0-9.]\s*[eE]\s*[-+]\s+[0-9]|[0-9.]\s*[eE]\s+[-+]")  # 2e - 1: two terms
 
 REMEMBERED = 256
@@ -263,28 +258,30 @@ def parsed_tree(answer: ParsedAnswer) -> Node | None:
 
 
 def _read_answer(text: str) -> ParsedAnswer:
-    plain = normal(text.strip().strip("$").strip())
-    number = None if _LISTED.search(text) or _TERMS.search(text) else exact_number(plain)
+    spelled = canonical(text)
+    plain = squeezed(spelled)
+    latex = plain if plain.isascii() else plain.translate(LATEX_SIGNS).strip()
+    number = None if _LISTED.search(spelled) or _TERMS.search(spelled) else exact_number(plain)
     if number is not None:
-        return ParsedAnswer(plain, number)
+        return ParsedAnswer(latex, number)
     time = _time(_TEXT.sub(r"\1", plain).strip())
     if time is not None:
-        return ParsedAnswer(plain, None, time)
-    spoken = phrase(text)
+        return ParsedAnswer(latex, None, time)
+    spoken = phrase(spelled)
     if spoken is not None and spoken.certain:
-        return ParsedAnswer(plain, None, spoken.tree(), words=spoken.words, verbal=True)
+        return ParsedAnswer(latex, None, spoken.tree(), words=spoken.words, verbal=True)
     words = spoken.words if spoken is not None else ""
     try:
-        return ParsedAnswer(plain, None, read(text), words=words)
+        return ParsedAnswer(latex, None, read_canonical(spelled), words=words)
     except UnreadableError as error:
-        words = words or (_spoken(text) if _ONLY_WORDS.fullmatch(plain) else "")
-        return ParsedAnswer(plain, None, None, str(error), error.foreign, words, bool(words))
+        words = words or (_spoken(spelled) if _ONLY_WORDS.fullmatch(plain) else "")
+        return ParsedAnswer(latex, None, None, str(error), error.foreign, words, bool(words))
 
 
 def _spoken(text: str) -> str:
     """A text of words and numbers in one spelling."""
     plain = _TEXT.sub(r"\1", text).casefold()
-    for noise in "{}$~":
+    for noise in "{}":
         plain = plain.replace(noise, " ")
     words = " ".join(plain.split()).rstrip(" .")
     return date(words) or without_ordinals(words)

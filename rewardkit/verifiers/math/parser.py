@@ -9,24 +9,23 @@ from itertools import pairwise
 
 from rewardkit.verifiers.math import lexicon
 from rewardkit.verifiers.math.lexicon import (
-    BASES,
-    BINOMIALS,
+    CURRENCY_SIGNS,
     FOREIGN,
-    FRACTIONS,
     MODULO,
     OVER,
     POSITIVE_REALS,
     RADIANS,
     SUMS,
-    SYNONYMS,
-    Unit,
-    known,
+    UNITS_IN_WORDS,
+    currency,
     listed,
+    meaning,
     refuses,
     scale,
     unit_table,
     words_as_answer,
 )
+from rewardkit.verifiers.math.spelling import canonical
 from rewardkit.verifiers.math.tokens import Token, Tokens, tokenize
 from rewardkit.verifiers.math.tree import (
     Call,
@@ -60,6 +59,11 @@ from rewardkit.verifiers.math.tree import (
 
 def read(text: str) -> Node:
     """The answer `text` as a tree; raises UnreadableError where it is none that we read."""
+    return read_canonical(canonical(text))
+
+
+def read_canonical(text: str) -> Node:
+    """The same for a text in canonical spelling."""
     return _answer(tokenize(text))
 
 
@@ -104,23 +108,19 @@ def _labelled(tokens: Tokens, words: str) -> Node:
 
 _BOUND = re.compile(r"(?:all )?(?:the )?(?:real )?numbers (greater|less) than( or equal to)?")
 _OPERATORS = {"greater": (">", "≥"), "less": ("<", "≤")}
-_CURRENCY = listed(
-    "money euro sterling yen yuan rupee ruble won lira peso shekel dong naira baht franc"
-)
 
 
 def _by_first_words(tokens: Tokens, plain: str) -> Node | None:
     """What a currency, a sign, a bound or `all real numbers except` makes of what follows."""
-    unit = known(plain.removesuffix(".").upper()) or known(plain.capitalize())
-    if unit is not None and unit[0][0][0] in _CURRENCY:
+    if (unit := currency(plain)) is not None:
         return Quantity(_whole_listing(tokens), *unit)
-    every = SYNONYMS.get(plain.removesuffix(" except for").removesuffix(" except"))
-    if every is not None and "except" in plain:
+    every, excepting, _ = plain.partition(" except")
+    if excepting and (reals := meaning(every)) is not None:
         left_out = _whole_listing(tokens)
         if isinstance(left_out, Relation) and left_out.operators == ("=",):
             left_out = left_out.sides[1] or left_out
         items = left_out.items if isinstance(left_out, Sequence) else (left_out,)
-        return SetOperation("∖", every, Sequence(items, "⦃", "⦄"))
+        return SetOperation("∖", reals, Sequence(items, "⦃", "⦄"))
     if plain in ("minus", "negative"):
         return negative(_one_value(tokens))
     bound = _BOUND.fullmatch(plain)
@@ -294,8 +294,6 @@ def _residue(tokens: Tokens, node: Node) -> Node:
 def _ratio(tokens: Tokens) -> Node:
     if tokens.next.kind == "set":
         return _number_set(tokens, tokens.take().text)
-    if tokens.mark("ℝ"):
-        return _number_set(tokens, "R")
     if tokens.mark("∅"):
         return NumberSet("∅")
     terms = [_sum(tokens)]
@@ -383,7 +381,7 @@ def _factor_after_operator(tokens: Tokens) -> Node:
     return negative(_factor(tokens)) if tokens.mark("-") is not None else _factor(tokens)
 
 
-_STARTERS = frozenset("(⦃[{|⌊⌈√π∞⟨∠△¤€£¥₹₽₩₺₱₪₫₦฿‖")
+_STARTERS = frozenset("(⦃[{|⌊⌈√π∞⟨∠△‖" + CURRENCY_SIGNS)
 _VALUE_KINDS = frozenset(("symbol", "word", "begin", "command", "number", "numeral"))
 _SUFFIX_COMMANDS = MODULO | {r"\choose"}
 _AFTER_INTERVAL = frozenset(("", "∪", "∩", "∖", ",", "and", "or"))
@@ -460,22 +458,6 @@ def whole_fraction(node: Node) -> Number | None:
     return None
 
 
-CURRENCIES = {
-    "¤": "dollar",
-    "€": "euro",
-    "£": "£",
-    "¥": "yen",
-    "₹": "rupee",
-    "₽": "ruble",
-    "₩": "won",
-    "₺": "lira",
-    "₱": "peso",
-    "₪": "shekel",
-    "₫": "dong",
-    "₦": "naira",
-    "฿": "baht",
-}
-"""The sign of a currency, and its name in the table of units."""
 _RADIANS = ("rad", "radian", "radians")
 
 
@@ -486,13 +468,13 @@ def _unit_follows(tokens: Tokens) -> bool:
         return token.kind == "text"
     if token.text == "/":
         return tokens.ahead(1).kind == "text"
-    return token.text in CURRENCIES and tokens.ahead(1).kind != "number"
+    return token.text in CURRENCY_SIGNS and tokens.ahead(1).kind != "number"
 
 
 def _quantity(tokens: Tokens, factors: list[Node]) -> Node:
     """The factors with the number words and the unit that follow them."""
-    if tokens.next.kind == "mark" and tokens.next.text in CURRENCIES:
-        return Quantity(multiplied(factors), *currency(tokens.take().text))
+    if tokens.next.kind == "mark" and tokens.next.text in CURRENCY_SIGNS:
+        return Quantity(multiplied(factors), *unit_table()[tokens.take().text])
     words = _unit_words(tokens)
     while words and (size := scale(words[0])) is not None:
         factors[-1] = _scaled(factors[-1], Number(size))
@@ -506,11 +488,6 @@ def _quantity(tokens: Tokens, factors: list[Node]) -> Node:
     if joined:
         raise UnreadableError("the word 'and' at the end")
     return quantity
-
-
-def currency(sign: str) -> Unit:
-    """The unit of a currency's sign."""
-    return unit_table()[CURRENCIES[sign]]
 
 
 def measured(factors: list[Node], words: str) -> Node:
@@ -601,11 +578,6 @@ def _factor(tokens: Tokens) -> Node:
 def _power(tokens: Tokens, base: Node) -> Node:
     if tokens.take().text == "*":
         tokens.take()
-    if tokens.next.text == "{" and tokens.ahead(1).text == "°" and tokens.ahead(2).text == "}":
-        tokens.at += 3
-        return _degrees(tokens, base)
-    if tokens.mark("°") is not None:
-        return _degrees(tokens, base)
     if tokens.next.text in ("T", r"\top"):
         tokens.take()
         return Call("transpose", (base,))
@@ -709,9 +681,9 @@ def _lettered_numeral(tokens: Tokens) -> Node:
 
 def _base_of_numeral(tokens: Tokens) -> Node:
     word = tokens.ahead(1) if tokens.next.text == "{" else tokens.next
-    if word.kind == "text" and word.text.lower() in BASES:
+    if word.kind == "text" and word.text.lower() in UNITS_IN_WORDS:
         tokens.at += 3 if tokens.next.text == "{" else 1
-        return Number(Fraction(BASES[word.text.lower()]))
+        return Number(Fraction(UNITS_IN_WORDS[word.text.lower()]))
     return _argument(tokens)
 
 
@@ -809,8 +781,8 @@ def _bracketed(tokens: Tokens) -> Node:
         return _braced_environment(tokens)
     if sign in _CLOSERS:
         return _enclosed(tokens, sign)
-    if sign in CURRENCIES:
-        return Quantity(_factor(tokens), *currency(sign))
+    if sign in CURRENCY_SIGNS:
+        return Quantity(_factor(tokens), *unit_table()[sign])
     return _signed_value(tokens, sign)
 
 
@@ -859,7 +831,7 @@ def _figure(tokens: Tokens, sign: str) -> Node:
 
 def _command(tokens: Tokens, command: str) -> Node:
     """A LaTeX command with its arguments."""
-    if command in FRACTIONS:
+    if command == r"\frac":
         over = _half(tokens)
         if isinstance(over, Symbol) and over.name in ("d", "partial"):
             raise UnreadableError("a derivative", foreign=True)
@@ -868,7 +840,7 @@ def _command(tokens: Tokens, command: str) -> Node:
         return _series(tokens, SUMS[command])
     if command in (r"\int", r"\lim"):
         return _integral(tokens) if command == r"\int" else _limit(tokens)
-    if command in BINOMIALS:
+    if command == r"\binom":
         over = _half(tokens)
         return Call("binomial", (over, _half(tokens)))
     if command in OVER:

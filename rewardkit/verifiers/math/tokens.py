@@ -16,7 +16,7 @@ from rewardkit.verifiers.math.lexicon import (
     known_unit,
     names_what_follows,
 )
-from rewardkit.verifiers.math.spelling import JOINED, plain
+from rewardkit.verifiers.math.spelling import JOINED
 from rewardkit.verifiers.math.tree import Number, UnreadableError
 
 MOST_TOKENS = 1_200
@@ -47,7 +47,7 @@ _ENVIRONMENT = re.compile(
     r"\s*\{\s*([a-zA-Z]*(?:matrix|array|aligned|cases|align|gathered|gather|split))\*?\s*\}"
     r"(?:\s*\{[lcr| ]*\})?"
 )
-_DROPPED = frozenset('$`"“”')
+_JOINTS = {"和": "and", "与": "and", "及": "and", "或": "or"}
 _BRACKETS = {"(": 1, "[": 1, "⦃": 1, ")": -1, "]": -1, "⦄": -1}
 _BETWEEN = re.compile(
     r"[\s,;]*(?:(?P<and>and|und|et|y|и|和|与|及)|(?P<or>or|oder|ou|или|或者?|または))[\s,;]*",
@@ -58,8 +58,8 @@ _CLAUSE_STARTS = frozenset((",", ";", "and", "or", "\\\\", "⦃", "&"))
 
 
 def tokenize(text: str) -> Tokens:
-    """The tokens of `text`, spacing and decoration dropped."""
-    return Tokens(_Lexer(plain(text), 0).run())
+    """The tokens of a text in canonical spelling."""
+    return Tokens(_Lexer(text, 0).run())
 
 
 class _Lexer:
@@ -119,29 +119,27 @@ class _Lexer:
         self._add("number", written + exponent)
 
     def _mark(self, mark: str) -> None:
-        mark = lexicon.MARKS.get(mark, mark)
         self.depth += _BRACKETS.get(mark, 0)
         if mark in lexicon.GREEK_LETTERS:
             self._add("symbol", lexicon.GREEK_LETTERS[mark])
-        elif mark not in _DROPPED:
-            self._add("mark", mark)
+        else:
+            self._add("mark", _JOINTS.get(mark, mark))
 
     def _command(self, command: str) -> None:
         name = command[1:]
-        if command in lexicon.MARKS:
-            self._mark(lexicon.MARKS[command])
-        elif command in lexicon.DROPPED:
-            self.spaced = self.spaced or command != "\\!"
-            if name in ("left", "right") and self.text[self.at : self.at + 1] == ".":
-                self.at += 1
-        elif command in lexicon.TEXT_COMMANDS:
+        if command == r"\text":
             self._words(self._argument())
+        elif command == r"\mathbb":
+            self._letter(self._argument().strip())
         elif name in ("begin", "end"):
             self._environment(name)
-        elif command in lexicon.COLOURS:
-            self._argument()
+        elif command == "\\\\":
+            self._mark(command)
         else:
             self._named(name)
+
+    def _letter(self, name: str) -> None:
+        self._add("set" if name in ("R", "Z", "N", "Q", "C") else "symbol", name)
 
     def _named(self, name: str) -> None:
         number = bool(self.found) and self.found[-1].kind == "number"
@@ -232,8 +230,6 @@ class _Lexer:
             self._add("mark", ":")
         elif self._after_value() and not self._indexed() and known_unit(stripped) is not None:
             self._add("text", stripped)
-        elif stripped in ("R", "Z", "N", "Q", "C") and "mathbb" in self.text:
-            self._add("set", stripped)
         elif len(stripped) == 1 and stripped.isalpha():
             self._add("symbol", stripped)
         elif stripped in lexicon.FUNCTIONS or lexicon.CONSTANT_WORDS.get(stripped, "∪") != "∪":

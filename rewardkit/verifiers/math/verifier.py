@@ -26,6 +26,7 @@ from rewardkit.verifiers.math.parsed_answer import (
     predicate,
     read_answer,
 )
+from rewardkit.verifiers.math.spelling import unwrapped
 from rewardkit.verifiers.math.tree import (
     MINUS_ONE,
     Call,
@@ -236,14 +237,10 @@ def local_value(answer: str, *, pointed: bool) -> Fraction | None:
     return Fraction(re.sub(r"[^-0-9]", "", whole) + (f".{places}" if places else ""))
 
 
-_WRAPPER = re.compile(
-    r"\\(?:text|math)(?:bf|rm|it|sf|tt|normal)?\s*\{"
-    r"|\\(?:left|right|q?quad(?![a-z])|[,;:! ])|[{}$~*]"
-)
 _LETTER = re.compile(r"\(?([A-J])\)?\.?")
 _LABEL = re.compile(
     r"(?:(?:the )?(?:correct )?(?:answer|option|choice)(?: is)?:? )?"
-    r"(?:\(([A-J])\)|([A-J])(?:[).:]|\Z))",
+    r"(?:\(([A-J])\)|([A-J])(?:[).:]|\Z))(?!\s*[+*/^=<>])",
     re.IGNORECASE,
 )
 _ANOTHER = re.compile(
@@ -254,18 +251,14 @@ _ANOTHER = re.compile(
 
 def states_letter(answer: str, reference: str) -> bool:
     """Whether the answer is the option with the reference's letter, and with its text."""
-    letter = _LETTER.fullmatch(_plain(reference))
+    letter = _LETTER.fullmatch(unwrapped(reference))
     if letter is None:
         return False
-    plain = _plain(answer)
+    plain = unwrapped(answer)
     label = _LABEL.match(plain)
     if label is None or _ANOTHER.search(plain, label.end()):
         return False
     return (label[1] or label[2]) == letter[1]
-
-
-def _plain(text: str) -> str:
-    return " ".join(_WRAPPER.sub(" ", text).split())
 
 
 LONGEST = 4_000
