@@ -1,4 +1,9 @@
-"""Whole answers: lists, sets, ratios, relations, and the labels before them."""
+"""Parse an answer into a tree: functions over a stream of tokens, from whole answers down.
+
+An answer is a listing, after words that only announce it. A listing has clauses, a clause has
+relations between sets, a set has ratios, a ratio has sums, a sum has terms, a term has factors and
+perhaps a unit, and a factor is a base with powers. Brackets and environments hold listings again.
+"""
 
 from __future__ import annotations
 
@@ -133,7 +138,7 @@ def _by_first_words(tokens: Tokens, plain: str) -> Node | None:
 def _one_value(tokens: Tokens) -> Node:
     """All of the remaining tokens as one value."""
     value = _whole_listing(tokens)
-    if isinstance(value, (Sequence, Relation)):
+    if isinstance(value, Sequence | Relation):
         raise UnreadableError("several values after words about one")
     return value
 
@@ -151,9 +156,9 @@ def _listing(tokens: Tokens) -> Node:
     """Clauses with commas, and, or between."""
     items = [_clause(tokens)]
     joint = ","
-    while (separator := _separator(tokens)) is not None:
+    while separator := _separator(tokens):
         joint = separator if joint == "," else joint
-        items.append(ELLIPSIS if tokens.mark("…") is not None else _clause(tokens))
+        items.append(ELLIPSIS if tokens.mark("…") else _clause(tokens))
     items = in_full(items)
     return items[0] if len(items) == 1 else Sequence(tuple(items), joint=joint)
 
@@ -212,7 +217,7 @@ def _clause(tokens: Tokens) -> Node:
     """A set, sum or ratio, or several of them with relations between."""
     first = None if tokens.next.text in RELATIONS and tokens.next.text else _first_side(tokens)
     sides, operators = [first], []
-    while (operator := tokens.mark(RELATIONS)) is not None:
+    while operator := tokens.mark(RELATIONS):
         operators.append(operator)
         sides.append(_sets(tokens))
     if operators:
@@ -260,7 +265,7 @@ def _function_named(tokens: Tokens) -> Node | None:
         arguments = _arguments(Tokens(inside[:], tokens.level))
     except UnreadableError:
         arguments = (Text("".join(token.text for token in inside)),)
-    plain = all(isinstance(argument, (Symbol, Text)) for argument in arguments)
+    plain = all(isinstance(argument, Symbol | Text) for argument in arguments)
     if not plain and tokens.next.text not in FUNCTION_NAMES:
         return None
     tokens.at = end + 1
@@ -269,7 +274,7 @@ def _function_named(tokens: Tokens) -> Node | None:
 
 def _sets(tokens: Tokens) -> Node:
     node = _ratio(tokens)
-    while (operator := tokens.mark("∪∩∖" if not _is_set(node) else "∪∩∖-")) is not None:
+    while operator := tokens.mark("∪∩∖-" if isinstance(node, NumberSet | SetOperation) else "∪∩∖"):
         node = SetOperation("∖" if operator == "-" else operator, node, _ratio(tokens))
     if tokens.next.kind == "command" and tokens.next.text in MODULO:
         return _residue(tokens, node)
@@ -279,16 +284,10 @@ def _sets(tokens: Tokens) -> Node:
     return node
 
 
-def _is_set(node: Node) -> bool:
-    """Whether a minus sign after it takes members away."""
-    return isinstance(node, (NumberSet, SetOperation))
-
-
 def _residue(tokens: Tokens, node: Node) -> Node:
     tokens.take()
-    if tokens.next.text == "(":
-        return Call("residue", (node, *_arguments(tokens)))
-    return Call("residue", (node, _argument(tokens)))
+    modulus = _arguments(tokens) if tokens.next.text == "(" else (_argument(tokens),)
+    return Call("residue", (node, *modulus))
 
 
 def _ratio(tokens: Tokens) -> Node:
@@ -319,7 +318,7 @@ _PARTS_OF_REALS: dict[str, Node] = {
 
 def _number_set(tokens: Tokens, name: str) -> Node:
     """A set of numbers, or the part of it that a sign behind it leaves: ℝ⁺, ℤ_{>0}."""
-    if tokens.mark("^_") is None:
+    if not tokens.mark("^_"):
         return NumberSet(name)
     part = _subscript(tokens)
     if name == "R" and part in _PARTS_OF_REALS:
@@ -331,21 +330,21 @@ def _number_set(tokens: Tokens, name: str) -> Node:
 
 def _subscript(tokens: Tokens) -> str:
     """A variable's subscript, as written."""
-    return tokens.take().text if tokens.mark("{") is None else tokens.until_brace()
+    return tokens.take().text if not tokens.mark("{") else tokens.until_brace()
 
 
 def _sum(tokens: Tokens) -> Node:
     """Terms with + - ± ∓ between."""
     with tokens:
         terms = [_signed(tokens)]
-        while (sign := tokens.mark("+-±∓")) is not None:
+        while sign := tokens.mark("+-±∓"):
             terms.append(_with_sign(sign, _signed(tokens)))
     return summed(terms)
 
 
 def _signed(tokens: Tokens) -> Node:
     signs = []
-    while (sign := tokens.mark("+-±∓")) is not None:
+    while sign := tokens.mark("+-±∓"):
         signs.append(sign)
     if "±" in signs or "∓" in signs:
         if len(signs) > 1:
@@ -378,7 +377,7 @@ def _term(tokens: Tokens) -> Node:
 
 def _factor_after_operator(tokens: Tokens) -> Node:
     """A factor with a sign of its own."""
-    return negative(_factor(tokens)) if tokens.mark("-") is not None else _factor(tokens)
+    return negative(_factor(tokens)) if tokens.mark("-") else _factor(tokens)
 
 
 _STARTERS = frozenset("(⦃[{|⌊⌈√π∞⟨∠△‖" + CURRENCY_SIGNS)
@@ -403,7 +402,7 @@ def _juxtapose(tokens: Tokens, factors: list[Node]) -> None:
     """Add the next factor; a fraction below one is added to the whole number before it."""
     before = factors[-1]
     whole = isinstance(before, Number) and before.value.denominator == 1
-    if tokens.next.kind == "number" and not isinstance(before, (Number, Quantity)):
+    if tokens.next.kind == "number" and not isinstance(before, Number | Quantity):
         factors.append(_number_after(tokens, before))
         return
     if tokens.next.kind == "number":
@@ -431,7 +430,7 @@ def _number_after(tokens: Tokens, before: Node) -> Node:
     """A number after a power, brackets or a function, or a power of one: n2^{n-1}."""
     spaced = tokens.next.spaced and isinstance(before, Power)
     raised = tokens.ahead(1).text == "^"
-    if spaced or raised or isinstance(before, (Call, Sum)):
+    if spaced or raised or isinstance(before, Call | Sum):
         return _factor(tokens)
     raise UnreadableError("a number that follows without an operator")
 
@@ -586,7 +585,7 @@ def _power(tokens: Tokens, base: Node) -> Node:
 
 def _suffixed(tokens: Tokens, node: Node, sign: str) -> Node:
     if sign == "!":
-        doubled = tokens.mark("!") is not None
+        doubled = tokens.mark("!")
         if tokens.next.text == "!":
             raise UnreadableError("three factorial signs")
         return Call("doublefactorial" if doubled else "factorial", (node,))
@@ -623,9 +622,9 @@ def _degrees(tokens: Tokens, node: Node) -> Node:
 def _argument(tokens: Tokens) -> Node:
     """What a command or ^ applies to: a group, or one value."""
     with tokens:
-        if tokens.mark("-") is not None:
+        if tokens.mark("-"):
             return negative(_argument(tokens))
-        return _group(tokens) if tokens.next.text == "{" else _base(tokens)
+        return _enclosed(tokens, "{") if tokens.mark("{") else _base(tokens)
 
 
 def _half(tokens: Tokens) -> Node:
@@ -637,10 +636,8 @@ def _base(tokens: Tokens) -> Node:
     """Numbers, symbols, functions, brackets."""
     token = tokens.next
     match token.kind:
-        case "number":
-            return _numeral(tokens, tokens.number())
-        case "numeral":
-            return _lettered_numeral(tokens)
+        case "number" | "numeral":
+            return _numeral(tokens)
         case "symbol":
             return _symbol(tokens)
         case "word":
@@ -655,28 +652,21 @@ def _base(tokens: Tokens) -> Node:
             raise UnreadableError(f"{token.text or 'the end'!r} where a value should stand")
 
 
-def _numeral(tokens: Tokens, number: Number) -> Node:
-    """The number, or a numeral with its base as a subscript."""
-    if tokens.mark("_") is None:
+def _numeral(tokens: Tokens) -> Node:
+    """A number, or digits with their base as a subscript."""
+    if tokens.next.kind == "numeral":
+        digits, number = tokens.take().text.upper(), None
+    else:
+        number = tokens.number()
+        digits = str(number.value)
+    if tokens.mark("_") is None and number is not None:
         return number
     base = _base_of_numeral(tokens)
-    digits = str(number.value)
-    if not (isinstance(base, Number) and base.value.denominator == 1 and digits.isdigit()):
+    if not (isinstance(base, Number) and base.value in range(2, 37) and digits.isalnum()):
         raise UnreadableError("a number with a subscript")
-    if not 2 <= base.value <= 36 or any(int(digit) >= base.value for digit in digits):
-        raise UnreadableError("a digit that its base does not have")
-    return number if base.value == 10 else Numeral(digits, int(base.value))
-
-
-def _lettered_numeral(tokens: Tokens) -> Node:
-    digits = tokens.take().text.upper()
-    tokens.expect("_")
-    base = _base_of_numeral(tokens)
-    if not (isinstance(base, Number) and base.value in range(11, 37)):
-        raise UnreadableError("a numeral without a base")
     if any(int(digit, 36) >= base.value for digit in digits):
         raise UnreadableError("a digit that its base does not have")
-    return Numeral(digits, int(base.value))
+    return Numeral(digits, int(base.value)) if number is None or base.value != 10 else number
 
 
 def _base_of_numeral(tokens: Tokens) -> Node:
@@ -694,7 +684,7 @@ FUNCTION_NAMES = frozenset("fghFGHPE")
 def _symbol(tokens: Tokens) -> Node:
     """A variable, a constant, or a function by a letter."""
     name = tokens.take().text
-    if tokens.mark("_") is not None:
+    if tokens.mark("_"):
         name = f"{name}_{_subscript(tokens)}"
     primes = 0
     while tokens.mark("'"):
@@ -714,18 +704,12 @@ def _symbol(tokens: Tokens) -> Node:
 def _choose(tokens: Tokens) -> Node:
     """C(n, k); C before other brackets is a factor."""
     arguments = _arguments(tokens)
-    if len(arguments) == 2:
-        return Call("binomial", arguments)
-    return Product((Symbol("C"), *arguments))
+    pair = len(arguments) == 2
+    return Call("binomial", arguments) if pair else Product((Symbol("C"), *arguments))
 
 
 _CLOSERS = {"(": ")][", "[": "])[", "]": "])[", "⦃": "⦄", "{": "}", "⟨": "⟩>"}
 """Opening brackets and what may close them, their own partner first."""
-
-
-def _group(tokens: Tokens) -> Node:
-    """The content of braces."""
-    return _enclosed(tokens, tokens.expect("{"))
 
 
 def _enclosed(tokens: Tokens, opening: str) -> Node:
@@ -755,14 +739,14 @@ def _items(tokens: Tokens, opening: str) -> list[Node]:
         items = [_item(tokens, opening)]
     if opening == "⦃" and tokens.mark("|:") is not None:
         return [Relation((items[0], _listing(tokens)), ("|",))]
-    while _separator(tokens) is not None:
+    while _separator(tokens):
         items.append(_item(tokens, opening))
     return items
 
 
 def _item(tokens: Tokens, opening: str) -> Node:
     """A clause; in bare braces, one in braces of its own is a set: {{1},2}."""
-    if tokens.mark("…") is not None:
+    if tokens.mark("…"):
         return ELLIPSIS
     braced, start = opening == "{" and tokens.next.text == "{", tokens.at
     item = _clause(tokens)
@@ -778,12 +762,17 @@ def _bracketed(tokens: Tokens) -> Node:
     """What starts with a sign: brackets, bars, roots, constants, currency."""
     sign = tokens.take().text
     if sign == "⦃" and tokens.next.kind == "begin":
-        return _braced_environment(tokens)
+        node = _environment(tokens)
+        tokens.mark("⦄")  # \left\{\begin{array} … \end{array}\right. has no partner
+        return node
     if sign in _CLOSERS:
         return _enclosed(tokens, sign)
     if sign in CURRENCY_SIGNS:
         return Quantity(_factor(tokens), *unit_table()[sign])
     return _signed_value(tokens, sign)
+
+
+_PAIRS = {"|": ("abs", "|"), "‖": ("abs", "‖"), "⌊": ("floor", "⌋"), "⌈": ("ceil", "⌉")}
 
 
 def _signed_value(tokens: Tokens, sign: str) -> Node:
@@ -792,34 +781,19 @@ def _signed_value(tokens: Tokens, sign: str) -> Node:
             return _root(tokens)
         case "π" | "∞":
             return Constant(sign)
-        case "|" | "‖":
-            return _bars(tokens, sign)
-        case "⌊" | "⌈":
-            return _rounded(tokens, sign)
+        case "|" | "‖" | "⌊" | "⌈":
+            return _paired(tokens, *_PAIRS[sign])
         case "∠" | "△":
             return _figure(tokens, sign)
     raise UnreadableError(f"the sign {sign!r}")
 
 
-def _braced_environment(tokens: Tokens) -> Node:
-    r"""\left\{\begin{array} … \end{array}\right., whose brace may have no partner."""
-    node = _environment(tokens)
-    tokens.mark("⦄")
-    return node
-
-
-def _bars(tokens: Tokens, sign: str) -> Node:
-    tokens.inside_bars += 1
+def _paired(tokens: Tokens, name: str, closing: str) -> Node:
+    tokens.inside_bars += name == "abs"
     inner = _sum(tokens)
-    tokens.inside_bars -= 1
-    tokens.expect(sign)
-    return Call("abs", (inner,))
-
-
-def _rounded(tokens: Tokens, sign: str) -> Node:
-    inner = _sum(tokens)
-    tokens.expect("⌋" if sign == "⌊" else "⌉")
-    return Call("floor" if sign == "⌊" else "ceil", (inner,))
+    tokens.inside_bars -= name == "abs"
+    tokens.expect(closing)
+    return Call(name, (inner,))
 
 
 def _figure(tokens: Tokens, sign: str) -> Node:
@@ -873,7 +847,7 @@ HIGHEST_INDEX = 1000
 def _root(tokens: Tokens) -> Node:
     r"""What follows \sqrt, with its index."""
     index: Node = Number(Fraction(2))
-    if tokens.mark("[") is not None:
+    if tokens.mark("["):
         index = _sum(tokens)
         tokens.expect("]")
     if isinstance(index, Number) and index.value in range(2, HIGHEST_INDEX):
@@ -888,7 +862,7 @@ def _function(tokens: Tokens, name: str) -> Node:
     if name in ("sqrt", "cbrt"):
         return _root(tokens) if name == "sqrt" else Root(_argument(tokens), 3)
     base, power = None, None
-    while (sign := tokens.mark("_^")) is not None:
+    while sign := tokens.mark("_^"):
         if sign == "_":
             base = _base_of_logarithm(tokens)
         else:
@@ -911,8 +885,8 @@ def _base_of_logarithm(tokens: Tokens) -> Node:
 def _applied_to(tokens: Tokens) -> tuple[Node, ...]:
     if tokens.next.text == "(" or (tokens.next.text == "[" and tokens.next.kind == "mark"):
         return _arguments(tokens)
-    if tokens.next.text == "{":
-        return (_group(tokens),)
+    if tokens.mark("{"):
+        return (_enclosed(tokens, "{"),)
     factors = [_factor_after_operator(tokens)]
     while _factor_follows(tokens) and tokens.next.kind != "word" and tokens.next.text != "(":
         if tokens.next.kind == "number":
@@ -982,7 +956,7 @@ def _with_index(node: Node) -> Node:
 
 def _integral(tokens: Tokens) -> Node:
     r"""What follows \int: two bounds, the integrand and dx."""
-    if tokens.mark("_") is None:
+    if not tokens.mark("_"):
         raise UnreadableError("an integral without bounds", foreign=True)
     low = _argument(tokens)
     tokens.expect("^")
@@ -1032,16 +1006,16 @@ def _limit(tokens: Tokens) -> Node:
 
 def _target_of_limit(tokens: Tokens) -> Node:
     """A value with a sign, or a quotient of two."""
-    negated = tokens.mark("-") is not None
+    negated = tokens.mark("-")
     target = _base(tokens)
-    if tokens.mark("/") is not None:
+    if tokens.mark("/"):
         target = Product((target, reciprocal(_base(tokens))))
     return negative(target) if negated else target
 
 
 def _side_of_limit(tokens: Tokens) -> Number:
     """1 or -1 for a limit from above or below, 0 from both sides."""
-    if tokens.mark("^") is None:
+    if not tokens.mark("^"):
         return Number(Fraction(0))
     braced = tokens.mark("{") is not None
     side = 1 if tokens.expect("+-") == "+" else -1

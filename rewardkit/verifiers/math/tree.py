@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any, get_args
 
 
 class UnreadableError(Exception):
@@ -186,65 +187,44 @@ Node = (
     | Text
 )
 
-_LEAVES = (Number, Symbol, Constant, Text, NumberSet, Numeral, Clock)
+_BRANCHES: dict[type, tuple[str, ...]] = {
+    kind: tuple(name for name, hint in kind.__annotations__.items() if "Node" in hint)
+    for kind in get_args(Node)
+}
+"""The fields of each kind that hold nodes or tuples of nodes."""
+
 MINUS_ONE = Number(Fraction(-1))
 
 
 def children(node: Node) -> tuple[Node, ...]:
     """The nodes directly below."""
-    match node:
-        case Sum(items) | Product(items) | Ratio(items) | Call(_, items):
-            return items
-        case Sequence():
-            return node.items
-        case Power(base, exponent):
-            return (base, exponent)
-        case Root(below, _) | PlusMinus(below, _) | Quantity(below, _, _):
-            return (below,)
-        case SetOperation(_, left, right):
-            return (left, right)
-        case Relation(sides, _):
-            return tuple(side for side in sides if side is not None)
-        case Matrix(rows):
-            return tuple(cell for row in rows for cell in row)
-        case _:
-            return ()
+    found: list[Node] = []
+    for name in _BRANCHES[type(node)]:
+        _collect(getattr(node, name), found)
+    return tuple(found)
+
+
+def _collect(value: Any, found: list[Node]) -> None:
+    if isinstance(value, tuple):
+        for item in value:
+            _collect(item, found)
+    elif value is not None:
+        found.append(value)
 
 
 def mapped(node: Node, change: Callable[[Node], Node]) -> Node:
     """The node with its children changed."""
-    match node:
-        case Sum(items):
-            return Sum(tuple(map(change, items)))
-        case Product(items):
-            return Product(tuple(map(change, items)))
-        case Power(base, exponent):
-            return Power(change(base), change(exponent))
-        case Root(radicand, index):
-            return Root(change(radicand), index)
-        case Call(name, items):
-            return Call(name, tuple(map(change, items)))
-        case Quantity(value, kind, factor):
-            return Quantity(change(value), kind, factor)
-    return _mapped_whole(node, change)
+    names = _BRANCHES[type(node)]
+    if not names:
+        return node
+    fields = [(name, getattr(node, name)) for name in type(node).__match_args__]
+    return type(node)(*(_changed(v, change) if name in names else v for name, v in fields))
 
 
-def _mapped_whole(node: Node, change: Callable[[Node], Node]) -> Node:
-    match node:
-        case Sequence(items, opening, closing, joint):
-            return Sequence(tuple(map(change, items)), opening, closing, joint)
-        case Relation(sides, operators):
-            changed = (None if side is None else change(side) for side in sides)
-            return Relation(tuple(changed), operators)
-        case Matrix(rows):
-            return Matrix(tuple(tuple(map(change, row)) for row in rows))
-        case PlusMinus(term, upper):
-            return PlusMinus(change(term), upper)
-        case SetOperation(operator, left, right):
-            return SetOperation(operator, change(left), change(right))
-        case Ratio(items):
-            return Ratio(tuple(map(change, items)))
-    return node
+def _changed(value: Any, change: Callable[[Node], Node]) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_changed(item, change) for item in value)
+    return None if value is None else change(value)
 
 
 def replaced(node: Node, replacement: Callable[[Node], Node | None]) -> Node:
@@ -259,8 +239,7 @@ def nodes(root: Node) -> Iterator[Node]:
     while waiting:
         node = waiting.pop()
         yield node
-        if not isinstance(node, _LEAVES):
-            waiting.extend(children(node))
+        waiting.extend(children(node))
 
 
 def symbols(root: Node) -> frozenset[str]:
