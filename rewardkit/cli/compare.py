@@ -11,20 +11,30 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rewardkit.errors import UsageError
+from rewardkit.harness.metrics.names import words
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from rewardkit.harness.comparison.comparison import (
-        Comparison,
         Flip,
         Forecast,
         GroupComparison,
-        Power,
         SeedRuns,
+        StatisticalPower,
+        TaskComparison,
     )
     from rewardkit.harness.metrics.metric import Metric
-    from rewardkit.harness.metrics.paired import Difference
+    from rewardkit.harness.metrics.paired import PairedDifference
+
+LEVEL = 0.05
+"""The p-value below which a difference counts as significant; it matches the 95% intervals."""
+
+MOST_GROUPS = 5
+"""Maximum number of groups of a column that are printed; `--json` has all."""
+
+SHOWN = 10
+"""How many flips each way are listed by default."""
 
 
 def value_text(value: float, kind: str) -> str:
@@ -37,45 +47,43 @@ def change_text(value: float, kind: str) -> str:
     return f"{value:+.1%}" if kind == "share" else f"{value:+.4g}"
 
 
-def power_lines(comparison: Comparison) -> Iterator[str]:
-    """What the comparison can find, and what its difference needs."""
-    detectable = value_text(comparison.power.detectable, comparison.kind)
-    yield f"differences from {detectable} are found here in 80% of such comparisons"
-    need = _need(comparison.power, comparison.problems, comparison.kind)
-    if need:
-        yield need
-    parts = [
-        f"±{_deviation(spread.value, comparison.kind)} in {name}"
-        for name, spread in zip(("the baseline", "the run"), comparison.spreads, strict=True)
+def _deviation(value: float, kind: str) -> str:
+    """A standard deviation."""
+    return f"{value:.2%}" if kind == "share" else f"{value:.4g}"
+
+
+def power_lines(comparison: TaskComparison) -> Iterator[str]:
+    """The differences that the comparison can detect, and what its own difference needs."""
+    kind, power = comparison.kind, comparison.power
+    yield f"detectable difference (80% power): {value_text(power.detectable_difference, kind)}"
+    yield from _need(power, comparison.problems, kind)
+    spreads = [
+        f"±{_deviation(spread.value, kind)} in {name}"
+        for name, spread in zip(("the baseline", "the run"), comparison.seed_spreads, strict=True)
         if spread
     ]
-    if parts:
-        yield f"{_spread_of(comparison.metric)}: {', '.join(parts)}"
+    if spreads:
+        yield f"seed spread of one completion per problem: {', '.join(spreads)}"
 
 
 def forecast_lines(forecast: Forecast) -> Iterator[str]:
     """The same for a comparison with a run that doesn't exist yet."""
-    kind, spread = forecast.kind, forecast.spread
+    kind, count = forecast.kind, forecast.completions
+    each = "" if count is None else f", {count:.4g} completion{'' if count == 1 else 's'} each"
     yield (
-        f"{forecast.task}: {forecast.metric} {value_text(forecast.value, kind)} on "
-        f"{forecast.problems:,} problems{_completions_each(forecast.completions)}"
+        f"{forecast.task}: {words(forecast.metric)} {value_text(forecast.value, kind)} on "
+        f"{forecast.problems:,} problems{each}"
     )
+    detectable = value_text(forecast.power.detectable_difference, kind)
     yield (
-        f"  differences from {value_text(forecast.power.detectable, kind)} would be found in 80% "
-        "of comparisons with a run of this size, or smaller ones if both find the same problems "
-        "hard"
+        f"  detectable difference (80% power): {detectable}, or less if the other run finds the "
+        "same problems hard"
     )
-    need = _need(forecast.power, forecast.problems, kind)
-    if need:
+    for need in _need(forecast.power, forecast.problems, kind):
         yield f"  {need}"
-    if spread:
-        yield f"  {_spread_of(forecast.metric)}: ±{_deviation(spread.value, kind)}"
-
-
-def _completions_each(count: float | None) -> str:
-    if count is None:
-        return ""
-    return f", {count:.4g} completion{'' if count == 1 else 's'} each"
+    if forecast.seed_spread:
+        spread = _deviation(forecast.seed_spread.value, kind)
+        yield f"  seed spread of one completion per problem: ±{spread}"
 
 
 def seed_line(seeds: SeedRuns, kind: str) -> str:
@@ -87,51 +95,33 @@ def seed_line(seeds: SeedRuns, kind: str) -> str:
     )
 
 
-def _need(power: Power, problems: int, kind: str) -> str:
-    """Which amount of data the difference needs; empty where there is no difference."""
-    if power.problems is None:
-        return ""
-    difference = value_text(abs(power.difference), kind)
-    need = f"to find {difference} in 80%, {_problems_are(power.problems)} needed"
-    if power.problems <= problems:
-        return f"{need}, and there are {problems:,}"
-    if power.completions is not None:
-        return f"{need}, or {power.completions:,} completions for each of the {problems:,}"
-    return need
+def _need(power: StatisticalPower, problems: int, kind: str) -> Iterator[str]:
+    """How much data the difference needs; nothing where there is no difference."""
+    if power.needed_problems is None:
+        return
+    count = power.needed_problems
+    need = (
+        f"to detect {value_text(abs(power.difference), kind)}: "
+        f"{count:,} problem{'' if count == 1 else 's'}"
+    )
+    if count <= problems:
+        yield f"{need}; these runs have {problems:,}"
+    elif power.needed_completions is not None:
+        yield f"{need}, or {power.needed_completions:,} completions for each of the {problems:,}"
+    else:
+        yield need
 
 
-def _problems_are(count: int) -> str:
-    return "1 problem is" if count == 1 else f"{count:,} problems are"
-
-
-def _spread_of(metric: str) -> str:
-    return f"between seeds, the {metric} of one completion per problem varies by (1 s.d.)"
-
-
-def _deviation(value: float, kind: str) -> str:
-    return f"{value:.2%}" if kind == "share" else value_text(value, kind)
-
-
-LEVEL = 0.05
-"""The p-value below which a difference counts as significant; it matches the 95% intervals."""
-
-NO_DIFFERENCE = "no difference beyond chance"
-
-MOST_GROUPS = 5
-"""Maximum number of groups of a column that are printed; `--json` has all."""
-
-
-def print_comparisons(comparisons: Sequence[Comparison], most: int) -> None:
+def print_comparisons(comparisons: Sequence[TaskComparison], most: int) -> None:
     """Print a table for each task and each comparison's details, with `most` flips each way."""
     from rewardkit.cli.result_tables import console
     from rewardkit.harness.comparison.comparison import seed_runs
     from rewardkit.harness.store.find_runs import short_names
 
     out = console()
-    paths = list(
-        dict.fromkeys([comparisons[0].baseline, *(comparison.run for comparison in comparisons)])
-    )
-    names = dict(zip(paths, short_names(list(map(Path, paths))), strict=True))
+    paths = [comparisons[0].baseline, *(comparison.run for comparison in comparisons)]
+    unique = list(dict.fromkeys(paths))
+    names = dict(zip(unique, short_names(list(map(Path, unique))), strict=True))
     tasks = list(dict.fromkeys(comparison.task for comparison in comparisons))
     for task in tasks:
         of_task = [comparison for comparison in comparisons if comparison.task == task]
@@ -142,24 +132,24 @@ def print_comparisons(comparisons: Sequence[Comparison], most: int) -> None:
         on = f", {comparison.task}" if len(tasks) > 1 else ""
         out.print(f"\n{comparison.run}{on}", style="bold", markup=False, soft_wrap=True)
         out.print("\n".join(f"  {line}" for line in _details(comparison)), markup=False)
-        for title, changed in (("better", comparison.won), ("worse", comparison.lost)):
-            if changed and most:
-                out.print(f"  {title}: {_listed(changed, most, comparison.kind)}", markup=False)
+        for title, flips in (("better", comparison.better), ("worse", comparison.worse)):
+            if flips and most:
+                out.print(f"  {title}: {_listed(flips, most, comparison.kind)}", markup=False)
 
 
-def _table(of_task: Sequence[Comparison], names: Mapping[str, str]) -> Table:
+def _table(of_task: Sequence[TaskComparison], names: Mapping[str, str]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
     first = of_task[0]
-    direction = " (lower is better)" if first.lower_is_better else ""
+    metric, direction = words(first.metric), " (lower is better)" if first.lower_is_better else ""
     table = Table(
-        title=f"{first.task}: {first.metric}{direction} on {_problems(of_task)} problems",
+        title=f"{first.task}: {metric}{direction} on {_problems(of_task)} problems",
         title_justify="left",
         title_style="bold",
     )
     table.add_column("run", overflow="fold")
-    for heading in (first.metric, "difference", "p", "better", "worse"):
+    for heading in (metric, "difference", "p", "better", "worse"):
         table.add_column(heading, justify="right")
     baseline = _value(first.baseline_value, first.kind)
     table.add_row(Text(names[first.baseline]), baseline, "baseline", "", "", "")
@@ -170,26 +160,26 @@ def _table(of_task: Sequence[Comparison], names: Mapping[str, str]) -> Table:
             _value(comparison.run_value, kind),
             f"{change_text(change.value, kind)}\n{_change_interval(change, kind)}",
             _probability(comparison.p_adjusted).removeprefix("= "),
-            str(len(comparison.won)),
-            str(len(comparison.lost)),
+            str(len(comparison.better)),
+            str(len(comparison.worse)),
         )
     return table
 
 
-def _problems(of_task: Sequence[Comparison]) -> str:
+def _problems(of_task: Sequence[TaskComparison]) -> str:
     """The number of problems, or the smallest and the largest: runs may lack values."""
     counts = {comparison.problems for comparison in of_task}
     fewest, most = min(counts), max(counts)
     return f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
 
 
-def _details(comparison: Comparison) -> Iterator[str]:
+def _details(comparison: TaskComparison) -> Iterator[str]:
     change = comparison.difference
     yield f"{_verdict(comparison)}; {change.test}, p {_probability(change.p_value)}"
     if comparison.kind == "amount" and comparison.relative_change is not None:
-        yield f"{comparison.relative_change:+.1%} of the baseline's {comparison.metric}"
+        yield f"{comparison.relative_change:+.1%} of the baseline's {words(comparison.metric)}"
     if comparison.p_adjusted != change.p_value:
-        yield f"with the other comparisons p {_probability(comparison.p_adjusted)} (Holm)"
+        yield f"adjusted for all these comparisons (Holm): p {_probability(comparison.p_adjusted)}"
     yield from power_lines(comparison)
     yield from (_group(group, comparison.kind) for group in _shown_groups(comparison))
     if comparison.with_value != comparison.completions:
@@ -198,31 +188,32 @@ def _details(comparison: Comparison) -> Iterator[str]:
         yield f"the runs differ in {', '.join(comparison.differs_in)}"
 
 
-def _without_value(comparison: Comparison) -> str:
+def _without_value(comparison: TaskComparison) -> str:
     """How many completions and problems the metric leaves out, and why."""
     of_baseline, of_run = (
         f"{count:,} of {total:,}"
         for count, total in zip(comparison.with_value, comparison.completions, strict=True)
     )
     left_out = comparison.left_out
-    problems = "1 problem is" if left_out == 1 else f"{left_out:,} problems are"
+    problems = "1 problem has" if left_out == 1 else f"{left_out:,} problems have"
     return (
-        f"{comparison.metric} is of {comparison.defined_for}: {of_baseline} in the baseline, "
-        f"{of_run} in the run; {problems} left out, without any in one of the runs"
+        f"only {comparison.defined_for} have a value: {of_baseline} in the baseline, {of_run} in "
+        f"the run; {problems} none in one of the runs and {'is' if left_out == 1 else 'are'} "
+        "left out"
     )
 
 
-def _verdict(comparison: Comparison) -> str:
+def _verdict(comparison: TaskComparison) -> str:
+    confirmed = comparison.p_adjusted < LEVEL
     if not comparison.is_worse() and not comparison.is_better():
-        confirmed = comparison.p_adjusted < LEVEL
-        return "no difference by its interval, only by the test" if confirmed else NO_DIFFERENCE
+        if confirmed:
+            return "a difference by the test, but not by its interval"
+        return "no significant difference"
     verdict = f"{'worse' if comparison.is_worse() else 'better'} than the baseline"
-    return (
-        verdict if comparison.p_adjusted < LEVEL else f"{verdict} by its interval, not by the test"
-    )
+    return verdict if confirmed else f"{verdict} by its interval, but not by the test"
 
 
-def _shown_groups(comparison: Comparison) -> list[GroupComparison]:
+def _shown_groups(comparison: TaskComparison) -> list[GroupComparison]:
     """Groups of columns that have from two to MOST_GROUPS groups."""
     counts = Counter(group.column for group in comparison.groups)
     return [group for group in comparison.groups if 1 < counts[group.column] <= MOST_GROUPS]
@@ -240,7 +231,7 @@ def _value(metric: Metric, kind: str) -> str:
     return f"{value_text(metric.value, kind)}\n{low} – {high}"
 
 
-def _change_interval(change: Difference | GroupComparison, kind: str) -> str:
+def _change_interval(change: PairedDifference | GroupComparison, kind: str) -> str:
     return f"{change_text(change.low, kind)} – {change_text(change.high, kind)}"
 
 
@@ -261,31 +252,27 @@ def _flip(flip: Flip, kind: str) -> str:
     return f"{flip.id} ({value_text(flip.baseline, kind)} → {value_text(flip.run, kind)})"
 
 
-SHOWN = 10
-"""How many flips each way are listed by default."""
-
-
 def compare_command(
     baseline: Annotated[
         Path,
-        typer.Argument(help="The baseline: a run's folder, or a sweep's, whose first run it is."),
+        typer.Argument(help="The folder of the baseline, or of a sweep, whose first run it is."),
     ],
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(help="Runs or sweeps to compare with it, over the same problems."),
+        typer.Argument(help="Runs or sweeps over the same problems."),
     ] = None,
     task: Annotated[str | None, typer.Option(help="Compare only this task.")] = None,
     metric: Annotated[
         str,
         typer.Option(
-            help="What to compare: accuracy, score, format_rate, part_NAME, … or a metric of the "
-            "task's own, such as mse of motion. An unknown name lists all that there are."
+            help="The metric: accuracy, score, format_rate, part_NAME, … or one that the task "
+            "defines, such as mse of motion. An unknown name lists all metrics of the runs."
         ),
     ] = "accuracy",
     detect: Annotated[
         float | None,
         typer.Option(
-            help="Say how much data finds this difference, such as 0.02; also for one run alone."
+            help="Print how much data detects this difference, such as 0.02; also for one run."
         ),
     ] = None,
     flips: Annotated[
@@ -295,11 +282,12 @@ def compare_command(
         bool,
         typer.Option(
             "--fail-if-worse",
-            help="Exit with status 1 if a run is worse by more than MARGIN: its whole interval is.",
+            help="Exit with status 1 if the whole interval of a run's difference is worse than "
+            "MARGIN.",
         ),
     ] = False,
     margin: Annotated[
-        float, typer.Option(help="The loss that --fail-if-worse accepts, such as 0.01.")
+        float, typer.Option(help="The loss that --fail-if-worse tolerates, such as 0.01.")
     ] = 0.0,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print all figures and flips as JSON.")
@@ -313,7 +301,7 @@ def compare_command(
     from rewardkit.harness.store.find_runs import find_runs
 
     if not margin >= 0:
-        raise UsageError(f"--margin is {margin}; it must not be below 0")
+        raise UsageError(f"--margin is {margin}; it must be at least 0")
     if detect is not None:
         if not detect > 0:
             raise UsageError(f"--detect is {detect}; it must be above 0")
@@ -337,7 +325,7 @@ def compare_command(
 
 
 def _check_margin(margin: float, kinds: Iterable[str]) -> None:
-    """UsageError for a margin that no difference of shares can pass."""
+    """Raise UsageError for a margin that no difference of shares can exceed."""
     if margin > 1 and "share" in kinds:
         raise UsageError(f"--margin is {margin}; shares differ by at most 1, such as 0.01")
 

@@ -186,7 +186,7 @@ def _most(task: TaskSummary) -> int:
 
 def _title(runs: Sequence[SweepRun], tasks: Sequence[str]) -> str:
     """The tasks, and the number of problems if it is the same for all."""
-    sizes = {run.summary.tasks[task].samples for run in runs if run.summary for task in tasks}
+    sizes = {run.summary.tasks[task].problems for run in runs if run.summary for task in tasks}
     return ", ".join(tasks) + (f": {sizes.pop():,} problems" if len(sizes) == 1 else "")
 
 

@@ -1,4 +1,4 @@
-"""A training's progress on stderr: lines of figures and, at a terminal, a bar."""
+"""Progress on stderr: a bar at a terminal, and lines of text."""
 
 from __future__ import annotations
 
@@ -29,16 +29,26 @@ if TYPE_CHECKING:
     from rewardkit.harness.store.sample_row import SampleRow
 
 SECONDS_BETWEEN_LINES = 30.0
-"""How often a line is printed where stderr is no terminal."""
+"""How often a line is printed where stderr is not a terminal."""
+
+WIDE = 90
+"""Columns of a terminal that has room for every figure."""
 
 
-class ProgressBar(Reporter):
-    """Lines of text and, at a terminal, a bar below them."""
+class ProgressDisplay(Reporter):
+    """Lines of text and, at a terminal, a bar below them with the latest figures."""
+
+    counts: type[ProgressColumn] = MofNCompleteColumn
+    """The column that shows how much is done."""
+    transient = False
+    """Whether the bar disappears at the end."""
 
     def __init__(self) -> None:
         self._console = Console(file=sys.stderr)
         self._progress: Progress | None = None
         self._bar: Any = None
+        self._total = self._done = self._first = 0
+        self._since = self._last_line = time.monotonic()
 
     def note(self, text: str) -> None:
         """Print a line, without secrets."""
@@ -48,231 +58,177 @@ class ProgressBar(Reporter):
         """Print a line that stands out, without secrets."""
         self._print(f"warning: {text}", "yellow")
 
-    def _print(self, text: str, style: str) -> None:
-        self._console.print(
-            redact(text), style=style, markup=False, highlight=False, soft_wrap=True
-        )
-
-    def _show(self, *columns: ProgressColumn, transient: bool = False, **task: Any) -> None:
-        """Show a bar, where stderr is a terminal. `task` is what `Progress.add_task` takes."""
-        if self._console.is_terminal:
-            self._progress = Progress(
-                *columns, console=self._console, expand=True, transient=transient
-            )
-            self._bar = self._progress.add_task(**task)
-            self._progress.start()
-
-    def _update(self, **changes: Any) -> bool:
-        """Change the bar; False where there is none."""
-        if self._progress is not None:
-            self._progress.update(self._bar, **changes)
-        return self._progress is not None
-
     def ended(self) -> None:
         """Take the bar away."""
         if self._progress is not None:
             self._progress.stop()
             self._progress = None
 
-
-WIDE = 90
-"""Columns of a terminal that has room for every figure."""
-
-
-class ProgressReporter(ProgressBar):
-    """Show a run's progress: a bar at a terminal, else a line every half minute."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._counts: dict[str, int] = {}
-        self._since = self._last_line = time.monotonic()
-
-    def started(self, total: int, done: int = 0) -> None:
-        """Show the bar, unless everything is done."""
-        self._counts = {"total": total, "done": done, "new": 0, "tokens": 0, "right": 0}
-        if done:
-            self.note(f"{done:,} of {total:,} completions are stored already; carrying on")
-        if done < total:
-            self._show(
-                *self._columns(), total=total, completed=done, description="starting", rate=""
-            )
-
-    def generating(self) -> None:
-        """Start the clock of the rates: loading the model doesn't count."""
-        self._since = time.monotonic()
-        self._update(description="generating")
-
-    def written(self, rows: Sequence[SampleRow]) -> None:
-        """Count these rows."""
-        self._counts["new"] += len(rows)
-        self._counts["done"] += len(rows)
-        self._counts["tokens"] += sum(row.completion_tokens or 0 for row in rows)
-        self._counts["right"] += sum(bool(row.verdict.correct) for row in rows)
-        if self._update(completed=self._counts["done"], rate=self._rate()):
-            return
-        if time.monotonic() - self._last_line > SECONDS_BETWEEN_LINES:
-            self._last_line = time.monotonic()
-            self.note(f"{self._counts['done']:,} of {self._counts['total']:,}; {self._rate()}")
-
-    def _columns(self) -> list[ProgressColumn]:
-        """The columns that fit: a narrow terminal shows no elapsed time."""
-        unbroken = Column(no_wrap=True)
-        columns: list[ProgressColumn] = [
-            TextColumn("{task.description}", table_column=unbroken),
-            BarColumn(bar_width=None),
-            MofNCompleteColumn(table_column=unbroken),
-            TextColumn("{task.fields[rate]}", table_column=unbroken),
-            TimeRemainingColumn(compact=True, table_column=unbroken),
-        ]
-        return [*columns, TimeElapsedColumn()] if self._is_wide else columns
+    def _print(self, text: str, style: str) -> None:
+        text = redact(text)
+        self._console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
 
     @property
     def _is_wide(self) -> bool:
         return self._console.width >= WIDE
 
-    def _rate(self) -> str:
-        seconds = max(time.monotonic() - self._since, 1e-3)
-        rate = f"{self._counts['new'] / seconds:,.1f}/s"
-        if self._is_wide:
-            rate += f", {self._counts['tokens'] / seconds:,.0f} tokens/s"
-        return f"{rate}, {self._counts['right'] / self._counts['new']:.0%} right"
+    def _start(self, description: str, total: int, done: int = 0) -> None:
+        """Start the clock and, at a terminal, show a bar of the columns that fit."""
+        self._total, self._done, self._first = total, done, done
+        self._since = self._last_line = time.monotonic()
+        if not self._console.is_terminal:
+            return
+        unbroken = Column(no_wrap=True)
+        columns = [
+            TextColumn("{task.description}", table_column=unbroken),
+            BarColumn(bar_width=None),
+            self.counts(table_column=unbroken),
+            TextColumn("{task.fields[figures]}", table_column=unbroken),
+            TimeRemainingColumn(compact=True, table_column=unbroken),
+            *([TimeElapsedColumn()] if self._is_wide else []),
+        ]
+        self._progress = Progress(
+            *columns, console=self._console, expand=True, transient=self.transient
+        )
+        self._bar = self._progress.add_task(description, total=total, completed=done, figures="")
+        self._progress.start()
+
+    def _advance(self, done: int, figures: str | None = None, line: str = "") -> None:
+        """Move the bar; without one, print `line` with figures and time left at times."""
+        self._done = done
+        if self._progress is not None:
+            fields: dict[str, Any] = {} if figures is None else {"figures": figures}
+            self._progress.update(self._bar, completed=done, **fields)
+        elif line and time.monotonic() - self._last_line > SECONDS_BETWEEN_LINES:
+            self._last_line = time.monotonic()
+            self.note(", ".join([f"{line}: {figures}", *self._time_left()]))
+
+    def _time_left(self) -> Iterator[str]:
+        """The time that the rest takes at the present rate, where no bar shows it."""
+        new, left = self._done - self._first, self._total - self._done
+        if self._progress is None and new > 0 and left > 0:
+            seconds = (time.monotonic() - self._since) / new * left
+            yield f"{datetime.timedelta(seconds=round(seconds))} left"
+
+    def _per_second(self, count: float) -> float:
+        return count / max(time.monotonic() - self._since, 1e-3)
 
 
-class ScoreProgress(ProgressBar):
-    """Show a bar with rate and time left at a terminal, else a line every half minute."""
+class ProgressReporter(ProgressDisplay):
+    """Show a run's progress: a bar at a terminal, else a line every half minute."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._size = self._completions = self._earlier = 0
-        self._first_end: int | None = None
-        self._since = self._last_line = time.monotonic()
+        self._tokens = self._right = 0
+
+    def started(self, total: int, done: int = 0) -> None:
+        """Show the bar, unless everything is done."""
+        self._tokens = self._right = 0
+        if done:
+            self.note(f"{done:,} of {total:,} completions are stored already; resuming")
+        if done < total:
+            self._start("starting", total, done)
+
+    def generating(self) -> None:
+        """Start the clock of the rates: loading the model doesn't count."""
+        self._since = time.monotonic()
+        if self._progress is not None:
+            self._progress.update(self._bar, description="generating")
+
+    def written(self, rows: Sequence[SampleRow]) -> None:
+        """Count these rows."""
+        done = self._done + len(rows)
+        new = done - self._first
+        self._tokens += sum(row.completion_tokens or 0 for row in rows)
+        self._right += sum(bool(row.verdict.correct) for row in rows)
+        figures = f"{self._per_second(new):,.1f}/s"
+        if self._is_wide:
+            figures += f", {self._per_second(self._tokens):,.0f} tokens/s"
+        line = f"{done:,} of {self._total:,}"
+        self._advance(done, f"{figures}, {self._right / new:.0%} right", line)
+
+
+class ScoreProgress(ProgressDisplay):
+    """Show the progress of a scoring by the bytes read: a bar, else a line every half minute."""
+
+    counts = TaskProgressColumn
+    transient = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._completions = self._earlier = 0
 
     def started(self, total: int, done: int = 0) -> None:
         """Show the bar. `total` is the file's size in bytes."""
-        self._size = total
-        self._since = self._last_line = time.monotonic()
-        unbroken = Column(no_wrap=True)
-        self._show(
-            TextColumn("{task.description}", table_column=unbroken),
-            BarColumn(bar_width=None),
-            TaskProgressColumn(table_column=unbroken),
-            TextColumn("{task.fields[rate]}", table_column=unbroken),
-            TimeRemainingColumn(compact=True, table_column=unbroken),
-            transient=True,
-            description="judging",
-            total=total,
-            rate="",
-        )
+        self._start("judging", total)
 
     def resumed(self, completions: int) -> None:
         """Say how many are stored already."""
         self._earlier = completions
-        self.note(f"{completions:,} completions are judged already; carrying on")
+        self.note(f"{completions:,} completions are judged already; resuming")
 
     def judged(self, completions: int, end: int) -> None:
         """Count these completions; they end at byte `end` of the file."""
+        if not self._completions:
+            self._first = end  # the bytes before may have been judged by an earlier call
         self._completions += completions
-        if self._first_end is None:
-            self._first_end = end
-        if self._update(completed=end, rate=self._rate()):
-            return
-        if time.monotonic() - self._last_line > SECONDS_BETWEEN_LINES:
-            self._last_line = time.monotonic()
-            self.note(f"{end / max(1, self._size):.0%}: {self._rate()}, {self._time_left(end)}")
-
-    def _rate(self) -> str:
-        rate = self._completions / max(time.monotonic() - self._since, 1e-3)
-        return f"{self._earlier + self._completions:,} completions, {rate:,.0f}/s"
-
-    def _time_left(self, end: int) -> str:
-        """The time left, by the bytes read since the first completions were judged."""
-        read = end - (self._first_end or 0)
-        if read <= 0:
-            return "time left unknown"
-        seconds = (time.monotonic() - self._since) * (self._size - end) / read
-        return f"{seconds:,.0f} s left"
+        figures = (
+            f"{self._earlier + self._completions:,} completions, "
+            f"{self._per_second(self._completions):,.0f}/s"
+        )
+        self._advance(end, figures, f"{end / max(1, self._total):.0%}")
 
 
-SHOWN = (
+LOGGED = (
     ("kl", "KL {:.4f}"),
     ("completions/mean_length", "{:.0f} tokens"),
-    ("completions/clipped_ratio", "{:.0%} cut off"),
+    ("completions/clipped_ratio", "{:.0%} truncated"),
     ("reward_share", "rewards {:.1%} of the time"),
 )
 """TRL's figures that are shown after the rewards."""
 
 
-class TrainingProgress(ProgressBar):
+class TrainingProgress(ProgressDisplay):
     """Show a training's steps, and a line for each log entry and evaluation."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._step = self._total = self._first = 0
-        self._since = time.monotonic()
 
     def started(self, total: int, done: int = 0) -> None:
         """Say how far the training is, and show the bar."""
-        self._step, self._first, self._total = done, done, total
-        self._since = time.monotonic()
         self.note(f"training {total} steps" + (f", from step {done} on" if done else ""))
-        unbroken = Column(no_wrap=True)
-        self._show(
-            TextColumn("{task.description}", table_column=unbroken),
-            BarColumn(bar_width=None),
-            MofNCompleteColumn(table_column=unbroken),
-            TextColumn("{task.fields[accuracy]}", table_column=unbroken),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(table_column=unbroken),
-            description="training",
-            total=total,
-            completed=done,
-            accuracy="",
-        )
+        self._start("training", total, done)
 
     def stepped(self, step: int) -> None:
         """Move the bar to this step."""
-        self._step = step
-        self._update(completed=step)
+        self._advance(step)
 
     def logged(self, logs: Mapping[str, float]) -> None:
         """Print the loss; or rewards and their parts, lengths, KL and the rewards' time."""
-        line = ", ".join([*_figures(logs), *self._time_left()])
-        self.note(f"step {self._step}/{self._total}: {line}")
+        line = ", ".join([*_logged(logs), *self._time_left()])
+        self.note(f"step {self._done}/{self._total}: {line}")
 
     def evaluated(self, step: int, summaries: Mapping[str, TaskSummary]) -> None:
         """Print each task's accuracy."""
-        accuracies = [
+        accuracies = ", ".join(
             f"{task} {summary.metrics['accuracy'].value:.1%}"
             for task, summary in summaries.items()
             if "accuracy" in summary.metrics
-        ]
-        listed = ", ".join(accuracies)
-        self.note(f"step {step}: accuracy {listed or 'unknown: nothing was judged'}")
+        )
+        self.note(f"step {step}: accuracy {accuracies or 'unknown: nothing was judged'}")
         if accuracies:
-            self._update(accuracy=listed)
-
-    def _time_left(self) -> Iterator[str]:
-        """The time that the remaining steps will take, where no bar shows it."""
-        done = self._step - self._first
-        if self._progress is None and done > 0 and self._step < self._total:
-            seconds = (time.monotonic() - self._since) / done * (self._total - self._step)
-            yield f"{datetime.timedelta(seconds=round(seconds))} left"
+            self._advance(self._done, accuracies)
 
 
-def _figures(logs: Mapping[str, float]) -> Iterator[str]:
+def _logged(logs: Mapping[str, float]) -> Iterator[str]:
     """Each figure of a log entry, in words."""
     if "reward" not in logs:
         yield f"loss {logs['loss']:.4f}"
         return
     parts = [
-        name.split("/")[1]
-        for name in logs
+        f"{name.split('/')[1]} {'unjudged' if value is None else f'{value:.3f}'}"
+        for name, value in logs.items()
         if name.startswith("rewards/") and name.endswith("/mean")
     ]
-    values = [(part, logs[f"rewards/{part}/mean"]) for part in parts]
-    shown = [f"{part} {'unjudged' if value is None else f'{value:.3f}'}" for part, value in values]
-    yield f"reward {logs['reward']:.3f}" + (f" ({', '.join(shown)})" if shown else "")
-    for name, form in SHOWN:
+    yield f"reward {logs['reward']:.3f}" + (f" ({', '.join(parts)})" if parts else "")
+    for name, form in LOGGED:
         value = logs.get(name)
         if isinstance(value, (int, float)):
             yield form.format(value)

@@ -157,7 +157,7 @@ def _merge_evaluation(
         )
         for name, columns in tasks.group_by.items()
     }
-    errors = sum(summary.errors for summary in summaries.values())
+    errors = sum(summary.unjudged for summary in summaries.values())
     allowed = shards[0].max_errors * len(rows)
     summary = RunSummary(
         summaries, folder.path, errors > allowed, usage_of(rows), shards[0].set_by_tasks

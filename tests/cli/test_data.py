@@ -55,7 +55,7 @@ def test_an_evaluation_reads_the_file(tmp_path: Path, suffix: str) -> None:
         data=str(file),
         output_dir=str(tmp_path / "run"),
     ).tasks["motion"]
-    assert (summary.samples, summary.metrics["accuracy"].value) == (6, 1.0)
+    assert (summary.problems, summary.metrics["accuracy"].value) == (6, 1.0)
     assert {group: figure.value for group, figure in summary.groups["distribution"].items()} == {
         "in": 1.0,
         "out": 1.0,

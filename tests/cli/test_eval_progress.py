@@ -42,8 +42,8 @@ def test_lines_where_stderr_is_no_terminal(clock: Clock, capsys: Any) -> None:
     out, err = capsys.readouterr()
     assert out == ""
     assert err.splitlines() == [
-        "5 of 20 completions are stored already; carrying on",
-        "10 of 20; 0.1/s, 100% right",
+        "5 of 20 completions are stored already; resuming",
+        "10 of 20: 0.1/s, 100% right, 0:01:20 left",
     ]
 
 

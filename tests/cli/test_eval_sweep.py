@@ -27,13 +27,13 @@ from rewardkit.harness.sweeps.sweep_results import SweepRun
 QUIETLY = OutputOptions(quiet=True, as_json=False)
 IN_JSON = OutputOptions(quiet=True, as_json=True)
 TASK = TaskSummary(
-    samples=1319,
+    problems=1319,
     completions=1319,
     judged=1319,
     groups={},
     failures={},
     truncated=0,
-    errors=0,
+    unjudged=0,
     metrics={
         "accuracy": Metric(0.912, 0.895, 0.926, 1319),
         "accuracy_flexible": Metric(0.941, 0.927, 0.953, 1319),
@@ -95,8 +95,8 @@ def test_several_completions_a_problem_have_their_columns() -> None:
 
 
 def test_what_must_not_be_missed_is_said_of_all_runs_at_once() -> None:
-    def cut(share: int, errors: int) -> TaskSummary:
-        return replace(TASK, completions=100, truncated=share, errors=errors)
+    def cut(share: int, unjudged: int) -> TaskSummary:
+        return replace(TASK, completions=100, truncated=share, unjudged=unjudged)
 
     runs = [
         ("a", cut(7, 0)),
@@ -108,7 +108,7 @@ def test_what_must_not_be_missed_is_said_of_all_runs_at_once() -> None:
     unjudged, truncated = of_runs(runs)
     assert unjudged.startswith("1 of 500 completions are unjudged")
     assert unjudged.endswith(": c 1.0%")
-    assert truncated.startswith("74 of 500 completions were cut off at the token limit")
+    assert truncated.startswith("74 of 500 completions are truncated at the token limit")
     assert truncated.endswith("raise --max-tokens: c 50.0%, d 9.0%, e 8.0% and 1 more")
     assert list(of_runs([("b", cut(0, 0))])) == []
 

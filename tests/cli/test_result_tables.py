@@ -28,8 +28,8 @@ def forgiven(rows: list[SampleRow]) -> list[SampleRow]:
         (
             [row(1, None), row(2, "truncated", finish_reason="length")],
             [
-                "1 of 2 completions was cut off at the token limit or never came out of thinking; "
-                "raise --max-tokens (of those that ended, 100% are right)"
+                "1 of 2 completions is truncated at the token limit or inside an open thinking "
+                "block; raise --max-tokens"
             ],
         ),
         (
@@ -39,12 +39,12 @@ def forgiven(rows: list[SampleRow]) -> list[SampleRow]:
         ([row(1, "truncated", finish_reason="length")], ["raise --max-tokens"]),
         (
             forgiven([row(index, "format" if index else None) for index in range(8)]),
-            ["strict 12%, flexible 100%: the answers are right but not in the form that"],
+            ["flexible gap 88%: these answers are right, but not in the form that"],
         ),
         (forgiven([row(index, "format" if index == 0 else None) for index in range(40)]), []),
         (
             problem("a", *"7777777", right=1),
-            ["pass@8 is 100% where one completion is right in 12%"],
+            ["pass@8 is 100% and accuracy 12%: the model can answer"],
         ),
         (problem("a", "7", right=7), []),
     ],
@@ -77,11 +77,11 @@ def test_the_table_fits_and_leaves_what_follows_to_the_report(
     rows = forgiven([*problem("a", *"789", right=5), *problem("b", *"7777777", None)])
     text = shown(rows, width, monkeypatch)
     assert max(map(len, text.splitlines())) <= width
-    for name in ("accuracy, strict", "flexible − strict", "pass@8", "maj@8", "failed: wrong"):
+    for name in ("accuracy, flexible", "flexible gap", "pass@8", "maj@8", "failed: wrong"):
         assert name in text
     assert "…" not in text
     assert "pass@4" not in text
-    assert "mean score" not in text
+    assert "score" not in text
 
 
 @pytest.mark.parametrize(

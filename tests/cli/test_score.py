@@ -299,13 +299,13 @@ def test_a_folder_is_finished_once_and_then_told_again(tmp_path: Path) -> None:
     written = (run / "samples.jsonl").read_bytes()
     status, second, err = score(*command)
     assert (status, json.loads(second)) == (0, json.loads(first))
-    assert "6 completions are judged already; carrying on" in err
+    assert "6 completions are judged already; resuming" in err
     assert (run / "samples.jsonl").read_bytes() == written
     assert [json.loads(line)["key"] for line in written.splitlines()] == [
         f"gsm8k/p{i // 2}/{i % 2}" for i in range(6)
     ]
     summary = json.loads(first)["tasks"]["gsm8k"]
-    assert (summary["samples"], summary["completions"]) == (3, 6)
+    assert (summary["problems"], summary["completions"]) == (3, 6)
     assert "pass@2" in summary["metrics"]
 
 

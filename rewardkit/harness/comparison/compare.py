@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -15,34 +15,28 @@ from rewardkit.harness.comparison.compared_run import (
     refuse_other_data,
 )
 from rewardkit.harness.comparison.comparison import (
-    Comparison,
     Flip,
     Pair,
+    TaskComparison,
     by_group,
     check_difference,
     power_of,
 )
 from rewardkit.harness.metrics.measure import Measure, scale_of
-from rewardkit.harness.metrics.metric import Groups, Metric
-from rewardkit.harness.metrics.paired import Scale, difference, holm, seed_spread
+from rewardkit.harness.metrics.paired import difference, holm, paired_noise, seed_spread
 from rewardkit.harness.store.find_runs import find_runs
 
 
 def compare_task(
-    task: str,
-    first: ComparedRun,
-    second: ComparedRun,
-    *,
-    metric: str,
-    measure: Measure,
-    detect: float | None,
-) -> Comparison:
+    task: str, first: ComparedRun, second: ComparedRun, measure: Measure, detect: float | None
+) -> TaskComparison:
     """Compare the second run with the first on a task, on the problems that have a value in both.
 
     RunMismatch if the data differ or too few problems have a value.
     """
     refuse_other_data(task, first, second)
-    before, after = first.tasks[task], second.tasks[task]
+    metric, sides = first.measures.metric, (first.tasks[task], second.tasks[task])
+    before, after = sides
     pairs = {name: (before[name].group, after[name].group) for name in before}
     kept = {name: pair for name, pair in pairs.items() if all(pair)}
     scale = scale_of(measure)
@@ -55,8 +49,10 @@ def compare_task(
         check_difference(detect, measure)
     old, new = [pair[0] for pair in kept.values()], [pair[1] for pair in kept.values()]
     change = difference(old, new, scale.paired_interval)
-    won, lost = _flips(kept, measure)
-    return Comparison(
+    completions = fmean(len(group) for group in (*old, *new))
+    sought = change.value if detect is None else detect
+    better, worse = _flips(kept, measure)
+    return TaskComparison(
         task=task,
         metric=metric,
         kind=measure.kind,
@@ -66,32 +62,27 @@ def compare_task(
         run=second.label,
         problems=len(kept),
         left_out=len(pairs) - len(kept),
-        completions=(_count_all(before), _count_all(after)),
-        with_value=(_count_with_value(before), _count_with_value(after)),
-        baseline_value=_mean(old, scale),
-        run_value=_mean(new, scale),
+        completions=_counts(sides, lambda problem: len(problem.values)),
+        with_value=_counts(sides, lambda problem: len(problem.group)),
+        baseline_value=scale.mean(old),
+        run_value=scale.mean(new),
         difference=change,
         p_adjusted=change.p_value,
-        power=power_of(old, new, change.value if detect is None else detect, scale),
-        spreads=(seed_spread(old, scale), seed_spread(new, scale)),
-        won=won,
-        lost=lost,
+        power=power_of(paired_noise(old, new, scale), len(kept), completions, sought, scale),
+        seed_spreads=(seed_spread(old, scale), seed_spread(new, scale)),
+        better=better,
+        worse=worse,
         groups=list(by_group(before, kept, scale)),
         differs_in=_differing(first, second, task),
     )
 
 
-def _count_all(problems: Mapping[str, Problem]) -> int:
-    return sum(len(problem.values) for problem in problems.values())
-
-
-def _count_with_value(problems: Mapping[str, Problem]) -> int:
-    return sum(len(problem.group) for problem in problems.values())
-
-
-def _mean(groups: Groups, scale: Scale) -> Metric:
-    low, high = scale.interval(groups)
-    return Metric(fmean(fmean(group) for group in groups), low, high, sum(map(len, groups)))
+def _counts(
+    runs: tuple[Mapping[str, Problem], Mapping[str, Problem]], count: Callable[[Problem], int]
+) -> tuple[int, int]:
+    """The sum over the problems of the baseline, and over those of the run."""
+    before, after = (sum(map(count, problems.values())) for problems in runs)
+    return before, after
 
 
 def _flips(pairs: Mapping[str, Pair], measure: Measure) -> tuple[list[Flip], list[Flip]]:
@@ -125,7 +116,7 @@ def compare(
     task: str | None = None,
     metric: str = "accuracy",
     detect: float | None = None,
-) -> list[Comparison]:
+) -> list[TaskComparison]:
     """Compare each run with the baseline, on each task that both have or on `task` alone.
 
     A folder of several runs, such as a sweep's, counts as those runs; the first run of all is the
@@ -133,14 +124,14 @@ def compare(
     Raises RunMismatch if the data differ or a run is unfinished, and UsageError for an
     unknown metric, with those that there are, or a missing run.
     """
-    folder, *others = _run_folders([baseline, *runs])
+    folder, *others = find_runs([baseline, *runs])
+    if not others:
+        raise UsageError(f"{folder} is one run; name another to compare it with")
     first = read_run(folder, metric)
     comparisons = [
         comparison
         for path in others
-        for comparison in _with_baseline(
-            first, read_run(path, metric), task=task, metric=metric, detect=detect
-        )
+        for comparison in _with_baseline(first, read_run(path, metric), task, detect)
     ]
     adjusted = holm([comparison.difference.p_value for comparison in comparisons])
     return [
@@ -149,21 +140,9 @@ def compare(
     ]
 
 
-def _run_folders(named: Sequence[Path]) -> list[Path]:
-    folders = find_runs(named)
-    if len(folders) < 2:
-        raise UsageError(f"{folders[0]} is one run; name another to compare it with")
-    return folders
-
-
 def _with_baseline(
-    first: ComparedRun,
-    second: ComparedRun,
-    *,
-    task: str | None,
-    metric: str,
-    detect: float | None,
-) -> list[Comparison]:
+    first: ComparedRun, second: ComparedRun, task: str | None, detect: float | None
+) -> list[TaskComparison]:
     shared = [name for name in first.tasks if name in second.tasks]
     if task is not None:
         shared = [name for name in shared if name == task]
@@ -177,13 +156,10 @@ def _with_baseline(
     in_both = [name for name in before if name in after]
     if not in_both:
         raise RunMismatch(
-            f"no task has the metric {metric!r} in both runs: {first.label} has it in "
-            f"{_names(before)}, {second.label} in {_names(after)}"
+            f"no task has the metric {first.measures.metric!r} in both runs: {first.label} has it "
+            f"in {_names(before)}, {second.label} in {_names(after)}"
         )
-    return [
-        compare_task(name, first, second, metric=metric, measure=before[name], detect=detect)
-        for name in in_both
-    ]
+    return [compare_task(name, first, second, before[name], detect) for name in in_both]
 
 
 def _names(tasks: Mapping[str, object]) -> str:

@@ -1,4 +1,4 @@
-"""A run as a comparison reads it: its problems and the values of their completions."""
+"""A run as a comparison reads it: its problems, and the values of their completions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import Any
 from rewardkit import registry
 from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.metrics.at_k import all_right, pass_at
-from rewardkit.harness.metrics.measure import PART, HasMeasures, Measure, general_measures, scale_of
+from rewardkit.harness.metrics.measure import HasMeasures, Measure, general_measures, scale_of
+from rewardkit.harness.metrics.names import PART
 from rewardkit.harness.store.documents import planned_completions
 from rewardkit.harness.store.run_folder import RUN, RunFolder
 from rewardkit.harness.store.sample_row import SampleRow, read_samples
@@ -118,20 +119,20 @@ QUESTION_COLUMNS = ("question", "problem", "options", "numbers", "points")
 
 @dataclass(slots=True)
 class Problem:
-    """One problem in a run."""
+    """One problem in a run, without its texts, of which a large run has gigabytes."""
 
     reference: str
     question: Mapping[str, object]
     """The question columns of its row."""
     groups: Mapping[str, str]
     """Its group in each grouping column of the run."""
-    values: list[float | None] = field(default_factory=list)
-    """The value of each completion, or one value for all; None for a completion without a value."""
+    values: dict[int, float | None] = field(default_factory=dict)
+    """The value of each completion by its index, or one value for all; None without a value."""
 
     @property
     def group(self) -> list[float]:
         """The values without None."""
-        return [value for value in self.values if value is not None]
+        return [value for value in self.values.values() if value is not None]
 
 
 @dataclass(frozen=True)
@@ -154,43 +155,25 @@ def read_run(path: Path, metric: str) -> ComparedRun:
         raise RunMismatch(f"{path} holds no {RUN}; give a run's folder, or a sweep's")
     task_records = record.get("tasks", {})
     measures = RunMeasures(metric, task_records, str(path))
-    rows = {row.key: _light_row(row, measures, task_records) for row in read_samples(path)}
     tasks: dict[str, dict[str, Problem]] = {}
-    for row in sorted(rows.values(), key=lambda row: row.index):
+    for row in read_samples(path):
         problems = tasks.setdefault(row.task, {})
-        problem = problems.setdefault(row.id, Problem(row.reference, row.question, row.groups))
-        problem.values.append(row.value)
+        if row.id not in problems:
+            problems[row.id] = _problem(row, task_records.get(row.task, {}).get("group_by", ()))
+        problems[row.id].values[row.index] = measures.value_of(row)  # a later row of a key replaces
     _refuse_unfinished(path, record, tasks)
     if measures.at_k:
         for problem in (problem for own in tasks.values() for problem in own.values()):
-            problem.values = [measures.at_k.of_problem(problem.group)]
+            problem.values = {0: measures.at_k.of_problem(problem.group)}
     return ComparedRun(str(path), record, tasks, measures)
 
 
-@dataclass(frozen=True, slots=True)
-class _LightRow:
-    """A row without its texts, of which a large run has gigabytes."""
-
-    task: str
-    id: str
-    index: int
-    reference: str
-    question: Mapping[str, object]
-    groups: Mapping[str, str]
-    value: float | None
-
-
-def _light_row(row: SampleRow, measures: RunMeasures, task_records: Mapping[str, Any]) -> _LightRow:
+def _problem(row: SampleRow, group_by: Iterable[str]) -> Problem:
     columns = row.columns
-    group_by = task_records.get(row.task, {}).get("group_by", ())
-    return _LightRow(
-        row.task,
-        row.id,
-        row.index,
+    return Problem(
         row.reference,
         {name: columns[name] for name in QUESTION_COLUMNS if name in columns},
         {name: str(columns.get(name, "")) for name in group_by},
-        measures.value_of(row),
     )
 
 
@@ -202,7 +185,8 @@ def _refuse_unfinished(
         stored = sum(len(problem.values) for problem in tasks.get(task, {}).values())
         if stored < planned and "shard" in record:
             raise RunMismatch(
-                f"{path} is a shard of a run; merge them all first: rewardkit merge {path.parent}"
+                f"{path} is one shard of a run; merge all its shards first: "
+                f"rewardkit merge {path.parent}"
             )
         if stored < planned:
             raise RunMismatch(

@@ -12,15 +12,13 @@ from typing import Any
 from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.comparison.compared_run import ComparedRun, Problem, read_run
 from rewardkit.harness.metrics.measure import Measure, scale_of
-from rewardkit.harness.metrics.metric import Groups, Metric
+from rewardkit.harness.metrics.metric import Groups, Metric, Scale
 from rewardkit.harness.metrics.paired import (
-    Difference,
     Noise,
-    Scale,
+    PairedDifference,
     detectable,
     needed_completions,
     needed_problems,
-    paired_noise,
     pilot_noise,
     seed_spread,
 )
@@ -64,18 +62,18 @@ def by_group(
 
 
 @dataclass(frozen=True)
-class Power:
-    """Differences that are found with level 5% in 80% of comparisons of this size."""
+class StatisticalPower:
+    """Which differences comparisons of a size find, at level 5% in 80% of them."""
 
-    detectable: float
-    """The smallest of them, with the problems and completions at hand."""
+    detectable_difference: float
+    """The smallest one, with the problems and completions at hand."""
     difference: float
-    """The difference that the next two figures are about: the observed one, or one asked for."""
-    problems: int | None
-    """How many problems it needs, with as many completions each; None: it is 0."""
-    completions: int | None
+    """The difference that the next two figures are about: the observed one, or one given."""
+    needed_problems: int | None
+    """How many problems it needs, with as many completions each; None if it is 0."""
+    needed_completions: int | None
     """How many completions per problem it needs on the problems at hand; None: no number of them is
-    enough, or runs with one completion per problem don't tell."""
+    enough, or it can't be estimated because problems have one completion each."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +89,9 @@ class Forecast:
     completions: float | None
     """Completions per problem; None for a metric of k completions."""
     value: float
-    spread: Metric | None
-    """Between seeds, of one completion per problem; None where problems have one each."""
-    power: Power
+    seed_spread: Metric | None
+    """None where problems have one completion each."""
+    power: StatisticalPower
 
     def as_json(self) -> dict[str, Any]:
         """Plain values; None for the bounds of an interval that has none."""
@@ -101,11 +99,17 @@ class Forecast:
         return plain
 
 
-def power_of(before: Groups, after: Groups, difference: float, scale: Scale) -> Power:
-    """The power of a comparison of two runs, for this difference."""
-    completions = fmean(len(group) for group in (*before, *after))
-    noise = paired_noise(before, after, scale)
-    return _power(noise, len(before), completions, difference, scale)
+def power_of(
+    noise: Noise, problems: int, completions: float, difference: float, scale: Scale
+) -> StatisticalPower:
+    """The power of a comparison on this many problems, for this difference."""
+    variance = noise.variance(completions)
+    return StatisticalPower(
+        detectable(variance, problems, scale.largest),
+        difference,
+        needed_problems(variance, difference) if difference else None,
+        needed_completions(noise, difference, problems) if difference else None,
+    )
 
 
 def forecast(path: Path, difference: float, *, task: str | None, metric: str) -> list[Forecast]:
@@ -131,10 +135,10 @@ def forecast(path: Path, difference: float, *, task: str | None, metric: str) ->
 
 
 def check_difference(difference: float, measure: Measure) -> None:
-    """UsageError for a difference to find that is larger than any."""
+    """Raise UsageError for a difference to detect that is larger than any."""
     if difference > scale_of(measure).largest:
         raise UsageError(
-            f"the difference to find is {difference:g}; {measure.kind}s differ by at most "
+            f"the difference to detect is {difference:g}, but {measure.kind}s differ by at most "
             f"{scale_of(measure).largest:g}"
         )
 
@@ -151,21 +155,8 @@ def _forecast(
         problems=len(groups),
         completions=None if run.measures.at_k else completions,
         value=fmean(map(fmean, groups)),
-        spread=seed_spread(groups, scale),
-        power=_power(pilot_noise(groups, scale), len(groups), completions, difference, scale),
-    )
-
-
-def _power(
-    noise: Noise, problems: int, completions: float, difference: float, scale: Scale
-) -> Power:
-    variance = noise.variance(completions)
-    some = difference != 0
-    return Power(
-        detectable=detectable(variance, problems, scale.largest),
-        difference=difference,
-        problems=needed_problems(variance, difference) if some else None,
-        completions=needed_completions(noise, difference, problems) if some else None,
+        seed_spread=seed_spread(groups, scale),
+        power=power_of(pilot_noise(groups, scale), len(groups), completions, difference, scale),
     )
 
 
@@ -179,7 +170,7 @@ class Flip:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class TaskComparison:
     """One run and the baseline, on one task."""
 
     task: str
@@ -201,16 +192,15 @@ class Comparison:
     """Those of them that the metric is defined for."""
     baseline_value: Metric
     run_value: Metric
-    difference: Difference
+    difference: PairedDifference
     p_adjusted: float
     """The p-value, adjusted for all comparisons with this baseline (Holm)."""
-    power: Power
-    spreads: tuple[Metric | None, Metric | None]
-    """Between seeds, of one completion per problem: in the baseline and in the run. None where
-    problems have one completion each."""
-    won: Sequence[Flip]
+    power: StatisticalPower
+    seed_spreads: tuple[Metric | None, Metric | None]
+    """Of the baseline and of the run; None where problems have one completion each."""
+    better: Sequence[Flip]
     """Problems that are better in the run."""
-    lost: Sequence[Flip]
+    worse: Sequence[Flip]
     groups: Sequence[GroupComparison]
     differs_in: Sequence[str]
     """Fingerprint entries for this task whose values differ between the runs."""
@@ -255,7 +245,7 @@ class SeedRuns:
     """The smallest and the largest value."""
 
 
-def seed_runs(of_task: Sequence[Comparison]) -> SeedRuns | None:
+def seed_runs(of_task: Sequence[TaskComparison]) -> SeedRuns | None:
     """The baseline with those of its comparisons on one task that differ from it in the seed alone.
 
     None if no comparison does.

@@ -9,13 +9,14 @@ from typing import Any
 
 from rewardkit import registry
 from rewardkit.errors import MissingExtra, RunMismatch, UnknownName, UsageError
+from rewardkit.harness.metrics.names import words
 from rewardkit.harness.store.documents import read_run_summary
 from rewardkit.harness.store.files import check_target, replace_text
 from rewardkit.harness.store.run_folder import SUMMARY, RunFolder
 
 FORMS = (".yaml", ".yml", ".json", ".md")
-NAMES = {"accuracy": "accuracy, strict", "accuracy_flexible": "accuracy, flexible"}
-"""The metrics that are written, with the names that readers see; those of `AT_K` are added."""
+NAMES = ("accuracy", "accuracy_flexible")
+"""The metrics that are written, besides those of `AT_K`."""
 
 AT_K = ("pass@", "pass^", "g-pass@", "mg-pass@", "maj@", "cons@", "avg@")
 """How the names of metrics of k completions start."""
@@ -84,7 +85,7 @@ def _results(run: Path) -> Iterator[Any]:
                 yield EvalResult(
                     task_type="text-generation",
                     metric_type=metric,
-                    metric_name=NAMES.get(metric, metric),
+                    metric_name=words(metric),
                     metric_value=figure["value"],
                     metric_args={
                         "interval_95": [figure["low"], figure["high"]],
@@ -104,7 +105,7 @@ def _data(name: str, summary: Mapping[str, Any], record: Mapping[str, Any]) -> d
     sampling, settings = task_record.get("sampling", {}), record.get("settings", {})
     is_default_split = "sampling" in task_record and not settings.get("data")
     prompting = {
-        "problems": summary["samples"],
+        "problems": summary["problems"],
         "prompt": task_record.get("prompt"),
         "num_samples": task_record.get("num_samples"),
         "temperature": sampling.get("temperature"),

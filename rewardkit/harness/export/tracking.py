@@ -90,7 +90,7 @@ def _numbers(summary: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     for column, groups in summary["groups"].items():
         for group, metric in groups.items():
             yield from _metric(f"groups/{column}/{group}", metric)
-    for name in ("samples", "completions", "judged", "truncated", "errors"):
+    for name in ("problems", "completions", "judged", "unjudged", "truncated"):
         yield name, summary[name]
     for name in ("failures", "lengths"):
         yield from _flat(name, summary.get(name) or {})

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import groupby
 from math import comb, lcm
 from operator import attrgetter
 from statistics import fmean
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from rewardkit.harness.metrics.metric import Metric, interval_of_means
 from rewardkit.harness.metrics.paired import seed_spread
@@ -155,8 +154,7 @@ class ComparesAnswers(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Ballot:
+class Ballot(NamedTuple):
     """How a problem's judged completions vote."""
 
     correct: int
@@ -318,7 +316,7 @@ def _metric_at_k(counts: Counts, k: int, estimator: Estimator) -> Metric:
 
 
 def _majority_at_k(votes: Sequence[Ballot], most: int) -> Iterator[tuple[str, Metric]]:
-    by_problem = [majorities(ballot.correct, ballot.wrong, ballot.silent) for ballot in votes]
+    by_problem = [majorities(*ballot) for ballot in votes]
     for k in range(1, most + 1):
         enough = [values for values in by_problem if len(values) >= k]
         yield f"maj@{k}", _metric([values[k - 1] for values in enough], k, list(map(len, enough)))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.store.files import finite
@@ -39,13 +39,18 @@ class Table:
 
 @dataclass(frozen=True)
 class Plot:
-    """Lines over one pair of axes: for each series its name and its points in order."""
+    """Lines over one pair of axes: for each series its name and its points in order.
+
+    `y_scale` is "share" for values in [0, 1], written in percent, or "symlog" for values of every
+    size from 0.
+    """
 
     title: str
     x_label: str
     y_label: str
     series: Mapping[str, Sequence[Point]] = field(default_factory=dict)
     note: str = ""
+    y_scale: Literal["number", "share", "symlog"] = "number"
 
     def as_json(self) -> dict[str, Any]:
         """Plain values for summary.json."""

@@ -8,28 +8,16 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from statistics import fmean
 from typing import Literal, Protocol, runtime_checkable
 
-from rewardkit.harness.metrics.metric import Metric
+from rewardkit.harness.metrics.metric import AMOUNTS, SHARES, Metric, Scale
+from rewardkit.harness.metrics.names import PART
 from rewardkit.harness.metrics.outcomes import outcome_of
-from rewardkit.harness.metrics.paired import AMOUNTS, SHARES, Scale
-from rewardkit.harness.metrics.rates import RATES
+from rewardkit.harness.metrics.rates import RATES, Rate
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.protocols import Task
 
-PART = "part_"
-
-LOWER_IS_BETTER = {"flexible_gap", "unfinished_rate", "error_rate", "thinking_unclosed_rate"}
-"""The rates that are best low."""
-
-DEFINED_FOR = {
-    "accuracy_flexible": "judged completions with a flexible verdict",
-    "flexible_gap": "judged completions with a flexible verdict",
-    "thinking_unclosed_rate": "all completions",
-    "accuracy_finished": "judged completions that are not truncated",
-    "accuracy_truncated": "judged completions that are truncated",
-}
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -75,40 +63,32 @@ def estimate(measure: Measure, rows: Iterable[SampleRow]) -> Metric | None:
     groups, scale = list(by_problem.values()), scale_of(measure)
     if not groups:
         return None
-    count = sum(map(len, groups))
     if any(value > scale.largest for group in groups for value in group):
-        return Metric(math.inf, 0.0, math.inf, count)
-    return Metric(fmean(map(fmean, groups)), *scale.interval(groups), count)
+        return Metric(math.inf, 0.0, math.inf, sum(map(len, groups)))
+    return scale.mean(groups)
 
 
 def general_measures(parts: Iterable[str]) -> dict[str, Measure]:
     """The measures that any task has; `parts` are the names of its score's components."""
     rates = {
         name: Measure(
-            partial(_rate, name),
-            lower_is_better=name in LOWER_IS_BETTER,
-            defined_for=DEFINED_FOR.get(name, "judged completions"),
+            partial(_rate, rate),
+            lower_is_better=rate.lower_is_better,
+            defined_for=rate.defined_for,
         )
-        for name in RATES
+        for name, rate in RATES.items()
     }
     of_parts = {PART + part: Measure(partial(_part, part)) for part in sorted(parts)}
-    return {**rates, "score": Measure(_score), **of_parts}
+    return {**rates, "score": Measure(lambda row: row.verdict.score), **of_parts}
 
 
-def _rate(name: str, row: SampleRow) -> float | None:
-    return RATES[name](outcome_of(row))
-
-
-def _score(row: SampleRow) -> float | None:
-    return row.verdict.score
+def _rate(rate: Rate, row: SampleRow) -> float | None:
+    return rate.value_of(outcome_of(row))
 
 
 def _part(part: str, row: SampleRow) -> float | None:
     """The component's score; 0 in a judged completion without it, as in the summary."""
     return None if row.verdict.correct is None else row.verdict.parts.get(part, 0.0)
-
-
-logger = logging.getLogger(__name__)
 
 
 def task_amounts(tasks: Iterable[Task], rows: Iterable[SampleRow]) -> dict[str, dict[str, Metric]]:

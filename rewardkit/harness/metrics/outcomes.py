@@ -14,14 +14,12 @@ from rewardkit.records import Failure, Verdict
 from rewardkit.thinking import thinking_is_open
 
 
-def is_truncated(row: JudgedRow) -> bool:
-    """Whether a completion reached the token limit or never closed its thinking block."""
-    return row.finish_reason == "length" or is_thinking_unclosed(row)
-
-
 def is_thinking_unclosed(row: JudgedRow) -> bool:
-    """Whether a completion never closed its thinking block, or, where a server keeps thinking
-    apart, is thinking alone."""
+    """Whether a completion never closed its thinking block.
+
+    Where a server returns thinking separately, a completion that is empty beside its thinking
+    counts as unclosed.
+    """
     if thinking_is_open(row.prompt or "", row.completion):
         return True
     return not row.completion and bool(row.reasoning or row.thinking_tokens)
@@ -67,7 +65,7 @@ class RowKind(NamedTuple):
 
     @property
     def truncated(self) -> bool:
-        """As `is_truncated` of the rows."""
+        """As `RowOutcome.truncated`."""
         return self.finish_reason == "length" or self.thinking_open
 
     def verdict(self, scores: Sequence[float | None], answer: str | None) -> Verdict:
@@ -147,7 +145,7 @@ def _count(stored: int) -> int | None:
     return None if stored < 0 else stored
 
 
-class Outcome(NamedTuple):
+class RowOutcome(NamedTuple):
     """What the rates need of a row besides its scores; rows have few distinct outcomes."""
 
     correct: bool | None
@@ -155,15 +153,28 @@ class Outcome(NamedTuple):
     flexible: bool | None
     """Whether it is right with form forgiven; None without a flexible verdict."""
     truncated: bool
+    """Whether it reached the token limit or never closed its thinking block."""
     thinking_open: bool
     """Whether it never closed its thinking block."""
+
+
+def outcome_of(row: JudgedRow) -> RowOutcome:
+    """One row's outcome."""
+    flexible, thinking_open = row.flexible, is_thinking_unclosed(row)
+    return RowOutcome(
+        row.verdict.correct,
+        row.verdict.failure,
+        None if flexible is None else bool(flexible.correct),
+        row.finish_reason == "length" or thinking_open,
+        thinking_open,
+    )
 
 
 @dataclass
 class Outcomes:
     """Rows in the order of their problems: 16 bytes each, and 8 for each component of a score."""
 
-    distinct: list[Outcome] = field(default_factory=list)
+    distinct: list[RowOutcome] = field(default_factory=list)
     outcome: array[int] = field(default_factory=lambda: array("I"))
     """For each row, the index of its outcome in `distinct`."""
     problem: array[int] = field(default_factory=lambda: array("I"))
@@ -173,7 +184,7 @@ class Outcomes:
     parts: dict[str, array[float]] = field(default_factory=dict)
     """For each component, its score in each row; 0 if the row is unjudged or lacks it."""
 
-    def __iter__(self) -> Iterator[Outcome]:
+    def __iter__(self) -> Iterator[RowOutcome]:
         return map(self.distinct.__getitem__, self.outcome)
 
     @property
@@ -181,7 +192,7 @@ class Outcomes:
         """The number of problems."""
         return self.problem[-1] + 1 if self.problem else 0
 
-    def rate(self, value_of: Callable[[Outcome], float | None]) -> Metric | None:
+    def rate(self, value_of: Callable[[RowOutcome], float | None]) -> Metric | None:
         """The mean of a value in [0, 1] over the rows where it isn't None; None without such."""
         distinct = [value_of(outcome) for outcome in self.distinct]
         numbers = [value or 0.0 for value in distinct]
@@ -206,7 +217,7 @@ def _mean(values: Iterable[float], problems: Iterable[int]) -> Metric | None:
 def read_outcomes(rows: Sequence[JudgedRow]) -> Outcomes:
     """The outcomes of rows; the rows of one problem are next to each other."""
     outcomes = Outcomes()
-    distinct: DistinctValues[Outcome] = DistinctValues()
+    distinct: DistinctValues[RowOutcome] = DistinctValues()
     problem, identifier = -1, None
     for number, row in enumerate(rows):
         if row.id != identifier:
@@ -221,18 +232,6 @@ def read_outcomes(rows: Sequence[JudgedRow]) -> Outcomes:
         scores.extend([0.0] * (len(rows) - len(scores)))
     outcomes.distinct.extend(distinct)
     return outcomes
-
-
-def outcome_of(row: JudgedRow) -> Outcome:
-    """One row's outcome."""
-    verdict, flexible = row.verdict, row.flexible
-    return Outcome(
-        verdict.correct,
-        verdict.failure,
-        None if flexible is None else bool(flexible.correct),
-        is_truncated(row),
-        is_thinking_unclosed(row),
-    )
 
 
 def _add_parts(columns: dict[str, array[float]], parts: Mapping[str, float], number: int) -> None:

@@ -1,21 +1,22 @@
-"""The difference between two runs over the same problems."""
+"""The difference between two runs over the same problems, and the differences that can be found."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist, fmean, pstdev
+from itertools import accumulate
+from statistics import NormalDist, fmean
 
 from rewardkit.harness.metrics.metric import (
-    CAUTION,
-    LARGEST,
     LEVEL,
+    SHARES,
     Groups,
+    Interval,
     Metric,
-    amount_interval,
-    clustered_interval,
-    paired_amount_interval,
+    Scale,
+    group_means,
+    sum_of_squares,
 )
 
 RESAMPLES = 9_999
@@ -23,7 +24,7 @@ RESAMPLES = 9_999
 
 
 @dataclass(frozen=True)
-class Difference:
+class PairedDifference:
     """Another run's mean minus the baseline's, with its 95% interval and p-value."""
 
     value: float
@@ -34,46 +35,22 @@ class Difference:
 
 
 def difference(
-    baseline: Groups,
-    other: Groups,
-    interval: Callable[[Groups, Groups], tuple[float, float]],
-) -> Difference:
+    baseline: Groups, other: Groups, interval: Callable[[Groups, Groups], Interval]
+) -> PairedDifference:
     """How much higher `other` is; both hold the same problems in the same order, at least one.
 
     `interval` computes the 95% interval. The p-value is two-sided: McNemar's exact test if each
     problem has one completion in each run and all values are 0 or 1; otherwise a permutation test
     over the problems' mean values.
     """
-    before, after = [fmean(group) for group in baseline], [fmean(group) for group in other]
+    before, after = group_means(baseline), group_means(other)
     low, high = interval(baseline, other)
     single = all(len(group) == 1 for group in (*baseline, *other))
     if single and set(before) | set(after) <= {0.0, 1.0}:
         p_value, test = mcnemar(before, after), "McNemar, exact"
     else:
         p_value, test = permutation(before, after), "paired permutation"
-    return Difference(fmean(after) - fmean(before), low, high, p_value, test)
-
-
-def paired_interval(baseline: Groups, other: Groups) -> tuple[float, float]:
-    """The 95% interval of the difference of two means in [0, 1] over the same problems.
-
-    It combines the intervals of the two means with their correlation (method of variance estimates
-    recovery: G. Y. Zou and A. Donner, Stat. Med. 27 (2008) 1693). With one completion per problem
-    it is R. G. Newcombe's method 10 (Stat. Med. 17 (1998) 2635), with his correction.
-    """
-    before, after = [fmean(group) for group in baseline], [fmean(group) for group in other]
-    first, second = fmean(before), fmean(after)
-    first_low, first_high = clustered_interval(baseline)
-    second_low, second_high = clustered_interval(other)
-    correlation = _correlation(before, after)
-
-    def reach(down: float, up: float) -> float:
-        return math.sqrt(max(0.0, down * down - 2 * correlation * down * up + up * up))
-
-    change = second - first
-    low = change - reach(second - second_low, first_high - first)
-    high = change + reach(second_high - second, first - first_low)
-    return max(-1.0, low), min(1.0, high)
+    return PairedDifference(fmean(after) - fmean(before), low, high, p_value, test)
 
 
 def mcnemar(before: Sequence[float], after: Sequence[float]) -> float:
@@ -97,9 +74,7 @@ def permutation(before: Sequence[float], after: Sequence[float]) -> float:
     It tries all exchanges if there are few, else `RESAMPLES` random ones from a fixed seed, so
     that the same values give the same figure.
     """
-    if before == after:
-        return 1.0
-    if len(before) == 1:  # the exchange changes only the difference's sign
+    if before == after or len(before) == 1:  # one exchange only changes the difference's sign
         return 1.0
     from scipy.stats import permutation_test
 
@@ -119,61 +94,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
     S. Holm, Scand. J. Stat. 6 (1979) 65.
     """
-    adjusted = [0.0] * len(p_values)
-    lower_bound = 0.0
-    ordered = sorted(range(len(p_values)), key=lambda index: p_values[index])
-    for rank, index in enumerate(ordered):
-        lower_bound = max(lower_bound, min(1.0, (len(p_values) - rank) * p_values[index]))
-        adjusted[index] = lower_bound
-    return adjusted
-
-
-def _correlation(before: Sequence[float], after: Sequence[float]) -> float:
-    """Pearson's correlation; a positive covariance is reduced by 1/(2n), at most to 0."""
-    spread = pstdev(before) * pstdev(after)
-    if spread == 0:
-        return 0.0
-    first, second = fmean(before), fmean(after)
-    covariance = fmean(
-        (old - first) * (new - second) for old, new in zip(before, after, strict=True)
-    )
-    if covariance > 0:
-        covariance = max(0.0, covariance - 1 / (2 * len(before)))
-    return max(-1.0, min(1.0, covariance / spread))
-
-
-@dataclass(frozen=True)
-class Scale:
-    """How the means of a kind of value are estimated."""
-
-    largest: float
-    """Upper bound of the values."""
-    fewest: int
-    """Minimum number of problems for an interval."""
-    interval: Callable[[Groups], tuple[float, float]]
-    """The 95% interval of a mean."""
-    paired_interval: Callable[[Groups, Groups], tuple[float, float]]
-    """The 95% interval of the difference of two means over the same problems."""
-    variance: Callable[[float, int, Sequence[float]], float]
-    """The variance of a problem's value, or of its difference between runs: from the sum of squared
-    deviations, the number of problems, and the mean of each run."""
-
-
-def _share_variance(squares: float, count: int, means: Sequence[float]) -> float:
-    """With CAUTION values of the variance of independent runs: problems may agree by chance."""
-    widest = sum(mean * (1 - mean) for mean in means)
-    return (squares + CAUTION * widest) / (count + CAUTION)
-
-
-def _amount_variance(squares: float, count: int, means: Sequence[float]) -> float:
-    return squares / (count - 1)
-
-
-SHARES = Scale(1.0, 1, clustered_interval, paired_interval, _share_variance)
-"""Values in [0, 1]: right or wrong, scores."""
-
-AMOUNTS = Scale(LARGEST, 2, amount_interval, paired_amount_interval, _amount_variance)
-"""Values from 0 without an upper bound: errors."""
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    scaled = [(len(order) - rank) * p_values[index] for rank, index in enumerate(order)]
+    adjusted = dict(zip(order, accumulate(scaled, max), strict=True))
+    return [min(1.0, adjusted[index]) for index in range(len(p_values))]
 
 
 def seed_spread(groups: Groups, scale: Scale = SHARES) -> Metric | None:
@@ -184,7 +108,7 @@ def seed_spread(groups: Groups, scale: Scale = SHARES) -> Metric | None:
     completions (n − 1 in the denominator). Problems with one completion are left out; None if all
     have one. The interval follows from that of the mean of s², over problems.
     """
-    variances = [sampling_variance(group) for group in groups if len(group) > 1]
+    variances = _sampling_variances(groups)
     if not variances:
         return None
     count = len(variances)
@@ -198,10 +122,9 @@ def seed_spread(groups: Groups, scale: Scale = SHARES) -> Metric | None:
     )
 
 
-def sampling_variance(values: Sequence[float]) -> float:
-    """The unbiased variance between a problem's completions, of which there are at least two."""
-    middle = fmean(values)
-    return math.fsum((value - middle) ** 2 for value in values) / (len(values) - 1)
+def _sampling_variances(groups: Groups) -> list[float]:
+    """The unbiased variance between the completions of each problem that has several."""
+    return [sum_of_squares(group) / (len(group) - 1) for group in groups if len(group) > 1]
 
 
 POWER = 0.8
@@ -228,17 +151,8 @@ class Noise:
 
 def paired_noise(baseline: Groups, other: Groups, scale: Scale) -> Noise:
     """The noise of two runs over the same problems."""
-    before, after = list(map(fmean, baseline)), list(map(fmean, other))
-    changes = [new - old for old, new in zip(before, after, strict=True)]
-    change = fmean(changes)
-    squares = math.fsum((value - change) ** 2 for value in changes)
-    total = scale.variance(squares, len(changes), (fmean(before), fmean(after)))
-    parts = [_sampling(groups) for groups in (baseline, other)]
-    if None in parts:
-        return Noise(total, None)
-    drawn = fmean(1 / len(group) for group in (*baseline, *other))
-    sampling = math.fsum(part or 0.0 for part in parts)
-    return Noise(max(0.0, total - sampling * drawn), sampling)
+    pairs = zip(group_means(baseline), group_means(other), strict=True)
+    return _noise([after - before for before, after in pairs], (baseline, other), scale)
 
 
 def pilot_noise(groups: Groups, scale: Scale) -> Noise:
@@ -246,21 +160,20 @@ def pilot_noise(groups: Groups, scale: Scale) -> Noise:
 
     Two models that find the same problems hard differ less from each other; this is caution.
     """
-    means = list(map(fmean, groups))
-    rate = fmean(means)
-    squares = math.fsum((mean - rate) ** 2 for mean in means)
-    total = scale.variance(squares, len(means), (rate,))
-    part = _sampling(groups)
-    if part is None:
-        return Noise(2 * total, None)
-    drawn = fmean(1 / len(group) for group in groups)
-    return Noise(2 * max(0.0, total - part * drawn), 2 * part)
+    single = _noise(group_means(groups), (groups,), scale)
+    return Noise(2 * single.between, None if single.sampling is None else 2 * single.sampling)
 
 
-def _sampling(groups: Groups) -> float | None:
-    """The mean variance between a problem's completions; None where no problem has several."""
-    several = [sampling_variance(group) for group in groups if len(group) > 1]
-    return fmean(several) if several else None
+def _noise(values: Sequence[float], runs: Sequence[Groups], scale: Scale) -> Noise:
+    """The noise of the problems' `values`, which are computed from the runs."""
+    means = [fmean(group_means(run)) for run in runs]
+    total = scale.variance(sum_of_squares(values), len(values), means)
+    variances = [_sampling_variances(run) for run in runs]
+    if not all(variances):
+        return Noise(total, None)
+    sampling = math.fsum(map(fmean, variances))
+    drawn = fmean(1 / len(group) for run in runs for group in run)
+    return Noise(max(0.0, total - sampling * drawn), sampling)
 
 
 def detectable(variance: float, problems: int, largest: float = 1.0) -> float:

@@ -1,4 +1,4 @@
-"""A task's rates, from the outcomes of its rows."""
+"""A task's rates and lengths, from the outcomes of its rows."""
 
 from __future__ import annotations
 
@@ -10,12 +10,82 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from rewardkit.harness.metrics.metric import Metric
-from rewardkit.harness.metrics.outcomes import Outcome, Outcomes
+from rewardkit.harness.metrics.names import PART
+from rewardkit.harness.metrics.outcomes import Outcomes, RowOutcome
 from rewardkit.harness.store.sample_row import JudgedRow, SampleRow
 from rewardkit.records import Failure
 
 WITHOUT_FORM = (Failure.NO_ANSWER, Failure.FORMAT, Failure.NO_REASONING, Failure.TRUNCATED)
 """Failures of completions without an answer in the requested form."""
+
+
+def _is_judged(outcome: RowOutcome) -> bool:
+    return outcome.correct is not None
+
+
+def _has_flexible(outcome: RowOutcome) -> bool:
+    return outcome.correct is not None and outcome.flexible is not None
+
+
+@dataclass(frozen=True)
+class Rate:
+    """The share of completions that `counts`, among those that it is defined for."""
+
+    counts: Callable[[RowOutcome], object]
+    is_defined: Callable[[RowOutcome], bool] = _is_judged
+    defined_for: str = "judged completions"
+    """The completions that it is defined for, in words."""
+    lower_is_better: bool = False
+
+    def value_of(self, outcome: RowOutcome) -> float | None:
+        """1 or 0; None for a completion that the rate is not defined for."""
+        return float(bool(self.counts(outcome))) if self.is_defined(outcome) else None
+
+
+RATES: Mapping[str, Rate] = {
+    "accuracy": Rate(lambda outcome: outcome.correct),
+    "accuracy_flexible": Rate(
+        lambda outcome: outcome.flexible,
+        _has_flexible,
+        "judged completions with a flexible verdict",
+    ),
+    "flexible_gap": Rate(
+        lambda outcome: outcome.flexible and not outcome.correct,
+        _has_flexible,
+        "judged completions with a flexible verdict",
+        lower_is_better=True,
+    ),
+    "format_rate": Rate(lambda outcome: outcome.failure not in WITHOUT_FORM),
+    "unfinished_rate": Rate(
+        lambda outcome: not outcome.correct and outcome.failure == Failure.TRUNCATED,
+        lower_is_better=True,
+    ),
+    "error_rate": Rate(
+        lambda outcome: not outcome.correct and outcome.failure != Failure.TRUNCATED,
+        lower_is_better=True,
+    ),
+    "thinking_unclosed_rate": Rate(
+        lambda outcome: outcome.thinking_open,
+        lambda outcome: True,
+        "all completions",
+        lower_is_better=True,
+    ),
+    "accuracy_untruncated": Rate(
+        lambda outcome: outcome.correct,
+        lambda outcome: _is_judged(outcome) and not outcome.truncated,
+        "judged completions that are not truncated",
+    ),
+    "accuracy_truncated": Rate(
+        lambda outcome: outcome.correct,
+        lambda outcome: _is_judged(outcome) and outcome.truncated,
+        "judged completions that are truncated",
+    ),
+}
+
+LOWER_IS_BETTER = {name for name, rate in RATES.items() if rate.lower_is_better}
+
+NAMES = (*RATES, "score")
+"""The rates that a task may have besides the components of its score."""
 
 
 def rates(outcomes: Outcomes) -> dict[str, Metric]:
@@ -29,98 +99,34 @@ def rates(outcomes: Outcomes) -> dict[str, Metric]:
       of this share is that of the paired difference;
     - score: the mean score of the verdicts; part_NAME: the mean of a component of the score;
     - format_rate: the share with an answer in the requested form;
-    - accuracy_finished, accuracy_truncated: accuracy over the completions that are not truncated
-      (`is_truncated`), and over those that are; both only if some are truncated;
+    - accuracy_untruncated, accuracy_truncated: accuracy over the completions that are not truncated
+      and over those that are; both only if some are truncated;
     - unfinished_rate: the share that reached the limit before an answer (failure "truncated");
     - error_rate: the share that is wrong for another reason. accuracy + unfinished_rate +
-      error_rate is 1: a completion that answered and was then cut off counts by its answer.
+      error_rate is 1: a completion that answered before it was truncated counts by its answer.
 
     Over all completions:
 
     - thinking_unclosed_rate: the share that never closed its thinking block; only if some did not.
     """
-    some_truncated = any(
-        outcome.truncated and outcome.correct is not None for outcome in outcomes.distinct
-    )
-    some_open = any(outcome.thinking_open for outcome in outcomes.distinct)
-    left_out = set() if some_open else {"thinking_unclosed_rate"}
-    if not some_truncated:
-        left_out |= {"accuracy_finished", "accuracy_truncated"}
+    left_out: set[str] = set()
+    if not any(map(RATES["accuracy_truncated"].is_defined, outcomes.distinct)):
+        left_out |= {"accuracy_untruncated", "accuracy_truncated"}
+    if not any(outcome.thinking_open for outcome in outcomes.distinct):
+        left_out.add("thinking_unclosed_rate")
     figures = {
-        name: outcomes.rate(RATES[name]) if name in RATES else outcomes.mean_score(outcomes.score)
-        for name in NAMES
-        if name not in left_out
+        name: outcomes.rate(rate.value_of) for name, rate in RATES.items() if name not in left_out
     }
+    figures["score"] = outcomes.mean_score(outcomes.score)
     for part, scores in sorted(outcomes.parts.items()):
-        figures[f"part_{part}"] = outcomes.mean_score(scores)
+        figures[PART + part] = outcomes.mean_score(scores)
     return {name: figure for name, figure in figures.items() if figure is not None}
-
-
-def accuracy(outcome: Outcome) -> float | None:
-    """1 for a right completion, 0 for a wrong one, None for an unjudged one."""
-    return None if outcome.correct is None else float(outcome.correct)
-
-
-def _flexible(outcome: Outcome) -> float | None:
-    if outcome.correct is None or outcome.flexible is None:
-        return None
-    return float(outcome.flexible)
-
-
-def _only_flexible(outcome: Outcome) -> float | None:
-    flexible = _flexible(outcome)
-    return None if flexible is None else flexible * (not outcome.correct)
-
-
-def _in_form(outcome: Outcome) -> float | None:
-    return None if outcome.correct is None else float(outcome.failure not in WITHOUT_FORM)
-
-
-def _unfinished(outcome: Outcome) -> float | None:
-    if outcome.correct is None:
-        return None
-    return float(not outcome.correct and outcome.failure == Failure.TRUNCATED)
-
-
-def _error(outcome: Outcome) -> float | None:
-    if outcome.correct is None:
-        return None
-    return float(not outcome.correct and outcome.failure != Failure.TRUNCATED)
-
-
-def _thinking_open(outcome: Outcome) -> float:
-    return float(outcome.thinking_open)
-
-
-def _finished(outcome: Outcome) -> float | None:
-    return None if outcome.truncated else accuracy(outcome)
-
-
-def _truncated(outcome: Outcome) -> float | None:
-    return accuracy(outcome) if outcome.truncated else None
-
-
-RATES: Mapping[str, Callable[[Outcome], float | None]] = {
-    "accuracy": accuracy,
-    "accuracy_flexible": _flexible,
-    "flexible_gap": _only_flexible,
-    "format_rate": _in_form,
-    "unfinished_rate": _unfinished,
-    "error_rate": _error,
-    "thinking_unclosed_rate": _thinking_open,
-    "accuracy_finished": _finished,
-    "accuracy_truncated": _truncated,
-}
-"""What each rate is the mean of: a value in [0, 1]; None for completions that it leaves out."""
-
-NAMES = (*RATES, "score")
-"""The rates that a task may have besides the components of its score."""
 
 
 STEPS = 20
 """The intervals between the quantiles of a distribution of lengths."""
 THINKING = "thinking"
-BUCKETS = ("all", "correct", "wrong", "truncated", "unjudged", THINKING)
+BUCKETS = ("all", "right", "wrong", "truncated", "unjudged", THINKING)
 
 
 @dataclass(frozen=True)
@@ -149,16 +155,16 @@ def lengths_by_outcome(rows: Sequence[JudgedRow], outcomes: Outcomes) -> dict[st
     return {bucket: _lengths(counts[bucket]) for bucket in BUCKETS if bucket in counts}
 
 
-def length_bucket(outcome: Outcome) -> str:
-    """ "unjudged", "truncated", "correct" or "wrong".
+def length_bucket(outcome: RowOutcome) -> str:
+    """ "unjudged", "truncated", "right" or "wrong".
 
-    Truncated completions form their own bucket: their length is the limit's.
+    Truncated completions form their own bucket, because the limit decides their length.
     """
     if outcome.correct is None:
         return "unjudged"
     if outcome.truncated:
         return "truncated"
-    return "correct" if outcome.correct else "wrong"
+    return "right" if outcome.correct else "wrong"
 
 
 def length_quantiles(rows: Iterable[SampleRow]) -> dict[str, list[int]]:

@@ -14,7 +14,7 @@ from rewardkit.harness.metrics.at_k import SameAnswers, multi_sample_metrics, sa
 from rewardkit.harness.metrics.figures import Figure, ShowsFigures, Table
 from rewardkit.harness.metrics.metric import Metric, mean
 from rewardkit.harness.metrics.outcomes import Outcomes, read_outcomes
-from rewardkit.harness.metrics.rates import Lengths, accuracy, lengths_by_outcome, rates
+from rewardkit.harness.metrics.rates import Lengths, lengths_by_outcome, rates
 from rewardkit.harness.store.sample_row import JudgedRow, SampleRow
 from rewardkit.protocols import Task
 
@@ -28,20 +28,20 @@ MOST_EXAMPLES = 3
 
 @dataclass(frozen=True)
 class TaskSummary:
-    """One task's figures; `rates` says which completions each metric is about.
+    """One task's figures; `rates` says which completions each metric is defined for.
 
-    `samples` counts problems, `errors` unjudged completions. `lengths` are by outcome, `examples`
-    are the keys of a few rows for each kind of failure, `figures` the task's own tables and plots.
+    `lengths` are by outcome, `examples` are the keys of a few rows for each kind of failure,
+    `figures` the task's own tables and plots.
     """
 
-    samples: int
+    problems: int
     completions: int
     judged: int
+    unjudged: int
+    truncated: int
     metrics: Mapping[str, Metric]
     groups: Mapping[str, Mapping[str, Metric]]
     failures: Mapping[str, int]
-    truncated: int
-    errors: int
     lengths: Mapping[str, Lengths]
     examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
     figures: Sequence[Figure] = ()
@@ -102,23 +102,19 @@ def summarise(
     rows = _in_order(rows)
     outcomes = read_outcomes(rows)
     judged = sum(outcome.correct is not None for outcome in outcomes)
+    failures = (outcome.failure for outcome in outcomes)
     return TaskSummary(
-        samples=outcomes.problems,
+        problems=outcomes.problems,
         completions=len(rows),
         judged=judged,
+        unjudged=len(rows) - judged,
+        truncated=sum(outcome.truncated for outcome in outcomes),
         metrics=rates(outcomes) | _multi_sample(rows, outcomes, same),
         groups={column: _grouped(rows, outcomes, column) for column in group_by},
-        failures=_failure_counts(outcomes),
-        truncated=sum(outcome.truncated for outcome in outcomes),
-        errors=len(rows) - judged,
+        failures=dict(sorted(Counter(filter(None, failures)).items())),
         lengths=lengths_by_outcome(rows, outcomes),
         examples=_examples(rows, outcomes),
     )
-
-
-def _failure_counts(outcomes: Outcomes) -> dict[str, int]:
-    counts = Counter(outcome.failure for outcome in outcomes if outcome.failure)
-    return dict(sorted(counts.items()))
 
 
 def _in_order(rows: Sequence[Row]) -> list[Row]:
@@ -138,13 +134,13 @@ def _multi_sample(
 
 
 def _grouped(rows: Sequence[JudgedRow], outcomes: Outcomes, column: str) -> dict[str, Metric]:
+    """The accuracy of each group of a column."""
     values: dict[str, array[float]] = defaultdict(lambda: array("d"))
     problems: dict[str, array[int]] = defaultdict(lambda: array("I"))
     for row, outcome, problem in zip(rows, outcomes, outcomes.problem, strict=True):
-        value = accuracy(outcome)
-        if value is not None:
+        if outcome.correct is not None:
             group = str(row.columns.get(column, ""))
-            values[group].append(value)
+            values[group].append(outcome.correct)
             problems[group].append(problem)
     return {group: mean(numbers, problems[group]) for group, numbers in sorted(values.items())}
 

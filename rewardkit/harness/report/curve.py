@@ -1,114 +1,34 @@
-"""eval_curve.png: a model's figures from checkpoint to checkpoint."""
+"""A model's figures from checkpoint to checkpoint: as plots for the page, and as eval_curve.png."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rewardkit.harness.report.training_series import Series, TrainingSeries
+from rewardkit.harness.metrics.figures import Plot, Point
+from rewardkit.harness.metrics.names import words
+from rewardkit.harness.report.training_series import TrainingSeries
 from rewardkit.harness.store.files import replaced_file
 
-LEGEND = {
-    "accuracy": "accuracy",
-    "format_rate": "format",
-    "unfinished_rate": "unfinished",
-    "error_rate": "finished and wrong",
-}
-"""The rates in the picture, and their names in its legend."""
-
-Metrics = Mapping[str, Mapping[str, Any]]
-"""`{"accuracy": {"value", "low", "high"}, …}`; None for a number that JSON can't hold."""
-
-
-def draw_rates(task: str, steps: Sequence[tuple[int, Metrics]], axes: Any) -> None:
-    """Draw a task's rates over the steps, with their intervals."""
-    for rate, label in LEGEND.items():
-        _draw_metric(steps, rate, label, axes)
-    axes.set(title=task, ylabel="share of completions", ylim=(-0.02, 1.02))
-    _finish_steps(axes)
-
-
-def draw_amounts(task: str, steps: Sequence[tuple[int, Metrics]], axes: Any) -> None:
-    """Draw a task's amounts over the steps, on a scale that shows large ones beside small ones."""
-    for name in dict.fromkeys(name for _, amounts in steps for name in amounts):
-        _draw_metric(steps, name, name, axes)
-    positive = [value for line in axes.lines for value in line.get_ydata() if value > 0]
-    if positive:
-        axes.set_yscale("symlog", linthresh=min(positive))
-    for place, line in enumerate(axes.lines):
-        line.set_zorder(3 - place / len(axes.lines))  # the first ones on top: mse, mae
-    axes.set(title=f"{task}: amounts", ylabel="mean over problems")
-    _finish_steps(axes, loc="center left", bbox_to_anchor=(1, 0.5))
-
-
-def draw_lengths(task: str, steps: Sequence[tuple[int, Sequence[float]]], axes: Any) -> None:
-    """Draw which share of a task's completions is at most how long, a line for each step."""
-    from matplotlib import colormaps
-
-    for index, (step, lengths) in enumerate(steps):
-        colour = colormaps["viridis"](0.9 * index / max(1, len(steps) - 1))
-        shares = [rank / max(1, len(lengths) - 1) for rank in range(len(lengths))]
-        axes.plot(lengths, shares, color=colour, label=f"step {step}")
-    axes.set(
-        title=f"{task}: completion lengths",
-        xlabel="tokens",
-        ylabel="share at most this long",
-        ylim=(-0.02, 1.02),
-    )
-    _finish(axes)
-
-
-def draw_series(title: str, label: str, series: Mapping[str, Series], axes: Any) -> None:
-    """Draw logged values over the steps, a line for each name."""
-    for name, values in series.items():
-        axes.plot([step for step, _ in values], [value for _, value in values], ".-", label=name)
-    axes.set(title=title, ylabel=label)
-    _finish_steps(axes)
-
-
-def _draw_metric(steps: Sequence[tuple[int, Metrics]], name: str, label: str, axes: Any) -> None:
-    metrics = [(step, metrics[name]) for step, metrics in steps if name in metrics]
-    drawn = [(step, metric) for step, metric in metrics if _is_finite(metric["value"])]
-    if not drawn:
-        return
-    x = [step for step, _ in drawn]
-    (line,) = axes.plot(x, [metric["value"] for _, metric in drawn], ".-", label=label)
-    axes.fill_between(
-        x,
-        [metric["low"] for _, metric in drawn],
-        [metric["high"] if _is_finite(metric["high"]) else math.nan for _, metric in drawn],
-        color=line.get_color(),
-        alpha=0.15,
-        linewidth=0,
-    )
-
-
-def _is_finite(value: float | None) -> bool:
-    return value is not None and math.isfinite(value)
-
-
-def _finish_steps(axes: Any, **legend: Any) -> None:
-    axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.set(xlabel="step")
-    _finish(axes, **legend)
-
-
-def _finish(axes: Any, **legend: Any) -> None:
-    axes.grid(alpha=0.3)
-    if axes.lines:
-        axes.legend(**{"loc": "best", "frameon": False, **legend})
-
+RATES = ("accuracy", "format_rate", "unfinished_rate", "error_rate")
+"""The rates that are drawn over the steps of a training."""
 
 MOST_LENGTHS = 6
 """Maximum number of checkpoints whose lengths are drawn: the first, the last, and some between."""
 
+MOST_MARKED = 20
+"""Maximum number of points of a line that has markers; the script of the page has the same."""
+
+MOST_IN_LEGEND = 6
+"""Maximum number of lines of a legend inside the axes."""
+
+Metrics = Mapping[str, Mapping[str, Any]]
+"""`{"accuracy": {"value", "low", "high"}, …}`; None for a number that JSON can't hold."""
+
 Item = TypeVar("Item")
-Panel = Callable[[Any], None]
-"""Draws on matplotlib's axes."""
 
 
 @dataclass(frozen=True)
@@ -125,54 +45,71 @@ class CurvePoint:
     amounts: Mapping[str, Metrics] = field(default_factory=dict)
 
 
-def draw_curve(
-    points: Sequence[CurvePoint], path: Path, training: TrainingSeries | None = None
-) -> None:
-    """Draw each task's rates over the steps; beside them its lengths at some steps, its amounts.
-
-    Rates and amounts have their 95% intervals. Below are the rewards and the loss that a
-    `training` logged. The file is replaced whole, so that a reader during training never sees
-    half a picture.
-    """
-    from matplotlib.figure import Figure
-
-    rows = _rows(sorted(points, key=lambda point: point.step), training or TrainingSeries())
-    columns = max(map(len, rows))
-    figure = Figure(figsize=(7 * columns, 3.4 * len(rows)), layout="constrained", dpi=120)
-    for row, all_axes in zip(rows, figure.subplots(len(rows), columns, squeeze=False), strict=True):
-        for panel, axes in zip(row, all_axes, strict=False):
-            panel(axes)
-        for axes in all_axes[len(row) :]:
-            axes.set_axis_off()
-    with replaced_file(path) as unfinished:
-        figure.savefig(unfinished, format="png")
-
-
-def _rows(points: Sequence[CurvePoint], training: TrainingSeries) -> list[list[Panel]]:
-    tasks = list(dict.fromkeys(task for point in points for task in point.tasks))
-    rows = [_task_panels(task, points) for task in tasks]
-    series = [
-        ("training: rewards", "mean reward", training.rewards),
-        ("training: loss", "loss", {"loss": training.loss} if training.loss else {}),
-    ]
-    logged: list[Panel] = [
-        partial(draw_series, title, label, values) for title, label, values in series if values
-    ]
-    if logged:
-        rows.append(logged)
-    return rows or [[lambda axes: None]]
-
-
-def _task_panels(task: str, points: Sequence[CurvePoint]) -> list[Panel]:
-    steps = [(point.step, point.tasks[task]) for point in points if task in point.tasks]
-    lengths = [(point.step, point.lengths[task]) for point in points if point.lengths.get(task)]
-    amounts = [(point.step, point.amounts[task]) for point in points if point.amounts.get(task)]
-    panels: list[Panel] = [partial(draw_rates, task, steps)]
+def task_plots(task: str, points: Iterable[CurvePoint]) -> Iterator[Plot]:
+    """A task's rates over the steps, then its lengths and its amounts if it has some."""
+    ordered = sorted(points, key=lambda point: point.step)
+    yield rates_plot([(point.step, point.tasks[task]) for point in ordered if task in point.tasks])
+    lengths = [(point.step, point.lengths[task]) for point in ordered if point.lengths.get(task)]
     if lengths:
-        panels.append(partial(draw_lengths, task, spread(lengths)))
+        yield lengths_plot(lengths)
+    amounts = [(point.step, point.amounts[task]) for point in ordered if point.amounts.get(task)]
     if amounts:
-        panels.append(partial(draw_amounts, task, amounts))
-    return panels
+        yield amounts_plot(amounts)
+
+
+def rates_plot(steps: Sequence[tuple[int, Metrics]]) -> Plot:
+    """A task's rates over the steps, with their intervals."""
+    series = {words(rate): _points(steps, rate) for rate in RATES}
+    title = "Rates over the training"
+    return Plot(title, "training step", "share of completions", series, y_scale="share")
+
+
+def lengths_plot(steps: Sequence[tuple[int, Sequence[float]]]) -> Plot:
+    """Which share of a task's completions is at most how long, a line for each step."""
+    return Plot(
+        "Lengths over the training",
+        "tokens of the completion",
+        "share of completions",
+        {f"step {step}": _shares_at_most(lengths) for step, lengths in spread(steps)},
+        note="A point (x, y): the share y of the completions has at most x tokens. A line further "
+        "to the right stands for longer completions.",
+        y_scale="share",
+    )
+
+
+def amounts_plot(steps: Sequence[tuple[int, Metrics]]) -> Plot:
+    """A task's amounts over the steps, on a scale that shows large ones beside small ones."""
+    names = dict.fromkeys(name for _, amounts in steps for name in amounts)
+    series = {words(name): _points(steps, name) for name in names}
+    title = "Amounts over the training"
+    return Plot(title, "training step", "mean over problems", series, y_scale="symlog")
+
+
+def training_plots(training: TrainingSeries) -> list[Plot]:
+    """The rewards and the loss that a training logged."""
+    loss = {"loss": training.loss} if training.loss else {}
+    plots = [("Rewards in training", "mean reward", training.rewards)]
+    plots += [("Loss in training", "loss", loss)]
+    return [Plot(title, "training step", label, named) for title, label, named in plots if named]
+
+
+def _points(steps: Sequence[tuple[int, Metrics]], name: str) -> list[Point]:
+    """A metric's values and intervals at the steps where its value is a number."""
+    metrics = [(step, metrics[name]) for step, metrics in steps if name in metrics]
+    return [
+        (step, metric["value"], _number(metric["low"]), _number(metric["high"]))
+        for step, metric in metrics
+        if math.isfinite(_number(metric["value"]))
+    ]
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def _shares_at_most(lengths: Sequence[float]) -> list[Point]:
+    last = max(1, len(lengths) - 1)
+    return [(tokens, rank / last) for rank, tokens in enumerate(lengths)]
 
 
 def spread(items: Sequence[Item], most: int = MOST_LENGTHS) -> list[Item]:
@@ -180,3 +117,61 @@ def spread(items: Sequence[Item], most: int = MOST_LENGTHS) -> list[Item]:
     if len(items) <= most:
         return list(items)
     return [items[round(index * (len(items) - 1) / (most - 1))] for index in range(most)]
+
+
+def draw_curve(
+    points: Sequence[CurvePoint], path: Path, training: TrainingSeries | None = None
+) -> None:
+    """Draw each task's plots in a row, and below them what a `training` logged.
+
+    The file is replaced whole, so that a reader during training never sees half a picture.
+    """
+    from matplotlib.figure import Figure
+
+    tasks = dict.fromkeys(task for point in points for task in point.tasks)
+    rows = [list(_titled(task, task_plots(task, points))) for task in tasks]
+    if training and (logged := training_plots(training)):
+        rows.append(logged)
+    columns = max(map(len, rows), default=1)
+    figure = Figure(figsize=(7 * columns, 3.4 * max(1, len(rows))), layout="constrained", dpi=120)
+    grid = figure.subplots(max(1, len(rows)), columns, squeeze=False)
+    for row, all_axes in zip(rows, grid, strict=False):
+        for plot, axes in zip(row, all_axes, strict=False):
+            draw_plot(plot, axes)
+        for axes in all_axes[len(row) :]:
+            axes.set_axis_off()
+    with replaced_file(path) as unfinished:
+        figure.savefig(unfinished, format="png")
+
+
+def _titled(task: str, plots: Iterable[Plot]) -> Iterator[Plot]:
+    return (replace(plot, title=f"{task}: {plot.title}") for plot in plots)
+
+
+def draw_plot(plot: Plot, axes: Any) -> None:
+    """Draw a plot on matplotlib's axes."""
+    for place, (name, points) in enumerate(plot.series.items()):
+        if points:
+            _draw_series(name, points, axes, zorder=3 - place / len(plot.series))
+    positive = [value for line in axes.lines for value in line.get_ydata() if value > 0]
+    if plot.y_scale == "share":
+        axes.set_ylim(-0.02, 1.02)
+    elif plot.y_scale == "symlog" and positive:
+        axes.set_yscale("symlog", linthresh=min(positive))
+    axes.set(title=plot.title, xlabel=plot.x_label, ylabel=plot.y_label)
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.grid(alpha=0.3)
+    if len(axes.lines) > MOST_IN_LEGEND:
+        axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+    elif axes.lines:
+        axes.legend(loc="best", frameon=False)
+
+
+def _draw_series(name: str, points: Sequence[Point], axes: Any, zorder: float) -> None:
+    """Draw a line, and its intervals as a band; the first series is on top."""
+    x, y, *bounds = zip(*points, strict=True)
+    marker = "." if len(points) <= MOST_MARKED else ""
+    (line,) = axes.plot(x, y, "-", marker=marker, label=name, zorder=zorder)
+    if bounds:
+        high = [value if math.isfinite(value) else math.nan for value in bounds[1]]
+        axes.fill_between(x, bounds[0], high, color=line.get_color(), alpha=0.15, linewidth=0)

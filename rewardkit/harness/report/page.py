@@ -12,19 +12,25 @@ import gzip
 import hashlib
 import json
 import shlex
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path, PurePath
 from typing import Any
 
 import jinja2
 
 from rewardkit import __version__
+from rewardkit.harness.metrics.names import TRUNCATED, UNJUDGED, words
 from rewardkit.harness.metrics.rates import length_quantiles
+from rewardkit.harness.report.curve import CurvePoint, task_plots, training_plots
 from rewardkit.harness.report.runs import ReportRun, find_shown, read_runs
 from rewardkit.harness.report.samples import pack
 from rewardkit.harness.report.training_series import read_training_series
 from rewardkit.harness.store.files import finite, replace_text
 from rewardkit.harness.store.find_runs import short_names
+from rewardkit.records import Failure
 
 LEVEL = 2
 """Level of gzip: takes a tenth of level 6's time and a quarter more bytes."""
@@ -70,7 +76,6 @@ SCRIPTS = (
     "groups",
     "comparison",
     "curves",
-    "trainings",
     "task_figures",
     "overview",
     "run_record",
@@ -196,7 +201,8 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, st
             yield f"{prefix}{name}", value if isinstance(value, str) else json.dumps(value)
 
 
-COUNTS = ("samples", "completions", "judged", "errors", "truncated")
+COUNTS = ("problems", "completions", "judged", "unjudged", "truncated")
+LENGTHS = ("count", "mean", "median", "p95", "maximum")
 
 
 def task_for_page(name: str, task: Mapping[str, Any]) -> dict[str, Any]:
@@ -204,11 +210,8 @@ def task_for_page(name: str, task: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": name,
         **{count: task[count] for count in COUNTS},
-        "metrics": _pairs(task["metrics"]),
-        "failures": _pairs(task["failures"]),
+        **{field: _pairs(task[field]) for field in ("metrics", "failures", "lengths", "examples")},
         "groups": [(column, _pairs(groups)) for column, groups in task["groups"].items()],
-        "lengths": _pairs(task["lengths"]),
-        "examples": _pairs(task["examples"]),
         "figures": [_figure(figure) for figure in task["figures"]],
     }
 
@@ -228,6 +231,7 @@ def render(runs: Sequence[ReportRun]) -> str:
     page = page_template().render(
         title=_title(runs),
         runs=runs,
+        words=words,
         policy=content_policy(),
         style=page_style(),
         script=page_script(),
@@ -257,44 +261,67 @@ def _title(runs: Sequence[ReportRun]) -> str:
 
 def _page_data(runs: Sequence[ReportRun], left_out: int) -> dict[str, Any]:
     """The data that the page's script reads first; see assets/overview.js and run_record.js."""
+    tasks = [task for run in runs for task in run.tasks.values()]
+    keys = {*COUNTS, *LENGTHS, *Failure, *chain(*(own["metrics"] for own in tasks))}
+    keys |= {*chain(*(own["failures"] for own in tasks))}
     return {
         "version": __version__,
         "leftOut": left_out,
+        "words": {key: words(key) for key in keys},
+        "remarks": {"truncated": TRUNCATED, "unjudged": UNJUDGED},
         "runs": [_run_data(run) for run in runs],
+        "curves": list(_curves(runs)),
         "trainings": _trainings(runs) if len(runs) > 1 else [],
     }
+
+
+def _curves(runs: Sequence[ReportRun]) -> Iterator[dict[str, Any]]:
+    """The plots of each task over the steps of each training with several checkpoints."""
+    trainings: dict[tuple[str, str], list[ReportRun]] = defaultdict(list)
+    for run in runs:
+        for task in run.tasks if run.step is not None else ():
+            trainings[task, run.training].append(run)
+    curves = {
+        own: group for own, group in trainings.items() if len({run.step for run in group}) > 1
+    }
+    count = Counter(task for task, _ in curves)
+    for (task, _), group in curves.items():
+        ordered = sorted(group, key=lambda run: run.step or 0)
+        points = [
+            CurvePoint(
+                run.step or 0, {task: run.tasks[task]["metrics"]}, length_quantiles(run.rows)
+            )
+            for run in ordered
+        ]
+        where = f", {ordered[0].name} to {ordered[-1].name}" if count[task] > 1 else ""
+        plots = [replace(plot, title=plot.title + where) for plot in task_plots(task, points)]
+        yield {"task": task, "plots": [_figure(plot.as_json()) for plot in plots]}
 
 
 def _trainings(runs: Sequence[ReportRun]) -> list[dict[str, Any]]:
     """What the trainers of the runs' models logged."""
     logs = list(dict.fromkeys(run.train_log for run in runs if run.train_log))
-    names = short_names([log.parent for log in logs])
-    trainings = []
-    for name, log in zip(names, logs, strict=True):
-        series = read_training_series(log)
-        trainings.append(
-            {"name": name, "rewards": list(series.rewards.items()), "loss": series.loss}
-        )
-    return trainings
+    return [
+        {
+            "name": name,
+            "plots": [
+                _figure(plot.as_json()) for plot in training_plots(read_training_series(log))
+            ],
+        }
+        for name, log in zip(short_names([log.parent for log in logs]), logs, strict=True)
+    ]
 
 
 def _run_data(run: ReportRun) -> dict[str, Any]:
-    lengths = length_quantiles(run.rows)
+    more = {"isShard": "shard" in run.record}
     return {
         "name": run.name,
         "model": run.model,
-        "step": run.step,
-        "training": run.training,
         "rewardNames": list(run.reward_names),
         "outline": outline(run.record),
         "started": str(run.record.get("started", "")),
         "tasks": [
-            task_for_page(name, task)
-            | {
-                "planned": run.planned(name),
-                "isShard": "shard" in run.record,
-                "quantiles": lengths.get(name, []),
-            }
+            task_for_page(name, task) | {"planned": run.planned(name)} | more
             for name, task in run.tasks.items()
         ],
         "command": command_line(run.record),

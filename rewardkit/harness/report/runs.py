@@ -153,17 +153,23 @@ def _plots(record: RolloutRecord, batches: Sequence[Sequence[RolloutRow]]) -> It
     if len(names) > 1:
         for place, name in enumerate(names):
             series[name] = _means(steps, lambda row, place=place: row.rewards[place][1])
-    yield Plot("Rewards over the steps", "step", "mean reward", series)
+    yield Plot("Rewards in training", "training step", "mean reward", series)
     silent = [
         (float(batch[0].step), signs.count(0) / len(signs))
         for batch in batches
         for signs in [_signs(record, batch)]
     ]
     yield Plot(
-        "Completions without signal", "step", "share with advantage 0", {"completions": silent}
+        "Completions without signal",
+        "training step",
+        "share with advantage 0",
+        {"completions": silent},
+        y_scale="share",
     )
     lengths = _means(steps, lambda row: float(row.completion_tokens))
-    yield Plot("Lengths over the steps", "step", "mean tokens", {"completions": lengths})
+    yield Plot(
+        "Lengths over the training", "training step", "mean tokens", {"completions": lengths}
+    )
 
 
 def _means(
@@ -178,7 +184,7 @@ def _means(
     return points
 
 
-NEWEST = {"lengths", "examples", "figures"}
+NEWEST = {"problems", "unjudged", "lengths", "examples", "figures"}
 """Fields that the summaries of earlier versions lack."""
 
 

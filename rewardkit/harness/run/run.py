@@ -357,6 +357,6 @@ def _summarise(plan: RunPlan, rows: Sequence[SampleRow]) -> RunSummary:
         for task in (task_plan.task for task_plan in plan.task_plans)
     }
     completions = sum(summary.completions for summary in tasks.values())
-    errors = sum(summary.errors for summary in tasks.values())
+    errors = sum(summary.unjudged for summary in tasks.values())
     failed = errors > plan.max_errors * completions
     return RunSummary(tasks, plan.output_dir, failed, usage_of(rows), plan.set_by_tasks)

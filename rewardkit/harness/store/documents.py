@@ -177,7 +177,7 @@ RECORD = Fields(
 )
 
 _COUNTS: dict[str, Shape] = dict.fromkeys(
-    ("samples", "completions", "judged", "truncated", "errors"), COUNT
+    ("problems", "completions", "judged", "unjudged", "truncated"), COUNT
 )
 _METRIC = Fields({"value": NUMBER, "low": NUMBER, "high": NUMBER, "count": COUNT})
 _BAR = Fields({"value": NUMBER_OR_NULL, "low": NUMBER_OR_NULL, "high": NUMBER_OR_NULL})

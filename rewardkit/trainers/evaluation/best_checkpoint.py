@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import UsageError
-from rewardkit.harness.metrics.measure import LOWER_IS_BETTER
+from rewardkit.harness.metrics.rates import LOWER_IS_BETTER
 from rewardkit.harness.store.files import replace_text
 from rewardkit.trainers.evaluation.train_log import as_json, read_document
 

@@ -167,7 +167,7 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
         task = self._evaluation.task_plans[0].task.name
         metrics = summaries[task].metrics
         if self._metric not in metrics:
-            unjudged = summaries[task].errors
+            unjudged = summaries[task].unjudged
             raise UsageError(
                 f"task {task!r} has no metric {self._metric!r}; it has {', '.join(metrics)}"
                 + (f"; {unjudged} completions could not be judged" if unjudged else "")

@@ -161,11 +161,11 @@ class TrainingRecord:
         self._log.set_evaluation(step, metrics, lengths, plain)
         self.draw()
         for task, summary in summaries.items():
-            if summary.errors:
+            if summary.unjudged:
                 logger.warning(
                     "%s: %d of %d completions of step %d's evaluation could not be judged",
                     task,
-                    summary.errors,
+                    summary.unjudged,
                     summary.completions,
                     step,
                 )

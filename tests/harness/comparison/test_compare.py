@@ -60,8 +60,8 @@ def test_problems_are_paired_by_id_and_flips_are_listed_each_way(tmp_path: Path)
     assert (found.problems, found.left_out) == (8, 0)
     assert (found.baseline_value.value, found.run_value.value) == (0.375, 0.75)
     assert found.difference.value == pytest.approx(0.375)
-    assert [flip.id for flip in found.won] == ["3", "4", "5", "6"]
-    assert [flip.id for flip in found.lost] == ["0"]
+    assert [flip.id for flip in found.better] == ["3", "4", "5", "6"]
+    assert [flip.id for flip in found.worse] == ["0"]
     assert found.difference.p_value == pytest.approx(0.375)  # 5 coins, at most one the other way
     assert found.differs_in == ["model.weights"]
 
@@ -71,7 +71,7 @@ def test_several_samples_weigh_by_problem(tmp_path: Path) -> None:
     after = write_run(tmp_path / "b", outcomes("rrrr,wwwr,rrrr"))
     (found,) = compare(before, [after])
     assert found.difference.value == pytest.approx((0.5 + 0.25) / 3)
-    assert [(flip.id, flip.baseline, flip.run) for flip in found.won] == [
+    assert [(flip.id, flip.baseline, flip.run) for flip in found.better] == [
         ("0", 0.5, 1.0),
         ("1", 0.0, 0.25),
     ]
@@ -213,7 +213,7 @@ def test_the_command_prints_the_figures_and_fails_only_on_evidence(tmp_path: Pat
     assert rewardkit("compare", before, noisy, "--fail-if-worse").status == 0
     assert rewardkit("compare", before, worse, "--fail-if-worse", "--margin", "0.9").status == 0
     (comparison,) = json.loads(rewardkit("compare", before, worse, "--json").out)
-    assert len(comparison["lost"]) == 12
+    assert len(comparison["worse"]) == 12
 
 
 def test_a_refusal_ends_with_a_sentence(tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_a_better_run_that_the_test_does_not_bear_out_is_called_so(tmp_path: Pat
     before = write_run(tmp_path / "a" / "run", outcomes("wwwww"))
     after = write_run(tmp_path / "b" / "run", outcomes("rrrrr"))
     output = rewardkit("compare", before, after).out
-    assert "better than the baseline by its interval, not by the test" in output
+    assert "better than the baseline by its interval, but not by the test" in output
     assert "McNemar, exact, p = 0.0625" in output
     assert "│ b/run │" in output
 
@@ -237,14 +237,14 @@ def test_a_comparison_says_what_it_can_find_and_what_its_difference_needs(tmp_pa
     after = write_run(tmp_path / "b", outcomes("rw" * 49 + "rr"))
     (found,) = compare(before, [after])
     assert found.power.difference == pytest.approx(0.01)
-    assert found.power.detectable > 0.01
-    assert found.power.problems is not None
-    assert found.power.problems > 100
-    assert found.power.completions is None  # one completion a problem says nothing of more
-    assert found.spreads == (None, None)
+    assert found.power.detectable_difference > 0.01
+    assert found.power.needed_problems is not None
+    assert found.power.needed_problems > 100
+    assert found.power.needed_completions is None  # one completion a problem says nothing of more
+    assert found.seed_spreads == (None, None)
     output = rewardkit("compare", before, after).out
-    assert "are found here in 80% of such comparisons" in output
-    assert f"to find 1.0% in 80%, {found.power.problems:,} problems are needed" in output
+    assert "detectable difference (80% power): " in output
+    assert f"to detect 1.0%: {found.power.needed_problems:,} problems" in output
 
 
 def test_several_completions_tell_how_many_more_a_difference_needs(tmp_path: Path) -> None:
@@ -252,10 +252,10 @@ def test_several_completions_tell_how_many_more_a_difference_needs(tmp_path: Pat
     after = write_run(tmp_path / "b", outcomes(",".join(["rrww", "rrrw", "wwww"] * 20)))
     (asked,) = compare(before, [after], detect=0.05)
     assert asked.power.difference == 0.05
-    assert asked.power.completions is not None
-    assert asked.power.completions > 4
-    assert all(spread is not None for spread in asked.spreads)
-    assert "between seeds, the accuracy of one completion per problem" in (
+    assert asked.power.needed_completions is not None
+    assert asked.power.needed_completions > 4
+    assert all(spread is not None for spread in asked.seed_spreads)
+    assert "seed spread of one completion per problem: ±" in (
         rewardkit("compare", before, after, "--detect", "0.05").out
     )
 
@@ -264,9 +264,9 @@ def test_one_run_tells_what_a_comparison_with_another_would_find(tmp_path: Path)
     before = write_run(tmp_path / "a", outcomes(",".join(["rwww", "rrrr", "wwww"] * 20)))
     output = rewardkit("compare", before, "--detect", "0.05").out
     assert "sums: accuracy 41.7% on 60 problems, 4 completions each" in output
-    assert "would be found in 80% of comparisons" in output
+    assert "or less if the other run finds the same problems hard" in output
     (forecast,) = json.loads(rewardkit("compare", before, "--detect", "0.05", "--json").out)
-    assert forecast["power"]["problems"] > 60
+    assert forecast["power"]["needed_problems"] > 60
     assert rewardkit("compare", before, "--detect", "2").status == 2
     assert (
         "has no task 'other'"

@@ -81,8 +81,8 @@ def test_lower_errors_are_better(tmp_path: Path) -> None:
     after = write_run(tmp_path / "b", off_by(*(error / 2 for error in errors[1:]), 9))
     same = write_run(tmp_path / "c", off_by(*(error / 2 for error in errors)))
     (found,) = compare(before, [after], metric="mae")
-    assert [flip.id for flip in found.lost] == ["11"]
-    assert len(found.won) == 11
+    assert [flip.id for flip in found.worse] == ["11"]
+    assert len(found.better) == 11
     (better,) = compare(before, [same], metric="mae")
     assert (better.is_better(), better.is_worse()) == (True, False)
     assert better.relative_change == pytest.approx(-0.5)
@@ -160,11 +160,11 @@ def test_completions_without_a_value_are_counted_and_said(
     assert (found.completions, found.with_value) == ((4, 4), (3, 2))
     assert run_command("compare", before, after, "--metric", "mse") == 0
     output = " ".join(capsys.readouterr().out.split())
-    assert "motion: mse (lower is better) on 2 problems" in output
+    assert "motion: MSE (lower is better) on 2 problems" in output
     assert (
-        "mse is of judged completions with 5 points in the required form: 3 of 4 in the baseline, "
-        "2 of 4 in the run; 2 problems are left out, without any in one of the runs" in output
-    )
+        "only judged completions with 5 points in the required form have a value: 3 of 4 in the "
+        "baseline, 2 of 4 in the run; 2 problems have none in one of the runs and are left out"
+    ) in output
 
 
 def test_one_problem_that_is_left_out_is_said_in_the_singular(
@@ -174,7 +174,7 @@ def test_one_problem_that_is_left_out_is_said_in_the_singular(
     after = write_run(tmp_path / "b", off_by(1, 2, None))
     assert run_command("compare", before, after, "--metric", "mse") == 0
     output = " ".join(capsys.readouterr().out.split())
-    assert "2 of 3 in the run; 1 problem is left out, without any in one of the runs" in output
+    assert "2 of 3 in the run; 1 problem has none in one of the runs and is left out" in output
 
 
 def test_runs_with_values_for_different_problems_show_how_many(
@@ -205,7 +205,7 @@ def test_a_difference_that_only_the_test_finds_is_called_so(
     before = write_run(tmp_path / "a", off_by(*[0.1] * 9, 9))
     after = write_run(tmp_path / "b", off_by(*[0] * 9, 0))
     assert run_command("compare", before, after, "--metric", "mae") == 0
-    assert "no difference by its interval, only by the test" in capsys.readouterr().out
+    assert "a difference by the test, but not by its interval" in capsys.readouterr().out
 
 
 def outcomes(*patterns: str) -> dict[str, list[dict[str, Any]]]:
@@ -269,7 +269,7 @@ def test_an_unknown_metric_lists_those_of_each_task(tmp_path: Path) -> None:
 def test_one_run_forecasts_by_an_amount_and_refuses_an_impossible_share(tmp_path: Path) -> None:
     before = write_run(tmp_path / "a", off_by(1, 2, 3, 4))
     (found,) = forecast(before, 5.0, task=None, metric="mae")
-    assert found.power.detectable > 1
+    assert found.power.detectable_difference > 1
     with pytest.raises(UsageError, match="shares differ by at most 1"):
         forecast(before, 5.0, task=None, metric="accuracy")
 

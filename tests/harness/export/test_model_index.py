@@ -17,7 +17,7 @@ from rewardkit.harness.export.model_index import write_model_index
 def run(folder: Path, *, model: str = "out/my-model", task: str = "gsm8k", **settings: Any) -> Path:
     metric = {"value": 0.5, "low": 0.25, "high": 0.75, "count": 8}
     names = ("accuracy", "accuracy_flexible", "score", "pass@4", "maj@4")
-    counts = dict.fromkeys(("samples", "completions", "judged", "truncated", "errors"), 8)
+    counts = dict.fromkeys(("problems", "completions", "judged", "unjudged", "truncated"), 8)
     summary = {**counts, "metrics": dict.fromkeys(names, metric), "groups": {}, "failures": {}}
     told = {"prompt": "cot", "num_samples": 4, "sampling": {"temperature": 0.7}}
     record = {"format": 1, "settings": {"model": model, **settings}, "tasks": {task: told}}
@@ -35,7 +35,7 @@ def test_the_hub_reads_the_figures_back_from_a_card(tmp_path: Path) -> None:
     found = {result.metric_type: result for result in card.data.eval_results}
     assert set(found) == {"accuracy", "accuracy_flexible", "pass@4", "maj@4"}
     accuracy = found["accuracy"]
-    assert (accuracy.metric_value, accuracy.metric_name) == (0.5, "accuracy, strict")
+    assert (accuracy.metric_value, accuracy.metric_name) == (0.5, "accuracy")
     assert accuracy.metric_args == {"interval_95": [0.25, 0.75], "count": 8}
     assert (accuracy.dataset_type, accuracy.dataset_config, accuracy.dataset_split) == (
         "openai/gsm8k",

@@ -28,12 +28,12 @@ def test_each_completion_has_one_outcome_and_all_are_together() -> None:
     found = lengths(rows)
     assert {name: of.count for name, of in found.items()} == {
         "all": 6,
-        "correct": 2,
+        "right": 2,
         "wrong": 1,
         "truncated": 2,
         "unjudged": 1,
     }
-    assert found["correct"] == Lengths(20.0, 20.0, 30.0, 30, 2)
+    assert found["right"] == Lengths(20.0, 20.0, 30.0, 30, 2)
 
 
 def test_the_95th_percentile_is_a_length_that_occurs() -> None:

@@ -57,7 +57,7 @@ def test_finished_and_cut_off_completions_are_told_apart() -> None:
         row(5, "wrong", completion="<think>so", answer="7"),
     ]
     found = values(rows)
-    assert found["accuracy_finished"] == 0.5
+    assert found["accuracy_untruncated"] == 0.5
     assert found["accuracy_truncated"] == pytest.approx(1 / 3)
     assert found["unfinished_rate"] == pytest.approx(0.2)
     assert found["error_rate"] == pytest.approx(0.4)
@@ -80,8 +80,8 @@ def test_accuracy_unfinished_and_error_rates_add_up_to_one() -> None:
 @pytest.mark.parametrize(
     ("rows", "absent"),
     [
-        ([row(1, None)], ["accuracy_finished", "accuracy_truncated"]),
-        ([row(1, None, finish_reason="length")], ["accuracy_finished"]),
+        ([row(1, None)], ["accuracy_untruncated", "accuracy_truncated"]),
+        ([row(1, None, finish_reason="length")], ["accuracy_untruncated"]),
         ([row(1, "error")], ["accuracy", "score", "format_rate"]),
     ],
 )
@@ -137,7 +137,7 @@ def test_each_figure_is_the_mean_of_its_problems_means_to_the_last_bit(samples: 
         "error_rate": expected(
             judged(lambda one: float(one.verdict.failure in ("wrong", "format")))
         ),
-        "accuracy_finished": expected(
+        "accuracy_untruncated": expected(
             lambda one: right(one) if one.finish_reason == "stop" else None
         ),
         "accuracy_truncated": expected(

@@ -37,7 +37,12 @@ ROWS = [
 
 def test_unjudged_completions_are_counted_and_left_out_of_means() -> None:
     summary = summarise(ROWS, ("level",))
-    assert (summary.completions, summary.judged, summary.errors, summary.truncated) == (5, 4, 1, 1)
+    assert (summary.completions, summary.judged, summary.unjudged, summary.truncated) == (
+        5,
+        4,
+        1,
+        1,
+    )
     values = {name: figure.value for name, figure in summary.metrics.items()}
     assert values == pytest.approx(
         {
@@ -48,7 +53,7 @@ def test_unjudged_completions_are_counted_and_left_out_of_means() -> None:
             "format_rate": 0.5,
             "unfinished_rate": 0.25,
             "error_rate": 0.5,
-            "accuracy_finished": 1 / 3,
+            "accuracy_untruncated": 1 / 3,
             "accuracy_truncated": 0.0,
             "part_form": 0.5,
         }
@@ -61,7 +66,7 @@ def test_unjudged_completions_are_counted_and_left_out_of_means() -> None:
 def test_all_unjudged_gives_no_mean() -> None:
     summary = summarise([row(1, "error")])
     assert "accuracy" not in summary.metrics
-    assert summary.errors == 1
+    assert summary.unjudged == 1
 
 
 def test_problems_weigh_alike_however_many_completions_they_have() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewardkit.harness.metrics.outcomes import is_truncated
+from rewardkit.harness.metrics.outcomes import outcome_of
 from tests.harness.metrics.making import row
 
 
@@ -21,8 +21,8 @@ from tests.harness.metrics.making import row
         (None, "", "error", False),
     ],
 )
-def test_cut_off_is_what_hit_the_limit_or_never_ended_its_thinking(
+def test_truncated_is_what_hit_the_limit_or_never_ended_its_thinking(
     prompt: str | None, completion: str, finish_reason: str, expected: bool
 ) -> None:
     one = row("a", None, prompt=prompt, completion=completion, finish_reason=finish_reason)
-    assert is_truncated(one) is expected
+    assert outcome_of(one).truncated is expected

@@ -364,8 +364,8 @@ def test_checkpoints_of_one_training_are_a_curve(at: Any) -> None:
         as_run(f"c{step}", [row("1")], settings={"model": f"out/checkpoint-{step}"})
         for step in (10, 20)
     ]
-    assert "Over the checkpoints" in text(at(runs), "#view-summary")
-    assert "Over the checkpoints" not in text(at(two_runs()), "#view-summary")
+    assert "Rates over the training" in text(at(runs), "#view-summary")
+    assert "Rates over the training" not in text(at(two_runs()), "#view-summary")
 
 
 def trained(folder: Path, entries: list[dict[str, Any]]) -> list[ReportRun]:
@@ -398,8 +398,8 @@ def test_a_training_has_its_rewards_its_loss_and_its_lengths(at: Any, tmp_path: 
     page = text(at([*first, *second]), "#view-summary")
     assert page.count("Rewards in training") == 1
     assert page.count("Loss in training") == 2
-    assert "Lengths, grpo/step-000000 to grpo/step-000005" in page
-    assert "Lengths, sft/step-000000 to sft/step-000005" in page
+    assert "Lengths over the training, grpo/step-000000 to grpo/step-000005" in page
+    assert "Lengths over the training, sft/step-000000 to sft/step-000005" in page
     alone = text(at(first[:1]), "#view-summary")
     assert "in training" not in alone.replace("in training, at step 0", "")
 

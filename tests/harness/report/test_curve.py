@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rewardkit.harness.report.curve import CurvePoint, draw_amounts, draw_curve, spread
+from rewardkit.harness.report.curve import CurvePoint, amounts_plot, draw_curve, draw_plot, spread
 from rewardkit.harness.report.training_series import TrainingSeries
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -105,11 +105,11 @@ def test_amounts_of_every_size_are_drawn_and_those_beyond_numbers_left_out() -> 
     from matplotlib.figure import Figure
 
     axes = Figure().subplots()
-    draw_amounts("motion", [(0, AMOUNTS), (10, {**AMOUNTS, "mse": AMOUNTS["error_6"]})], axes)
+    draw_plot(amounts_plot([(0, AMOUNTS), (10, {**AMOUNTS, "mse": AMOUNTS["error_6"]})]), axes)
     drawn = {line.get_label(): np.asarray(line.get_xydata()).tolist() for line in axes.lines}
     assert drawn == {
-        "mse": [[10, 2.5]],
-        "mae": [[0, 0.0], [10, 0.0]],
-        "error_6": [[0, 2.5], [10, 2.5]],
+        "MSE": [[10, 2.5]],
+        "MAE": [[0, 0.0], [10, 0.0]],
+        "error 6": [[0, 2.5], [10, 2.5]],
     }
     assert axes.get_yscale() == "symlog"

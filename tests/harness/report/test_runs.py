@@ -55,7 +55,7 @@ def test_rows_stand_in_natural_order_of_their_ids(tmp_path: Path) -> None:
 
 
 EARLIER: dict[str, object] = dict.fromkeys(
-    ("samples", "completions", "judged", "truncated", "errors"), 9
+    ("problems", "completions", "judged", "unjudged", "truncated"), 9
 ) | {key: {} for key in ("metrics", "groups", "failures")}
 
 

@@ -82,7 +82,7 @@ def test_python_takes_paths_wherever_it_takes_names_of_files(folder: Path) -> No
     summary = rewardkit.evaluate(
         Path("own.toml"), Path("replies.jsonl"), prompt=Path("asks.jinja"), backend="replay"
     )
-    assert summary.tasks["own"].samples == 1
+    assert summary.tasks["own"].problems == 1
 
 
 def test_each_row_names_its_verifier_and_the_run_is_scored_again(folder: Path) -> None:

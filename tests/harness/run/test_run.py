@@ -193,11 +193,11 @@ def test_errors_beyond_the_share_fail_the_run_and_are_tried_again(plan: RunPlan)
     summary = run(replace(plan, backend=engine))
     task = summary.tasks["gsm8k"]
     assert summary.failed
-    assert (task.errors, task.judged) == (2, 8)
+    assert (task.unjudged, task.judged) == (2, 8)
     assert "connection refused" in samples(plan)[1]["verdict"]["message"]
     again = run(replace(plan, backend=engine))
     assert not again.failed
-    assert again.tasks["gsm8k"].errors == 0
+    assert again.tasks["gsm8k"].unjudged == 0
     assert len(engine.asked) == 12
     assert not run(replace(plan, max_errors=0.5, overwrite=True, backend=Failing())).failed
 
@@ -228,7 +228,7 @@ def test_each_completion_of_a_problem_has_its_own_seed(plan: RunPlan) -> None:
 
     summary = run(replace(plan, backend=Watching(), num_samples=3))
     assert len(set(seeds.values())) == len(seeds) == 30
-    assert summary.tasks["gsm8k"].samples == 10
+    assert summary.tasks["gsm8k"].problems == 10
 
 
 def test_nothing_is_written_where_a_model_or_other_files_are(plan: RunPlan, tmp_path: Path) -> None:

@@ -474,7 +474,7 @@ def test_lists_in_python_give_a_list_of_runs() -> None:
     alone = rewardkit.evaluate(
         "gsm8k", "run/checkpoint-9", prompt="gsm8k", **common | {"output_dir": "alone"}
     )
-    assert alone.tasks["gsm8k"].samples == PROBLEMS
+    assert alone.tasks["gsm8k"].problems == PROBLEMS
     with pytest.raises(UsageError, match="no model is named"):
         rewardkit.evaluate("gsm8k", [])
     with pytest.raises(RewardkitError, match="option of evaluate"):

@@ -20,11 +20,11 @@ from rewardkit.harness.export.tracking import check_tools, log_runs, read_tracke
 def finished_run(folder: Path, model: str = "m/checkpoint-20", accuracy: float = 0.5) -> Path:
     metric = {"value": accuracy, "low": 0.25, "high": 0.75, "count": 8}
     figures = {
-        "samples": 8,
+        "problems": 8,
         "completions": 8,
         "judged": 8,
         "truncated": 1,
-        "errors": 0,
+        "unjudged": 0,
         "metrics": {"accuracy": metric},
         "groups": {"level": {"3": metric}},
         "failures": {"wrong": 4},
@@ -51,11 +51,11 @@ FIGURES = {
     "t/groups/level/3": 0.5,
     "t/groups/level/3/low": 0.25,
     "t/groups/level/3/high": 0.75,
-    "t/samples": 8,
+    "t/problems": 8,
     "t/completions": 8,
     "t/judged": 8,
     "t/truncated": 1,
-    "t/errors": 0,
+    "t/unjudged": 0,
     "t/failures/wrong": 4,
     "t/lengths/all/mean": 7.5,
     "t/lengths/all/count": 8,

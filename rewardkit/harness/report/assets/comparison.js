@@ -8,17 +8,13 @@ function accuracyByRun(taskRuns) {
       "by smaller differences than these intervals suggest."));
 }
 
-const COUNTS = [
-  ["problems", "samples"], ["completions", "completions"], ["truncated", "truncated"],
-  ["unjudged", "errors"],
-];
+const COUNTS = ["problems", "completions", "truncated", "unjudged"];
 
 function figuresTable(taskRuns) {
   const names = [...new Set(taskRuns.flatMap(({ task }) => task.metrics.map(([name]) => name)))];
   const rates = names.map((name) =>
-    [metricName(name), ...taskRuns.map(({ task }) => rateCell(metricOf(task, name)))]);
-  const counts = COUNTS.map(([label, field]) =>
-    [label, ...taskRuns.map(({ task }) => integer(task[field]))]);
+    [words(name), ...taskRuns.map(({ task }) => rateCell(metricOf(task, name)))]);
+  const counts = COUNTS.map((name) => [words(name), ...taskRuns.map(({ task }) => integer(task[name]))]);
   return wideCard("All figures with 95% intervals", runsTable(taskRuns, [...rates, ...counts]));
 }
 

@@ -37,7 +37,7 @@ function selects() {
   const runs = page.runs.map((run) => [run.name, run.name]);
   const tasks = table.tasks.map((name) => [name, name]);
   const severalRuns = runs.length > 1;
-  const failures = table.failures.filter(Boolean).map((failure) => [failure, spaced(failure)]);
+  const failures = table.failures.filter(Boolean).map((failure) => [failure, words(failure)]);
   const groups = table.groupNames.map(([column, group]) => [`${column}=${group}`, `${column}: ${group}`]);
   return [
     severalRuns && select("run", "Run", [["", "all"], ...runs]),

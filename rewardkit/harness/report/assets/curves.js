@@ -1,6 +1,4 @@
-// Curves: pass@k, pass^k and maj@k over k, and rates over the checkpoints of one training.
-
-const CURVE_RATES = ["accuracy", "format_rate", "unfinished_rate", "error_rate"];
+// Curves: pass@k, pass^k and maj@k over k, and the plots over the steps of a training.
 
 function samplesCurve(taskRuns) {
   const series = taskRuns.flatMap(({ task, runName }) => ["pass@", "pass^", "maj@"].map((kind) => ({
@@ -11,7 +9,7 @@ function samplesCurve(taskRuns) {
   const makeCard = taskRuns.length > 1 ? wideCard : card;
   return makeCard("Several completions per problem", lineChart({
     title: "pass@k, pass^k and maj@k", xLabel: "k, completions per problem", yLabel: "share of problems",
-    series, shares: true, integers: true,
+    series, shares: true,
   }), note("pass@k: at least one of k completions is right. pass^k: all k are. maj@k: the most ",
     "frequent answer of k completions is right. Bands are 95% intervals over problems."));
 }
@@ -28,55 +26,26 @@ function point(x, { value, low, high }) {
   return { x, y: value, low, high };
 }
 
-// The runs that evaluate checkpoints of one training in the same way, at two steps or more.
-function trainings(taskRuns) {
-  const byTraining = new Map();
-  for (const taskRun of taskRuns) {
-    const { step, training } = taskRun.run;
-    if (step === null) continue;
-    byTraining.set(training, [...(byTraining.get(training) ?? []), taskRun]);
-  }
-  return [...byTraining.values()]
-    .map((checkpoints) => checkpoints.sort((left, right) => left.run.step - right.run.step))
-    .filter((checkpoints) => new Set(checkpoints.map(({ run }) => run.step)).size > 1);
+// A plot that the page carries: {title, x_label, y_label, y_scale, series: [[name, points]], note}.
+function plotChart({ title, x_label: xLabel, y_label: yLabel, y_scale: yScale, series }) {
+  return lineChart({ title, xLabel, yLabel, shares: yScale === "share", series: series.map(([name, points]) =>
+    ({ name, points: points.map(([x, y, low, high]) => ({ x, y, low, high })) })) });
 }
 
-function checkpointCurves(taskRuns) {
-  return trainings(taskRuns).map((checkpoints, _, all) =>
-    wideCard(curveTitle(checkpoints, all.length), lineChart({
-      title: "Rates over training steps", xLabel: "training step", yLabel: "share of completions",
-      shares: true, integers: true,
-      series: CURVE_RATES.map((rate) => ({ name: metricName(rate), points: checkpoints
-        .filter(({ task }) => metricOf(task, rate))
-        .map(({ run, task }) => point(run.step, metricOf(task, rate))) })),
-    })));
+function plotCard(figure) {
+  return wideCard(figure.title, plotChart(figure), figure.note ? note(figure.note) : null);
 }
 
-const MOST_LENGTHS = 6;
-
-// How long completions are at some checkpoints of a training: the first, the last and some between.
-function lengthCurves(taskRuns) {
-  return trainings(taskRuns).map((checkpoints, _, all) => {
-    const series = spread(checkpoints.filter(({ task }) => task.quantiles.length), MOST_LENGTHS)
-      .map(({ run, task }) => ({ name: `step ${run.step}`, points: task.quantiles
-        .map((tokens, rank) => ({ x: tokens, y: rank / (task.quantiles.length - 1) })) }));
-    if (series.length < 2) return null;
-    const title = all.length === 1 ? "Lengths over the training"
-      : `Lengths, ${checkpoints[0].runName} to ${checkpoints.at(-1).runName}`;
-    return wideCard(title, lineChart({
-      title: "Lengths of completions over the training", xLabel: "tokens of the completion",
-      yLabel: "share of completions", shares: true, integers: true, markers: false, series,
-    }), note("A point (x, y): the share y of the completions has at most x tokens. A line that lies ",
-      "further right stands for longer completions."));
-  });
+// The rates and lengths of a task over the checkpoints of each training.
+function checkpointCurves(taskName) {
+  return page.curves.filter(({ task }) => task === taskName).flatMap(({ plots }) => plots.map(plotCard));
 }
 
-function spread(items, most) {
-  if (items.length <= most) return items;
-  return Array.from({ length: most }, (_, index) => items[Math.round(index * (items.length - 1) / (most - 1))]);
-}
-
-function curveTitle(checkpoints, trainingCount) {
-  if (trainingCount === 1) return "Over the checkpoints of the training";
-  return `Over the checkpoints, ${checkpoints[0].runName} to ${checkpoints.at(-1).runName}`;
+// What a training logged: its rewards with their parts, and its loss.
+function trainingSection({ name, plots }) {
+  if (!plots.length) return null;
+  const several = page.trainings.length > 1;
+  return make("section", { class: "task training" },
+    make("h2", {}, "Training", several ? make("span", { class: "dim" }, " · ", isolated(name)) : null),
+    make("div", { class: "cards" }, ...plots.map(plotCard)));
 }

@@ -47,7 +47,7 @@ function sideOf(sample, text) {
   const failure = table.failures[table.failure[sample]];
   return make("article", { class: "side-run" },
     make("h3", {}, badge(outcome),
-      PLAIN_FAILURES.includes(failure) ? null : badge(outcome, spaced(failure)),
+      PLAIN_FAILURES.includes(failure) ? null : badge(outcome, words(failure)),
       table.truncated[sample] && failure !== "truncated" ? badge(TRUNCATED) : null,
       page.runs.length > 1 ? isolated(page.runs[table.run[sample]].name) : null),
     answers(sample, text), make("p", { class: "facts" }, facts(sample, text)),

@@ -6,12 +6,12 @@ function failuresCard(task) {
   if (!task.failures.length) return null;
   const sorted = [...task.failures].sort(([, left], [, right]) => right - left);
   const rows = sorted.map(([failure, number]) => ({
-    label: spaced(failure),
+    label: words(failure),
     kind: FAILURE_COLOURS.get(failure) ?? "wrong",
     value: number,
     number: `${integer(number)} · ${percent(number / task.completions)}`,
     href: addressOf("samples", samplesQuery(task, null, { failure })),
-    hover: `${visible(spaced(failure))}: ${integer(number)} of ${plural(task.completions, "completion")}\n`
+    hover: `${visible(words(failure))}: ${integer(number)} of ${plural(task.completions, "completion")}\n`
       + "click to read them",
   }));
   const most = sorted[0][1];
@@ -23,7 +23,7 @@ function examples(task, failure, keys) {
   const links = keys.flatMap((key) => [" ", make("a", {
     href: addressOf("samples", samplesQuery(task, null, { sample: key })),
   }, isolated(oneLine(key, 48)))]);
-  return note(`${visible(spaced(failure))}:`, ...links);
+  return note(`${visible(words(failure))}:`, ...links);
 }
 
 function failuresTable(taskRuns) {
@@ -34,7 +34,7 @@ function failuresTable(taskRuns) {
     const href = addressOf("samples", samplesQuery(task, runName, { failure: kind }));
     return number ? make("a", { href }, integer(number)) : "0";
   };
-  const rows = kinds.map((kind) => [spaced(kind), ...taskRuns.map((taskRun) => cell(taskRun, kind))]);
+  const rows = kinds.map((kind) => [words(kind), ...taskRuns.map((taskRun) => cell(taskRun, kind))]);
   return wideCard("Failures by kind", runsTable(taskRuns, rows));
 }
 

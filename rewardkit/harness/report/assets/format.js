@@ -1,4 +1,4 @@
-// The names of outcomes and metrics, and how numbers are written.
+// The names of outcomes and figures, and how numbers are written.
 
 const OUTCOMES = [
   { word: "right", sign: "✓" },
@@ -7,23 +7,9 @@ const OUTCOMES = [
 ];
 const TRUNCATED = { word: "truncated", sign: "…" };
 
-const METRIC_NAMES = new Map([
-  ["accuracy", "accuracy, strict"],
-  ["accuracy_flexible", "accuracy, flexible"],
-  ["flexible_gap", "right in another form only"],
-  ["score", "mean score"],
-  ["format_rate", "in the requested form"],
-  ["unfinished_rate", "unfinished"],
-  ["error_rate", "finished and wrong"],
-  ["accuracy_finished", "accuracy where finished"],
-  ["accuracy_truncated", "accuracy where truncated"],
-  ["thinking_unclosed_rate", "thinking never closed"],
-  ["seed_spread", "spread between seeds"],
-]);
-
-function metricName(name) {
-  if (METRIC_NAMES.has(name)) return METRIC_NAMES.get(name);
-  return name.startsWith("part_") ? `part ${name.slice(5)}` : spaced(name);
+// The words for the key of a metric, a count, a failure or a length, as the terminal prints them.
+function words(key) {
+  return Object.hasOwn(page.words, key) ? page.words[key] : key;
 }
 
 function percent(value) {
@@ -47,10 +33,6 @@ function integer(value) {
 function rounded(value) {
   if (!Number.isFinite(value)) return "–";
   return Number.isInteger(value) ? integer(value) : String(Number(value.toPrecision(4)));
-}
-
-function spaced(name) {
-  return name.replaceAll("_", " ");
 }
 
 function plural(number, noun) {

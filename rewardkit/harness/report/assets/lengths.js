@@ -1,9 +1,7 @@
 // How long completions are, by outcome.
 
-const LENGTH_COLOURS = new Map([
-  ["correct", "right"], ["wrong", "wrong"], ["truncated", "truncated"], ["unjudged", "unjudged"],
-]);
-const LENGTH_COLUMNS = ["outcome", "count", "mean", "median", "p95", "longest"];
+const LENGTH_COLOURS = ["right", "wrong", "truncated", "unjudged"];
+const LENGTH_COLUMNS = ["count", "mean", "median", "p95", "maximum"];
 
 function lengthsCard(taskRuns) {
   const rows = taskRuns.flatMap(({ task, runName }) =>
@@ -13,21 +11,20 @@ function lengthsCard(taskRuns) {
   const drawn = taskRuns.length > MOST_BARS ? rows.filter((row) => row.outcome === "all") : rows;
   const makeCard = taskRuns.length > 1 ? wideCard : card;
   return makeCard("Lengths by outcome", lengthChart("Completion lengths in tokens by outcome", drawn),
-    note("The dot is the median. The thick line ends at the 95th percentile, the thin line at the longest."),
+    note("The dot is the median. The thick line ends at the 95th percentile, the thin line at the maximum."),
     make("details", { class: "small", open: taskRuns.length === 1 }, make("summary", {}, "Numbers"),
-      plainTable(LENGTH_COLUMNS, rows.map(lengthCells), [1, 2, 3, 4, 5])));
+      plainTable(["outcome", ...LENGTH_COLUMNS.map(words)], rows.map(lengthCells), [1, 2, 3, 4, 5])));
 }
 
 function lengthsRow(outcome, figure, runName) {
-  const name = outcome === "correct" ? "right" : outcome;
   return {
     ...figure,
     outcome,
-    label: runName === null ? name : `${name} · ${runName}`,
-    kind: LENGTH_COLOURS.get(outcome) ?? "series-5",
-    hover: `${visible(name)}: ${plural(figure.count, "completion")}\n`
+    label: runName === null ? outcome : `${outcome} · ${runName}`,
+    kind: LENGTH_COLOURS.includes(outcome) ? outcome : "series-5",
+    hover: `${visible(outcome)}: ${plural(figure.count, "completion")}\n`
       + `mean ${rounded(figure.mean)}, median ${rounded(figure.median)}\n`
-      + `p95 ${rounded(figure.p95)}, longest ${rounded(figure.maximum)}`,
+      + `${words("p95")} ${rounded(figure.p95)}, maximum ${rounded(figure.maximum)}`,
   };
 }
 

@@ -3,10 +3,11 @@
 const DASHES = ["", "7 4", "2 4", "9 3 2 3"];
 const MARGIN = { left: 52, right: 14, top: 10, bottom: 44 };
 
+const MOST_MARKED = 20;  // a line with more points has no markers
+
 // series: {name, points: [{x, y, low, high}]}. `shares` writes y in percent, on an axis from 0 to 1
-// at most; `integers` puts ticks at whole numbers of x only;
-// without `markers` points are not marked.
-function lineChart({ title, xLabel, yLabel, series, shares = false, integers = false, markers = true }) {
+// at most. Ticks are at whole numbers of x only, if all points are.
+function lineChart({ title, xLabel, yLabel, series, shares = false }) {
   const drawable = series
     .map(({ name, points }) => ({ name, points: points.filter(({ x, y }) =>
       Number.isFinite(x) && Number.isFinite(y)) }))
@@ -14,7 +15,8 @@ function lineChart({ title, xLabel, yLabel, series, shares = false, integers = f
   if (!drawable.length) return make("p", { class: "dim" }, "Nothing to draw: no point has two numbers.");
   const extents = { x: extent(drawable, ({ x }) => [x]), y: yExtent(drawable, shares) };
   const label = `${visible(title)}: ${visible(yLabel)} over ${visible(xLabel)}`;
-  const options = { xLabel, yLabel, shares, integers, markers };
+  const integers = drawable.every(({ points }) => points.every(({ x }) => Number.isInteger(x)));
+  const options = { xLabel, yLabel, shares, integers };
   const drawn = plot(label, (width) => chart(drawable, extents, { width, ...options }));
   return make("div", {}, drawn, drawable.length > 1 ? legend(drawable) : null,
     valuesTable(drawable, xLabel, shares));
@@ -39,7 +41,7 @@ function yExtent(series, shares) {
   return [from >= 0 && from < to / 2 ? 0 : from - room, to + room];
 }
 
-function chart(series, extents, { width, xLabel, yLabel, shares, integers, markers }) {
+function chart(series, extents, { width, xLabel, yLabel, shares, integers }) {
   const height = Math.min(330, Math.max(230, width * 0.46));
   const area = { left: MARGIN.left, right: width - MARGIN.right, top: MARGIN.top,
     bottom: height - MARGIN.bottom };
@@ -52,7 +54,7 @@ function chart(series, extents, { width, xLabel, yLabel, shares, integers, marke
     draw("text", { x: -(area.top + area.bottom) / 2, y: 12, "text-anchor": "middle", transform: "rotate(-90)" },
       oneLine(yLabel, Math.floor((area.bottom - area.top) / 7))),
     ...series.map(({ points }, index) => band(points, x, y, index)),
-    ...series.map(({ points }, index) => line(points, x, y, index, markers)),
+    ...series.map(({ points }, index) => line(points, x, y, index)),
     nearestPoint(series, { x, y, area, xLabel, shares }),
   ];
   return { height, shapes };
@@ -82,9 +84,9 @@ function band(points, x, y, index) {
   return draw("polygon", { class: `band series-${index % 8}`, points: [...upper, ...lower].join(" ") });
 }
 
-function line(points, x, y, index, marked) {
+function line(points, x, y, index) {
   const path = points.map((point) => `${x(point.x)},${y(point.y)}`).join(" ");
-  const markers = marked && points.length <= 60 ? points : [];
+  const markers = points.length <= MOST_MARKED ? points : [];
   return draw("g", { class: `series-${index % 8}` },
     draw("polyline", { class: "stroke", points: path, "stroke-dasharray": dashes(index) }),
     ...markers.map((point) => marker(x(point.x), y(point.y), index)));

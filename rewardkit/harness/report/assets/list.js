@@ -82,7 +82,7 @@ function sideText(sample) {
     if (partner >= 0) return `→ ${outcomeOf(partner).word}`;
   }
   if (table.truncated[sample]) return "truncated";
-  return spaced(visible(table.failures[table.failure[sample]]));
+  return words(visible(table.failures[table.failure[sample]]));
 }
 
 // Marks a sample as selected and scrolls it into sight.

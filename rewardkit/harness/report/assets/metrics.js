@@ -16,11 +16,9 @@ function headline(task) {
   const accuracy = metricOf(task, "accuracy");
   const facts = [
     ["95% interval", accuracy && interval(accuracy)],
-    ["problems", integer(task.samples)],
-    ["completions", task.completions === task.samples ? null : integer(task.completions)],
-    ["accuracy, flexible", share(task, "accuracy_flexible")],
-    ["right in another form only", share(task, "flexible_gap")],
-    ["unfinished", share(task, "unfinished_rate")],
+    ["problems", integer(task.problems)],
+    ["completions", task.completions === task.problems ? null : integer(task.completions)],
+    ...["accuracy_flexible", "flexible_gap", "unfinished_rate"].map((name) => [words(name), share(task, name)]),
   ].filter(([, value]) => value !== null);
   const value = accuracy
     ? make("p", { class: "value", "aria-label": `accuracy ${percent(accuracy.value)}` },
@@ -38,8 +36,8 @@ const WARNINGS = [
     "the run is unfinished; these are its figures so far"],
   [(task) => (missesSome(task) && task.isShard ? task.completions : 0), "planned",
     "a shard of the run; rewardkit merge joins its shards"],
-  [(task) => task.truncated, "completions", "truncated at the token limit or inside an open thinking block"],
-  [(task) => task.errors, "completions", "unjudged and left out of the means"],
+  [(task) => task.truncated, "completions", page.remarks.truncated],
+  [(task) => task.unjudged, "completions", page.remarks.unjudged],
 ];
 const MOST_LISTED = 4;
 
@@ -78,7 +76,7 @@ const RATE_COLOURS = new Map([
 
 function ratesCard(task) {
   const rows = task.metrics.filter(([name]) => !AT_K.test(name) && !FOLLOWS.test(name)).map(([name, figure]) =>
-    rateBar(metricName(name), RATE_COLOURS.get(name) ?? "series-5", figure));
+    rateBar(words(name), RATE_COLOURS.get(name) ?? "series-5", figure));
   return card("Rates", barChart(`Rates of ${task.name} with 95% intervals`, rows),
     note("Shares of completions, and means of scores from 0 to 1; whiskers are 95% intervals."));
 }

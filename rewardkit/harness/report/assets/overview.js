@@ -44,9 +44,8 @@ function taskSection(name) {
   const onlyRun = page.runs.length > 1 && !several
     ? make("span", { class: "dim" }, " · ", isolated(run.name)) : null;
   const cards = several
-    ? [accuracyByRun(taskRuns), flipsCard(taskRuns), ...checkpointCurves(taskRuns), ...lengthCurves(taskRuns),
-      figuresTable(taskRuns),
-      samplesCurve(taskRuns), failuresTable(taskRuns)]
+    ? [accuracyByRun(taskRuns), flipsCard(taskRuns), ...checkpointCurves(name),
+      figuresTable(taskRuns), samplesCurve(taskRuns), failuresTable(taskRuns)]
     : [ratesCard(task), samplesCurve(taskRuns), failuresCard(task)];
   return make("section", { class: "task" }, make("h2", {}, isolated(name), onlyRun),
     several ? null : headline(task), ...warnings(taskRuns),

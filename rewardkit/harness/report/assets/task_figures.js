@@ -72,13 +72,9 @@ function inRun(name, runName, alone) {
 
 function taskPlot(entries, alone) {
   const [{ figure }] = entries;
-  return lineChart({
-    title: figure.title, xLabel: figure.x_label, yLabel: figure.y_label,
-    series: byName(entries, (own) => own.series).map(({ name, runName, value }) => ({
-      name: inRun(name, runName, alone),
-      points: value.map(([x, y, low, high]) => ({ x, y, low, high })),
-    })),
-  });
+  const series = byName(entries, (own) => own.series)
+    .map(({ name, runName, value }) => [inRun(name, runName, alone), value]);
+  return plotChart({ ...figure, series });
 }
 
 function taskBars(entries, alone) {

@@ -1,76 +1,30 @@
-"""Laws of motion for one coordinate, and how their parameters are drawn."""
+"""Laws of motion: how motions are drawn, solved step by step, and made into samples."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 import random
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
 from itertools import chain, pairwise
-from typing import Protocol
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.records import Sample
 from rewardkit.verifiers.motion import five_points, grouped, rendered
 
-Vector = tuple[Decimal, ...]
-Point = float | Sequence[float]
-"""A number, or a point of several coordinates."""
-
-_WIDE = Context(prec=400, rounding=ROUND_HALF_UP)  # holds any float to two decimals
-
-
-def vector(point: Point) -> Vector:
-    """The point exactly as its coordinates are written."""
-    coordinates = point if isinstance(point, Sequence) else [point]
-    return tuple(Decimal(repr(float(value))) for value in coordinates)
-
-
-def plus(left: Vector, right: Vector) -> Vector:
-    """`left` + `right`, by coordinate."""
-    return tuple(a + b for a, b in zip(left, right, strict=True))
-
-
-def minus(left: Vector, right: Vector) -> Vector:
-    """`left` - `right`, by coordinate."""
-    return tuple(a - b for a, b in zip(left, right, strict=True))
-
-
-def times(point: Vector, factor: Decimal | int) -> Vector:
-    """`point` multiplied by `factor`."""
-    return tuple(value * factor for value in point)
-
-
-def total(vectors: Sequence[Vector]) -> Vector:
-    """The sum of one or more vectors."""
-    return tuple(sum(values, Decimal(0)) for values in zip(*vectors, strict=True))
-
-
-def rounded(point: Vector, step: str) -> Vector:
-    """Each coordinate rounded to the step; halves go away from zero."""
-    # + 0: no minus before a zero
-    return tuple(value.quantize(Decimal(step), context=_WIDE) + 0 for value in point)
-
-
-def format_point(point: Vector) -> str:
-    """Format a point: `1.5`, or `(1.5, 2.0)`."""
-    return f"{point[0]:f}" if len(point) == 1 else format_in_brackets(point)
-
-
-def format_term(point: Vector) -> str:
-    """The point as a term of a sum: a negative number gets brackets."""
-    return format_in_brackets(point) if point[0] < 0 else format_point(point)
-
-
-def format_in_brackets(point: Vector) -> str:
-    """Format a point in brackets: `(1.5)`, or `(1.5, 2.0)`."""
-    return f"({', '.join(f'{value:f}' for value in point)})"
-
-
 LENGTH = 10
 """Points of a sequence, at t = 0…9."""
+
+GIVEN = 5
+"""How many of a sequence's ten points are given; the rest are predicted."""
+
+AHEAD = LENGTH - GIVEN
+"""How many points are predicted."""
+
+MOST_DRAWS = 1000
+"""How many times a question is drawn again before the ranges count as too narrow."""
 
 Range = tuple[float, float]
 Uniform = Callable[[float, float], float]
@@ -84,6 +38,11 @@ class Motion:
     start: float
     speed: float
     acceleration: float
+
+    @property
+    def kind(self) -> str:
+        """The name of its method in METHODS."""
+        return "accelerated" if self.acceleration else "uniform"
 
     @property
     def points(self) -> tuple[float, ...]:
@@ -102,6 +61,8 @@ class Oscillation:
     period: float
     phase: float
 
+    kind = "periodic"
+
     @property
     def points(self) -> tuple[float, ...]:
         """x_t at t = 0…9, rounded to one decimal."""
@@ -111,12 +72,12 @@ class Oscillation:
         )
 
 
-class Law(Protocol):
-    """A distribution of motions."""
+def _round_positions(position: Callable[[int], float]) -> tuple[float, ...]:
+    return tuple(round(position(t), 1) + 0.0 for t in range(LENGTH))  # + 0.0: no minus before zero
 
-    def draw(self, uniform: Uniform) -> Motion | Oscillation:
-        """Draw the motion of one coordinate."""
-        ...
+
+Path = tuple[Motion | Oscillation, ...]
+"""A motion for each coordinate."""
 
 
 @dataclass(frozen=True)
@@ -147,108 +108,17 @@ class Oscillations:
         return Oscillation(start, amplitude, uniform(*self.periods), uniform(0.0, 2 * math.pi))
 
 
-def draw_paths(
-    law: Law, count: int, *, dimensions: int, seed: int | str
-) -> list[tuple[Motion | Oscillation, ...]]:
+Law = Lines | Oscillations
+"""A distribution of motions."""
+
+
+def draw_paths(law: Law, count: int, *, dimensions: int, seed: int | str) -> list[Path]:
     """Draw `count` paths, each with an independent motion for every coordinate.
 
     The same seed gives the same paths on every machine; a higher count only appends paths.
     """
     uniform = random.Random(seed).uniform
     return [tuple(law.draw(uniform) for _ in range(dimensions)) for _ in range(count)]
-
-
-def _round_positions(position: Callable[[int], float]) -> tuple[float, ...]:
-    return tuple(round(position(t), 1) + 0.0 for t in range(LENGTH))  # + 0.0: no minus before zero
-
-
-AHEAD = 5
-"""How many points are predicted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """Predicted points, the formula of each, and the lines after the mean speed in step S2."""
-
-    points: tuple[Vector, ...]
-    reasons: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-
-
-Method = Callable[[Sequence[Vector], Sequence[Vector], Vector], Prediction]
-"""Takes the five points, their four differences and the rounded mean of the differences."""
-
-
-def uniform(given: Sequence[Vector], differences: Sequence[Vector], speed: Vector) -> Prediction:
-    """Each point is its predecessor plus the mean speed."""
-    last = len(given)
-    return Prediction(
-        tuple(plus(given[-1], times(speed, step)) for step in range(1, AHEAD + 1)),
-        tuple(f"x{last + step} = x{last + step - 1} + v" for step in range(1, AHEAD + 1)),
-    )
-
-
-def accelerated(
-    given: Sequence[Vector], differences: Sequence[Vector], speed: Vector
-) -> Prediction:
-    """The differences grow evenly; their mean lies half way between the second and the third."""
-    growth = minus(differences[-1], differences[0])
-    gain = rounded(times(growth, Decimal(1) / 3), "0.01")
-    points, reasons, last = [given[-1]], [], len(given)
-    for step in range(1, AHEAD + 1):
-        factor = Decimal("1.5") + step
-        points.append(plus(points[-1], plus(speed, times(gain, factor))))
-        reasons.append(f"x{last + step} = x{last + step - 1} + v + {factor:f}a")
-    note = (
-        f"a = (Δx4 - Δx1) / 3 = ({format_point(differences[-1])} - {format_term(differences[0])}) "
-        f"/ 3 = {format_point(gain)}"
-    )
-    return Prediction(tuple(points[1:]), tuple(reasons), (note,))
-
-
-def periodic(given: Sequence[Vector], differences: Sequence[Vector], speed: Vector) -> Prediction:
-    """A sine's differences obey Δ(n+1) = k·Δn - Δ(n-1), with k = 2 cos ω, by least squares."""
-    turning = tuple(_turning(axis) for axis in zip(*differences, strict=True))
-    steps, points, reasons, last = list(differences), [given[-1]], [], len(given)
-    for step in range(1, AHEAD + 1):
-        following = tuple(k * b - a for k, a, b in zip(turning, steps[-2], steps[-1], strict=True))
-        steps.append(following)
-        points.append(plus(points[-1], following))
-        before = last + step - 1
-        reasons.append(f"x{last + step} = x{before} + (kΔx{before - 1} - Δx{before - 2})")
-    note = f"k = (Δx2(Δx1 + Δx3) + Δx3(Δx2 + Δx4)) / (Δx2Δx2 + Δx3Δx3) = {format_point(turning)}"
-    return Prediction(tuple(points[1:]), tuple(reasons), (note,))
-
-
-METHODS: dict[str, Method] = {
-    "uniform": uniform,
-    "accelerated": accelerated,
-    "periodic": periodic,
-}
-
-
-def mean_speed(differences: Sequence[Vector]) -> Vector:
-    """The mean of the differences, to two decimals."""
-    return rounded(times(total(differences), Decimal(1) / len(differences)), "0.01")
-
-
-def _turning(differences: Sequence[Decimal]) -> Decimal:
-    """The factor k of one coordinate, to two decimals, in [-2, 2].
-
-    A coordinate that rests in the middle has k = 2, a straight line.
-    """
-    first, second, third, fourth = differences
-    square = second * second + third * third
-    if not square:
-        return Decimal(2)
-    k = (second * (first + third) + third * (second + fourth)) / square
-    return rounded((max(Decimal(-2), min(Decimal(2), k)),), "0.01")[0]
-
-
-__all__ = ["GIVEN", "LENGTH", "Motion", "Range", "sequences", "write_solution"]
-
-GIVEN = 5
-"""How many of a sequence's ten points are given; the rest are predicted."""
 
 
 def sequences(
@@ -268,6 +138,128 @@ def sequences(
     return [law.draw(uniform) for _ in range(count)]
 
 
+Vector = tuple[Decimal, ...]
+Point = float | Sequence[float]
+"""A number, or a point of several coordinates."""
+
+_WIDE = Context(prec=400, rounding=ROUND_HALF_UP)  # holds any float to two decimals
+
+
+def vector(point: Point) -> Vector:
+    """The point exactly as its coordinates are written."""
+    coordinates = point if isinstance(point, Sequence) else [point]
+    return tuple(Decimal(repr(float(value))) for value in coordinates)
+
+
+def total(*vectors: Vector) -> Vector:
+    """The sum of one or more vectors."""
+    return tuple(sum(values, Decimal(0)) for values in zip(*vectors, strict=True))
+
+
+def times(point: Vector, factor: Decimal | int) -> Vector:
+    """`point` multiplied by `factor`."""
+    return tuple(value * factor for value in point)
+
+
+def minus(left: Vector, right: Vector) -> Vector:
+    """`left` - `right`, by coordinate."""
+    return tuple(a - b for a, b in zip(left, right, strict=True))
+
+
+def rounded(point: Vector, step: str) -> Vector:
+    """Each coordinate rounded to the step; halves go away from zero."""
+    # + 0: no minus before a zero
+    return tuple(value.quantize(Decimal(step), context=_WIDE) + 0 for value in point)
+
+
+def format_point(point: Vector) -> str:
+    """Format a point: `1.5`, or `(1.5, 2.0)`."""
+    return f"{point[0]:f}" if len(point) == 1 else format_in_brackets(point)
+
+
+def format_term(point: Vector) -> str:
+    """The point as a term of a sum: a negative number gets brackets."""
+    return format_in_brackets(point) if point[0] < 0 else format_point(point)
+
+
+def format_in_brackets(point: Vector) -> str:
+    """Format a point in brackets: `(1.5)`, or `(1.5, 2.0)`."""
+    return f"({', '.join(f'{value:f}' for value in point)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """Predicted points, the formula of each, and the lines after the mean speed in step S2."""
+
+    points: Sequence[Vector]
+    reasons: Sequence[str]
+    notes: Sequence[str] = ()
+
+
+Method = Callable[[Sequence[Vector], Sequence[Vector], Vector], Prediction]
+"""Takes the five points, their four differences and the rounded mean of the differences."""
+
+
+def uniform(given: Sequence[Vector], differences: Sequence[Vector], speed: Vector) -> Prediction:
+    """Each point is its predecessor plus the mean speed."""
+    steps = range(1, AHEAD + 1)
+    return Prediction(
+        [total(given[-1], times(speed, step)) for step in steps],
+        [f"x{GIVEN + step} = x{GIVEN + step - 1} + v" for step in steps],
+    )
+
+
+def accelerated(
+    given: Sequence[Vector], differences: Sequence[Vector], speed: Vector
+) -> Prediction:
+    """The differences grow evenly; their mean lies half way between the second and the third."""
+    growth = minus(differences[-1], differences[0])
+    gain = rounded(times(growth, Decimal(1) / 3), "0.01")
+    points, reasons = [given[-1]], []
+    for step in range(1, AHEAD + 1):
+        factor = Decimal("1.5") + step
+        points.append(total(points[-1], speed, times(gain, factor)))
+        reasons.append(f"x{GIVEN + step} = x{GIVEN + step - 1} + v + {factor:f}a")
+    note = (
+        f"a = (Δx4 - Δx1) / 3 = ({format_point(differences[-1])} - {format_term(differences[0])}) "
+        f"/ 3 = {format_point(gain)}"
+    )
+    return Prediction(points[1:], reasons, [note])
+
+
+def periodic(given: Sequence[Vector], differences: Sequence[Vector], speed: Vector) -> Prediction:
+    """A sine's differences obey Δ(n+1) = k·Δn - Δ(n-1), with k = 2 cos ω, by least squares."""
+    turning = tuple(_turning(axis) for axis in zip(*differences, strict=True))
+    steps, points, reasons = list(differences), [given[-1]], []
+    for before in range(GIVEN, LENGTH):
+        following = tuple(k * b - a for k, a, b in zip(turning, steps[-2], steps[-1], strict=True))
+        steps.append(following)
+        points.append(total(points[-1], following))
+        reasons.append(f"x{before + 1} = x{before} + (kΔx{before - 1} - Δx{before - 2})")
+    note = f"k = (Δx2(Δx1 + Δx3) + Δx3(Δx2 + Δx4)) / (Δx2Δx2 + Δx3Δx3) = {format_point(turning)}"
+    return Prediction(points[1:], reasons, [note])
+
+
+def _turning(differences: Sequence[Decimal]) -> Decimal:
+    """The factor k of one coordinate, to two decimals, in [-2, 2].
+
+    A coordinate that rests in the middle has k = 2, a straight line.
+    """
+    first, second, third, fourth = differences
+    square = second * second + third * third
+    if not square:
+        return Decimal(2)
+    k = (second * (first + third) + third * (second + fourth)) / square
+    return rounded((max(Decimal(-2), min(Decimal(2), k)),), "0.01")[0]
+
+
+METHODS: dict[str, Method] = {
+    "uniform": uniform,
+    "accelerated": accelerated,
+    "periodic": periodic,
+}
+
+
 def write_solution(
     points: Sequence[Point], answer: Sequence[Point] | None = None, *, kind: str = "uniform"
 ) -> str:
@@ -277,14 +269,18 @@ def write_solution(
     """
     given = [vector(point) for point in points]
     differences = [minus(after, before) for before, after in pairwise(given)]
-    speed = mean_speed(differences)
+    sum_of_differences, count = total(*differences), len(differences)
+    speed = rounded(times(sum_of_differences, Decimal(1) / count), "0.01")
     prediction = METHODS[kind](given, differences, speed)
     answer_points = (
         [vector(p) for p in answer] if answer else [rounded(p, "0.1") for p in prediction.points]
     )
+    terms, mean = " + ".join(map(format_term, differences)), format_point(sum_of_differences)
     lines = [
-        *("[Analysis]", "S1: differences", *_difference_lines(given)),
-        *("S2: mean speed", _speed_line(differences, speed), *prediction.notes),
+        *("[Analysis]", "S1: differences", *_difference_lines(given, differences)),
+        "S2: mean speed",
+        f"v = ({terms}) / {count} = {mean} / {count} = {format_point(speed)}",
+        *prediction.notes,
         "S3: prediction",
         *(
             f"{reason} = {format_point(rounded(point, '0.01'))}"
@@ -295,22 +291,20 @@ def write_solution(
     return "\n".join(lines)
 
 
-def _difference_lines(given: Sequence[Vector]) -> list[str]:
+def _difference_lines(given: Sequence[Vector], differences: Sequence[Vector]) -> list[str]:
     return [
-        f"Δx{index} = {format_point(after)} - {format_term(before)} "
-        f"= {format_point(minus(after, before))}"
-        for index, (before, after) in enumerate(pairwise(given), 1)
+        f"Δx{index} = {format_point(after)} - {format_term(before)} = {format_point(difference)}"
+        for index, ((before, after), difference) in enumerate(
+            zip(pairwise(given), differences, strict=True), 1
+        )
     ]
 
 
-def _speed_line(differences: Sequence[Vector], speed: Vector) -> str:
-    terms, count = " + ".join(map(format_term, differences)), len(differences)
-    mean = f"{format_point(total(differences))} / {count}"
-    return f"v = ({terms}) / {count} = {mean} = {format_point(speed)}"
+def sample_of_path(path: Path, name: str, distribution: str) -> Sample:
+    """Make a sample of the first five points as question and the rest as reference.
 
-
-def sample_of_path(path: Sequence[Motion | Oscillation], name: str, distribution: str) -> Sample:
-    """Make a sample: the first five points ask, the rest is the reference, the law the columns."""
+    The columns hold the points and the parameters of the law.
+    """
     dimensions = len(path)
     points = list(chain.from_iterable(zip(*(motion.points for motion in path), strict=True)))
     first, rest = points[: GIVEN * dimensions], points[GIVEN * dimensions :]
@@ -321,9 +315,8 @@ def sample_of_path(path: Sequence[Motion | Oscillation], name: str, distribution
     for field in dataclasses.fields(path[0]):
         values = [getattr(motion, field.name) for motion in path]
         columns[field.name] = values if dimensions > 1 else values[0]
-    kind = _kind(path[0])
-    if kind != "uniform":
-        columns["kind"] = kind
+    if path[0].kind != "uniform":
+        columns["kind"] = path[0].kind
     columns["distribution"] = distribution
     return Sample(rendered(rest, dimensions), rendered(first, dimensions), name, columns)
 
@@ -346,12 +339,6 @@ def read_sample(row: Mapping[str, object], index: int) -> Sample:
     return Sample(rendered(targets, dimensions), rendered(points, dimensions), identifier, columns)
 
 
-def _kind(motion: Motion | Oscillation) -> str:
-    if isinstance(motion, Oscillation):
-        return "periodic"
-    return "accelerated" if motion.acceleration else "uniform"
-
-
 def _five(
     row: Mapping[str, object], columns: tuple[str, str], index: int
 ) -> tuple[int, list[float]]:
@@ -368,10 +355,6 @@ def _five(
             "coordinates; write a list or (2.0), (3.5), …"
         )
     return points
-
-
-MOST_DRAWS = 1000
-"""How many times a question is drawn again before the ranges count as too narrow."""
 
 
 def draw_split(
@@ -392,23 +375,17 @@ def draw_split(
     paths = draw_paths(law, count, dimensions=dimensions, seed=f"{split}/{seed}")
     samples = []
     for index, path in enumerate(paths):
-        identifier = f"{split}-{index:04d}"
-        sample = sample_of_path(path, identifier, distribution)
+        sample = sample_of_path(path, f"{split}-{index:04d}", distribution)
         if sample.question in excluded:
             again = draw_paths(
                 law, MOST_DRAWS, dimensions=dimensions, seed=f"{split}/{seed}/{index}"
             )
-            others = (sample_of_path(path, identifier, distribution) for path in again)
-            sample = _first_new(others, excluded, split)
+            others = (sample_of_path(path, sample.id, distribution) for path in again)
+            sample = next((other for other in others if other.question not in excluded), sample)
+        if sample.question in excluded:
+            raise UsageError(
+                f"the ranges of motion are too narrow: the split {split!r} would repeat questions "
+                "of another split; widen starts, speeds, amplitudes or periods"
+            )
         samples.append(sample)
     return samples
-
-
-def _first_new(samples: Iterable[Sample], excluded: Collection[str], split: str) -> Sample:
-    for sample in samples:
-        if sample.question not in excluded:
-            return sample
-    raise UsageError(
-        f"the ranges of motion are too narrow: the split {split!r} would repeat questions of "
-        "another split; widen starts, speeds, amplitudes or periods"
-    )

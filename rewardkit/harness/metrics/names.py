@@ -1,0 +1,27 @@
+"""What the terminal and the report call each figure of summary.json: one name for one idea."""
+
+from __future__ import annotations
+
+PART = "part_"
+"""Starts the key of a component's mean; the rest is the component's own name."""
+
+WORDS = {
+    "accuracy_flexible": "accuracy, flexible",
+    "accuracy_untruncated": "accuracy, untruncated",
+    "accuracy_truncated": "accuracy, truncated",
+    "mae": "MAE",
+    "mse": "MSE",
+    "p95": "95th percentile",
+}
+"""The words of the keys that are not their own words with underscores for spaces."""
+
+TRUNCATED = "truncated at the token limit or inside an open thinking block"
+UNJUDGED = "unjudged and left out of the means"
+"""What completions are that a warning counts."""
+
+
+def words(key: str) -> str:
+    """The words for a metric, a count, a failure or another key: `error_rate` is "error rate"."""
+    if key.startswith(PART):
+        return f"part {key.removeprefix(PART)}"
+    return WORDS.get(key, key.replace("_", " "))
