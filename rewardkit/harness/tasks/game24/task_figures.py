@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rewardkit.harness.metrics.figures import Figure, Plot, Point, Table
+from rewardkit.harness.metrics.names import words
 from rewardkit.harness.metrics.outcomes import outcome_of
-from rewardkit.harness.metrics.rates import length_bucket
+from rewardkit.harness.metrics.rates import RATES, length_bucket
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.verifiers.game24 import read_reply, read_step
 
@@ -19,33 +20,25 @@ MOST_STEPS = 10
 def game24_figures(rows: Sequence[SampleRow]) -> list[Figure]:
     """The shares of the outcomes, which add up to 1; lengths in tokens; lengths in steps."""
     judged = [row for row in rows if row.verdict.correct is not None]
-    if not judged:
-        return []
-    figures = (_outcomes(judged), _token_lengths(judged), _steps(judged))
-    return [figure for figure in figures if figure is not None]
+    return [_outcomes(judged), *_token_lengths(judged), _steps(judged)] if judged else []
 
 
 def _outcomes(judged: Sequence[SampleRow]) -> Table:
-    counts = Counter(_outcome(row) for row in judged)
+    outcomes = [outcome_of(row) for row in judged]
+    rates = ("accuracy", "unfinished_rate", "error_rate")
+    counts = {
+        name: sum(int(RATES[name].value_of(outcome) or 0) for outcome in outcomes) for name in rates
+    }
     return Table(
         "Outcomes",
-        ["outcome", "completions", "share"],
-        [
-            [name, counts[name], counts[name] / len(judged)]
-            for name in ("accuracy", "unfinished", "error")
-        ],
+        ["rate", "completions", "share"],
+        [[words(name), count, count / len(judged)] for name, count in counts.items()],
         note="unfinished: reached the token limit before a final expression; error: any other "
         "wrong completion, or one without an expression.",
     )
 
 
-def _outcome(row: SampleRow) -> str:
-    if row.verdict.correct:
-        return "accuracy"
-    return "unfinished" if row.verdict.failure == "truncated" else "error"
-
-
-def _token_lengths(judged: Sequence[SampleRow]) -> Plot | None:
+def _token_lengths(judged: Sequence[SampleRow]) -> Iterator[Plot]:
     """Count the completions in 20 equal ranges of length, by outcome."""
     lengths = [
         (row.completion_tokens, length_bucket(outcome_of(row)))
@@ -53,26 +46,22 @@ def _token_lengths(judged: Sequence[SampleRow]) -> Plot | None:
         if row.completion_tokens is not None
     ]
     if not lengths:
-        return None
-    width = max(1, -(-(max(lengths)[0] + 1) // BINS))
-    counts: dict[str, Counter[int]] = defaultdict(Counter)
-    for tokens, outcome in lengths:
-        counts[outcome][tokens // width] += 1
-    last = max(place for histogram in counts.values() for place in histogram)
+        return
+    longest = max(tokens for tokens, _ in lengths)
+    width = max(1, -(-(longest + 1) // BINS))
+    counts = Counter((outcome, tokens // width) for tokens, outcome in lengths)
     series: dict[str, list[Point]] = {
-        name: [((place + 0.5) * width, float(counts[name][place])) for place in range(last + 1)]
-        for name in sorted(counts)
+        name: [
+            ((place + 0.5) * width, float(counts[name, place]))
+            for place in range(longest // width + 1)
+        ]
+        for name in sorted({outcome for _, outcome in lengths})
     }
-    return Plot(
-        "Lengths in tokens",
-        "tokens",
-        "completions",
-        series,
-        note=f"ranges of {width} tokens, each drawn at its middle",
-    )
+    note = f"ranges of {width} tokens, each drawn at its middle"
+    yield Plot("Lengths in tokens", "tokens", "completions", series, note)
 
 
-def _steps(judged: Sequence[SampleRow]) -> Table | None:
+def _steps(judged: Sequence[SampleRow]) -> Table:
     """Accuracy by the number of steps in the completion."""
     verdicts: dict[int, list[bool]] = defaultdict(list)
     for row in judged:
@@ -83,12 +72,8 @@ def _steps(judged: Sequence[SampleRow]) -> Table | None:
         "Solution lengths in steps",
         ["steps", "completions", "accuracy"],
         [
-            [
-                f"{steps} or more" if steps == MOST_STEPS else steps,
-                len(right),
-                sum(right) / len(right),
-            ]
-            for steps, right in sorted(verdicts.items())
+            [f"{steps} or more" if steps == MOST_STEPS else steps, len(own), sum(own) / len(own)]
+            for steps, own in sorted(verdicts.items())
         ],
         note="a step is a line that holds `a op b = c`, right or wrong",
     )

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 
 from rewardkit.harness.metrics.figures import Bars, Cell, Figure, Plot, Point, Table
 from rewardkit.harness.metrics.measure import Measure, estimate
 from rewardkit.harness.metrics.metric import Metric
+from rewardkit.harness.metrics.names import words
 from rewardkit.harness.store.find_runs import natural
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.verifiers.motion import (
@@ -23,9 +23,23 @@ from rewardkit.verifiers.motion import (
     within,
 )
 
+BOUNDS = (TOLERANCE, 0.1)
+"""Bounds on a sequence's mean absolute error; the first is the verifier's."""
+
+POSITIONS = range(PREDICTED + 1, 2 * PREDICTED + 1)
+"""The predicted positions, 6 to 10."""
+
+NAMES = {"in": "in distribution", "out": "out of distribution", "": "all"}
+FEW = 10
+"""How many problems of each distribution are shown with their predictions."""
+
 _POINT = re.compile(r"\(([^()]*)\)")
+_BRACKETS = re.compile(r"\((-?[0-9][^(),]*)\)")
+"""The brackets round a point with one coordinate, which a table does without."""
 
 Coordinates = tuple[float, ...]
+Groups = Mapping[str, Sequence[SampleRow]]
+"""The rows of each distribution, by its name."""
 
 
 @dataclass(frozen=True)
@@ -46,20 +60,10 @@ class Prediction:
         """The sequence's mean absolute error."""
         return mean_absolute_error(*self.flat)
 
-    @property
-    def squared_error(self) -> float:
-        """The sequence's mean squared error."""
-        return mean_squared_error(*self.flat)
-
-    def at(self, position: int) -> float:
-        """The error of the point at `position`, counted from 0."""
-        return mean_absolute_error(self.points[position], self.targets[position])
-
-
-def predictions_of(rows: Sequence[SampleRow]) -> list[Prediction]:
-    """The predictions among the rows, in order."""
-    predictions = map(prediction_of, rows)
-    return [prediction for prediction in predictions if prediction is not None]
+    def error_at(self, position: int) -> float:
+        """The error of the point at a position from 6 to 10."""
+        place = position - PREDICTED - 1
+        return mean_absolute_error(self.points[place], self.targets[place])
 
 
 def prediction_of(row: SampleRow) -> Prediction | None:
@@ -72,112 +76,52 @@ def prediction_of(row: SampleRow) -> Prediction | None:
     return Prediction(row, points, targets)
 
 
+def _predictions_of(rows: Sequence[SampleRow]) -> list[Prediction]:
+    return [prediction for row in rows if (prediction := prediction_of(row))]
+
+
 def _read_points(text: str) -> list[Coordinates]:
     """The points `(9.5), (11.0), …` or `(9.5, 2.0), …` of an answer or a reference."""
-    texts = _POINT.findall(text)
     try:
-        return [tuple(float(value) for value in point.split(",")) for point in texts]
+        return [tuple(float(value) for value in point.split(",")) for point in _POINT.findall(text)]
     except ValueError:
         return []
 
 
-BOUNDS = (TOLERANCE, 0.1)
-"""Bounds on a sequence's mean absolute error; the first is the verifier's."""
+def _error(error_of: Callable[[Prediction], float]) -> Measure:
+    def value_of(row: SampleRow) -> float | None:
+        prediction = prediction_of(row)
+        return None if prediction is None else error_of(prediction)
 
-POSITIONS = range(PREDICTED + 1, 2 * PREDICTED + 1)
-"""The predicted positions, 6 to 10."""
-
-
-def _error(figure_of: Callable[[Prediction], float]) -> Measure:
     return Measure(
-        partial(_of_prediction, figure_of),
+        value_of,
         kind="amount",
         lower_is_better=True,
         defined_for=f"judged completions with {PREDICTED} points in the required form",
     )
 
 
-def _of_prediction(figure_of: Callable[[Prediction], float], row: SampleRow) -> float | None:
-    prediction = prediction_of(row)
-    return None if prediction is None else figure_of(prediction)
+def _error_at(position: int) -> Measure:
+    return _error(lambda prediction: prediction.error_at(position))
 
 
-def _is_within(bound: float, row: SampleRow) -> float | None:
-    if row.verdict.correct is None:
-        return None
-    prediction = prediction_of(row)
-    return float(prediction is not None and within(*prediction.flat, bound))
+def _within(bound: float) -> Measure:
+    def value_of(row: SampleRow) -> float | None:
+        if row.verdict.correct is None:
+            return None
+        prediction = prediction_of(row)
+        return float(prediction is not None and within(*prediction.flat, bound))
 
-
-def _error_at(position: int, prediction: Prediction) -> float:
-    return prediction.at(position - PREDICTED - 1)
+    return Measure(value_of)
 
 
 MEASURES = {
-    "mse": _error(lambda prediction: prediction.squared_error),
+    "mse": _error(lambda prediction: mean_squared_error(*prediction.flat)),
     "mae": _error(lambda prediction: prediction.error),
-    **{f"error_{position}": _error(partial(_error_at, position)) for position in POSITIONS},
-    **{f"within_{bound:g}": Measure(partial(_is_within, bound)) for bound in BOUNDS},
+    **{f"error_{place}": _error_at(place) for place in POSITIONS},
+    **{f"within_{bound:g}": _within(bound) for bound in BOUNDS},
 }
 """MSE, MAE and the error at each position, of predictions; shares below a bound, of all judged."""
-
-
-def trajectories(name: str, predictions: Sequence[Prediction]) -> list[Plot]:
-    """The replies with the least, the median and the largest error."""
-    ordered = sorted(predictions, key=lambda prediction: prediction.error)
-    chosen = {"best": 0, "median": (len(ordered) - 1) // 2, "worst": len(ordered) - 1}
-    if len(ordered) < len(chosen):
-        chosen = {f"{index + 1} of {len(ordered)}": index for index in range(len(ordered))}
-    return [
-        _trajectory(f"{name[:1].upper()}{name[1:]}, {which}", ordered[place])
-        for which, place in chosen.items()
-    ]
-
-
-def _trajectory(title: str, prediction: Prediction) -> Plot:
-    given_points = [
-        tuple(point) if isinstance(point, (list, tuple)) else (point,)
-        for point in prediction.row.columns.get("points", ())
-    ]
-    later = PREDICTED + 1
-    series = {
-        "given": _plot_points(given_points, 1),
-        "true": _plot_points(prediction.targets, later),
-        "predicted": _plot_points(prediction.points, later),
-    }
-    plane = len(prediction.targets[0]) > 1
-    note = (
-        "; the plot shows the first two of three coordinates"
-        if len(prediction.targets[0]) > 2
-        else ""
-    )
-    return Plot(
-        f"{title}: {prediction.row.key}",
-        "x" if plane else "position",
-        "y" if plane else "coordinate",
-        {name: points for name, points in series.items() if points},
-        note=f"mean absolute error {prediction.error:.3g}{note}",
-    )
-
-
-def _plot_points(points: Sequence[Coordinates], first: int) -> list[Point]:
-    """Coordinates by position from `first`; of points with several, the first two coordinates."""
-    placed = [
-        (point[0], point[1]) if len(point) > 1 else (float(position), point[0])
-        for position, point in enumerate(points, first)
-    ]
-    return [point for point in placed if all(map(math.isfinite, point))]
-
-
-NAMES = {"in": "in distribution", "out": "out of distribution", "": "all"}
-FEW = 10
-"""How many problems of each distribution are shown with their predictions."""
-
-_BRACKETS = re.compile(r"\((-?[0-9][^(),]*)\)")
-"""The brackets round a point with one coordinate, which a table does without."""
-
-Groups = Mapping[str, Sequence[SampleRow]]
-"""The rows of each distribution, by its name."""
 
 
 def motion_figures(rows: Sequence[SampleRow]) -> list[Figure]:
@@ -187,10 +131,10 @@ def motion_figures(rows: Sequence[SampleRow]) -> list[Figure]:
         name = str(row.columns.get("distribution", ""))
         groups[NAMES.get(name, name)].append(row)
     groups = dict(sorted(groups.items()))
-    predictions = {name: predictions_of(group) for name, group in groups.items()}
-    if not any(predictions.values()):
+    predictions = {name: own for name, group in groups.items() if (own := _predictions_of(group))}
+    if not predictions:
         return [_errors(groups)]
-    table, plot = _by_position({name: groups[name] for name, own in predictions.items() if own})
+    table, plot = _by_position({name: groups[name] for name in predictions})
     return [
         _errors(groups),
         plot,
@@ -198,62 +142,65 @@ def motion_figures(rows: Sequence[SampleRow]) -> list[Figure]:
         _bars("mae", groups),
         *(_beside_truth(name, group) for name, group in groups.items()),
         table,
-        *(plot for name, own in predictions.items() for plot in trajectories(name, own)),
+        *(plot for name, own in predictions.items() for plot in _trajectories(name, own)),
     ]
 
 
 def _errors(groups: Groups) -> Table:
-    failures = {name: Counter(row.verdict.failure for row in groups[name]) for name in groups}
-    kinds = sorted({kind for counts in failures.values() for kind in counts if kind})
-    measures = {"MSE": "mse", "MAE": "mae"}
-    measures |= {f"share with error < {bound:g}": f"within_{bound:g}" for bound in BOUNDS}
+    failures = [Counter(row.verdict.failure for row in own) for own in groups.values()]
+    kinds = sorted({kind for counts in failures for kind in counts if kind})
+    measures = ["mse", "mae", *(f"within_{bound:g}" for bound in BOUNDS)]
     rows: list[list[Cell]] = [
         ["completions", *map(len, groups.values())],
-        [f"with {PREDICTED} points", *(len(predictions_of(own)) for own in groups.values())],
+        [f"with {PREDICTED} points", *(len(_predictions_of(own)) for own in groups.values())],
     ]
-    rows += [
-        [label, *(_cell(estimate(MEASURES[name], own)) for own in groups.values())]
-        for label, name in measures.items()
-    ]
-    rows += [[f"failed: {kind}", *(failures[name][kind] for name in groups)] for kind in kinds]
+    for name in measures:
+        estimates = (estimate(MEASURES[name], own) for own in groups.values())
+        rows.append([words(name), *map(_cell, estimates)])
+    rows += [[f"failed: {words(kind)}", *(own[kind] for own in failures)] for kind in kinds]
     return Table(
         "Errors",
         ["", *groups],
         rows,
         note=f"MSE and MAE are means over the problems of the replies with {PREDICTED} points in "
-        "the required form; the shares count sequences by mean absolute error, among all judged "
-        "replies.",
+        "the required form. “within 0.2” is the share of all judged replies with a mean absolute "
+        "error below 0.2.",
     )
 
 
 def _bars(name: str, groups: Groups) -> Bars:
     estimates = {group: estimate(MEASURES[name], rows) for group, rows in groups.items()}
     return Bars(
-        f"{name.upper()} (lower is better)",
+        f"{words(name)} (lower is better)",
         {group: metric for group, metric in estimates.items() if metric is not None},
         note="whiskers are 95% intervals over the problems",
     )
 
 
 def _by_position(groups: Groups) -> tuple[Table, Plot]:
+    title = "Mean absolute error by position"
     errors = {
         name: {place: estimate(MEASURES[f"error_{place}"], rows) for place in POSITIONS}
         for name, rows in groups.items()
     }
-    title = "Mean absolute error by position"
-    table = Table(
-        title,
-        ["position", *errors],
-        [[place, *(_cell(own[place]) for own in errors.values())] for place in POSITIONS],
-    )
-    series = {name: list(_points(own)) for name, own in errors.items()}
-    return table, Plot(title, "position", "error", series, note="bands are 95% intervals")
+    cells = [[place, *(_cell(own[place]) for own in errors.values())] for place in POSITIONS]
+    series: dict[str, list[Point]] = {
+        name: [
+            (float(place), metric.value, metric.low, metric.high)
+            for place, metric in own.items()
+            if metric is not None and math.isfinite(metric.value)
+        ]
+        for name, own in errors.items()
+    }
+    plot = Plot(title, "position", "error", series, note="bands are 95% intervals")
+    return Table(title, ["position", *errors], cells), plot
 
 
-def _points(errors: Mapping[int, Metric | None]) -> Iterable[Point]:
-    for place, metric in errors.items():
-        if metric is not None and math.isfinite(metric.value):
-            yield float(place), metric.value, metric.low, metric.high
+def _cell(metric: Metric | None) -> Cell:
+    """The value, or words for one that no float, and so no JSON, can hold."""
+    if metric is None:
+        return None
+    return metric.value if math.isfinite(metric.value) else "beyond measure"
 
 
 def _beside_truth(name: str, rows: Sequence[SampleRow]) -> Table:
@@ -277,13 +224,47 @@ def _prediction_cells(row: SampleRow) -> list[Cell]:
     return [
         row.id,
         _BRACKETS.sub(r"\1", row.reference),
-        _BRACKETS.sub(r"\1", row.verdict.answer or f"none ({row.verdict.failure})"),
+        _BRACKETS.sub(r"\1", row.verdict.answer or f"none ({words(row.verdict.failure or '')})"),
         error if math.isfinite(error) else None,
     ]
 
 
-def _cell(metric: Metric | None) -> Cell:
-    """The value, or words for one that no float, and so no JSON, can hold."""
-    if metric is None:
-        return None
-    return metric.value if math.isfinite(metric.value) else "beyond measure"
+def _trajectories(name: str, predictions: Sequence[Prediction]) -> Iterator[Plot]:
+    """The replies with the least, the median and the largest error."""
+    ordered = sorted(predictions, key=lambda prediction: prediction.error)
+    count = len(ordered)
+    chosen = {"best": 0, "median": (count - 1) // 2, "worst": count - 1}
+    if count < len(chosen):
+        chosen = {f"{index + 1} of {count}": index for index in range(count)}
+    for which, place in chosen.items():
+        yield _trajectory(f"{name[:1].upper()}{name[1:]}, {which}", ordered[place])
+
+
+def _trajectory(title: str, prediction: Prediction) -> Plot:
+    given = [
+        tuple(point) if isinstance(point, (list, tuple)) else (point,)
+        for point in prediction.row.columns.get("points", ())
+    ]
+    series = {
+        "given": _plot_points(given, 1),
+        "true": _plot_points(prediction.targets, PREDICTED + 1),
+        "predicted": _plot_points(prediction.points, PREDICTED + 1),
+    }
+    dimensions = len(prediction.targets[0])
+    more = "; the plot shows the first two of three coordinates" if dimensions > 2 else ""
+    return Plot(
+        f"{title}: {prediction.row.key}",
+        "x" if dimensions > 1 else "position",
+        "y" if dimensions > 1 else "coordinate",
+        {name: points for name, points in series.items() if points},
+        note=f"mean absolute error {prediction.error:.3g}{more}",
+    )
+
+
+def _plot_points(points: Sequence[Coordinates], first: int) -> list[Point]:
+    """Coordinates by position from `first`; of points with several, the first two coordinates."""
+    placed = [
+        (point[0], point[1]) if len(point) > 1 else (float(position), point[0])
+        for position, point in enumerate(points, first)
+    ]
+    return [point for point in placed if all(map(math.isfinite, point))]

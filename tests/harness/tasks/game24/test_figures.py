@@ -29,7 +29,7 @@ def table(title: str) -> Table:
 
 def test_right_unfinished_and_wrong_add_up_to_one() -> None:
     rows: dict[Any, Any] = {line[0]: tuple(line[1:]) for line in table("Outcomes").rows}
-    assert rows == {"accuracy": (1, 0.2), "unfinished": (1, 0.2), "error": (3, 0.6)}
+    assert rows == {"accuracy": (1, 0.2), "unfinished rate": (1, 0.2), "error rate": (3, 0.6)}
     assert sum(share for _, share in rows.values()) == pytest.approx(1.0)
 
 
@@ -44,9 +44,9 @@ def test_lengths_are_counted_in_steps() -> None:
 def test_every_completion_counts_once_in_the_histogram_of_tokens() -> None:
     (plot,) = [one for one in game24_figures(ROWS) if isinstance(one, Plot)]
     heights = {name: sum(point[1] for point in points) for name, points in plot.series.items()}
-    assert heights == {"correct": 1, "truncated": 2, "wrong": 2}
+    assert heights == {"right": 1, "truncated": 2, "wrong": 2}
     assert plot.series["truncated"][-1] == (97.5, 2.0)
-    assert plot.series["correct"][6] == (32.5, 1.0)
+    assert plot.series["right"][6] == (32.5, 1.0)
 
 
 def test_the_perfect_reply_takes_three_steps() -> None:

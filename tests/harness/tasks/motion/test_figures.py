@@ -59,8 +59,8 @@ def test_both_distributions_are_shown_side_by_side() -> None:
     assert found["completions"] == [2, 2]
     assert found["MSE"] == pytest.approx([(0.125**2 + 0.0625**2) / 2, (0.25 + 0.01) / 2])
     assert found["MAE"] == pytest.approx([0.09375, 0.3])
-    assert found["share with error < 0.2"] == [1.0, 0.5]
-    assert found["share with error < 0.1"] == [0.5, 0.0]
+    assert found["within 0.2"] == [1.0, 0.5]
+    assert found["within 0.1"] == [0.5, 0.0]
     assert found["failed: wrong"] == [0, 1]
 
 
@@ -76,7 +76,7 @@ def test_replies_without_five_points_are_counted_apart_from_the_errors() -> None
     found = cells(figures, "Errors")
     assert (found["completions"], found["with 5 points"]) == ([4], [1])
     assert found["MAE"] == pytest.approx([0.125])
-    assert found["share with error < 0.2"] == pytest.approx([1 / 3])
+    assert found["within 0.2"] == pytest.approx([1 / 3])
 
 
 def test_errors_are_shown_at_each_position() -> None:
@@ -114,7 +114,7 @@ def test_the_first_predictions_are_set_beside_the_truth() -> None:
     assert list(found) == [f"p{place}" for place in range(1, 11)]
     assert found["p2"] == ["1.0, 2.0, 3.0, 4.0, 5.0", "1.5, 2.5, 3.5, 4.5, 5.5", 0.5]
     outside = cells(figures, "Predictions beside truth, out of distribution")
-    assert outside["q"][1:] == ["none (no_answer)", None]
+    assert outside["q"][1:] == ["none (no answer)", None]
 
 
 def test_the_best_the_median_and_the_worst_trajectory_are_drawn() -> None:
@@ -153,7 +153,7 @@ def test_without_any_prediction_only_the_failures_are_shown() -> None:
     figures = motion_figures([reply("a", None)])
     assert len(figures) == 1
     found = cells(figures, "Errors")
-    assert (found["MSE"], found["failed: no_answer"]) == ([None], [1])
+    assert (found["MSE"], found["failed: no answer"]) == ([None], [1])
 
 
 def test_absurd_predictions_leave_plain_json() -> None:
