@@ -31,7 +31,6 @@ import httpx
 
 import rewardkit
 from rewardkit.frameworks.client import remote
-from rewardkit.harness.store.sample_row import verdict_fields
 
 VERIFIERS = {"gsm8k_solutions": "gsm8k", "abel_mcq": "choice"}
 """The verifiers of sources; `math` judges the others."""
@@ -43,7 +42,7 @@ Route = Callable[[str, Sequence[Case]], list[Facts]]
 
 def facts(verdict: rewardkit.Verdict) -> Facts:
     """All that a route may give back of a verdict, under the name that it uses."""
-    whole = verdict_fields(verdict)
+    whole = verdict.as_json()
     return whole | {
         "verdict": whole,
         "reward": verdict.score or 0.0,
@@ -272,7 +271,7 @@ class ServerRoutes:
         """Batches of 256."""
         texts, references = zip(*cases, strict=True)
         verdicts = remote(self._url, verifier=verifier).verify_batch(texts, references)
-        return [{"verdict": verdict_fields(verdict)} for verdict in verdicts]
+        return [{"verdict": verdict.as_json()} for verdict in verdicts]
 
 
 ADAPTERS: dict[str, Route] = {

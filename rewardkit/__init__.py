@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
 from rewardkit.errors import RewardkitError, Unavailable
+from rewardkit.lazy import lazy_names
 from rewardkit.records import Completion, Failure, Sample, Sampling, Verdict
 
 if TYPE_CHECKING:
@@ -36,19 +36,12 @@ __all__ = [
 ]
 
 # imported on first use: plugins and workers would cost `--help` a tenth of a second
-_LATER = {
-    "Bounded": "rewardkit.protocols",
-    "Registry": "rewardkit.registry",
-    "evaluate": "rewardkit.api",
-    "hookimpl": "rewardkit.hookspecs",
-    "load_task": "rewardkit.api",
-    "load_verifier": "rewardkit.api",
-    "verify": "rewardkit.api",
-    "verify_batch": "rewardkit.api",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _LATER:
-        raise AttributeError(f"module 'rewardkit' has no attribute {name!r}")
-    return getattr(importlib.import_module(_LATER[name]), name)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "rewardkit.api": "evaluate load_task load_verifier verify verify_batch",
+        "rewardkit.hookspecs": "hookimpl",
+        "rewardkit.protocols": "Bounded",
+        "rewardkit.registry": "Registry",
+    },
+)

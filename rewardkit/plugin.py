@@ -16,7 +16,6 @@ Names are imported when they are first used, so that importing this module is li
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
 from rewardkit.errors import (
@@ -27,6 +26,7 @@ from rewardkit.errors import (
     Unavailable,
     UsageError,
 )
+from rewardkit.lazy import lazy_names
 from rewardkit.records import Completion, Failure, Sample, Sampling, Verdict
 
 if TYPE_CHECKING:
@@ -69,49 +69,6 @@ if TYPE_CHECKING:
         numbers,
     )
     from rewardkit.verifiers.rubric import Rubric
-
-_HOMES = {
-    "rewardkit.harness.backends.engine_options": ("EngineOptions",),
-    "rewardkit.harness.metrics.figures": ("Bars", "Figure", "Plot", "ShowsFigures", "Table"),
-    "rewardkit.harness.metrics.measure": ("HasMeasures", "Measure"),
-    "rewardkit.harness.metrics.metric": ("Metric",),
-    "rewardkit.harness.metrics.at_k": ("ComparesAnswers",),
-    "rewardkit.harness.prompts.wording": ("TaskWording",),
-    "rewardkit.harness.store.data_files": ("hub_rows", "iterate_rows", "read_rows"),
-    "rewardkit.harness.store.sample_row": ("BriefVerdict", "SampleRow"),
-    "rewardkit.hookspecs": ("hookimpl",),
-    "rewardkit.protocols": (
-        "Backend",
-        "Bounded",
-        "Judged",
-        "Message",
-        "PreparedVerifier",
-        "Prompt",
-        "QuickVerifier",
-        "Request",
-        "SizedTask",
-        "StagedVerifier",
-        "Task",
-        "Verifier",
-    ),
-    "rewardkit.verifiers.arithmetic": (
-        "Expression",
-        "NotArithmetic",
-        "ascii_operators",
-        "read_expression",
-    ),
-    "rewardkit.verifiers.in_form": ("AnswerBlockFormat", "InForm", "rubric_in_form"),
-    "rewardkit.verifiers.r1_zero": ("R1ZeroFormat",),
-    "rewardkit.verifiers.reading": (
-        "after_marker",
-        "answer_block",
-        "boxes",
-        "last_number",
-        "numbers",
-    ),
-    "rewardkit.verifiers.rubric": ("Rubric",),
-}
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "AnswerBlockFormat",
@@ -170,8 +127,25 @@ __all__ = [
     "rubric_in_form",
 ]
 
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module 'rewardkit.plugin' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOME_OF[name]), name)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "rewardkit.harness.backends.engine_options": "EngineOptions",
+        "rewardkit.harness.metrics.at_k": "ComparesAnswers",
+        "rewardkit.harness.metrics.figures": "Bars Figure Plot ShowsFigures Table",
+        "rewardkit.harness.metrics.measure": "HasMeasures Measure",
+        "rewardkit.harness.metrics.metric": "Metric",
+        "rewardkit.harness.prompts.wording": "TaskWording",
+        "rewardkit.harness.store.data_files": "hub_rows iterate_rows read_rows",
+        "rewardkit.harness.store.sample_row": "BriefVerdict SampleRow",
+        "rewardkit.hookspecs": "hookimpl",
+        "rewardkit.protocols": "Backend Bounded Judged Message PreparedVerifier Prompt "
+        "QuickVerifier Request SizedTask StagedVerifier Task Verifier",
+        "rewardkit.verifiers.arithmetic": "Expression NotArithmetic ascii_operators "
+        "read_expression",
+        "rewardkit.verifiers.in_form": "AnswerBlockFormat InForm rubric_in_form",
+        "rewardkit.verifiers.r1_zero": "R1ZeroFormat",
+        "rewardkit.verifiers.reading": "after_marker answer_block boxes last_number numbers",
+        "rewardkit.verifiers.rubric": "Rubric",
+    },
+)

@@ -7,6 +7,7 @@ import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Any
 
 
 class Failure(StrEnum):
@@ -161,6 +162,38 @@ class Verdict:
             raise ValueError(
                 f"{judged!r:.200} is neither a Verdict, a bool nor a score in [0, 1]"
             ) from None
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> Verdict:
+        """Return the verdict that `as_json` converted.
+
+        Raises KeyError for a missing field, TypeError or ValueError for one of another type.
+        """
+        correct, score, failure = fields["correct"], fields["score"], fields["failure"]
+        answer, parts = fields.get("answer"), fields.get("parts") or {}
+        if not (correct is None or isinstance(correct, bool)):
+            raise TypeError(f"correct is {correct!r:.60}, not true, false or null")
+        if not isinstance(parts, dict):
+            raise TypeError("parts isn't a JSON object")
+        return cls(
+            correct,
+            None if score is None else float(score),
+            answer=None if answer is None else str(answer),
+            failure=None if failure is None else Failure(failure),
+            parts=parts,
+            message=str(fields.get("message", "")),
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the verdict as plain values, as samples.jsonl and the server hold it."""
+        return {
+            "correct": self.correct,
+            "score": self.score,
+            "answer": self.answer,
+            "failure": None if self.failure is None else self.failure.value,
+            "parts": dict(self.parts),
+            "message": self.message,
+        }
 
     def with_failure(self, failure: Failure, message: str = "") -> Verdict:
         """Return the same verdict with another failure."""

@@ -42,7 +42,6 @@ def verify_command(
 ) -> None:
     """Judge one completion. The exit status is 0 for right, 1 for wrong, 2 for unjudged."""
     from rewardkit.api import load_verifier, verify
-    from rewardkit.harness.store.sample_row import verdict_fields
     from rewardkit.verifiers.by_row import needs_reference
 
     completion = sys.stdin.read() if text == "-" else text
@@ -57,7 +56,7 @@ def verify_command(
         columns=key_values(column or (), "--column"),
     )
     if as_json:
-        typer.echo(json.dumps(verdict_fields(verdict)))
+        typer.echo(json.dumps(verdict.as_json()))
     else:
         lines = _lines(verdict, reference)
         if explain:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.errors import MissingExtra, Unavailable, UsageError
-from rewardkit.records import Failure, Sample, Verdict
+from rewardkit.records import Sample, Verdict
 
 FIRST_PAUSE = 0.1
 """Seconds before every server is tried again; each later pause is about twice as long."""
@@ -128,21 +128,9 @@ def _post_to(client: Any, server: str, content: bytes) -> list[Verdict]:
 
 def _verdicts(server: str, response: Any) -> list[Verdict]:
     try:
-        return [_verdict(fields) for fields in response.json()["verdicts"]]
+        return [Verdict.from_json(fields) for fields in response.json()["verdicts"]]
     except (KeyError, TypeError, ValueError) as error:
         raise NoVerdicts(f"{server}: its answer can't be read: {error}") from error
-
-
-def _verdict(fields: Mapping[str, Any]) -> Verdict:
-    failure = fields["failure"]
-    return Verdict(
-        correct=fields["correct"],
-        score=fields["score"],
-        answer=fields["answer"],
-        failure=None if failure is None else Failure(failure),
-        parts=fields["parts"],
-        message=fields["message"],
-    )
 
 
 def _detail(response: Any) -> str:

@@ -19,7 +19,6 @@ from starlette.routing import Route
 from rewardkit import __version__
 from rewardkit.frameworks.nemo_gym import output_text, reference_row
 from rewardkit.frameworks.scoring import without_special_tokens
-from rewardkit.harness.store.sample_row import verdict_fields
 from rewardkit.records import REFERENCE_COLUMNS, Sample, Verdict
 from rewardkit.server.access import BodyLimitMiddleware, TokenMiddleware
 from rewardkit.server.requests import (
@@ -109,7 +108,7 @@ class Server:
             verdicts = await self.verdicts(
                 request, body.verifier, items, parameters=body.parameters, timeout=body.timeout
             )
-        return Answer({"verdicts": [verdict_fields(verdict) for verdict in verdicts]})
+        return Answer({"verdicts": [verdict.as_json() for verdict in verdicts]})
 
     async def health(self, _: Request) -> Response:
         """`GET /health`: the process answers."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
-from rewardkit.errors import MissingExtra
+from rewardkit.lazy import lazy_names
 from rewardkit.trainers.rewards.reward_batch import check_columns
 from rewardkit.trainers.rewards.reward_functions import reward_func, reward_funcs
 
@@ -45,29 +44,18 @@ __all__ = [
 ]
 
 # imported on first use: rewards need neither torch nor TRL
-_LAZY = {
-    "EvaluationCallback": "rewardkit.trainers.evaluation.callback",
-    "MomentumGRPOTrainer": "rewardkit.trainers.momentum",
-    "RolloutsCallback": "rewardkit.trainers.rollouts.callback",
-    "TrainingResult": "rewardkit.trainers.training.train",
-    "game24_search_trace": "rewardkit.trainers.demonstrations",
-    "game24_solution": "rewardkit.trainers.demonstrations",
-    "k1": "rewardkit.trainers.objectives",
-    "k2": "rewardkit.trainers.objectives",
-    "k3": "rewardkit.trainers.objectives",
-    "motion_sequences": "rewardkit.trainers.demonstrations",
-    "motion_solution": "rewardkit.trainers.demonstrations",
-    "replay": "rewardkit.trainers.rollouts.replay",
-    "train": "rewardkit.trainers.training.train",
-    "train_dataset": "rewardkit.trainers.training.training_rows",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _LAZY:
-        raise AttributeError(f"module 'rewardkit.trainers' has no attribute {name!r}")
-    try:
-        module = importlib.import_module(_LAZY[name])
-    except ModuleNotFoundError as error:
-        raise MissingExtra.needing(error.name or "trl", "train", name) from error
-    return getattr(module, name)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "rewardkit.trainers.demonstrations": "game24_search_trace game24_solution "
+        "motion_sequences motion_solution",
+        "rewardkit.trainers.evaluation.callback": "EvaluationCallback",
+        "rewardkit.trainers.momentum": "MomentumGRPOTrainer",
+        "rewardkit.trainers.objectives": "k1 k2 k3",
+        "rewardkit.trainers.rollouts.callback": "RolloutsCallback",
+        "rewardkit.trainers.rollouts.replay": "replay",
+        "rewardkit.trainers.training.train": "TrainingResult train",
+        "rewardkit.trainers.training.training_rows": "train_dataset",
+    },
+    extra="train",
+)

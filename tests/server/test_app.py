@@ -16,7 +16,6 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 import rewardkit
-from rewardkit.harness.store.sample_row import verdict_fields
 from rewardkit.server.app import ServerSettings, create_app
 
 TOKEN = "a-token-of-the-tests"
@@ -41,7 +40,7 @@ def test_verdicts_are_those_of_verify_batch(client: TestClient) -> None:
     answer = client.post("/v1/score", json=body)
     verdicts = rewardkit.verify_batch("math", completions, references)
     assert answer.status_code == 200
-    assert answer.json()["verdicts"] == [verdict_fields(verdict) for verdict in verdicts]
+    assert answer.json()["verdicts"] == [verdict.as_json() for verdict in verdicts]
 
 
 def test_parameters_and_columns(client: TestClient) -> None:
@@ -67,7 +66,7 @@ def test_any_text_is_judged(client: TestClient) -> None:
     answer = client.post("/v1/score", content=json.dumps(body)).json()
     verdict = rewardkit.verify("exact", completion, ODD)
     assert verdict.correct is True
-    assert answer == {"verdicts": [verdict_fields(verdict)]}
+    assert answer == {"verdicts": [verdict.as_json()]}
 
 
 @pytest.mark.parametrize(

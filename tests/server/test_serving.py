@@ -15,7 +15,6 @@ import pytest
 import rewardkit
 from rewardkit.errors import Unavailable, UsageError
 from rewardkit.frameworks.client import NoVerdicts, RemoteVerifier, remote
-from rewardkit.harness.store.sample_row import verdict_fields
 from rewardkit.records import Sample, Verdict
 from rewardkit.server.serving import is_loopback, read_token, serve
 from tests.server.process import end_server, start_server
@@ -115,7 +114,7 @@ def test_a_full_queue_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = iter(
         [
             httpx.Response(429, headers={"Retry-After": "1"}, json={"detail": "full"}),
-            httpx.Response(200, json={"verdicts": [verdict_fields(Verdict.right())]}),
+            httpx.Response(200, json={"verdicts": [Verdict.right().as_json()]}),
         ]
     )
     pauses: list[float] = []

@@ -23,7 +23,7 @@ from rewardkit.harness.store.documents import (
     read_document,
 )
 from rewardkit.harness.store.files import replace_text, replaced_file
-from rewardkit.records import Failure, Verdict
+from rewardkit.records import Verdict
 
 
 def advantage_signs(
@@ -219,10 +219,8 @@ def _verdict_records(verdicts: Mapping[str, Verdict]) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
-            "correct": verdict.correct,
-            "score": verdict.score,
+            **verdict.as_json(),
             "answer": _storable(verdict.answer),
-            "failure": None if verdict.failure is None else str(verdict.failure),
             "message": _storable(verdict.message),
             "parts": [{"name": part, "score": score} for part, score in verdict.parts.items()],
         }
@@ -231,15 +229,8 @@ def _verdict_records(verdicts: Mapping[str, Verdict]) -> list[dict[str, Any]]:
 
 
 def _verdict(record: Mapping[str, Any]) -> Verdict:
-    failure = record["failure"]
-    return Verdict(
-        record["correct"],
-        record["score"],
-        answer=record["answer"],
-        failure=None if failure is None else Failure(failure),
-        parts={part["name"]: part["score"] for part in record["parts"]},
-        message=record["message"],
-    )
+    parts = {part["name"]: part["score"] for part in record["parts"]}
+    return Verdict.from_json({**record, "parts": parts})
 
 
 def _storable(text: str | None) -> str | None:

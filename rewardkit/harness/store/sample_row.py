@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rewardkit.errors import RunMismatch
-from rewardkit.records import Failure, Verdict
+from rewardkit.records import Verdict
 
 
 class JudgedRow(Protocol):
@@ -167,7 +167,7 @@ class SampleRow:
             row["label"] = self.label
         if self.before is not None:
             row["before"] = _brief_fields(self.before)
-        row["verdict"] = verdict_fields(self.verdict)
+        row["verdict"] = self.verdict.as_json()
         row["flexible"] = None if self.flexible is None else _brief_fields(self.flexible)
         return row | dict(self.others) if self.others else row
 
@@ -186,7 +186,7 @@ def _from_object(row: Mapping[str, Any]) -> SampleRow:
         completion=_text(row, "completion"),
         finish_reason=_text(row, "finish_reason"),
         reference=_text(row, "reference"),
-        verdict=_verdict(_object(row["verdict"], "verdict")),
+        verdict=Verdict.from_json(_object(row["verdict"], "verdict")),
         prompt=None if prompt is None else _text(row, "prompt"),
         prompt_tokens=_count(row.get("prompt_tokens")),
         completion_tokens=_count(row.get("completion_tokens")),
@@ -206,35 +206,11 @@ def _unknown(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name not in _KNOWN}
 
 
-def _verdict(fields: Mapping[str, Any]) -> Verdict:
-    failure = fields["failure"]
-    return Verdict(
-        _correct(fields),
-        None if fields["score"] is None else float(fields["score"]),
-        answer=_answer(fields.get("answer")),
-        failure=None if failure is None else Failure(failure),
-        parts=_object(fields.get("parts") or {}, "parts"),
-        message=str(fields.get("message", "")),
-    )
-
-
 def _brief(value: object, name: str) -> BriefVerdict | None:
     if value is None:
         return None
     fields = _object(value, name)
     return BriefVerdict(_correct(fields), _answer(fields.get("answer")))
-
-
-def verdict_fields(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as plain values."""
-    return {
-        "correct": verdict.correct,
-        "score": verdict.score,
-        "answer": verdict.answer,
-        "failure": None if verdict.failure is None else verdict.failure.value,
-        "parts": dict(verdict.parts),
-        "message": verdict.message,
-    }
 
 
 def _brief_fields(verdict: BriefVerdict) -> dict[str, Any]:
