@@ -35,18 +35,26 @@ if TYPE_CHECKING:
     from rewardkit.harness.metrics.figures import Bars, Figure, Plot, ShowsFigures, Table
     from rewardkit.harness.metrics.measure import HasMeasures, Measure
     from rewardkit.harness.metrics.metric import Metric
-    from rewardkit.harness.prompts.wording import TaskWording
+    from rewardkit.harness.prompts.wording import TaskWording, WordedTask
     from rewardkit.harness.store.data_files import hub_rows, iterate_rows, read_rows
     from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow
     from rewardkit.hookspecs import hookimpl
     from rewardkit.protocols import (
         Backend,
         Bounded,
+        ConfiguredTask,
+        DeclaresReference,
+        DeclaresThinking,
+        ExplainingVerifier,
+        FewshotTask,
+        HubTask,
+        IgnoresOptions,
         Judged,
         Message,
         PreparedVerifier,
         Prompt,
         QuickVerifier,
+        RecordedTask,
         Request,
         SizedTask,
         StagedVerifier,
@@ -79,12 +87,19 @@ __all__ = [
     "BriefVerdict",
     "ComparesAnswers",
     "Completion",
+    "ConfiguredTask",
     "DataError",
+    "DeclaresReference",
+    "DeclaresThinking",
     "EngineOptions",
+    "ExplainingVerifier",
     "Expression",
     "Failure",
+    "FewshotTask",
     "Figure",
     "HasMeasures",
+    "HubTask",
+    "IgnoresOptions",
     "InForm",
     "Judged",
     "Measure",
@@ -97,6 +112,7 @@ __all__ = [
     "Prompt",
     "QuickVerifier",
     "R1ZeroFormat",
+    "RecordedTask",
     "Request",
     "RewardkitError",
     "Rubric",
@@ -113,6 +129,7 @@ __all__ = [
     "UsageError",
     "Verdict",
     "Verifier",
+    "WordedTask",
     "after_marker",
     "answer_block",
     "ascii_operators",
@@ -135,12 +152,13 @@ __getattr__ = lazy_names(
         "rewardkit.harness.metrics.figures": "Bars Figure Plot ShowsFigures Table",
         "rewardkit.harness.metrics.measure": "HasMeasures Measure",
         "rewardkit.harness.metrics.metric": "Metric",
-        "rewardkit.harness.prompts.wording": "TaskWording",
+        "rewardkit.harness.prompts.wording": "TaskWording WordedTask",
         "rewardkit.harness.store.data_files": "hub_rows iterate_rows read_rows",
         "rewardkit.harness.store.sample_row": "BriefVerdict SampleRow",
         "rewardkit.hookspecs": "hookimpl",
-        "rewardkit.protocols": "Backend Bounded Judged Message PreparedVerifier Prompt "
-        "QuickVerifier Request SizedTask StagedVerifier Task Verifier",
+        "rewardkit.protocols": "Backend Bounded ConfiguredTask DeclaresReference DeclaresThinking "
+        "ExplainingVerifier FewshotTask HubTask IgnoresOptions Judged Message PreparedVerifier "
+        "Prompt QuickVerifier RecordedTask Request SizedTask StagedVerifier Task Verifier",
         "rewardkit.verifiers.arithmetic": "Expression NotArithmetic ascii_operators "
         "read_expression",
         "rewardkit.verifiers.in_form": "AnswerBlockFormat InForm rubric_in_form",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from rewardkit.records import Completion, Sample, Sampling, Verdict
 
@@ -102,6 +102,35 @@ class CompositeVerifier(Protocol):
         ...
 
 
+@runtime_checkable
+class ExplainingVerifier(Protocol):
+    """A verifier that explains its verdicts: `rewardkit verify --explain`."""
+
+    def explain(self, text: str, sample: Sample, /) -> Sequence[tuple[str, str]]:
+        """Return (label, value) pairs: how both sides were read, and what was compared."""
+        ...
+
+
+@runtime_checkable
+class DeclaresThinking(Protocol):
+    """A verifier that says how thinking is read before it: "strip", "keep" or "whole"."""
+
+    @property
+    def thinking(self) -> str | None:
+        """What is judged: the text after the thinking, also thinking alone, or all of the text."""
+        ...
+
+
+@runtime_checkable
+class DeclaresReference(Protocol):
+    """A verifier that says whether it reads a reference. Others do."""
+
+    @property
+    def needs_reference(self) -> bool:
+        """Whether a row must have a reference."""
+        ...
+
+
 class Bounded:
     """The base class of verifiers whose cost is bounded, so that they need no worker.
 
@@ -179,10 +208,21 @@ class Backend(Protocol):
         ...
 
 
+@runtime_checkable
+class IgnoresOptions(Protocol):
+    """A backend's constructor that says which options of an evaluation it ignores."""
+
+    @property
+    def ignored_options(self) -> Sequence[str]:
+        """The options; giving one of them is an error."""
+        ...
+
+
 class Task(Protocol):
     """Problems, their prompt, and the verifier of their completions.
 
-    Optional attribute: `wording`, a `rewardkit.plugin.TaskWording`, for the prompt strategies.
+    A task may have more: the members of `WordedTask`, `SizedTask`, `HubTask`, `FewshotTask`,
+    `ConfiguredTask`, `RecordedTask`, `ShowsFigures`, `HasMeasures` and `ComparesAnswers`.
     """
 
     @property
@@ -232,4 +272,57 @@ class SizedTask(Protocol):
 
     def sized(self, split: str | None, count: int) -> Task:
         """Return the same task with at least `count` problems in this split (None: the default)."""
+        ...
+
+
+@runtime_checkable
+class HubTask(Protocol):
+    """A task whose problems are a data set on the hub."""
+
+    @property
+    def repository(self) -> str:
+        """The data set's id: owner/name."""
+        ...
+
+    @property
+    def configuration(self) -> str | None:
+        """The data set's configuration; None for its only one."""
+        ...
+
+    @property
+    def split(self) -> str:
+        """The default split."""
+        ...
+
+
+@runtime_checkable
+class FewshotTask(Protocol):
+    """A task that says which rows `--num-fewshot` shows as examples."""
+
+    @property
+    def fewshot_split(self) -> str:
+        """The split to draw from; "train" for other tasks."""
+        ...
+
+    @property
+    def fewshot_by(self) -> str:
+        """A column whose value the examples share with the problem; empty: any row will do."""
+        ...
+
+
+@runtime_checkable
+class ConfiguredTask(Protocol):
+    """A task that sets options of an evaluation; an option that the user gives replaces its own."""
+
+    def eval_settings(self) -> Mapping[str, Any]:
+        """Return the options by name, such as `temperature`."""
+        ...
+
+
+@runtime_checkable
+class RecordedTask(Protocol):
+    """A task whose run records the whole definition, because it may not be installed later."""
+
+    def recorded_definition(self) -> Mapping[str, Any]:
+        """Return the definition as plain values."""
         ...

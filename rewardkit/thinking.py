@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from collections.abc import Iterable
+from typing import Literal, cast
+
+from rewardkit.protocols import DeclaresThinking
 
 Thinking = Literal["strip", "keep"]
 
@@ -36,14 +39,24 @@ def text_to_read(text: str, thinking: Thinking) -> str:
 def thinking_of(verifier: object, given: Thinking | None = None) -> Thinking | None:
     """How `verifier` reads thinking: as it declares, or as `given` unless it reads it whole.
 
-    A verifier declares it as an attribute `thinking`: "strip", "keep" or "whole". None: it gets the
-    whole completion.
+    None: it gets the whole completion.
     """
-    declared = getattr(verifier, "thinking", None)
+    declared = _declared(verifier)
     if declared == WHOLE:
         return None
-    chosen = given or declared
-    return chosen if chosen in ("strip", "keep") else None
+    if given is None and declared in ("strip", "keep"):
+        return cast("Thinking", declared)
+    return given
+
+
+def shared_thinking(verifiers: Iterable[object]) -> str | None:
+    """What all of these verifiers declare; "whole" if they differ."""
+    declared = {_declared(verifier) for verifier in verifiers}
+    return declared.pop() if len(declared) == 1 else WHOLE
+
+
+def _declared(verifier: object) -> str | None:
+    return verifier.thinking if isinstance(verifier, DeclaresThinking) else None
 
 
 def split_thinking(text: str, prompt: str = "") -> tuple[str, str]:

@@ -10,6 +10,7 @@ import typer
 
 from rewardkit.cli.arguments import key_values
 from rewardkit.errors import UsageError
+from rewardkit.protocols import ExplainingVerifier
 from rewardkit.records import Sample, Verdict
 
 STATUS = {True: 0, False: 1, None: 2}
@@ -83,7 +84,7 @@ def _explained(
     lines: list[str], judge: object, text: str, sample: Sample, verdict: Verdict
 ) -> list[str]:
     """The lines of a verdict, with how the verifier read both sides if it can explain itself."""
-    if not hasattr(judge, "explain"):
+    if not isinstance(judge, ExplainingVerifier):
         return [*lines, "  (this verifier has nothing to add)"]
     explained = judge.explain(text, sample)
     decided = verdict.message or "no comparison was needed"

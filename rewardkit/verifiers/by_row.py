@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rewardkit.protocols import PreparedVerifier, QuickVerifier, Verifier
+from rewardkit.protocols import DeclaresReference, PreparedVerifier, QuickVerifier, Verifier
 from rewardkit.records import Sample, Verdict
-from rewardkit.thinking import WHOLE, text_to_read, thinking_of
+from rewardkit.thinking import WHOLE, shared_thinking, text_to_read, thinking_of
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,8 @@ class ByRow:
 
     @property
     def thinking(self) -> str | None:
-        """How all of them read thinking; where they differ, each row reads as its verifier does."""
-        declared = {getattr(verifier, "thinking", None) for verifier in self.verifiers.values()}
-        return declared.pop() if len(declared) == 1 else WHOLE
+        """How all of them read thinking; if they differ, each row reads as its verifier does."""
+        return shared_thinking(self.verifiers.values())
 
     def verifier_of(self, columns: Mapping[str, object]) -> Verifier | None:
         """Return the row's verifier; None if it names none of them."""
@@ -84,4 +83,4 @@ def needs_reference(verifier: Verifier, columns: Mapping[str, object]) -> bool:
     A verifier that reads none says so with an attribute: `needs_reference = False`.
     """
     chosen = verifier.verifier_of(columns) if isinstance(verifier, ByRow) else verifier
-    return bool(getattr(chosen, "needs_reference", True))
+    return chosen.needs_reference if isinstance(chosen, DeclaresReference) else True

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from rewardkit.protocols import Bounded, PreparedVerifier, QuickVerifier, Verifier
 from rewardkit.records import Failure, Sample, Verdict
+from rewardkit.thinking import shared_thinking
 from rewardkit.verifiers.gsm8k import last_stated_number
 from rewardkit.verifiers.reading import answer_block, answer_tags, boxes
 from rewardkit.verifiers.rubric import Rubric
@@ -42,8 +43,8 @@ class InForm:
 
     @property
     def thinking(self) -> str | None:
-        """How it reads thinking: as its form does."""
-        return getattr(self.form, "thinking", None)
+        """How the form reads thinking."""
+        return shared_thinking([self.form])
 
     def quick(self, text: str, sample: Sample, /) -> Verdict | None:
         """Return the verdict if the form or `answer.quick` decides it, else None."""

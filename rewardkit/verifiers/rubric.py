@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from rewardkit.protocols import QuickVerifier, Verifier
+from rewardkit.protocols import PreparedVerifier, QuickVerifier, Verifier
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.thinking import WHOLE
+from rewardkit.thinking import shared_thinking
 
 _OUT_OF_TIME = Verdict.wrong(Failure.TIMEOUT, message="judging it would pass a limit")
 
@@ -46,9 +46,8 @@ class Rubric:
 
     @property
     def thinking(self) -> str | None:
-        """How it reads thinking: as its parts do; whole where they differ."""
-        declared = {getattr(part, "thinking", None) for part in self.parts.values()}
-        return declared.pop() if len(declared) == 1 else WHOLE
+        """How all parts read thinking; "whole" if they differ."""
+        return shared_thinking(self.parts.values())
 
     @property
     def scale(self) -> float:
@@ -116,7 +115,7 @@ class Rubric:
     def prepare(self) -> None:
         """Prepare the parts."""
         for part in self.parts.values():
-            if hasattr(part, "prepare"):
+            if isinstance(part, PreparedVerifier):
                 part.prepare()
 
     def _combine(self, decided: Mapping[str, Verdict]) -> Verdict:

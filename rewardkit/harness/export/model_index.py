@@ -13,6 +13,7 @@ from rewardkit.harness.metrics.names import words
 from rewardkit.harness.store.documents import read_run_summary
 from rewardkit.harness.store.files import check_target, replace_text
 from rewardkit.harness.store.run_folder import SUMMARY, RunFolder
+from rewardkit.protocols import HubTask
 
 FORMS = (".yaml", ".yml", ".json", ".md")
 NAMES = ("accuracy", "accuracy_flexible")
@@ -98,9 +99,10 @@ def _results(run: Path) -> Iterator[Any]:
 def _data(name: str, summary: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
     """The data set, by its hub name if the task has one, and the prompt."""
     try:
-        task: Any = registry.installed().task(name)
+        task: object = registry.installed().task(name)
     except UnknownName:  # a verifier alone, or a task whose plugin isn't here
         task = None
+    hub = task if isinstance(task, HubTask) else None
     task_record = record.get("tasks", {}).get(name, {})
     sampling, settings = task_record.get("sampling", {}), record.get("settings", {})
     is_default_split = "sampling" in task_record and not settings.get("data")
@@ -111,11 +113,10 @@ def _data(name: str, summary: Mapping[str, Any], record: Mapping[str, Any]) -> d
         "temperature": sampling.get("temperature"),
     }
     return {
-        "dataset_type": getattr(task, "repository", name),
+        "dataset_type": hub.repository if hub else name,
         "dataset_name": name,
-        "dataset_config": getattr(task, "configuration", None),
-        "dataset_split": settings.get("split")
-        or (getattr(task, "split", None) if is_default_split else None),
+        "dataset_config": hub.configuration if hub else None,
+        "dataset_split": settings.get("split") or (hub.split if hub and is_default_split else None),
         "dataset_args": {name: value for name, value in prompting.items() if value is not None},
     }
 

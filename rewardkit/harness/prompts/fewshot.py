@@ -16,7 +16,7 @@ from rewardkit.harness.prompts.wording import (
     word_example,
 )
 from rewardkit.harness.store.data_files import IDENTIFIERS
-from rewardkit.protocols import Task
+from rewardkit.protocols import FewshotTask, Task
 from rewardkit.records import Sample
 
 
@@ -84,7 +84,7 @@ def draw_examples(task: Task, source: FewshotSource) -> FewshotExamples:
 
     A task with a column `fewshot_by` has rows drawn for each of its values.
     """
-    by = str(getattr(task, "fewshot_by", ""))
+    by = task.fewshot_by if isinstance(task, FewshotTask) else ""
     rows = _candidates(task, source) if source.count else []
     random.Random(f"shots/{source.seed}").shuffle(rows)
     drawn: dict[str, list[Sample]] = {}
@@ -124,7 +124,7 @@ def _group(sample: Sample, by: str) -> str:
 def _candidates(task: Task, source: FewshotSource) -> list[Sample]:
     if source.data is not None:
         return _rows_of_file(task, source.data, source.seed)
-    split = getattr(task, "fewshot_split", "train")
+    split = task.fewshot_split if isinstance(task, FewshotTask) else "train"
     try:
         return list(task.load(data=None, split=split, seed=source.seed))
     except DataError as error:

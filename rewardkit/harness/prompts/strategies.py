@@ -15,8 +15,8 @@ from rewardkit.harness.prompts.fewshot import (
     own_examples,
 )
 from rewardkit.harness.prompts.template import PromptTemplate, Words, load_template
-from rewardkit.harness.prompts.wording import GENERIC_WORDING, TaskWording
-from rewardkit.protocols import Message, Task
+from rewardkit.harness.prompts.wording import GENERIC_WORDING, TaskWording, WordedTask
+from rewardkit.protocols import ConfiguredTask, Message, Task
 from rewardkit.records import Sample
 
 
@@ -45,7 +45,7 @@ def resolve_prompt(
 
 def fewshot_of(task: Task) -> FewshotSource | None:
     """The source of examples that the task's settings name, as evaluation takes it."""
-    settings = task.eval_settings() if hasattr(task, "eval_settings") else {}
+    settings = task.eval_settings() if isinstance(task, ConfiguredTask) else {}
     count = settings.get("num_fewshot")
     return None if count is None else FewshotSource(count, data=settings.get("fewshot_data"))
 
@@ -137,8 +137,8 @@ def installed_prompts() -> Mapping[str, PromptTemplate]:
 
 def wording_of(task: Task) -> TaskWording:
     """The task's words for the strategies, or generic words if the task has none."""
-    wording = getattr(task, "wording", None)
-    return wording if isinstance(wording, TaskWording) else GENERIC_WORDING
+    wording = task.wording if isinstance(task, WordedTask) else None
+    return wording or GENERIC_WORDING
 
 
 def _has_words(wording: TaskWording, template: PromptTemplate) -> bool:

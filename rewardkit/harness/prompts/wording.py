@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import jinja2
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -32,7 +32,7 @@ def _reference(sample: Sample) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskWording:
-    """A task's words for the strategies; its optional attribute `wording`.
+    """A task's words for the strategies.
 
     `forms` says, for each answer style that the task's verifier reads, how an answer is written,
     with {} for the answer; the first is the task's own style. `noun` replaces the answer in the
@@ -58,6 +58,16 @@ class TaskWording:
     def form(self, reading: str | None) -> str:
         """How an answer is written in this style; the bare answer for a style not in `forms`."""
         return self.forms.get(reading or next(iter(self.forms)), BLANK)
+
+
+@runtime_checkable
+class WordedTask(Protocol):
+    """A task with words for the prompt strategies."""
+
+    @property
+    def wording(self) -> TaskWording | None:
+        """The words; None for generic ones."""
+        ...
 
 
 GENERIC_WORDING = TaskWording(

@@ -25,7 +25,7 @@ from rewardkit.harness.store.run_folder import RunFolder
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.harness.store.shard import SOURCE_ROW
 from rewardkit.judging import take_limit_counts
-from rewardkit.protocols import Backend, Request, Task
+from rewardkit.protocols import Backend, RecordedTask, Request, Task
 from rewardkit.records import Sample
 
 
@@ -76,8 +76,7 @@ def _task_record(rendered: RenderedTask) -> dict[str, Any]:
 
 def _definition(task: Task) -> dict[str, Any]:
     """What defines a task that may not be installed: its file's contents, or the options'."""
-    recorded = getattr(task, "recorded_definition", None)
-    return {"definition": recorded()} if recorded else {}
+    return {"definition": task.recorded_definition()} if isinstance(task, RecordedTask) else {}
 
 
 def _arguments(plan: RunPlan) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from rewardkit.harness.run.task_plan import TaskPlan, plan_task
 from rewardkit.harness.run.task_settings import set_by_tasks, settings_note
 from rewardkit.harness.store import model_folder
 from rewardkit.harness.store.shard import Shard
-from rewardkit.protocols import Backend, Task
+from rewardkit.protocols import Backend, HubTask, IgnoresOptions, Task
 from rewardkit.records import Sampling
 
 
@@ -75,6 +75,7 @@ def plan_for(options: EvalOptions, reporter: Reporter, command: tuple[str, ...] 
     The model's name comes before the choice of an engine, whose import takes seconds, and before
     data from the hub, which may take long to fetch.
     """
+    _check_prompt(options)
     early = None if _reads_hub(options) else plan_tasks(options, [options.prompt])
     if note := settings_note(options):
         reporter.note(note)
@@ -144,7 +145,8 @@ def load_backend(options: EvalOptions, name: str, reporter: Reporter) -> Backend
     UsageError for an option that was given and that the backend ignores.
     """
     kind = registry.installed().backend(name)
-    for ignored in getattr(kind, "ignored_options", ()):
+    ignored_options = kind.ignored_options if isinstance(kind, IgnoresOptions) else ()
+    for ignored in ignored_options:
         if options.is_given(ignored):
             raise UsageError(
                 f"the {name} backend generates nothing, so --{ignored.replace('_', '-')} has no "
@@ -165,13 +167,17 @@ def load_backend(options: EvalOptions, name: str, reporter: Reporter) -> Backend
     return cast("Backend", kind(options.model, options.engine()))
 
 
-def _reads_hub(options: EvalOptions) -> bool:
-    """Whether a task's data come from the hub. UsageError for a prompt that doesn't fit a task."""
-    tasks = [_resolved(task) for task in options.tasks]
+def _check_prompt(options: EvalOptions) -> None:
+    """UsageError for a prompt that doesn't fit a task. Reads no data."""
     no_rows = None if options.fewshot() is None else FewshotSource(0)
-    for task in tasks:
-        resolve_prompt(task, options.prompt, options.values["system_prompt"], no_rows)
-    return options.values["data"] is None and any(hasattr(task, "repository") for task in tasks)
+    for task in options.tasks:
+        resolve_prompt(_resolved(task), options.prompt, options.values["system_prompt"], no_rows)
+
+
+def _reads_hub(options: EvalOptions) -> bool:
+    """Whether a task's data come from the hub."""
+    on_hub = any(isinstance(_resolved(task), HubTask) for task in options.tasks)
+    return on_hub and options.values["data"] is None
 
 
 def _resolved(task: str | Task) -> Task:

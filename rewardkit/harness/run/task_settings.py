@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from rewardkit import registry
 from rewardkit.errors import UsageError
 from rewardkit.harness.run.options import EvalOptions, EvalValues, option_fields
-from rewardkit.protocols import Task
+from rewardkit.protocols import ConfiguredTask, Task
 
 _OF_EXAMPLES = ("num_fewshot", "fewshot_data")
 
@@ -58,7 +58,7 @@ def _settings(
         registry.installed().task(task) if isinstance(task, str) else task for task in tasks
     ]
     each = {
-        task.name: task.eval_settings() if hasattr(task, "eval_settings") else {}
+        task.name: task.eval_settings() if isinstance(task, ConfiguredTask) else {}
         for task in resolved
     }
     for name in dict.fromkeys(name for values in each.values() for name in values):
