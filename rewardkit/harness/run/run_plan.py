@@ -145,7 +145,9 @@ def load_backend(options: EvalOptions, name: str, reporter: Reporter) -> Backend
     UsageError for an option that was given and that the backend ignores.
     """
     kind = registry.installed().backend(name)
-    ignored_options = kind.ignored_options if isinstance(kind, IgnoresOptions) else ()
+    ignored_options: Sequence[str] = (
+        kind.ignored_options if isinstance(kind, IgnoresOptions) else ()
+    )
     for ignored in ignored_options:
         if options.is_given(ignored):
             raise UsageError(
