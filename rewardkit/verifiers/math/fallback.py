@@ -8,7 +8,7 @@ import logging
 import re
 from typing import Any
 
-from rewardkit.verifiers.math.numbers.rational import LARGEST_FACTORIAL, rational
+from rewardkit.verifiers.math.numbers.exact import LARGEST_FACTORIAL, rational
 from rewardkit.verifiers.math.tree import (
     Call,
     Constant,

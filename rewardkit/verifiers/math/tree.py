@@ -233,6 +233,11 @@ def replaced(node: Node, replacement: Callable[[Node], Node | None]) -> Node:
     return mapped(node, lambda below: replaced(below, replacement)) if new is None else new
 
 
+def with_symbols(node: Node, value: Callable[[Symbol], Node]) -> Node:
+    """The tree with a value in place of each variable."""
+    return replaced(node, lambda part: value(part) if isinstance(part, Symbol) else None)
+
+
 def nodes(root: Node) -> Iterator[Node]:
     """The node and all below it."""
     waiting = [root]

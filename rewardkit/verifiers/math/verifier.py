@@ -17,7 +17,7 @@ from rewardkit.verifiers.math.comparison.values import Percent, Policy, Units, s
 from rewardkit.verifiers.math.extraction import answers, bare_reference
 from rewardkit.verifiers.math.numbers.balls import load_flint
 from rewardkit.verifiers.math.numbers.equality import UNDECIDED, Comparison
-from rewardkit.verifiers.math.numbers.rational import rational
+from rewardkit.verifiers.math.numbers.exact import rational
 from rewardkit.verifiers.math.parsed_answer import (
     ExactNumber,
     ParsedAnswer,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 
-from rewardkit.verifiers.math.comparison.equations import same_relation
 from rewardkit.verifiers.math.comparison.matrices import (
     as_matrix,
     as_point,
@@ -17,14 +17,6 @@ from rewardkit.verifiers.math.comparison.matrices import (
     vector_beside,
     without_degrees,
 )
-from rewardkit.verifiers.math.comparison.names import (
-    Opaque,
-    as_factors,
-    as_factors_by_habit,
-    calls_unknown,
-    unnamed,
-)
-from rewardkit.verifiers.math.comparison.quantities import same_quantity
 from rewardkit.verifiers.math.comparison.sets import (
     NoRegionError,
     is_piecewise,
@@ -34,10 +26,18 @@ from rewardkit.verifiers.math.comparison.sets import (
     same_region,
 )
 from rewardkit.verifiers.math.comparison.statements import (
+    FACTORS_BY_HABIT,
+    Opaque,
     approximated,
+    as_factors,
     assigned,
+    calls_unknown,
     indexed_values,
+    multiplied,
+    same_relation,
     stated,
+    unnamed,
+    with_constant_of,
     with_integer_of,
 )
 from rewardkit.verifiers.math.comparison.values import (
@@ -45,7 +45,9 @@ from rewardkit.verifiers.math.comparison.values import (
     Policy,
     all_equal,
     same_expression,
+    same_in_any_order,
     same_numeral,
+    same_quantity,
     same_ratio,
 )
 from rewardkit.verifiers.math.numbers.equality import Comparison, same_value
@@ -66,18 +68,13 @@ from rewardkit.verifiers.math.tree import (
     Sum,
     Symbol,
     Text,
-    mapped,
-    nodes,
-    symbols,
 )
-
-Compare = Callable[[Node, Node, Policy], Comparison]
 
 MOST_ITEMS = 48
 """Items of the longest lists that are compared in any order."""
 
 
-def same_lists(answer: Node, reference: Node, policy: Policy, compare: Compare) -> Comparison:
+def _lists(answer: Node, reference: Node, policy: Policy) -> Comparison:
     """Compare lists, tuples and sets by their items."""
     if isinstance(answer, Matrix) or isinstance(reference, Matrix):
         sides = as_matrix(answer, reference), as_matrix(reference, answer)
@@ -88,10 +85,10 @@ def same_lists(answer: Node, reference: Node, policy: Policy, compare: Compare) 
         answer, reference = values or answer, theirs or reference
     for one, other in ((answer, reference), (reference, answer)):
         if isinstance(one, Sequence) and isinstance(other, (Sum, Product, Symbol)):
-            return _vectors(answer, reference, len(one.items), policy, compare)
+            return _vectors(answer, reference, len(one.items), policy)
     if not (isinstance(answer, Sequence) and isinstance(reference, Sequence)):
         return DIFFERENT
-    return _bracketed(answer, reference, policy, compare)
+    return _bracketed(answer, reference, policy)
 
 
 def _unindexed(node: Node, other: Node) -> Node:
@@ -100,9 +97,7 @@ def _unindexed(node: Node, other: Node) -> Node:
     return indexed_values(node) if listed else node
 
 
-def _vectors(
-    answer: Node, reference: Node, size: int, policy: Policy, compare: Compare
-) -> Comparison:
+def _vectors(answer: Node, reference: Node, size: int, policy: Policy) -> Comparison:
     """i + 2j + 3k against ⟨1, 2, 3⟩."""
     sides = [
         side if isinstance(side, Sequence) else as_vector(side, size)
@@ -113,12 +108,10 @@ def _vectors(
         return DIFFERENT
     if "(" not in (_kind(one), _kind(other)) or {_kind(one), _kind(other)} - {"(", "["}:
         return DIFFERENT
-    return _bracketed(one, other, policy, compare)
+    return _bracketed(one, other, policy)
 
 
-def _bracketed(
-    answer: Sequence, reference: Sequence, policy: Policy, compare: Compare
-) -> Comparison:
+def _bracketed(answer: Sequence, reference: Sequence, policy: Policy) -> Comparison:
     kinds = {_kind(answer), _kind(reference)}
     mine, theirs = answer.items, reference.items
     ordered = kinds == {"[", "⦃"} and (_kind(reference) == "[" or len(theirs) < 3)
@@ -126,15 +119,18 @@ def _bracketed(
         return Comparison(False, "different brackets")
     if "(" not in kinds and kinds != {"["}:
         if "⦃" in kinds:
-            mine, theirs = _distinct(mine, policy, compare), _distinct(theirs, policy, compare)
-        return _in_any_order(mine, theirs, policy, compare)
+            mine, theirs = _distinct(mine, policy), _distinct(theirs, policy)
+        if len(mine) == len(theirs) > MOST_ITEMS:
+            return Comparison(None, "a list too long to compare in any order")
+        same_item = partial(_same_item, policy=policy)
+        return same_in_any_order(mine, theirs, same_item, "items of the list")
     if len(mine) != len(theirs):
-        return Comparison(False, "the number of items")
+        return Comparison(False, "the number of items of the list")
     pairs = zip(mine, theirs, strict=True)
-    return all_equal([_same_item(one, other, policy, compare) for one, other in pairs])
+    return all_equal([_same_item(one, other, policy) for one, other in pairs])
 
 
-def _same_item(answer: Node, reference: Node, policy: Policy, compare: Compare) -> Comparison:
+def _same_item(answer: Node, reference: Node, policy: Policy) -> Comparison:
     """Compare items of lists, where {1} is not 1."""
     if _is_singleton(answer) != _is_singleton(reference):
         return Comparison(False, "the items of the list")
@@ -149,61 +145,12 @@ def _kind(node: Sequence) -> str:
     return "(" if node.opening == "⟨" else node.opening
 
 
-def _distinct(items: tuple[Node, ...], policy: Policy, compare: Compare) -> tuple[Node, ...]:
+def _distinct(items: tuple[Node, ...], policy: Policy) -> tuple[Node, ...]:
     found: list[Node] = []
     for item in items[: MOST_ITEMS + 1]:
         if not any(compare(item, other, policy).equal for other in found):
             found.append(item)
     return tuple(found)
-
-
-def _in_any_order(
-    answer: tuple[Node, ...], reference: tuple[Node, ...], policy: Policy, compare: Compare
-) -> Comparison:
-    if len(answer) != len(reference):
-        return Comparison(False, "the number of items")
-    if len(answer) > MOST_ITEMS:
-        return Comparison(None, "a list too long to compare in any order")
-    left = list(answer)
-    undecided = False
-    for item in reference:
-        outcomes = [_same_item(mine, item, policy, compare).equal for mine in left]
-        if True in outcomes:
-            del left[outcomes.index(True)]
-        elif None in outcomes:
-            undecided = True
-        else:
-            return Comparison(False, "the items of the list")
-    return Comparison(None if undecided else True, "the items of the list")
-
-
-_FORMS = (Sum, Relation)
-_SPELLINGS = frozenset(("C", "c", "c_1", "C_1"))
-
-
-def with_constant_of(reference: Node, answer: Node) -> Node:
-    """The answer with the reference's letter for the constant of integration."""
-    if not (isinstance(answer, _FORMS) and isinstance(reference, _FORMS)):
-        return answer
-    mine, theirs = symbols(answer), symbols(reference)
-    one, other = (mine - theirs) & _SPELLINGS, (theirs - mine) & _SPELLINGS
-    if not (len(one) == len(other) == 1) or any(name.isupper() for name in mine & theirs):
-        return answer
-    letter, constant = Symbol(*one), Symbol(*other)
-    if not (_added(letter, answer) and _added(constant, reference)):
-        return answer
-    return _exchanged(answer, letter, constant)
-
-
-def _added(letter: Symbol, node: Node) -> bool:
-    """Whether a letter occurs once, as a term of a sum."""
-    found = [part for part in nodes(node) if part == letter]
-    sums = [part for part in nodes(node) if isinstance(part, Sum) and letter in part.terms]
-    return len(found) == len(sums) == 1
-
-
-def _exchanged(node: Node, letter: Node, other: Node) -> Node:
-    return other if node == letter else mapped(node, lambda below: _exchanged(below, letter, other))
 
 
 def compare(answer: Node, reference: Node, policy: Policy) -> Comparison:
@@ -240,7 +187,7 @@ def _with_functions(answer: Node, reference: Node, policy: Policy) -> Comparison
     as_functions = _by_kind(opaque(answer), opaque(reference), policy)
     if as_functions.equal:
         return as_functions
-    mine, theirs = as_factors_by_habit(answer), as_factors_by_habit(reference)
+    mine, theirs = (multiplied(side, FACTORS_BY_HABIT) for side in (answer, reference))
     if (mine, theirs) == (answer, reference):
         return as_functions
     found = _by_kind(opaque(mine), opaque(theirs), policy)
@@ -346,10 +293,6 @@ def _relations(answer: Node, reference: Node, _: Policy) -> Comparison:
     if isinstance(answer, Relation) and isinstance(reference, Relation):
         return same_relation(answer, reference)
     return DIFFERENT
-
-
-def _lists(answer: Node, reference: Node, policy: Policy) -> Comparison:
-    return same_lists(answer, reference, policy, compare)
 
 
 def _matrices(answer: Node, reference: Node, policy: Policy) -> Comparison:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 
-from rewardkit.verifiers.math.comparison.values import DIFFERENT, Policy, all_equal
+from rewardkit.verifiers.math.comparison.values import DIFFERENT, Compare, Policy, all_equal
 from rewardkit.verifiers.math.numbers.equality import Comparison, same_value
 from rewardkit.verifiers.math.tree import (
     Call,
@@ -103,8 +102,6 @@ def _without_degree(node: Node) -> Node:
             return value
     return node
 
-
-Compare = Callable[[Node, Node, Policy], Comparison]
 
 MOST_WORK = 4_000
 

@@ -1,12 +1,12 @@
-"""Piecewise functions compared piece by piece, in any order."""
+"""Sets of real numbers as unions of intervals, and piecewise functions with their conditions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cmp_to_key
 
-from rewardkit.verifiers.math.comparison.values import DIFFERENT, Policy, all_equal
+from rewardkit.verifiers.math.comparison.values import DIFFERENT, Compare, Policy, all_equal
 from rewardkit.verifiers.math.numbers.equality import Comparison, compare_size, same_value
 from rewardkit.verifiers.math.tree import (
     MINUS_ONE,
@@ -23,20 +23,19 @@ from rewardkit.verifiers.math.tree import (
     Symbol,
     Text,
     difference,
-    mapped,
     negative,
     nodes,
     reciprocal,
     symbols,
+    with_symbols,
 )
 
 MOST_PIECES = 24
 
-
 INFINITY = Constant("∞")
-
-
 MINUS_INFINITY = Product((MINUS_ONE, INFINITY))
+FLIPPED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "≠": "≠"}
+_ZERO = Number(Fraction(0))
 
 
 class NoRegionError(Exception):
@@ -62,6 +61,154 @@ class Region:
 
 
 ALL = Region((Piece(MINUS_INFINITY, False, INFINITY, False),))
+
+
+def is_region(node: Node) -> bool:
+    """Whether the tree is written as a set of real numbers and as nothing else."""
+    match node:
+        case SetOperation() | NumberSet():
+            return True
+        case Relation(_, operators):
+            return not set(operators) <= {"=", "≡", "≈", "→"}
+        case Sequence((Relation(_, ("|",)),), "⦃", _, _):
+            return True
+        case Sequence(items, opening, closing, joint):
+            if joint != "," and items and all(map(is_region, items)):
+                return True
+            brackets = {opening, closing} <= set("()[]") and opening != ""
+            mixed = brackets and (opening, closing) not in (("(", ")"), ("[", "]"))
+            return mixed or (brackets and any(map(infinite, items)))
+    return False
+
+
+def region(node: Node) -> Region:
+    """Convert the tree to a set of real numbers. Raises NoRegionError."""
+    match node:
+        case NumberSet(("R" | "∅") as name):
+            return ALL if name == "R" else Region(())
+        case SetOperation("∪", left, right):
+            return union([region(left), region(right)])
+        case SetOperation("∩", left, right):
+            return intersection([region(left), region(right)])
+        case SetOperation(_, left, right):
+            return intersection([region(left), complement(region(right))])
+        case Relation(sides, operators):
+            return _relation(sides, operators)
+        case Sequence((low, high), opening, closing, _) if {opening, closing} <= set("()[]"):
+            return interval(Piece(low, opening == "[", high, closing == "]"))
+        case Sequence((Relation(_, ("|",)) as condition,), "⦃", _, _):
+            return region(condition)
+        case Sequence(items, "⦃", _, _):
+            return union([interval(Piece(item, True, item, True)) for item in items])
+        case Sequence(items, "", "", joint) if items:
+            return _listed([region(item) for item in items], joint)
+    raise NoRegionError
+
+
+def _listed(regions: list[Region], joint: str) -> Region:
+    """Conditions joined by and, by or, or by a comma: or where they exclude each other."""
+    both = intersection(regions) if joint != "or" else Region(())
+    return both if both.pieces or joint == "and" else union(regions)
+
+
+def _relation(sides: tuple[Node | None, ...], operators: tuple[str, ...]) -> Region:
+    match sides, operators:
+        case (Symbol(name), members), ("∈",) if members is not None:
+            return Region(region(members).pieces, name)
+        case (Symbol(name), members), ("∉",) if members is not None:
+            return Region(complement(region(members)).pieces, name)
+        case (first, condition), ("|",) if first is not None and condition is not None:
+            return _condition(first, condition)
+        case (left, right), (operator,) if operator in FLIPPED:
+            return _inequality(left, operator, right)
+        case (low, middle, high), (first, second) if first in FLIPPED and second in FLIPPED:
+            below = _inequality(middle, FLIPPED[first], low)
+            return intersection([below, _inequality(middle, second, high)])
+    raise NoRegionError
+
+
+def _condition(first: Node, condition: Node) -> Region:
+    match first:
+        case Relation((Symbol(name), NumberSet("R")), ("∈",)) | Symbol(name):
+            found = region(condition)
+            if found.variable in (name, None):
+                return found
+    raise NoRegionError
+
+
+def _inequality(left: Node | None, operator: str, right: Node | None) -> Region:
+    """`left operator right`, where |f| < b is f < b and f > -b, and |f| > b is f > b or f < -b."""
+    if left is None or right is None:
+        return _bounded(None, operator if left is None else FLIPPED[operator], left or right)
+    if isinstance(right, Call):
+        left, operator, right = right, FLIPPED[operator], left
+    match left:
+        case Call("abs", (inner,)) if not symbols(right) and compare_size(right, _ZERO) == 1:
+            above = _bounded(*_solved(inner, operator, right))
+            below = _bounded(*_solved(inner, FLIPPED[operator], negative(right)))
+            return (intersection if operator in "<≤≠" else union)([above, below])
+    return _bounded(*_solved(left, operator, right))
+
+
+def _bounded(name: str | None, operator: str, bound: Node | None) -> Region:
+    if bound is None or symbols(bound):
+        raise NoRegionError
+    if infinite(bound):
+        if (operator, bound) in (("<", INFINITY), (">", MINUS_INFINITY)):
+            return Region(ALL.pieces, name)
+        raise NoRegionError
+    low = Piece(MINUS_INFINITY, False, bound, operator == "≤")
+    high = Piece(bound, operator == "≥", INFINITY, False)
+    pieces = (low, high) if operator == "≠" else (low,) if operator in "<≤" else (high,)
+    return Region(pieces, name)
+
+
+def _solved(left: Node, operator: str, right: Node) -> tuple[str, str, Node]:
+    """`left operator right`, linear in its one variable, as the variable, a sign and the bound."""
+    if isinstance(left, Symbol) and not symbols(right):
+        return left.name, operator, right
+    if isinstance(right, Symbol) and not symbols(left):
+        return right.name, FLIPPED[operator], left
+    gap = difference(left, right)
+    names = set(symbols(gap))
+    if len(names) != 1 or any(isinstance(part, Call) and symbols(part) for part in nodes(gap)):
+        raise NoRegionError
+    at_zero, at_one, at_two = (_at(gap, place) for place in range(3))
+    slope = difference(at_one, at_zero)
+    line = Sum((at_two, negative(at_one), negative(slope)))
+    rising = compare_size(slope, _ZERO) if same_value(line, _ZERO).equal else None
+    if not rising:
+        raise NoRegionError
+    bound = Product((negative(at_zero), reciprocal(slope)))
+    return names.pop(), operator if rising > 0 else FLIPPED[operator], bound
+
+
+def _at(node: Node, place: int) -> Node:
+    return with_symbols(node, lambda _: Number(Fraction(place)))
+
+
+def same_region(one: Region, other: Region) -> bool | None:
+    """Whether both hold the same numbers; None: undecided."""
+    if one.variable and other.variable and one.variable != other.variable:
+        return False
+    if len(one.pieces) != len(other.pieces):
+        return False
+    equal: bool | None = True
+    for mine, theirs in zip(one.pieces, other.pieces, strict=True):
+        if (mine.low_closed, mine.high_closed) != (theirs.low_closed, theirs.high_closed):
+            return False
+        for left, right in ((mine.low, theirs.low), (mine.high, theirs.high)):
+            same = _same_end(left, right)
+            if same is False:
+                return False
+            equal = equal and same
+    return equal
+
+
+def _same_end(one: Node, other: Node) -> bool | None:
+    if infinite(one) or infinite(other):
+        return one == other
+    return same_value(one, other).equal
 
 
 def infinite(node: Node) -> bool:
@@ -98,15 +245,6 @@ def _order(one: Node, other: Node) -> int:
     return order
 
 
-def operation(operator: str, left: Region, right: Region) -> Region:
-    """∪, ∩ or ∖ of two regions."""
-    if operator == "∪":
-        return union([left, right])
-    if operator == "∩":
-        return intersection([left, right])
-    return _without(left, right)
-
-
 def _variable(regions: list[Region]) -> str | None:
     names = {found.variable for found in regions if found.variable}
     if len(names) > 1:
@@ -120,7 +258,7 @@ def union(regions: list[Region]) -> Region:
     if len(pieces) > MOST_PIECES:
         raise NoRegionError
     merged: list[Piece] = []
-    for piece in _sorted(pieces):
+    for piece in sorted(pieces, key=cmp_to_key(_by_start)):
         if merged and _touch(merged[-1], piece):
             merged[-1] = _joined(merged[-1], piece)
         else:
@@ -128,19 +266,8 @@ def union(regions: list[Region]) -> Region:
     return Region(tuple(merged), _variable(regions))
 
 
-def _sorted(pieces: list[Piece]) -> list[Piece]:
-    found: list[Piece] = []
-    for piece in pieces:
-        place = len(found)
-        while place and _starts_before(piece, found[place - 1]):
-            place -= 1
-        found.insert(place, piece)
-    return found
-
-
-def _starts_before(one: Piece, other: Piece) -> bool:
-    order = _order(one.low, other.low)
-    return order < 0 or (order == 0 and one.low_closed and not other.low_closed)
+def _by_start(one: Piece, other: Piece) -> int:
+    return _order(one.low, other.low) or other.low_closed - one.low_closed
 
 
 def _touch(before: Piece, after: Piece) -> bool:
@@ -161,10 +288,6 @@ def intersection(regions: list[Region]) -> Region:
     return Region(complement(outside).pieces, _variable(regions))
 
 
-def _without(left: Region, right: Region) -> Region:
-    return intersection([left, complement(right)])
-
-
 def complement(found: Region) -> Region:
     """The numbers that it does not hold."""
     pieces: list[Piece] = []
@@ -179,189 +302,6 @@ def complement(found: Region) -> Region:
     return Region(tuple(pieces), found.variable)
 
 
-def same_region(one: Region, other: Region) -> bool | None:
-    """Whether both hold the same numbers; None: undecided."""
-    if one.variable and other.variable and one.variable != other.variable:
-        return False
-    if len(one.pieces) != len(other.pieces):
-        return False
-    equal: bool | None = True
-    for mine, theirs in zip(one.pieces, other.pieces, strict=True):
-        if (mine.low_closed, mine.high_closed) != (theirs.low_closed, theirs.high_closed):
-            return False
-        for left, right in ((mine.low, theirs.low), (mine.high, theirs.high)):
-            same = _same_end(left, right)
-            if same is False:
-                return False
-            equal = equal and same
-    return equal
-
-
-def _same_end(one: Node, other: Node) -> bool | None:
-    if infinite(one) or infinite(other):
-        return one == other
-    return same_value(one, other).equal
-
-
-FLIPPED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "≠": "≠"}
-_ZERO = Number(Fraction(0))
-
-Solved = tuple[str, str, Node]
-"""A variable, a sign, and the bound."""
-
-
-def solved(left: Node, operator: str, right: Node) -> Solved | None:
-    """`left operator right`, linear in its one variable, as `variable sign bound`; else None."""
-    if isinstance(left, Symbol) and not symbols(right):
-        return left.name, operator, right
-    if isinstance(right, Symbol) and not symbols(left):
-        return right.name, FLIPPED[operator], left
-    gap = difference(left, right)
-    names = symbols(gap)
-    if len(names) != 1:
-        return None
-    name = next(iter(names))
-    if any(isinstance(node, Call) and symbols(node) for node in nodes(gap)):
-        return None
-    at_zero, at_one, at_two = (_at(gap, Number(Fraction(place))) for place in range(3))
-    slope = difference(at_one, at_zero)
-    line = Sum((at_two, negative(at_one), negative(slope)))
-    if same_value(line, _ZERO).equal is not True:
-        return None
-    rising = compare_size(slope, _ZERO)
-    if not rising:
-        return None
-    bound = Product((negative(at_zero), reciprocal(slope)))
-    return name, operator if rising > 0 else FLIPPED[operator], bound
-
-
-def without_bars(
-    left: Node, operator: str, right: Node
-) -> tuple[str, list[tuple[Node, str, Node]]]:
-    """|f| < b as f < b and f > -b, |f| > b as f > b or f < -b: "and" or "or", and both parts.
-
-    Without bars on the left there is one part.
-    """
-    if isinstance(left, Call) and left.name == "abs" and compare_size_or_none(right) == 1:
-        inner = left.arguments[0]
-        parts = [(inner, operator, right), (inner, FLIPPED[operator], negative(right))]
-        return ("and" if operator in "<≤≠" else "or"), parts
-    return "or", [(left, operator, right)]
-
-
-def compare_size_or_none(bound: Node) -> int | None:
-    """The sign of a bound without variables."""
-    return None if symbols(bound) else compare_size(bound, _ZERO)
-
-
-def _at(node: Node, value: Number) -> Node:
-    if isinstance(node, Symbol):
-        return value
-    return mapped(node, lambda below: _at(below, value))
-
-
-def is_region(node: Node) -> bool:
-    """Whether the tree is written as a set of real numbers and as nothing else."""
-    match node:
-        case SetOperation() | NumberSet():
-            return True
-        case Relation(_, operators):
-            return not set(operators) <= {"=", "≡", "≈", "→"}
-        case Sequence((Relation(_, ("|",)),), "⦃", _, _):
-            return True
-        case Sequence(items, opening, closing, joint):
-            if joint != "," and items and all(map(is_region, items)):
-                return True
-            brackets = {opening, closing} <= set("()[]") and opening != ""
-            mixed = brackets and (opening, closing) not in (("(", ")"), ("[", "]"))
-            return mixed or (brackets and any(map(infinite, items)))
-    return False
-
-
-def region(node: Node) -> Region:
-    """Convert the tree to a set of real numbers. Raises NoRegionError."""
-    match node:
-        case NumberSet(("R" | "∅") as name):
-            return ALL if name == "R" else Region(())
-        case SetOperation(operator, left, right):
-            return operation(operator, region(left), region(right))
-        case Relation(sides, operators):
-            return _relation(sides, operators)
-        case Sequence((low, high), opening, closing, _) if {opening, closing} <= set("()[]"):
-            return interval(Piece(low, opening == "[", high, closing == "]"))
-        case Sequence(items, "⦃", _, _):
-            return _members(items)
-        case Sequence(items, "", "", joint) if items:
-            regions = [region(item) for item in items]
-            return _listed(regions, joint)
-    raise NoRegionError
-
-
-def _listed(regions: list[Region], joint: str) -> Region:
-    """Conditions joined by and, by or, or by a comma: or where they exclude each other."""
-    both = intersection(regions) if joint != "or" else Region(())
-    return both if both.pieces or joint == "and" else union(regions)
-
-
-def _members(items: tuple[Node, ...]) -> Region:
-    match items:
-        case (Relation(_, ("|",)) as condition,):
-            return region(condition)
-    return union([interval(Piece(item, True, item, True)) for item in items])
-
-
-def _relation(sides: tuple[Node | None, ...], operators: tuple[str, ...]) -> Region:
-    match sides, operators:
-        case (Symbol(name), members), ("∈",) if members is not None:
-            return Region(region(members).pieces, name)
-        case (Symbol(name), members), ("∉",) if members is not None:
-            return Region(complement(region(members)).pieces, name)
-        case (first, condition), ("|",) if first is not None and condition is not None:
-            return _condition(first, condition)
-        case (left, right), (operator,) if operator in FLIPPED:
-            return _inequality(left, operator, right)
-        case (low, middle, high), (first, second) if first in FLIPPED and second in FLIPPED:
-            below = _inequality(middle, FLIPPED[first], low)
-            return intersection([below, _inequality(middle, second, high)])
-    raise NoRegionError
-
-
-def _condition(first: Node, condition: Node) -> Region:
-    match first:
-        case Relation((Symbol(name), NumberSet("R")), ("∈",)) | Symbol(name):
-            found = region(condition)
-            if found.variable in (name, None):
-                return found
-    raise NoRegionError
-
-
-def _inequality(left: Node | None, operator: str, right: Node | None) -> Region:
-    if left is None or right is None:
-        return _bounded(None, operator if left is None else FLIPPED[operator], left or right)
-    if isinstance(right, Call):
-        left, operator, right = right, FLIPPED[operator], left
-    joint, parts = without_bars(left, operator, right)
-    found = [solved(*part) for part in parts]
-    regions = [_bounded(*part) for part in found if part is not None]
-    if len(regions) < len(found):
-        raise NoRegionError
-    return intersection(regions) if joint == "and" else union(regions)
-
-
-def _bounded(name: str | None, operator: str, bound: Node | None) -> Region:
-    if bound is None or symbols(bound):
-        raise NoRegionError
-    if infinite(bound):
-        if (operator, bound) in (("<", INFINITY), (">", MINUS_INFINITY)):
-            return Region(ALL.pieces, name)
-        raise NoRegionError
-    low = Piece(MINUS_INFINITY, False, bound, operator == "≤")
-    high = Piece(bound, operator == "≥", INFINITY, False)
-    pieces = (low, high) if operator == "≠" else (low,) if operator in "<≤" else (high,)
-    return Region(pieces, name)
-
-
-Compare = Callable[[Node, Node, Policy], Comparison]
 _ELSEWHERE = frozenset(("otherwise", "else", "elsewhere", "in all other cases"))
 
 

@@ -1,11 +1,13 @@
-"""What an answer states: the value in `x = 5`, both values of `1 ± √5`, the list in `n = 1, 2`."""
+"""What an answer states: the value in `x = 5`, both values of `1 ± √5`, an equation, f(x) = 2x."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise
 
-from rewardkit.verifiers.math.numbers.equality import compare_size, same_value
+from rewardkit.verifiers.math.comparison.sets import is_region
+from rewardkit.verifiers.math.comparison.values import canonical, same_in_any_order
+from rewardkit.verifiers.math.numbers.equality import Comparison, compare_size, same_value
 from rewardkit.verifiers.math.tree import (
     Call,
     Node,
@@ -17,6 +19,7 @@ from rewardkit.verifiers.math.tree import (
     Ratio,
     Relation,
     Sequence,
+    Sum,
     Symbol,
     Text,
     difference,
@@ -24,31 +27,8 @@ from rewardkit.verifiers.math.tree import (
     negative,
     nodes,
     symbols,
+    with_symbols,
 )
-
-
-def for_every_integer(node: Node) -> Node:
-    """nπ in `nπ, n ∈ ℤ`."""
-    match node:
-        case Sequence((value, Relation((Symbol() as name, NumberSet("Z" | "N" | "Z+")), ("∈",)))):
-            if name.name in symbols(value) and not node.opening:
-                return value
-    return node
-
-
-def with_integer_of(reference: Node, answer: Node) -> Node:
-    """kπ, k ∈ ℤ in the letter that the reference has for the integer."""
-    match answer:
-        case Sequence((value, Relation((Symbol() as name, NumberSet("Z")), ("∈",)))):
-            theirs = symbols(for_every_integer(reference)) - symbols(value)
-            if len(theirs) == 1 and name.name not in symbols(reference):
-                return _renamed(value, name, Symbol(*theirs))
-    return answer
-
-
-def _renamed(node: Node, name: Symbol, other: Symbol) -> Node:
-    return other if node == name else mapped(node, lambda below: _renamed(below, name, other))
-
 
 ROUNDING = Number(Fraction(1, 100))
 """How far a rounded value may be from the exact one that it follows."""
@@ -169,12 +149,9 @@ def indexed_values(node: Node) -> Node:
     """The values of `x_1 = 2, x_2 = 7`; anything else as it is."""
     if not isinstance(node, Sequence) or node.opening:
         return node
-    pairs = [pair for item in node.items if (pair := definition(item)) is not None]
-    letters = {
-        name.name.partition("_")[0] if isinstance(name, Symbol) and "_" in name.name else None
-        for name, _ in pairs
-    }
-    if len(pairs) < len(node.items) or len(letters) != 1 or None in letters:
+    pairs = _definitions(node)
+    names = [name.name if isinstance(name, Symbol) else "" for name, _ in pairs]
+    if len({name.partition("_")[0] for name in names}) != 1 or not all("_" in n for n in names):
         return node
     return Sequence(tuple(value for _, value in pairs), joint=node.joint)
 
@@ -186,8 +163,8 @@ def assigned(node: Node) -> Sequence | None:
     """
     if not isinstance(node, Sequence) or node.opening not in ("", "("):
         return None
-    pairs = [pair for item in node.items if (pair := definition(item)) is not None]
-    if len(pairs) < len(node.items) or len(pairs) < 2:
+    pairs = _definitions(node)
+    if len(pairs) < 2:
         return None
     groups: list[dict[str, Node]] = [{}]
     for name, value in pairs:
@@ -198,6 +175,12 @@ def assigned(node: Node) -> Sequence | None:
         return None
     tuples = [Sequence(tuple(group[name] for name in sorted(group)), "(", ")") for group in groups]
     return tuples[0] if len(tuples) == 1 else Sequence(tuple(tuples))
+
+
+def _definitions(node: Sequence) -> list[tuple[Node, Node]]:
+    """The names and values of a list of definitions; empty where an item is none."""
+    pairs = [definition(item) for item in node.items]
+    return [] if None in pairs else [pair for pair in pairs if pair is not None]
 
 
 def _expanded(node: Node) -> Node:
@@ -225,3 +208,202 @@ def _signed(node: Node, upper: bool) -> Node:
         inner = _signed(node.term, upper)
         return inner if node.upper == upper else negative(inner)
     return mapped(node, lambda below: _signed(below, upper))
+
+
+def for_every_integer(node: Node) -> Node:
+    """nπ in `nπ, n ∈ ℤ`."""
+    match node:
+        case Sequence((value, Relation((Symbol() as name, NumberSet("Z" | "N" | "Z+")), ("∈",)))):
+            if name.name in symbols(value) and not node.opening:
+                return value
+    return node
+
+
+def with_integer_of(reference: Node, answer: Node) -> Node:
+    """kπ, k ∈ ℤ in the letter that the reference has for the integer."""
+    match answer:
+        case Sequence((value, Relation((Symbol() as name, NumberSet("Z")), ("∈",)))):
+            theirs = symbols(for_every_integer(reference)) - symbols(value)
+            if len(theirs) == 1 and name.name not in symbols(reference):
+                return with_symbols(value, lambda part: Symbol(*theirs) if part == name else part)
+    return answer
+
+
+_FORMS = (Sum, Relation)
+_SPELLINGS = frozenset(("C", "c", "c_1", "C_1"))
+
+
+def with_constant_of(reference: Node, answer: Node) -> Node:
+    """The answer with the reference's letter for the constant of integration."""
+    if not (isinstance(answer, _FORMS) and isinstance(reference, _FORMS)):
+        return answer
+    mine, theirs = symbols(answer), symbols(reference)
+    one, other = (mine - theirs) & _SPELLINGS, (theirs - mine) & _SPELLINGS
+    if not (len(one) == len(other) == 1) or any(name.isupper() for name in mine & theirs):
+        return answer
+    letter, constant = Symbol(*one), Symbol(*other)
+    if not (_added(letter, answer) and _added(constant, reference)):
+        return answer
+    return with_symbols(answer, lambda part: constant if part == letter else part)
+
+
+def _added(letter: Symbol, node: Node) -> bool:
+    """Whether a letter occurs once, as a term of a sum."""
+    found = [part for part in nodes(node) if part == letter]
+    sums = [part for part in nodes(node) if isinstance(part, Sum) and letter in part.terms]
+    return len(found) == len(sums) == 1
+
+
+MOST_CALLS = 24
+"""Maximum number of different calls of unknown functions."""
+
+FACTORS_BY_HABIT = frozenset(("h", "P"))
+"""Letters that mostly are factors where they stand before brackets."""
+
+
+def calls_unknown(node: Node) -> bool:
+    """Whether a function by a letter occurs."""
+    return any(isinstance(part, Call) and part.name.endswith("()") for part in nodes(node))
+
+
+def as_factors(answer: Node, reference: Node) -> tuple[Node, Node]:
+    """Both trees with a letter before brackets as a factor if the letter also occurs alone."""
+    alone = symbols(answer) | symbols(reference)
+    return multiplied(answer, alone), multiplied(reference, alone)
+
+
+def multiplied(node: Node, letters: frozenset[str]) -> Node:
+    """The tree with these letters before brackets as factors."""
+    match node:
+        case Call(name, (argument,)) if name.endswith("()") and name[:-2] in letters:
+            return Product((Symbol(name[:-2]), multiplied(argument, letters)))
+    return mapped(node, lambda below: multiplied(below, letters))
+
+
+class Opaque:
+    """Replaces calls of unknown functions by variables: equal calls by the same one."""
+
+    def __init__(self) -> None:
+        self.known: list[tuple[Call, Symbol]] = []
+
+    def __call__(self, node: Node) -> Node:
+        """The tree without calls of unknown functions."""
+        node = mapped(node, self)
+        if not (isinstance(node, Call) and node.name.endswith("()")):
+            return node
+        for call, variable in self.known:
+            if call.name == node.name and _same_arguments(call, node):
+                return variable
+        if len(self.known) >= MOST_CALLS:
+            return node
+        variable = Symbol(f"{node.name} {len(self.known)}")
+        self.known.append((node, variable))
+        return variable
+
+
+def _same_arguments(one: Call, other: Call) -> bool:
+    return len(one.arguments) == len(other.arguments) and all(
+        mine == theirs or same_value(mine, theirs).equal is True
+        for mine, theirs in zip(one.arguments, other.arguments, strict=True)
+    )
+
+
+def unnamed(node: Node, other: Node) -> Node:
+    """The value of `x = 5` beside a value or another name's; the member of a set of one.
+
+    Two variables, two functions, two segments of different names keep them: they differ.
+    """
+    if isinstance(node, Sequence) and len(node.items) == 1 and node.opening == "⦃":
+        plain = not isinstance(other, Sequence) and not is_region(other)
+        return node.items[0] if plain else node
+    pair = definition(node)
+    if pair is None:
+        return node
+    theirs = definition(other)
+    if theirs is None:
+        return node if isinstance(other, Relation) and other.operators == ("=",) else pair[1]
+    (name, value), other_name = pair, theirs[0]
+    if name == other_name or type(name) is not type(other_name) or UNNAMED in (name, other_name):
+        return value
+    if isinstance(name, Call) and isinstance(other_name, Call) and name.name == other_name.name:
+        return _with_arguments_of(name, value, other_name)
+    return node
+
+
+def _with_arguments_of(name: Call, value: Node, other: Call) -> Node:
+    """f(x) = 2x in the variables of f(t) = 2t, where both have as many.
+
+    One side alone is renamed, the one whose variables come first.
+    """
+    mine, theirs = name.arguments, other.arguments
+    symbolic = all(isinstance(argument, Symbol) for argument in (*mine, *theirs))
+    if not symbolic or len(mine) != len(theirs) or repr(mine) > repr(theirs):
+        return value
+    names = dict(zip(mine, theirs, strict=True))
+    return with_symbols(value, lambda symbol: names.get(symbol, symbol))
+
+
+_ZERO = Number(Fraction(0))
+_STEP = "proportional equations"
+_TURNED = {">": "<", "≥": "≤"}
+
+
+def same_relation(one: Relation, other: Relation) -> Comparison:
+    """Compare relations with one sign each by their left minus their right sides."""
+    if len(one.operators) > 1 < len(other.operators):
+        return same_in_any_order(_links(one), _links(other), same_relation, "links of the chain")
+    mine, theirs = _normal(one), _normal(other)
+    if mine is None or theirs is None or mine[0] != theirs[0]:
+        return Comparison(False, "different relations")
+    left, right = mine[1], theirs[1]
+    if not symbols(left) or not symbols(right):
+        same = canonical(left) == canonical(right) or (mine[0] in "=≠" and _turned(one, other))
+        return Comparison(same, "relations without a variable")
+    for side in (left, right):
+        identity = same_value(side, _ZERO).equal
+        if identity is not False:
+            return Comparison(None if identity is None else False, "an identity states nothing")
+    cross = Product((left, _primed(right))), Product((right, _primed(left)))
+    found = same_value(*cross)
+    if found.equal and mine[0] not in "=≠":
+        positive = compare_size(_filled(Product((left, right))), _ZERO)
+        return Comparison(None if positive is None else positive > 0, _STEP)
+    return Comparison(found.equal, _STEP)
+
+
+def _links(relation: Relation) -> list[Relation]:
+    """a < b and b < c in a < b < c."""
+    pairs = zip(pairwise(relation.sides), relation.operators, strict=True)
+    return [Relation(sides, (operator,)) for sides, operator in pairs]
+
+
+def _turned(one: Relation, other: Relation) -> bool:
+    """Whether the sides are exchanged."""
+    return [side and canonical(side) for side in one.sides] == [
+        side and canonical(side) for side in reversed(other.sides)
+    ]
+
+
+def _normal(relation: Relation) -> tuple[str, Node] | None:
+    """The sign, turned to = ≠ < ≤, and left minus right."""
+    if len(relation.operators) != 1 or relation.operators[0] not in "=≠<>≤≥":
+        return None
+    left, right = relation.sides
+    if left is None or right is None:
+        return None
+    operator = relation.operators[0]
+    if operator in _TURNED:
+        return _TURNED[operator], difference(right, left)
+    return operator, difference(left, right)
+
+
+def _primed(node: Node) -> Node:
+    """The same tree in other variables."""
+    return with_symbols(node, lambda symbol: Symbol(f"{symbol.name} again"))
+
+
+def _filled(node: Node) -> Node:
+    """The tree at one point, far from where anything simple vanishes."""
+    return with_symbols(
+        node, lambda symbol: Number(Fraction(sum(map(ord, symbol.name)) * 7919 % 1009, 613))
+    )

@@ -1,56 +1,40 @@
-"""Compare numbers and expressions within a tolerance."""
+"""Compare numbers, expressions and values with units, within a tolerance."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
+from itertools import chain
+from typing import Literal, TypeVar
 
-from rewardkit.verifiers.math.numbers.equality import NO_VALUE, Comparison, compare_size, same_value
-from rewardkit.verifiers.math.numbers.rational import rational
+from rewardkit.verifiers.math.lexicon import RADIANS, UNITLESS, Unit, power, product, unit_table
+from rewardkit.verifiers.math.numbers.equality import (
+    NO_VALUE,
+    Comparison,
+    compare_size,
+    same_value,
+)
+from rewardkit.verifiers.math.numbers.exact import rational
 from rewardkit.verifiers.math.tree import (
     MINUS_ONE,
     Call,
+    Constant,
     Node,
     Number,
     Numeral,
     Power,
     Product,
+    Quantity,
     Ratio,
-    Sequence,
     Sum,
     Symbol,
     difference,
     mapped,
     nodes,
+    reciprocal,
     symbols,
 )
-
-
-def canonical(node: Node) -> Node:
-    """The tree with nested sums and products flattened, and their parts sorted."""
-    node = mapped(node, canonical)
-    match node:
-        case Sum(terms):
-            return Sum(tuple(sorted(_flat(terms, Sum), key=repr)))
-        case Product(factors):
-            return Product(tuple(sorted(_flat(factors, Product), key=repr)))
-        case Sequence(items, "⦃", closing, joint):
-            return Sequence(tuple(sorted(items, key=repr)), "⦃", closing, joint)
-    return node
-
-
-def _flat(parts: tuple[Node, ...], kind: type[Sum] | type[Product]) -> list[Node]:
-    found: list[Node] = []
-    for part in parts:
-        if isinstance(part, Sum) and kind is Sum:
-            found.extend(part.terms)
-        elif isinstance(part, Product) and kind is Product:
-            found.extend(part.factors)
-        else:
-            found.append(part)
-    return found
-
 
 Units = Literal["lenient", "strict", "ignored"]
 Percent = Literal["unit", "exact"]
@@ -65,52 +49,10 @@ class Policy:
     percent: Percent = "unit"
 
 
-def same_percent(share: Fraction, bare: Fraction, in_reference: bool, percent: Percent) -> bool:
-    """Whether a value in percent, `share` as a fraction of one, equals a number without a sign.
-
-    As a unit, the sign may be dropped from 1% up. By its value, a number without a sign meets a
-    reference in percent only up to 1: 5 is not 500%.
-    """
-    if percent == "exact":
-        return share == bare
-    if bare == 100 * share:
-        return abs(bare) >= 1
-    return share == bare and (abs(bare) <= 1 or not in_reference)
-
+Compare = Callable[[Node, Node, Policy], Comparison]
+"""Compares the parts of two answers, as `compare` does."""
 
 DIFFERENT = Comparison(False, "different kinds of answer")
-
-
-def same_numeral(answer: Node, reference: Node, _: Policy) -> Comparison:
-    """Compare numerals of other bases by digits and base."""
-    if isinstance(answer, Numeral) and isinstance(reference, Numeral):
-        same = answer.base == reference.base
-        values = int(answer.digits, answer.base), int(reference.digits, reference.base)
-        return Comparison(same and values[0] == values[1], "digits and base")
-    return Comparison(False, "a base that only one side has")
-
-
-def same_ratio(answer: Node, reference: Node, policy: Policy) -> Comparison:
-    """Compare ratios up to a factor; one of two numbers is also their quotient."""
-    if isinstance(answer, Ratio) and isinstance(reference, Ratio):
-        if len(answer.terms) != len(reference.terms):
-            return DIFFERENT
-        first, first2 = answer.terms[0], reference.terms[0]
-        if any(rational(term) == 0 for term in (*answer.terms, *reference.terms)):
-            return Comparison(answer.terms == reference.terms, "a ratio with zero")
-        return all_equal(
-            [
-                same_value(Product((term, first2)), Product((term2, first)))
-                for term, term2 in zip(answer.terms, reference.terms, strict=True)
-            ]
-        )
-    return same_expression(_quotient(answer), _quotient(reference), policy)
-
-
-def _quotient(node: Node) -> Node:
-    if isinstance(node, Ratio) and len(node.terms) == 2:
-        return Product((node.terms[0], Power(node.terms[1], MINUS_ONE)))
-    return node
 
 
 def same_expression(answer: Node, reference: Node, policy: Policy) -> Comparison:
@@ -132,38 +74,6 @@ def same_expression(answer: Node, reference: Node, policy: Policy) -> Comparison
     return found
 
 
-def _open(node: Node) -> bool:
-    """Whether sympy may know more of it than its value: a variable, or a function by name."""
-    return isinstance(node, Symbol) or (isinstance(node, Call) and node.name.endswith("()"))
-
-
-def _is_residue(node: Node) -> bool:
-    return isinstance(node, Call) and node.name == "residue"
-
-
-def _residues(answer: Node, reference: Node) -> Comparison:
-    """3 (mod 7) is 10 (mod 7), but no number."""
-    match answer, reference:
-        case Call("residue", (one, modulus)), Call("residue", (other, modulus2)):
-            values = [rational(part) for part in (one, other, modulus, modulus2)]
-            if None not in values and values[2] == values[3] != 0:
-                gap = difference(one, other)
-                residue = rational(Call("mod", (gap, modulus)))
-                return Comparison(residue == 0, "residues")
-            return Comparison(canonical(answer) == canonical(reference), "residues")
-    bare, modular = (reference, answer) if _is_residue(answer) else (answer, reference)
-    least = _least_residue(modular)
-    return Comparison(least is not None and least == rational(bare), "the least residue")
-
-
-def _least_residue(node: Node) -> Fraction | None:
-    """The remainder in 2 (mod 5); None for 7 (mod 5), which is no remainder."""
-    if not (isinstance(node, Call) and len(node.arguments) == 2):
-        return None
-    value, modulus = map(rational, node.arguments)
-    return value if value is not None and modulus is not None and 0 <= value < modulus else None
-
-
 def _limit(answer: Node, reference: Node, tolerance: float | None) -> Fraction | None:
     """The accepted difference; None: the values must be equal."""
     value = rational(reference)
@@ -177,10 +87,241 @@ def _limit(answer: Node, reference: Node, tolerance: float | None) -> Fraction |
     return Fraction(1, 2 * 10**places)
 
 
-def all_equal(outcomes: list[Comparison]) -> Comparison:
+def _open(node: Node) -> bool:
+    """Whether sympy may know more of it than its value: a variable, or a function by name."""
+    return isinstance(node, Symbol) or (isinstance(node, Call) and node.name.endswith("()"))
+
+
+def canonical(node: Node) -> Node:
+    """The tree with nested sums and products flattened, and their parts sorted."""
+    node = mapped(node, canonical)
+    match node:
+        case Sum(terms):
+            parts = chain.from_iterable(t.terms if isinstance(t, Sum) else (t,) for t in terms)
+            return Sum(tuple(sorted(parts, key=repr)))
+        case Product(factors):
+            parts = chain.from_iterable(
+                f.factors if isinstance(f, Product) else (f,) for f in factors
+            )
+            return Product(tuple(sorted(parts, key=repr)))
+    return node
+
+
+def _is_residue(node: Node) -> bool:
+    return isinstance(node, Call) and node.name == "residue"
+
+
+def _residues(answer: Node, reference: Node) -> Comparison:
+    """3 (mod 7) is 10 (mod 7); a number is equal to the residue that it is the least of."""
+    match answer, reference:
+        case Call("residue", (one, modulus)), Call("residue", (other, modulus2)):
+            gap = Call("mod", (difference(one, other), modulus))
+            same = rational(modulus) == rational(modulus2) and rational(gap) == 0
+            return Comparison(same, "residues")
+    bare, modular = (reference, answer) if _is_residue(answer) else (answer, reference)
+    least = _least_residue(modular)
+    return Comparison(least is not None and least == rational(bare), "the least residue")
+
+
+def _least_residue(node: Node) -> Fraction | None:
+    """The remainder in 2 (mod 5); None for 7 (mod 5), which is no remainder."""
+    if not (isinstance(node, Call) and len(node.arguments) == 2):
+        return None
+    value, modulus = map(rational, node.arguments)
+    return value if value is not None and modulus is not None and 0 <= value < modulus else None
+
+
+def same_numeral(answer: Node, reference: Node, _: Policy) -> Comparison:
+    """Compare numerals of other bases by digits and base."""
+    if isinstance(answer, Numeral) and isinstance(reference, Numeral):
+        same = answer.base == reference.base
+        values = int(answer.digits, answer.base), int(reference.digits, reference.base)
+        return Comparison(same and values[0] == values[1], "digits and base")
+    return Comparison(False, "a base that only one side has")
+
+
+def same_ratio(answer: Node, reference: Node, policy: Policy) -> Comparison:
+    """Compare ratios up to a factor; a ratio of two numbers also equals their quotient."""
+    if not (isinstance(answer, Ratio) and isinstance(reference, Ratio)):
+        return same_expression(_quotient(answer), _quotient(reference), policy)
+    mine, theirs = answer.terms, reference.terms
+    if len(mine) != len(theirs):
+        return DIFFERENT
+    if any(rational(term) == 0 for term in (*mine, *theirs)):
+        return Comparison(mine == theirs, "a ratio with zero")
+    return all_equal(
+        [
+            same_value(Product((one, theirs[0])), Product((other, mine[0])))
+            for one, other in zip(mine, theirs, strict=True)
+        ]
+    )
+
+
+def _quotient(node: Node) -> Node:
+    if isinstance(node, Ratio) and len(node.terms) == 2:
+        return Product((node.terms[0], reciprocal(node.terms[1])))
+    return node
+
+
+_ANGLE = (("angle", 1),)
+_GREEK_UNITS = {"mu": "μ", "Omega": "Ω"}
+_PI = Constant("π")
+_HALF_TURN = Product((_PI, Power(Number(Fraction(180)), MINUS_ONE)))
+
+
+def same_quantity(answer: Node, reference: Node, policy: Policy, compare: Compare) -> Comparison:
+    """Compare values with units: convert, drop or require the units, and `compare` the values."""
+    mine, theirs = _measured(_with_letters(answer)), _measured(_with_letters(reference))
+    if {mine.kind, theirs.kind} == {_ANGLE, RADIANS[0]}:
+        return compare(_in_radians(mine), _in_radians(theirs), policy)
+    mine, theirs = _without_radians(mine), _without_radians(theirs)
+    lettered = not (isinstance(answer, Quantity) and isinstance(reference, Quantity))
+    if lettered and mine.kind and theirs.kind and mine.factor != theirs.factor:
+        return Comparison(False, "letters that may be variables")
+    if mine.kind == theirs.kind and policy.units != "ignored":
+        scale = mine.factor / theirs.factor
+        return compare(_times(mine.value, Number(scale)), theirs.value, policy)
+    if mine.kind and theirs.kind:
+        same = policy.units == "ignored" and compare(mine.value, theirs.value, policy).equal
+        return Comparison(same, "the units")
+    measured, bare = (mine, theirs) if mine.kind else (theirs, mine)
+    special = _angle_or_share(measured, bare, measured is theirs, policy, compare)
+    if special is not None:
+        return special
+    if policy.units == "strict":
+        return Comparison(False, "a missing unit")
+    return compare(mine.value, theirs.value, policy)
+
+
+def _angle_or_share(
+    measured: Quantity, bare: Quantity, in_reference: bool, policy: Policy, compare: Compare
+) -> Comparison | None:
+    """90° is also π/2; 50% is 1/2, and 50 where the sign is a unit."""
+    match measured.kind:
+        case (("angle", 1),):
+            exact = replace(policy, tolerance=0.0)
+            radians = compare(_in_radians(measured), bare.value, exact)
+            meant = in_reference or _PI not in nodes(bare)
+            return None if meant and not radians.equal else radians
+        case (("share", 1),):
+            return _share(measured, bare, in_reference, policy, compare)
+    return None
+
+
+def _share(
+    measured: Quantity, bare: Quantity, in_reference: bool, policy: Policy, compare: Compare
+) -> Comparison:
+    share = _times(measured.value, Number(Fraction(1, 100)))
+    value, number = rational(share), rational(bare.value)
+    if value is not None and number is not None and not policy.tolerance:
+        return Comparison(same_percent(value, number, in_reference, policy.percent), "percent")
+    as_value = compare(*((bare.value, share) if in_reference else (share, bare.value)), policy)
+    if as_value.equal or policy.percent == "exact":
+        return as_value
+    sides = (bare.value, measured.value)
+    return compare(*(sides if in_reference else sides[::-1]), policy)
+
+
+def same_percent(share: Fraction, bare: Fraction, in_reference: bool, percent: Percent) -> bool:
+    """Whether a value in percent, `share` as a fraction of one, equals a number without a sign.
+
+    As a unit, the sign may be dropped from 1% up. By its value, a number without a sign meets a
+    reference in percent only up to 1: 5 is not 500%.
+    """
+    if percent == "exact":
+        return share == bare
+    if bare == 100 * share:
+        return abs(bare) >= 1
+    return share == bare and (abs(bare) <= 1 or not in_reference)
+
+
+def _in_radians(node: Quantity) -> Node:
+    return node.value if node.kind != _ANGLE else _times(node.value, _HALF_TURN)
+
+
+def _without_radians(node: Quantity) -> Quantity:
+    """π/2 rad as π/2."""
+    return Quantity(node.value, *UNITLESS) if node.kind == RADIANS[0] else node
+
+
+def _measured(node: Node) -> Quantity:
+    return node if isinstance(node, Quantity) else Quantity(node, *UNITLESS)
+
+
+def _with_letters(node: Node) -> Node:
+    """5m/s or 5cm as a quantity, beside one: its letters are units."""
+    if not (isinstance(node, Product) and len(node.factors) > 1):
+        return node
+    value: list[Node] = []
+    letters: list[tuple[str, int]] = []
+    for factor in node.factors:
+        base, exponent = (factor, 1)
+        if isinstance(factor, Power) and isinstance(factor.exponent, Number):
+            base, exponent = factor.base, int(factor.exponent.value)
+        if isinstance(base, Symbol) and 0 < abs(exponent) <= 4:
+            letters.append((base.name, exponent))
+        else:
+            value.append(factor)
+    measured = _spelled_unit(letters)
+    if not value or any(map(symbols, value)) or measured is None:
+        return node
+    return Quantity(value[0] if len(value) == 1 else Product(tuple(value)), *measured)
+
+
+def _spelled_unit(letters: list[tuple[str, int]]) -> Unit | None:
+    """The unit that letters spell, together as in cm or one by one; None where they do not."""
+    letters = [(_GREEK_UNITS.get(name, name), exponent) for name, exponent in letters]
+    whole = "".join(name for name, _ in letters)
+    if len(letters) > 1 and whole in unit_table() and all(power == 1 for _, power in letters[:-1]):
+        return power(unit_table()[whole], letters[-1][1])
+    measured = UNITLESS
+    for name, exponent in letters:
+        if name not in unit_table():
+            return None
+        measured = product(measured, power(unit_table()[name], exponent))
+    return measured if measured != UNITLESS else None
+
+
+def _times(node: Node, factor: Node) -> Node:
+    if factor == Number(Fraction(1)):
+        return node
+    if isinstance(node, Number) and isinstance(factor, Number):
+        return Number(node.value * factor.value)
+    return Product((node, factor))
+
+
+def all_equal(comparisons: list[Comparison]) -> Comparison:
     """The first part that differs, else the first that is undecided, else equal."""
     for verdict in (False, None):
-        for outcome in outcomes:
-            if outcome.equal is verdict:
-                return outcome
+        for comparison in comparisons:
+            if comparison.equal is verdict:
+                return comparison
     return Comparison(True, "part by part")
+
+
+Item = TypeVar("Item")
+
+
+def same_in_any_order(
+    answer: Sequence[Item],
+    reference: Sequence[Item],
+    compare_items: Callable[[Item, Item], Comparison],
+    what: str,
+) -> Comparison:
+    """Whether each item of the reference has a partner of its own in the answer.
+
+    `what` names the items in the step.
+    """
+    if len(answer) != len(reference):
+        return Comparison(False, f"the number of {what}")
+    left = list(answer)
+    undecided = False
+    for item in reference:
+        verdicts = [compare_items(mine, item).equal for mine in left]
+        if True in verdicts:
+            del left[verdicts.index(True)]
+        elif None in verdicts:
+            undecided = True
+        else:
+            return Comparison(False, what)
+    return Comparison(None if undecided else True, what)

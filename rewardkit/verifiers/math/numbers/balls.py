@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from rewardkit.errors import Unavailable
-from rewardkit.verifiers.math.numbers.rational import rational
+from rewardkit.verifiers.math.numbers.exact import rational
 from rewardkit.verifiers.math.tree import (
     Call,
     Constant,

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from rewardkit.verifiers.math.numbers.balls import Ball, RealEvaluator, UndefinedError, load_flint
-from rewardkit.verifiers.math.numbers.rational import rational
+from rewardkit.verifiers.math.numbers.exact import rational
 from rewardkit.verifiers.math.tree import (
     Call,
     Node,

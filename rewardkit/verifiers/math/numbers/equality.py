@@ -19,8 +19,7 @@ from rewardkit.verifiers.math.numbers.balls import (
     load_flint,
 )
 from rewardkit.verifiers.math.numbers.breakpoints import SamplePoints, changes
-from rewardkit.verifiers.math.numbers.modular import same_rational_function
-from rewardkit.verifiers.math.numbers.rational import rational
+from rewardkit.verifiers.math.numbers.exact import rational, same_rational_function
 from rewardkit.verifiers.math.tree import (
     Call,
     Constant,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewardkit.verifiers.math.numbers.modular import same_rational_function
+from rewardkit.verifiers.math.numbers.exact import same_rational_function
 from rewardkit.verifiers.math.parser import read
 
 

@@ -1,0 +1,230 @@
+"""Exact arithmetic on trees: the rational that a tree is, and identities decided modulo a prime."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+from rewardkit.verifiers.math.tree import (
+    Call,
+    Constant,
+    Node,
+    Number,
+    Power,
+    Product,
+    Quantity,
+    Ratio,
+    Root,
+    Sum,
+    Symbol,
+    reciprocal,
+)
+
+Point = Mapping[str, Fraction]
+"""The values of variables."""
+
+MOST_BITS = 8_192
+"""Bits of the largest numerator or denominator that is worked out."""
+
+LARGEST_FACTORIAL = 500
+
+
+def rational(node: Node, point: Point | None = None) -> Fraction | None:
+    """The exact value of `node`, symbols taken from `point`; None where it is none or too long."""
+    try:
+        return _value(node, point or {})
+    except ZeroDivisionError:
+        return None
+
+
+def _value(node: Node, point: Point) -> Fraction | None:
+    match node:
+        case Number(value, _):
+            return value
+        case Symbol(name):
+            return point.get(name)
+        case Sum(terms):
+            return _folded(terms, point, Fraction.__add__)
+        case Product(factors):
+            return _folded(factors, point, Fraction.__mul__)
+        case Power(base, exponent):
+            return _power(_value(base, point), _value(exponent, point))
+        case Root(radicand, index):
+            return _root(_value(radicand, point), index)
+        case Call(name, arguments):
+            return _call(name, [_value(argument, point) for argument in arguments])
+    return _measured(node, point)
+
+
+def _measured(node: Node, point: Point) -> Fraction | None:
+    match node:
+        case Quantity(value, (("share", 1),), factor):
+            return _value(Product((value, Number(factor))), point)
+        case Ratio((first, second)):
+            return _value(Product((first, reciprocal(second))), point)
+    return None
+
+
+def _folded(
+    parts: tuple[Node, ...], point: Point, combine: Callable[[Fraction, Fraction], Fraction]
+) -> Fraction | None:
+    total: Fraction | None = None
+    for part in parts:
+        value = _value(part, point)
+        if value is None or (total is not None and _long(total)):
+            return None
+        total = value if total is None else combine(total, value)
+    return total
+
+
+def _power(base: Fraction | None, exponent: Fraction | None) -> Fraction | None:
+    if base is None or exponent is None or base == exponent == 0 or exponent.denominator > 100:
+        return None
+    root = base if exponent.denominator == 1 else _root(base, exponent.denominator)
+    if root is None:
+        return None
+    size = max(root.numerator.bit_length(), root.denominator.bit_length()) - 1
+    if size * abs(exponent.numerator) > MOST_BITS:
+        return None
+    return Fraction(root**exponent.numerator)
+
+
+def _root(value: Fraction | None, index: int) -> Fraction | None:
+    """The exact real root, where it is rational."""
+    if value is None or _long(value) or (value < 0 and index % 2 == 0):
+        return None
+    over, under = _whole_root(abs(value.numerator), index), _whole_root(value.denominator, index)
+    if over is None or under is None:
+        return None
+    return Fraction(over if value >= 0 else -over, under)
+
+
+def _whole_root(value: int, index: int) -> int | None:
+    if index == 2:
+        root = math.isqrt(value)
+    else:
+        low, high = 0, 1 << (value.bit_length() // index + 1)
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if middle**index <= value else (low, middle - 1)
+        root = low
+    return root if root**index == value else None
+
+
+def _call(name: str, arguments: list[Fraction | None]) -> Fraction | None:
+    known = [argument for argument in arguments if argument is not None]
+    if len(known) < len(arguments):
+        return None
+    match name, known:
+        case "abs", [value]:
+            return abs(value)
+        case "floor", [value]:
+            return Fraction(math.floor(value))
+        case "ceil", [value]:
+            return Fraction(math.ceil(value))
+        case "min", [_, *_]:
+            return min(known)
+        case "max", [_, *_]:
+            return max(known)
+    if any(_long(value) or value.denominator > 1 for value in known):
+        return None
+    return _whole_call(name, [int(value) for value in known])
+
+
+def _whole_call(name: str, whole: list[int]) -> Fraction | None:
+    match name, whole:
+        case "factorial", [value] if 0 <= value <= LARGEST_FACTORIAL:
+            return Fraction(math.factorial(value))
+        case "doublefactorial", [value] if 0 <= value <= LARGEST_FACTORIAL:
+            return Fraction(math.prod(range(value, 0, -2)))
+        case "binomial", [over, under] if under >= 0 and 0 <= over <= 2 * LARGEST_FACTORIAL:
+            return Fraction(math.comb(over, under))
+        case "gcd", [_, *_]:
+            return Fraction(math.gcd(*whole))
+        case "lcm", [_, _]:
+            return Fraction(math.lcm(*whole))
+        case "mod", [value, modulus] if modulus:
+            return Fraction(value % modulus)
+    return None
+
+
+def _long(value: Fraction) -> bool:
+    return max(value.numerator.bit_length(), value.denominator.bit_length()) > MOST_BITS
+
+
+PRIME = 2**255 - 19
+
+LONGEST_EXPONENT = 64
+"""Bits of the highest exponent, far from the prime's order."""
+
+_draw = random.SystemRandom().getrandbits  # no text can be made to meet these points
+
+
+class OpaqueError(Exception):
+    """A part without a residue."""
+
+
+def same_rational_function(one: Node, other: Node) -> bool | None:
+    """Whether two expressions are one rational function of their variables; None: undecided.
+
+    A rational function that is zero at a random point modulo the prime is zero, but for a chance
+    of its degree in 2^255 (Schwartz 1980, Zippel 1979); one that is not is not. Powers cost the
+    length of their exponent, so (x - a)^6000 is never multiplied out. Parts of other kinds (roots,
+    functions, π) count as variables of their own: equal is then proven, unequal is not.
+    """
+    residue = _Residues()
+    try:
+        if residue(one) == residue(other):
+            return True
+    except (ArithmeticError, ValueError, OpaqueError):
+        return None
+    return None if residue.opaque else False
+
+
+class _Residues:
+    """Values modulo the prime, variables and opaque parts drawn at random."""
+
+    def __init__(self) -> None:
+        self.opaque = False
+        self.drawn: dict[Node, int] = {}
+
+    def __call__(self, node: Node) -> int:
+        match node:
+            case Number(value, _):
+                return value.numerator * pow(value.denominator, -1, PRIME) % PRIME
+            case Symbol():
+                return self._random(node)
+            case Sum(terms):
+                return sum(map(self, terms)) % PRIME
+            case Product(factors):
+                product = 1
+                for factor in factors:
+                    product = product * self(factor) % PRIME
+                return product
+            case Power(base, exponent):
+                return self._power(node, base, exponent)
+        return self._part(node)
+
+    def _power(self, node: Node, base: Node, exponent: Node) -> int:
+        value = rational(exponent)
+        if value is None or value.denominator != 1:
+            return self._part(node)
+        if value.numerator.bit_length() > LONGEST_EXPONENT:
+            raise OpaqueError
+        residue = self(base)
+        if residue == 0 and value <= 0:
+            raise ZeroDivisionError
+        return pow(residue, value.numerator, PRIME)
+
+    def _part(self, node: Node) -> int:
+        if node == Constant("i") or node == Constant("∞"):
+            raise OpaqueError  # neither is independent of the numbers
+        self.opaque = True
+        return self._random(node)
+
+    def _random(self, node: Node) -> int:
+        if node not in self.drawn:
+            self.drawn[node] = _draw(255) % PRIME
+        return self.drawn[node]
