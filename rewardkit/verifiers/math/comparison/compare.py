@@ -50,7 +50,7 @@ from rewardkit.verifiers.math.comparison.values import (
     same_quantity,
     same_ratio,
 )
-from rewardkit.verifiers.math.numbers.equality import Comparison, same_value
+from rewardkit.verifiers.math.numbers.equality import Comparison
 from rewardkit.verifiers.math.tree import (
     Clock,
     Constant,
@@ -83,9 +83,7 @@ def _lists(answer: Node, reference: Node, policy: Policy) -> Comparison:
     values, theirs = assigned(answer), assigned(reference)
     if (values is None) != (theirs is None):
         answer, reference = values or answer, theirs or reference
-    for one, other in ((answer, reference), (reference, answer)):
-        if isinstance(one, Sequence) and isinstance(other, (Sum, Product, Symbol)):
-            return _vectors(answer, reference, len(one.items), policy)
+    answer, reference = _as_vector(answer, reference), _as_vector(reference, answer)
     if not (isinstance(answer, Sequence) and isinstance(reference, Sequence)):
         return DIFFERENT
     return _bracketed(answer, reference, policy)
@@ -97,18 +95,11 @@ def _unindexed(node: Node, other: Node) -> Node:
     return indexed_values(node) if listed else node
 
 
-def _vectors(answer: Node, reference: Node, size: int, policy: Policy) -> Comparison:
-    """i + 2j + 3k against ⟨1, 2, 3⟩."""
-    sides = [
-        side if isinstance(side, Sequence) else as_vector(side, size)
-        for side in (answer, reference)
-    ]
-    one, other = sides
-    if not (isinstance(one, Sequence) and isinstance(other, Sequence)):
-        return DIFFERENT
-    if "(" not in (_kind(one), _kind(other)) or {_kind(one), _kind(other)} - {"(", "["}:
-        return DIFFERENT
-    return _bracketed(one, other, policy)
+def _as_vector(node: Node, other: Node) -> Node:
+    """i + 2j + 3k as a tuple, beside one."""
+    if isinstance(node, (Sum, Product, Symbol)) and isinstance(other, Sequence):
+        return as_vector(node, len(other.items)) if _kind(other) == "(" else node
+    return node
 
 
 def _bracketed(answer: Sequence, reference: Sequence, policy: Policy) -> Comparison:
@@ -278,15 +269,11 @@ def _unworked_sets(answer: Node, reference: Node, policy: Policy) -> Comparison:
 
 def _single_point(node: Node, point: Node) -> Comparison:
     """x ≥ 1 and x ≤ 1 for 1."""
-    value = Sequence((point,), "⦃", "⦄")
     try:
-        pieces = region(node).pieces
-        single = len(pieces) == 1 and pieces[0].low_closed and pieces[0].high_closed
-        if not single or same_value(pieces[0].low, pieces[0].high).equal is not True:
-            return DIFFERENT
-        return Comparison(same_region(region(node), region(value)), "sets of real numbers")
+        same = same_region(region(node), region(Sequence((point,), "⦃", "⦄")))
     except NoRegionError:
         return DIFFERENT
+    return Comparison(same, "sets of real numbers")
 
 
 def _relations(answer: Node, reference: Node, _: Policy) -> Comparison:
@@ -301,16 +288,12 @@ def _matrices(answer: Node, reference: Node, policy: Policy) -> Comparison:
     return same_matrices(answer, reference, policy, compare)
 
 
-def _quantities(answer: Node, reference: Node, policy: Policy) -> Comparison:
-    return same_quantity(answer, reference, policy, compare)
-
-
 _COMPARISONS: tuple[tuple[type, Callable[[Node, Node, Policy], Comparison]], ...] = (
     (Clock, _times),
     (Text, _texts),
     (Relation, _relations),
     (Sequence, _lists),
-    (Quantity, _quantities),
+    (Quantity, partial(same_quantity, compare=compare)),
     (Numeral, same_numeral),
     (Ratio, same_ratio),
     (Matrix, _matrices),

@@ -19,10 +19,10 @@ from rewardkit.verifiers.math.tree import (
     Sum,
     Symbol,
     children,
-    mapped,
     negative,
     nodes,
     reciprocal,
+    replaced,
 )
 
 _ACCENTS = (r"\hat", r"\vec", r"\mathbf", r"\bar", r"\overrightarrow", r"\widehat")
@@ -58,14 +58,11 @@ def as_vector(node: Node, size: int) -> Node:
     axes = [_axis(node, letter) for letter in "ijk"[:size]]
     if size not in (2, 3) or axes[1:] == [None] * (size - 1):
         return node
-    origin = _filled(node, axes, [])
-    if same_value(origin, _ZERO).equal is not True:
+    coordinates = tuple(_at(node, axes, {axis}) for axis in axes)
+    linear = same_value(_at(node, axes, {*axes}), Sum(coordinates)).equal
+    if not linear or same_value(_at(node, axes, set()), _ZERO).equal is not True:
         return node
-    coordinates = [_filled(node, axes, [place]) for place in range(size)]
-    corner = _filled(node, axes, list(range(size)))
-    if same_value(corner, Sum(tuple(coordinates))).equal is not True:
-        return node
-    return Sequence(tuple(coordinates), "(", ")")
+    return Sequence(coordinates, "(", ")")
 
 
 def vector_beside(other: Node, node: Node) -> Node:
@@ -83,24 +80,20 @@ def _axis(node: Node, letter: str) -> Node | None:
     return next((part for part in nodes(node) if part in spellings), None)
 
 
-def _filled(node: Node, axes: list[Node | None], ones: list[int]) -> Node:
-    if node in axes:
-        return _ONE if axes.index(node) in ones else _ZERO
-    return mapped(node, lambda below: _filled(below, axes, ones))
+def _at(node: Node, axes: list[Node | None], ones: set[Node | None]) -> Node:
+    """The expression with some unit vectors as 1, the others as 0."""
+    return replaced(node, lambda part: (_ONE if part in ones else _ZERO) if part in axes else None)
 
 
 def without_degrees(node: Node) -> Node:
     """180° - x as 180 - x: a sum whose terms are in degrees, without their sign."""
     if not isinstance(node, Sum):
         return node
-    return Sum(tuple(_without_degree(term) for term in node.terms))
-
-
-def _without_degree(node: Node) -> Node:
-    match node:
-        case Quantity(value, (("angle", 1),), _):
-            return value
-    return node
+    terms = (
+        term.value if isinstance(term, Quantity) and term.kind == (("angle", 1),) else term
+        for term in node.terms
+    )
+    return Sum(tuple(terms))
 
 
 MOST_WORK = 4_000
@@ -180,7 +173,7 @@ def _cofactor(matrix: Matrix, row: int, column: int) -> Node:
         for index, cells in enumerate(matrix.rows)
         if index != row
     ]
-    minor: Node = Call("det", (Matrix(tuple(rows)),)) if rows else Number(Fraction(1))
+    minor: Node = Call("det", (Matrix(tuple(rows)),)) if rows else _ONE
     return minor if (row + column) % 2 == 0 else negative(minor)
 
 
@@ -190,11 +183,7 @@ def _added(parts: list[Node]) -> Matrix:
     if len(matrices) < len(parts) or len(shapes) > 1:
         raise NoMatrixError
     rows = zip(*(matrix.rows for matrix in matrices), strict=True)
-    return Matrix(tuple(tuple(map(_sum, zip(*row, strict=True))) for row in rows))
-
-
-def _sum(cells: tuple[Node, ...]) -> Node:
-    return Sum(tuple(cells))
+    return Matrix(tuple(tuple(map(Sum, zip(*row, strict=True))) for row in rows))
 
 
 def _multiplied(one: Node, other: Node) -> Node:
@@ -209,21 +198,14 @@ def _multiplied(one: Node, other: Node) -> Node:
 
 def _matrix_product(one: Matrix, other: Matrix) -> Matrix:
     inner = len(other.rows)
-    if len(one.rows[0]) != inner:
-        raise NoMatrixError
-    if len(one.rows) * inner * len(other.rows[0]) > MOST_WORK:
+    if len(one.rows[0]) != inner or len(one.rows) * inner * len(other.rows[0]) > MOST_WORK:
         raise NoMatrixError
     columns = list(zip(*other.rows, strict=True))
-    return Matrix(
-        tuple(
-            tuple(_sum(tuple(map(_product, zip(row, column, strict=True)))) for column in columns)
-            for row in one.rows
-        )
-    )
+    return Matrix(tuple(tuple(_dot(row, column) for column in columns) for row in one.rows))
 
 
-def _product(pair: tuple[Node, Node]) -> Node:
-    return Product(pair)
+def _dot(row: tuple[Node, ...], column: tuple[Node, ...]) -> Node:
+    return Sum(tuple(map(Product, zip(row, column, strict=True))))
 
 
 def same_matrices(answer: Node, reference: Node, policy: Policy, compare: Compare) -> Comparison:

@@ -86,23 +86,30 @@ def region(node: Node) -> Region:
     match node:
         case NumberSet(("R" | "∅") as name):
             return ALL if name == "R" else Region(())
-        case SetOperation("∪", left, right):
-            return union([region(left), region(right)])
-        case SetOperation("∩", left, right):
-            return intersection([region(left), region(right)])
-        case SetOperation(_, left, right):
-            return intersection([region(left), complement(region(right))])
+        case SetOperation(operator, left, right):
+            return _combined(operator, region(left), region(right))
         case Relation(sides, operators):
             return _relation(sides, operators)
         case Sequence((low, high), opening, closing, _) if {opening, closing} <= set("()[]"):
             return interval(Piece(low, opening == "[", high, closing == "]"))
-        case Sequence((Relation(_, ("|",)) as condition,), "⦃", _, _):
-            return region(condition)
         case Sequence(items, "⦃", _, _):
-            return union([interval(Piece(item, True, item, True)) for item in items])
+            return _members(items)
         case Sequence(items, "", "", joint) if items:
             return _listed([region(item) for item in items], joint)
     raise NoRegionError
+
+
+def _combined(operator: str, left: Region, right: Region) -> Region:
+    if operator == "∪":
+        return union([left, right])
+    return intersection([left, right if operator == "∩" else complement(right)])
+
+
+def _members(items: tuple[Node, ...]) -> Region:
+    match items:
+        case (Relation(_, ("|",)) as condition,):
+            return region(condition)
+    return union([interval(Piece(item, True, item, True)) for item in items])
 
 
 def _listed(regions: list[Region], joint: str) -> Region:

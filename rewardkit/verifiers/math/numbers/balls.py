@@ -6,9 +6,10 @@ and its precision is ours to choose; intervals of mpmath are 30 times slower.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import reduce
+from operator import methodcaller, mul
 from typing import Any
 
 from rewardkit.errors import Unavailable
@@ -40,31 +41,20 @@ MOST_TERMS = 1_000
 
 Ball = Any  # flint.arb or flint.acb, which have no annotations
 
-_METHODS = {
-    "sin": "sin",
-    "cos": "cos",
-    "tan": "tan",
-    "cot": "cot",
-    "sec": "sec",
-    "csc": "csc",
-    "sinh": "sinh",
-    "cosh": "cosh",
-    "tanh": "tanh",
-    "coth": "coth",
-    "sech": "sech",
-    "csch": "csch",
-    "arcsin": "asin",
-    "arccos": "acos",
-    "arctan": "atan",
-    "arcsinh": "asinh",
-    "arccosh": "acosh",
-    "arctanh": "atanh",
+_HYPERBOLIC = ("sinh", "cosh", "tanh", "coth", "sech", "csch")
+_ANALYTIC = ("sin", "cos", "tan", "cot", "sec", "csc", *_HYPERBOLIC)
+_INVERTIBLE = ("sin", "cos", "tan", "sinh", "cosh", "tanh")
+_FUNCTIONS: dict[tuple[str, int], Callable[..., Ball]] = {
+    **{(name, 1): methodcaller(name) for name in (*_ANALYTIC, "sgn", "floor", "ceil")},
+    **{(f"arc{name}", 1): methodcaller(f"a{name}") for name in _INVERTIBLE},
+    ("arccot", 1): lambda value: (1 / value).atan(),
+    ("arcsec", 1): lambda value: (1 / value).acos(),
+    ("arccsc", 1): lambda value: (1 / value).asin(),
+    ("abs", 1): abs,
+    ("max", 2): lambda one, other: one.max(other),
+    ("min", 2): lambda one, other: one.min(other),
 }
-_ROUNDED: dict[str, Callable[[Fraction], Fraction]] = {
-    "floor": lambda value: Fraction(math.floor(value)),
-    "ceil": lambda value: Fraction(math.ceil(value)),
-}
-_INVERTED = {"arccot": "atan", "arcsec": "acos", "arccsc": "asin"}
+"""Functions by name and number of arguments, where no value needs a check."""
 
 
 def load_flint() -> Any:
@@ -80,8 +70,14 @@ class UndefinedError(Exception):
     """The tree has no value at the point, or none that can be computed."""
 
 
+NO_VALUE_ERRORS = (UndefinedError, ArithmeticError, ValueError, LookupError)
+"""The errors of evaluators for a tree without a value."""
+
+
 class RealEvaluator:
     """Values over the reals: an even root or a logarithm of a negative number has none."""
+
+    matrix = "arb_mat"
 
     def __init__(self, point: Mapping[str, Fraction], *, natural_log: bool) -> None:
         self.flint = load_flint()
@@ -103,7 +99,7 @@ class RealEvaluator:
             case Sum(terms):
                 return sum(map(self, terms), self.number(Fraction(0)))
             case Product(factors):
-                return self._product(factors)
+                return reduce(mul, map(self, factors))
             case Power(base, exponent):
                 return self._power(base, exponent)
             case Root(radicand, index):
@@ -121,12 +117,6 @@ class RealEvaluator:
         if isinstance(node, Symbol):
             return self.number(self.point[node.name])
         return self.constant(node.name)
-
-    def _product(self, factors: tuple[Node, ...]) -> Ball:
-        product = self(factors[0])
-        for factor in factors[1:]:
-            product *= self(factor)
-        return product
 
     def _measured(self, node: Quantity | Ratio) -> Ball:
         match node:
@@ -195,60 +185,36 @@ class RealEvaluator:
         return value.log()
 
     def _call(self, name: str, arguments: tuple[Node, ...]) -> Ball:
-        if name == "det" and isinstance(arguments[0], Matrix):
-            return self.matrix([[self(cell) for cell in row] for row in arguments[0].rows])
-        if name in ("sum", "prod"):
-            return self._series(name, *arguments)
+        match name, arguments:
+            case "det", (Matrix(rows),):
+                return self._determinant([[self(cell) for cell in row] for row in rows])
+            case (("sum" | "prod"), (body, Symbol(index), low, high)):
+                return self._series(name, body, index, low, high)
+            case (("floor" | "ceil"), (argument,)):
+                return self._whole(name, argument)
         if name.endswith("()") or name in ("residue", "limit") or len(arguments) > 2:
             raise UndefinedError(name)
-        if name in _ROUNDED:
-            return self._rounded(name, arguments[0])
-        values = [self(argument) for argument in arguments]
-        return self._applied(name, values)
+        return self._applied(name, [self(argument) for argument in arguments])
 
     def _applied(self, name: str, values: list[Ball]) -> Ball:
         """The value of a function of one or two numbers."""
-        if name in ("log", "ln", "lg"):
-            return self._logarithm(name, values)
-        if len(values) == 2:
-            return self._two(name, *values)
-        if name in _METHODS:
-            return getattr(values[0], _METHODS[name])()
-        if name in _INVERTED:
-            return getattr(self.power(values[0], -1), _INVERTED[name])()
-        return self._one(name, values[0])
+        match name, values:
+            case (("log" | "ln" | "lg"), _):
+                return self._logarithm(name, values)
+            case "exp", [value]:
+                return self.exp(value)
+            case "factorial", [value]:
+                return self.gamma(value + 1)
+            case "binomial", [over, under]:
+                below = self.gamma(under + 1) * self.gamma(over - under + 1)
+                return self.gamma(over + 1) / below
+        return self._of_table(name, values)
 
-    def _rounded(self, name: str, argument: Node) -> Ball:
-        """The floor or the ceiling; a ball round a whole number has two, an exact value one."""
-        exact = rational(argument, self.point)
-        return (
-            self.whole(self(argument), name)
-            if exact is None
-            else self.number(_ROUNDED[name](exact))
-        )
-
-    def _series(self, name: str, body: Node, index: Node, low: Node, high: Node) -> Ball:
-        ends = rational(low, self.point), rational(high, self.point)
-        whole = [int(end) for end in ends if end is not None and end.denominator == 1]
-        if len(whole) < 2 or not isinstance(index, Symbol):
-            raise UndefinedError("a series that is not finite")
-        self.terms += max(0, whole[1] - whole[0])
-        if (
-            len(whole) < 2
-            or self.terms > MOST_TERMS
-            or whole[1] - whole[0] > LONGEST_SERIES
-            or not isinstance(index, Symbol)
-        ):
-            raise UndefinedError("a series that is not finite and short")
-        if any(index.name in below.partition("_")[2] for below in symbols(body)):
-            raise UndefinedError("a series of indexed terms")
-        outer, total = self.point, self.number(Fraction(int(name == "prod")))
-        for value in range(whole[0], whole[1] + 1):
-            self.point = {**outer, index.name: Fraction(value)}
-            term = self(body)
-            total = total + term if name == "sum" else total * term
-        self.point = outer
-        return total
+    def _of_table(self, name: str, values: list[Ball]) -> Ball:
+        try:
+            return _FUNCTIONS[name, len(values)](*values)
+        except (KeyError, AttributeError):  # acb lacks some of arb's functions
+            raise UndefinedError(name) from None
 
     def _logarithm(self, name: str, values: list[Ball]) -> Ball:
         value = self.log(values[0])
@@ -257,32 +223,31 @@ class RealEvaluator:
         decimal = name == "lg" or (name == "log" and not self.natural_log)
         return value / self.log(self.number(Fraction(10))) if decimal else value
 
-    def _one(self, name: str, value: Ball) -> Ball:
-        match name:
-            case "exp":
-                return self.exp(value)
-            case "abs":
-                return abs(value)
-            case "sgn":
-                return value.sgn()
-            case "factorial":
-                return self.gamma(value + 1)
-        raise UndefinedError(name)
+    def _whole(self, name: str, argument: Node) -> Ball:
+        """The floor or the ceiling; a ball round a whole number has two, an exact value one."""
+        exact = rational(Call(name, (argument,)), self.point)
+        if exact is not None:
+            return self.number(exact)
+        return self._of_table(name, [self(argument)])
 
-    def _two(self, name: str, first: Ball, second: Ball) -> Ball:
-        match name:
-            case "binomial":
-                below = self.gamma(second + 1) * self.gamma(first - second + 1)
-                return self.gamma(first + 1) / below
-            case "max":
-                return first.max(second)
-            case "min":
-                return first.min(second)
-        raise UndefinedError(name)
-
-    def whole(self, value: Ball, name: str) -> Ball:
-        """The whole number below or above, where it is certain."""
-        return value.floor() if name == "floor" else value.ceil()
+    def _series(self, name: str, body: Node, index: str, low: Node, high: Node) -> Ball:
+        ends = rational(low, self.point), rational(high, self.point)
+        whole = [int(end) for end in ends if end is not None and end.denominator == 1]
+        if len(whole) < 2:
+            raise UndefinedError("a series that is not finite")
+        start, end = whole
+        self.terms += max(0, end - start)
+        if self.terms > MOST_TERMS or end - start > LONGEST_SERIES:
+            raise UndefinedError("a series that is not short")
+        if any(index in below.partition("_")[2] for below in symbols(body)):
+            raise UndefinedError("a series of indexed terms")
+        outer, total = self.point, self.number(Fraction(int(name == "prod")))
+        for value in range(start, end + 1):
+            self.point = {**outer, index: Fraction(value)}
+            term = self(body)
+            total = total + term if name == "sum" else total * term
+        self.point = outer
+        return total
 
     def gamma(self, value: Ball) -> Ball:
         """(value - 1)!"""
@@ -290,15 +255,16 @@ class RealEvaluator:
             raise UndefinedError("a factorial of that number")
         return value.gamma()
 
-    def matrix(self, rows: list[list[Ball]]) -> Ball:
-        """The determinant."""
+    def _determinant(self, rows: list[list[Ball]]) -> Ball:
         if len(rows) != len(rows[0]):
             raise UndefinedError("the determinant of a matrix that is not square")
-        return self.flint.arb_mat(rows).det()
+        return getattr(self.flint, self.matrix)(rows).det()
 
 
 class ComplexEvaluator(RealEvaluator):
     """Values over the complex numbers; roots and logarithms are the principal ones."""
+
+    matrix = "acb_mat"
 
     def number(self, value: Fraction) -> Ball:
         """The ball round a rational."""
@@ -317,12 +283,6 @@ class ComplexEvaluator(RealEvaluator):
                 return self.flint.acb(0, (-value.real).sqrt())
         return value.sqrt() if index == 2 else self.exp(self.log(value) / index)
 
-    def exp(self, value: Ball) -> Ball:
-        """e to the value."""
-        if not abs(value) < LARGEST:
-            raise UndefinedError("an exponential too large")
-        return value.exp()
-
     def log(self, value: Ball) -> Ball:
         """The principal logarithm."""
         if value.contains(0):
@@ -334,13 +294,3 @@ class ComplexEvaluator(RealEvaluator):
         if not value.imag.is_zero():
             raise UndefinedError("a factorial of that number")
         return self.flint.acb(super().gamma(value.real))
-
-    def whole(self, value: Ball, name: str) -> Ball:
-        """The whole number below or above a real number."""
-        if not value.imag.is_zero():
-            raise UndefinedError("the whole part of a complex number")
-        return self.flint.acb(super().whole(value.real, name))
-
-    def matrix(self, rows: list[list[Ball]]) -> Ball:
-        """The determinant."""
-        return self.flint.acb_mat(rows).det()

@@ -9,25 +9,31 @@ from __future__ import annotations
 import hashlib
 import itertools
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
-from rewardkit.verifiers.math.numbers.balls import Ball, RealEvaluator, UndefinedError, load_flint
-from rewardkit.verifiers.math.numbers.exact import rational
+from rewardkit.verifiers.math.numbers.balls import (
+    NO_VALUE_ERRORS,
+    RealEvaluator,
+    UndefinedError,
+    load_flint,
+)
+from rewardkit.verifiers.math.numbers.exact import Point, rational
 from rewardkit.verifiers.math.tree import (
     Call,
     Node,
-    Number,
     Power,
     Product,
     Root,
     Sum,
     Symbol,
     difference,
-    mapped,
+    negative,
     nodes,
+    replaced,
     symbols,
 )
 
@@ -44,10 +50,10 @@ _SIGN_CHANGES = ("abs", "sgn", "arg", "factorial", "doublefactorial")
 _STEPS = ("floor", "ceil")
 _INVERSE = ("arcsin", "arccos", "arctan", "arccot", "arcsec", "arccsc")
 _PERIODIC = ("sin", "cos", "tan", "cot", "sec", "csc")
+_PIECEWISE = ("abs", "floor", "ceil", "max", "min")
 _PAIRS = ("min", "max", "mod", "gcd", "lcm", "binomial")
 _STEP_LEVELS = (-1, 0, 1, 2)
 _TURN_LEVELS = (-2, 2, 5)  # just beyond ±π/2 and 3π/2, where an inverse function turns back
-_NO_VALUE = (UndefinedError, ArithmeticError, ValueError, LookupError, AttributeError)
 
 
 Quotient = tuple[Any, Any]  # flint.fmpq_poly, which has no annotations
@@ -101,31 +107,22 @@ def _changes_of_call(name: str, arguments: tuple[Node, ...]) -> Iterator[Change]
 
 def _without_pieces(node: Node) -> list[Node]:
     """The formulas that the expression has on its own pieces, a few of them."""
-    pieces = [part for part in nodes(node) if isinstance(part, Call) and part.name in _OPENED][:2]
+    pieces = [part for part in nodes(node) if isinstance(part, Call) and part.name in _PIECEWISE]
     variants = [node]
-    for piece in pieces:
+    for piece in pieces[:2]:
+        inner = piece.arguments[0]
+        formulas = (inner, negative(inner)) if piece.name == "abs" else piece.arguments
         variants = [
-            _replaced(variant, piece, formula)
-            for variant in variants
-            for formula in _OPENED[piece.name](piece)
+            _substituted(variant, piece, formula) for variant in variants for formula in formulas
         ]
     return variants
 
 
-_OPENED: Mapping[str, Any] = {
-    "abs": lambda call: (call.arguments[0], difference(Number(Fraction(0)), call.arguments[0])),
-    "floor": lambda call: call.arguments,
-    "ceil": lambda call: call.arguments,
-    "max": lambda call: call.arguments,
-    "min": lambda call: call.arguments,
-}
+def _substituted(node: Node, old: Node, new: Node) -> Node:
+    return replaced(node, lambda part: new if part == old else None)
 
 
-def _replaced(node: Node, old: Node, new: Node) -> Node:
-    return new if node == old else mapped(node, lambda child: _replaced(child, old, new))
-
-
-def breakpoints(change: Change, name: str, point: Mapping[str, Fraction]) -> list[Fraction]:
+def breakpoints(change: Change, name: str, point: Point) -> list[Fraction]:
     """Where `change` happens as the variable `name` moves, the others fixed at `point`.
 
     Roots of a rational function are computed, to about 50 bits; those of anything else are
@@ -133,76 +130,70 @@ def breakpoints(change: Change, name: str, point: Mapping[str, Fraction]) -> lis
     """
     if name not in symbols(change.expression):
         return []
-    places: list[Fraction] = []
-    quotient = _Quotients(name, point)(change.expression)
-    if quotient is None:
-        places = _sign_changes(change, name, point)
-    else:
-        over, under = quotient
-        for level in change.levels:
-            places += _real_roots(over - under * level)
-        places += _real_roots(under)
+    try:
+        over, under = _Quotients(name, point)(change.expression)
+    except UndefinedError:
+        return _sign_changes(change, name, point)
+    places = _real_roots(under)
+    for level in change.levels:
+        places += _real_roots(over - under * level)
     return places
 
 
 class _Quotients:
-    """Rational functions of one variable: numerators and denominators as polynomials."""
+    """Rational functions of one variable: numerators and denominators as polynomials.
 
-    def __init__(self, name: str, point: Mapping[str, Fraction]) -> None:
+    Raises UndefinedError for other expressions, and for those of too high a degree.
+    """
+
+    def __init__(self, name: str, point: Point) -> None:
         self.name = name
         self.point = point
-        self.polynomial = load_flint().fmpq_poly
-        self.rational = load_flint().fmpq
+        self.flint = load_flint()
 
-    def __call__(self, node: Node) -> Quotient | None:
-        """The numerator and the denominator; None for another kind of expression."""
+    def __call__(self, node: Node) -> Quotient:
+        """The numerator and the denominator."""
         if self.name not in symbols(node):
-            value = rational(node, self.point)
-            return None if value is None else self._constant(value)
+            return self._constant(rational(node, self.point))
         match node:
             case Symbol():
-                return self.polynomial([0, 1]), self.polynomial([1])
+                return self.flint.fmpq_poly([0, 1]), self.flint.fmpq_poly([1])
             case Sum(terms):
-                return self._folded(terms, _added)
+                return reduce(_added, map(self, terms))
             case Product(factors):
-                return self._folded(factors, _multiplied)
+                return reduce(_multiplied, map(self, factors))
             case Power(base, exponent):
                 return self._power(self(base), rational(exponent, self.point))
-        return None
+        raise UndefinedError(type(node).__name__)
 
-    def _constant(self, value: Fraction) -> Quotient:
-        number = self.rational(value.numerator, value.denominator)
-        return self.polynomial([number]), self.polynomial([1])
+    def _constant(self, value: Fraction | None) -> Quotient:
+        if value is None:
+            raise UndefinedError("a constant that is not rational")
+        number = self.flint.fmpq(value.numerator, value.denominator)
+        return self.flint.fmpq_poly([number]), self.flint.fmpq_poly([1])
 
-    def _folded(
-        self, items: tuple[Node, ...], combine: Callable[[Quotient, Quotient], Quotient]
-    ) -> Quotient | None:
-        total: Quotient | None = None
-        for item in items:
-            part = self(item)
-            if part is None:
-                return None
-            total = part if total is None else combine(total, part)
-            if max(total[0].degree(), total[1].degree()) > HIGHEST_DEGREE:
-                return None
-        return total
-
-    def _power(self, base: Quotient | None, exponent: Fraction | None) -> Quotient | None:
-        if base is None or exponent is None or exponent.denominator != 1:
-            return None
+    def _power(self, base: Quotient, exponent: Fraction | None) -> Quotient:
+        if exponent is None or exponent.denominator != 1:
+            raise UndefinedError("a power that is not whole")
         over, under = base if exponent >= 0 else base[::-1]
         count = abs(exponent.numerator)
         if max(over.degree(), under.degree(), 1) * count > HIGHEST_DEGREE or not under:
-            return None
+            raise UndefinedError("a power too high")
         return over**count, under**count
 
 
 def _added(one: Quotient, other: Quotient) -> Quotient:
-    return one[0] * other[1] + other[0] * one[1], one[1] * other[1]
+    return _of_low_degree(one[0] * other[1] + other[0] * one[1], one[1] * other[1])
 
 
 def _multiplied(one: Quotient, other: Quotient) -> Quotient:
-    return one[0] * other[0], one[1] * other[1]
+    return _of_low_degree(one[0] * other[0], one[1] * other[1])
+
+
+def _of_low_degree(over: Any, under: Any) -> Quotient:
+    if max(over.degree(), under.degree()) > HIGHEST_DEGREE:
+        raise UndefinedError("a polynomial of too high a degree")
+    return over, under
 
 
 def _real_roots(polynomial: Any) -> list[Fraction]:
@@ -213,14 +204,10 @@ def _real_roots(polynomial: Any) -> list[Fraction]:
         root = -polynomial[0] / polynomial[1]
         return [Fraction(int(root.p), int(root.q))]
     roots = (root for root, _ in polynomial.complex_roots())
-    return [_fraction(root.real) for root in roots if root.imag.contains(0)]
+    return [Fraction(float(root.real.mid())) for root in roots if root.imag.contains(0)]
 
 
-def _fraction(ball: Ball) -> Fraction:
-    return Fraction(float(ball.mid()))
-
-
-def _sign_changes(change: Change, name: str, point: Mapping[str, Fraction]) -> list[Fraction]:
+def _sign_changes(change: Change, name: str, point: Point) -> list[Fraction]:
     """Places near which the expression passes a level, found by halving."""
     scale = [Fraction(2) ** power for power in range(-4, 25)]
     grid = [-place for place in reversed(scale)] + [Fraction(0)] + scale
@@ -229,41 +216,25 @@ def _sign_changes(change: Change, name: str, point: Mapping[str, Fraction]) -> l
         signs = [(place, _sign(change.expression, level, {**point, name: place})) for place in grid]
         known = [(place, sign) for place, sign in signs if sign]
         for (low, before), (high, after) in itertools.pairwise(known):
+            for _ in range(16 if before != after else 0):
+                middle = (low + high) / 2
+                same = _sign(change.expression, level, {**point, name: middle}) == before
+                low, high = (middle, high) if same else (low, middle)
             if before != after:
-                places.append(_halved(change.expression, level, name, point, low, high, before))
+                places.append((low + high) / 2)
     return places
 
 
-def _halved(
-    expression: Node,
-    level: int,
-    name: str,
-    point: Mapping[str, Fraction],
-    low: Fraction,
-    high: Fraction,
-    before: int,
-) -> Fraction:
-    for _ in range(16):
-        middle = (low + high) / 2
-        if _sign(expression, level, {**point, name: middle}) == before:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
-
-
-def _sign(expression: Node, level: int, point: Mapping[str, Fraction]) -> int:
+def _sign(expression: Node, level: int, point: Point) -> int:
     """-1 or 1; 0 where the expression has no value or passes the level there."""
     try:
         gap = RealEvaluator(point, natural_log=False)(expression) - level
-    except _NO_VALUE:
+    except NO_VALUE_ERRORS:
         return 0
     if not gap.is_finite() or gap.contains(0):
         return 0
     return 1 if gap > 0 else -1
 
-
-Point = Mapping[str, Fraction]
 
 _NEAR = ((1, 2), (-1, -2), (2, -2), (1, 0), (20, -20))
 """Scale and twice the shift of a random number in (0, 1), by turns."""

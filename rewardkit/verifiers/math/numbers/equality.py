@@ -6,20 +6,19 @@ import contextlib
 import math
 import os
 import threading
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
 from rewardkit.verifiers.math.numbers.balls import (
+    NO_VALUE_ERRORS,
     Ball,
     ComplexEvaluator,
     RealEvaluator,
-    UndefinedError,
     load_flint,
 )
 from rewardkit.verifiers.math.numbers.breakpoints import SamplePoints, changes
-from rewardkit.verifiers.math.numbers.exact import rational, same_rational_function
+from rewardkit.verifiers.math.numbers.exact import Point, rational, same_rational_function
 from rewardkit.verifiers.math.tree import (
     Call,
     Constant,
@@ -86,7 +85,7 @@ class TranscendentalError(Exception):
 class SeparationBound:
     """Collects the roots of trees while it works out their sizes."""
 
-    def __init__(self, point: Mapping[str, Fraction]) -> None:
+    def __init__(self, point: Point) -> None:
         self.point = point
         self.roots: dict[tuple[Node, int], None] = {}
 
@@ -172,8 +171,6 @@ NO_VALUE = "no value that can be worked out"
 """The step for two sides without a value, such as 1/(1 − 1)."""
 
 _LOOK = 96  # precision in bits at which nearly all unequal pairs differ
-_NO_VALUE = (UndefinedError, ArithmeticError, ValueError, LookupError, AttributeError)
-"""The errors of evaluation without a value; acb lacks some of arb's functions."""
 
 _lock = threading.Lock()  # the precision is the library's global state
 
@@ -207,17 +204,13 @@ def compare_size(one: Node, other: Node) -> int | None:
     same = same_value(one, other)
     if same.equal is not False:
         return 0 if same.equal else None
-    with _lock:
-        context = load_flint().ctx
-        before = context.prec
-        for context.prec in (_LOOK, 16 * _LOOK):
-            with contextlib.suppress(*_NO_VALUE):
-                evaluate = RealEvaluator({}, natural_log=False)
-                gap = evaluate(one) - evaluate(other)
-                if gap.is_finite() and not gap.contains(0):
-                    context.prec = before
-                    return 1 if gap > 0 else -1
-        context.prec = before
+    context = load_flint().ctx
+    for precision in (_LOOK, 16 * _LOOK):
+        with _lock, context.workprec(precision), contextlib.suppress(*NO_VALUE_ERRORS):
+            evaluate = RealEvaluator({}, natural_log=False)
+            gap = evaluate(one) - evaluate(other)
+            if gap.is_finite() and not gap.contains(0):
+                return 1 if gap > 0 else -1
     return None
 
 
@@ -244,14 +237,9 @@ class _AtPoints:
         self.algebraic = True
 
     def run(self) -> Comparison:
-        before = self.context.prec
-        try:
-            outcome = self._over(RealEvaluator) if self.real else None
-            if outcome is None:
-                outcome = self._over(ComplexEvaluator)
-            return outcome or self._without_value()
-        finally:
-            self.context.prec = before
+        with self.context.workprec(_LOOK):
+            found = self._over(RealEvaluator) if self.real else None
+            return found or self._over(ComplexEvaluator) or self._without_value()
 
     def _without_value(self) -> Comparison:
         """Decide the case that only one side has a value: then the sides differ.
@@ -265,9 +253,9 @@ class _AtPoints:
 
     def _defined(self, side: Node) -> bool:
         self.context.prec = _LOOK
-        for point in self._points():
+        for point in self.points.draw(TRIED * self.wanted):
             for evaluator in (RealEvaluator, ComplexEvaluator):
-                with contextlib.suppress(*_NO_VALUE):
+                with contextlib.suppress(*NO_VALUE_ERRORS):
                     if evaluator(point, natural_log=self.natural_log)(side).is_finite():
                         return True
         return False
@@ -275,7 +263,7 @@ class _AtPoints:
     def _over(self, evaluator: type[RealEvaluator]) -> Comparison | None:
         """The outcome over the reals or the complex numbers; None where they have no value."""
         agreed = 0
-        for point in self._points():
+        for point in self.points.draw(TRIED * self.wanted):
             equal = self._equal_at(evaluator, point)
             if equal is False:
                 return Comparison(False, "numbers with proven error bounds")
@@ -298,24 +286,21 @@ class _AtPoints:
         return Comparison(True, how + (" at sample points" if self.names else ""))
 
     def _equal_at(
-        self, evaluator: type[RealEvaluator], point: Mapping[str, Fraction]
+        self, evaluator: type[RealEvaluator], point: Point
     ) -> bool | Literal["no value"] | None:
+        self.context.prec = _LOOK
         try:
-            return self._at(evaluator, point)
-        except _NO_VALUE:
+            evaluate = evaluator(point, natural_log=self.natural_log)
+            one, other = evaluate(self.one), evaluate(self.other)
+            if not (one.is_finite() and other.is_finite()):
+                return "no value"
+            if not (one - other).contains(0):
+                return False
+            return self._agree(evaluate, point)
+        except NO_VALUE_ERRORS:
             return "no value"
 
-    def _at(self, evaluator: type[RealEvaluator], point: Mapping[str, Fraction]) -> bool | None:
-        self.context.prec = _LOOK
-        evaluate = evaluator(point, natural_log=self.natural_log)
-        one, other = evaluate(self.one), evaluate(self.other)
-        if not (one.is_finite() and other.is_finite()):
-            raise UndefinedError("not finite")
-        if not (one - other).contains(0):
-            return False
-        return self._agree(evaluate, point)
-
-    def _agree(self, evaluate: RealEvaluator, point: Mapping[str, Fraction]) -> bool | None:
+    def _agree(self, evaluate: RealEvaluator, point: Point) -> bool | None:
         """Whether both sides are equal there, at a precision that settles it."""
         try:
             needed, size = SeparationBound(point).bits(self.one, self.other)
@@ -333,20 +318,7 @@ class _AtPoints:
         if not self.algebraic:
             scale = abs(one).lower()
             limit = limit * scale if 0 < scale < 1 else limit
-        return True if abs(gap) < limit else self._wider(evaluate, limit)
-
-    def _wider(self, evaluate: RealEvaluator, limit: object) -> bool | None:
-        """Once more at twice the precision: cancellation had eaten it."""
-        self.context.prec = 2 * self.context.prec + 512
-        if self.context.prec * self.size > 2 * MOST_WORK:
-            return None
-        gap = evaluate(self.one) - evaluate(self.other)
-        if not gap.contains(0):
-            return False
         return True if abs(gap) < limit else None
-
-    def _points(self) -> Iterator[Mapping[str, Fraction]]:
-        return self.points.draw(TRIED * self.wanted)
 
 
 def is_limit(node: Node) -> bool:

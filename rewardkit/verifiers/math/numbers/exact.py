@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import random
 from collections.abc import Callable, Mapping
@@ -154,12 +155,19 @@ def _long(value: Fraction) -> bool:
     return max(value.numerator.bit_length(), value.denominator.bit_length()) > MOST_BITS
 
 
-PRIME = 2**255 - 19
-
 LONGEST_EXPONENT = 64
 """Bits of the highest exponent, far from the prime's order."""
 
-_draw = random.SystemRandom().getrandbits  # no text can be made to meet these points
+_draw = random.SystemRandom().getrandbits  # no text can be made to meet the prime or the points
+
+
+@functools.cache
+def _prime() -> int:
+    """A random prime of 255 bits."""
+    candidate = 4
+    while pow(2, candidate - 1, candidate) != 1:  # a random number that passes is prime
+        candidate = _draw(254) | 2**254 | 1
+    return candidate
 
 
 class OpaqueError(Exception):
@@ -169,10 +177,10 @@ class OpaqueError(Exception):
 def same_rational_function(one: Node, other: Node) -> bool | None:
     """Whether two expressions are one rational function of their variables; None: undecided.
 
-    A rational function that is zero at a random point modulo the prime is zero, but for a chance
-    of its degree in 2^255 (Schwartz 1980, Zippel 1979); one that is not is not. Powers cost the
-    length of their exponent, so (x - a)^6000 is never multiplied out. Parts of other kinds (roots,
-    functions, π) count as variables of their own: equal is then proven, unequal is not.
+    A rational function that is zero at a random point modulo a random prime is zero, but for a
+    chance of its degree in 2^255 (Schwartz 1980, Zippel 1979); one that is not is not. Powers cost
+    the length of their exponent, so (x - a)^6000 is never multiplied out. Parts of other kinds
+    (roots, functions, π) count as variables of their own: equal is then proven, unequal is not.
     """
     residue = _Residues()
     try:
@@ -187,21 +195,22 @@ class _Residues:
     """Values modulo the prime, variables and opaque parts drawn at random."""
 
     def __init__(self) -> None:
+        self.prime = _prime()
         self.opaque = False
         self.drawn: dict[Node, int] = {}
 
     def __call__(self, node: Node) -> int:
         match node:
             case Number(value, _):
-                return value.numerator * pow(value.denominator, -1, PRIME) % PRIME
+                return value.numerator * pow(value.denominator, -1, self.prime) % self.prime
             case Symbol():
                 return self._random(node)
             case Sum(terms):
-                return sum(map(self, terms)) % PRIME
+                return sum(map(self, terms)) % self.prime
             case Product(factors):
                 product = 1
                 for factor in factors:
-                    product = product * self(factor) % PRIME
+                    product = product * self(factor) % self.prime
                 return product
             case Power(base, exponent):
                 return self._power(node, base, exponent)
@@ -216,7 +225,7 @@ class _Residues:
         residue = self(base)
         if residue == 0 and value <= 0:
             raise ZeroDivisionError
-        return pow(residue, value.numerator, PRIME)
+        return pow(residue, value.numerator, self.prime)
 
     def _part(self, node: Node) -> int:
         if node == Constant("i") or node == Constant("∞"):
@@ -226,5 +235,5 @@ class _Residues:
 
     def _random(self, node: Node) -> int:
         if node not in self.drawn:
-            self.drawn[node] = _draw(255) % PRIME
+            self.drawn[node] = _draw(255) % self.prime
         return self.drawn[node]
