@@ -51,8 +51,6 @@ HEAVY = {
 }
 # modules that only a process which is about to load weights imports
 AT_THE_EDGE = {
-    "harness/backends/batched_generation.py",
-    "harness/backends/completion_reader.py",
     "trainers/evaluation/callback.py",  # a subclass of transformers' callback
     "trainers/momentum.py",  # a subclass of TRL's trainer: its base must be there to define it
     "trainers/silent_groups.py",  # the same

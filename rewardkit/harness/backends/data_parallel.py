@@ -1,25 +1,25 @@
 """Data parallelism: an engine in each process, with a share of the requests and the devices.
 
-`vllm.LLM` refuses data_parallel_size > 1 in one process.
+`vllm.LLM` refuses data_parallel_size > 1 in one process. Each process runs this module with
+`python -m`, so that scripts need no main guard.
 """
 
 from __future__ import annotations
 
 import os
-import queue
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, cast
+from multiprocessing.connection import Connection, Pipe, wait
+from typing import Any
 
+from rewardkit import registry
 from rewardkit.available_cores import available_cores
-from rewardkit.errors import BackendError, UsageError
+from rewardkit.errors import BackendError, RewardkitError, UsageError
 from rewardkit.harness.backends.engine_options import EngineOptions
-from rewardkit.judging.frames import FrameChannel, FrameError
-from rewardkit.protocols import Request
+from rewardkit.protocols import Backend, Request
 from rewardkit.records import Completion, Sampling
 
 Reply = tuple[str, Any]
@@ -28,48 +28,80 @@ or ("error", text)."""
 
 
 class Ranks:
-    """The engines of one job, in processes started with `python -m`: scripts need no main guard."""
+    """The engines of one job."""
 
     def __init__(self, model: str, options: EngineOptions, requests: int, longest: int) -> None:
         count = options.data_parallel_size
-        share = -(-requests // count)
-        alone = replace(options, data_parallel_size=1)
-        environments = _environments(count, options.tensor_parallel_size)
-        self._replies: queue.SimpleQueue[tuple[int, Reply]] = queue.SimpleQueue()
-        self._ranks = [
-            _Rank(number, environment, self._replies)
-            for number, environment in enumerate(environments)
-        ]
-        for rank in self._ranks:
-            rank.send((model, alone, share, longest))
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._connections: list[Connection] = []
+        for environment in _environments(count, options.tensor_parallel_size):
+            self._start_process(environment)
+        self._send(
+            [(model, replace(options, data_parallel_size=1), -(-requests // count), longest)]
+        )
         self._description: dict[str, object] = {}
-        for _ in self._ranks:
-            self._description = self._next_reply("ready")
+        replies = self._replies()
+        for _ in self._processes:
+            _, self._description = next(replies)
 
-    def _next_reply(self, *expected: str) -> Any:
-        number, (kind, value) = self._replies.get()
-        if kind in expected:
-            return value if len(expected) == 1 else (kind, value)
-        self._end(patience=0.0)
-        raise BackendError(f"vLLM's rank {number} of {len(self._ranks)} failed: {value}")
+    def _start_process(self, environment: dict[str, str]) -> None:
+        ours, theirs = Pipe()
+        with theirs:
+            command = [sys.executable, "-m", __name__, str(theirs.fileno())]
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=2,  # the caller's stdout is for results
+                pass_fds=[theirs.fileno()],
+                env=os.environ | environment,
+            )
+        self._processes.append(process)
+        self._connections.append(ours)
+
+    def _send(self, orders: Sequence[object]) -> None:
+        """Send each rank its order, or all the same. A rank that has died has no reply later."""
+        for number, connection in enumerate(self._connections):
+            with suppress(OSError):
+                connection.send(orders[number % len(orders)])
+
+    def _replies(self) -> Iterator[Reply]:
+        """The replies of all ranks as they arrive. BackendError if one has failed or died."""
+        while True:
+            ready = wait(self._connections)
+            for number, connection in enumerate(self._connections):
+                if connection not in ready:
+                    continue
+                kind, value = self._receive(number)
+                if kind == "error":
+                    self._end(patience=0.0)
+                    raise BackendError(
+                        f"vLLM's rank {number} of {len(self._processes)} failed: {value}"
+                    )
+                yield kind, value
+
+    def _receive(self, number: int) -> Reply:
+        try:
+            reply: Reply = self._connections[number].recv()
+        except (EOFError, OSError):
+            return "error", f"it ended with exit status {self._processes[number].wait()}"
+        return reply
 
     def generate(
         self, requests: Sequence[Request], sampling: Sampling
     ) -> Iterator[tuple[Request, Completion]]:
         """Each request with its completion, as a rank finishes it."""
-        count = len(self._ranks)
-        for number, rank in enumerate(self._ranks):
-            rank.send((list(requests[number::count]), sampling))
+        busy = len(self._processes)
+        self._send([(list(requests[number::busy]), sampling) for number in range(busy)])
         by_key = {request.key: request for request in requests}
-        busy = count
         try:
-            while busy:
-                kind, value = self._next_reply("completion", "done")
-                if kind == "done":
-                    busy -= 1
-                else:
+            for kind, value in self._replies():
+                if kind == "completion":
                     key, completion = value
                     yield by_key[key], completion
+                    continue
+                busy -= 1
+                if not busy:
+                    return
         finally:
             if busy:
                 self._end(patience=0.0)
@@ -83,69 +115,15 @@ class Ranks:
         self._end(patience=20.0)
 
     def _end(self, patience: float) -> None:
-        for rank in self._ranks:
-            rank.close_orders()
-        for rank in self._ranks:
-            rank.end(patience)
-
-
-class _Rank:
-    """One process, its orders and its replies, over its own pipes."""
-
-    def __init__(
-        self,
-        number: int,
-        environment: dict[str, str],
-        replies: queue.SimpleQueue[tuple[int, Reply]],
-    ) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "rewardkit.harness.backends.vllm_rank"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=os.environ | environment,
-        )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._orders = self._process.stdin
-        self._replies = self._process.stdout
-        self._channel = FrameChannel(self._replies.fileno(), self._orders.fileno())
-        self._listener = threading.Thread(target=self._listen, args=(number, replies), daemon=True)
-        self._listener.start()
-
-    def send(self, message: object) -> None:
-        """Send an order. A process that has died is noticed when its reply is read."""
-        with suppress(BrokenPipeError):
-            self._channel.send(message)
-
-    def _listen(self, number: int, replies: queue.SimpleQueue[tuple[int, Reply]]) -> None:
-        reply: Reply = ("started", None)
-        while reply[0] != "error":
-            reply = self._receive()
-            replies.put((number, reply))
-
-    def _receive(self) -> Reply:
-        try:
-            return cast("Reply", self._channel.receive())
-        except (EOFError, OSError):
-            return "error", f"it ended with exit status {self._process.wait()}"
-        except FrameError as error:
-            self._process.kill()
-            return "error", str(error)
-
-    def close_orders(self) -> None:
-        """Close the orders: the process then ends by itself."""
-        with suppress(BrokenPipeError):
-            self._orders.close()
-
-    def end(self, patience: float) -> None:
-        """Wait `patience` seconds for the process to end, then kill it."""
-        try:
-            self._process.wait(timeout=patience)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._listener.join()
-        self._replies.close()
+        """Close the connections, wait `patience` seconds for each process to end, then kill it."""
+        for connection in self._connections:
+            connection.close()
+        for process in self._processes:
+            try:
+                process.wait(timeout=patience)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
 
 def _environments(count: int, tensor_parallel_size: int) -> list[dict[str, str]]:
@@ -166,3 +144,27 @@ def _environments(count: int, tensor_parallel_size: int) -> list[dict[str, str]]
         {"CUDA_VISIBLE_DEVICES": ",".join(devices[first : first + tensor_parallel_size])}
         for first in range(0, count * tensor_parallel_size, tensor_parallel_size)
     ]
+
+
+def serve(connection: Connection) -> None:
+    """Start an engine by the first order, then complete the requests of each further order."""
+    try:
+        model, options, requests, longest = connection.recv()
+        backend: Backend = registry.installed().backend("vllm")(model, options)
+        backend.start(requests, longest)
+        connection.send(("ready", dict(backend.describe())))
+        while True:
+            try:
+                order = connection.recv()
+            except EOFError:
+                break
+            for request, completion in backend.generate(*order):
+                connection.send(("completion", (request.key, completion)))
+            connection.send(("done", None))
+        backend.close()
+    except RewardkitError as error:
+        connection.send(("error", str(error)))
+
+
+if __name__ == "__main__":
+    serve(Connection(int(sys.argv[1])))

@@ -1,19 +1,22 @@
-"""A checkpoint on this machine, without its weights, for transformers and vLLM."""
+"""A checkpoint on this machine without its weights, and the reader of its completions.
+
+The backends transformers and vllm, and the evaluation in training, share both.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import UsageError
 from rewardkit.harness.backends import tokenization
-from rewardkit.harness.backends.completion_reader import CompletionReader
 from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.store import model_folder
 from rewardkit.protocols import Message, Prompt, Request
-from rewardkit.records import Sampling
+from rewardkit.records import Completion, Sampling
+from rewardkit.thinking import split_thinking
 
 DTYPES = ("auto", "bfloat16", "float16", "float32")
 
@@ -28,7 +31,9 @@ class LocalModel:
         self.folder: Path = model_folder.resolve(model)
         self.config = model_folder.read_json(self.folder / "config.json")
         self.tokenizer = tokenization.load(self.folder)
-        self.max_model_len = options.max_model_len or self._positions()
+        positions = self.text_config.get("max_position_embeddings")
+        known = positions if isinstance(positions, int) else None
+        self.max_model_len = options.max_model_len or known
         self._chat = options.chat_template
         self._template_args = options.chat_template_args
         if self._template_args and self.tokenizer.chat_template is None:
@@ -36,10 +41,6 @@ class LocalModel:
                 f"{self.folder} has no chat template, and --chat-template-arg sets what a chat "
                 "template reads; leave it out"
             )
-
-    def _positions(self) -> int | None:
-        length = self.text_config.get("max_position_embeddings")
-        return length if isinstance(length, int) else None
 
     @property
     def text_config(self) -> Mapping[str, Any]:
@@ -70,7 +71,7 @@ class LocalModel:
         if not all(isinstance(token, int) for token in listed if token is not None):
             raise UsageError(
                 f"{self.folder} names the stop tokens {listed!r:.60}, which aren't token ids; "
-                "mend eos_token_id in its generation_config.json or config.json"
+                "correct eos_token_id in its generation_config.json or config.json"
             )
         ids = {*listed, self.tokenizer.token_id("eos_token")} - {None}
         return tuple(sorted(ids))
@@ -102,3 +103,91 @@ class LocalModel:
             "chat_template": template if self._chat else "off",
             "stop_token_ids": list(self.stop_ids),
         }
+
+
+_CONTEXT = 8
+
+
+class CompletionReader:
+    """Collects one completion: token by token if there are stop strings, else all at once."""
+
+    def __init__(
+        self,
+        tokenizer: tokenization.Tokenizer,
+        prompt: Prompt,
+        stop_ids: Collection[int],
+        stop: Sequence[str],
+    ) -> None:
+        self._tokenizer = tokenizer
+        self._prompt = prompt.token_ids
+        self._prompt_text = prompt.text
+        self._stop_ids = stop_ids
+        self._stop = [text for text in stop if text]
+        self._stream: Any = _stream(prompt.token_ids) if self._stop else None
+        self._ids: list[int] = []
+        self._text = ""
+        self._cut: str | None = None
+        self.done = False
+        """Whether a stop token or a stop string has ended the completion."""
+
+    def add(self, ids: Sequence[int]) -> None:
+        """Read more tokens; those after the end are ignored."""
+        for token in ids:
+            if self.done:
+                return
+            self._ids.append(token)
+            if token in self._stop_ids:
+                self.done = True
+            elif self._stop:
+                self._find_stop(token)
+
+    def _find_stop(self, token: int) -> None:
+        """Decode the token and end the text before a stop string."""
+        piece = self._decode(token)
+        self._text += piece
+        ends = []
+        for stop in self._stop if piece else ():
+            start = self._text.find(stop, max(0, len(self._text) - len(piece) - len(stop) + 1))
+            if start >= 0:
+                ends.append((start + len(stop), start))
+        if ends:
+            # the stop string that is complete first, as if characters came one by one
+            self._cut = self._text[: min(ends)[1]]
+            self.done = True
+
+    def _decode(self, token: int) -> str:
+        try:
+            return self._stream.step(self._tokenizer.engine, token) or ""
+        except Exception:  # the Rust library raises a bare Exception on invalid UTF-8
+            self._stream = _stream(())
+            return self._stream.step(self._tokenizer.engine, token) or ""
+
+    def completion(self) -> Completion:
+        """The completion; its finish reason is "length" unless something ended it."""
+        ids = self._ids
+        text = self._cut
+        if text is None:
+            ended = ids[:-1] if self.done else ids
+            text = self._tokenizer.decode(self._prompt, ended)
+        reason = "stop" if self.done else "length"
+        thinking = self._thinking_tokens(text)
+        return Completion(text, reason, len(self._prompt), len(ids), thinking_tokens=thinking)
+
+    def _thinking_tokens(self, text: str) -> int | None:
+        """Number of tokens up to the end of the thinking; None without any."""
+        thinking, answer = split_thinking(text, self._prompt_text)
+        if not thinking:
+            return None
+        if not answer:
+            return len(self._ids)
+        engine = self._tokenizer.engine
+        end = engine.token_to_id("</think>")
+        if end in self._ids:
+            return len(self._ids) - self._ids[::-1].index(end)
+        return len(engine.encode(thinking, add_special_tokens=False).ids)
+
+
+def _stream(context: Sequence[int]) -> Any:
+    from tokenizers.decoders import DecodeStream
+
+    return DecodeStream(ids=list(context[-_CONTEXT:]), skip_special_tokens=True)

@@ -154,14 +154,13 @@ class Tokenizer:
 
     def _with_bos(self, text: str) -> list[int]:
         bos = self.special.get("bos_token")
-        if self.add_bos is None or bos is None or text.startswith(bos):
-            doubled = bos is not None and text.startswith(bos)
-            return list(self.engine.encode(text, add_special_tokens=not doubled).ids)
-        ids = list(self.engine.encode(text, add_special_tokens=True).ids)
+        starts_with_bos = bos is not None and text.startswith(bos)
+        ids = list(self.engine.encode(text, add_special_tokens=not starts_with_bos).ids)
+        if self.add_bos is None or bos is None or starts_with_bos:
+            return ids
         first = self.engine.token_to_id(bos)
-        if self.add_bos:
-            return ids if ids[:1] == [first] else [first, *ids]
-        return ids[1:] if ids[:1] == [first] else ids
+        rest = ids[1:] if ids[:1] == [first] else ids
+        return [first, *rest] if self.add_bos else rest
 
     def decode(self, prompt: Sequence[int], completion: Sequence[int]) -> str:
         """The completion's text after the prompt: alone, some decoders would drop a first space."""

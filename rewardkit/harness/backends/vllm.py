@@ -15,29 +15,80 @@ from queue import SimpleQueue
 from typing import Any
 
 from rewardkit.errors import BackendError, MissingExtra, UnknownName, UsageError
-from rewardkit.harness.backends.completion_reader import CompletionReader
 from rewardkit.harness.backends.data_parallel import Ranks
 from rewardkit.harness.backends.engine_options import EngineOptions
-from rewardkit.harness.backends.local_model import LocalModel
+from rewardkit.harness.backends.local_model import CompletionReader, LocalModel
 from rewardkit.protocols import Request
 from rewardkit.records import Completion, Sampling
 
-THINKING_TAGS = {"reasoning_start_str": "<think>", "reasoning_end_str": "</think>"}
-"""What opens and closes a thinking block, unless --backend-arg reasoning_config says otherwise."""
-
+_SET_BY_US = (
+    "model",
+    "tokenizer",
+    "tokenizer_mode",
+    "chat_template",
+    "skip_tokenizer_init",
+    "seed",
+    "dtype",
+    "max_model_len",
+    "tensor_parallel_size",
+    "data_parallel_size",
+    "gpu_memory_utilization",
+)
 _SMALL_JOB = 500_000
-_MIN_CACHE = 2**28
-_CACHE_SHARE = 0.5
-_BLOCK = 128
-_MAX_SEQUENCES = 256
+"""Tokens up to which a job on a GPU runs in this process."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """The work an engine is started for: requests of at most `longest` tokens each."""
+class VllmBackend(LocalModel):
+    """Run a checkpoint with vLLM's offline engine; `arguments` are those of `vllm.LLM`."""
 
-    requests: int
-    longest: int
+    def __init__(self, model: str, options: EngineOptions) -> None:
+        if importlib.util.find_spec("vllm") is None:
+            raise MissingExtra.needing("vllm", "vllm", "the vllm backend")
+        options.reject_arguments_named(_SET_BY_US, "vLLM")
+        super().__init__(model, options, backend="vllm")
+        self._options = options
+        self._arguments: Mapping[str, Any] = {}
+        self._engine: Engine | Ranks | None = None
+
+    def start(self, requests: int, longest: int) -> None:
+        """Load the weights, with a context (on a CPU, a cache too) as large as the job needs."""
+        if self._engine is not None:
+            return
+        quieten()
+        if self._options.data_parallel_size > 1:
+            self._engine = Ranks(str(self.folder), self._options, requests, longest)
+            return
+        from vllm.platforms import current_platform
+
+        on_gpu, job = not current_platform.is_cpu(), Job(requests, longest)
+        # an engine in a process of its own overlaps with this one but takes 10 to 20 s to start
+        large = on_gpu and requests * longest > _SMALL_JOB
+        own_process = large or self._options.tensor_parallel_size > 1
+        os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "1" if own_process else "0")
+        self._arguments = engine_arguments(self, self._options, job, on_gpu=on_gpu)
+        self._engine = Engine(self, self._arguments, on_gpu=on_gpu)
+
+    def generate(
+        self, requests: Sequence[Request], sampling: Sampling
+    ) -> Iterator[tuple[Request, Completion]]:
+        """Each request with its completion, as it finishes."""
+        if self._engine is None:
+            raise BackendError("the vllm backend was not started; call start() before generate()")
+        return self._engine.generate(requests, sampling)
+
+    def describe(self) -> Mapping[str, object]:
+        """The arguments and, once the engine runs, its version, device and settings."""
+        description: dict[str, object] = {"name": "vllm", **super().describe()}
+        description |= {"arguments": dict(self._arguments or self._options.arguments)}
+        if self._engine is not None:
+            description |= self._engine.describe()
+        return description | {"data_parallel_size": self._options.data_parallel_size}
+
+    def close(self) -> None:
+        """Shut the engine down; `start` may be called again."""
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
 
 
 def quieten() -> None:
@@ -51,12 +102,21 @@ def quieten() -> None:
     os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
 
 
-def choose_process(job: Job, *, tensor_parallel_size: int, on_gpu: bool) -> None:
-    """Choose whether the engine runs in a process of its own: on a GPU with a large job. Such a
-    process overlaps with this one but takes 10 to 20 s to start. The caller's setting wins."""
-    small = job.requests * job.longest <= _SMALL_JOB
-    own_process = tensor_parallel_size > 1 or (on_gpu and not small)
-    os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "1" if own_process else "0")
+THINKING_TAGS = {"reasoning_start_str": "<think>", "reasoning_end_str": "</think>"}
+"""What opens and closes a thinking block, unless --backend-arg reasoning_config says otherwise."""
+
+_MIN_CACHE = 2**28
+_CACHE_SHARE = 0.5
+_BLOCK = 128
+_MAX_SEQUENCES = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The work an engine is started for: requests of at most `longest` tokens each."""
+
+    requests: int
+    longest: int
 
 
 def engine_arguments(
@@ -113,39 +173,8 @@ def cache_bytes(config: Mapping[str, Any], job: Job) -> int:
     token = 2 * 4 * layers * int(config.get("num_key_value_heads") or heads) * size
     sequence = token * _BLOCK * (-(-job.longest // _BLOCK) + 1)
     wanted = sequence * min(job.requests, _MAX_SEQUENCES)
-    return max(_MIN_CACHE, 2 * sequence, min(wanted, int(_free_memory() * _CACHE_SHARE)))
-
-
-def _free_memory() -> int:
-    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
-_SECONDS_BETWEEN_LOOKS = 1.0
-
-
-class EngineWatch:
-    """Puts an error among the outputs of an engine whose process has died.
-
-    vLLM marks such an engine as dead, but `step()` waits for its outputs forever. An engine in this
-    process has no such queue and needs no watch.
-    """
-
-    def __init__(self, engine_core: Any) -> None:
-        self._closed = threading.Event()
-        resources = getattr(engine_core, "resources", None)
-        outputs = getattr(engine_core, "outputs_queue", None)
-        if resources is not None and outputs is not None:
-            threading.Thread(target=self._watch, args=(resources, outputs), daemon=True).start()
-
-    def _watch(self, resources: Any, outputs: SimpleQueue[object]) -> None:
-        while not self._closed.wait(_SECONDS_BETWEEN_LOOKS):
-            if resources.engine_dead:
-                outputs.put(RuntimeError("the engine's process has died"))
-                return
-
-    def close(self) -> None:
-        """End the watch; the engine is about to be shut down."""
-        self._closed.set()
+    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return max(_MIN_CACHE, 2 * sequence, min(wanted, int(free * _CACHE_SHARE)))
 
 
 class Engine:
@@ -303,72 +332,29 @@ def _restored_preload() -> Iterator[None]:
             os.environ["LD_PRELOAD"] = before
 
 
-_SET_BY_US = (
-    "model",
-    "tokenizer",
-    "tokenizer_mode",
-    "chat_template",
-    "skip_tokenizer_init",
-    "seed",
-    "dtype",
-    "max_model_len",
-    "tensor_parallel_size",
-    "data_parallel_size",
-    "gpu_memory_utilization",
-)
+_SECONDS_BETWEEN_LOOKS = 1.0
 
 
-class VllmBackend(LocalModel):
-    """Run a checkpoint with vLLM's offline engine; `arguments` are those of `vllm.LLM`."""
+class EngineWatch:
+    """Puts an error among the outputs of an engine whose process has died.
 
-    def __init__(self, model: str, options: EngineOptions) -> None:
-        if importlib.util.find_spec("vllm") is None:
-            raise MissingExtra.needing("vllm", "vllm", "the vllm backend")
-        options.reject_arguments_named(_SET_BY_US, "vLLM")
-        super().__init__(model, options, backend="vllm")
-        self._options = options
-        self._arguments: Mapping[str, Any] = {}
-        self._engine: Engine | Ranks | None = None
+    vLLM marks such an engine as dead, but `step()` waits for its outputs forever. An engine in this
+    process has no such queue and needs no watch.
+    """
 
-    def start(self, requests: int, longest: int) -> None:
-        """Load the weights, with a context (on a CPU, a cache too) as large as the job needs."""
-        if self._engine is not None:
-            return
-        quieten()
-        if self._options.data_parallel_size > 1:
-            self._engine = Ranks(str(self.folder), self._options, requests, longest)
-            return
-        on_gpu = _on_gpu()
-        job = Job(requests, longest)
-        choose_process(job, tensor_parallel_size=self._options.tensor_parallel_size, on_gpu=on_gpu)
-        self._arguments = engine_arguments(self, self._options, job, on_gpu=on_gpu)
-        self._engine = Engine(self, self._arguments, on_gpu=on_gpu)
+    def __init__(self, engine_core: Any) -> None:
+        self._closed = threading.Event()
+        resources = getattr(engine_core, "resources", None)
+        outputs = getattr(engine_core, "outputs_queue", None)
+        if resources is not None and outputs is not None:
+            threading.Thread(target=self._watch, args=(resources, outputs), daemon=True).start()
 
-    def generate(
-        self, requests: Sequence[Request], sampling: Sampling
-    ) -> Iterator[tuple[Request, Completion]]:
-        """Each request with its completion, as it finishes."""
-        if self._engine is None:
-            raise BackendError("the vllm backend was not started; call start() before generate()")
-        return self._engine.generate(requests, sampling)
-
-    def describe(self) -> Mapping[str, object]:
-        """The arguments and, once the engine runs, its version, device and settings."""
-        description: dict[str, object] = {"name": "vllm", **super().describe()}
-        description |= {"arguments": dict(self._arguments or self._options.arguments)}
-        if self._engine is not None:
-            description |= self._engine.describe()
-        return description | {"data_parallel_size": self._options.data_parallel_size}
+    def _watch(self, resources: Any, outputs: SimpleQueue[object]) -> None:
+        while not self._closed.wait(_SECONDS_BETWEEN_LOOKS):
+            if resources.engine_dead:
+                outputs.put(RuntimeError("the engine's process has died"))
+                return
 
     def close(self) -> None:
-        """Shut the engine down; `start` may be called again."""
-        if self._engine is not None:
-            self._engine.close()
-            self._engine = None
-
-
-def _on_gpu() -> bool:
-    """Whether this vLLM is built for an accelerator and sees one."""
-    from vllm.platforms import current_platform
-
-    return not current_platform.is_cpu()
+        """End the watch; the engine is about to be shut down."""
+        self._closed.set()

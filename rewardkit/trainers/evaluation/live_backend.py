@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import BackendError
-from rewardkit.harness.backends.batched_generation import batches, complete, too_large
 from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.backends.local_model import LocalModel
+from rewardkit.harness.backends.transformers import batches, complete, too_large
 from rewardkit.protocols import Message, Prompt, Request
 from rewardkit.records import Completion, Sampling
 

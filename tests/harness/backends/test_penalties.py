@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewardkit.harness.backends.batched_generation import Penalties, has_penalties
+from rewardkit.harness.backends.transformers import Penalties, has_penalties
 from rewardkit.records import Sampling
 
 torch = pytest.importorskip("torch")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from rewardkit.harness.backends.batched_generation import SeededSampler
+from rewardkit.harness.backends.transformers import SeededSampler
 from rewardkit.records import Sampling
 
 pytestmark = pytest.mark.engines

@@ -10,7 +10,7 @@ import pytest
 
 from rewardkit.errors import UsageError
 from rewardkit.harness.backends import tokenization
-from rewardkit.harness.backends.completion_reader import CompletionReader
+from rewardkit.harness.backends.local_model import CompletionReader
 from rewardkit.protocols import Message, Prompt
 from tests.support.tiny import CHAT_TEMPLATE, build
 
