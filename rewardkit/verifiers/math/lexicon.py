@@ -608,44 +608,35 @@ def _part(parts: list[str]) -> Fraction | None:
     return None if count is None else Fraction(count, under)
 
 
+_KINDS: Final = {
+    **{word: "d" if 0 < value < 10 else "t" for word, value in UNITS_IN_WORDS.items()},
+    **dict.fromkeys(_TENS, "T"),
+    **{word: str(power) for power, word in enumerate(_GROUPS)},
+    "zero": "z",
+    "a": "a",
+    "hundred": "H",
+    "and": "&",
+}
+_BELOW_HUNDRED = "(?:Td?|[dtz])"
+_BELOW_THOUSAND = f"(?:[adt]H(?:&?{_BELOW_HUNDRED})?|{_BELOW_HUNDRED})"
+_GROUP = "(?:(?:a|" + _BELOW_THOUSAND + r"){}(?:\Z|&?(?=.)))?"
+_WHOLE = re.compile("".join(map(_GROUP.format, "543210")) + _BELOW_THOUSAND + "?")
+"""The kinds of the words of a whole number: groups of three digits in descending order."""
+
+
 def _whole(parts: list[str]) -> int | None:
-    """A whole number: groups of three digits, each with its size, in descending order."""
-    total, rest, smallest = 0, list(parts), 10**21
-    while rest:
-        place = next((place for place, word in enumerate(rest) if word in _GROUPS), None)
-        size = 1 if place is None else _GROUPS[rest[place]]
-        group = 1 if size > 1 and rest[:place] == ["a"] else _below_thousand(rest[:place])
-        if group is None or size >= smallest:
-            return None
-        total, smallest = total + group * size, size
-        rest = [] if place is None else rest[place + 1 :]
-        if rest[:1] == ["and"]:
-            rest = rest[1:] or ["and"]
-    return total if parts else None
-
-
-def _below_thousand(parts: list[str]) -> int | None:
-    """`seven`, `forty two`, `a hundred`, `three hundred and five`."""
-    if "hundred" in parts:
-        place = parts.index("hundred")
-        hundreds = 1 if parts[:place] == ["a"] else _below_hundred(parts[:place])
-        rest = parts[place + 1 :]
-        units = _below_hundred(rest[1:] if rest[:1] == ["and"] else rest) if rest else 0
-        if hundreds is None or units is None or not 0 < hundreds < 20:
-            return None
-        return 100 * hundreds + units
-    return _below_hundred(parts)
-
-
-def _below_hundred(parts: list[str]) -> int | None:
-    match parts:
-        case [word] if word in UNITS_IN_WORDS:
-            return UNITS_IN_WORDS[word]
-        case [word] if word in _TENS:
-            return 10 * _TENS[word]
-        case [ten, unit] if ten in _TENS and 0 < UNITS_IN_WORDS.get(unit, 0) < 10:
-            return 10 * _TENS[ten] + UNITS_IN_WORDS[unit]
-    return None
+    """`two thousand one hundred and five`."""
+    if not parts or not _WHOLE.fullmatch("".join(_KINDS.get(word, "?") for word in parts)):
+        return None
+    total = group = 0
+    for word in parts:
+        if word in _GROUPS:
+            total, group = total + group * _GROUPS[word], 0
+        elif word == "hundred":
+            group *= 100
+        else:
+            group += 1 if word == "a" else UNITS_IN_WORDS.get(word, 10 * _TENS.get(word, 0))
+    return total + group
 
 
 POSITIVE_REALS = Sequence((Number(Fraction(0)), Constant("∞")), "(", ")")

@@ -215,13 +215,13 @@ _ROWS: tuple[tuple[str, str, Replacement], ...] = (
     (r"\\", r"\\\\\s*\[\s*-?[0-9.]+\s*(?:pt|em|ex|mm|cm|in)\s*\]", r"\\\\"),  # a row's height
     ("}", r"\{\s*,\s*\}", ","),
     ("}", r"(?:\\text)?\s*\{\s*:\s*\}", ":"),
-    ("°", r"\^\s*(?:\{\s*°\s*\}|°)|\^\s*\{\s*°\s*(?=(?:\\text\{\s*)?[CF]\b)", "°"),
+    ("°", r"\^\s*(?:\{\s*°\s*(\\text\{\s*[CF]\s*\}|[CF])?\s*\}|°)", r"°\1"),
     ("degree", r"\\text\{\s*degrees?\s*\}", "°"),
     ("^", r"\^\s*(?:\{(?:\s*(?:\\prime|'))+\s*\}|(?:\\prime\s*)+)", _primes),
+    ("text", r"\\text\{\s*\}", " "),
     # an option's letter before the answer, an ordinal's ending after it
     ("(", r"\A\s*\\text\{\s*\([A-H]\)\s*\}\s*(?=[^\s.])(?![A-J]\Z)", ""),
     ("text", rf"(?<=[0-9])\s*\^?\s*(?:\{{\s*{_ORDINAL}\s*\}}|{_ORDINAL})", ""),
-    ("text", r"\\text\{\s*\}", " "),
     ("Omega", r"\\text\{\s*([kMGm])\s*\}\s*\\Omega(?![a-zA-Z])", r"\\text{\1Ω}"),
     (r"\mu", r"\\mu\s*\\text\{\s*", r"\\text{μ"),
     (
