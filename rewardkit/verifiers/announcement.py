@@ -10,10 +10,15 @@ from rewardkit.verifiers.reading import answer_block, boxes, last_match
 Reading = Literal["strict", "lenient"]
 READINGS = ("strict", "lenient")
 
-_CUE = re.compile(
-    r"####|\banswer(?:\*\*)?\s{0,4}(?:is\b|[:：=])(?:\*\*)?[:：]?|答案(?:是|为|為)?[:：]?",
+IN_CHINESE = "答案(?:是|为|為|應為|应为)?[:：]?"
+ANNOUNCEMENT = re.compile(
+    r"####|\banswers?\b[*_\s]{0,4}(?:(?:is|are|was|will be|would be|equals)\b|[:：=])"
+    r"(?:\*\*)?\s?[:：]?"
+    rf"|{IN_CHINESE}",
     re.IGNORECASE,
 )
+"""What announces an answer: `the answer is`, `**Answer:**`, `####`."""
+
 _WRAPPERS = " \t\r\n*_`\"'“”‘’$"
 
 
@@ -52,7 +57,7 @@ def unwrapped(answer: str) -> str:
 
 
 def _announced(text: str) -> str:
-    cue = last_match(_CUE, text)
+    cue = last_match(ANNOUNCEMENT, text)
     if cue is not None:
         return text[cue.end() :].strip().partition("\n")[0].strip()
     return text.strip().rpartition("\n")[2].strip()

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.verifiers.announcement import stated_answer, unwrapped
+from rewardkit.verifiers.announcement import IN_CHINESE, stated_answer, unwrapped
 from rewardkit.verifiers.exact import Normalisation
 from rewardkit.verifiers.reading import answer_block, boxes
 
@@ -58,7 +58,7 @@ _CUE = re.compile(  # each alternative starts with a literal: then the scan is f
     r"|(?:choose|pick|select|go\swith)\b"
     r"|(?:wait|Wait|actually|Actually|correction|Correction|rather|instead)\b[,:.]?(?:\s+no[,.]?)?"
     r"|(?:[Aa]ntwort|[Rr]éponse|[Rr]espuesta|[Rr]esposta|[Rr]isposta)\s(?:ist|est|es|é|è)\b"
-    r"|答案(?:是|为|應為|应为)?[:：]?|选择?|選擇?"
+    rf"|{IN_CHINESE}|选择?|選擇?"
 )
 _DENIED = re.compile(r"[\s*:]{0,4}(?:definitely\s|certainly\s)?(?:not|never)\b[\s:]{0,4}", re.I)
 _JUDGEMENT = re.compile(

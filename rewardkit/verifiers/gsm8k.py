@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.verifiers.reading import NUMBER, after_marker, answer_block, boxes, numbers
+from rewardkit.verifiers.reading import NUMBER, SCALES, after_marker, answer_block, boxes, numbers
 from rewardkit.verifiers.rubric import Rubric
 
 Value = Decimal | Fraction
@@ -30,17 +30,8 @@ _FRACTION = re.compile(
     r"(?<![0-9.,])(?P<over>[0-9]{1,40})\s?/\s?(?P<under>[0-9]{1,40})(?![0-9.,]*[0-9])(?!\s?/)"
 )
 _LATEX_FRACTION = re.compile(r"\\[dtc]?frac\s?\{\s?([0-9]{1,40})\s?\}\s?\{\s?([0-9]{1,40})\s?\}")
-_SCALE = re.compile(
-    r"[\s~]{0,2}(?P<word>hundred|thousand|million|billion|trillion|percent)\b|k\b", re.IGNORECASE
-)
-_SCALES = {
-    "hundred": "1e2",
-    "thousand": "1e3",
-    "million": "1e6",
-    "billion": "1e9",
-    "trillion": "1e12",
-    "percent": "1e-2",
-}
+_SCALE = re.compile(rf"[\s~]{{0,2}}(?P<word>{'|'.join(SCALES)}|percent)\b|k\b", re.IGNORECASE)
+_SIZES = {**SCALES, "percent": "1e-2"}
 _HEDGE = re.compile(
     r"[<>≤≥≠±∓√]|\\(?:[gl]eq?|[gl]t|neq?|pm|mp|sqrt|times|div|cdot)(?![a-zA-Z])"
     r"|\b(?:sqrt|log|ln)(?![a-z])|\b(?:half|third|quarter|square|root|twice|double|triple)(?:\sof)?\s[$0-9]"
@@ -100,7 +91,7 @@ def _scaled(text: str) -> list[tuple[str, Decimal | None]]:
 def _times(value: Decimal, scale: re.Match[str]) -> Decimal | None:
     if len(value.as_tuple().digits) > LONGEST_RATIO:
         return None
-    return _EXACT.multiply(value, Decimal(_SCALES[(scale["word"] or "thousand").lower()]))
+    return _EXACT.multiply(value, Decimal(_SIZES[(scale["word"] or "thousand").lower()]))
 
 
 def _fraction(match: re.Match[str], text: str) -> Fraction | None:
@@ -130,7 +121,7 @@ _CONTEXT = 60
 _CHUNK = 256
 _DIGIT = re.compile("[0-9]")
 _FOLLOWS = re.compile(  # what belongs to a number before it: "2 million", "5 or six", "5x"
-    r"\s?(?:hundred|thousand|million|billion|trillion|percent)\b"
+    rf"\s?(?:{'|'.join(SCALES)}|percent)\b"
     r"|\sor\s\w{1,20}|\s?[+*×÷^]\s?\w{1,20}|[xyn]\b"
 )
 _NEIGHBOUR = re.compile(  # what belongs to a number after it: "5 or 6", "3/4", "≥ 5"

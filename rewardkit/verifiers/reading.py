@@ -25,6 +25,17 @@ NUMBER = re.compile(
     r"(?P<percent>\s?\\?%)?"
 )
 
+SCALES = {
+    "hundred": "1e2",
+    "thousand": "1e3",
+    "million": "1e6",
+    "billion": "1e9",
+    "trillion": "1e12",
+    "quadrillion": "1e15",
+    "quintillion": "1e18",
+}
+"""Words that scale the number before them."""
+
 LONGEST_NUMBER = 10_000
 """Characters before the last digit that are searched for the last number."""
 

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from rewardkit.thinking import Thinking, text_to_read
+from rewardkit.verifiers.announcement import ANNOUNCEMENT
 from rewardkit.verifiers.gsm8k import last_stated_number
+from rewardkit.verifiers.math.lexicon import SCALES
 from rewardkit.verifiers.math.parsed_answer import read_answer
 from rewardkit.verifiers.reading import NUMBER, answer_block, boxes
 
@@ -30,11 +32,6 @@ _CLOSING_REMARK = re.compile(
     r"|<\|[a-z_]{1,30}\|>(?:user|assistant|system)?)[.!\s]*\Z",
     re.IGNORECASE,
 )
-_ANNOUNCEMENT = re.compile(
-    r"\banswers?\b[*_\s]{0,4}(?:\s(?:is|are|was|will be|would be|equals)\b\s?:?|[:：=])"
-    r"|答案[是为]?[:：]?|####",
-    re.IGNORECASE,
-)
 _CONCLUSION = re.compile(r"(?:\A|[.!?。\n)\]]\s*|\s)(?:Therefore|Thus|Hence|So)\b,?")
 _COPULA = re.compile(r"(?:\b(?:is|are|was|equals|be|there (?:is|are))\b|=|≈)")
 _NAME = re.compile(r"[A-Za-z][A-Za-z\s]*(?:\([A-Za-z,\s]*\))?")
@@ -48,8 +45,7 @@ _AMOUNT = re.compile(r"\s?(?:[0-9]|<<)")
 _DECIMAL_COMMA_END = re.compile(r"(?<![0-9,.])[0-9]{1,12},[0-9]{1,2}\Z")
 _NUMBER = re.compile(
     rf"(?<![0-9,.A-Za-z])(?:[0-9]{{1,12}},[0-9]{{1,2}}(?![0-9,])|{NUMBER.pattern})"
-    r"(?:\s?(?:hundred|thousand|million|billion|trillion|dozens?|hal(?:f|ves)|thirds?|quarters?"
-    r"|factorial)\b)?"
+    rf"(?:\s?(?:{'|'.join(SCALES)}|factorial)s?\b)?"
 )
 
 
@@ -84,7 +80,7 @@ def _without_closing_remarks(text: str) -> str:
 
 def _whole(text: str) -> str | None:
     """Return the text where it is short and one answer as a whole."""
-    if not text or len(text) > LONGEST_SHORT or "\n" in text or _ANNOUNCEMENT.search(text):
+    if not text or len(text) > LONGEST_SHORT or "\n" in text or ANNOUNCEMENT.search(text):
         return None
     bare = text.removesuffix(".")
     formulas = list(_formulas(bare))
@@ -107,7 +103,7 @@ def _announced(text: str) -> str | None:
     bold = _BOLD_END.search(text, max(0, len(text) - 210))
     if bold and (answer := _first_answer(bold[1])):
         return answer
-    for announcement in reversed(deque(_ANNOUNCEMENT.finditer(text), maxlen=MOST_ANNOUNCEMENTS)):
+    for announcement in reversed(deque(ANNOUNCEMENT.finditer(text), maxlen=MOST_ANNOUNCEMENTS)):
         answer = _first_answer(text[announcement.end() :][:LONGEST_ANNOUNCED])
         if answer:
             return answer

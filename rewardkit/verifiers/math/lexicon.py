@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Final
 
+from rewardkit.verifiers import reading
 from rewardkit.verifiers.math.tree import (
     Constant,
     Node,
@@ -155,10 +156,7 @@ UNITS_IN_WORDS: Final = _counted(
 )
 _TENS: Final = _counted("twenty thirty forty fifty sixty seventy eighty ninety", start=2)
 _GROUPS: Final = {
-    word: 1000**power
-    for word, power in _counted(
-        "thousand million billion trillion quadrillion quintillion", start=1
-    ).items()
+    word: int(Fraction(size)) for word, size in reading.SCALES.items() if word != "hundred"
 }
 _DENOMINATORS: Final = {
     **{f"{word}th": value for word, value in UNITS_IN_WORDS.items() if value > 3},
@@ -617,8 +615,8 @@ _KINDS: Final = {
     "hundred": "H",
     "and": "&",
 }
-_BELOW_HUNDRED = "(?:Td?|[dtz])"
-_BELOW_THOUSAND = f"(?:[adt]H(?:&?{_BELOW_HUNDRED})?|{_BELOW_HUNDRED})"
+_BELOW100 = "(?:Td?|[dtz])"
+_BELOW_THOUSAND = f"(?:[adt]H(?:&?{_BELOW100})?|{_BELOW100})"
 _GROUP = "(?:(?:a|" + _BELOW_THOUSAND + r"){}(?:\Z|&?(?=.)))?"
 _WHOLE = re.compile("".join(map(_GROUP.format, "543210")) + _BELOW_THOUSAND + "?")
 """The kinds of the words of a whole number: groups of three digits in descending order."""
