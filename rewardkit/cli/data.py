@@ -51,7 +51,7 @@ def data_command(
     """Write a task's problems as rows; `--data` reads the same problems from them."""
     from rewardkit.api import load_task
     from rewardkit.harness.prompts.strategies import resolve_prompt
-    from rewardkit.harness.solutions import solution_rows
+    from rewardkit.harness.prompts.solutions import solution_rows
     from rewardkit.harness.store.data_files import (
         as_json,
         check_dataset_file,

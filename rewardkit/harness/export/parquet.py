@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rewardkit.errors import MissingExtra
-from rewardkit.harness.store.files import check_target, replaced_file
+from rewardkit.harness.store.data_files import load_pyarrow, storable, stream_to_parquet
+from rewardkit.harness.store.files import check_target
 from rewardkit.harness.store.sample_row import SampleRow, current_rows
-
-ROWS = 5_000
-"""Rows in a row group, which are in memory at once."""
 
 
 def write_parquet(runs: Sequence[Path], path: Path, *, overwrite: bool) -> int:
@@ -22,23 +18,10 @@ def write_parquet(runs: Sequence[Path], path: Path, *, overwrite: bool) -> int:
     `run` names the run's folder; `columns`, which differ from task to task, are JSON. UsageError
     where the file exists, unless `overwrite`.
     """
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise MissingExtra.needing("pyarrow", "data", f"writing {path.name}") from error
+    pyarrow, _ = load_pyarrow(f"writing {path.name}")
     check_target(path, overwrite=overwrite)
-    schema = _schema(pyarrow)
     rows = (_typed(run.name, row) for run in runs for row in current_rows(run))
-    count = 0
-    with (
-        replaced_file(path) as partial,
-        parquet.ParquetWriter(partial, schema, compression="zstd") as writer,
-    ):
-        while some := list(itertools.islice(rows, ROWS)):
-            writer.write_table(pyarrow.Table.from_pylist(some, schema))
-            count += len(some)
-    return count
+    return stream_to_parquet(rows, _schema(pyarrow), path)
 
 
 def _schema(pyarrow: Any) -> Any:
@@ -80,24 +63,11 @@ def _schema(pyarrow: Any) -> Any:
 def _typed(run: str, row: SampleRow) -> dict[str, Any]:
     fields = row.as_json()
     parts = [{"name": name, "score": score} for name, score in row.verdict.parts.items()]
-    typed: dict[str, Any] = _storable(
-        {
-            **fields,
-            "run": run,
-            "reasoning": row.reasoning,
-            "columns": json.dumps(fields["columns"], ensure_ascii=False),
-            "verdict": {**fields["verdict"], "parts": parts},
-        }
-    )
-    return typed
-
-
-def _storable(value: Any) -> Any:
-    """The value with lone surrogates, which UTF-8 can't encode, as escapes."""
-    if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
-    if isinstance(value, dict):
-        return {name: _storable(inner) for name, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(_storable(inner) for inner in value)
-    return value
+    typed = {
+        **fields,
+        "run": run,
+        "reasoning": row.reasoning,
+        "columns": json.dumps(fields["columns"], ensure_ascii=False),
+        "verdict": {**fields["verdict"], "parts": parts},
+    }
+    return {name: storable(value) for name, value in typed.items()}

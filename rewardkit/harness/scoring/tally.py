@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple
 
 from rewardkit.harness.metrics.outcomes import RowColumns, RowKind
 from rewardkit.harness.store.sample_row import BriefVerdict, JudgedRow, SampleRow
@@ -95,58 +95,34 @@ ANSWERED = "answer"
 """The text of any completion that is not thinking alone."""
 
 
-class SharedFields:
+class _Shared(NamedTuple):
     """The fields that are the same in all rows of a kind."""
 
-    __slots__ = ("columns", "completion", "kind", "verdict")
+    kind: RowKind
+    columns: Mapping[str, str]
+    completion: str
+    verdict: Verdict | None
+    """The verdict, if all rows of the kind share it and no metric reads their answers."""
 
-    def __init__(self, kind: RowKind, *, with_verdict: bool) -> None:
-        self.kind = kind
-        self.columns = dict(kind.groups)
-        self.completion = OPEN_THINKING if kind.thinking_open else ANSWERED
-        shared = with_verdict and kind.scores is not None
-        self.verdict = kind.verdict(kind.scores or (), None) if shared else None
-        """The verdict, if all rows of the kind share it and no metric reads their answers."""
-
-
-class PackedValues(Protocol):
-    """Where a packed row reads the fields that it doesn't share: a tally."""
-
-    def index(self, number: int) -> int:
-        """A row's number among the completions of its problem."""
-        ...
-
-    def tokens(self, number: int) -> int | None:
-        """The length of a row's completion; None if it is unknown."""
-        ...
-
-    def thinking_tokens(self, number: int) -> int | None:
-        """The tokens of a row's thinking; None without any."""
-        ...
-
-    def verdict(self, number: int, kind: RowKind) -> Verdict:
-        """A row's verdict, with its answer."""
-        ...
-
-
-def packed_row(
-    values: PackedValues, number: int, identifier: str, shared: SharedFields
-) -> JudgedRow:
-    """A row that reads its fields from packed values on access."""
-    return _PackedRow(values, number, identifier, shared)
+    @classmethod
+    def of(cls, kind: RowKind, *, with_verdict: bool) -> _Shared:
+        """What rows of `kind` share; their verdict only where `with_verdict`."""
+        verdict = kind.verdict(kind.scores, None) if with_verdict and kind.scores else None
+        completion = OPEN_THINKING if kind.thinking_open else ANSWERED
+        return cls(kind, dict(kind.groups), completion, verdict)
 
 
 class _PackedRow:
-    __slots__ = ("_number", "_shared", "_values", "id")
+    """A row that reads its fields from a tally on access."""
+
+    __slots__ = ("_number", "_shared", "_tally", "id")
 
     prompt: str | None = None
     reasoning: str = ""
 
-    def __init__(
-        self, values: PackedValues, number: int, identifier: str, shared: SharedFields
-    ) -> None:
+    def __init__(self, tally: Tally, number: int, identifier: str, shared: _Shared) -> None:
         self.id = identifier
-        self._values = values
+        self._tally = tally
         self._number = number
         self._shared = shared
 
@@ -160,7 +136,7 @@ class _PackedRow:
 
     @property
     def index(self) -> int:
-        return self._values.index(self._number)
+        return self._tally.columns.index[self._number]
 
     @property
     def completion(self) -> str:
@@ -172,19 +148,19 @@ class _PackedRow:
 
     @property
     def completion_tokens(self) -> int | None:
-        return self._values.tokens(self._number)
+        return self._tally.columns.tokens(self._number)
 
     @property
     def thinking_tokens(self) -> int | None:
-        return self._values.thinking_tokens(self._number)
+        return self._tally.columns.thinking_tokens(self._number)
 
     @property
-    def columns(self) -> dict[str, str]:
+    def columns(self) -> Mapping[str, str]:
         return self._shared.columns
 
     @property
     def verdict(self) -> Verdict:
-        return self._shared.verdict or self._values.verdict(self._number, self._shared.kind)
+        return self._shared.verdict or self._tally.verdict(self._number, self._shared.kind)
 
     @property
     def flexible(self) -> BriefVerdict | None:
@@ -202,7 +178,8 @@ class Tally:
     """The rows judged so far, in 24 bytes each and the bytes of their ids and answers."""
 
     def __init__(self) -> None:
-        self._columns = RowColumns()
+        self.columns = RowColumns()
+        """The fields of fixed size."""
         self._scores = array("d")
         """The score and its components of the rows whose kind has none, row after row."""
         self._scores_start = array("Q")
@@ -210,20 +187,20 @@ class Tally:
         self._answers = PackedStrings()
 
     def __len__(self) -> int:
-        return len(self._columns)
+        return len(self.columns)
 
     @property
     def size(self) -> int:
         """Bytes in use, without the kinds, of which there are few."""
         scores = sum(len(column) * column.itemsize for column in (self._scores, self._scores_start))
-        return self._columns.size + scores + self._ids.size + self._answers.size
+        return self.columns.size + scores + self._ids.size + self._answers.size
 
     def add(self, row: SampleRow, group_by: Sequence[str] = ()) -> None:
         """Add a row, with the columns that its figures are grouped by."""
         verdict = row.verdict
         scores = (verdict.score, *verdict.parts.values())
         shared = all(score in ALL_OR_NOTHING for score in scores)
-        self._columns.add(row, group_by, scores if shared else None)
+        self.columns.add(row, group_by, scores if shared else None)
         self._scores_start.append(len(self._scores))
         if not shared:
             self._scores.extend(score or 0.0 for score in scores)
@@ -232,7 +209,7 @@ class Tally:
 
     def extend(self, other: Tally) -> None:
         """Add the rows of another tally."""
-        self._columns.extend(other._columns)
+        self.columns.extend(other.columns)
         start = len(self._scores)
         self._scores.extend(other._scores)
         self._scores_start.extend(offset + start for offset in other._scores_start)
@@ -241,33 +218,21 @@ class Tally:
 
     def number(self, indices: Sequence[int]) -> None:
         """Set each row's index: its number among the completions of its problem."""
-        self._columns.index = array("I", indices)
+        self.columns.index = array("I", indices)
 
     def rows(self) -> dict[str, list[JudgedRow]]:
         """The rows by task; each unpacks its fields when they are read.
 
         Only rows of problems with several completions unpack their answers, for the votes.
         """
-        votes = any(self._columns.index)
-        kinds = [SharedFields(kind, with_verdict=not votes) for kind in self._columns.kinds]
+        votes = any(self.columns.index)
+        kinds = [_Shared.of(kind, with_verdict=not votes) for kind in self.columns.kinds]
         rows: dict[str, list[JudgedRow]] = {}
-        for number, kind in enumerate(self._columns.kind):
+        for number, kind in enumerate(self.columns.kind):
             shared = kinds[kind]
-            row = packed_row(self, number, self._ids[number], shared)
+            row = _PackedRow(self, number, self._ids[number], shared)
             rows.setdefault(shared.kind.task, []).append(row)
         return rows
-
-    def index(self, number: int) -> int:
-        """A row's number among the completions of its problem."""
-        return self._columns.index[number]
-
-    def tokens(self, number: int) -> int | None:
-        """The length of a row's completion; None if it is unknown."""
-        return self._columns.tokens(number)
-
-    def thinking_tokens(self, number: int) -> int | None:
-        """The tokens of a row's thinking; None without any."""
-        return self._columns.thinking_tokens(number)
 
     def verdict(self, number: int, kind: RowKind) -> Verdict:
         """A row's verdict, with its answer."""

@@ -1,4 +1,4 @@
-"""Rows of a data set: from a JSONL, Parquet or CSV file, or from the hub.
+"""Read and write the rows of a data set: JSONL, Parquet and CSV files, and the hub.
 
 JSONL and CSV are read with the standard library: importing `datasets` costs more than a second,
 which every evaluation of a local file would pay. Hub ids go through `datasets`.
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import codecs
 import csv
+import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -26,6 +27,9 @@ IDENTIFIERS = ("id", "unique_id")
 
 LONGEST_FIELD = 2**30
 """Characters of the longest field of a CSV file."""
+
+ROWS_IN_GROUP = 2_000
+"""Rows of a group in a Parquet file."""
 
 
 def field_value(row: Mapping[str, Any], name: str) -> Any:
@@ -140,12 +144,19 @@ def _parquet(file: Path) -> Iterator[Row]:
         raise DataError(f"{file.name} is a damaged Parquet file: {_first_line(error)}") from error
 
 
-def open_parquet(file: Path) -> Any:
-    """Open a pyarrow.parquet.ParquetFile that reads its columns as streams."""
+def load_pyarrow(use: str) -> tuple[Any, Any]:
+    """Import `pyarrow` and `pyarrow.parquet`. MissingExtra says that `use` needs them."""
     try:
+        import pyarrow
         from pyarrow import parquet
     except ImportError as error:
-        raise MissingExtra.needing("pyarrow", "data", f"reading {file.name}") from error
+        raise MissingExtra.needing("pyarrow", "data", use) from error
+    return pyarrow, parquet
+
+
+def open_parquet(file: Path) -> Any:
+    """Open a pyarrow.parquet.ParquetFile that streams its columns."""
+    _, parquet = load_pyarrow(f"reading {file.name}")
     try:
         return parquet.ParquetFile(file, buffer_size=1 << 20)
     except Exception as error:  # pyarrow's errors share no base of their own
@@ -182,7 +193,7 @@ def rows_of(task: Task, samples: Sequence[Sample]) -> list[Row]:
 
 
 def as_json(row: Row) -> str:
-    """The row as a line of JSONL, without its end."""
+    """The row as a line of JSONL, without the newline."""
     try:
         return json.dumps(row, ensure_ascii=False)
     except (TypeError, ValueError) as error:
@@ -215,7 +226,7 @@ def _row(task: Task, sample: Sample, index: int) -> Row:
             return row
     raise DataError(
         f"task {task.name!r} reads another sample from the columns of its sample {sample.id!r}, so "
-        "a file of them would ask other problems; its `sample` must read back what its `load` gives"
+        "a file of them would hold other problems; its `sample` must read what its `load` gives"
     )
 
 
@@ -225,11 +236,7 @@ def _write_jsonl(rows: Sequence[Row], path: Path) -> None:
 
 
 def _write_parquet(rows: Sequence[Row], path: Path) -> None:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise MissingExtra.needing("pyarrow", "data", "writing Parquet") from error
+    pyarrow, parquet = load_pyarrow("writing Parquet")
     try:
         parquet.write_table(pyarrow.Table.from_pylist(list(rows)), path)
     except pyarrow.ArrowException as error:
@@ -237,3 +244,31 @@ def _write_parquet(rows: Sequence[Row], path: Path) -> None:
 
 
 WRITERS = {".jsonl": _write_jsonl, ".parquet": _write_parquet}
+
+
+def stream_to_parquet(rows: Iterable[Row], schema: Any, path: Path) -> int:
+    """Write rows as they come, atomically, and return their number. Raises WriteError.
+
+    Only the rows of one group are in memory. Without rows, the table is empty.
+    """
+    pyarrow, parquet = load_pyarrow(f"writing {path.name}")
+    rows, count = iter(rows), 0
+    with (
+        replaced_file(path) as partial,
+        parquet.ParquetWriter(partial, schema, compression="zstd") as writer,
+    ):
+        while group := list(itertools.islice(rows, ROWS_IN_GROUP)):
+            writer.write_table(pyarrow.Table.from_pylist(group, schema))
+            count += len(group)
+    return count
+
+
+def storable(value: Any) -> Any:
+    """The value with lone surrogates, which Parquet can't store, as escapes."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {name: storable(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(storable(inner) for inner in value)
+    return value

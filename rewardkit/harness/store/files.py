@@ -1,4 +1,4 @@
-"""Read a TOML file that a user writes: a task's definition or a recipe."""
+"""Atomic writes with errors that name a remedy, and TOML files that users write."""
 
 from __future__ import annotations
 

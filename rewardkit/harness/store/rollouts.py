@@ -1,4 +1,4 @@
-"""Write a training's rollouts, within a size and without rows of steps that are trained again."""
+"""The completions that a training generated: their record, rows, files and writer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
-from rewardkit.errors import DataError, MissingExtra
+from rewardkit.errors import DataError
+from rewardkit.harness.store.data_files import (
+    ROWS_IN_GROUP,
+    load_pyarrow,
+    storable,
+    stream_to_parquet,
+)
 from rewardkit.harness.store.documents import (
     COUNT,
     FORMAT,
@@ -22,37 +28,8 @@ from rewardkit.harness.store.documents import (
     Kind,
     read_document,
 )
-from rewardkit.harness.store.files import replace_text, replaced_file
+from rewardkit.harness.store.files import replace_text
 from rewardkit.records import Verdict
-
-
-def advantage_signs(
-    groups: Sequence[int],
-    rewards: Sequence[float | None],
-    advantages: Sequence[float | None],
-    *,
-    aggregation: str,
-) -> list[int]:
-    """The sign of each advantage of a batch, 1, 0 or -1; 0 for an unjudged completion.
-
-    A group whose judged rewards are all equal carries no signal, but its advantages may be rounding
-    errors of either sign: their sign is 0, where a group's weighted rewards decide (`aggregation`
-    is multi_objective_aggregation).
-    """
-    silent = _silent(groups, rewards) if aggregation == "sum_then_normalize" else set()
-    return [
-        0 if group in silent or not advantage else (1 if advantage > 0 else -1)
-        for group, advantage in zip(groups, advantages, strict=True)
-    ]
-
-
-def _silent(groups: Sequence[int], rewards: Sequence[float | None]) -> set[int]:
-    by_group: dict[int, set[float]] = {group: set() for group in groups}
-    for group, reward in zip(groups, rewards, strict=True):
-        if reward is not None:
-            by_group[group].add(reward)
-    return {group for group, distinct in by_group.items() if len(distinct) < 2}
-
 
 ROLLOUTS, RECORD = "rollouts", "rollouts.json"
 """The folder of a training's completions, in the training's folder; and their record in it."""
@@ -182,13 +159,13 @@ class RolloutRow:
 
         In `columns`, a value that JSON lacks, such as a Decimal, becomes text.
         """
-        return {
+        record = {
             "step": self.step,
             "batch": self.batch,
             "group": self.group,
             "index": self.index,
-            "prompt": _storable(self.prompt),
-            "completion": _storable(self.completion),
+            "prompt": self.prompt,
+            "completion": self.completion,
             "messages": self.messages,
             "columns": None if self.columns is None else json.dumps(self.columns, default=str),
             "finish_reason": self.finish_reason,
@@ -196,8 +173,11 @@ class RolloutRow:
             "rewards": [{"name": name, "reward": reward} for name, reward in self.rewards],
             "reward": self.reward,
             "advantage": self.advantage,
-            "verdicts": None if self.verdicts is None else _verdict_records(self.verdicts),
+            "verdicts": None
+            if self.verdicts is None
+            else [_verdict_record(name, verdict) for name, verdict in self.verdicts.items()],
         }
+        return {name: storable(value) for name, value in record.items()}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> RolloutRow:
@@ -215,17 +195,9 @@ class RolloutRow:
         )
 
 
-def _verdict_records(verdicts: Mapping[str, Verdict]) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": name,
-            **verdict.as_json(),
-            "answer": _storable(verdict.answer),
-            "message": _storable(verdict.message),
-            "parts": [{"name": part, "score": score} for part, score in verdict.parts.items()],
-        }
-        for name, verdict in verdicts.items()
-    ]
+def _verdict_record(name: str, verdict: Verdict) -> dict[str, Any]:
+    parts = [{"name": part, "score": score} for part, score in verdict.parts.items()]
+    return {"name": name, **verdict.as_json(), "parts": parts}
 
 
 def _verdict(record: Mapping[str, Any]) -> Verdict:
@@ -233,53 +205,24 @@ def _verdict(record: Mapping[str, Any]) -> Verdict:
     return Verdict.from_json({**record, "parts": parts})
 
 
-def _storable(text: str | None) -> str | None:
-    return None if text is None else text.encode("utf-8", "backslashreplace").decode()
-
-
-ROWS = 2_000
-"""Rows in a row group, which are in memory at once."""
-
-
 def write_rows(rows: Iterable[RolloutRow], path: Path) -> None:
     """Write a file, whole or not at all; with no rows, an empty table. Raises WriteError."""
-    pyarrow, parquet = _pyarrow(path)
-    schema = _schema(pyarrow)
-    waiting: list[dict[str, Any]] = []
-    with (
-        replaced_file(path) as partial,
-        parquet.ParquetWriter(partial, schema, compression="zstd") as writer,
-    ):
-        for row in rows:
-            waiting.append(row.as_record())
-            if len(waiting) == ROWS:
-                writer.write_table(pyarrow.Table.from_pylist(waiting, schema))
-                waiting = []
-        if waiting:
-            writer.write_table(pyarrow.Table.from_pylist(waiting, schema))
+    pyarrow, _ = load_pyarrow(str(path))
+    stream_to_parquet(map(RolloutRow.as_record, rows), _schema(pyarrow), path)
 
 
 def read_rows(path: Path) -> Iterator[RolloutRow]:
     """Read a file's rows, in order. DataError if it can't be read."""
-    pyarrow, parquet = _pyarrow(path)
+    pyarrow, parquet = load_pyarrow(str(path))
     try:
         with parquet.ParquetFile(path) as file:
-            for table in file.iter_batches(ROWS):
+            for table in file.iter_batches(ROWS_IN_GROUP):
                 yield from map(RolloutRow.from_record, table.to_pylist())
     except (OSError, pyarrow.ArrowException, KeyError, TypeError, ValueError) as error:
         raise DataError(
             f"{path} can't be read as completions of a training: {error}; move it away to go on "
             "without its steps"
         ) from error
-
-
-def _pyarrow(path: Path) -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise MissingExtra.needing("pyarrow", "data", str(path)) from error
-    return pyarrow, parquet
 
 
 def _schema(pyarrow: Any) -> Any:
@@ -390,9 +333,6 @@ MERGED = 100
 SMALLEST_SHARE = 1 / 1024
 """Below this share no text is kept."""
 
-Changed = Callable[[float], None]
-"""Is called with the new share of groups that keep their text."""
-
 
 class RolloutWriter:
     """Write each generated batch as a file of its own, and merge many of them into one.
@@ -404,7 +344,13 @@ class RolloutWriter:
     """
 
     def __init__(
-        self, folder: Path, *, step: int, share: float, max_bytes: int, on_less: Changed
+        self,
+        folder: Path,
+        *,
+        step: int,
+        share: float,
+        max_bytes: int,
+        on_less: Callable[[float], None],
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
@@ -481,3 +427,31 @@ def remove_steps_after(folder: Path, step: int) -> None:
 
 def _size(folder: Path) -> int:
     return sum(file.path.stat().st_size for file in all_files(folder))
+
+
+def advantage_signs(
+    groups: Sequence[int],
+    rewards: Sequence[float | None],
+    advantages: Sequence[float | None],
+    *,
+    aggregation: str,
+) -> list[int]:
+    """The sign of each advantage of a batch, 1, 0 or -1; 0 for an unjudged completion.
+
+    A group whose judged rewards are all equal carries no signal, but its advantages may be rounding
+    errors of either sign: their sign is 0, where a group's weighted rewards decide (`aggregation`
+    is multi_objective_aggregation).
+    """
+    silent = _silent(groups, rewards) if aggregation == "sum_then_normalize" else set()
+    return [
+        0 if group in silent or not advantage else (1 if advantage > 0 else -1)
+        for group, advantage in zip(groups, advantages, strict=True)
+    ]
+
+
+def _silent(groups: Sequence[int], rewards: Sequence[float | None]) -> set[int]:
+    by_group: dict[int, set[float]] = {group: set() for group in groups}
+    for group, reward in zip(groups, rewards, strict=True):
+        if reward is not None:
+            by_group[group].add(reward)
+    return {group for group, distinct in by_group.items() if len(distinct) < 2}

@@ -1,4 +1,4 @@
-"""A run's folder: it belongs to one run, grows as work is done and survives any kill."""
+"""A run's folder: it belongs to one run, grows as completions are judged and survives any kill."""
 
 from __future__ import annotations
 
@@ -28,6 +28,9 @@ RUN, SUMMARY, REPORT = "run.json", "summary.json", "report.html"
 LOCK = ".lock"
 HASH = re.compile(r"[0-9a-f]{40,}")
 
+BLOCK = 2**16
+"""Bytes that are read at once to find the last whole line."""
+
 MOST_CHANGES = 4
 """Maximum number of differences from another run that an error lists."""
 
@@ -48,7 +51,7 @@ class RunFolder:
             if overwrite:
                 self._clear()
             self._check(redact_value(fingerprint))
-            self._mend()
+            self._drop_cut_line()
             yield
 
     @contextlib.contextmanager
@@ -134,7 +137,7 @@ class RunFolder:
         if "fingerprint" not in record:
             if (self.path / SAMPLES).exists():
                 raise RunMismatch(
-                    f"{self.path} has samples but no {RUN}; use --overwrite to start anew"
+                    f"{self.path} has samples but no {RUN}; use --overwrite to start again"
                 )
             return
         if not (self.path / SAMPLES).exists():
@@ -157,38 +160,22 @@ class RunFolder:
                 "--output-dir, or use --overwrite to discard its content"
             )
 
-    def _mend(self) -> None:
+    def _drop_cut_line(self) -> None:
         """Drop an incomplete last line, which a kill can leave."""
         path = self.path / SAMPLES
         if not path.exists():
             return
         with path.open("rb+") as file:
-            end = file.seek(0, os.SEEK_END)
-            while end and not _ends_line(file, end):
-                end = _previous_line(file, end)
-            file.truncate(end)
+            start, newline = file.seek(0, os.SEEK_END), -1
+            while start and newline < 0:
+                end, start = start, max(0, start - BLOCK)
+                file.seek(start)
+                newline = file.read(end - start).rfind(b"\n")
+            file.truncate(start + newline + 1)
 
 
 def _as_document(value: Mapping[str, Any]) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-
-
-def _ends_line(file: Any, end: int) -> bool:
-    file.seek(end - 1)
-    return bool(file.read(1) == b"\n")
-
-
-def _previous_line(file: Any, end: int) -> int:
-    """The offset at which the last complete line before `end` ends."""
-    step = 1 << 16
-    while end:
-        start = max(0, end - step)
-        file.seek(start)
-        newline = file.read(end - start).rfind(b"\n")
-        if newline >= 0:
-            return int(start + newline + 1)
-        end = start
-    return 0
 
 
 def plain(value: Any) -> Any:

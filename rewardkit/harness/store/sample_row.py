@@ -136,7 +136,7 @@ class SampleRow:
         except (TypeError, ValueError) as error:
             what = f"can't be read: {error}"
         raise RunMismatch(
-            f"{place} isn't a row that rewardkit wrote: it {what}. Remove or mend the line; "
+            f"{place} isn't a row that rewardkit wrote: it {what}. Fix or remove the line; "
             "`rewardkit score` reads files of other programs"
         )
 
