@@ -50,8 +50,8 @@ def data_command(
 ) -> None:
     """Write a task's problems as rows; `--data` reads the same problems from them."""
     from rewardkit.api import load_task
-    from rewardkit.harness.prompts.strategies import resolve_prompt
     from rewardkit.harness.prompts.solutions import solution_rows
+    from rewardkit.harness.prompts.strategies import resolve_prompt
     from rewardkit.harness.store.data_files import (
         as_json,
         check_dataset_file,

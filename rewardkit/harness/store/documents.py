@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NotRequired, TypedDict
+
+import msgspec
 
 from rewardkit import __version__
 from rewardkit.errors import RunMismatch
@@ -19,69 +19,92 @@ as `format`. It is raised when code of the version before could not read them.""
 DEEPEST = 50
 """Maximum depth of nesting: functions that walk a document recurse once per level."""
 
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A plain value: its name in messages, and a test for it."""
-
-    name: str
-    test: Callable[[Any], bool]
+Count = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
+Number = Annotated[float, msgspec.Meta(gt=-1e300, lt=1e300)]
 
 
-@dataclass(frozen=True, slots=True)
-class Fields:
-    """An object with these fields; other fields may have any value."""
-
-    required: Mapping[str, Shape] = field(default_factory=dict)
-    optional: Mapping[str, Shape] = field(default_factory=dict)
+class _Sampling(TypedDict):
+    temperature: Number
 
 
-@dataclass(frozen=True, slots=True)
-class Each:
-    """An object whose values all have one shape."""
-
-    shape: Shape
-
-
-@dataclass(frozen=True, slots=True)
-class Items:
-    """A list whose items all have one shape."""
-
-    shape: Shape
+class _TaskRecord(TypedDict, total=False):
+    samples: Count
+    num_samples: Count
+    group_by: list[str]
+    prompt: str | None
+    reading: str | None
+    sampling: _Sampling
+    judging: dict[str, Any]
 
 
-Shape = Kind | Fields | Each | Items
-
-ANYTHING = Kind("anything", lambda _: True)
-TEXT = Kind("a text", lambda value: isinstance(value, str))
-TEXT_OR_NULL = Kind("a text or null", lambda value: value is None or isinstance(value, str))
-TRUTH = Kind("true or false", lambda value: isinstance(value, bool))
-NUMBER = Kind(
-    "a number",
-    lambda value: (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and abs(value) < 1e300
-        and math.isfinite(value)
-    ),
-)
-NUMBER_OR_NULL = Kind("a number or null", lambda value: value is None or NUMBER.test(value))
-COUNT = Kind(
-    "a number from 0",
-    lambda value: isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53,
-)
+class _Settings(TypedDict, total=False):
+    model: str
+    prompt: str | None
+    data: str | None
+    split: str | None
+    max_errors: Number
 
 
-def read_document(path: Path, shape: Fields) -> dict[str, Any]:
-    """Read a document that states its format. ValueError names the value that doesn't fit `shape`,
-    and RunMismatch a format that this version can't read."""
-    document = _read_object(path)
-    check_format(path, document)
-    check_shape(document, shape, "")
-    return document
+class _ShardRecord(TypedDict):
+    number: Count
+    count: Count
+    command: str
 
 
-def _read_object(path: Path) -> dict[str, Any]:
+class _RunRecord(TypedDict, total=False):
+    command: list[Any]
+    settings: _Settings
+    fingerprint: dict[str, Any]
+    tasks: dict[str, _TaskRecord]
+    backend: dict[str, Any]
+    versions: dict[str, Any]
+    hardware: dict[str, Any]
+    started: str | None
+    sessions: list[dict[str, Any]]
+    shard: _ShardRecord
+
+
+class _Metric(TypedDict):
+    value: Number
+    low: Number
+    high: Number
+    count: Count
+
+
+class _Bar(TypedDict):
+    value: Number | None
+    low: Number | None
+    high: Number | None
+
+
+class _Figure(TypedDict):
+    kind: str
+    series: NotRequired[dict[str, Any]]
+    bars: NotRequired[dict[str, _Bar]]
+
+
+class _TaskSummary(TypedDict):
+    problems: Count
+    completions: Count
+    judged: Count
+    unjudged: Count
+    truncated: Count
+    metrics: dict[str, _Metric]
+    groups: dict[str, dict[str, _Metric]]
+    failures: dict[str, Count]
+    lengths: NotRequired[dict[str, dict[str, Number]]]
+    examples: NotRequired[dict[str, list[str]]]
+    figures: NotRequired[list[_Figure]]
+
+
+class _Summary(TypedDict):
+    tasks: dict[str, _TaskSummary]
+    failed: NotRequired[bool]
+    set_by_tasks: NotRequired[dict[str, Any]]
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """Read a JSON object. ValueError if the file holds none, or one that is nested too deeply."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         _check_depth(document, DEEPEST)
@@ -89,48 +112,7 @@ def _read_object(path: Path) -> dict[str, Any]:
         raise ValueError("it is nested too deeply") from None
     except ValueError as error:
         raise ValueError(f"it isn't JSON ({error})") from None
-    return _object(document, "")
-
-
-def check_shape(value: Any, shape: Shape, place: str) -> None:
-    """Raise ValueError if the value at `place` doesn't fit the shape."""
-    match shape:
-        case Kind():
-            if not shape.test(value):
-                raise ValueError(f"{place} is {value!r:.60}, not {shape.name}")
-        case Items():
-            for index, item in enumerate(_list(value, place)):
-                check_shape(item, shape.shape, f"{place}[{index}]")
-        case Each():
-            for name, inner in _object(value, place).items():
-                check_shape(inner, shape.shape, _inside(place, name))
-        case Fields():
-            _check_fields(_object(value, place), shape, place)
-
-
-def _check_fields(value: Mapping[str, Any], shape: Fields, place: str) -> None:
-    for name in shape.required:
-        if name not in value:
-            raise ValueError(f"{place or 'it'} has no {name!r}")
-    for name, inner in {**shape.required, **shape.optional}.items():
-        if name in value:
-            check_shape(value[name], inner, _inside(place, name))
-
-
-def _object(value: Any, place: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError(f"{place or 'it'} is {value!r:.60}, not an object")
-    return value
-
-
-def _list(value: Any, place: str) -> list[Any]:
-    if not isinstance(value, list):
-        raise ValueError(f"{place} is {value!r:.60}, not a list")
-    return value
-
-
-def _inside(place: str, name: str) -> str:
-    return f"{place}.{name}" if place else name
+    return msgspec.convert(document, dict[str, Any])
 
 
 def _check_depth(value: Any, levels: int) -> None:
@@ -139,62 +121,6 @@ def _check_depth(value: Any, levels: int) -> None:
     if isinstance(value, dict | list):
         for inner in value.values() if isinstance(value, dict) else value:
             _check_depth(inner, levels - 1)
-
-
-_OBJECT = Each(ANYTHING)
-_TASK_RECORD = Fields(
-    optional={
-        "samples": COUNT,
-        "num_samples": COUNT,
-        "group_by": Items(TEXT),
-        "prompt": TEXT_OR_NULL,
-        "reading": TEXT_OR_NULL,
-        "sampling": Fields({"temperature": NUMBER}),
-        "judging": _OBJECT,
-    }
-)
-RECORD = Fields(
-    optional={
-        "command": Items(ANYTHING),
-        "settings": Fields(
-            optional={
-                "model": TEXT,
-                "prompt": TEXT_OR_NULL,
-                "data": TEXT_OR_NULL,
-                "split": TEXT_OR_NULL,
-                "max_errors": NUMBER,
-            }
-        ),
-        "fingerprint": _OBJECT,
-        "tasks": Each(_TASK_RECORD),
-        "backend": _OBJECT,
-        "versions": _OBJECT,
-        "hardware": _OBJECT,
-        "started": TEXT_OR_NULL,
-        "sessions": Items(_OBJECT),
-        "shard": Fields({"number": COUNT, "count": COUNT, "command": TEXT}),
-    }
-)
-
-_COUNTS: dict[str, Shape] = dict.fromkeys(
-    ("problems", "completions", "judged", "unjudged", "truncated"), COUNT
-)
-_METRIC = Fields({"value": NUMBER, "low": NUMBER, "high": NUMBER, "count": COUNT})
-_BAR = Fields({"value": NUMBER_OR_NULL, "low": NUMBER_OR_NULL, "high": NUMBER_OR_NULL})
-_TASK_SUMMARY = Fields(
-    required={
-        **_COUNTS,
-        "metrics": Each(_METRIC),
-        "groups": Each(Each(_METRIC)),
-        "failures": Each(COUNT),
-    },
-    optional={
-        "lengths": Each(Each(NUMBER)),
-        "examples": Each(Items(TEXT)),
-        "figures": Items(Fields({"kind": TEXT}, {"series": _OBJECT, "bars": Each(_BAR)})),
-    },
-)
-SUMMARY_FILE = Fields({"tasks": Each(_TASK_SUMMARY)}, {"failed": TRUTH, "set_by_tasks": _OBJECT})
 
 
 def check_format(path: Path, document: Mapping[str, Any]) -> None:
@@ -215,7 +141,9 @@ def check_format(path: Path, document: Mapping[str, Any]) -> None:
 def read_run_record(path: Path) -> dict[str, Any]:
     """Read a run.json; a missing file is empty. Raises RunMismatch."""
     try:
-        return read_document(path, RECORD)
+        record = read_document(path)
+        check_format(path, record)
+        msgspec.convert(record, _RunRecord)
     except FileNotFoundError:
         return {}
     except ValueError as error:
@@ -223,19 +151,20 @@ def read_run_record(path: Path) -> dict[str, Any]:
             f"{path} isn't the record of a run: {error}. Restore it from a copy, or "
             "start the run again with --overwrite"
         ) from error
+    return record
 
 
 def read_run_summary(path: Path) -> dict[str, Any]:
     """Read a summary.json. Raises RunMismatch, or FileNotFoundError if it is missing."""
     try:
-        summary = _read_object(path)
-        check_shape(summary, SUMMARY_FILE, "")
-        return summary
+        summary = read_document(path)
+        msgspec.convert(summary, _Summary)
     except ValueError as error:
         raise RunMismatch(
             f"{path} isn't a summary that rewardkit wrote: {error}. "
             "Run the command of the run again to rewrite it"
         ) from error
+    return summary
 
 
 def planned_completions(task_record: Mapping[str, Any]) -> int:

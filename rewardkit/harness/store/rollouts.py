@@ -11,6 +11,8 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from rewardkit.errors import DataError
 from rewardkit.harness.store.data_files import (
     ROWS_IN_GROUP,
@@ -18,34 +20,12 @@ from rewardkit.harness.store.data_files import (
     storable,
     stream_to_parquet,
 )
-from rewardkit.harness.store.documents import (
-    COUNT,
-    FORMAT,
-    NUMBER,
-    TEXT,
-    Fields,
-    Items,
-    Kind,
-    read_document,
-)
+from rewardkit.harness.store.documents import FORMAT, Count, Number, check_format, read_document
 from rewardkit.harness.store.files import replace_text
 from rewardkit.records import Verdict
 
 ROLLOUTS, RECORD = "rollouts", "rollouts.json"
 """The folder of a training's completions, in the training's folder; and their record in it."""
-
-_OBJECT_OR_NULL = Kind("an object or null", lambda value: value is None or isinstance(value, dict))
-_SHAPE = Fields(
-    required={
-        "share": NUMBER,
-        "trainer": TEXT,
-        "num_generations": COUNT,
-        "scale_rewards": TEXT,
-        "multi_objective_aggregation": TEXT,
-        "momentum": _OBJECT_OR_NULL,
-        "rewards": Items(Fields({"name": TEXT, "weight": NUMBER, "origin": _OBJECT_OR_NULL})),
-    },
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +33,7 @@ class RecordedReward:
     """A reward function: its name, its weight, and the call that makes it again, if known."""
 
     name: str
-    weight: float
+    weight: Number
     origin: Mapping[str, Any] | None
 
 
@@ -61,11 +41,11 @@ class RecordedReward:
 class RolloutRecord:
     """How a training computed its rewards and advantages, and how many texts it kept."""
 
-    share: float
+    share: Number
     """The share of groups that keep their text."""
     trainer: str
     """The trainer's class."""
-    num_generations: int
+    num_generations: Count
     scale_rewards: str
     multi_objective_aggregation: str
     momentum: Mapping[str, float] | None
@@ -83,17 +63,13 @@ def read_record(folder: Path) -> RolloutRecord:
     RunMismatch if its format is newer."""
     path = folder / RECORD
     try:
-        document = read_document(path, _SHAPE)
+        document = read_document(path)
+        check_format(path, document)
+        return msgspec.convert(document, RolloutRecord)
     except (OSError, ValueError) as error:
         raise DataError(
             f"{path} can't be read as the record of a training's completions: {error}"
         ) from error
-    rewards = [
-        RecordedReward(reward["name"], reward["weight"], reward["origin"])
-        for reward in document.pop("rewards")
-    ]
-    names = RolloutRecord.__dataclass_fields__.keys() & document.keys()
-    return RolloutRecord(**{name: document[name] for name in names}, rewards=rewards)
 
 
 def find_rollouts(training: Path) -> Path | None:

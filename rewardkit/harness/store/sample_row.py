@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
+
+import msgspec
 
 from rewardkit.errors import RunMismatch
 from rewardkit.records import Verdict
@@ -84,6 +85,7 @@ class JudgedRow(Protocol):
 
 
 LARGEST_COUNT = 2**31 - 1
+Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST_COUNT)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,20 +103,20 @@ class SampleRow:
     key: str
     task: str
     id: str
-    index: int
+    index: Count
     completion: str
     finish_reason: str
     reference: str
     verdict: Verdict
     prompt: str | None = None
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
+    prompt_tokens: Count | None = None
+    completion_tokens: Count | None = None
     columns: Mapping[str, Any] = field(default_factory=dict)
     reasoning: str = ""
     """Thinking that the server kept apart from the completion."""
-    thinking_tokens: int | None = None
+    thinking_tokens: Count | None = None
     """Tokens of thinking, in the completion or apart from it; None without any."""
-    cost: float | None = None
+    cost: Annotated[float, msgspec.Meta(ge=0, lt=1e300)] | None = None
     """What a server charged for the completion; None where that is unknown."""
     prompt_ends: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     """The first and the last token ids of the prompt; None if only the server knows them."""
@@ -130,15 +132,15 @@ class SampleRow:
     def from_json(cls, value: object, place: str) -> SampleRow:
         """Convert a parsed line. RunMismatch names `place` if the line isn't a row."""
         try:
-            return _from_object(_object(value, "the row"))
-        except KeyError as error:
-            what = f"has no {error}"
-        except (TypeError, ValueError) as error:
-            what = f"can't be read: {error}"
-        raise RunMismatch(
-            f"{place} isn't a row that rewardkit wrote: it {what}. Fix or remove the line; "
-            "`rewardkit score` reads files of other programs"
-        )
+            fields = msgspec.convert(value, dict[str, Any])
+            known = {name: value for name, value in fields.items() if name in _KNOWN}
+            others = {name: value for name, value in fields.items() if name not in _KNOWN}
+            return msgspec.convert({**known, "others": others}, cls)
+        except ValueError as error:
+            raise RunMismatch(
+                f"{place} isn't a row that rewardkit wrote: {error}. Fix or remove the line; "
+                "`rewardkit score` reads files of other programs"
+            ) from error
 
     def as_json(self) -> dict[str, Any]:
         """Convert to plain values, in the order of the fields of a line."""
@@ -175,97 +177,8 @@ class SampleRow:
 _KNOWN = frozenset(SampleRow.__dataclass_fields__) - {"others"}  # not a field of the line
 
 
-def _from_object(row: Mapping[str, Any]) -> SampleRow:
-    label = row.get("label")
-    prompt = row.get("prompt")
-    return SampleRow(
-        key=_text(row, "key"),
-        task=_text(row, "task"),
-        id=_text(row, "id"),
-        index=_index(row["index"]),
-        completion=_text(row, "completion"),
-        finish_reason=_text(row, "finish_reason"),
-        reference=_text(row, "reference"),
-        verdict=Verdict.from_json(_object(row["verdict"], "verdict")),
-        prompt=None if prompt is None else _text(row, "prompt"),
-        prompt_tokens=_count(row.get("prompt_tokens")),
-        completion_tokens=_count(row.get("completion_tokens")),
-        columns=_object(row.get("columns") or {}, "columns"),
-        reasoning=_text(row, "reasoning") if row.get("reasoning") else "",
-        thinking_tokens=_count(row.get("thinking_tokens")),
-        cost=_cost(row.get("cost")),
-        prompt_ends=_prompt_ends(row.get("prompt_ends")),
-        flexible=_brief(row.get("flexible"), "flexible"),
-        label=None if label is None else bool(label),
-        before=_brief(row.get("before"), "before"),
-        others={} if row.keys() <= _KNOWN else _unknown(row),
-    )
-
-
-def _unknown(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name not in _KNOWN}
-
-
-def _brief(value: object, name: str) -> BriefVerdict | None:
-    if value is None:
-        return None
-    fields = _object(value, name)
-    return BriefVerdict(_correct(fields), _answer(fields.get("answer")))
-
-
 def _brief_fields(verdict: BriefVerdict) -> dict[str, Any]:
     return {"correct": verdict.correct, "answer": verdict.answer}
-
-
-def _object(value: object, name: str) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise TypeError(f"{name} isn't a JSON object")
-    return value
-
-
-def _text(row: Mapping[str, Any], name: str) -> str:
-    value = row[name]
-    if not isinstance(value, str):
-        raise TypeError(f"{name} is {value!r:.60}, not a text")
-    return value
-
-
-def _index(value: object) -> int:
-    if not isinstance(value, int) or not 0 <= value <= LARGEST_COUNT:
-        raise ValueError(f"index is {value!r:.60}, not a number from 0")
-    return value
-
-
-def _count(value: object) -> int | None:
-    """A number of tokens; None for any other value."""
-    return value if isinstance(value, int) and 0 <= value <= LARGEST_COUNT else None
-
-
-def _cost(value: object) -> float | None:
-    """A cost from 0; None for any other value."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-        return None
-    return float(value)
-
-
-def _prompt_ends(value: object) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    if value is None:
-        return None
-    if isinstance(value, list) and len(value) == 2 and all(isinstance(ids, list) for ids in value):
-        first, last = (tuple(int(number) for number in ids) for ids in value)
-        return first, last
-    raise TypeError(f"prompt_ends is {value!r:.60}, not two lists of token ids")
-
-
-def _correct(fields: Mapping[str, Any]) -> bool | None:
-    correct = fields["correct"]
-    if correct is not None and not isinstance(correct, bool):
-        raise TypeError(f"correct is {correct!r:.60}, not true, false or null")
-    return correct
-
-
-def _answer(value: object) -> str | None:
-    return value if value is None or isinstance(value, str) else str(value)
 
 
 SAMPLES = "samples.jsonl"

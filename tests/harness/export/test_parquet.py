@@ -10,7 +10,7 @@ import pytest
 from datasets import Features
 from pyarrow import parquet
 
-from rewardkit.errors import UsageError
+from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.export.parquet import write_parquet
 
 
@@ -110,6 +110,6 @@ def test_a_file_that_exists_stays_unless_it_is_to_be_replaced(tmp_path: Path) ->
 
 def test_what_fails_leaves_no_file(tmp_path: Path) -> None:
     broken = run(tmp_path / "a", [row(0), row(1, index="many")])
-    with pytest.raises(Exception, match="many"):
+    with pytest.raises(RunMismatch, match=r"line 2 isn't a row .* at `\$\.index`"):
         write_parquet([broken], tmp_path / "s.parquet", overwrite=False)
     assert [path.name for path in tmp_path.iterdir()] == ["a"]

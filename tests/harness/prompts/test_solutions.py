@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.prompts.strategies import prompts_of, resolve_prompt
 from rewardkit.harness.prompts.solutions import solve_samples
+from rewardkit.harness.prompts.strategies import prompts_of, resolve_prompt
 from rewardkit.harness.tasks.table import EXAMPLES
 from rewardkit.plugin import TaskWording
 from rewardkit.records import Sample, Verdict

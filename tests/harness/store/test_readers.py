@@ -101,15 +101,23 @@ def test_a_record_that_is_changed_anywhere(tmp_path: Path, record: Any) -> None:
     ("name", "content", "said"),
     [
         ("run.json", "[]", r"run\.json isn't the record of a run: .* again with --overwrite"),
-        ("run.json", '{"format": 1, "tasks": []}', "tasks is .*, not an object"),
+        (
+            "run.json",
+            '{"format": 1, "tasks": []}',
+            r"Expected `object`, .* at `\$\.tasks`",
+        ),
         ("run.json", "{}", r"run\.json doesn't state its format, .* Restore it from a copy"),
         (
             "run.json",
             '{"format": 2, "tasks": []}',
             r"has format 2, and rewardkit \S+ reads up to format 1; upgrade it: pip install",
         ),
-        ("samples.jsonl", "[1]\n", r"line 1 isn't a row .*: it can't be read: the row isn't a"),
-        ("samples.jsonl", '{"key": "a"}\n', r"line 1 isn't a row .*: it has no 'task'"),
+        ("samples.jsonl", "[1]\n", r"line 1 isn't a row .*: Expected `object`, got `array`"),
+        (
+            "samples.jsonl",
+            '{"key": "a"}\n',
+            r"line 1 isn't a row .* required field `task`",
+        ),
         ("samples.jsonl", "[" * 100_000 + "\n", r"samples\.jsonl, line 1 isn't JSON"),
     ],
 )

@@ -20,5 +20,5 @@ def test_a_row_without_thinking_has_no_such_fields() -> None:
 
 
 def test_ends_that_are_no_token_ids_are_refused() -> None:
-    with pytest.raises(RunMismatch, match="prompt_ends is"):
+    with pytest.raises(RunMismatch, match=r"at `\$\.prompt_ends"):
         row("a", None, prompt_ends=[1])
