@@ -86,6 +86,7 @@ class JudgedRow(Protocol):
 
 LARGEST_COUNT = 2**31 - 1
 Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST_COUNT)]
+"""An int from 0 to LARGEST_COUNT."""
 
 
 @dataclass(frozen=True, slots=True)
