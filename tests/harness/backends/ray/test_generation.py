@@ -12,9 +12,8 @@ import pytest
 
 from rewardkit.errors import BackendError, UsageError
 from rewardkit.harness.backends import ray_backend
-from rewardkit.harness.backends.engine_actor import EngineJob
 from rewardkit.harness.backends.engine_options import EngineOptions
-from rewardkit.harness.backends.ray_backend import EngineActors, Generation
+from rewardkit.harness.backends.ray_backend import EngineActors, EngineJob, Generation
 from rewardkit.harness.backends.ray_cluster import versions
 from rewardkit.protocols import Prompt, Request
 from rewardkit.records import Completion, Sampling
