@@ -61,7 +61,6 @@ class RayBackend:
         self._engines = engines
         self._note = note
         self._stack = contextlib.ExitStack()
-        self._ray: Any = None
         self._actors: EngineActors | None = None
 
     def render(self, messages: Sequence[Message]) -> Prompt:
@@ -80,7 +79,7 @@ class RayBackend:
         """Connect to the cluster, and wait until the first engine has loaded the weights."""
         if self._actors is not None:
             return
-        self._ray = self._stack.enter_context(connected(self._address))
+        ray = self._stack.enter_context(connected(self._address))
         job = EngineJob(
             backend=self._name,
             model=self._model,
@@ -90,7 +89,7 @@ class RayBackend:
             longest=longest,
         )
         gpus = self._options.tensor_parallel_size
-        self._actors = EngineActors(self._ray, job, self._engines, gpus, self._note)
+        self._actors = EngineActors(ray, job, self._engines, gpus, self._note)
         while not self._actors.loaded:
             self._actors.refresh()
             time.sleep(_SECONDS_BETWEEN_LOOKS)
@@ -101,9 +100,8 @@ class RayBackend:
         """Each request with its completion, as an engine of any node finishes it."""
         if self._actors is None:
             raise BackendError("the engines were not started; call start() before generate()")
-        generation = Generation(self._ray, self._actors, requests, sampling)
         try:
-            yield from generation.completions()
+            yield from Generation(self._actors, requests, sampling).completions()
         finally:
             self._actors.stop_busy()
 
@@ -133,9 +131,9 @@ class Generation:
     """The chunks of one call of `generate`, and the engines that complete them."""
 
     def __init__(
-        self, ray: Any, actors: EngineActors, requests: Sequence[Request], sampling: Sampling
+        self, actors: EngineActors, requests: Sequence[Request], sampling: Sampling
     ) -> None:
-        self._ray = ray
+        self._ray = actors.ray
         self._actors = actors
         self._sampling = sampling
         options = actors.job.options

@@ -81,13 +81,8 @@ class ReplayBackend:
         for request in requests:
             _, _, without_task = request.key.partition("/")
             completion = self._rows.get(request.key) or self._rows.get(f"/{without_task}")
-            yield (
-                request,
-                completion
-                or Completion(
-                    "", "error", message=f"{self._path.name} holds no completion for {request.key}"
-                ),
-            )
+            missing = f"{self._path.name} holds no completion for {request.key}"
+            yield request, completion or Completion("", "error", message=missing)
 
     def describe(self) -> Mapping[str, object]:
         """The file and its number of completions."""
@@ -109,16 +104,9 @@ def _read(path: Path) -> dict[str, Completion]:
         for number, line in enumerate(file, start=1):
             if line.strip():
                 row, place = json_row(line, number, str(path)), f"{path}, line {number}"
-                _check_completion(row, place)
-                rows[_key(row, seen, place)] = _completion(row)
+                completion = _completion(row, place)
+                rows[_key(row, seen, place)] = completion
     return rows
-
-
-def _check_completion(row: Mapping[str, Any], place: str) -> None:
-    if not isinstance(row.get("completion", row.get("text")), str):
-        raise DataError(
-            f'{place} holds no text in "completion" (or "text"); it has {", ".join(sorted(row))}'
-        )
 
 
 def _key(row: Mapping[str, Any], seen: Counter[str], place: str) -> str:
@@ -134,10 +122,15 @@ def _key(row: Mapping[str, Any], seen: Counter[str], place: str) -> str:
     return f"{problem}/{index}"
 
 
-def _completion(row: Mapping[str, Any]) -> Completion:
+def _completion(row: Mapping[str, Any], place: str) -> Completion:
+    text = row.get("completion", row.get("text"))
+    if not isinstance(text, str):
+        raise DataError(
+            f'{place} holds no text in "completion" (or "text"); it has {", ".join(sorted(row))}'
+        )
     reason, reasoning = row.get("finish_reason"), row.get("reasoning")
     return Completion(
-        row.get("completion", row.get("text", "")),
+        text,
         reason if reason in _REASONS else "stop",
         token_count(row.get("prompt_tokens")),
         token_count(row.get("completion_tokens")),

@@ -58,7 +58,8 @@ def fit_prompt(
 ) -> PromptTemplate:
     """Do the same as `resolve_prompt`, but accept a task without examples for the prompt."""
     name = prompt or task.prompt
-    if _is_file(name) or (prompt is not None and Path(prompt).is_file()):
+    # no installed prompt has a name like a file's
+    if "/" in name or name.endswith(".jinja") or (prompt is not None and Path(prompt).is_file()):
         template = load_template(name, name, system_prompt)
         problem = _unread(template, task)
     else:
@@ -68,11 +69,6 @@ def fit_prompt(
         raise UsageError(problem)
     wording = wording_of(task)
     return replace(template, words=Words(wording, _examples(template, task, wording, fewshot)))
-
-
-def _is_file(prompt: str) -> bool:
-    """Whether a prompt is named as a file, so that no installed one is meant."""
-    return "/" in prompt or prompt.endswith(".jinja")
 
 
 def check_fewshot(templates: Sequence[PromptTemplate], fewshot: FewshotSource | None) -> None:
@@ -151,13 +147,10 @@ def _misfit(template: PromptTemplate, task: Task) -> str | None:
     """Why an installed prompt doesn't fit the task, and which prompts do; None if it fits."""
     wording = wording_of(task)
     if template.needs_words and not _has_words(wording, template):
-        lacking = (
-            ", which offers no `wording` (docs/reference/plugins.md)"
-            if wording is GENERIC_WORDING
-            else ""
-        )
+        hint = ", which offers no `wording` (docs/reference/plugins.md)"
         return (
-            f"prompt {template.name!r} doesn't fit task {task.name!r}{lacking}; "
+            f"prompt {template.name!r} doesn't fit task {task.name!r}"
+            f"{hint if wording is GENERIC_WORDING else ''}; "
             f"these do: {', '.join(prompts_of(task))}"
         )
     unread = _unread(template, task)

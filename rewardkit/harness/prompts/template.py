@@ -33,82 +33,215 @@ KINDS: tuple[Kind, ...] = ("example", "long")
 USER = "user"
 """The part outside the blocks."""
 
+_FENCE = "+++"
 _PLAIN_REPLY = "{{ example.solution }}\n{{ example.answer }}"
 
-_FENCE = "+++"
+_OF_TASKS = {"ask", "examples"}
+"""Variables that a task adds to a prompt."""
+
+_PER_EXAMPLE = {"example"}
+"""Variables of the blocks that are rendered once per example."""
 
 
 @dataclass(frozen=True)
-class ParsedTemplate:
-    """A template, its settings, and all variables that it uses without setting them."""
+class Words:
+    """A task's part of a prompt: its wording, and the examples to show."""
 
-    template: jinja2.Template
+    wording: TaskWording
+    examples: FewshotExamples
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptTemplate:
+    """A template with its settings, and what a task and a system prompt add to it."""
+
+    name: str
+    source: str
+    compiled: jinja2.Template
     variables: frozenset[str]
+    """All variables that the template uses without setting them."""
+    system: str | None
+    """The system message that replaces the template's own."""
     reading: str | None
+    """The answer style that the prompt asks for; None: the task's own."""
     stop: tuple[str, ...]
+    """Texts that end a completion."""
     shows: Kind
+    """The kind of the task's own examples that the prompt shows."""
     about: str
-    reply: jinja2.Template | None = None
-    """How a worked reply is written, for training on solutions; it is no part of the prompt."""
+    """A line for `rewardkit list`."""
+    plain_reply: jinja2.Template
+    """How a worked reply is written without a block `reply`."""
+    words: Words | None = None
 
     @cached_property
     def parts(self) -> frozenset[str]:
         """Its blocks, and "user"."""
-        return frozenset({*self.template.blocks, USER})
+        return frozenset({*self.compiled.blocks, USER})
+
+    @property
+    def has_examples(self) -> bool:
+        """Whether the prompt shows examples."""
+        return "examples" in self.variables or "example" in self.parts
+
+    @property
+    def draws_examples(self) -> bool:
+        """Whether --num-fewshot can replace the task's own examples by drawn rows."""
+        return self.has_examples and self.shows == "example"
+
+    @property
+    def needs_words(self) -> bool:
+        """Whether the prompt needs the wording of a task."""
+        return self.has_examples or "ask" in self.variables
+
+    def messages(self, sample: Sample) -> list[Message]:
+        """Render the system message, if any, the turns of examples, if any, and the question."""
+        examples = self._examples(sample)
+        variables = self._variables(sample, examples)
+        system = self.system
+        if system is None:
+            system = self._render("system", variables, sample)
+        turns = [Message("system", system)] if system else []
+        opening = self._render("opening", variables, sample)
+        if "example" in self.parts:
+            for example in examples:
+                example_variables = {**variables, "example": example}
+                wording = _join(opening, self._render("example", example_variables, sample))
+                turns.append(Message("user", wording))
+                turns.append(Message("assistant", self._render("reply", example_variables, sample)))
+                opening = ""
+        return [*turns, Message("user", _join(opening, self._render("user", variables, sample)))]
+
+    def reply(self, example: Sample, solution: str | None = None) -> str:
+        """The worked reply to a sample in the form that the prompt asks for.
+
+        `solution` replaces the sample's own; it holds no final answer.
+        """
+        if self.words is None:
+            raise ValueError(f"prompt {self.name!r} isn't fitted to a task")
+        (worked,) = solved_problems(self.words.wording, [example], self.reading)
+        if solution is not None:
+            worked = replace(worked, solution=solution)
+        variables = {**self._variables(example, [worked]), "example": worked}
+        if "reply" in self.parts:
+            return self._render("reply", variables, example)
+        return self._rendered(self.plain_reply.render, variables, example)
+
+    def hash(self) -> str:
+        """Hash everything that decides the prompts: the template, the system prompt and, if used,
+        the task's words and examples."""
+        content = f"{self.source}\0{self.system}"
+        if self.words is not None and self.needs_words:
+            wording = self.words.wording
+            parts = (wording.instruction, wording.working, wording.problem, wording.noun)
+            examples = (example.hash() for example in self._worded_examples)
+            count = str(self.words.examples.count)
+            content = "\0".join([content, *parts, wording.form(self.reading), *examples, count])
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    @cached_property
+    def _worded_examples(self) -> Sequence[WordedProblem]:
+        """All examples in the task's words; each prompt shows some of them."""
+        if self.words is None:
+            return []
+        return solved_problems(self.words.wording, self.words.examples.samples, self.reading)
+
+    def _examples(self, sample: Sample) -> list[WordedProblem]:
+        if self.words is None or not self.has_examples:
+            return []
+        return [self._worded_examples[index] for index in self.words.examples.beside(sample)]
+
+    def _variables(self, sample: Sample, examples: Sequence[WordedProblem]) -> dict[str, Any]:
+        variables: dict[str, Any] = {**sample.columns, "question": sample.question}
+        if self.words is not None and self.needs_words:
+            try:
+                variables["ask"] = word_problem(self.words.wording, sample, self.reading)
+            except DataError as error:
+                raise DataError(f"sample {sample.id!r}: {error}") from error
+            variables["examples"] = examples
+        return variables
+
+    def _render(self, part: str, variables: Mapping[str, Any], sample: Sample) -> str:
+        if part not in self.parts:
+            return ""
+        return self._rendered(partial(self._render_part, part), variables, sample)
+
+    def _render_part(self, part: str, variables: Mapping[str, Any]) -> str:
+        blocks = self.compiled.blocks
+        function = blocks.get(part, self.compiled.root_render_func)
+        if part == USER:
+            blocks = dict.fromkeys(blocks, _nothing)
+        variables = {**self._globals, **variables}
+        context = Context(self.compiled.environment, variables, self.compiled.name, blocks)
+        return "".join(function(context))
 
     @cached_property
     def _globals(self) -> dict[str, Any]:
         # a template keeps its globals in a ChainMap, which is slow to copy for each rendering
-        return dict(self.template.globals)
+        return dict(self.compiled.globals)
 
-    def render(self, part: str, variables: Mapping[str, Any]) -> str:
-        """Render one part. Raises any exception that a template can raise."""
-        template = self.template
-        blocks = template.blocks
-        if part == USER:
-            blocks = dict.fromkeys(blocks, _nothing)
-        context = Context(
-            template.environment, {**self._globals, **variables}, template.name, blocks
-        )
-        function = template.root_render_func if part == USER else blocks[part]
-        return "".join(function(context)).strip()
+    def _rendered(
+        self,
+        render: Callable[[Mapping[str, Any]], str],
+        variables: Mapping[str, Any],
+        sample: Sample,
+    ) -> str:
+        try:
+            return render(variables).strip()
+        except Exception as error:  # any error of a user's template must name the template
+            raise UsageError(
+                f"prompt {self.name!r} doesn't render for sample {sample.id!r}: "
+                f"{self._cause(error, variables)}"
+            ) from error
 
-    def render_reply(self, variables: Mapping[str, Any]) -> str:
-        """A worked reply: by the block, by the setting, else the solution and the answer."""
-        if "reply" in self.parts:
-            return self.render("reply", variables)
-        return (self.reply or compile_template(_PLAIN_REPLY)).render(variables).strip()
-
-
-def parse(name: str, source: str) -> ParsedTemplate:
-    """Parse the template `source`. UsageError names the line that is wrong."""
-    front_matter, body = _split(name, source)
-    # the lines of the front matter stay, empty, so that an error names the file's line
-    lines = "\n" * (source.count("\n") - body.count("\n"))
-    try:
-        template, tree = compile_template(lines + body), sandbox().parse(lines + body)
-        _check_blocks(name, tree)
-    except jinja2.TemplateSyntaxError as error:
-        raise UsageError(f"prompt {name!r}, line {error.lineno}: {error.message}") from error
-    except (jinja2.TemplateError, RecursionError, ValueError) as error:
-        raise UsageError(f"prompt {name!r} can't be compiled: {error}") from error
-    variables = frozenset(meta.find_undeclared_variables(tree))
-    settings = _settings(name, front_matter)
-    reply = settings.pop("reply")
-    return ParsedTemplate(
-        template, variables, **settings, reply=None if reply is None else _reply(name, reply)
-    )
-
-
-def _reply(name: str, source: str) -> jinja2.Template:
-    try:
-        return compile_template(source)
-    except (jinja2.TemplateError, RecursionError, ValueError) as error:
-        raise UsageError(f"prompt {name!r}: its `reply` can't be compiled: {error}") from error
+    def _cause(self, error: Exception, variables: Mapping[str, Any]) -> str:
+        task_variables = set() if self.words is None else _OF_TASKS
+        names = sorted({*variables, *task_variables})
+        unknown = sorted(self.variables - set(names) - _PER_EXAMPLE)
+        if isinstance(error, jinja2.UndefinedError) and unknown:
+            close = difflib.get_close_matches(unknown[0], names, n=1)
+            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            return (
+                f"there is no variable {unknown[0]!r}{hint}; its variables here: {', '.join(names)}"
+            )
+        return f"{type(error).__name__}: {error}; its variables here: {', '.join(names)}"
 
 
 def _nothing(context: Context) -> Iterator[str]:
     return iter(())
+
+
+def _join(*texts: str) -> str:
+    return "\n\n".join(text for text in texts if text)
+
+
+def load_template(name: str, path: str | Path, system: str | None = None) -> PromptTemplate:
+    """Load the template in the file at `path`; `system` replaces its system message.
+
+    UsageError names the line that is wrong.
+    """
+    try:
+        source = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"the prompt file {str(path)!r} can't be read: {error}") from error
+    front_matter, body = _split(name, source)
+    # the lines of the front matter stay, empty, so that an error names the file's line
+    body = "\n" * (source.count("\n") - body.count("\n")) + body
+    try:
+        compiled, tree = compile_template(body), sandbox().parse(body)
+    except jinja2.TemplateSyntaxError as error:
+        raise UsageError(f"prompt {name!r}, line {error.lineno}: {error.message}") from error
+    except (jinja2.TemplateError, RecursionError, ValueError) as error:
+        raise UsageError(f"prompt {name!r} can't be compiled: {error}") from error
+    _check_blocks(name, tree)
+    return PromptTemplate(
+        name=name,
+        source=source,
+        compiled=compiled,
+        variables=frozenset(meta.find_undeclared_variables(tree)),
+        system=system,
+        **_settings(name, front_matter),
+    )
 
 
 def _split(name: str, source: str) -> tuple[str, str]:
@@ -164,8 +297,15 @@ def _settings(name: str, front_matter: str) -> dict[str, Any]:
         "stop": (stop,) if isinstance(stop, str) else tuple(stop),
         "shows": settings.get("shows", "example"),
         "about": settings.get("about", ""),
-        "reply": settings.get("reply"),
+        "plain_reply": _compiled_reply(name, settings.get("reply", _PLAIN_REPLY)),
     }
+
+
+def _compiled_reply(name: str, source: str) -> jinja2.Template:
+    try:
+        return compile_template(source)
+    except (jinja2.TemplateError, RecursionError, ValueError) as error:
+        raise UsageError(f"prompt {name!r}: its `reply` can't be compiled: {error}") from error
 
 
 def _is_text(value: object) -> bool:
@@ -183,184 +323,3 @@ _SETTINGS: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "about": ("a text", _is_text),
     "reply": ("a text", _is_text),
 }
-
-
-_OF_TASKS = {"ask", "examples"}
-"""Variables that a task adds to a prompt."""
-
-_PER_EXAMPLE = {"example"}
-"""Variables of the blocks that are rendered once per example."""
-
-
-@dataclass(frozen=True)
-class Words:
-    """A task's part of a prompt: its wording, and the examples to show."""
-
-    wording: TaskWording
-    examples: FewshotExamples
-
-
-@dataclass(frozen=True)
-class PromptTemplate:
-    """A parsed template, and what a task and a system prompt add to it."""
-
-    name: str
-    source: str
-    parsed: ParsedTemplate
-    system: str | None
-    """The system message that replaces the template's own."""
-    words: Words | None = None
-
-    @property
-    def reading(self) -> str | None:
-        """The answer style that the prompt asks for; None: the task's own."""
-        return self.parsed.reading
-
-    @property
-    def about(self) -> str:
-        """A line for `rewardkit list`."""
-        return self.parsed.about
-
-    @property
-    def stop(self) -> tuple[str, ...]:
-        """Texts that end a completion."""
-        return self.parsed.stop
-
-    @property
-    def shows(self) -> Kind:
-        """The kind of the task's own examples that the prompt shows."""
-        return self.parsed.shows
-
-    @property
-    def has_examples(self) -> bool:
-        """Whether the prompt shows examples."""
-        return "examples" in self.parsed.variables or "example" in self.parsed.parts
-
-    @property
-    def draws_examples(self) -> bool:
-        """Whether --num-fewshot can replace the task's own examples by drawn rows."""
-        return self.has_examples and self.shows == "example"
-
-    @property
-    def needs_words(self) -> bool:
-        """Whether the prompt needs the wording of a task."""
-        return self.has_examples or "ask" in self.parsed.variables
-
-    def messages(self, sample: Sample) -> list[Message]:
-        """Render the system message, if any, the turns of examples, if any, and the question."""
-        examples = self._examples(sample)
-        variables = self._variables(sample, examples)
-        system = self.system
-        if system is None:
-            system = self._render("system", variables, sample)
-        turns = [Message("system", system)] if system else []
-        opening = self._render("opening", variables, sample)
-        if "example" in self.parsed.parts:
-            for example in examples:
-                example_variables = {**variables, "example": example}
-                wording = _join(opening, self._render("example", example_variables, sample))
-                turns.append(Message("user", wording))
-                turns.append(Message("assistant", self._render("reply", example_variables, sample)))
-                opening = ""
-        return [*turns, Message("user", _join(opening, self._render("user", variables, sample)))]
-
-    def reply(self, example: Sample, solution: str | None = None) -> str:
-        """The worked reply to a sample in the form that the prompt asks for.
-
-        `solution` replaces the sample's own; it holds no final answer.
-        """
-        if self.words is None:
-            raise ValueError(f"prompt {self.name!r} isn't fitted to a task")
-        (worked,) = solved_problems(self.words.wording, [example], self.reading)
-        if solution is not None:
-            worked = replace(worked, solution=solution)
-        variables = {**self._variables(example, [worked]), "example": worked}
-        return self._rendered(self.parsed.render_reply, variables, example)
-
-    def hash(self) -> str:
-        """Hash everything that decides the prompts: the template, the system prompt and, if used,
-        the task's words and examples."""
-        content = f"{self.source}\0{self.system}"
-        if self.words is not None and self.needs_words:
-            wording = self.words.wording
-            parts = (
-                wording.instruction,
-                wording.working,
-                wording.problem,
-                wording.noun,
-                wording.form(self.reading),
-            )
-            content = "\0".join(
-                [
-                    *(content, *parts),
-                    *(example.hash() for example in self._worded_examples),
-                    str(self.words.examples.count),
-                ]
-            )
-        return hashlib.sha256(content.encode()).hexdigest()
-
-    @cached_property
-    def _worded_examples(self) -> Sequence[WordedProblem]:
-        """All examples in the task's words; each prompt shows some of them."""
-        if self.words is None:
-            return []
-        return solved_problems(self.words.wording, self.words.examples.samples, self.reading)
-
-    def _examples(self, sample: Sample) -> list[WordedProblem]:
-        if self.words is None or not self.has_examples:
-            return []
-        return [self._worded_examples[index] for index in self.words.examples.beside(sample)]
-
-    def _variables(self, sample: Sample, examples: Sequence[WordedProblem]) -> dict[str, Any]:
-        variables: dict[str, Any] = {**sample.columns, "question": sample.question}
-        if self.words is not None and self.needs_words:
-            try:
-                variables["ask"] = word_problem(self.words.wording, sample, self.reading)
-            except DataError as error:
-                raise DataError(f"sample {sample.id!r}: {error}") from error
-            variables["examples"] = examples
-        return variables
-
-    def _render(self, part: str, variables: Mapping[str, Any], sample: Sample) -> str:
-        if part not in self.parsed.parts:
-            return ""
-        return self._rendered(partial(self.parsed.render, part), variables, sample)
-
-    def _rendered(
-        self,
-        render: Callable[[Mapping[str, Any]], str],
-        variables: Mapping[str, Any],
-        sample: Sample,
-    ) -> str:
-        try:
-            return render(variables)
-        except Exception as error:  # any error of a user's template must name the template
-            raise UsageError(
-                f"prompt {self.name!r} doesn't render for sample {sample.id!r}: "
-                f"{self._cause(error, variables)}"
-            ) from error
-
-    def _cause(self, error: Exception, variables: Mapping[str, Any]) -> str:
-        task_variables = set() if self.words is None else _OF_TASKS
-        names = sorted({*variables, *task_variables})
-        unknown = sorted(self.parsed.variables - set(names) - _PER_EXAMPLE)
-        if isinstance(error, jinja2.UndefinedError) and unknown:
-            close = difflib.get_close_matches(unknown[0], names, n=1)
-            hint = f" (did you mean {close[0]!r}?)" if close else ""
-            return (
-                f"there is no variable {unknown[0]!r}{hint}; its variables here: {', '.join(names)}"
-            )
-        return f"{type(error).__name__}: {error}; its variables here: {', '.join(names)}"
-
-
-def load_template(name: str, path: str | Path, system: str | None = None) -> PromptTemplate:
-    """Load the template in the file at `path`; `system` replaces its system message."""
-    try:
-        source = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"the prompt file {str(path)!r} can't be read: {error}") from error
-    return PromptTemplate(name, source, parse(name, source), system)
-
-
-def _join(*texts: str) -> str:
-    return "\n\n".join(text for text in texts if text)

@@ -131,7 +131,7 @@ def generation(cluster: Cluster) -> tuple[EngineActors, Iterator[tuple[Request, 
     job = EngineJob("transformers", "model", options, {}, len(REQUESTS), 9)
     actors = EngineActors(cluster, job, None, 1, lambda note: None)
     actors.refresh()
-    return actors, Generation(cluster, actors, REQUESTS, Sampling()).completions()
+    return actors, Generation(actors, REQUESTS, Sampling()).completions()
 
 
 def test_a_node_that_joins_late_gets_requests() -> None:
