@@ -1,18 +1,4 @@
-"""Every error that rewardkit raises, as one tree.
-
-RewardkitError
-├── UsageError            an argument, a name or a file that the caller can correct
-│   ├── UnknownName       no such verifier, task, prompt, backend, recipe or plugin
-│   ├── DataError         a data file or row that can't be read
-│   └── PromptTooLong     a prompt that doesn't fit the model's context
-├── PluginError           a plugin that is broken or conflicts with another
-├── MissingExtra          an optional dependency that isn't installed
-├── RunMismatch           a run's folder belongs to another run
-├── WriteError            a file that can't be written: no space, no permission
-├── BackendError          generation failed
-├── JudgingError          a verifier can't be loaded into a worker
-└── Unavailable           a verifier can't reach what it needs
-"""
+"""Every error that rewardkit raises."""
 
 from __future__ import annotations
 
@@ -81,7 +67,4 @@ class JudgingError(RewardkitError):
 
 
 class Unavailable(RewardkitError):
-    """Raised by a verifier for what is no text's fault, such as a server that can't be reached.
-
-    The completion is unjudged, whatever it says.
-    """
+    """A verifier can't reach what it needs, such as a server; the completion is unjudged."""

@@ -113,22 +113,20 @@ class ExplainingVerifier(Protocol):
 
 @runtime_checkable
 class DeclaresThinking(Protocol):
-    """A verifier that says how thinking is read before it: "strip", "keep" or "whole"."""
+    """A verifier that says how it reads thinking.
 
-    @property
-    def thinking(self) -> str | None:
-        """What is judged: the text after the thinking, also thinking alone, or all of the text."""
-        ...
+    "strip": it judges what follows the thinking; "keep": also thinking that nothing follows;
+    "whole": all of the text.
+    """
+
+    thinking: str | None
 
 
 @runtime_checkable
 class DeclaresReference(Protocol):
-    """A verifier that says whether it reads a reference. Others do."""
+    """A verifier that says whether a row must have a reference. For others it must."""
 
-    @property
-    def needs_reference(self) -> bool:
-        """Whether a row must have a reference."""
-        ...
+    needs_reference: bool
 
 
 class Bounded:
@@ -210,12 +208,9 @@ class Backend(Protocol):
 
 @runtime_checkable
 class IgnoresOptions(Protocol):
-    """A backend's constructor that says which options of an evaluation it ignores."""
+    """A backend's constructor that names the options of an evaluation that it refuses."""
 
-    @property
-    def ignored_options(self) -> Sequence[str]:
-        """The options; giving one of them is an error."""
-        ...
+    ignored_options: Sequence[str]
 
 
 class Task(Protocol):
@@ -277,37 +272,23 @@ class SizedTask(Protocol):
 
 @runtime_checkable
 class HubTask(Protocol):
-    """A task whose problems are a data set on the hub."""
+    """A task over a data set on the hub: owner/name, its configuration, and the default split."""
 
-    @property
-    def repository(self) -> str:
-        """The data set's id: owner/name."""
-        ...
-
-    @property
-    def configuration(self) -> str | None:
-        """The data set's configuration; None for its only one."""
-        ...
-
-    @property
-    def split(self) -> str:
-        """The default split."""
-        ...
+    repository: str
+    configuration: str | None
+    split: str
 
 
 @runtime_checkable
 class FewshotTask(Protocol):
-    """A task that says which rows `--num-fewshot` shows as examples."""
+    """A task that says which rows `--num-fewshot` shows.
 
-    @property
-    def fewshot_split(self) -> str:
-        """The split to draw from; "train" for other tasks."""
-        ...
+    They are rows of `fewshot_split` that share the problem's value in the column `fewshot_by`
+    (empty: any rows). Other tasks show any rows of "train".
+    """
 
-    @property
-    def fewshot_by(self) -> str:
-        """A column whose value the examples share with the problem; empty: any row will do."""
-        ...
+    fewshot_split: str
+    fewshot_by: str
 
 
 @runtime_checkable

@@ -37,7 +37,7 @@ class Sample:
 class Completion:
     """A generated text. `finish_reason` is "stop", "length" or "error"; `message` explains it.
 
-    `reasoning` is thinking that a server keeps apart from the text; `thinking_tokens` counts the
+    `reasoning` is thinking that a server returns separately; `thinking_tokens` counts the
     completion's tokens of thinking, wherever that is, and is None if there is none or no count;
     `cost` is what a server charges, None where that is unknown.
     """

@@ -256,7 +256,9 @@ def remote(
         raise UsageError("no server is named; give its URL, such as http://node1:8000")
     for server in servers:
         if not server.startswith(("http://", "https://")):
-            raise UsageError(f"{server!r} is no server's URL; write it like http://node1:8000")
+            raise UsageError(
+                f"{server!r} isn't the URL of a server; write it like http://node1:8000"
+            )
     return RemoteVerifier(tuple(servers), verifier, parameters, timeout, max_wall, token)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,8 +68,8 @@ class ServerSettings:
     """Bytes of the bodies of all requests that are not answered yet."""
 
 
-class Server:
-    """The state behind the routes."""
+class ScoringServer:
+    """The state behind the routes, and their handlers."""
 
     def __init__(self, settings: ServerSettings) -> None:
         self.settings = settings
@@ -126,65 +126,11 @@ class Server:
         """`GET /metrics`, for Prometheus."""
         return Response(self.metrics.exposition(), media_type="text/plain; version=0.0.4")
 
-    @contextlib.asynccontextmanager
-    async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        """Load the verifiers while the server already answers; at the end wait for the judging."""
-        warming = asyncio.create_task(self._warm())
-        yield
-        warming.cancel()
-        self.queue.close()
-
-    async def _warm(self) -> None:
-        await asyncio.to_thread(self.verifiers.warm)
-        self.ready = True
-
-
-def create_app(settings: ServerSettings) -> Starlette:
-    """Return the application. UnknownName for a verifier that isn't installed."""
-    server = Server(settings)
-    routes = [
-        Route("/v1/score", server.score, methods=["POST"]),
-        Route("/v1/verifiers", server.names),
-        Route("/health", server.health),
-        Route("/ready", server.is_ready),
-        Route("/metrics", server.exposition),
-        *HostRoutes(server).routes(),
-    ]
-    middleware = [Middleware(BodyLimitMiddleware, most=settings.most_bytes, metrics=server.metrics)]
-    if settings.token is not None:
-        middleware.insert(0, Middleware(TokenMiddleware, token=settings.token))
-    return Starlette(
-        routes=routes,
-        middleware=middleware,
-        lifespan=server.lifespan,
-        exception_handlers={HTTPException: error_answer},
-    )
-
-
-class HostRoutes:
-    """The routes of other hosts, over one server."""
-
-    def __init__(self, server: Server) -> None:
-        self._server = server
-
-    def routes(self) -> Iterator[Route]:
-        """Yield them, each with and without a verifier's name."""
-        for path, handler in (
-            ("/verify", self.gym_verify),
-            ("/get_reward", self.openrlhf_reward),
-            ("/rm", self.slime_reward),
-        ):
-            yield Route(path, handler, methods=["POST"])
-            yield Route(f"{path}/{{verifier}}", handler, methods=["POST"])
-        yield Route("/seed_session", self.gym_seed_session, methods=["POST"])
-        yield Route("/", self.gym_root)
-        yield Route("/global_config_dict_yaml", self.gym_config)
-
     async def slime_reward(self, request: Request) -> Response:
         """slime's `{prompt, response, label}`: a bare number."""
-        body = await read_body(request, SampleRequest, largest=self._largest)
+        body = await read_body(request, SampleRequest, largest=self.settings.largest_body)
         sample = Sample(_text(body.label), question=_text(body.prompt))
-        (verdict,) = await self._verdicts(request, [(body.response, sample)])
+        (verdict,) = await self._default_verdicts(request, [(body.response, sample)])
         return Answer(_reward(verdict))
 
     async def openrlhf_reward(self, request: Request) -> Response:
@@ -192,14 +138,14 @@ class HostRoutes:
 
         OpenRLHF sends one query a request and would give a list of one a second dimension.
         """
-        body = await read_body(request, RewardRequest, largest=self._largest)
+        body = await read_body(request, RewardRequest, largest=self.settings.largest_body)
         if not len(body.query) == len(body.prompts) == len(body.labels):
             raise HTTPException(422, "query, prompts and labels must have the same length")
         items = [
             (without_special_tokens(query.removeprefix(prompt)), Sample(_text(label)))
             for query, prompt, label in zip(body.query, body.prompts, body.labels, strict=True)
         ]
-        verdicts = await self._verdicts(request, items)
+        verdicts = await self._default_verdicts(request, items)
         rewards = _single([_reward(verdict) for verdict in verdicts])
         logs = {
             "acc": _single([float(verdict.correct is True) for verdict in verdicts]),
@@ -209,11 +155,11 @@ class HostRoutes:
 
     async def gym_verify(self, request: Request) -> Response:
         """NeMo-Gym's verify request: its fields again, with the reward."""
-        body = await read_body(request, GymRequest, largest=self._largest)
+        body = await read_body(request, GymRequest, largest=self.settings.largest_body)
         columns: dict[str, Any] = body.model_extra or {}
         text = _gym_text(body.response)
         sample = Sample(_gym_reference(columns), columns=columns)
-        (verdict,) = await self._verdicts(request, [(text, sample)])
+        (verdict,) = await self._default_verdicts(request, [(text, sample)])
         facts = {
             "reward": _reward(verdict),
             "unjudged": verdict.correct is None,
@@ -238,18 +184,60 @@ class HostRoutes:
         try:
             address = {"host": request.url.hostname, "port": request.url.port or 80}
         except ValueError as error:
-            raise HTTPException(400, f"the header Host is no address: {error}") from error
+            raise HTTPException(400, f"the header Host isn't an address: {error}") from error
         servers = {"rewardkit": {"resources_servers": {"rewardkit": address}}}
         return Answer(json.dumps(servers))
 
-    @property
-    def _largest(self) -> int:
-        return self._server.settings.largest_body
+    async def _default_verdicts(
+        self, request: Request, items: list[tuple[str, Sample]]
+    ) -> list[Verdict]:
+        """The verdicts of the verifier that the path names, or else of the only one."""
+        name = request.path_params.get("verifier") or self.verifiers.default
+        with self.metrics.latency.time():
+            return await self.verdicts(request, name, items)
 
-    async def _verdicts(self, request: Request, items: list[tuple[str, Sample]]) -> list[Verdict]:
-        name = request.path_params.get("verifier") or self._server.verifiers.default
-        with self._server.metrics.latency.time():
-            return await self._server.verdicts(request, name, items)
+    @contextlib.asynccontextmanager
+    async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        """Load the verifiers while the server already answers; at the end wait for the judging."""
+        warming = asyncio.create_task(self._warm())
+        yield
+        warming.cancel()
+        self.queue.close()
+
+    async def _warm(self) -> None:
+        await asyncio.to_thread(self.verifiers.warm)
+        self.ready = True
+
+
+def create_app(settings: ServerSettings) -> Starlette:
+    """Return the application. UnknownName for a verifier that isn't installed."""
+    server = ScoringServer(settings)
+    routes = [
+        Route("/v1/score", server.score, methods=["POST"]),
+        Route("/v1/verifiers", server.names),
+        Route("/health", server.health),
+        Route("/ready", server.is_ready),
+        Route("/metrics", server.exposition),
+        Route("/seed_session", server.gym_seed_session, methods=["POST"]),
+        Route("/", server.gym_root),
+        Route("/global_config_dict_yaml", server.gym_config),
+    ]
+    for path, handler in (
+        ("/verify", server.gym_verify),
+        ("/get_reward", server.openrlhf_reward),
+        ("/rm", server.slime_reward),
+    ):
+        routes.append(Route(path, handler, methods=["POST"]))
+        routes.append(Route(f"{path}/{{verifier}}", handler, methods=["POST"]))
+    middleware = [Middleware(BodyLimitMiddleware, most=settings.most_bytes, metrics=server.metrics)]
+    if settings.token is not None:
+        middleware.insert(0, Middleware(TokenMiddleware, token=settings.token))
+    return Starlette(
+        routes=routes,
+        middleware=middleware,
+        lifespan=server.lifespan,
+        exception_handlers={HTTPException: error_answer},
+    )
 
 
 def _reward(verdict: Verdict) -> float:

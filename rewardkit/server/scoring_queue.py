@@ -38,7 +38,7 @@ class ServerMetrics:
         )
         self._extended = Counter(
             "rewardkit_extended_verdicts",
-            "Verdicts that had more time because the machine was busy.",
+            "Verdicts that got more time because the machine was busy.",
             registry=self._registry,
         )
         self._stopped = Counter(

@@ -50,7 +50,7 @@ def serve(
 
 
 def read_token(path: Path) -> str:
-    """The token in a file, without the white space round it. UsageError where there is none."""
+    """The token in a file, without white space around it. UsageError if there is none."""
     try:
         token = path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:

@@ -6,11 +6,17 @@ import re
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.verifiers.announcement import IN_CHINESE, stated_answer, unwrapped
+from rewardkit.verifiers.announcement import (
+    IN_CHINESE,
+    Reading,
+    check_reading,
+    stated_answer,
+    unwrapped,
+)
 from rewardkit.verifiers.exact import Normalisation
 from rewardkit.verifiers.reading import answer_block, boxes
 
@@ -231,12 +237,11 @@ class Choice(Bounded):
 
     thinking: ClassVar = "strip"
 
-    reading: Literal["strict", "lenient"] = "strict"
+    reading: Reading = "strict"
     options: str = ""
 
     def __post_init__(self) -> None:
-        if self.reading not in ("strict", "lenient"):
-            raise ValueError(f"reading is 'strict' or 'lenient', not {self.reading!r}")
+        check_reading(self.reading)
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`."""
@@ -247,16 +252,14 @@ class Choice(Bounded):
             )
         block = answer_block(text)
         answer = (text if block is None else block).strip()
-        letter = _exact_letter(answer) if self.reading == "strict" else self._named(answer, sample)
-        if letter and self.reading == "lenient":
-            return Verdict.judged(letter == reference[1].upper(), answer=letter)
         stated = stated_letters(answer)
-        if letter and len(stated) < 2:
+        if self.reading == "lenient":
+            letter = named_option(answer, sample.columns.get(self.options))
+        else:
+            letter = _exact_letter(answer) if len(stated) < 2 else None
+        if letter:
             return Verdict.judged(letter == reference[1].upper(), answer=letter)
         return self._judge_stated(stated, reference[1].upper())
-
-    def _named(self, answer: str, sample: Sample) -> str | None:
-        return named_option(answer, sample.columns.get(self.options)) if self.options else None
 
     def _judge_stated(self, stated: frozenset[str], reference: str) -> Verdict:
         answer = ", ".join(sorted(stated))
@@ -276,5 +279,5 @@ class Choice(Bounded):
 def _exact_letter(answer: str) -> str | None:
     if _LETTER.fullmatch(answer):
         return answer
-    boxed = boxes(answer) if "box" in answer else []
+    boxed = boxes(answer)
     return boxed[-1] if boxed and _LETTER.fullmatch(boxed[-1]) else None

@@ -97,7 +97,7 @@ def read_reply(text: str) -> Reply:
         rest = text[:start] + (text[end:] if end >= 0 else "")
         return Reply(_reasoning(rest.split("\n")), _inside(text[tags[0].end() : tags[1].start()]))
     lines = text.split("\n")
-    boxed = boxes(text) if "box" in text else []
+    boxed = boxes(text)
     if boxed:
         at = max(index for index, line in enumerate(lines) if _BOX.search(line))
         return Reply(_reasoning(lines[:at] + lines[at + 1 :]), boxed[-1])
@@ -134,7 +134,7 @@ def _by_answer_line(lines: list[str]) -> Reply:
 
 
 def _inside(block: str) -> str | None:
-    boxed = boxes(block) if "box" in block else []
+    boxed = boxes(block)
     return (boxed[-1] if boxed else _ANSWER_LINE.split(block)[-1].strip()) or None
 
 

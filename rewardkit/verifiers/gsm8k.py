@@ -11,7 +11,15 @@ from typing import ClassVar, Literal
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.verifiers.reading import NUMBER, SCALES, after_marker, answer_block, boxes, numbers
+from rewardkit.verifiers.reading import (
+    NUMBER,
+    SCALES,
+    after_marker,
+    answer_block,
+    boxes,
+    last_match,
+    numbers,
+)
 from rewardkit.verifiers.rubric import Rubric
 
 Value = Decimal | Fraction
@@ -173,8 +181,7 @@ class Gsm8k(Bounded):
         if self.reading == "hash":
             return after_marker(text, self.marker)
         if self.reading == "xml":
-            block = answer_block(text)
-            return block.strip() if block else None
+            return _answer(text)
         if self.reading == "boxed":
             return _boxed(text)
         return last_stated_number(text)
@@ -212,26 +219,25 @@ def last_stated_number(text: str) -> str | None:
     if digit is None:
         return None
     start = digit - 2 * _CONTEXT
-    last = _last_match(text, max(0, start))
+    last = last_match(NUMBER, text, start=max(0, start))
     if last is None or last.start() < start + _CONTEXT:  # it may begin before the window
-        last = _last_match(text, 0)
+        last = last_match(NUMBER, text)
     return _with_context(text, last) if last else None
+
+
+def loose_answer(text: str) -> str | None:
+    """Return the last box in `text`, else the last number that it states; None without either."""
+    boxed = boxes(text)
+    return boxed[-1] if boxed else last_stated_number(text)
 
 
 def _last_digit(text: str) -> int | None:
     for end in range(len(text), 0, -_CHUNK):
         start = max(0, end - _CHUNK)
-        *_, last = (None, *(digit.start() for digit in _DIGIT.finditer(text, start, end)))
-        if last is not None:
-            return last
+        digit = last_match(_DIGIT, text, end, start=start)
+        if digit is not None:
+            return digit.start()
     return None
-
-
-def _last_match(text: str, start: int) -> re.Match[str] | None:
-    last = None
-    for match in NUMBER.finditer(text, start):
-        last = match
-    return last
 
 
 def _with_context(text: str, last: re.Match[str]) -> str:
@@ -242,7 +248,7 @@ def _with_context(text: str, last: re.Match[str]) -> str:
 
 
 def _boxed(text: str) -> str | None:
-    """Return the last box, or all boxes if their values differ: a list is no answer."""
+    """Return the last box, or all boxes if their values differ: a list isn't an answer."""
     boxed = boxes(text)
     if not boxed:
         return None

@@ -10,7 +10,7 @@ from typing import ClassVar
 from rewardkit.protocols import Bounded, PreparedVerifier, QuickVerifier, Verifier
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.thinking import shared_thinking
-from rewardkit.verifiers.gsm8k import last_stated_number
+from rewardkit.verifiers.gsm8k import loose_answer
 from rewardkit.verifiers.reading import answer_block, answer_tags, boxes
 from rewardkit.verifiers.rubric import Rubric
 
@@ -27,8 +27,7 @@ class AnswerBlockFormat(Bounded):
         answer = (answer_block(text) or "").strip()
         if answer:
             return Verdict.right(answer=answer)
-        boxed = boxes(text) if "box" in text else []
-        stated = boxed[-1] if boxed else last_stated_number(text)
+        stated = loose_answer(text)
         if stated is None:
             return Verdict.wrong(Failure.NO_ANSWER, message="there is no <answer>")
         return Verdict.wrong(Failure.FORMAT, answer=stated, message="there is no <answer> block")
@@ -115,8 +114,7 @@ class ThinkBoxedFormat(Bounded):
 
 
 def _without_boxed_answer(text: str) -> Verdict:
-    boxed = boxes(text) if "box" in text else []
-    answer = boxed[-1] if boxed else last_stated_number(text)
+    answer = loose_answer(text)
     if answer is None:
         return Verdict.wrong(Failure.NO_ANSWER, message="there is no box in an <ANSWER> block")
     return Verdict.wrong(

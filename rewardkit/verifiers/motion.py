@@ -30,8 +30,13 @@ DIMENSIONS = (1, 2, 3)
 
 TAGS = ("[Analysis]", "[ANSWER]", "[End]")
 
+Vector = tuple[float, ...]
+"""A coordinate for each dimension."""
+
 # Possessive or counted throughout, so that each pattern is linear in the text's length.
 NUMBER_PATTERN = r"[-+−–]?(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][-+]?[0-9]++)?+"
+
+_ENDS = r"(?! *+[-+*/×÷=−–])"
 
 TAG = re.compile("|".join(map(re.escape, TAGS)))
 NUMBER = re.compile(rf"(?<![\w.]){NUMBER_PATTERN}")
@@ -39,28 +44,36 @@ NUMBER = re.compile(rf"(?<![\w.]){NUMBER_PATTERN}")
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """The patterns of points of one dimension count."""
+    """The patterns of points of one dimension count, and of statements about them."""
 
     point: re.Pattern[str]
     """A point in round brackets, a group for each coordinate."""
     bare: re.Pattern[str]
     """A list of points that is the whole text."""
     separated: re.Pattern[str]
+    difference: re.Pattern[str]
+    speed: re.Pattern[str]
 
 
 @cache
 def forms(dimensions: int) -> Forms:
     """Return the patterns for points of 1, 2 or 3 coordinates."""
-    point = (
-        rf"\(\s*+{NUMBER_PATTERN}" + rf"\s*+,\s*+{NUMBER_PATTERN}" * (dimensions - 1) + r"\s*+\)"
-    )
-    item = NUMBER_PATTERN
-    if dimensions > 1:
-        item = point.replace(r"\(", r"[\[(]").replace(r"\)", r"[\])]")
+    n = NUMBER_PATTERN
+    point = rf"\(\s*+{n}" + rf"\s*+,\s*+{n}" * (dimensions - 1) + r"\s*+\)"
+    item = n if dimensions == 1 else point.replace(r"\(", r"[\[(]").replace(r"\)", r"[\])]")
+    term, longest = (rf"(?:{point}|{n})", 99) if dimensions == 1 else (point, 199)
     return Forms(
-        point=re.compile(point.replace(NUMBER_PATTERN, f"({NUMBER_PATTERN})")),
+        point=re.compile(point.replace(n, f"({n})")),
         bare=re.compile(rf"\s*+[\[(]?\s*+{item}(?:[\s,;]++{item})*+[\s,;]*+[\])]?+\s*+"),
         separated=re.compile(rf"\s*+{point}(?:\s*+,\s*+{point})*+\s*+"),
+        difference=re.compile(
+            rf"[Δ∆]x[\w{{}}]{{0,9}}+ *+= *+(?:({term}) *+[-−–] *+({term}) *+= *+)?({term}){_ENDS}"
+        ),
+        speed=re.compile(
+            r"(?<!\w)(?:v(?:x|elocity)?+(?:_[\w{}]*+)?+|speed) *+[=:≈] *+"
+            rf"((?:[^=≈\n]{{0,{longest}}}+[=≈] *+){{0,3}}{term}){_ENDS}",
+            re.IGNORECASE,
+        ),
     )
 
 
@@ -119,17 +132,14 @@ def last_coordinates(text: str, dimensions: int = 1) -> list[float] | None:
 
 def rendered(values: Sequence[float], dimensions: int = 1) -> str:
     """Return the points as `(9.5), (11.0), …`; `coordinates` reads the same floats back."""
-    return ", ".join(
-        f"({', '.join(map(repr, values[at : at + dimensions]))})"
-        for at in range(0, len(values), dimensions)
-    )
+    return ", ".join(f"({', '.join(map(repr, point))})" for point in _points(values, dimensions))
 
 
 def grouped(dimensions: int, values: Sequence[float]) -> list[float] | list[list[float]]:
     """Return a number for each point, or a list of its coordinates if it has several."""
     if dimensions == 1:
         return list(values)
-    return [list(values[at : at + dimensions]) for at in range(0, len(values), dimensions)]
+    return [list(point) for point in _points(values, dimensions)]
 
 
 def is_separated(answer: str, dimensions: int = 1) -> bool:
@@ -140,6 +150,10 @@ def is_separated(answer: str, dimensions: int = 1) -> bool:
 def numbers(text: str) -> list[float]:
     """Return all numbers of the text; a value beyond a float's range is the largest float."""
     return [_value(match[0]) for match in NUMBER.finditer(text)]
+
+
+def _points(values: Sequence[float], dimensions: int) -> list[Vector]:
+    return [tuple(values[at : at + dimensions]) for at in range(0, len(values), dimensions)]
 
 
 def _first(matches: Iterator[re.Match[str]], most: int) -> list[float]:
@@ -161,10 +175,6 @@ DIFFERENCES = PREDICTED - 1
 COARSEST = 0.05
 """The largest rounding error that is accepted, whatever number of decimals is written."""
 
-Vector = tuple[float, ...]
-"""A coordinate for each dimension."""
-
-_ENDS = r"(?! *+[-+*/×÷=−–])"
 _SYMBOL = re.compile(r"[Δ∆]x_?+\{?+([1-4])(?![0-9])\}?+")
 _RELATION = re.compile(r"[=≈:]")
 _DECIMALS = re.compile(r"\.([0-9]*+)")
@@ -178,33 +188,6 @@ class Difference:
     right: Vector | None
     value: Vector
     tolerance: float
-
-
-@dataclass(frozen=True, slots=True)
-class _Patterns:
-    """The statements about points of one dimension count."""
-
-    difference: re.Pattern[str]
-    speed: re.Pattern[str]
-    point: re.Pattern[str]
-
-
-@cache
-def _patterns(dimensions: int) -> _Patterns:
-    n = NUMBER_PATTERN
-    point = rf"\(\s*+{n}" + rf"\s*+,\s*+{n}" * (dimensions - 1) + r"\s*+\)"
-    term, longest = (rf"(?:{point}|{n})", 99) if dimensions == 1 else (point, 199)
-    return _Patterns(
-        difference=re.compile(
-            rf"[Δ∆]x[\w{{}}]{{0,9}}+ *+= *+(?:({term}) *+[-−–] *+({term}) *+= *+)?({term}){_ENDS}"
-        ),
-        speed=re.compile(
-            r"(?<!\w)(?:v(?:x|elocity)?+(?:_[\w{}]*+)?+|speed) *+[=:≈] *+"
-            rf"((?:[^=≈\n]{{0,{longest}}}+[=≈] *+){{0,3}}{term}){_ENDS}",
-            re.IGNORECASE,
-        ),
-        point=re.compile(point.replace(n, f"({n})")),
-    )
 
 
 def has_steps(analysis: str) -> bool:
@@ -224,7 +207,7 @@ def has_differences(analysis: str, dimensions: int = 1) -> bool:
 
 def has_speed(analysis: str, dimensions: int = 1) -> bool:
     """Return whether there is an equation `v = … = c`, for v, vx, v_avg, velocity or speed."""
-    return _patterns(dimensions).speed.search(analysis) is not None
+    return forms(dimensions).speed.search(analysis) is not None
 
 
 def differences_follow(analysis: str, given: Sequence[Vector], dimensions: int = 1) -> bool:
@@ -250,7 +233,7 @@ def speed_follows(analysis: str, given: Sequence[Vector], dimensions: int = 1) -
     The mean is of the `given` points, else of the stated differences. A member of the chain that
     is not arithmetic, such as a formula in other symbols, is not checked.
     """
-    statement = _patterns(dimensions).speed.search(analysis)
+    statement = forms(dimensions).speed.search(analysis)
     if statement is None:
         return False
     stated = [difference.value for difference in read_differences(analysis, dimensions)]
@@ -268,12 +251,12 @@ def given_points(question: str, dimensions: int) -> list[Vector]:
     flat = coordinates(question, dimensions) or []
     if len(flat) != PREDICTED * dimensions:
         return []
-    return [tuple(flat[at : at + dimensions]) for at in range(0, len(flat), dimensions)]
+    return _points(flat, dimensions)
 
 
 def read_differences(analysis: str, dimensions: int = 1) -> list[Difference]:
     """Return the first four difference lines."""
-    lines = _patterns(dimensions).difference.finditer(analysis)
+    lines = forms(dimensions).difference.finditer(analysis)
     return [_difference(match) for match in islice(lines, DIFFERENCES)]
 
 
@@ -304,7 +287,7 @@ def _is_between(difference: Difference, before: Vector, after: Vector) -> bool:
 def _evaluated(member: str, differences: Sequence[Vector], dimensions: int) -> Vector | None:
     """Return the value of one member of a chain, or None if it is not arithmetic."""
     values = []
-    point = _patterns(dimensions).point
+    point = forms(dimensions).point
     for axis in range(dimensions):
         symbols = [difference[axis] for difference in differences]
         written = _SYMBOL.sub(partial(_known, values=symbols), member)

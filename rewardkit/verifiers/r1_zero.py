@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.verifiers.gsm8k import last_stated_number
-from rewardkit.verifiers.reading import answer_block, boxes
+from rewardkit.verifiers.gsm8k import loose_answer
+from rewardkit.verifiers.reading import answer_block
 
 if TYPE_CHECKING:
     from rewardkit.verifiers.math import Math
@@ -87,7 +87,7 @@ def _blocks(text: str) -> tuple[str, str]:
 def _malformed(text: str) -> Verdict:
     """Return why the format is wrong: no answer, no thinking before it, or another fault."""
     block = answer_block(text)
-    answer = _loose_answer(text) if block is None else block.strip()
+    answer = loose_answer(text) if block is None else block.strip()
     if not answer:
         return Verdict.wrong(Failure.NO_ANSWER, message="no answer is given")
     thinking, closed, _ = text.partition("</think>")
@@ -98,8 +98,3 @@ def _malformed(text: str) -> Verdict:
     return Verdict.wrong(
         Failure.FORMAT, answer=answer, message="not <think>…</think> <answer>…</answer> alone"
     )
-
-
-def _loose_answer(text: str) -> str | None:
-    boxed = boxes(text) if "box" in text else []
-    return boxed[-1] if boxed else last_stated_number(text)

@@ -71,7 +71,7 @@ def boxes(text: str) -> list[str]:
     """
     spans: list[tuple[int, int]] = []
     opened: list[int | None] = []  # for each open brace: where its box's content starts, or None
-    for token in BOX_TOKEN.finditer(text):
+    for token in BOX_TOKEN.finditer(text) if "box" in text else ():
         if token["box"]:
             opened.append(token.end())
         elif token["open"]:
@@ -118,9 +118,7 @@ def last_number(text: str) -> tuple[str, Decimal] | None:
     """Return the last number in the text, as written, and its exact value; None without one."""
     end = max(text.rfind(digit) for digit in "0123456789")
     start = max(0, end - LONGEST_NUMBER)
-    last = None
-    for match in NUMBER.finditer(text, start):
-        last = match
+    last = last_match(NUMBER, text, start=start)
     value = _value(last) if last else None
     return (last.group().strip(), value) if last and value is not None else None
 
@@ -138,10 +136,12 @@ def _value(match: re.Match[str]) -> Decimal | None:
         return None
 
 
-def last_match(pattern: re.Pattern[str], text: str, end: int | None = None) -> re.Match[str] | None:
-    """Return the last match of `pattern` in the text before `end`; None without one."""
+def last_match(
+    pattern: re.Pattern[str], text: str, end: int | None = None, *, start: int = 0
+) -> re.Match[str] | None:
+    """Return the last match of `pattern` in the text from `start` to `end`; None without one."""
     last = None
-    for match in pattern.finditer(text, 0, len(text) if end is None else end):
+    for match in pattern.finditer(text, start, len(text) if end is None else end):
         last = match
     return last
 

@@ -138,7 +138,11 @@ def test_difficulty_is_a_level_and_fields_of_the_configuration(gym: SimpleNamesp
         ("chain_sum", {"problems": 0}, "problems is 0; it must be a whole number from 1"),
         ("chain_sum", {"min_terms": 9, "max_terms": 2}, "max_terms must be >= min_terms"),
         ("acre", {"level": 1}, "no parameter of task 'reasoning_gym_acre' named 'level'"),
-        ("composite", {"datasets": ["maze", "labyrinth"]}, "'labyrinth' is no generator's name"),
+        (
+            "composite",
+            {"datasets": ["maze", "labyrinth"]},
+            "'labyrinth' isn't the name of a generator",
+        ),
     ],
 )
 def test_a_wrong_parameter_is_named(

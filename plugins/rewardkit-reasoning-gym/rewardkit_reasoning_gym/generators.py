@@ -96,8 +96,8 @@ def datasets_of(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         name = table.get("name")
         if name not in GENERATORS or name in specs or not table.keys() <= {"name", *_SPEC}:
             raise UsageError(
-                f"{PREFIX}_{COMPOSITE}: {spec!r} is no generator's name, or is named twice, or has "
-                "keys other than name, weight, config"
+                f"{PREFIX}_{COMPOSITE}: {spec!r} isn't the name of a generator, or is named twice, "
+                "or has keys other than name, weight, config"
             )
         specs[name] = {key: table.get(key, default) for key, default in _SPEC.items()}
     return specs

@@ -62,12 +62,9 @@ class TaskWording:
 
 @runtime_checkable
 class WordedTask(Protocol):
-    """A task with words for the prompt strategies."""
+    """A task with words for the prompt strategies; None: generic ones."""
 
-    @property
-    def wording(self) -> TaskWording | None:
-        """The words; None for generic ones."""
-        ...
+    wording: TaskWording | None
 
 
 GENERIC_WORDING = TaskWording(
