@@ -29,8 +29,13 @@ from rewardkit.harness.backends.ray_cluster import versions
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.scoring.jobs import ChunkResult, FileJob, RunJob
 from rewardkit.harness.scoring.score import score
-from rewardkit.harness.scoring.scoring_plan import ScoreOutput, ScorePlan, VerifierChoice, plan_file
-from rewardkit.harness.scoring.sources import Chunk, Columns, JsonLines
+from rewardkit.harness.scoring.scoring_plan import (
+    ScoreOutput,
+    ScorePlan,
+    VerifierChoice,
+    plan_scoring,
+)
+from rewardkit.harness.scoring.sources import Chunk, FileFields, JsonLines
 from rewardkit.harness.scoring.worker_processes import pickled_result
 
 ACTORS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1000)
@@ -190,10 +195,10 @@ class RepeatedFile(JsonLines):
 
 def planned(file: Path, folder: Path) -> ScorePlan:
     """The plan of a scoring."""
-    return plan_file(
+    return plan_scoring(
         file,
         VerifierChoice(verifier="math"),
-        Columns((), "gold", ()),
+        FileFields((), "gold", ()),
         ScoreOutput(output_dir=folder),
     )
 

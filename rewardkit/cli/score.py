@@ -314,14 +314,14 @@ def score_command(
         return
     if reward_weight:
         raise UsageError("--reward-weight is of a training's folder; leave it out")
-    from rewardkit.harness.scoring.rescore_plan import plan_run
     from rewardkit.harness.scoring.scoring_plan import (
         ScoreOutput,
         VerifierChoice,
         check_thinking,
-        plan_file,
+        plan_rescoring,
+        plan_scoring,
     )
-    from rewardkit.harness.scoring.sources import Columns
+    from rewardkit.harness.scoring.sources import FileFields
     from rewardkit.harness.store.run_folder import RUN
     from rewardkit.harness.store.shard import Shard
 
@@ -340,7 +340,7 @@ def score_command(
         if (file / RUN).exists():
             where = "a run's folder, which records what judges it"
             refuse_given(recorded | not_for_folders, where)
-        plan = plan_run(file, output, thinking=check_thinking(thinking))
+        plan = plan_rescoring(file, output, thinking=check_thinking(thinking))
     else:
         parameters = key_values(verifier_arg or (), "--verifier-arg")
         choice = VerifierChoice(
@@ -351,8 +351,8 @@ def score_command(
             parameters=parameters,
             thinking=check_thinking(thinking),
         )
-        columns = Columns(completion_field or (), reference_field, label_field or ())
-        plan = plan_file(file, choice, columns, output, data=data)
+        columns = FileFields(completion_field or (), reference_field, label_field or ())
+        plan = plan_scoring(file, choice, columns, output, data=data)
     result = _score(plan, ray, quiet=quiet)
     _print(result.summaries, plan.output_dir, as_json=as_json)
     if file.is_dir():

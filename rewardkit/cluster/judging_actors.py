@@ -20,9 +20,9 @@ from rewardkit.harness.backends.ray_cluster import (
     connected,
     describe_node,
 )
-from rewardkit.harness.scoring.jobs import ChunkResult, FileJob, RunJob
+from rewardkit.harness.scoring.jobs import ChunkOrder, ChunkResult, Job, pickled_job
 from rewardkit.harness.scoring.sources import Chunk, JsonLines
-from rewardkit.harness.scoring.worker_processes import freeze_loaded, pickled_result
+from rewardkit.harness.scoring.worker_processes import AHEAD, freeze_loaded, pickled_result
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,6 @@ def _why_no_start(error: BaseException) -> str:
     )
 
 
-AHEAD = 4
 CALL_SECONDS = 0.5
 MOST_CHUNKS = 4
 """A call of an actor hands over as many chunks, up to this number, as it judges in `CALL_SECONDS`.
@@ -209,12 +208,10 @@ class RaySpread:
         self._note = note
         self._actors: JudgingActors | None = None
 
-    def __call__(
-        self, job: FileJob | RunJob, chunks: Iterator[Chunk]
-    ) -> Iterator[tuple[Chunk, ChunkResult]]:
+    def __call__(self, job: Job, chunks: Iterator[Chunk]) -> Iterator[tuple[Chunk, ChunkResult]]:
         """Yield each chunk with its result, in order."""
         source = SourceFile.of(job.source.path) if isinstance(job.source, JsonLines) else None
-        pickled = _pickled(job)
+        pickled = pickled_job(job, "other nodes")
         with connected(self._address) as ray:
             self._actors = JudgingActors(ray, pickled, source, self._note)
             yield from InOrder(ray, self._actors, chunks).results()
@@ -224,16 +221,6 @@ class RaySpread:
         if self._actors is None:
             return {}
         return {"actors": dict(self._actors.nodes), "died": self._actors.died}
-
-
-def _pickled(job: FileJob | RunJob) -> bytes:
-    try:
-        return bytes(cloudpickle.dumps(job))
-    except Exception as error:  # pickling runs code of verifiers and tasks
-        raise JudgingError(
-            f"the verifier can't be sent to other nodes: {type(error).__name__}: {error}; "
-            "it must not hold open files, locks or the like"
-        ) from error
 
 
 @dataclass
@@ -249,28 +236,20 @@ class InOrder:
     def __init__(self, ray: Any, actors: JudgingActors, chunks: Iterator[Chunk]) -> None:
         self._ray = ray
         self._actors = actors
-        self._unread = enumerate(chunks)
+        self._order = ChunkOrder(chunks)
         self._again: deque[_Attempt] = deque()
         self._running: dict[Any, tuple[Actor, Sequence[_Attempt]]] = {}
-        self._waiting: dict[int, Chunk] = {}
-        self._results: dict[int, ChunkResult | BaseException] = {}
         self._chunks_a_call = 1
 
     def results(self) -> Iterator[tuple[Chunk, ChunkResult]]:
         """Yield each chunk with its result."""
-        turn = 0
         while True:
             self._actors.refresh()
             self._submit()
-            if not self._waiting and self._next() is None:
+            if not self._order.waiting and self._next() is None:
                 return
             self._receive()
-            while turn in self._results:
-                result = self._results.pop(turn)
-                if isinstance(result, BaseException):
-                    raise result
-                yield self._waiting.pop(turn), result
-                turn += 1
+            yield from self._order.in_turn()
 
     def _submit(self) -> None:
         while self._actors.idle and (attempts := self._take()):
@@ -291,10 +270,9 @@ class InOrder:
     def _next(self) -> _Attempt | None:
         """The chunk to judge next, which stays first in the queue; None if there is none yet."""
         calls = max(1, len(self._running) + len(self._actors.idle))
-        if not self._again and len(self._waiting) < AHEAD * calls * self._chunks_a_call:
-            numbered = next(self._unread, None)
+        if not self._again and len(self._order.waiting) < AHEAD * calls * self._chunks_a_call:
+            numbered = self._order.next()
             if numbered is not None:
-                self._waiting[numbered[0]] = numbered[1]
                 self._again.append(_Attempt(*numbered))
         return self._again[0] if self._again else None
 
@@ -314,7 +292,7 @@ class InOrder:
             self._actors.busy -= 1
             self._actors.idle.append(actor)
             for attempt, pickled in zip(attempts, results, strict=True):
-                _, self._results[attempt.number] = pickle.loads(pickled)
+                self._order.add(attempt.number, pickle.loads(pickled)[1])
             fitting = int(CALL_SECONDS * len(results) / max(seconds, 1e-9))
             self._chunks_a_call = min(MOST_CHUNKS, max(1, fitting))
 

@@ -22,10 +22,9 @@ from rewardkit.harness.report.runs import read_runs
 from rewardkit.harness.run.judging_thread import TaskVerifiers
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.scoring.jobs import FileJob
-from rewardkit.harness.scoring.rescore_plan import plan_run
 from rewardkit.harness.scoring.score import score
-from rewardkit.harness.scoring.scoring_plan import ScoreOutput, ScorePlan
-from rewardkit.harness.scoring.sources import Columns, open_source
+from rewardkit.harness.scoring.scoring_plan import ScoreOutput, ScorePlan, plan_rescoring
+from rewardkit.harness.scoring.sources import FileFields, open_source
 from rewardkit.harness.store.find_runs import find_runs
 from rewardkit.harness.store.run_folder import RunFolder
 from tests.support.runs import row, write_run
@@ -74,11 +73,11 @@ def compare_with_itself(folder: Path) -> None:
 
 
 def score_again(folder: Path) -> None:
-    score(plan_run(folder, ScoreOutput()), Reporter())
+    score(plan_rescoring(folder, ScoreOutput()), Reporter())
 
 
 def score_as_file(folder: Path) -> None:
-    for columns in (Columns(), Columns(("completion", "reference"))):
+    for columns in (FileFields(), FileFields(("completion", "reference"))):
         source = open_source(folder / "samples.jsonl")
         job = FileJob(source, "t", TaskVerifiers(Equal(), None), columns)
         plan = ScorePlan(job, {"t": ()}, {}, folder.parent / "scored", overwrite=True)
@@ -87,7 +86,7 @@ def score_as_file(folder: Path) -> None:
 
 def carry_on(folder: Path) -> None:
     source = open_source(write_good_run(folder.parent / "good") / "samples.jsonl")
-    job = FileJob(source, "gsm8k", TaskVerifiers(Equal(), None), Columns())
+    job = FileJob(source, "gsm8k", TaskVerifiers(Equal(), None), FileFields())
     score(ScorePlan(job, {"gsm8k": ("level",)}, {}, folder, {"of": folder.name}), Reporter())
 
 

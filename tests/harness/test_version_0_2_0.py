@@ -14,9 +14,8 @@ from rewardkit.errors import RunMismatch
 from rewardkit.harness.comparison.compare import compare
 from rewardkit.harness.report.page import render_runs
 from rewardkit.harness.run.reporter import Reporter
-from rewardkit.harness.scoring.rescore_plan import plan_run
 from rewardkit.harness.scoring.score import score
-from rewardkit.harness.scoring.scoring_plan import ScoreOutput
+from rewardkit.harness.scoring.scoring_plan import ScoreOutput, plan_rescoring
 from rewardkit.harness.store.run_folder import RunFolder
 
 ROOT = Path(__file__).parents[2]
@@ -131,7 +130,7 @@ def test_prompts_are_compared(folder: Path) -> None:
 
 @pytest.mark.parametrize("run", ["whole", "scored", "sweep/cot"])
 def test_a_run_is_scored_again_without_a_flip(folder: Path, run: str) -> None:
-    plan = plan_run(folder / run, ScoreOutput(output_dir=folder / "again"))
+    plan = plan_rescoring(folder / run, ScoreOutput(output_dir=folder / "again"))
     agreement = score(plan, Reporter()).agreement
     assert agreement.compared == len(keys(folder / run))
     assert agreement.differing == 0

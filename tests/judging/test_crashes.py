@@ -20,7 +20,7 @@ from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.scoring.jobs import FileJob
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScorePlan
-from rewardkit.harness.scoring.sources import Columns, open_source
+from rewardkit.harness.scoring.sources import FileFields, open_source
 from rewardkit.harness.store.sample_row import read_samples
 from rewardkit.judging import close_pools, judge, judge_many, pool
 from rewardkit.protocols import Verifier
@@ -322,7 +322,7 @@ def by_score() -> list[float | None]:
         rows = [{"completion": text, "reference": REFERENCE} for text in ("bad", REFERENCE)]
         file.write_text("".join(json.dumps(row) + "\n" for row in rows))
         verifiers = TaskVerifiers(CrashesOn("raises"), None)
-        job = FileJob(open_source(file), "t", verifiers, Columns(), keep_rows=True)
+        job = FileJob(open_source(file), "t", verifiers, FileFields(), keep_rows=True)
         score(ScorePlan(job, {"t": ()}, {}, Path(folder) / "out", {}), Reporter())
         return [row.verdict.score for row in read_samples(Path(folder) / "out")]
 

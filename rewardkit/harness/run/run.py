@@ -6,7 +6,6 @@ import contextlib
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -20,12 +19,12 @@ from rewardkit.harness.run.judging_thread import ALL_THINKING, Generated, Judgin
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.run.run_plan import RunPlan
 from rewardkit.harness.run.task_plan import RenderedTask, TaskPlan, render_task
-from rewardkit.harness.store.environment import hardware, versions
+from rewardkit.harness.store.environment import hardware, now, versions
 from rewardkit.harness.store.run_folder import RunFolder
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.harness.store.shard import SOURCE_ROW
 from rewardkit.judging import take_limit_counts
-from rewardkit.protocols import Backend, RecordedTask, Request, Task
+from rewardkit.protocols import Backend, RecordedTask, Request
 from rewardkit.records import Sample
 
 
@@ -44,8 +43,7 @@ def new_record(
         **shard,
         "fingerprint": dict(fingerprint),
         "tasks": {
-            rendered_task.task.name: _task_record(rendered_task) | _arguments(plan)
-            for rendered_task in rendered
+            rendered_task.task.name: _task_record(rendered_task, plan) for rendered_task in rendered
         },
         "backend": dict(plan.backend.describe()),
         "versions": versions(),
@@ -54,9 +52,10 @@ def new_record(
     }
 
 
-def _task_record(rendered: RenderedTask) -> dict[str, Any]:
+def _task_record(rendered: RenderedTask, plan: RunPlan) -> dict[str, Any]:
     task_plan = rendered.task_plan
-    return {
+    hashes = task_hashes(rendered)
+    record = {
         "samples": len(task_plan.samples),
         "num_samples": rendered.num_samples,
         "group_by": list(task_plan.task.group_by),
@@ -65,29 +64,16 @@ def _task_record(rendered: RenderedTask) -> dict[str, Any]:
         "system_prompt": task_plan.template.system,
         "reading": task_plan.template.reading,
         "thinking": task_plan.thinking,
-        **{
-            f"{name}_hash" if name != "verifier" else name: value
-            for name, value in task_hashes(rendered).items()
-        },
+        "prompt_hash": hashes["prompt"],
+        "data_hash": hashes["data"],
+        "verifier": hashes["verifier"],
         "sampling": asdict(rendered.sampling),
-        **_definition(task_plan.task),
     }
-
-
-def _definition(task: Task) -> dict[str, Any]:
-    """What defines a task that may not be installed: its file's contents, or the options'."""
-    return {"definition": task.recorded_definition()} if isinstance(task, RecordedTask) else {}
-
-
-def _arguments(plan: RunPlan) -> dict[str, Any]:
-    """The parameters of the task, where any are set."""
-    arguments = plan.settings.get("task_args")
-    return {"task_args": arguments} if arguments else {}
-
-
-def now() -> str:
-    """The time in UTC, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    if isinstance(task_plan.task, RecordedTask):  # its file's contents: it may not be installed
+        record["definition"] = task_plan.task.recorded_definition()
+    if arguments := plan.settings.get("task_args"):
+        record["task_args"] = arguments
+    return record
 
 
 ENDS = 4

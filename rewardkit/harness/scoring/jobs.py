@@ -1,17 +1,18 @@
-"""Judge one chunk, in this process or another: parse its rows, judge them, prepare their lines."""
+"""Judge chunks, in this process or another: parse their rows, judge them, prepare their lines."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
-from rewardkit.errors import DataError, RunMismatch
+import cloudpickle
+
+from rewardkit.errors import DataError, JudgingError, RunMismatch
 from rewardkit.harness.run.judging_thread import Generated, TaskVerifiers, judged_rows
 from rewardkit.harness.scoring.sources import (
     Chunk,
-    Columns,
+    FileFields,
     JsonLines,
     Source,
     completions,
@@ -31,13 +32,10 @@ from rewardkit.verifiers.by_row import needs_reference
 INDEX = b"\0"
 """Placeholder for the index in an unnumbered line; JSON itself never contains this byte."""
 
-_HEAD = ("key", "task", "id", "index")
-_quoted = json.JSONEncoder(ensure_ascii=False).encode
-
 
 @dataclass
 class ChunkResult:
-    """The judged rows of a chunk.
+    """The judged rows of a chunk, or the counts of several chunks.
 
     Rows of a file have no keys yet: a completion's index depends on the chunks before. `number`
     completes them.
@@ -50,6 +48,12 @@ class ChunkResult:
     ids: list[str] = field(default_factory=list)
     """The id of each row of the file, until numbered."""
     limits: LimitCounts = field(default_factory=LimitCounts)
+
+    def extend(self, other: ChunkResult) -> None:
+        """Add the counts of another chunk."""
+        self.tally.extend(other.tally)
+        self.agreement.extend(other.agreement)
+        self.limits.add(other.limits)
 
     def number(self, task: str, indices: Sequence[int]) -> None:
         """Give each completion its index and its key."""
@@ -70,28 +74,12 @@ class ChunkResult:
 def unnumbered_line(row: SampleRow) -> bytes:
     """A line of samples.jsonl with `INDEX` in both places of the index."""
     fields = row.as_json()
-    for name in _HEAD:
-        del fields[name]
-    return _head(row.task, row.id) + as_line(fields).encode()[1:]
-
-
-def _head(task: str, identifier: str) -> bytes:
-    """The start of a line, up to the index."""
-    try:
-        return _quoted_head(_quoted, task, identifier).encode()
-    except UnicodeEncodeError:  # half surrogates
-        return _quoted_head(json.dumps, task, identifier).encode()
-
-
-def _quoted_head(quoted: Callable[[str], str], task: str, identifier: str) -> str:
-    start, index = quoted(f"{task}/{identifier}/")[:-1], INDEX.decode()
-    return (
-        f'{{"key": {start}{index}", "task": {quoted(task)}, "id": {quoted(identifier)}, '
-        f'"index": {index}, '
-    )
-
-
-Job = Callable[[Chunk], ChunkResult]
+    del fields["key"], fields["index"]
+    start = as_line(f"{row.task}/{row.id}/")[:-2]  # without the quote and the newline
+    task, identifier = (as_line(fields.pop(name))[:-1] for name in ("task", "id"))
+    index = INDEX.decode()
+    head = f'{{"key": {start}{index}", "task": {task}, "id": {identifier}, "index": {index}, '
+    return (head + as_line(fields)[1:]).encode()
 
 
 @dataclass(frozen=True)
@@ -106,7 +94,7 @@ class FileJob:
     source: Source
     name: str
     verifiers: TaskVerifiers
-    columns: Columns
+    columns: FileFields
     task: Task | None = None
     samples: Mapping[str, Sample] = field(default_factory=dict)
     keep_rows: bool = True
@@ -114,6 +102,11 @@ class FileJob:
     workers: int | None = None
     shard: Shard | None = None
     """The part of the problems to judge; None: all."""
+
+    @property
+    def completions_a_row(self) -> int:
+        """The number of completions in each row."""
+        return self.columns.completions_a_row
 
     def __call__(self, chunk: Chunk) -> ChunkResult:
         """Judge the rows of a chunk."""
@@ -182,6 +175,7 @@ class RunJob:
     keep_rows: bool = True
     workers: int | None = None
     shard: Shard | None = None
+    completions_a_row: ClassVar[int] = 1
 
     def __call__(self, chunk: Chunk) -> ChunkResult:
         """Judge the rows of a chunk again."""
@@ -202,7 +196,7 @@ class RunJob:
             row = SampleRow.from_json(fields, place)
             if row.task not in self.verifiers:
                 raise RunMismatch(
-                    f"{place} is of the task {row.task!r}, which the run's run.json lacks; "
+                    f"{place} belongs to the task {row.task!r}, which the run's run.json lacks; "
                     "restore run.json, or remove the row"
                 )
             if self.shard is None:
@@ -234,6 +228,51 @@ class RunJob:
             before=BriefVerdict(row.verdict.correct, row.verdict.answer),
             others=row.others,
         )
+
+
+Job = FileJob | RunJob
+
+
+class ChunkOrder:
+    """Numbers chunks as they are handed out, and puts their results in that order again."""
+
+    def __init__(self, chunks: Iterator[Chunk]) -> None:
+        self._unread = enumerate(chunks)
+        self._results: dict[int, ChunkResult | BaseException] = {}
+        self._turn = 0
+        self.waiting: dict[int, Chunk] = {}
+        """The chunks that were handed out and whose results were not yielded yet."""
+
+    def next(self) -> tuple[int, Chunk] | None:
+        """The next chunk with its number; None at the end."""
+        numbered = next(self._unread, None)
+        if numbered is not None:
+            self.waiting[numbered[0]] = numbered[1]
+        return numbered
+
+    def add(self, number: int, result: ChunkResult | BaseException) -> None:
+        """Store the result of a chunk, or the exception to raise in its turn."""
+        self._results[number] = result
+
+    def in_turn(self) -> Iterator[tuple[Chunk, ChunkResult]]:
+        """Yield each chunk with its result, up to the first without one."""
+        while self._turn in self._results:
+            result = self._results.pop(self._turn)
+            if isinstance(result, BaseException):
+                raise result
+            yield self.waiting.pop(self._turn), result
+            self._turn += 1
+
+
+def pickled_job(job: Job, where: str) -> bytes:
+    """The job, pickled. JudgingError if it can't be sent to `where`."""
+    try:
+        return bytes(cloudpickle.dumps(job))
+    except Exception as error:  # pickling runs code of verifiers and tasks
+        raise JudgingError(
+            f"the verifier can't be sent to {where}: {type(error).__name__}: {error}; "
+            "it must not hold open files, locks or the like"
+        ) from error
 
 
 def _judged(

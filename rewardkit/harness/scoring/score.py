@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -16,15 +15,15 @@ from rewardkit.harness.metrics.at_k import same_text, same_to
 from rewardkit.harness.metrics.figures import ShowsFigures
 from rewardkit.harness.metrics.summary import TaskSummary, summarise, task_figures
 from rewardkit.harness.run.reporter import Reporter
-from rewardkit.harness.scoring.jobs import ChunkResult, FileJob, RunJob
+from rewardkit.harness.scoring.jobs import ChunkResult, FileJob, Job, RunJob
 from rewardkit.harness.scoring.scoring_plan import ScorePlan
 from rewardkit.harness.scoring.sources import Chunk
 from rewardkit.harness.scoring.tally import Agreement, Tally
 from rewardkit.harness.scoring.worker_processes import judge_in_processes
-from rewardkit.harness.store.environment import hardware, versions
+from rewardkit.harness.store.environment import hardware, now, versions
 from rewardkit.harness.store.run_folder import RunFolder
 from rewardkit.harness.store.sample_row import SAMPLES, SampleRow, read_samples
-from rewardkit.harness.store.shard import SOURCE_ROW, Shard
+from rewardkit.harness.store.shard import SOURCE_ROW
 from rewardkit.judging import LimitCounts, take_limit_counts
 from rewardkit.protocols import Task
 
@@ -122,71 +121,6 @@ def summarise_with_figures(
     return summaries
 
 
-@dataclass
-class Totals:
-    """The counts of all chunks so far."""
-
-    tally: Tally = field(default_factory=Tally)
-    agreement: Agreement = field(default_factory=Agreement)
-    limits: LimitCounts = field(default_factory=LimitCounts)
-
-    def add(self, result: ChunkResult) -> None:
-        """Add the counts of one more chunk."""
-        self.tally.extend(result.tally)
-        self.agreement.extend(result.agreement)
-        self.limits.add(result.limits)
-
-
-@dataclass(frozen=True)
-class Position:
-    """Where a scoring is in its file: the rows to skip, and the numbering of their completions."""
-
-    skip: int
-    numbering: Numbering
-
-
-def completions_a_row(job: FileJob | RunJob) -> int:
-    """The number of completions in each row of the job's file."""
-    return job.columns.completions_a_row if isinstance(job, FileJob) else 1
-
-
-def carry_on(plan: ScorePlan, folder: RunFolder, totals: Totals) -> Position:
-    """Count the stored rows, and return the position after them."""
-    per_row = completions_a_row(plan.job)
-    numbering = Numbering(per_row)
-    folder.keep(lambda rows: rows - rows % per_row)
-    others: Mapping[str, Any] = {SOURCE_ROW: -1}
-    for number, row in enumerate(read_samples(folder.path)):
-        if row.task not in plan.group_by:
-            raise RunMismatch(
-                f"{folder.path / SAMPLES}, line {number + 1} is of the task {row.task!r}, which "
-                "this scoring doesn't judge; use --overwrite to start anew"
-            )
-        if number % per_row == 0:
-            numbering.first(row.id)
-        totals.tally.add(row, plan.group_by[row.task])
-        totals.agreement.add(row)
-        others = row.others
-    if plan.job.shard:
-        return Position(_after(others, folder), numbering)
-    skip = len(totals.tally) // per_row
-    if isinstance(plan.job, RunJob):
-        for dropped in sorted(plan.job.dropped):
-            skip += dropped < skip
-    return Position(skip, numbering)
-
-
-def _after(others: Mapping[str, Any], folder: RunFolder) -> int:
-    """The number of the source row after a shard's last."""
-    number = others.get(SOURCE_ROW)
-    if not isinstance(number, int):
-        raise RunMismatch(
-            f"the last line of {folder.path / SAMPLES} has no {SOURCE_ROW}; use --overwrite to "
-            "start anew"
-        )
-    return number + 1
-
-
 SPREAD_FROM = 16 * 2**20
 """Bytes of rows from which more processes pay off: about two seconds of judging."""
 
@@ -204,15 +138,11 @@ class ScoreResult:
 class Spread(Protocol):
     """Judges chunks on other machines."""
 
-    def __call__(
-        self, job: FileJob | RunJob, chunks: Iterator[Chunk], /
-    ) -> Iterator[tuple[Chunk, ChunkResult]]:
+    def __call__(self, job: Job, chunks: Iterator[Chunk], /) -> Iterator[tuple[Chunk, ChunkResult]]:
         """Yield each chunk with its result, in order."""
-        ...
 
     def describe(self) -> Mapping[str, Any]:
         """Which machines judged, for the record."""
-        ...
 
 
 def score(plan: ScorePlan, reporter: Reporter, spread: Spread | None = None) -> ScoreResult:
@@ -224,82 +154,126 @@ def score(plan: ScorePlan, reporter: Reporter, spread: Spread | None = None) -> 
     the rows before it are stored.
     """
     take_limit_counts()  # those of other work in this process
-    totals = Totals()
+    scoring = _Scoring(plan, reporter, spread)
     if plan.output_dir is None:
-        start = Position(0, Numbering(completions_a_row(plan.job)))
-        _judge(plan, totals, start, None, reporter, spread)
-        summaries = summarise_tally(_filled(totals), plan.tasks, plan.group_by)
-        return ScoreResult(summaries, totals.agreement, totals.limits)
-    folder = RunFolder(plan.output_dir)
-    with folder.opened(plan.fingerprint, overwrite=plan.overwrite):
+        scoring.judge()
+        summaries = summarise_tally(scoring.tally(), plan.tasks, plan.group_by)
+    else:
+        folder = RunFolder(plan.output_dir)
+        with folder.opened(plan.fingerprint, overwrite=plan.overwrite):
+            summaries = scoring.judge_into(folder)
+    return ScoreResult(summaries, scoring.totals.agreement, scoring.totals.limits)
+
+
+class _Scoring:
+    """A scoring in progress: what was counted, and how many rows of the file are done."""
+
+    def __init__(self, plan: ScorePlan, reporter: Reporter, spread: Spread | None) -> None:
+        self._plan = plan
+        self._reporter = reporter
+        self._spread = spread
+        self._numbering = Numbering(plan.job.completions_a_row)
+        self._done = 0
+        self.totals = ChunkResult()
+
+    def judge_into(self, folder: RunFolder) -> dict[str, TaskSummary]:
+        """Judge what the folder lacks, and write its rows, record and summary."""
+        plan = self._plan
         record = _open_record(plan, folder.read_record())
         folder.write_record(record)
-        position = carry_on(plan, folder, totals)
-        if len(totals.tally):
-            reporter.resumed(len(totals.tally))
+        self._resume(folder)
         try:
-            _judge(plan, totals, position, folder, reporter, spread)
+            self.judge(folder.append_lines)
         finally:
-            record["sessions"][-1] |= {"ended": _now(), "deadlines": asdict(totals.limits)}
-            if spread is not None:
-                record["sessions"][-1] |= {"cluster": dict(spread.describe())}
+            record["sessions"][-1] |= {"ended": now(), "deadlines": asdict(self.totals.limits)}
+            if self._spread is not None:
+                record["sessions"][-1] |= {"cluster": dict(self._spread.describe())}
             folder.write_record(record)
         summaries = summarise_with_figures(
-            _filled(totals, plan.job.shard), plan.tasks, plan.group_by, folder.path / SAMPLES
+            self.tally(), plan.tasks, plan.group_by, folder.path / SAMPLES
         )
         tasks = {name: summary.as_json() for name, summary in summaries.items()}
         folder.write_summary({"tasks": tasks, "failed": False})
-    return ScoreResult(summaries, totals.agreement, totals.limits)
+        return summaries
 
+    def judge(self, write: Callable[[Sequence[bytes]], None] = lambda lines: None) -> None:
+        """Judge the rows that aren't done."""
+        self._reporter.started(self._plan.job.source.size)
+        try:
+            for chunk, result in self._results():
+                self._number(result)
+                write(result.lines)
+                self.totals.extend(result)
+                self._reporter.judged(len(result.tally), chunk.end)
+        finally:
+            self._reporter.ended()
 
-def _filled(totals: Totals, shard: Shard | None = None) -> Tally:
-    if not len(totals.tally) and shard is None:
-        raise DataError("there is nothing to judge: the file holds no rows")
-    return totals.tally
+    def tally(self) -> Tally:
+        """All rows. DataError if there are none; only a shard may be empty."""
+        if not len(self.totals.tally) and self._plan.job.shard is None:
+            raise DataError("there is nothing to judge: the file holds no rows")
+        return self.totals.tally
 
+    def _results(self) -> Iterator[tuple[Chunk, ChunkResult]]:
+        """Each chunk with its result, in order; a large file is judged on all cores."""
+        job = self._plan.job
+        chunks = job.source.chunks(self._done)
+        if self._spread is not None:
+            return self._spread(replace(job, workers=1), chunks)
+        large = job.source.size >= SPREAD_FROM
+        processes = self._plan.processes or (available_cores() if large else 1)
+        if processes == 1:
+            return ((chunk, job(chunk)) for chunk in chunks)
+        return judge_in_processes(replace(job, workers=1), chunks, processes)
 
-def _judge(
-    plan: ScorePlan,
-    totals: Totals,
-    position: Position,
-    folder: RunFolder | None,
-    reporter: Reporter,
-    spread: Spread | None,
-) -> None:
-    reporter.started(plan.job.source.size)
-    try:
-        for chunk, result in _results(plan, plan.job.source.chunks(position.skip), spread):
-            _number(plan.job, result, position.numbering)
-            if folder is not None:
-                folder.append_lines(result.lines)
-            totals.add(result)
-            reporter.judged(len(result.tally), chunk.end)
-    finally:
-        reporter.ended()
+    def _number(self, result: ChunkResult) -> None:
+        job = self._plan.job
+        if isinstance(job, FileJob):
+            offsets = range(job.completions_a_row)
+            firsts = (self._numbering.first(identifier) for identifier in result.ids)
+            result.number(job.name, [first + offset for first in firsts for offset in offsets])
 
+    def _resume(self, folder: RunFolder) -> None:
+        """Count the stored rows, and skip the rows of the file that they came from."""
+        job, tally = self._plan.job, self.totals.tally
+        per_row = job.completions_a_row
+        folder.keep(lambda rows: rows - rows % per_row)
+        last: SampleRow | None = None
+        for number, last in enumerate(read_samples(folder.path)):
+            if last.task not in self._plan.group_by:
+                raise RunMismatch(
+                    f"{folder.path / SAMPLES}, line {number + 1} belongs to the task "
+                    f"{last.task!r}, which this scoring doesn't judge; use --overwrite to start "
+                    "again"
+                )
+            if number % per_row == 0:
+                self._numbering.first(last.id)
+            tally.add(last, self._plan.group_by[last.task])
+            self.totals.agreement.add(last)
+        if last is not None:
+            self._done = self._rows_done(last, folder)
+            self._reporter.resumed(len(tally))
 
-def _results(
-    plan: ScorePlan, chunks: Iterator[Chunk], spread: Spread | None
-) -> Iterator[tuple[Chunk, ChunkResult]]:
-    """Each chunk with its result, in order; a large file is judged on all cores."""
-    if spread is not None:
-        return spread(replace(plan.job, workers=1), chunks)
-    large = plan.job.source.size >= SPREAD_FROM
-    processes = plan.processes or (available_cores() if large else 1)
-    if processes == 1:
-        return ((chunk, plan.job(chunk)) for chunk in chunks)
-    return judge_in_processes(replace(plan.job, workers=1), chunks, processes)
-
-
-def _number(job: FileJob | RunJob, result: ChunkResult, numbering: Numbering) -> None:
-    if isinstance(job, FileJob):
-        offsets = range(job.columns.completions_a_row)
-        firsts = (numbering.first(identifier) for identifier in result.ids)
-        result.number(job.name, [first + offset for first in firsts for offset in offsets])
+    def _rows_done(self, last: SampleRow, folder: RunFolder) -> int:
+        """The rows of the file up to the `last` stored row."""
+        job = self._plan.job
+        if job.shard:
+            number = last.others.get(SOURCE_ROW)
+            if not isinstance(number, int):
+                raise RunMismatch(
+                    f"the last line of {folder.path / SAMPLES} has no {SOURCE_ROW}; use "
+                    "--overwrite to start again"
+                )
+            return number + 1
+        done = len(self.totals.tally) // job.completions_a_row
+        if isinstance(job, RunJob):
+            for dropped in sorted(job.dropped):
+                done += dropped < done
+        return done
 
 
 def _open_record(plan: ScorePlan, earlier: Mapping[str, Any]) -> dict[str, Any]:
-    started = _now()
+    started = now()
     return {
         **plan.record,
         "fingerprint": dict(plan.fingerprint),
@@ -308,7 +282,3 @@ def _open_record(plan: ScorePlan, earlier: Mapping[str, Any]) -> dict[str, Any]:
         "started": earlier.get("started", started),
         "sessions": [*earlier.get("sessions", []), {"started": started, "ended": None}],
     }
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,4 +1,4 @@
-"""A scoring's plan: everything that decides it, resolved."""
+"""The plan of a scoring, of a file or of a run's folder: all that decides it, resolved."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from rewardkit import __version__, registry
-from rewardkit.errors import UsageError
+from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.run.fingerprint import data_hash
 from rewardkit.harness.run.judging_thread import TaskVerifiers
 from rewardkit.harness.run.resolved_tasks import (
@@ -19,8 +19,10 @@ from rewardkit.harness.run.resolved_tasks import (
     verifiers_named_in,
 )
 from rewardkit.harness.scoring.jobs import FileJob, RunJob
-from rewardkit.harness.scoring.sources import Columns, open_source
+from rewardkit.harness.scoring.sources import FileFields, JsonLines, open_source
 from rewardkit.harness.store.data_files import iterate_rows
+from rewardkit.harness.store.run_folder import RUN, RunFolder
+from rewardkit.harness.store.sample_row import SAMPLES, replaced_rows
 from rewardkit.harness.store.shard import Shard
 from rewardkit.harness.tasks.defined.definition import definition_of, plain_definition
 from rewardkit.harness.tasks.defined.task import DefinedTask, load_task_file
@@ -199,10 +201,10 @@ def refuse_own_folder(path: Path, output_dir: Path) -> None:
         )
 
 
-def plan_file(
+def plan_scoring(
     path: Path,
     choice: VerifierChoice,
-    columns: Columns,
+    columns: FileFields,
     output: ScoreOutput,
     *,
     data: str | None = None,
@@ -254,3 +256,68 @@ def _samples(task: Task | None, data: str | None) -> dict[str, Sample]:
     if task is None:
         raise UsageError("--data holds a task's problems; name the --task")
     return {sample.id: sample for sample in task.load(data=data, split=None, seed=0)}
+
+
+def plan_rescoring(
+    path: Path, output: ScoreOutput, *, thinking: Thinking | None = None
+) -> ScorePlan:
+    """Plan to judge a run's completions again, with the installed verifiers of its tasks.
+
+    `thinking` replaces what the run read of thinking blocks.
+    """
+    record = RunFolder(path).read_record()
+    if not record and any(Shard.of_folder(entry.name) for entry in path.iterdir()):
+        raise RunMismatch(f"{path} holds shards of a run; merge them first: rewardkit merge {path}")
+    if not record:
+        raise RunMismatch(f"{path} holds no {RUN}; give a run's folder or a file")
+    if not (path / SAMPLES).exists():
+        raise RunMismatch(f"{path} holds no completions yet; its run ended before the first")
+    if output.shard and "shard" in record:
+        raise UsageError(f"{path} is a shard of a run; score it whole, or merge the run first")
+    task_records = record.get("tasks", {})
+    if thinking is not None:
+        task_records = {
+            name: {**task_record, "thinking": thinking}
+            for name, task_record in task_records.items()
+        }
+        record = {**record, "tasks": task_records}
+    resolved = {name: resolve_task(path, name, task) for name, task in task_records.items()}
+    verifiers = {name: of_task for name, (of_task, _) in resolved.items()}
+    tasks = {name: task for name, (_, task) in resolved.items() if task}
+    group_by = {name: tuple(task.get("group_by", ())) for name, task in task_records.items()}
+    job = RunJob(
+        JsonLines(path / SAMPLES),
+        verifiers,
+        group_by,
+        replaced_rows(path),
+        keep_rows=output.output_dir is not None,
+        shard=output.shard,
+    )
+    if output.output_dir is None:
+        return ScorePlan(job, group_by, tasks)
+    refuse_own_folder(path, output.output_dir)
+    fingerprint = file_fingerprint(path / SAMPLES)
+    for name, of_task in verifiers.items():
+        fingerprint |= verifier_fingerprint(name, of_task)
+    again: dict[str, Any] = {**output.record(), "judged_again": str(path)}
+    again |= {name: record[name] for name in ("settings", "tasks", "backend") if name in record}
+    return ScorePlan(job, group_by, tasks, output.folder, fingerprint, again, output.overwrite)
+
+
+def resolve_task(
+    path: Path, name: str, task_record: Mapping[str, Any]
+) -> tuple[TaskVerifiers, Task | None]:
+    """The verifiers, and the task if there is one, that a run's record names. RunMismatch."""
+    try:
+        judging = {
+            "task": name,
+            "definition": task_record.get("definition", {}),
+            "task_args": task_record.get("task_args", {}),
+        }
+        choice = VerifierChoice(**task_record.get("judging", judging))
+    except (TypeError, UsageError) as error:
+        raise RunMismatch(
+            f"{path / RUN} doesn't say what judges {name!r}: {error}; restore it, or score "
+            f"{path / SAMPLES} with --task or --verifier"
+        ) from error
+    return choice.resolve(task_record.get("reading"), task_record.get("thinking"))

@@ -43,15 +43,12 @@ class Source(Protocol):
     @property
     def size(self) -> int:
         """The size of its rows in bytes."""
-        ...
 
     def chunks(self, skip: int) -> Iterator[Chunk]:
         """The file's rows without the first `skip`."""
-        ...
 
     def rows(self, chunk: Chunk) -> Iterator[Row]:
         """The rows of one of its chunks. DataError if they can't be read."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -105,7 +102,7 @@ COMPLETION_FIELDS = ("completion", "response", "output", "generation", "solution
 
 
 @dataclass(frozen=True)
-class Columns:
+class FileFields:
     """Which fields of a file's rows to read; dots reach into nested objects and lists.
 
     Each of `labels` tells whether the completion in the same place of `completions` is right; the
@@ -129,7 +126,7 @@ class Columns:
         return max(1, len(self.completions))
 
 
-def completions(row: Mapping[str, Any], number: int, columns: Columns) -> list[str]:
+def completions(row: Mapping[str, Any], number: int, columns: FileFields) -> list[str]:
     """The texts of a row's completions. DataError names the row and the missing field."""
     fields = columns.completions or [_completion_field(row, number)]
     texts = [field_value(row, name) for name in fields]
@@ -142,7 +139,7 @@ def completions(row: Mapping[str, Any], number: int, columns: Columns) -> list[s
     return texts
 
 
-def reference(row: Mapping[str, Any], number: int, columns: Columns) -> str:
+def reference(row: Mapping[str, Any], number: int, columns: FileFields) -> str:
     """A row's reference. DataError names the row and the missing field."""
     name = columns.reference or "reference"
     value = field_value(row, name)
@@ -154,7 +151,7 @@ def reference(row: Mapping[str, Any], number: int, columns: Columns) -> str:
     return str(value)
 
 
-def labels(row: Mapping[str, Any], number: int, columns: Columns) -> list[bool]:
+def labels(row: Mapping[str, Any], number: int, columns: FileFields) -> list[bool]:
     """The labels of a row's completions. DataError for a label that is neither true nor false."""
     return [_label(row, number, name) for name in columns.labels]
 

@@ -16,16 +16,17 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import wait
 from typing import cast
 
-import cloudpickle
-
 from rewardkit.errors import JudgingError
-from rewardkit.harness.scoring.jobs import ChunkResult, Job
+from rewardkit.harness.scoring.jobs import ChunkOrder, ChunkResult, Job, pickled_job
 from rewardkit.harness.scoring.sources import Chunk
 from rewardkit.judging.frames import FrameChannel, FrameError
+
+AHEAD = 4
+"""Chunks for each process that may be read before the result of the first of them is there."""
 
 
 def main(descriptor: int) -> None:
@@ -40,12 +41,12 @@ def main(descriptor: int) -> None:
             _answer(channel, job)
 
 
-def _answer(channel: FrameChannel, job: Job) -> None:
+def _answer(channel: FrameChannel, job: Callable[[Chunk], ChunkResult]) -> None:
     number, chunk = cast("tuple[int, Chunk]", channel.receive())
     channel.send_pickled(pickled_result(job, number, chunk))
 
 
-def _receive_job(channel: FrameChannel) -> Job:
+def _receive_job(channel: FrameChannel) -> Callable[[Chunk], ChunkResult]:
     try:
         return cast("Job", channel.receive())
     except FrameError as error:  # every chunk is answered with this error
@@ -60,7 +61,7 @@ def _receive_job(channel: FrameChannel) -> Job:
         return refuse
 
 
-def pickled_result(job: Job, number: int, chunk: Chunk) -> bytes:
+def pickled_result(job: Callable[[Chunk], ChunkResult], number: int, chunk: Chunk) -> bytes:
     """The number and the result of a chunk, or its exception, pickled."""
     try:
         return pickle.dumps((number, job(chunk)), protocol=pickle.HIGHEST_PROTOCOL)
@@ -92,8 +93,6 @@ def _exit_with_caller() -> None:
     os._exit(1)
 
 
-AHEAD = 4
-
 _BOOT = (
     "import sys; sys.path[:] = sys.argv[2:]; "
     "from rewardkit.harness.scoring.worker_processes import main; main(int(sys.argv[1]))"
@@ -108,16 +107,10 @@ def judge_in_processes(
     An exception of a chunk is raised in that chunk's turn. Raises JudgingError if the job can't be
     sent to a process, or a process ends by itself.
     """
-    try:
-        pickled = cloudpickle.dumps(job)
-    except Exception as error:  # pickling runs code of verifiers and tasks
-        raise JudgingError(
-            f"the verifier can't be sent to other processes: {type(error).__name__}: {error}; "
-            "it must not hold open files, locks or the like"
-        ) from error
+    pickled = pickled_job(job, "other processes")
     with contextlib.ExitStack() as exit_stack:
         workers = [exit_stack.enter_context(_WorkerProcess(pickled)) for _ in range(processes)]
-        yield from _in_order(workers, chunks)
+        yield from _in_order(workers, ChunkOrder(chunks))
 
 
 class _WorkerProcess:
@@ -177,29 +170,19 @@ class _WorkerProcess:
 
 
 def _in_order(
-    workers: list[_WorkerProcess], chunks: Iterator[Chunk]
+    workers: list[_WorkerProcess], order: ChunkOrder
 ) -> Iterator[tuple[Chunk, ChunkResult]]:
     idle = list(workers)
     busy: dict[socket.socket, _WorkerProcess] = {}
-    waiting: dict[int, Chunk] = {}
-    results: dict[int, ChunkResult | BaseException] = {}
-    numbered = enumerate(chunks)
-    turn = 0
     while True:
-        while idle and len(waiting) < AHEAD * len(workers) and (chunk := next(numbered, None)):
+        while idle and len(order.waiting) < AHEAD * len(workers) and (chunk := order.next()):
             worker = idle.pop()
-            waiting[chunk[0]] = chunk[1]
             worker.send(*chunk)
             busy[worker.socket] = worker
-        if not waiting:
+        if not order.waiting:
             return
         for ready in wait(list(busy)):
             worker = busy.pop(cast("socket.socket", ready))
-            number, results[number] = worker.receive()
+            order.add(*worker.receive())
             idle.append(worker)
-        while turn in results:
-            result = results.pop(turn)
-            if isinstance(result, BaseException):
-                raise result
-            yield waiting.pop(turn), result
-            turn += 1
+        yield from order.in_turn()

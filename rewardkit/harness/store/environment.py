@@ -1,4 +1,4 @@
-"""Versions and hardware, for a run's record."""
+"""Versions, hardware and the time, for a run's record."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import importlib.metadata
 import os
 import platform
 import sys
+from datetime import UTC, datetime
 from typing import Any
 
 from rewardkit import __version__
@@ -50,3 +51,8 @@ def hardware() -> dict[str, Any]:
         "available_cores": available_cores(),
         "gpus": gpus,
     }
+
+
+def now() -> str:
+    """The time in UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -21,67 +21,54 @@ class JudgedRow(Protocol):
     @property
     def key(self) -> str:
         """`TASK/ID/INDEX`."""
-        ...
 
     @property
     def task(self) -> str:
         """The task's name."""
-        ...
 
     @property
     def id(self) -> str:
         """The problem's id."""
-        ...
 
     @property
     def index(self) -> int:
         """The completion's number among those of its problem, from 0."""
-        ...
 
     @property
     def prompt(self) -> str | None:
         """The prompt as it was sent."""
-        ...
 
     @property
     def completion(self) -> str:
         """The model's text."""
-        ...
 
     @property
     def finish_reason(self) -> str:
         """ "stop", "length" or "error"."""
-        ...
 
     @property
     def completion_tokens(self) -> int | None:
         """The completion's length in tokens."""
-        ...
 
     @property
     def reasoning(self) -> str:
         """Thinking that a server kept apart from the completion."""
-        ...
 
     @property
     def thinking_tokens(self) -> int | None:
         """The tokens of thinking, in the completion or apart from it; None without any."""
-        ...
 
     @property
     def columns(self) -> Mapping[str, Any]:
         """The other columns of the problem's row in its data set."""
-        ...
 
     @property
     def verdict(self) -> Verdict:
         """The strict verdict."""
-        ...
 
     @property
     def flexible(self) -> BriefVerdict | None:
         """The flexible verdict; None if the task has no flexible verifier."""
-        ...
 
 
 LARGEST_COUNT = 2**31 - 1
@@ -228,11 +215,14 @@ def current_rows(path: Path) -> Iterator[SampleRow]:
     return (row for number, row in enumerate(read_samples(path)) if number not in replaced)
 
 
-def as_line(row: Mapping[str, Any]) -> str:
-    """A row as a line of JSON; lone surrogates, which UTF-8 can't encode, are escaped."""
-    line = json.dumps(row, ensure_ascii=False, default=str)
+_encode = json.JSONEncoder(ensure_ascii=False, default=str).encode
+
+
+def as_line(value: Any) -> str:
+    """A value as a line of JSON; lone surrogates, which UTF-8 can't encode, are escaped."""
+    line = _encode(value)
     try:
         line.encode()
     except UnicodeEncodeError:
-        line = json.dumps(row, default=str)
+        line = json.dumps(value, default=str)
     return line + "\n"

@@ -20,7 +20,7 @@ from rewardkit.harness.scoring import sources
 from rewardkit.harness.scoring.jobs import FileJob
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScorePlan
-from rewardkit.harness.scoring.sources import Columns, open_source
+from rewardkit.harness.scoring.sources import FileFields, open_source
 
 HOME = os.getpid()
 
@@ -48,7 +48,7 @@ job = FileJob(
     open_source(Path(file)),
     "t",
     TaskVerifiers(Deadly(HOME, mark), None),
-    Columns(("a", "b"), None, ("right", "right")),
+    FileFields(("a", "b"), None, ("right", "right")),
 )
 plan = ScorePlan(job, {"t": ()}, {}, Path(folder), {"file": 1}, processes=int(processes))
 score(plan, ResumeReporter())

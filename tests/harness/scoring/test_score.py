@@ -26,7 +26,7 @@ from rewardkit.harness.scoring import jobs, sources
 from rewardkit.harness.scoring.jobs import FileJob
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScorePlan
-from rewardkit.harness.scoring.sources import Columns, open_source
+from rewardkit.harness.scoring.sources import FileFields, open_source
 from rewardkit.harness.store.sample_row import read_samples
 from rewardkit.judging import LimitCounts, close_pools
 from rewardkit.protocols import Verifier
@@ -96,7 +96,7 @@ def plan(file: Path, folder: Path | None, verifier: Verifier, **changes: Any) ->
         open_source(file),
         "t",
         TaskVerifiers(verifier, None),
-        Columns(),
+        FileFields(),
         keep_rows=folder is not None,
     )
     return replace(ScorePlan(job, {"t": ()}, {}, folder, {"file": file.name}), **changes)
@@ -206,7 +206,7 @@ def test_a_stored_row_of_another_task_is_refused(tmp_path: Path) -> None:
     score(plan(file, tmp_path / "run", Same()), Reporter())
     samples = tmp_path / "run" / "samples.jsonl"
     samples.write_text(samples.read_text().replace('"task": "t"', '"task": "u"'))
-    with pytest.raises(RunMismatch, match="line 1 is of the task 'u'.*use --overwrite"):
+    with pytest.raises(RunMismatch, match="line 1 belongs to the task 'u'.*use --overwrite"):
         score(plan(file, tmp_path / "run", Same()), Reporter())
 
 
@@ -308,7 +308,7 @@ def test_no_judging_process_outlives_the_caller(tmp_path: Path) -> None:
         "import os, time\n"
         "from pathlib import Path\n"
         "from rewardkit.harness.run.judging_thread import TaskVerifiers\n"
-        "from rewardkit.harness.scoring.sources import Columns\n"
+        "from rewardkit.harness.scoring.sources import FileFields\n"
         "from rewardkit.harness.scoring.jobs import FileJob\n"
         "from rewardkit.harness.scoring.sources import open_source\n"
         "from rewardkit.harness.scoring.score import score\n"
@@ -320,7 +320,7 @@ def test_no_judging_process_outlives_the_caller(tmp_path: Path) -> None:
         f"        Path({str(tmp_path / 'pid')!r}).write_text(str(os.getpid()))\n"
         "        time.sleep(600)\n"
         f"job = FileJob(open_source(Path({str(file)!r})), 't', "
-        "TaskVerifiers(Slow(), None), Columns())\n"
+        "TaskVerifiers(Slow(), None), FileFields())\n"
         "score(ScorePlan(job, {'t': ()}, processes=2), Reporter())\n"
     )
     process = subprocess.Popen([sys.executable, script])
