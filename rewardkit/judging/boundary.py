@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from rewardkit.available_cores import available_cores
-from rewardkit.judging.composites import judge_by_member, judges_elsewhere
-from rewardkit.judging.crashes import Control, Crash, Item, Outcome, run_quick, settle_crashes
+from rewardkit.judging.crashes import (
+    Control,
+    Crash,
+    Item,
+    Outcome,
+    raised,
+    run_quick,
+    settle_crashes,
+)
 from rewardkit.judging.options import JudgingOptions
 from rewardkit.judging.pool import ForkServerGone, Pool, end_idle_workers, pool_in_use
 from rewardkit.protocols import BatchVerifier, CompositeVerifier, QuickVerifier, Verifier
@@ -97,7 +104,7 @@ def _outcomes(
         return list(verifier.judge_batch(items))
     if isinstance(verifier, CompositeVerifier) and judges_elsewhere(verifier):
         judge_member = partial(_outcomes, options=options, only_in_workers=only_in_workers)
-        return judge_by_member(verifier, items, seconds, judge_member)
+        return _judge_by_member(verifier, items, seconds, judge_member)
     outcomes: list[Outcome | None] = [None] * len(items)
     if isinstance(verifier, QuickVerifier) and not only_in_workers:
         outcomes = [run_quick(verifier.quick, text, sample) for text, sample in items]
@@ -178,3 +185,57 @@ class _Batch:
         for index, outcome in zip(indices, outcomes, strict=False):
             self.outcomes[index] = outcome
         return indices[len(outcomes) :]
+
+
+def judges_elsewhere(verifier: Verifier) -> bool:
+    """Whether the verifier, or one that it combines, has batches judged elsewhere."""
+    if isinstance(verifier, BatchVerifier):
+        return True
+    return isinstance(verifier, CompositeVerifier) and any(
+        map(judges_elsewhere, verifier.members.values())
+    )
+
+
+def _judge_by_member(
+    verifier: CompositeVerifier,
+    items: Sequence[Item],
+    seconds: Sequence[float],
+    judge_member: Callable[[Verifier, Sequence[Item], Sequence[float]], list[Outcome]],
+) -> list[Outcome]:
+    """Return the outcome of each item, for which each member has the item's seconds.
+
+    In a worker, the wait for a server would count against the deadline of all members.
+    """
+    texts: list[Mapping[str, str]] = []
+    outcomes: list[dict[str, Outcome]] = []
+    for text, sample in items:
+        try:
+            texts.append(verifier.texts_for(text, sample))
+            outcomes.append({})
+        except Exception as error:  # a form may raise anything; the batch goes on
+            texts.append({})
+            outcomes.append({"": raised(error, in_worker=False)})
+    for name, member in verifier.members.items():
+        chosen = [i for i, by_name in enumerate(texts) if name in by_name]
+        batch = [(texts[i][name], items[i][1]) for i in chosen]
+        judged = judge_member(member, batch, [seconds[i] for i in chosen]) if chosen else []
+        for i, outcome in zip(chosen, judged, strict=True):
+            outcomes[i][name] = outcome
+    return [
+        _combined(verifier, text, sample, by_name)
+        for (text, sample), by_name in zip(items, outcomes, strict=True)
+    ]
+
+
+def _combined(
+    verifier: CompositeVerifier, text: str, sample: Sample, outcomes: Mapping[str, Outcome]
+) -> Outcome:
+    verdicts = {name: one for name, one in outcomes.items() if isinstance(one, Verdict)}
+    crashes = [one for one in outcomes.values() if isinstance(one, Crash)]
+    try:
+        combined = verifier.combine(text, sample, verdicts)
+    except Exception as error:  # as above
+        return raised(error, in_worker=False)
+    if crashes:
+        return replace(crashes[0], partial=combined if verdicts else None)
+    return combined

@@ -14,7 +14,7 @@ import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import cloudpickle
@@ -113,13 +113,14 @@ class WorkerHandle:
             while True:
                 outcome, is_last = self._receive(deadline)
                 if isinstance(outcome, Crash):
-                    return Crash(outcome.message, outcome.partial, deadline.elapsed())
+                    return replace(outcome, seconds=deadline.elapsed())
                 if is_last:
                     return outcome
                 partial = outcome
         except LimitPassed as error:
             self.alive = False
-            return self._late_verdict() or partial or _out_of_time(error)
+            late = self._late_verdict() or partial
+            return late or Verdict.wrong(Failure.TIMEOUT, message=str(error))
         except (EOFError, OSError):
             self.alive = False
             return Crash("judging it ended the worker process", partial, deadline.elapsed())
@@ -129,9 +130,8 @@ class WorkerHandle:
 
     def _receive(self, deadline: Deadline) -> tuple[Outcome, bool]:
         while True:
-            seconds = deadline.wait()
             with contextlib.suppress(TimeoutError):
-                return self._reply(seconds)
+                return self._reply(deadline.wait())
 
     def _late_verdict(self) -> Verdict | None:
         """The verdict that arrived while this process itself wasn't running."""
@@ -148,10 +148,6 @@ class WorkerHandle:
         except (TypeError, ValueError):
             raise FrameError("it isn't in a worker's form") from None
         return outcome, is_last
-
-
-def _out_of_time(error: LimitPassed) -> Verdict:
-    return Verdict.wrong(Failure.TIMEOUT, message=str(error))
 
 
 MEMORY = 384 * 2**20

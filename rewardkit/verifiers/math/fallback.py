@@ -1,4 +1,8 @@
-"""Compare with math-verify, which is slow and unbounded, so it runs only in a worker."""
+"""The last readers, slow and unbounded, so only workers call them: sympy and math-verify.
+
+sympy compares two trees that numbers don't decide, such as integrals. math-verify compares LaTeX
+that our parser refuses, such as derivatives and `{3 \\over 4}`.
+"""
 
 from __future__ import annotations
 
@@ -27,52 +31,33 @@ from rewardkit.verifiers.math.tree import (
 HIGHEST_POWER = 30
 """Constant exponents beyond it are left alone."""
 
-_NAMES = {
-    "arcsin": "asin",
-    "arccos": "acos",
-    "arctan": "atan",
-    "arccot": "acot",
-    "arcsec": "asec",
-    "arccsc": "acsc",
-    "arcsinh": "asinh",
-    "arccosh": "acosh",
-    "arctanh": "atanh",
+DIGITS = 40
+"""Decimal digits to which a difference without variables is worked out."""
+
+_SAME_NAME = ("exp", "log", "floor", "gcd", "lcm", "binomial", "factorial")
+_CIRCULAR = ("sin", "cos", "tan", "cot", "sec", "csc")
+_HYPERBOLIC = ("sinh", "cosh", "tanh")
+_SYMPY_NAMES = {
+    **{name: name for name in (*_SAME_NAME, *_CIRCULAR, *_HYPERBOLIC, "coth")},
+    **{f"arc{name}": f"a{name}" for name in (*_CIRCULAR, *_HYPERBOLIC)},
     "ln": "log",
     "abs": "Abs",
     "ceil": "ceiling",
     "sgn": "sign",
     "min": "Min",
     "max": "Max",
-    "binomial": "binomial",
-    "factorial": "factorial",
     "doublefactorial": "factorial2",
 }
-_OWN = (
-    "sin",
-    "cos",
-    "tan",
-    "cot",
-    "sec",
-    "csc",
-    "sinh",
-    "cosh",
-    "tanh",
-    "coth",
-    "exp",
-    "log",
-    "floor",
-    "gcd",
-    "lcm",
-)
 
 
-DIGITS = 40
-"""Decimal digits to which a difference without variables is worked out."""
-
-
-def prepare_sympy() -> None:
-    """Import sympy, before any deadline runs."""
+def prepare() -> None:
+    """Import sympy and math-verify and build their tables, before any deadline runs."""
     import sympy  # noqa: F401
+
+    if missing_math_verify() is None:
+        for name in ("math_verify", "latex2sympy2_extended", "sympy"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        equal_by_math_verify(r"\frac{1}{2}", "0.5")
 
 
 def equal_by_sympy(one: Node, other: Node) -> bool | None:
@@ -134,6 +119,18 @@ def _leaf(node: Number | Symbol | Constant) -> Any:
     return {"π": sympy.pi, "e": sympy.E, "i": sympy.I, "∞": sympy.oo}[node.name]
 
 
+def _applied(name: str, arguments: list[Any]) -> Any:
+    import sympy
+
+    if name in ("integral", "limit", "sum", "prod"):
+        return _worked_out(name, *arguments)
+    if name.endswith("()"):
+        return sympy.Function(name[:-2])(*arguments)
+    if name in _SYMPY_NAMES:
+        return getattr(sympy, _SYMPY_NAMES[name])(*arguments)
+    raise NotImplementedError(name)
+
+
 def _worked_out(name: str, body: Any, variable: Any, start: Any, end: Any) -> Any:
     """The value of an integral, a limit, a sum or a product; as it is where sympy finds none."""
     import sympy
@@ -145,24 +142,12 @@ def _worked_out(name: str, body: Any, variable: Any, start: Any, end: Any) -> An
     return form(body, (variable, start, end)).doit()
 
 
-def _applied(name: str, arguments: list[Any]) -> Any:
-    import sympy
-
-    if name in ("integral", "limit", "sum", "prod"):
-        return _worked_out(name, *arguments)
-    if name.endswith("()"):
-        return sympy.Function(name[:-2])(*arguments)
-    if name in _NAMES or name in _OWN:
-        return getattr(sympy, _NAMES.get(name, name))(*arguments)
-    raise NotImplementedError(name)
-
-
 SERIES = "0.9"
 """The releases of math-verify whose verdicts are the documented ones."""
 
-_RELATION = re.compile(r"\\(?:ne|le|ge|lt|gt|in|notin|approx|sim)(?![a-zA-Z])|[<>]")
 _HEAVY = re.compile(r"\^\s*\{?[^{}]*\^|\^\s*\{?\s*-?[0-9]{4,}|!.*!")  # it works out all powers
-_OPENERS, _CLOSERS = "([{", ")]}"
+_RELATION = re.compile(r"\\(?:ne|le|ge|lt|gt|in|notin|approx|sim)(?![a-zA-Z])|[<>]")
+_SUBSCRIPT = re.compile(r"_(?:\{[^{}]*\}|\w+)")
 
 
 @functools.cache
@@ -179,93 +164,37 @@ def missing_math_verify() -> str | None:
     return f"{state}; run: pip install 'rewardkit[math-verify]'"
 
 
-def prepare_math_verify() -> None:
-    """Import math-verify and build its tables, before any deadline runs."""
-    if missing_math_verify():
-        return
-    for name in ("math_verify", "latex2sympy2_extended", "sympy"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    equal_by_math_verify(r"\frac{1}{2}", "0.5")
-
-
 def readable(latex: str) -> bool:
     """Whether math-verify can read this as mathematics."""
     return bool(_parsed(latex))
 
 
 def equal_by_math_verify(answer: str, reference: str) -> bool:
-    """Whether math-verify finds both equal, and they are things of the same shape."""
+    """Whether math-verify finds both equal, and they have the same shape."""
     from math_verify import verify
 
-    if _HEAVY.search(answer):
+    if _HEAVY.search(answer) or _shape(answer) != _shape(reference) or _states(answer):
         return False
-    if _shape(answer) != _shape(reference) or _states(answer) or _states(reference):
-        return False
-    read = _parse(answer)
+    read = _parsed(answer)
     return bool(read) and bool(
         verify(_parsed(reference), read, timeout_seconds=None, raise_on_error=False)
     )
 
 
-def elements(latex: str) -> int:
-    """How many elements the outermost list, tuple or set has: its commas and one."""
-    return _commas(_inside(latex)) + 1
-
-
-def listed(latex: str) -> bool:
-    """Whether it is a bare list or a set of several; a tuple or an interval is one thing."""
-    inside = _inside(latex) if latex.startswith("\\{") else latex
-    return _commas(inside) > 0
-
-
 def _states(latex: str) -> bool:
     """Whether it is an equation: math-verify takes any two identities, and more, for equal."""
-    return "=" in re.sub(r"_\{[^{}]*\}", "", latex)
+    return "=" in _SUBSCRIPT.sub("", latex)
 
 
 def _shape(latex: str) -> tuple[object, ...]:
-    """What must agree before values are compared: relations, the number of elements, and the
-    brackets of a tuple or interval."""
-    relations = tuple(sorted(_RELATION.findall(latex)))
-    count = elements(latex)
-    brackets = (latex[:1], latex[-1:]) if count > 1 and latex[:1] in tuple("([") else ("", "")
-    return relations, count, brackets, tuple(re.findall(r"_\{?(\w+)", latex))
-
-
-def _inside(latex: str) -> str:
-    body = latex.strip()
-    for opening, closing in (("(", ")"), ("[", "]"), (r"\{", r"\}"), ("(", "]"), ("[", ")")):
-        if body.startswith(opening) and body.endswith(closing):
-            return body[len(opening) : -len(closing)]
-    return body
-
-
-def _commas(body: str) -> int:
-    """Commas outside all brackets, other than those that group thousands."""
-    depth = count = 0
-    for index, character in enumerate(body):
-        if character in _OPENERS:
-            depth += 1
-        elif character in _CLOSERS:
-            depth -= 1
-        elif character == "," and depth <= 0 and not _groups_thousands(body, index):
-            count += 1
-    return count
-
-
-def _groups_thousands(body: str, comma: int) -> bool:
-    return bool(
-        re.match(r"[0-9]{3}(?![0-9])", body[comma + 1 : comma + 5])
-        and re.search(r"[0-9]$", body[max(0, comma - 1) : comma])
-    )
+    """What must agree before values are compared: relations, commas, brackets, subscripts."""
+    brackets = (latex[:1], latex[-1:]) if "," in latex and latex[:1] in ("(", "[") else None
+    relations = sorted(_RELATION.findall(latex))
+    return _states(latex), relations, latex.count(","), brackets, _SUBSCRIPT.findall(latex)
 
 
 @functools.lru_cache(maxsize=1024)
 def _parsed(latex: str) -> list[Any]:
-    return _parse(latex)
-
-
-def _parse(latex: str) -> list[Any]:
     from math_verify import LatexExtractionConfig, parse
 
     found: list[Any] = parse(

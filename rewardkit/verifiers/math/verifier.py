@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, TypeVar
 
 from rewardkit.errors import Unavailable
 from rewardkit.records import Failure, Sample, Verdict
@@ -27,239 +28,9 @@ from rewardkit.verifiers.math.parsed_answer import (
     read_answer,
 )
 from rewardkit.verifiers.math.spelling import unwrapped
-from rewardkit.verifiers.math.tree import (
-    MINUS_ONE,
-    Call,
-    Clock,
-    Constant,
-    Matrix,
-    Node,
-    Number,
-    NumberSet,
-    Numeral,
-    PlusMinus,
-    Power,
-    Product,
-    Quantity,
-    Ratio,
-    Relation,
-    Root,
-    Sequence,
-    SetOperation,
-    Sum,
-    Symbol,
-    Text,
-    children,
-    nodes,
-)
 
 Explanation = list[tuple[str, str]]
 """(label, value) pairs."""
-
-
-def explained(answers: list[str], reference: str) -> Explanation:
-    """Explain the answers and the reference, and how each was read."""
-    lines = [("answers", str(len(answers)))] if len(answers) > 1 else []
-    for answer in answers:
-        lines += [("answer", answer), ("read as", _reading(read_answer(answer)))]
-    return [*lines, ("reference", reference), ("read as", _reading(read_answer(reference)))]
-
-
-def _reading(parsed: ParsedAnswer) -> str:
-    if parsed.number is not None:
-        exact = f"the number {parsed.number.value}"
-        return f"{exact} {parsed.number.unit}".rstrip()
-    node = parsed_tree(parsed)
-    if node is not None:
-        return spelled(node)
-    return f"text, for we can't read it: {parsed.reason or 'nothing is there'}"
-
-
-_KINDS = {"angle": "°", "share": "%", "money": "$"}
-
-
-def spelled(node: Node) -> str:
-    """The tree as one line; sums inside products and the like stand in brackets."""
-    match node:
-        case Sum(terms):
-            return " + ".join(map(spelled, terms)).replace("+ -", "- ")
-        case Product(factors):
-            return _product(factors)
-        case Power(base, exponent):
-            return f"{_tight(base)}^{_tight(exponent)}"
-        case Root(radicand, index):
-            return f"{'√' if index == 2 else f'root{index}'}({spelled(radicand)})"
-        case Call(name, arguments):
-            return f"{name.removesuffix('()')}({', '.join(map(spelled, arguments))})"
-        case Sequence() | SetOperation() | Relation() | Matrix() | Ratio():
-            return _structure(node)
-        case Quantity(value, kind, factor):
-            return f"{_tight(value)} {_unit(kind, factor)}"
-    return _leaf(node)
-
-
-def _leaf(node: Node) -> str:
-    match node:
-        case Number(value, places):
-            return str(value) if places is None else f"{float(value):.{min(places, 30)}f}"
-        case Symbol(name) | Constant(name) | NumberSet(name):
-            return name
-        case PlusMinus(term, upper):
-            return f"{'±' if upper else '∓'}{_tight(term)}"
-        case Numeral(digits, base):
-            return f"{digits} in base {base}"
-        case Clock(hour, minute, _):
-            return f"{hour}:{minute:02}"
-        case Text(words):
-            return f'the words "{words}"'
-    return str(node)
-
-
-def _product(factors: tuple[Node, ...]) -> str:
-    over: list[str] = []
-    under: list[str] = []
-    sign = ""
-    for factor in factors:
-        match factor:
-            case Number(value, None) if value == -1:
-                sign = "" if sign else "-"
-            case Power(base, Number(value, _)) if value == -1:
-                under.append(_tight(base))
-            case _:
-                over.append(_tight(factor))
-    below = "".join(f"/{part}" for part in under)
-    return f"{sign}{'·'.join(over) or '1'}{below}"
-
-
-def _tight(node: Node) -> str:
-    whole = isinstance(node, Number) and node.value.denominator == 1 and node.value >= 0
-    simple = isinstance(node, (Symbol, Constant, Call, Root, Sequence, Matrix)) or whole
-    return spelled(node) if simple else f"({spelled(node)})"
-
-
-def _structure(node: Sequence | SetOperation | Relation | Matrix | Ratio) -> str:
-    match node:
-        case Sequence(items, opening, closing, joint):
-            between = f" {joint} " if joint != "," else ", "
-            inner = between.join(map(spelled, items))
-            brackets = {"⦃": "{", "⦄": "}"}
-            listed = inner if opening else f"list {inner}"
-            return f"{brackets.get(opening, opening)}{listed}{brackets.get(closing, closing)}"
-        case SetOperation(operator, left, right):
-            return f"{spelled(left)} {operator} {spelled(right)}"
-        case Relation(sides, operators):
-            parts = ["…" if side is None else spelled(side) for side in sides]
-            pairs = zip((*operators, ""), parts[1:], strict=False)
-            return parts[0] + "".join(f" {operator} {part}" for operator, part in pairs)
-        case Matrix(rows):
-            return "[" + "; ".join(", ".join(map(spelled, row)) for row in rows) + "]"
-        case Ratio(terms):
-            return " : ".join(map(spelled, terms))
-
-
-def _unit(kind: tuple[tuple[str, int], ...], factor: Fraction) -> str:
-    names = [f"{_KINDS.get(name, name)}{'' if count == 1 else f'^{count}'}" for name, count in kind]
-    scale = "" if factor == 1 or "%" in names else f" (× {factor})"
-    return "·".join(names) + scale
-
-
-def simplest(node: Node) -> bool:
-    """No constant that could be worked out, no fraction to reduce, no square under a root."""
-    if isinstance(node, (Sequence, Relation, Quantity)):
-        return all(map(simplest, children(node)))
-    if rational(node) is not None:
-        return _plain_number(node)
-    return not any(map(_reducible, nodes(node)))
-
-
-def _plain_number(node: Node) -> bool:
-    """A whole number, a decimal or a reduced fraction, with a sign."""
-    match node:
-        case Number():
-            return True
-        case Product((Number(sign), inner)) if sign == -1:
-            return _plain_number(inner)
-        case Product((Number(over), Power(Number(under), Number(minus)))):
-            whole = over.denominator == under.denominator == 1
-            return minus == -1 and whole and under > 1 and (over / under).denominator == under
-        case Sum((Number(whole), Number(part))):
-            return whole.denominator == 1 and 0 < part < 1
-    return False
-
-
-def _reducible(node: Node) -> bool:
-    match node:
-        case Root(radicand, index):
-            return _power_inside(radicand, index)
-        case Sum(terms):
-            return sum(rational(term) is not None for term in terms) > 1
-        case Product(factors):
-            values = [rational(factor) for factor in factors]
-            return None not in values and not _plain_number(node)
-        case Power(Number(), exponent):
-            return exponent != MINUS_ONE and rational(node) is not None
-    return False
-
-
-def _power_inside(radicand: Node, index: int) -> bool:
-    value = rational(radicand)
-    if value is None:
-        return False
-    if value.denominator > 1 or abs(value) < 2:
-        return True
-    return any(value % (base**index) == 0 for base in range(2, 100) if base**index <= abs(value))
-
-
-_COMMA = re.compile(r"-?[0-9]{1,12},[0-9]{1,12}")
-_GROUPED = re.compile(
-    r"-?[0-9]{1,3}(?:(?:\.[0-9]{3}){2,6}(?:,[0-9]{1,12})?|(?:\.[0-9]{3}){1,6},[0-9]{1,12}"
-    r"|(?:['’][0-9]{3}){1,6}(?:[.,][0-9]{1,12})?|(?:_[0-9]{3}){2,6}"
-    r"|(?:[ \u00a0\u202f][0-9]{3}){1,6},[0-9]{1,12}"
-    r"|(?:,[0-9]{2}){1,6},[0-9]{3}(?:\.[0-9]{1,12})?)"
-)
-_POINT = re.compile(r"[.,]([0-9]+)\Z")
-
-
-def local_value(answer: str, *, pointed: bool) -> Fraction | None:
-    """The value of `1.234.567,8`, `1'234'567` or `12,34,567`; None where it isn't certain.
-
-    `pointed`: the reference has a decimal point, so that a comma alone may be one too.
-    """
-    bare = answer.strip(" $")
-    if pointed and _COMMA.fullmatch(bare):
-        return Fraction(bare.replace(",", "."))
-    if not _GROUPED.fullmatch(bare):
-        return None
-    separators = [character for character in bare if not character.isdigit() and character != "-"]
-    last = _POINT.search(bare)
-    places = last[1] if last and separators.count(separators[-1]) == 1 else ""
-    whole = bare[: len(bare) - len(places) - 1] if places else bare
-    return Fraction(re.sub(r"[^-0-9]", "", whole) + (f".{places}" if places else ""))
-
-
-_LETTER = re.compile(r"\(?([A-J])\)?\.?")
-_LABEL = re.compile(
-    r"(?:(?:the )?(?:correct )?(?:answer|option|choice)(?: is)?:? )?"
-    r"(?:\(([A-J])\)|([A-J])(?:[).:]|\Z))(?!\s*[+*/^=<>])",
-    re.IGNORECASE,
-)
-_ANOTHER = re.compile(
-    r"\([A-J]\)|(?<![A-Za-z])[A-J][).:]|\bor [A-J]\b"
-    r"|\bis (?:not|wrong|incorrect|false)\b|\bisn't\b"
-)
-
-
-def states_letter(answer: str, reference: str) -> bool:
-    """Whether the answer is the option with the reference's letter, and with its text."""
-    letter = _LETTER.fullmatch(unwrapped(reference))
-    if letter is None:
-        return False
-    plain = unwrapped(answer)
-    label = _LABEL.match(plain)
-    if label is None or _ANOTHER.search(plain, label.end()):
-        return False
-    return (label[1] or label[2]) == letter[1]
-
 
 LONGEST = 4_000
 """Maximum length in characters of an answer that is evaluated."""
@@ -270,6 +41,9 @@ MOST_BOXES = 16
 _PLAIN = re.compile(r"\s*\$?\s*([-+]?[0-9]{1,18}(?:\.[0-9]{1,12})?)\.?\s*\$?\s*")
 _GROUPING = re.compile(r"[0-9][.'’_][0-9]")
 _SEVERAL = re.compile(r"\\pm(?![a-zA-Z])|±|(?<![a-zA-Z])(?:and|or)(?![a-zA-Z])")
+
+
+MaybeVerdict = TypeVar("MaybeVerdict", bound=Verdict | None)
 
 
 @dataclass(frozen=True)
@@ -307,27 +81,24 @@ class Math:
 
     def quick(self, text: str, sample: Sample, /) -> Verdict | None:
         """Return the verdict if it needs no symbolic engine, else None."""
-        read = self.read(text, sample.reference)
-        if isinstance(read, Verdict):
-            return read
-        found, reference = read
-        verdict = None
-        for answer in found:
-            verdict = self.compare_quick(answer, reference)
-            if verdict is None or not verdict.correct:
-                break
-        return verdict
+        return self._judge(text, sample, self.compare_quick)
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict, with the symbolic engines if nothing cheaper decides it."""
+        return self._judge(text, sample, self.compare)
+
+    def _judge(
+        self, text: str, sample: Sample, compare_one: Callable[[str, str], MaybeVerdict]
+    ) -> MaybeVerdict | Verdict:
+        """Right where every different answer is; else the verdict on the first that isn't."""
         read = self.read(text, sample.reference)
         if isinstance(read, Verdict):
             return read
         found, reference = read
-        verdict = self.compare(found[0], reference)
+        verdict = compare_one(found[0], reference)
         for answer in found[1:]:
-            if verdict.correct:
-                verdict = self.compare(answer, reference)
+            if verdict is not None and verdict.correct:
+                verdict = compare_one(answer, reference)
         return verdict
 
     def explain(self, text: str, sample: Sample, /) -> Explanation:
@@ -339,8 +110,7 @@ class Math:
         """Load the engines."""
         with contextlib.suppress(Unavailable):  # most answers need no flint
             load_flint()
-        fallback.prepare_sympy()
-        fallback.prepare_math_verify()
+        fallback.prepare()
 
     def compare_quick(self, answer: str, reference: str) -> Verdict | None:
         """Compare an extracted answer with a reference in bounded time; None: undecided."""
@@ -356,10 +126,10 @@ class Math:
         mine = read_answer(answer)
         if not mine.text:
             return Verdict.wrong(Failure.NO_ANSWER, message="the box is empty")
-        outcome = self.outcome(mine, gold, answer)
-        if outcome.equal is None:
+        found = self.compare_parsed(mine, gold, answer)
+        if found.equal is None:
             return None
-        return self._judged(outcome.equal, outcome.step, answer, mine)
+        return self._judged(found.equal, found.step, answer, mine)
 
     def compare(self, answer: str, reference: str) -> Verdict:
         """Compare an extracted answer with a reference; only a deadline bounds the time."""
@@ -369,21 +139,20 @@ class Math:
         mine, gold = read_answer(answer), read_answer(reference)
         one, other = parsed_tree(mine), parsed_tree(gold)
         if one is not None and other is not None:
-            equal = fallback.equal_by_sympy(one, other)
-            outcome = Comparison(equal, "sympy" if equal is not None else UNDECIDED)
-        elif lacking := fallback.missing_math_verify():
+            same = fallback.equal_by_sympy(one, other)
+            return self._judged(bool(same), UNDECIDED if same is None else "sympy", answer, mine)
+        if lacking := fallback.missing_math_verify():
             message = f"this LaTeX needs another reader: {lacking}"
             return Verdict.unjudged(message, answer=answer)
-        elif fallback.readable(gold.text):
-            outcome = Comparison(fallback.equal_by_math_verify(mine.text, gold.text), "math-verify")
-        elif other is None:
+        if fallback.readable(gold.text):
+            same = fallback.equal_by_math_verify(mine.text, gold.text)
+            return self._judged(same, "math-verify", answer, mine)
+        if other is None:
             return Verdict.unjudged(f"the reference {reference!r} can't be read", answer=answer)
-        else:
-            outcome = Comparison(False, f"the text: {mine.reason}")
-        return self._judged(bool(outcome.equal), outcome.step, answer, mine)
+        return self._judged(False, f"the text: {mine.reason}", answer, mine)
 
-    def outcome(self, mine: ParsedAnswer, gold: ParsedAnswer, answer: str = "") -> Comparison:
-        """Whether the sides are equal, and the step that decided it."""
+    def compare_parsed(self, mine: ParsedAnswer, gold: ParsedAnswer, answer: str) -> Comparison:
+        """Whether the answer equals the reference, and the step that decided it."""
         exact = self._numbers(mine, gold)
         if exact is not None:
             return exact
@@ -488,4 +257,210 @@ def _too_much(found: list[str], reference: str) -> Verdict | None:
 
 
 def _several(gold: str) -> bool:
-    return fallback.listed(read_answer(gold).text) or bool(_SEVERAL.search(gold))
+    """Whether the reference has several values: a bare list, a set, ±."""
+    node = parsed_tree(read_answer(gold))
+    listed = isinstance(node, tree.Sequence) and node.opening in ("", "⦃") and len(node.items) > 1
+    return listed or bool(_SEVERAL.search(gold))
+
+
+_COMMA = re.compile(r"-?[0-9]{1,12},[0-9]{1,12}")
+_GROUPED = re.compile(
+    r"-?[0-9]{1,3}(?:(?:\.[0-9]{3}){2,6}(?:,([0-9]{1,12}))?|(?:\.[0-9]{3}){1,6},([0-9]{1,12})"
+    r"|(?:['’][0-9]{3}){1,6}(?:[.,]([0-9]{1,12}))?|(?:_[0-9]{3}){2,6}"
+    r"|(?:[ \u00a0\u202f][0-9]{3}){1,6},([0-9]{1,12})"
+    r"|(?:,[0-9]{2}){1,6},[0-9]{3}(?:\.([0-9]{1,12}))?)"
+)
+
+
+def local_value(answer: str, *, pointed: bool) -> Fraction | None:
+    """The value of `1.234.567,8`, `1'234'567` or `12,34,567`; None where it isn't certain.
+
+    `pointed`: the reference has a decimal point, so that a comma alone may be one too.
+    """
+    bare = answer.strip(" $")
+    if pointed and _COMMA.fullmatch(bare):
+        return Fraction(bare.replace(",", "."))
+    grouped = _GROUPED.fullmatch(bare)
+    if grouped is None:
+        return None
+    places = grouped[grouped.lastindex] if grouped.lastindex else ""
+    whole = bare[: len(bare) - len(places) - 1] if places else bare
+    return Fraction(re.sub(r"[^-0-9]", "", whole) + (f".{places}" if places else ""))
+
+
+_LETTER = re.compile(r"\(?([A-J])\)?\.?")
+_LABEL = re.compile(
+    r"(?:(?:the )?(?:correct )?(?:answer|option|choice)(?: is)?:? )?"
+    r"(?:\(([A-J])\)|([A-J])(?:[).:]|\Z))(?!\s*[+*/^=<>])",
+    re.IGNORECASE,
+)
+_ANOTHER = re.compile(
+    r"\([A-J]\)|(?<![A-Za-z])[A-J][).:]|\bor [A-J]\b"
+    r"|\bis (?:not|wrong|incorrect|false)\b|\bisn't\b"
+)
+
+
+def states_letter(answer: str, reference: str) -> bool:
+    """Whether the answer is the option with the reference's letter, and with its text."""
+    letter = _LETTER.fullmatch(unwrapped(reference))
+    if letter is None:
+        return False
+    plain = unwrapped(answer)
+    label = _LABEL.match(plain)
+    if label is None or _ANOTHER.search(plain, label.end()):
+        return False
+    return (label[1] or label[2]) == letter[1]
+
+
+def simplest(node: tree.Node) -> bool:
+    """No constant that could be worked out, no fraction to reduce, no square under a root."""
+    if isinstance(node, (tree.Sequence, tree.Relation, tree.Quantity)):
+        return all(map(simplest, tree.children(node)))
+    if rational(node) is not None:
+        return _plain_number(node)
+    return not any(map(_reducible, tree.nodes(node)))
+
+
+def _plain_number(node: tree.Node) -> bool:
+    """A whole number, a decimal or a reduced fraction, with a sign."""
+    match node:
+        case tree.Number():
+            return True
+        case tree.Product((tree.Number(sign), inner)) if sign == -1:
+            return _plain_number(inner)
+        case tree.Product((tree.Number(over), tree.Power(tree.Number(under), tree.Number(minus)))):
+            whole = over.denominator == under.denominator == 1
+            return minus == -1 and whole and under > 1 and (over / under).denominator == under
+        case tree.Sum((tree.Number(whole), tree.Number(part))):
+            return whole.denominator == 1 and 0 < part < 1
+    return False
+
+
+def _reducible(node: tree.Node) -> bool:
+    match node:
+        case tree.Root(radicand, index):
+            return _power_inside(radicand, index)
+        case tree.Sum(terms):
+            return sum(rational(term) is not None for term in terms) > 1
+        case tree.Product(factors):
+            values = [rational(factor) for factor in factors]
+            return None not in values and not _plain_number(node)
+        case tree.Power(tree.Number(), exponent):
+            return exponent != tree.MINUS_ONE and rational(node) is not None
+    return False
+
+
+def _power_inside(radicand: tree.Node, index: int) -> bool:
+    value = rational(radicand)
+    if value is None:
+        return False
+    if value.denominator > 1 or abs(value) < 2:
+        return True
+    return any(value % (base**index) == 0 for base in range(2, 100) if base**index <= abs(value))
+
+
+def explained(answers: list[str], reference: str) -> Explanation:
+    """Explain the answers and the reference, and how each was read."""
+    lines = [("answers", str(len(answers)))] if len(answers) > 1 else []
+    for answer in answers:
+        lines += [("answer", answer), ("read as", _reading(read_answer(answer)))]
+    return [*lines, ("reference", reference), ("read as", _reading(read_answer(reference)))]
+
+
+def _reading(parsed: ParsedAnswer) -> str:
+    if parsed.number is not None:
+        exact = f"the number {parsed.number.value}"
+        return f"{exact} {parsed.number.unit}".rstrip()
+    node = parsed_tree(parsed)
+    if node is not None:
+        return spelled(node)
+    return f"text, for we can't read it: {parsed.reason or 'nothing is there'}"
+
+
+_KINDS = {"angle": "°", "share": "%", "money": "$"}
+
+
+def spelled(node: tree.Node) -> str:
+    """The tree as one line; sums inside products and the like stand in brackets."""
+    match node:
+        case tree.Sum(terms):
+            return " + ".join(map(spelled, terms)).replace("+ -", "- ")
+        case tree.Product(factors):
+            return _product(factors)
+        case tree.Power(base, exponent):
+            return f"{_tight(base)}^{_tight(exponent)}"
+        case tree.Root(radicand, index):
+            return f"{'√' if index == 2 else f'root{index}'}({spelled(radicand)})"
+        case tree.Call(name, arguments):
+            return f"{name.removesuffix('()')}({', '.join(map(spelled, arguments))})"
+        case tree.Quantity(value, kind, factor):
+            return f"{_tight(value)} {_unit(kind, factor)}"
+        case tree.PlusMinus(term, upper):
+            return f"{'±' if upper else '∓'}{_tight(term)}"
+    return _structure(node)
+
+
+def _leaf(node: tree.Node) -> str:
+    match node:
+        case tree.Number(value, places):
+            return str(value) if places is None else f"{float(value):.{min(places, 30)}f}"
+        case tree.Symbol(name) | tree.Constant(name) | tree.NumberSet(name):
+            return name
+        case tree.Numeral(digits, base):
+            return f"{digits} in base {base}"
+        case tree.Clock(hour, minute, _):
+            return f"{hour}:{minute:02}"
+        case tree.Text(words):
+            return f'the words "{words}"'
+    return str(node)
+
+
+def _product(factors: tuple[tree.Node, ...]) -> str:
+    over: list[str] = []
+    under: list[str] = []
+    sign = ""
+    for factor in factors:
+        match factor:
+            case tree.Number(value, None) if value == -1:
+                sign = "" if sign else "-"
+            case tree.Power(base, tree.Number(value, _)) if value == -1:
+                under.append(_tight(base))
+            case _:
+                over.append(_tight(factor))
+    below = "".join(f"/{part}" for part in under)
+    return f"{sign}{'·'.join(over) or '1'}{below}"
+
+
+_ATOMS = (tree.Symbol, tree.Constant, tree.Call, tree.Root, tree.Sequence, tree.Matrix)
+
+
+def _tight(node: tree.Node) -> str:
+    whole = isinstance(node, tree.Number) and node.value.denominator == 1 and node.value >= 0
+    return spelled(node) if whole or isinstance(node, _ATOMS) else f"({spelled(node)})"
+
+
+def _structure(node: tree.Node) -> str:
+    match node:
+        case tree.Sequence(items, opening, closing, joint):
+            between = f" {joint} " if joint != "," else ", "
+            inner = between.join(map(spelled, items))
+            brackets = {"⦃": "{", "⦄": "}"}
+            listed = inner if opening else f"list {inner}"
+            return f"{brackets.get(opening, opening)}{listed}{brackets.get(closing, closing)}"
+        case tree.SetOperation(operator, left, right):
+            return f"{spelled(left)} {operator} {spelled(right)}"
+        case tree.Relation(sides, operators):
+            parts = ["…" if side is None else spelled(side) for side in sides]
+            pairs = zip((*operators, ""), parts[1:], strict=False)
+            return parts[0] + "".join(f" {operator} {part}" for operator, part in pairs)
+        case tree.Matrix(rows):
+            return "[" + "; ".join(", ".join(map(spelled, row)) for row in rows) + "]"
+        case tree.Ratio(terms):
+            return " : ".join(map(spelled, terms))
+    return _leaf(node)
+
+
+def _unit(kind: tuple[tuple[str, int], ...], factor: Fraction) -> str:
+    names = [f"{_KINDS.get(name, name)}{'' if count == 1 else f'^{count}'}" for name, count in kind]
+    scale = "" if factor == 1 or "%" in names else f" (× {factor})"
+    return "·".join(names) + scale

@@ -1,4 +1,4 @@
-"""Without math-verify the last step says what it lacks; the other steps decide as before."""
+"""What math-verify is for, LaTeX that our parser refuses; and what is said without it."""
 
 from __future__ import annotations
 
@@ -45,5 +45,29 @@ def test_what_only_math_verify_reads_is_unjudged(release: None, state: str) -> N
     assert math(r"\boxed{\frac{3}{4}}", Sample("0.75")).correct is True
 
 
-def test_with_math_verify_it_is_judged() -> None:
-    assert Math()(NEEDS_MATH_VERIFY, Sample("0.75")).correct is True
+@pytest.mark.parametrize(
+    ("answer", "reference", "correct"),
+    [
+        (r"{3 \over 4}", "0.75", True),
+        ("0.75", r"{3 \over 4}", True),
+        (r"\frac{d}{dx}x^2", "2x", True),
+        (r"\frac{d}{dx}x^3", "2x", False),
+        (r"2+\int x\,dx", r"\int x\,dx+2", True),
+        ("x", r"\int x\,dx", False),
+        (r"({3 \over 4}, 1)", "(0.75, 1)", True),
+        # what it would take for equal
+        (r"({3 \over 4}, 1)", "[0.75, 1]", False),
+        (r"{3 \over 4}, 1", "0.75", False),
+        (r"x > {3 \over 4}", "0.75", False),
+        (r"y = {3 \over 4}", "y = 0.75", False),
+        (r"{2 \over 3}^{99999}", "1", False),
+    ],
+)
+def test_latex_that_our_parser_refuses(answer: str, reference: str, correct: bool) -> None:
+    verdict = Math()(rf"\boxed{{{answer}}}", Sample(reference))
+    assert verdict.correct is correct
+    assert verdict.message == "by math-verify"
+
+
+def test_a_reference_that_nobody_reads_is_unjudged() -> None:
+    assert Math()(r"\boxed{5}", Sample(r"\forall x")).correct is None
