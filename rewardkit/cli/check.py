@@ -20,7 +20,7 @@ from rewardkit.harness.prompts.strategies import (
     worked_examples,
 )
 from rewardkit.judging import judge_many
-from rewardkit.protocols import Task
+from rewardkit.protocols import Task, Verifier
 from rewardkit.records import Sample
 
 MOST_SHOWN = 5
@@ -41,53 +41,45 @@ def check_installation(
     """Check plugins, then tasks: the named tasks, the tasks of the named plugins, or all."""
     loaded, problems = registry.find_plugins()
     yield from (Finding(False, str(problem)) for problem in problems)
+    files = [name for name in tasks if name.endswith(".toml")]
     try:
         offers = registry.with_plugins(loaded)
-        for name in plugins:
-            if name not in offers.owners():
-                raise UnknownName.among("plugin", name, offers.owners())
-        for name in tasks:
-            if not _is_file(name):
-                offers.find("tasks", name)
+        _refuse_unknown(offers, [name for name in tasks if name not in files], plugins)
     except RewardkitError as error:
         yield Finding(False, str(error))
         return
-    yield from _check_offers(offers, plugins)
-    for name in _chosen(offers, tasks, plugins):
+    for owner in sorted(plugins or offers.owners()):
+        yield _check_offers(offers, owner)
+    chosen = [
+        name
+        for name, offer in sorted(offers.offers("tasks").items())
+        if (not tasks or name in tasks) and (not plugins or offer.owner in plugins)
+    ]
+    for name in [*chosen, *files]:
         yield from _check_task(offers, name, data)
 
 
-def _chosen(
+def _refuse_unknown(
     offers: registry.Registry, tasks: Sequence[str], plugins: Sequence[str]
-) -> Iterator[str]:
-    """The offered tasks that are to be checked, then the files that are named."""
-    for name, offer in sorted(offers.offers("tasks").items()):
-        if (not tasks or name in tasks) and (not plugins or offer.owner in plugins):
-            yield name
-    yield from filter(_is_file, tasks)
+) -> None:
+    for name in plugins:
+        if name not in offers.owners():
+            raise UnknownName.among("plugin", name, offers.owners())
+    for name in tasks:
+        offers.find("tasks", name)
 
 
-def _is_file(task: str) -> bool:
-    return task.endswith(".toml")
-
-
-def _check_offers(offers: registry.Registry, plugins: Sequence[str]) -> Iterator[Finding]:
-    """Check that every offer of the plugins can be imported."""
-    for owner in sorted(offers.owners()):
-        if plugins and owner not in plugins:
-            continue
-        broken: list[str] = []
-        count = 0
-        for kind in registry.KINDS:
-            for offer in offers.offers(kind).values():
-                if offer.owner != owner:
-                    continue
-                count += 1
-                try:
-                    offer.load()
-                except RewardkitError as error:
-                    broken.append(str(error))
-        yield Finding(not broken, f"plugin {owner}: {count} offers load", broken)
+def _check_offers(offers: registry.Registry, owner: str) -> Finding:
+    """Check that every offer of the plugin can be imported."""
+    kinds = (offers.offers(kind).values() for kind in registry.KINDS)
+    own = [offer for kind in kinds for offer in kind if offer.owner == owner]
+    broken: list[str] = []
+    for offer in own:
+        try:
+            offer.load()
+        except RewardkitError as error:
+            broken.append(str(error))
+    return Finding(not broken, f"plugin {owner}: {len(own)} offers load", broken)
 
 
 def _check_task(offers: registry.Registry, name: str, data: str | None) -> Iterator[Finding]:
@@ -96,12 +88,33 @@ def _check_task(offers: registry.Registry, name: str, data: str | None) -> Itera
         samples = task.load(data=data, split=None, seed=0)
     except DataError as error:
         yield Finding(False, f"task {name}: can't check its references", [str(error)])
-        return
     except RewardkitError as error:
         yield Finding(False, f"task {name}: {error}")
-        return
-    yield _check_references(task, name, samples)
-    yield _check_prompts(task, name, samples)
+    else:
+        yield _check_references(task, name, samples)
+        yield _check_prompts(task, name, samples)
+
+
+def _check_references(task: Task, name: str, samples: Sequence[Sample]) -> Finding:
+    """Check that the verifier accepts every reference in the form that the task asks for."""
+    # 0 few-shot examples where the task sets their number, so that none is drawn from its rows
+    fewshot = None if fewshot_of(task) is None else FewshotSource(0)
+    try:
+        verifier = task.verifier(resolve_prompt(task, fewshot=fewshot).reading)
+    except RewardkitError as error:
+        return Finding(False, f"task {name}: {error}")
+    replies: list[tuple[str, Sample]] = []
+    failures: list[str] = []
+    for sample in samples:
+        try:
+            replies.append((task.perfect(sample), sample))
+        except RewardkitError as error:
+            failures.append(f"{sample.id}: {error}")
+    labels = [f"{sample.id}: reference {sample.reference!r}" for _, sample in replies]
+    failures += _misjudged(verifier, replies, labels)
+    right = len(samples) - len(failures)
+    title = f"task {name}: {right:,} of {len(samples):,} references judge themselves right"
+    return Finding(not failures, title, failures[:MOST_SHOWN])
 
 
 def _check_prompts(task: Task, name: str, samples: Sequence[Sample]) -> Finding:
@@ -114,57 +127,23 @@ def _check_prompts(task: Task, name: str, samples: Sequence[Sample]) -> Finding:
             check_rendering(template, samples)
         except RewardkitError as error:
             failures.append(str(error))
-            continue
-        worked = worked_examples(template)
-        verdicts = judge_many(task.verifier(template.reading), worked)
-        failures += [
-            f"prompt {prompt!r}, example {sample.id!r}: judged {verdict.failure}: {verdict.message}"
-            for (_, sample), verdict in zip(worked, verdicts, strict=True)
-            if not verdict.correct
-        ]
-    return Finding(
-        not failures,
-        f"task {name}: takes the prompts {', '.join(prompts)}; each renders on every row",
-        failures[:MOST_SHOWN],
-    )
+        else:
+            examples = worked_examples(template)
+            labels = [f"prompt {prompt!r}, example {sample.id!r}:" for _, sample in examples]
+            failures += _misjudged(task.verifier(template.reading), examples, labels)
+    title = f"task {name}: takes the prompts {', '.join(prompts)}; each renders on every row"
+    return Finding(not failures, title, failures[:MOST_SHOWN])
 
 
-def _check_references(task: Task, name: str, samples: Sequence[Sample]) -> Finding:
-    """Check that the verifier accepts every reference in the form that the task asks for."""
-    try:
-        verifier = task.verifier(resolve_prompt(task, fewshot=_drawn_by(task)).reading)
-    except RewardkitError as error:
-        return Finding(False, f"task {name}: {error}")
-    replies, failures = _perfect_replies(task, samples)
-    failures += [
-        f"{sample.id}: reference {sample.reference!r} judged {verdict.failure}: {verdict.message}"
-        for (_, sample), verdict in zip(replies, judge_many(verifier, replies), strict=True)
+def _misjudged(
+    verifier: Verifier, replies: Sequence[tuple[str, Sample]], labels: Sequence[str]
+) -> list[str]:
+    """The labels of the replies that aren't judged right, though they should be, and why."""
+    return [
+        f"{label} judged {verdict.failure}: {verdict.message}"
+        for label, verdict in zip(labels, judge_many(verifier, replies), strict=True)
         if not verdict.correct
     ]
-    right = len(samples) - len(failures)
-    return Finding(
-        not failures,
-        f"task {name}: {right:,} of {len(samples):,} references judge themselves right",
-        failures[:MOST_SHOWN],
-    )
-
-
-def _drawn_by(task: Task) -> FewshotSource | None:
-    """Draw no rows, if the task sets how many examples its prompt shows; None: its own."""
-    return None if fewshot_of(task) is None else FewshotSource(0)
-
-
-def _perfect_replies(
-    task: Task, samples: Sequence[Sample]
-) -> tuple[list[tuple[str, Sample]], list[str]]:
-    """Each sample with its perfect reply, and why some samples have none."""
-    replies, problems = [], []
-    for sample in samples:
-        try:
-            replies.append((task.perfect(sample), sample))
-        except RewardkitError as error:
-            problems.append(f"{sample.id}: {error}")
-    return replies, problems
 
 
 def check_command(
@@ -176,11 +155,10 @@ def check_command(
         list[str] | None, typer.Option("--plugin", help="Check only this plugin; repeatable.")
     ] = None,
     data: Annotated[
-        str | None, typer.Option(help="A file with the task's rows, instead of the hub.")
+        str | None, typer.Option(help="Read the task's rows from this file, not from the hub.")
     ] = None,
 ) -> None:
     """Check that plugins load and that each task's verifier accepts the task's references."""
-
     failed = False
     for finding in check_installation(tasks=task or (), plugins=plugin or (), data=data):
         failed |= not finding.passed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,10 +19,11 @@ from rewardkit.harness.store.documents import planned_completions
 from rewardkit.harness.store.run_folder import RUN, RunFolder
 from rewardkit.harness.store.sample_row import SampleRow, read_samples
 
-_NAME = re.compile(r"(pass[@^])([1-9][0-9]{0,5})")
+_AT_K = re.compile(r"(pass[@^])([1-9][0-9]{0,5})")
 _ESTIMATORS: dict[str, Callable[[int, int, int], float]] = {"pass@": pass_at, "pass^": all_right}
 
-NAMES = ("pass@K", "pass^K")
+QUESTION_COLUMNS = ("question", "problem", "options", "numbers", "points")
+"""The columns of the installed tasks' data that hold the question."""
 
 
 @dataclass(frozen=True)
@@ -39,24 +41,24 @@ class AtK:
 
 
 def metric_at_k(name: str) -> AtK | None:
-    """The metric of this name; None if it is no pass@k or pass^k."""
-    match = _NAME.fullmatch(name)
+    """The metric of this name; None if it isn't pass@k or pass^k."""
+    match = _AT_K.fullmatch(name)
     return AtK(_ESTIMATORS[match[1]], int(match[2])) if match else None
 
 
 class RunMeasures:
     """One metric's measure in each task of a run, and the names of the others."""
 
-    def __init__(self, metric: str, tasks: Iterable[str], run: str) -> None:
+    def __init__(self, metric: str, run: str) -> None:
         self.metric, self.run = metric, run
         self.at_k = metric_at_k(metric)
-        self._parts: dict[str, set[str]] = {}
-        self._general = _general_measure(metric, self.at_k)
-        self._own = {} if self._general else {task: _own_measures(task) for task in tasks}
+        self._parts: dict[str, set[str]] = defaultdict(set)
+        """The components of the rows read so far, by task."""
+        self._measures: dict[str, Measure | None] = {}
 
     def value_of(self, row: SampleRow) -> float | None:
         """The row's value; None if it has none. UsageError for a value that can't be averaged."""
-        self._parts.setdefault(row.task, set()).update(row.verdict.parts)
+        self._parts[row.task].update(row.verdict.parts)
         measure = self._measure(row.task)
         value = measure.value_of(row) if measure else None
         if measure and value is not None and not 0 <= value <= scale_of(measure).largest:
@@ -80,22 +82,23 @@ class RunMeasures:
         return measures
 
     def _measure(self, task: str) -> Measure | None:
-        return self._general or self._own.get(task, {}).get(self.metric)
+        if task not in self._measures:
+            self._measures[task] = _measure(self.metric, self.at_k, task)
+        return self._measures[task]
 
     def _names(self, task: str) -> list[str]:
         """The names of all measures of a task; those of components from the rows read so far."""
-        general = general_measures(self._parts.get(task, ()))
-        own = _own_measures(task) if self.metric not in general else {}
-        return [*general, *NAMES, *own]
+        return [*general_measures(self._parts[task]), "pass@K", "pass^K", *_own_measures(task)]
 
 
-def _general_measure(metric: str, at_k: AtK | None) -> Measure | None:
-    """The metric's measure if every task has it; of a metric of k completions, the accuracy."""
-    if at_k:
-        outcome = general_measures(())["accuracy"]
-        return replace(outcome, defined_for=f"problems with at least {at_k.k} judged completions")
+def _measure(metric: str, at_k: AtK | None, task: str) -> Measure | None:
+    """The metric's measure in a task; of a metric of k completions, the accuracy."""
     part = [metric.removeprefix(PART)] if metric.startswith(PART) else []
-    return general_measures(part).get(metric)
+    general = general_measures(part)
+    if at_k:
+        defined_for = f"problems with at least {at_k.k} judged completions"
+        return replace(general["accuracy"], defined_for=defined_for)
+    return general.get(metric) or _own_measures(task).get(metric)
 
 
 def _own_measures(task: str) -> Mapping[str, Measure]:
@@ -111,10 +114,6 @@ def _unknown(metric: str, names: Mapping[str, Sequence[str]]) -> str:
     hint = f"did you mean {close[0]!r}? " if close else ""
     listed = "; ".join(f"{task} has {', '.join(own)}" for task, own in names.items())
     return f"no metric {metric!r}; {hint}{listed}"
-
-
-QUESTION_COLUMNS = ("question", "problem", "options", "numbers", "points")
-"""The columns of the installed tasks' data that hold the question."""
 
 
 @dataclass(slots=True)
@@ -154,7 +153,7 @@ def read_run(path: Path, metric: str) -> ComparedRun:
     if not record:
         raise RunMismatch(f"{path} holds no {RUN}; give a run's folder, or a sweep's")
     task_records = record.get("tasks", {})
-    measures = RunMeasures(metric, task_records, str(path))
+    measures = RunMeasures(metric, str(path))
     tasks: dict[str, dict[str, Problem]] = {}
     for row in read_samples(path):
         problems = tasks.setdefault(row.task, {})

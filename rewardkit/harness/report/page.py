@@ -59,49 +59,20 @@ def compressed(value: Any) -> str:
 ASSETS = Path(__file__).parent / "assets"
 
 STYLES = ("palette", "page", "plots", "samples")
-SCRIPTS = (
-    "format",
-    "dom",
-    "blocks",
-    "store",
-    "address",
-    "theme",
-    "plot",
-    "bars",
-    "lines",
-    "cards",
-    "metrics",
-    "failures",
-    "lengths",
-    "groups",
-    "comparison",
-    "curves",
-    "task_figures",
-    "overview",
-    "run_record",
-    "training",
-    "filter",
-    "pairs",
-    "list",
-    "highlight",
-    "detail",
-    "controls",
-    "keyboard",
-    "main",
-)
-"""Each page's styles and scripts, in the order in which they are joined."""
+"""The styles in the order in which they are joined: later ones override earlier ones."""
 
 
 @functools.cache
 def page_style() -> str:
     """All styles in one text."""
-    return _joined(STYLES, "css")
+    return _joined([ASSETS / f"{name}.css" for name in STYLES])
 
 
 @functools.cache
 def page_script() -> str:
-    """All scripts in one text, in a scope of their own."""
-    return f'(() => {{\n"use strict";\n{_joined(SCRIPTS, "js")}\n}})();\n'
+    """All scripts in one text, in a scope of their own; main.js, which starts the page, is last."""
+    scripts = sorted(ASSETS.glob("*.js"), key=lambda path: (path.stem == "main", path.stem))
+    return f'(() => {{\n"use strict";\n{_joined(scripts)}\n}})();\n'
 
 
 def content_policy() -> str:
@@ -127,8 +98,8 @@ def page_template() -> jinja2.Template:
     return environment.get_template("page.html.jinja")
 
 
-def _joined(names: tuple[str, ...], suffix: str) -> str:
-    return "\n".join((ASSETS / f"{name}.{suffix}").read_text(encoding="utf-8") for name in names)
+def _joined(files: Sequence[Path]) -> str:
+    return "\n".join(file.read_text(encoding="utf-8") for file in files)
 
 
 def _hash(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rewardkit.harness.prompts.wording import TaskWording
 from rewardkit.harness.tasks.long_chains import long_chain_of
-from rewardkit.harness.tasks.table import EXAMPLES, TableTask
+from rewardkit.harness.tasks.table import EXAMPLES, TableTask, forms
 from rewardkit.records import Sample
 from rewardkit.verifiers.choice import Choice
 from rewardkit.verifiers.in_form import AnswerBlockFormat, InForm
@@ -36,11 +36,7 @@ AQUA = TableTask(
     wording=TaskWording(
         instruction="Answer this multiple-choice question.",
         noun="LETTER",
-        forms={
-            "strict": "<answer>{}</answer>",
-            "xml": "<answer>\n{}\n</answer>",
-            "r1_zero": "<answer> {} </answer>",
-        },
+        forms={"strict": "<answer>{}</answer>", **forms("xml", "r1_zero")},
         problem="{{ question }}\n{{ options | join('\n') }}",
         solution=_rationale,
         long_solution=long_chain_of(_rationale),

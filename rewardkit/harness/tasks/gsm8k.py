@@ -6,7 +6,7 @@ import re
 
 from rewardkit.harness.prompts.wording import TaskWording
 from rewardkit.harness.tasks.long_chains import long_chain_of
-from rewardkit.harness.tasks.table import EXAMPLES, TableTask
+from rewardkit.harness.tasks.table import EXAMPLES, TableTask, forms
 from rewardkit.records import Sample
 from rewardkit.verifiers.gsm8k import Gsm8k, number_in
 from rewardkit.verifiers.in_form import InForm, ThinkBoxedFormat
@@ -54,13 +54,7 @@ GSM8K = TableTask(
     wording=TaskWording(
         instruction="Solve this problem.",
         noun="NUMBER",
-        forms={
-            "hash": "#### {}",
-            "boxed": r"\boxed{{}}",
-            "xml": "<answer>\n{}\n</answer>",
-            "think_boxed": "<ANSWER>\n\\boxed{{}}\n</ANSWER>",
-            "r1_zero": "<answer> {} </answer>",
-        },
+        forms={"hash": "#### {}", **forms("boxed", "xml", "think_boxed", "r1_zero")},
         solution=_solution,
         long_solution=long_chain_of(_solution),
         examples=EXAMPLES / "gsm8k.toml",

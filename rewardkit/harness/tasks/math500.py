@@ -6,7 +6,7 @@ import re
 
 from rewardkit.harness.prompts.wording import TaskWording
 from rewardkit.harness.tasks.long_chains import long_chain_of
-from rewardkit.harness.tasks.table import EXAMPLES, TableTask
+from rewardkit.harness.tasks.table import EXAMPLES, TableTask, forms
 from rewardkit.records import Sample
 from rewardkit.verifiers.in_form import AnswerBlockFormat, InForm, ThinkBoxedFormat
 from rewardkit.verifiers.math import Math
@@ -46,12 +46,7 @@ MATH500 = TableTask(
     wording=TaskWording(
         instruction="Solve this problem.",
         noun="ANSWER",
-        forms={
-            "boxed": r"\boxed{{}}",
-            "xml": "<answer>\n{}\n</answer>",
-            "think_boxed": "<ANSWER>\n\\boxed{{}}\n</ANSWER>",
-            "r1_zero": "<answer> {} </answer>",
-        },
+        forms=forms("boxed", "xml", "think_boxed", "r1_zero"),
         solution=_solution,
         long_solution=long_chain_of(_solution),
         examples=EXAMPLES / "math500.toml",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.prompts.wording import TaskWording
+from rewardkit.harness.prompts.wording import GENERIC_WORDING, TaskWording
 from rewardkit.harness.store.data_files import IDENTIFIERS, hub_rows, read_rows
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample
@@ -37,6 +37,24 @@ def checked_range(name: str, value: object) -> tuple[float, float] | None:
 def _is_number(value: object) -> bool:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return number and math.isfinite(value)  # type: ignore[arg-type]  # it is a number here
+
+
+def verifier_for(reading: str, readings: Mapping[str, Verifier], task: str) -> Verifier:
+    """The verifier for an answer style. UsageError for a style that the task doesn't read."""
+    if reading not in readings:
+        raise UsageError(
+            f"the prompt asks for answers in the style {reading!r}, which task {task!r} doesn't "
+            f"read; it reads {', '.join(sorted(readings))}"
+        )
+    return readings[reading]
+
+
+FORMS = {**GENERIC_WORDING.forms, "think_boxed": "<ANSWER>\n\\boxed{{}}\n</ANSWER>"}
+
+
+def forms(*readings: str) -> dict[str, str]:
+    """How an answer is written in these styles, which several tasks read."""
+    return {reading: FORMS[reading] for reading in readings}
 
 
 EXAMPLES = Path(__file__).parents[1] / "prompts" / "examples"
@@ -91,13 +109,7 @@ class TableTask:
 
     def verifier(self, reading: str | None = None) -> Verifier:
         """The verifier for an answer style. UsageError for a style that the task doesn't read."""
-        try:
-            return self.readings[reading or self.reading]
-        except KeyError:
-            raise UsageError(
-                f"the prompt asks for answers in the style {reading!r}, which task {self.name!r} "
-                f"doesn't read; it reads {', '.join(sorted(self.readings))}"
-            ) from None
+        return verifier_for(reading or self.reading, self.readings, self.name)
 
     def flexible(self) -> Verifier:
         """The verifier that accepts an answer in any form."""

@@ -30,14 +30,15 @@ function headline(task) {
       make("div", {}, make("dt", {}, name), make("dd", {}, text)))));
 }
 
-// Each warning: how many completions it is about, the count they are out of, and the text.
+// Each warning: how many completions it is about, the count they are out of, and the text or the key
+// of a text that the page carries.
 const WARNINGS = [
   [(task) => (missesSome(task) && !task.isShard ? task.completions : 0), "planned",
     "the run is unfinished; these are its figures so far"],
   [(task) => (missesSome(task) && task.isShard ? task.completions : 0), "planned",
     "a shard of the run; rewardkit merge joins its shards"],
-  [(task) => task.truncated, "completions", page.remarks.truncated],
-  [(task) => task.unjudged, "completions", page.remarks.unjudged],
+  [(task) => task.truncated, "completions", "truncated"],
+  [(task) => task.unjudged, "completions", "unjudged"],
 ];
 const MOST_LISTED = 4;
 
@@ -52,7 +53,7 @@ function warnings(taskRuns) {
       const run = runName === null ? "" : ` (${visible(runName)})`;
       return `${integer(countOf(task))} of ${plural(task[total], "completion")}${run}`;
     });
-    return counts.length ? make("p", { class: "warning" }, `${enumerated(counts)}: ${text}.`) : null;
+    return counts.length ? make("p", { class: "warning" }, `${enumerated(counts)}: ${page.remarks[text] ?? text}.`) : null;
   }).filter(Boolean);
 }
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -12,6 +13,12 @@ from math import gcd
 
 HIGHEST = 13
 TARGET = 24
+
+MOST_ATTEMPTS = 12
+"""Failed attempts in the longest trace: up to four lines each, about 50 lines in all."""
+
+LARGEST = 10_000
+"""The largest numerator or denominator of an intermediate result."""
 
 Ratio = tuple[int, int]  # numerator and positive denominator in lowest terms: cheaper than Fraction
 Move = tuple[Ratio, str, Ratio, Ratio]  # a op b = c
@@ -24,6 +31,11 @@ class Solution:
     expression: str
     steps: tuple[str, ...]
 
+    @property
+    def answer(self) -> str:
+        """The last line of a reply: `Answer: … = 24`."""
+        return f"Answer: {self.expression} = {TARGET}"
+
 
 def solve(numbers: tuple[int, ...]) -> Solution | None:
     """Find a solution that uses each number exactly once. None if there is none."""
@@ -31,16 +43,14 @@ def solve(numbers: tuple[int, ...]) -> Solution | None:
     moves = _moves(table)
     if moves is None:
         return None
-    terms = [(value, _format_number(value)) for value in table]
+    terms = [(Fraction(*value), str(Fraction(*value))) for value in table]
     steps: list[str] = []
-    for first, operator, second, result in moves:
+    for move in moves:
+        sign = move[1]
+        first, second, result = (Fraction(*move[place]) for place in (0, 2, 3))
         parts = [terms.pop([value for value, _ in terms].index(value)) for value in (first, second)]
-        terms.append((result, f"({parts[0][1]} {operator} {parts[1][1]})"))
-        left = " ".join(_format_number(value) for value, _ in sorted(terms))
-        steps.append(
-            f"{_format_operand(first)} {operator} {_format_operand(second)} = "
-            f"{_format_number(result)} (left: {left})"
-        )
+        terms.append((result, f"({parts[0][1]} {sign} {parts[1][1]})"))
+        steps.append(_step(first, sign, second, result, [value for value, _ in terms]))
     return Solution(terms[0][1][1:-1], tuple(steps))
 
 
@@ -49,17 +59,6 @@ def solvable() -> tuple[tuple[int, ...], ...]:
     """The quadruples of 1–13 that have a solution, in order: 1,362 of the 1,820."""
     hands = combinations_with_replacement(range(1, HIGHEST + 1), 4)
     return tuple(hand for hand in hands if _moves(tuple((number, 1) for number in hand)))
-
-
-def write_solution(numbers: tuple[int, ...]) -> str:
-    """Write the perfect reply: three steps, then `Answer: … = 24`.
-
-    Raises ValueError for numbers without a solution.
-    """
-    solution = solve(numbers)
-    if solution is None:
-        raise ValueError(f"{' '.join(map(str, numbers))} can't make {TARGET}")
-    return "\n".join([*solution.steps, f"Answer: {solution.expression} = {TARGET}"])
 
 
 @lru_cache(maxsize=200_000)
@@ -96,19 +95,27 @@ def _lowest(numerator: int, denominator: int) -> Ratio:
     return numerator // divisor, denominator // divisor
 
 
-def _format_number(value: Ratio) -> str:
-    return str(Fraction(*value))
+def _step(
+    first: Fraction, sign: str, second: Fraction, result: Fraction, left: Iterable[Fraction]
+) -> str:
+    return f"{_operand(first)} {sign} {_operand(second)} = {result} (left: {_in_order(left)})"
 
 
-def _format_operand(value: Ratio) -> str:
-    return _format_number(value) if value[1] == 1 else f"({_format_number(value)})"
+def _operand(value: Fraction) -> str:
+    return str(value) if value.denominator == 1 and value >= 0 else f"({value})"
 
 
-MOST_ATTEMPTS = 12
-"""Failed attempts in the longest trace: up to four lines each, about 50 lines in all."""
+def _in_order(values: Iterable[Fraction]) -> str:
+    return " ".join(map(str, sorted(values)))
 
-LARGEST = 10_000
-"""The largest numerator or denominator of an intermediate result."""
+
+def write_solution(numbers: tuple[int, ...]) -> str:
+    """Write the perfect reply: three steps, then `Answer: … = 24`.
+
+    Raises ValueError for numbers without a solution.
+    """
+    solution = _solved(numbers)
+    return "\n".join([*solution.steps, solution.answer])
 
 
 def search_trace(numbers: tuple[int, ...], seed: int | str, attempts: int | None = None) -> str:
@@ -117,9 +124,7 @@ def search_trace(numbers: tuple[int, ...], seed: int | str, attempts: int | None
     With `attempts` None the seed draws 1 to 12, small numbers more often. Raises ValueError for
     numbers without a solution.
     """
-    solution = _solved(numbers)
-    steps = search_steps(numbers, seed, attempts)
-    return "\n".join([*steps, f"Answer: {solution.expression} = {TARGET}"])
+    return "\n".join([*search_steps(numbers, seed, attempts), _solved(numbers).answer])
 
 
 def search_steps(
@@ -148,56 +153,45 @@ def _solved(numbers: tuple[int, ...]) -> Solution:
 
 def _failing_attempt(numbers: list[Fraction], generator: random.Random) -> list[str]:
     """Two or three random steps and a line that says they failed, or nothing if they succeed."""
-    hand = _join_sorted(numbers)
+    hand = _in_order(numbers)
     lines: list[str] = []
     while len(numbers) > 1:
-        first, operator, second, result = _random_step(numbers, generator)
+        first, sign, second, result = _random_step(numbers, generator)
         numbers.remove(first)
         numbers.remove(second)
         numbers.append(result)
         if numbers == [TARGET]:
             return []
-        lines.append(
-            f"{_format_fraction(first)} {operator} {_format_fraction(second)} = {result} "
-            f"(left: {_join_sorted(numbers)})"
-        )
+        lines.append(_step(first, sign, second, result, numbers))
         if len(numbers) == 2 and not _reaches_target(*numbers):
-            return [*lines, f"No way to {TARGET} from {_join_sorted(numbers)}. Back to {hand}."]
+            return [*lines, f"No way to {TARGET} from {_in_order(numbers)}. Back to {hand}."]
     return [*lines, f"That is not {TARGET}. Back to {hand}."]
 
 
+OPERATORS = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+
+
 def _random_step(
-    numbers: Sequence[Fraction], generator: random.Random
+    numbers: list[Fraction], generator: random.Random
 ) -> tuple[Fraction, str, Fraction, Fraction]:
     while True:
         first, second = generator.sample(numbers, 2)
-        operator = generator.choice("+-*/")
-        if operator == "-" and first < second:
+        sign = generator.choice("+-*/")
+        if sign == "-" and first < second:
             first, second = second, first
-        if operator == "/" and second == 0:
+        if sign == "/" and second == 0:
             continue
-        result = _calculate(first, operator, second)
+        result = OPERATORS[sign](first, second)
         if max(abs(result.numerator), result.denominator) <= LARGEST:
-            return first, operator, second, result
-
-
-def _calculate(first: Fraction, operator: str, second: Fraction) -> Fraction:
-    if operator == "+":
-        return first + second
-    if operator == "-":
-        return first - second
-    return first * second if operator == "*" else first / second
+            return first, sign, second, result
 
 
 def _reaches_target(first: Fraction, second: Fraction) -> bool:
     results = {first + second, first - second, second - first, first * second}
     results |= {over / under for over, under in ((first, second), (second, first)) if under}
     return TARGET in results
-
-
-def _format_fraction(value: Fraction) -> str:
-    return str(value) if value.denominator == 1 and value >= 0 else f"({value})"
-
-
-def _join_sorted(numbers: Sequence[Fraction]) -> str:
-    return " ".join(map(str, sorted(numbers)))

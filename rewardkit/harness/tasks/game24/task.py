@@ -17,10 +17,9 @@ from rewardkit.harness.tasks.game24.solver import (
     search_steps,
     solvable,
     solve,
-    write_solution,
 )
 from rewardkit.harness.tasks.game24.task_figures import game24_figures
-from rewardkit.harness.tasks.table import EXAMPLES, check_count
+from rewardkit.harness.tasks.table import EXAMPLES, check_count, forms, verifier_for
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample
 from rewardkit.verifiers.game24 import four_numbers, game24
@@ -38,22 +37,11 @@ READINGS: dict[str, Verifier] = {
 """Verifiers by answer style. Without a style, an expression counts anywhere in the reply."""
 
 
-def _solution(sample: Sample) -> str:
-    """The steps in the row, or those of the solver's solution."""
-    column = sample.columns.get("solution")
-    return str(column).strip() if column else "\n".join(_solve(sample).steps)
-
-
-def _search_trace(sample: Sample, seed: str) -> str:
-    """Attempts that fail, then the steps of the solution."""
-    _solve(sample)
-    return "\n".join(search_steps(_numbers(sample), seed))
-
-
-def _expression(sample: Sample) -> str:
-    """The expression in the row, or that of the solver's solution."""
-    column = sample.columns.get("expression")
-    return str(column) if column else _solve(sample).expression
+def _numbers(sample: Sample) -> tuple[int, ...]:
+    numbers = four_numbers(sample)
+    if numbers is None:
+        raise DataError(f"{sample.reference[:80]!r} isn't four numbers from 1 to {HIGHEST}")
+    return numbers
 
 
 def _solve(sample: Sample) -> Solution:
@@ -63,11 +51,21 @@ def _solve(sample: Sample) -> Solution:
     return solution
 
 
-def _numbers(sample: Sample) -> tuple[int, ...]:
-    numbers = four_numbers(sample)
-    if numbers is None:
-        raise DataError(f"{sample.reference[:80]!r} isn't four numbers from 1 to 13")
-    return numbers
+def _solution(sample: Sample) -> str:
+    """The steps in the row, or those of the solver's solution."""
+    column = sample.columns.get("solution")
+    return str(column).strip() if column else "\n".join(_solve(sample).steps)
+
+
+def _expression(sample: Sample) -> str:
+    """The expression in the row, or that of the solver's solution."""
+    return str(sample.columns.get("expression") or _solve(sample).expression)
+
+
+def _search_trace(sample: Sample, seed: str) -> str:
+    """Attempts that fail, then the steps of the solution."""
+    _solve(sample)
+    return "\n".join(search_steps(_numbers(sample), seed))
 
 
 WORDING = TaskWording(
@@ -76,11 +74,7 @@ WORDING = TaskWording(
     ),
     working='Write one step a line as "a op b = c (left: the numbers still to use)".',
     noun="EXPRESSION",
-    forms={
-        "line": "Answer: {} = 24",
-        "xml": "<answer>\n{}\n</answer>",
-        "r1_zero": "<answer> {} </answer>",
-    },
+    forms={"line": "Answer: {} = 24", **forms("xml", "r1_zero")},
     problem="Make 24 of {{ question }}.",
     solution=_solution,
     answer=_expression,
@@ -154,23 +148,15 @@ class Game24Task:
 
     def verifier(self, reading: str | None = None) -> Verifier:
         """Outcome, process and length, 0.55 : 0.30 : 0.15. UsageError for an unknown style."""
-        if reading is None:
-            return game24
-        try:
-            return READINGS[reading]
-        except KeyError:
-            raise UsageError(
-                f"the prompt asks for answers in the style {reading!r}, which task {self.name!r} "
-                f"doesn't read; it reads {', '.join(sorted(READINGS))}"
-            ) from None
+        return game24 if reading is None else verifier_for(reading, READINGS, self.name)
 
     def flexible(self) -> None:
         """None: the strict verifier already accepts an expression anywhere."""
 
     def perfect(self, sample: Sample) -> str:
         """Write a solution step by step. DataError for a hand without one."""
-        _solve(sample)
-        return write_solution(_numbers(sample))
+        solution = _solve(sample)
+        return "\n".join([*solution.steps, solution.answer])
 
     def figures(self, rows: Sequence[SampleRow]) -> list[Figure]:
         """Show the outcomes, and lengths in tokens and in steps."""

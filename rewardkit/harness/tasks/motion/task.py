@@ -22,7 +22,7 @@ from rewardkit.harness.tasks.motion.laws import (
     write_solution,
 )
 from rewardkit.harness.tasks.motion.task_figures import MEASURES, motion_figures
-from rewardkit.harness.tasks.table import EXAMPLES, check_count, checked_range
+from rewardkit.harness.tasks.table import EXAMPLES, check_count, checked_range, verifier_for
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample
 from rewardkit.verifiers.motion import DIMENSIONS, MotionFlexible, five_points, grouped, motion
@@ -34,10 +34,6 @@ RANGES = (
     *("speeds", "out_speeds", "starts", "accelerations", "out_accelerations"),
     *("amplitudes", "out_amplitudes", "periods", "out_periods"),
 )
-
-
-def _analysis(sample: Sample) -> str:
-    return _solve(sample).partition("\n[ANSWER]")[0]
 
 
 def _solve(sample: Sample) -> str:
@@ -67,7 +63,7 @@ S3: prediction, a line each: x6 = x5 + v = value""",
     noun="(x6), (x7), (x8), (x9), (x10)",
     forms={"motion": "[ANSWER]\n{}\n[End]"},
     problem="Which five points follow {{ question }}?",
-    solution=_analysis,
+    solution=lambda sample: _solve(sample).partition("\n[ANSWER]")[0],
     examples=EXAMPLES / "motion.toml",
     only=("cot", "auto_cot"),
 )
@@ -149,12 +145,8 @@ class MotionTask:
 
     def verifier(self, reading: str | None = None) -> Verifier:
         """Accuracy and format, 5:1; `flexible()` for "flexible". UsageError for other styles."""
-        if reading not in (None, "motion", "flexible"):
-            raise UsageError(
-                f"the prompt asks for answers in the style {reading!r}, which task {self.name!r} "
-                "doesn't read; it reads flexible, motion"
-            )
-        return self.flexible() if reading == "flexible" else motion
+        readings = {"motion": motion, "flexible": self.flexible()}
+        return verifier_for(reading or "motion", readings, self.name)
 
     def flexible(self) -> Verifier:
         """Reads the last five points anywhere in the reply."""
