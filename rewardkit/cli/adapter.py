@@ -35,7 +35,7 @@ compute_score = reward_function({verifier!r}{arguments})
     "lm-eval": """\
 task: rewardkit_{verifier}
 custom_dataset: !function rewardkit.frameworks.lm_eval.problems
-dataset_kwargs: {{task: {verifier}}}  # further: prompt, data, split
+dataset_kwargs: {{task: {verifier}}}  # also: prompt, data, split
 test_split: test
 output_type: generate_until
 doc_to_text: prompt

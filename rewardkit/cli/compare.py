@@ -96,7 +96,7 @@ def seed_line(seeds: SeedRuns, kind: str) -> str:
 
 
 def _need(power: StatisticalPower, problems: int, kind: str) -> Iterator[str]:
-    """How much data the difference needs; nothing where there is no difference."""
+    """How much data the difference needs; nothing without a difference."""
     if power.needed_problems is None:
         return
     count = power.needed_problems
@@ -114,6 +114,9 @@ def _need(power: StatisticalPower, problems: int, kind: str) -> Iterator[str]:
 
 def print_comparisons(comparisons: Sequence[TaskComparison], most: int) -> None:
     """Print a table for each task and each comparison's details, with `most` flips each way."""
+    from rich.padding import Padding
+    from rich.text import Text
+
     from rewardkit.cli.result_tables import console
     from rewardkit.harness.comparison.comparison import seed_runs
     from rewardkit.harness.store.find_runs import short_names
@@ -131,10 +134,8 @@ def print_comparisons(comparisons: Sequence[TaskComparison], most: int) -> None:
     for comparison in comparisons:
         on = f", {comparison.task}" if len(tasks) > 1 else ""
         out.print(f"\n{comparison.run}{on}", style="bold", markup=False, soft_wrap=True)
-        out.print("\n".join(f"  {line}" for line in _details(comparison)), markup=False)
-        for title, flips in (("better", comparison.better), ("worse", comparison.worse)):
-            if flips and most:
-                out.print(f"  {title}: {_listed(flips, most, comparison.kind)}", markup=False)
+        for line in _details(comparison, most):
+            out.print(Padding.indent(Text(line), 2))
 
 
 def _table(of_task: Sequence[TaskComparison], names: Mapping[str, str]) -> Table:
@@ -173,7 +174,7 @@ def _problems(of_task: Sequence[TaskComparison]) -> str:
     return f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
 
 
-def _details(comparison: TaskComparison) -> Iterator[str]:
+def _details(comparison: TaskComparison, most: int) -> Iterator[str]:
     change = comparison.difference
     yield f"{_verdict(comparison)}; {change.test}, p {_probability(change.p_value)}"
     if comparison.kind == "amount" and comparison.relative_change is not None:
@@ -186,6 +187,9 @@ def _details(comparison: TaskComparison) -> Iterator[str]:
         yield _without_value(comparison)
     if comparison.differs_in:
         yield f"the runs differ in {', '.join(comparison.differs_in)}"
+    for title, flips in (("better", comparison.better), ("worse", comparison.worse)):
+        if flips and most:
+            yield f"{title}: {_listed(flips, most, comparison.kind)}"
 
 
 def _without_value(comparison: TaskComparison) -> str:
@@ -255,7 +259,7 @@ def _flip(flip: Flip, kind: str) -> str:
 def compare_command(
     baseline: Annotated[
         Path,
-        typer.Argument(help="The folder of the baseline, or of a sweep, whose first run it is."),
+        typer.Argument(help="The folder of the baseline, or of a sweep: its first run."),
     ],
     runs: Annotated[
         list[Path] | None,
@@ -282,8 +286,8 @@ def compare_command(
         bool,
         typer.Option(
             "--fail-if-worse",
-            help="Exit with status 1 if the whole interval of a run's difference is worse than "
-            "MARGIN.",
+            help="Exit with status 1 if the whole interval of a run's difference is a loss of "
+            "more than MARGIN.",
         ),
     ] = False,
     margin: Annotated[

@@ -19,14 +19,14 @@ def export_command(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write the metrics to this file (.yaml, .json, .md) as a model card's.",
+            help="Write the metrics as metadata of a model card to this .yaml, .json or .md file.",
         ),
     ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace files that exist.")
     ] = False,
 ) -> None:
-    """Write the samples of runs as Parquet, or their metrics as a model card's metadata."""
+    """Write the samples of runs as Parquet, or their metrics as metadata of a model card."""
     from rewardkit.harness.export.model_index import write_model_index
     from rewardkit.harness.export.parquet import write_parquet
     from rewardkit.harness.store.run_folder import RUN
@@ -35,7 +35,7 @@ def export_command(
         raise UsageError("nothing to write; give --parquet FILE, --model-index FILE, or both")
     for folder in run:
         if not (folder / RUN).is_file():
-            raise UsageError(f"{folder} holds no {RUN}; name the folder of a run")
+            raise UsageError(f"{folder} holds no {RUN}; give the folder of a run")
     if parquet is not None:
         count = write_parquet(run, parquet, overwrite=overwrite)
         typer.echo(f"{parquet}: {count:,} samples")

@@ -23,7 +23,7 @@ def merge_command(
 ) -> None:
     """Merge the shards of an evaluation or a scoring into the folder of one run.
 
-    A shard that is missing, unfinished or of another run is an error with the command to run.
+    If a shard is missing, unfinished or part of another run, the error gives the command to run.
     """
     from rewardkit.cli.arguments import too_many_errors
     from rewardkit.cli.result_tables import print_run

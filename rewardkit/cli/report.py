@@ -17,7 +17,8 @@ def report_command(
     runs: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RUN…", help="Folders of runs, or folders that contain some, such as a sweep's."
+            metavar="RUN…",
+            help="Folders of runs, or folders that contain runs, such as a sweep's folder.",
         ),
     ],
     output: Annotated[
@@ -25,8 +26,8 @@ def report_command(
         typer.Option(
             "--output",
             "-o",
-            help="The page's file or folder; by default report.html in the run's folder, or in the "
-            "current folder for several runs.",
+            help="The file or folder of the page; by default report.html in the run's folder, or "
+            "in the current folder for several runs.",
         ),
     ] = None,
     open_it: Annotated[
@@ -46,7 +47,7 @@ def report_command(
     if path.is_dir():
         path /= REPORT
     if not path.parent.is_dir():
-        raise UsageError(f"{path.parent} is no folder; create it, or choose another --output")
+        raise UsageError(f"{path.parent} isn't a folder; create it, or choose another --output")
     shown = render_runs(runs, path)
     names = ", ".join(run.name for run in shown)
     typer.echo(f"{len(shown)} runs: {names}" if len(shown) > 1 else names, err=True)

@@ -10,6 +10,7 @@ import typer
 
 from rewardkit.cli.arguments import key_values
 from rewardkit.errors import UsageError
+from rewardkit.harness.metrics.names import words
 from rewardkit.protocols import ExplainingVerifier
 from rewardkit.records import Sample, Verdict
 
@@ -67,7 +68,7 @@ def verify_command(
 
 
 def _lines(verdict: Verdict, reference: str | None) -> list[str]:
-    failure = f": {verdict.failure.value}" if verdict.failure else ""
+    failure = f": {words(verdict.failure)}" if verdict.failure else ""
     lines = [WORD[verdict.correct] + failure]
     if verdict.score is not None:
         lines.append(f"  score      {verdict.score:g}")

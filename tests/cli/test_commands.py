@@ -304,7 +304,7 @@ def test_report_writes_a_page_of_the_runs_named(tmp_path: Path) -> None:
     ("arguments", "says"),
     [
         ([], "holds no run"),
-        (["-o", "none/page.html"], "is no folder; create it"),
+        (["-o", "none/page.html"], "isn't a folder; create it"),
         (["--open", "perhaps"], "isn't one of auto, yes, no"),
     ],
 )

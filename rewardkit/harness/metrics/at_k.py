@@ -172,7 +172,7 @@ def same_text(pairs: Sequence[Pair]) -> list[bool]:
 def same_to(task: Task) -> SameAnswers:
     """Compare answers with the task's verifier, or as text if the task can't compare them.
 
-    A pair whose second answer can't be read as a reference is judged the other way round.
+    If the second answer of a pair can't be read as a reference, the first one is the reference.
     """
     if not isinstance(task, ComparesAnswers):
         return same_text

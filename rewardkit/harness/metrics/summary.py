@@ -97,7 +97,7 @@ def summarise(
 ) -> TaskSummary:
     """The figures of one task's rows.
 
-    `same` tells which answers share their votes for maj@k.
+    `same` decides which answers share their votes for maj@k.
     """
     rows = _in_order(rows)
     outcomes = read_outcomes(rows)

@@ -54,7 +54,7 @@ class ReportRun:
 
     @property
     def model(self) -> str:
-        """The model as it was named on the command line."""
+        """The model as named on the command line."""
         return str(self.record.get("settings", {}).get("model", self.name))
 
     @property
@@ -229,7 +229,7 @@ def _read_run(path: Path, name: str) -> ReportRun:
 
 
 def _train_log(path: Path) -> Path | None:
-    """The log of the training whose evaluation/step-N the run is."""
+    """The log of the training that wrote the run to its evaluation/step-N."""
     log = path.resolve().parent.parent / TRAIN_LOG
     return log if path.resolve().parent.name == EVALUATIONS and log.is_file() else None
 

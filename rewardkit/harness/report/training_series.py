@@ -35,10 +35,10 @@ def read_training_series(path: Path) -> TrainingSeries:
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(entries, list):
-            raise TypeError("it holds no list")
+            raise TypeError("it isn't a list")
         return training_series(entries)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise DataError(f"{path} is no train log ({error}); move it away") from error
+        raise DataError(f"{path} isn't a train log ({error}); move it away") from error
 
 
 def logged_values(entries: Sequence[Mapping[str, Any]], name: str) -> list[tuple[int, float]]:

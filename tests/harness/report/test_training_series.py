@@ -42,5 +42,5 @@ def test_a_log_of_supervised_training_has_no_rewards(tmp_path: Path) -> None:
 def test_a_damaged_log_is_named(text: str, tmp_path: Path) -> None:
     log = tmp_path / "train_log.json"
     log.write_text(text)
-    with pytest.raises(DataError, match=r"train_log.json is no train log"):
+    with pytest.raises(DataError, match=r"train_log.json isn.t a train log"):
         read_training_series(log)

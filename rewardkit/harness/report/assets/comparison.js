@@ -4,8 +4,8 @@ function accuracyByRun(taskRuns) {
   const rows = taskRuns.filter(({ task }) => metricOf(task, "accuracy"))
     .map(({ task, runName, series }) => rateBar(runName, series, metricOf(task, "accuracy")));
   return wideCard("Accuracy by run", barChart("Accuracy by run with 95% intervals", rows),
-    note("Whiskers are each run's own 95% interval. Runs on the same problems can be told apart ",
-      "by smaller differences than these intervals suggest."));
+    note("Whiskers are each run's own 95% interval. On the same problems, smaller differences than these ",
+      "intervals suggest may be significant: rewardkit compare tests them."));
 }
 
 const COUNTS = ["problems", "completions", "truncated", "unjudged"];

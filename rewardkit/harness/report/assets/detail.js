@@ -57,7 +57,7 @@ function sideOf(sample, text) {
     block("Completion", explanation, make("pre", {}, ...(answer ? body : ["(empty)"]))));
 }
 
-// The thinking of a completion, apart from it or up to its last closing tag, and what follows.
+// The thinking of a completion, which may be a field of its own or end with the last closing tag, and the rest.
 function parted({ completion, reasoning }) {
   if (reasoning) return { thinking: reasoning, answer: completion };
   const end = completion.lastIndexOf("</think");

@@ -20,7 +20,7 @@ function interval(figure) {
   return `${(100 * figure.low).toFixed(1)} – ${percent(figure.high)}`;
 }
 
-// An interval of numbers that are no shares.
+// An interval of numbers that are not shares.
 function bounds({ low, high }) {
   return `${rounded(low)} – ${rounded(high)}`;
 }
