@@ -12,7 +12,7 @@ from typing import Literal, Protocol, runtime_checkable
 
 from rewardkit.harness.metrics.metric import AMOUNTS, SHARES, Metric, Scale
 from rewardkit.harness.metrics.names import PART
-from rewardkit.harness.metrics.outcomes import outcome_of
+from rewardkit.harness.metrics.outcomes import kind_of
 from rewardkit.harness.metrics.rates import RATES, Rate
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.protocols import Task
@@ -83,7 +83,7 @@ def general_measures(parts: Iterable[str]) -> dict[str, Measure]:
 
 
 def _rate(rate: Rate, row: SampleRow) -> float | None:
-    return rate.value_of(outcome_of(row))
+    return rate.value_of(kind_of(row))
 
 
 def _part(part: str, row: SampleRow) -> float | None:

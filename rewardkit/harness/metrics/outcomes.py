@@ -46,7 +46,7 @@ class DistinctValues(Generic[T]):
 
 
 class RowKind(NamedTuple):
-    """What many rows have in common."""
+    """What many rows have in common, and all that a rate needs of a row besides its scores."""
 
     task: str
     finish_reason: str
@@ -54,18 +54,18 @@ class RowKind(NamedTuple):
     """Whether the completion never closed its thinking block."""
     correct: bool | None
     failure: Failure | None
-    parts: tuple[str, ...]
-    """The names of the score's components."""
-    scores: tuple[float | None, ...] | None
-    """The score and its components; None where each row has its own."""
     flexible: BriefVerdict | None
     """The flexible verdict without its answer."""
-    groups: tuple[tuple[str, str], ...]
+    parts: tuple[str, ...] = ()
+    """The names of the score's components."""
+    scores: tuple[float | None, ...] | None = None
+    """The score and its components; None where each row has its own."""
+    groups: tuple[tuple[str, str], ...] = ()
     """(column, value as text) pairs of the columns that figures are grouped by."""
 
     @property
     def truncated(self) -> bool:
-        """As `RowOutcome.truncated`."""
+        """Whether the completion reached the token limit or never closed its thinking block."""
         return self.finish_reason == "length" or self.thinking_open
 
     def verdict(self, scores: Sequence[float | None], answer: str | None) -> Verdict:
@@ -73,6 +73,30 @@ class RowKind(NamedTuple):
         score, *of_parts = scores
         parts: Any = dict(zip(self.parts, of_parts, strict=True))
         return Verdict(self.correct, score, answer, self.failure, parts)
+
+
+_FLEXIBLE = {correct: BriefVerdict(correct) for correct in (True, False, None)}
+
+
+def kind_of(
+    row: JudgedRow,
+    parts: tuple[str, ...] = (),
+    scores: tuple[float | None, ...] | None = None,
+    groups: tuple[tuple[str, str], ...] = (),
+) -> RowKind:
+    """A row's kind, with these parts, scores and groups."""
+    verdict, flexible = row.verdict, row.flexible
+    return RowKind(
+        row.task,
+        row.finish_reason,
+        is_thinking_unclosed(row),
+        verdict.correct,
+        verdict.failure,
+        flexible and _FLEXIBLE[flexible.correct],
+        parts,
+        scores,
+        groups,
+    )
 
 
 class RowColumns:
@@ -103,18 +127,8 @@ class RowColumns:
         scores: tuple[float | None, ...] | None = None,
     ) -> None:
         """Pack a row; its kind holds `scores` and the columns `group_by`."""
-        flexible = row.flexible
-        kind = RowKind(
-            row.task,
-            row.finish_reason,
-            is_thinking_unclosed(row),
-            row.verdict.correct,
-            row.verdict.failure,
-            tuple(row.verdict.parts),
-            scores,
-            flexible and BriefVerdict(flexible.correct),
-            tuple((column, str(row.columns.get(column, ""))) for column in group_by),
-        )
+        groups = tuple((column, str(row.columns.get(column, ""))) for column in group_by)
+        kind = kind_of(row, tuple(row.verdict.parts), scores, groups)
         self.kind.append(self.kinds.number(kind))
         self.index.append(row.index)
         self._tokens.append(_stored(row.completion_tokens))
@@ -145,38 +159,13 @@ def _count(stored: int) -> int | None:
     return None if stored < 0 else stored
 
 
-class RowOutcome(NamedTuple):
-    """What the rates need of a row besides its scores; rows have few distinct outcomes."""
-
-    correct: bool | None
-    failure: str | None
-    flexible: bool | None
-    """Whether it is right with form forgiven; None without a flexible verdict."""
-    truncated: bool
-    """Whether it reached the token limit or never closed its thinking block."""
-    thinking_open: bool
-    """Whether it never closed its thinking block."""
-
-
-def outcome_of(row: JudgedRow) -> RowOutcome:
-    """One row's outcome."""
-    flexible, thinking_open = row.flexible, is_thinking_unclosed(row)
-    return RowOutcome(
-        row.verdict.correct,
-        row.verdict.failure,
-        None if flexible is None else bool(flexible.correct),
-        row.finish_reason == "length" or thinking_open,
-        thinking_open,
-    )
-
-
 @dataclass
 class Outcomes:
     """Rows in the order of their problems: 16 bytes each, and 8 for each component of a score."""
 
-    distinct: list[RowOutcome] = field(default_factory=list)
-    outcome: array[int] = field(default_factory=lambda: array("I"))
-    """For each row, the index of its outcome in `distinct`."""
+    distinct: list[RowKind] = field(default_factory=list)
+    kind: array[int] = field(default_factory=lambda: array("I"))
+    """For each row, the index of its kind in `distinct`."""
     problem: array[int] = field(default_factory=lambda: array("I"))
     """For each row, the number of its problem."""
     score: array[float] = field(default_factory=lambda: array("d"))
@@ -184,28 +173,28 @@ class Outcomes:
     parts: dict[str, array[float]] = field(default_factory=dict)
     """For each component, its score in each row; 0 if the row is unjudged or lacks it."""
 
-    def __iter__(self) -> Iterator[RowOutcome]:
-        return map(self.distinct.__getitem__, self.outcome)
+    def __iter__(self) -> Iterator[RowKind]:
+        return map(self.distinct.__getitem__, self.kind)
 
     @property
     def problems(self) -> int:
         """The number of problems."""
         return self.problem[-1] + 1 if self.problem else 0
 
-    def rate(self, value_of: Callable[[RowOutcome], float | None]) -> Metric | None:
+    def rate(self, value_of: Callable[[RowKind], float | None]) -> Metric | None:
         """The mean of a value in [0, 1] over the rows where it isn't None; None without such."""
-        distinct = [value_of(outcome) for outcome in self.distinct]
+        distinct = [value_of(kind) for kind in self.distinct]
         numbers = [value or 0.0 for value in distinct]
-        values = map(numbers.__getitem__, self.outcome)
+        values = map(numbers.__getitem__, self.kind)
         if None not in distinct:
             return _mean(values, self.problem)
         counts = [value is not None for value in distinct]
-        kept = bytearray(map(counts.__getitem__, self.outcome))
+        kept = bytearray(map(counts.__getitem__, self.kind))
         return _mean(compress(values, kept), compress(self.problem, kept))
 
     def mean_score(self, scores: Sequence[float]) -> Metric | None:
         """The mean over the judged rows of `scores`, which has a number for each row."""
-        judged = bytearray(outcome.correct is not None for outcome in self)
+        judged = bytearray(kind.correct is not None for kind in self)
         return _mean(compress(scores, judged), compress(self.problem, judged))
 
 
@@ -217,13 +206,13 @@ def _mean(values: Iterable[float], problems: Iterable[int]) -> Metric | None:
 def read_outcomes(rows: Sequence[JudgedRow]) -> Outcomes:
     """The outcomes of rows; the rows of one problem are next to each other."""
     outcomes = Outcomes()
-    distinct: DistinctValues[RowOutcome] = DistinctValues()
+    distinct: DistinctValues[RowKind] = DistinctValues()
     problem, identifier = -1, None
     for number, row in enumerate(rows):
         if row.id != identifier:
             problem, identifier = problem + 1, row.id
         verdict = row.verdict
-        outcomes.outcome.append(distinct.number(outcome_of(row)))
+        outcomes.kind.append(distinct.number(kind_of(row)))
         outcomes.problem.append(problem)
         outcomes.score.append(verdict.score or 0.0)
         if verdict.correct is not None:

@@ -11,7 +11,7 @@ from itertools import accumulate
 
 from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.metrics.names import PART
-from rewardkit.harness.metrics.outcomes import Outcomes, RowOutcome
+from rewardkit.harness.metrics.outcomes import Outcomes, RowKind
 from rewardkit.harness.store.sample_row import JudgedRow, SampleRow
 from rewardkit.records import Failure
 
@@ -19,65 +19,69 @@ WITHOUT_FORM = (Failure.NO_ANSWER, Failure.FORMAT, Failure.NO_REASONING, Failure
 """Failures of completions without an answer in the requested form."""
 
 
-def _is_judged(outcome: RowOutcome) -> bool:
-    return outcome.correct is not None
+def _is_judged(kind: RowKind) -> bool:
+    return kind.correct is not None
 
 
-def _has_flexible(outcome: RowOutcome) -> bool:
-    return outcome.correct is not None and outcome.flexible is not None
+def _has_flexible(kind: RowKind) -> bool:
+    return kind.correct is not None and kind.flexible is not None
+
+
+def _is_flexibly_right(kind: RowKind) -> bool:
+    return bool(kind.flexible and kind.flexible.correct)
 
 
 @dataclass(frozen=True)
 class Rate:
     """The share of completions that `counts`, among those that it is defined for."""
 
-    counts: Callable[[RowOutcome], object]
-    is_defined: Callable[[RowOutcome], bool] = _is_judged
+    counts: Callable[[RowKind], object]
+    is_defined: Callable[[RowKind], bool] = _is_judged
     defined_for: str = "judged completions"
     """The completions that it is defined for, in words."""
     lower_is_better: bool = False
 
-    def value_of(self, outcome: RowOutcome) -> float | None:
+    def value_of(self, kind: RowKind) -> float | None:
         """1 or 0; None for a completion that the rate is not defined for."""
-        return float(bool(self.counts(outcome))) if self.is_defined(outcome) else None
+        return float(bool(self.counts(kind))) if self.is_defined(kind) else None
 
 
 RATES: Mapping[str, Rate] = {
-    "accuracy": Rate(lambda outcome: outcome.correct),
+    "accuracy": Rate(lambda kind: kind.correct),
     "accuracy_flexible": Rate(
-        lambda outcome: outcome.flexible,
+        _is_flexibly_right,
         _has_flexible,
         "judged completions with a flexible verdict",
     ),
     "flexible_gap": Rate(
-        lambda outcome: outcome.flexible and not outcome.correct,
+        lambda kind: _is_flexibly_right(kind) and not kind.correct,
         _has_flexible,
         "judged completions with a flexible verdict",
         lower_is_better=True,
     ),
-    "format_rate": Rate(lambda outcome: outcome.failure not in WITHOUT_FORM),
+    "format_rate": Rate(lambda kind: kind.failure not in WITHOUT_FORM),
     "unfinished_rate": Rate(
-        lambda outcome: not outcome.correct and outcome.failure == Failure.TRUNCATED,
+        lambda kind: not kind.correct and kind.failure == Failure.TRUNCATED,
         lower_is_better=True,
     ),
     "error_rate": Rate(
-        lambda outcome: not outcome.correct and outcome.failure != Failure.TRUNCATED,
+        lambda kind: not kind.correct and kind.failure != Failure.TRUNCATED,
         lower_is_better=True,
     ),
     "thinking_unclosed_rate": Rate(
-        lambda outcome: outcome.thinking_open,
-        lambda outcome: True,
+        lambda kind: kind.thinking_open,
+        lambda kind: True,
         "all completions",
         lower_is_better=True,
     ),
     "accuracy_untruncated": Rate(
-        lambda outcome: outcome.correct,
-        lambda outcome: _is_judged(outcome) and not outcome.truncated,
+        lambda kind: kind.correct,
+        lambda kind: _is_judged(kind) and not kind.truncated,
         "judged completions that are not truncated",
     ),
     "accuracy_truncated": Rate(
-        lambda outcome: outcome.correct,
-        lambda outcome: _is_judged(outcome) and outcome.truncated,
+        lambda kind: kind.correct,
+        lambda kind: _is_judged(kind) and kind.truncated,
         "judged completions that are truncated",
     ),
 }
@@ -112,7 +116,7 @@ def rates(outcomes: Outcomes) -> dict[str, Metric]:
     left_out: set[str] = set()
     if not any(map(RATES["accuracy_truncated"].is_defined, outcomes.distinct)):
         left_out |= {"accuracy_untruncated", "accuracy_truncated"}
-    if not any(outcome.thinking_open for outcome in outcomes.distinct):
+    if not any(kind.thinking_open for kind in outcomes.distinct):
         left_out.add("thinking_unclosed_rate")
     figures = {
         name: outcomes.rate(rate.value_of) for name, rate in RATES.items() if name not in left_out
@@ -144,27 +148,27 @@ def lengths_by_outcome(rows: Sequence[JudgedRow], outcomes: Outcomes) -> dict[st
     """The lengths of each bucket that occurs, of all, and of the thinking of those that think;
     empty where no tokens are counted."""
     counts: dict[str, Counter[int]] = defaultdict(Counter)
-    buckets = [length_bucket(outcome) for outcome in outcomes.distinct]
-    for row, outcome in zip(rows, outcomes.outcome, strict=True):
+    buckets = [length_bucket(kind) for kind in outcomes.distinct]
+    for row, kind in zip(rows, outcomes.kind, strict=True):
         tokens = row.completion_tokens
         if tokens is not None:
             counts["all"][tokens] += 1
-            counts[buckets[outcome]][tokens] += 1
+            counts[buckets[kind]][tokens] += 1
         if row.thinking_tokens is not None:
             counts[THINKING][row.thinking_tokens] += 1
     return {bucket: _lengths(counts[bucket]) for bucket in BUCKETS if bucket in counts}
 
 
-def length_bucket(outcome: RowOutcome) -> str:
+def length_bucket(kind: RowKind) -> str:
     """ "unjudged", "truncated", "right" or "wrong".
 
     Truncated completions form their own bucket, because the limit decides their length.
     """
-    if outcome.correct is None:
+    if kind.correct is None:
         return "unjudged"
-    if outcome.truncated:
+    if kind.truncated:
         return "truncated"
-    return "right" if outcome.correct else "wrong"
+    return "right" if kind.correct else "wrong"
 
 
 def length_quantiles(rows: Iterable[SampleRow]) -> dict[str, list[int]]:

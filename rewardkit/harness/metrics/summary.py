@@ -101,14 +101,14 @@ def summarise(
     """
     rows = _in_order(rows)
     outcomes = read_outcomes(rows)
-    judged = sum(outcome.correct is not None for outcome in outcomes)
-    failures = (outcome.failure for outcome in outcomes)
+    judged = sum(kind.correct is not None for kind in outcomes)
+    failures = (kind.failure for kind in outcomes)
     return TaskSummary(
         problems=outcomes.problems,
         completions=len(rows),
         judged=judged,
         unjudged=len(rows) - judged,
-        truncated=sum(outcome.truncated for outcome in outcomes),
+        truncated=sum(kind.truncated for kind in outcomes),
         metrics=rates(outcomes) | _multi_sample(rows, outcomes, same),
         groups={column: _grouped(rows, outcomes, column) for column in group_by},
         failures=dict(sorted(Counter(filter(None, failures)).items())),
@@ -128,19 +128,17 @@ def _multi_sample(
     if len(rows) == outcomes.problems:
         return {}
     pairs = zip(rows, outcomes, strict=True)
-    return multi_sample_metrics(
-        [row for row, outcome in pairs if outcome.correct is not None], same
-    )
+    return multi_sample_metrics([row for row, kind in pairs if kind.correct is not None], same)
 
 
 def _grouped(rows: Sequence[JudgedRow], outcomes: Outcomes, column: str) -> dict[str, Metric]:
     """The accuracy of each group of a column."""
     values: dict[str, array[float]] = defaultdict(lambda: array("d"))
     problems: dict[str, array[int]] = defaultdict(lambda: array("I"))
-    for row, outcome, problem in zip(rows, outcomes, outcomes.problem, strict=True):
-        if outcome.correct is not None:
+    for row, kind, problem in zip(rows, outcomes, outcomes.problem, strict=True):
+        if kind.correct is not None:
             group = str(row.columns.get(column, ""))
-            values[group].append(outcome.correct)
+            values[group].append(kind.correct)
             problems[group].append(problem)
     return {group: mean(numbers, problems[group]) for group, numbers in sorted(values.items())}
 
@@ -148,9 +146,9 @@ def _grouped(rows: Sequence[JudgedRow], outcomes: Outcomes, column: str) -> dict
 def _examples(rows: Sequence[JudgedRow], outcomes: Outcomes) -> dict[str, list[str]]:
     """The keys of the first few rows of each kind of failure, one row per problem."""
     keys: dict[str, dict[str, str]] = defaultdict(dict)
-    for row, outcome in zip(rows, outcomes, strict=True):
-        if outcome.failure and len(keys[outcome.failure]) < MOST_EXAMPLES:
-            keys[outcome.failure].setdefault(row.id, row.key)
+    for row, kind in zip(rows, outcomes, strict=True):
+        if kind.failure and len(keys[kind.failure]) < MOST_EXAMPLES:
+            keys[kind.failure].setdefault(row.id, row.key)
     return {failure: list(by_id.values()) for failure, by_id in sorted(keys.items())}
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewardkit.harness.metrics.outcomes import outcome_of
+from rewardkit.harness.metrics.outcomes import kind_of
 from tests.harness.metrics.making import row
 
 
@@ -25,4 +25,4 @@ def test_truncated_is_what_hit_the_limit_or_never_ended_its_thinking(
     prompt: str | None, completion: str, finish_reason: str, expected: bool
 ) -> None:
     one = row("a", None, prompt=prompt, completion=completion, finish_reason=finish_reason)
-    assert outcome_of(one).truncated is expected
+    assert kind_of(one).truncated is expected

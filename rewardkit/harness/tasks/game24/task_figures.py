@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from rewardkit.harness.metrics.figures import Figure, Plot, Point, Table
 from rewardkit.harness.metrics.names import words
-from rewardkit.harness.metrics.outcomes import outcome_of
+from rewardkit.harness.metrics.outcomes import kind_of
 from rewardkit.harness.metrics.rates import RATES, length_bucket
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.verifiers.game24 import read_reply, read_step
@@ -24,7 +24,7 @@ def game24_figures(rows: Sequence[SampleRow]) -> list[Figure]:
 
 
 def _outcomes(judged: Sequence[SampleRow]) -> Table:
-    outcomes = [outcome_of(row) for row in judged]
+    outcomes = [kind_of(row) for row in judged]
     rates = ("accuracy", "unfinished_rate", "error_rate")
     counts = {
         name: sum(int(RATES[name].value_of(outcome) or 0) for outcome in outcomes) for name in rates
@@ -41,7 +41,7 @@ def _outcomes(judged: Sequence[SampleRow]) -> Table:
 def _token_lengths(judged: Sequence[SampleRow]) -> Iterator[Plot]:
     """Count the completions in 20 equal ranges of length, by outcome."""
     lengths = [
-        (row.completion_tokens, length_bucket(outcome_of(row)))
+        (row.completion_tokens, length_bucket(kind_of(row)))
         for row in judged
         if row.completion_tokens is not None
     ]
