@@ -17,6 +17,15 @@ CLIENT_ARGUMENTS = (
 )
 """Arguments of the openai backend that no server gets and that change no completion."""
 
+LOCAL_OPTIONS = (
+    "dtype",
+    "max_model_len",
+    "tensor_parallel_size",
+    "data_parallel_size",
+    "gpu_memory_utilization",
+)
+"""Options of engines that load a model here."""
+
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
@@ -46,11 +55,8 @@ class EngineOptions:
         """Raise UsageError for an option that was set and that `backend` doesn't have."""
         for option in fields(self):
             if option.name in names and getattr(self, option.name) not in (option.default, {}):
-                name = (
-                    option.name.removesuffix("s") if option.name.endswith("args") else option.name
-                )
-                flag = f"--{name.replace('_', '-')}"
-                raise UsageError(f"the {backend} backend takes no {flag}; leave it out")
+                flag = option.name.replace("_args", "_arg").replace("_", "-")
+                raise UsageError(f"the {backend} backend takes no --{flag}; leave it out")
 
     def reject_arguments_named(self, names: Iterable[str], backend: str) -> None:
         """Raise UsageError for a --backend-arg that rewardkit sets itself."""

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.backends.engine_options import EngineOptions
+from rewardkit.harness.backends.engine_options import LOCAL_OPTIONS, EngineOptions
 from rewardkit.harness.backends.openai.reply import token_count
 from rewardkit.harness.store.data_files import json_row
 from rewardkit.harness.store.model_folder import hash_file
 from rewardkit.protocols import Message, Prompt, Request
 from rewardkit.records import Completion, Sampling
 
+_BUDGET = "thinking_token_budget"
 _REASONS = ("stop", "length", "error")
 
 
@@ -26,31 +28,15 @@ class ReplayBackend:
     """
 
     max_model_len: int | None = None
-    ignored_options = (
-        "temperature",
-        "top_p",
-        "top_k",
-        "min_p",
-        "presence_penalty",
-        "frequency_penalty",
-        "repetition_penalty",
-        "max_tokens",
-        "stop",
+    ignored_options = tuple(
+        option.name for option in fields(Sampling) if option.name not in ("seed", _BUDGET)
     )
     """Options of sampling: the completions are drawn already."""
 
     def __init__(self, model: str, options: EngineOptions) -> None:
         options.refuse(
             "replay",
-            "dtype",
-            "max_model_len",
-            "tensor_parallel_size",
-            "data_parallel_size",
-            "gpu_memory_utilization",
-            "base_url",
-            "chat_template_args",
-            "reasoning_effort",
-            "thinking_token_budget",
+            *(*LOCAL_OPTIONS, "base_url", "chat_template_args", "reasoning_effort", _BUDGET),
         )
         options.reject_arguments_but([], "replay")
         path = Path(model).expanduser()

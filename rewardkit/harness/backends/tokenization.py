@@ -90,15 +90,7 @@ def _to_json(value: object, indent: int | None = None, ensure_ascii: bool = Fals
     return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent)
 
 
-_SPECIAL = (
-    "bos_token",
-    "eos_token",
-    "pad_token",
-    "unk_token",
-    "sep_token",
-    "cls_token",
-    "mask_token",
-)
+_SPECIAL = [f"{kind}_token" for kind in ("bos", "eos", "pad", "unk", "sep", "cls", "mask")]
 _SOURCES = ("*.model", "vocab.*", "tekken.json", "*.tiktoken")
 _CONTEXT = 8
 

@@ -16,23 +16,14 @@ from typing import Any
 
 from rewardkit.errors import BackendError, MissingExtra, UnknownName, UsageError
 from rewardkit.harness.backends.data_parallel import Ranks
-from rewardkit.harness.backends.engine_options import EngineOptions
+from rewardkit.harness.backends.engine_options import LOCAL_OPTIONS, EngineOptions
 from rewardkit.harness.backends.local_model import CompletionReader, LocalModel
 from rewardkit.protocols import Request
 from rewardkit.records import Completion, Sampling
 
 _SET_BY_US = (
-    "model",
-    "tokenizer",
-    "tokenizer_mode",
-    "chat_template",
-    "skip_tokenizer_init",
-    "seed",
-    "dtype",
-    "max_model_len",
-    "tensor_parallel_size",
-    "data_parallel_size",
-    "gpu_memory_utilization",
+    *(*LOCAL_OPTIONS, "model", "seed", "chat_template"),
+    *("tokenizer", "tokenizer_mode", "skip_tokenizer_init"),
 )
 _SMALL_JOB = 500_000
 """Tokens up to which a job on a GPU runs in this process."""

@@ -122,24 +122,19 @@ def _group(sample: Sample, by: str) -> str:
 
 
 def _candidates(task: Task, source: FewshotSource) -> list[Sample]:
-    if source.data is not None:
-        return _rows_of_file(task, source.data, source.seed)
-    split = task.fewshot_split if isinstance(task, FewshotTask) else "train"
+    split = None
+    if source.data is None:
+        split = task.fewshot_split if isinstance(task, FewshotTask) else "train"
     try:
-        return list(task.load(data=None, split=split, seed=source.seed))
+        return list(task.load(data=source.data, split=split, seed=source.seed))
     except DataError as error:
+        if source.data is not None:
+            raise DataError(f"--fewshot-data {source.data}: {error}") from error
         raise DataError(
             f"--num-fewshot draws from the {split} split of task {task.name!r}, which isn't "
             f"available here ({error.__cause__ or error}); give rows to draw from with "
             "--fewshot-data FILE"
         ) from error
-
-
-def _rows_of_file(task: Task, data: str, seed: int) -> list[Sample]:
-    try:
-        return list(task.load(data=data, split=None, seed=seed))
-    except DataError as error:
-        raise DataError(f"--fewshot-data {data}: {error}") from error
 
 
 def _unrepeated(samples: Iterable[Sample]) -> list[Sample]:

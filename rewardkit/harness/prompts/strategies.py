@@ -68,7 +68,12 @@ def fit_prompt(
     if problem is not None:
         raise UsageError(problem)
     wording = wording_of(task)
-    return replace(template, words=Words(wording, _examples(template, task, wording, fewshot)))
+    examples = FewshotExamples((), 0)
+    if fewshot is not None and template.draws_examples:
+        examples = draw_examples(task, fewshot)
+    elif template.has_examples:
+        examples = own_examples(task, wording, template.shows)
+    return replace(template, words=Words(wording, examples))
 
 
 def check_fewshot(templates: Sequence[PromptTemplate], fewshot: FewshotSource | None) -> None:
@@ -181,16 +186,6 @@ def _no_examples(template: PromptTemplate, task: Task) -> str:
         f"prompt {template.name!r} shows examples, and task {task.name!r} has none of its own; "
         f"{draw}choose a prompt without examples: {', '.join(others)}"
     )
-
-
-def _examples(
-    template: PromptTemplate, task: Task, wording: TaskWording, fewshot: FewshotSource | None
-) -> FewshotExamples:
-    if fewshot is not None and template.draws_examples:
-        return draw_examples(task, fewshot)
-    if template.has_examples:
-        return own_examples(task, wording, template.shows)
-    return FewshotExamples((), 0)
 
 
 def _unread(template: PromptTemplate, task: Task) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import msgspec
 from jinja2 import meta, nodes
 from jinja2.runtime import Context
 
@@ -29,12 +29,10 @@ from rewardkit.protocols import Message
 from rewardkit.records import Sample
 
 BLOCKS = ("system", "opening", "example", "reply")
-KINDS: tuple[Kind, ...] = ("example", "long")
 USER = "user"
 """The part outside the blocks."""
 
 _FENCE = "+++"
-_PLAIN_REPLY = "{{ example.solution }}\n{{ example.answer }}"
 
 _OF_TASKS = {"ask", "examples"}
 """Variables that a task adds to a prompt."""
@@ -234,13 +232,22 @@ def load_template(name: str, path: str | Path, system: str | None = None) -> Pro
     except (jinja2.TemplateError, RecursionError, ValueError) as error:
         raise UsageError(f"prompt {name!r} can't be compiled: {error}") from error
     _check_blocks(name, tree)
+    settings = _read_settings(name, front_matter)
+    try:
+        reply = compile_template(settings.reply)
+    except (jinja2.TemplateError, RecursionError, ValueError) as error:
+        raise UsageError(f"prompt {name!r}: its `reply` can't be compiled: {error}") from error
     return PromptTemplate(
         name=name,
         source=source,
         compiled=compiled,
         variables=frozenset(meta.find_undeclared_variables(tree)),
         system=system,
-        **_settings(name, front_matter),
+        reading=settings.reading,
+        stop=(settings.stop,) if isinstance(settings.stop, str) else tuple(settings.stop),
+        shows=settings.shows,
+        about=settings.about,
+        plain_reply=reply,
     )
 
 
@@ -278,48 +285,22 @@ def _check_blocks(name: str, tree: nodes.Template) -> None:
         )
 
 
-def _settings(name: str, front_matter: str) -> dict[str, Any]:
-    """Read the settings of the front matter. UsageError for an unknown name or a wrong type."""
+class _Settings(msgspec.Struct, forbid_unknown_fields=True):
+    """The settings of the front matter."""
+
+    reading: str | None = None
+    stop: str | list[str] = []
+    shows: Kind = "example"
+    about: str = ""
+    reply: str = "{{ example.solution }}\n{{ example.answer }}"
+
+
+def _read_settings(name: str, front_matter: str) -> _Settings:
+    """Read the settings. UsageError for an unknown name or a wrong type."""
     try:
-        settings = tomllib.loads(front_matter)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UsageError(f"prompt {name!r}: its settings aren't TOML: {error}") from error
-    for setting, value in settings.items():
-        if setting not in _SETTINGS:
-            names = ", ".join(_SETTINGS)
-            raise UsageError(f"prompt {name!r} has no setting {setting!r}; known: {names}")
-        kind, fits = _SETTINGS[setting]
-        if not fits(value):
-            raise UsageError(f"prompt {name!r}: {setting} is {value!r}; it must be {kind}")
-    stop = settings.get("stop", ())
-    return {
-        "reading": settings.get("reading"),
-        "stop": (stop,) if isinstance(stop, str) else tuple(stop),
-        "shows": settings.get("shows", "example"),
-        "about": settings.get("about", ""),
-        "plain_reply": _compiled_reply(name, settings.get("reply", _PLAIN_REPLY)),
-    }
-
-
-def _compiled_reply(name: str, source: str) -> jinja2.Template:
-    try:
-        return compile_template(source)
-    except (jinja2.TemplateError, RecursionError, ValueError) as error:
-        raise UsageError(f"prompt {name!r}: its `reply` can't be compiled: {error}") from error
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_texts(value: object) -> bool:
-    return _is_text(value) or (isinstance(value, list) and all(map(_is_text, value)))
-
-
-_SETTINGS: Mapping[str, tuple[str, Callable[[object], bool]]] = {
-    "reading": ("a text", _is_text),
-    "stop": ("a list of texts", _is_texts),
-    "shows": (" or ".join(map(repr, KINDS)), KINDS.__contains__),
-    "about": ("a text", _is_text),
-    "reply": ("a text", _is_text),
-}
+        return msgspec.toml.decode(front_matter, type=_Settings)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise UsageError(
+            f"prompt {name!r}: its settings can't be read: {error}; it may set reading, about and "
+            "reply (texts), stop (a list of texts) and shows ('example' or 'long')"
+        ) from error

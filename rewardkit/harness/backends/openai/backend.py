@@ -9,12 +9,13 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
 from rewardkit.errors import BackendError, MissingExtra, RewardkitError, UsageError
-from rewardkit.harness.backends.engine_options import CLIENT_ARGUMENTS, EngineOptions
-from rewardkit.harness.backends.openai.client import ServerClient
+from rewardkit.harness.backends.engine_options import CLIENT_ARGUMENTS, LOCAL_OPTIONS, EngineOptions
+from rewardkit.harness.backends.openai.client import PER_REQUEST, ServerClient
 from rewardkit.harness.backends.openai.errors import describe
 from rewardkit.harness.backends.openai.limits import ConcurrencyLimit, connections_allowed
 from rewardkit.harness.backends.openai.reply import Prices
@@ -28,19 +29,7 @@ DEFAULT_CONCURRENCY = 1024
 """Maximum number of requests at once unless `concurrency` sets it; FIRST_CONCURRENCY at first."""
 FIRST_CONCURRENCY = 64
 
-_SET_BY_US = (
-    "model",
-    "messages",
-    "prompt",
-    "n",
-    "seed",
-    "temperature",
-    "top_p",
-    "max_tokens",
-    "max_completion_tokens",
-    "stop",
-    "stream",
-)
+_SET_BY_US = (*PER_REQUEST, "temperature", "top_p", "seed", "stop", "stream")
 
 
 class OpenAIBackend:
@@ -58,14 +47,7 @@ class OpenAIBackend:
     def __init__(self, model: str, options: EngineOptions) -> None:
         if importlib.util.find_spec("aiohttp") is None:
             raise MissingExtra.needing("aiohttp", "openai", "the openai backend")
-        options.refuse(
-            "openai",
-            "dtype",
-            "max_model_len",
-            "tensor_parallel_size",
-            "data_parallel_size",
-            "gpu_memory_utilization",
-        )
+        options.refuse("openai", *LOCAL_OPTIONS)
         if options.reasoning_effort is not None and not options.chat_template:
             raise UsageError(
                 "--reasoning-effort needs the chat endpoint; leave out --no-chat-template"
@@ -191,38 +173,30 @@ def iterate_results(work: Work[Item]) -> Iterator[Item]:
     The event loop runs in a thread of its own, so callers that run one may use it too. Closing
     the iterator cancels the work.
     """
-    results: queue.SimpleQueue[tuple[Item] | BaseException | None] = queue.SimpleQueue()
+    results: queue.SimpleQueue[Any] = queue.SimpleQueue()
     loop = asyncio.new_event_loop()
-    task = loop.create_task(work(lambda item: results.put((item,))))
-    thread = threading.Thread(target=_run, args=(loop, task, results), daemon=True)
+    task = loop.create_task(work(results.put))
+
+    def run() -> None:
+        with suppress(Exception, asyncio.CancelledError):  # the caller's thread raises it
+            loop.run_until_complete(task)
+        loop.close()
+        results.put(task)
+
+    thread = threading.Thread(target=run, daemon=True)
     thread.start()
     try:
-        while (result := results.get()) is not None:
-            if isinstance(result, BaseException):
-                raise result
-            yield result[0]
+        while (result := results.get()) is not task:
+            yield result
+        if error := task.exception():
+            raise _as_rewardkit_error(error)
     finally:
-        if thread.is_alive() and not loop.is_closed():
+        with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(task.cancel)
         thread.join()
 
 
-def _run(
-    loop: asyncio.AbstractEventLoop, task: asyncio.Task[None], results: queue.SimpleQueue[Any]
-) -> None:
-    """Run the loop until the task ends, then put its error, if any, and None."""
-    try:
-        loop.run_until_complete(task)
-    except asyncio.CancelledError:
-        pass
-    except Exception as error:  # raised again in the caller's thread
-        results.put(_as_rewardkit_error(error))
-    finally:
-        loop.close()
-        results.put(None)
-
-
-def _as_rewardkit_error(error: Exception) -> RewardkitError:
+def _as_rewardkit_error(error: BaseException) -> RewardkitError:
     """The first error of ours in a group of errors, else the first as a BackendError."""
     errors = error.exceptions if isinstance(error, ExceptionGroup) else (error,)
     for cause in errors:

@@ -161,21 +161,21 @@ MOST_SILENT = 3
 """Maximum number of requests in a row that a silent server leaves without a reply."""
 
 
+@dataclass
 class Attempts:
     """The attempts at one request, each of which may take `seconds`; `name` is for messages."""
 
-    def __init__(self, gate: RequestGate, *, retries: int, seconds: float, name: str) -> None:
-        self._gate = gate
-        self._retries = retries
-        self._seconds = seconds
-        self._name = name
-        self.tries = 1
-        """How often the request was tried, without refusals."""
-        self._spent = 0.0
-        self._answers_before = 0
-        self._refusals = 0
-        self._answers_seen = 0
-        self._reused = False
+    gate: RequestGate
+    retries: int
+    seconds: float
+    name: str
+    tries: int = 1
+    """How often the request was tried, without refusals."""
+    _spent: float = 0.0
+    _answers_before: int = 0
+    _refusals: int = 0
+    _answers_seen: int = 0
+    _reused: bool = False
 
     async def reply(self, attempt: Callable[[], Awaitable[Reply]]) -> Reply:
         """The reply of the first attempt that gets one.
@@ -185,17 +185,17 @@ class Attempts:
         """
         again = False
         while True:
-            sent = await self._gate.enter(again=again)
+            sent = await self.gate.enter(again=again)
             again = True
-            self._answers_before = self._gate.answers
+            self._answers_before = self.gate.answers
             try:
                 reply = await attempt()
             except Exception as error:
-                self._gate.leave()
+                self.gate.leave()
                 if not isinstance(error, RequestError) or not await self._wait_after(error, sent):
                     raise
             else:
-                self._gate.answered(reply.completion.completion_tokens or 1)
+                self.gate.answered(reply.completion.completion_tokens or 1)
                 return reply
 
     async def _wait_after(self, error: RequestError, sent: float) -> bool:
@@ -207,14 +207,14 @@ class Attempts:
             return True
         if not error.transient:
             return False
-        now, is_slow = self._gate.now(), isinstance(error, TooSlow)
-        self._spent += max(now - sent, self._seconds if is_slow else 0.0)
-        if self.tries > self._retries or self._spent >= MOST_TIME_LIMITS * self._seconds:
+        now, is_slow = self.gate.now(), isinstance(error, TooSlow)
+        self._spent += max(now - sent, self.seconds if is_slow else 0.0)
+        if self.tries > self.retries or self._spent >= MOST_TIME_LIMITS * self.seconds:
             if is_slow:
                 self._check_silence()
             return False
         if is_slow:
-            self._gate.limit.refused(sent=sent, now=now)
+            self.gate.limit.refused(sent=sent, now=now)
         await asyncio.sleep(_pause(self.tries - 1))
         self.tries += 1
         return True
@@ -222,21 +222,21 @@ class Attempts:
     def _check_silence(self) -> None:
         """Raise BackendError if no request was answered during the last try, nor during those of
         the requests before, and others are waiting."""
-        gate = self._gate
+        gate = self.gate
         if gate.answers > self._answers_before:
             return
         gate.silent += 1
         if gate.silent >= MOST_SILENT and gate.unsent:
             raise BackendError(
                 f"the server answers no request: {gate.silent} in a row had no reply in time, the "
-                f"last of them {self._name} in {self.tries} tries of {self._seconds:g} s; the same "
+                f"last of them {self.name} in {self.tries} tries of {self.seconds:g} s; the same "
                 "command resumes. If the server is only slow, raise --backend-arg timeout="
-                f"{self._seconds:g} or lower --backend-arg concurrency"
+                f"{self.seconds:g} or lower --backend-arg concurrency"
             )
 
     def _wait_after_refusal(self, error: RequestError, sent: float) -> bool:
         """Shut the gate for as long as the server asks, or for longer each time."""
-        gate, now = self._gate, self._gate.now()
+        gate, now = self.gate, self.gate.now()
         gate.refusals += 1
         if gate.answers > self._answers_seen:
             self._answers_seen = gate.answers
@@ -260,7 +260,7 @@ class Attempts:
             return False
         if seconds <= PATIENCE:
             return True
-        if not self._gate.unsent:
+        if not self.gate.unsent:
             return False
         raise BackendError(
             f"the server has refused every request for {seconds:,.0f} s, counted to the end of the "
@@ -290,7 +290,7 @@ _FILLED_BY_VLLM = ("top_k", "min_p", "repetition_penalty")
 _DEFAULT = Sampling()
 _OLD_LIMIT, _NEW_LIMIT = "max_tokens", "max_completion_tokens"
 _UNKNOWN = ("unsupported", "not supported", "unknown", "unrecognized", "instead")
-_PER_REQUEST = {"model", "messages", "prompt", "n", _OLD_LIMIT, _NEW_LIMIT}
+PER_REQUEST = {"model", "messages", "prompt", "n", _OLD_LIMIT, _NEW_LIMIT}
 """Fields that no option names, or whose refusal may depend on the prompt."""
 
 
@@ -360,7 +360,7 @@ class ServerClient:
     async def _complete(
         self, connection: Connection, gate: RequestGate, request: Request, sampling: Sampling
     ) -> Reply:
-        attempts = Attempts(gate, retries=self.retries, seconds=self.seconds, name=request.key)
+        attempts = Attempts(gate, self.retries, self.seconds, request.key)
         try:
             return await attempts.reply(lambda: self._attempt(connection, request, sampling))
         except RewardkitError:
@@ -425,5 +425,5 @@ class ServerClient:
         return True
 
     def _fatal(self, error: Exception, body: Iterable[str] = ()) -> RewardkitError | None:
-        options = [name for name in body if name not in _PER_REQUEST]
+        options = [name for name in body if name not in PER_REQUEST]
         return fatal_error(error, address=self.url, model=self.model, options=options)

@@ -137,12 +137,10 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     None without either, or for a value that is neither. A date is compared with the server's own
     `Date` where there is one: clocks differ.
     """
-    milliseconds = _number(headers.get("retry-after-ms"))
-    if milliseconds is not None:
+    if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
         return milliseconds / 1000
     value = headers.get("retry-after")
-    seconds = _number(value)
-    if seconds is not None:
+    if (seconds := _number(value)) is not None:
         return seconds
     until = _date(value)
     if until is None:

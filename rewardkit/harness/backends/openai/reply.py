@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.harness.backends.openai.errors import BadReply, BrokenReply, shortened
+from rewardkit.harness.store.sample_row import LARGEST_COUNT
 from rewardkit.records import Completion
 
 
@@ -130,15 +131,11 @@ def _reasoning(message: dict[str, Any]) -> str:
     return next((value for value in values if isinstance(value, str) and value), "")
 
 
-_LARGEST_COUNT = 2**31 - 1
-"""More tokens than any completion has."""
-
-
 def token_count(value: object) -> int | None:
     """The value where it is a number of tokens, else None."""
     if not isinstance(value, int) or isinstance(value, bool):
         return None
-    return value if 0 <= value <= _LARGEST_COUNT else None
+    return value if 0 <= value <= LARGEST_COUNT else None
 
 
 def _token_counts(usage: object) -> tuple[dict[str, int], tuple[str, ...]]:
