@@ -24,7 +24,7 @@ class Verifier(Protocol):
 
 
 @runtime_checkable
-class QuickVerifier(Protocol):
+class QuickVerifier(Verifier, Protocol):
     """A verifier that decides some texts in bounded time, in the caller's own process.
 
     `quick` must return within milliseconds whatever the text holds. None sends the text to a
@@ -33,10 +33,6 @@ class QuickVerifier(Protocol):
 
     def quick(self, text: str, sample: Sample, /) -> Verdict | None:
         """Return the verdict on `text`, or None if that would take long."""
-        ...
-
-    def __call__(self, text: str, sample: Sample, /) -> Judged:
-        """Return the verdict on `text`, however long it takes."""
         ...
 
 
@@ -50,7 +46,7 @@ class PreparedVerifier(Protocol):
 
 
 @runtime_checkable
-class StagedVerifier(Protocol):
+class StagedVerifier(Verifier, Protocol):
     """A verifier of several parts that yields a verdict after each.
 
     When a text passes a limit on the way, the last verdict yielded counts.
@@ -60,13 +56,9 @@ class StagedVerifier(Protocol):
         """Yield the verdict so far, with undecided parts as `timeout`; the last is `__call__`'s."""
         ...
 
-    def __call__(self, text: str, sample: Sample, /) -> Judged:
-        """Return the verdict on `text`, however long it takes."""
-        ...
-
 
 @runtime_checkable
-class BatchVerifier(Protocol):
+class BatchVerifier(Verifier, Protocol):
     """A verifier that has batches judged elsewhere, within limits of its own.
 
     It is called in the caller's process, without the deadline of `rewardkit.verify_batch`.
@@ -74,10 +66,6 @@ class BatchVerifier(Protocol):
 
     def judge_batch(self, items: Sequence[tuple[str, Sample]], /) -> list[Verdict]:
         """Return the verdicts on texts with their samples, in order."""
-        ...
-
-    def __call__(self, text: str, sample: Sample, /) -> Judged:
-        """Return the verdict on `text`."""
         ...
 
 

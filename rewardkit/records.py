@@ -165,24 +165,10 @@ class Verdict:
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Verdict:
-        """Return the verdict that `as_json` converted.
+        """Return the verdict that `as_json` converted. ValueError for any other value."""
+        import msgspec
 
-        Raises KeyError for a missing field, TypeError or ValueError for one of another type.
-        """
-        correct, score, failure = fields["correct"], fields["score"], fields["failure"]
-        answer, parts = fields.get("answer"), fields.get("parts") or {}
-        if not (correct is None or isinstance(correct, bool)):
-            raise TypeError(f"correct is {correct!r:.60}, not true, false or null")
-        if not isinstance(parts, dict):
-            raise TypeError("parts isn't a JSON object")
-        return cls(
-            correct,
-            None if score is None else float(score),
-            answer=None if answer is None else str(answer),
-            failure=None if failure is None else Failure(failure),
-            parts=parts,
-            message=str(fields.get("message", "")),
-        )
+        return msgspec.convert(fields, cls)
 
     def as_json(self) -> dict[str, Any]:
         """Return the verdict as plain values, as samples.jsonl and the server hold it."""

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -25,26 +26,21 @@ class ServerMetrics:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        self._verdicts = Counter(
-            "rewardkit_verdicts",
-            "Verdicts, by verifier and outcome.",
-            ["verifier", "outcome"],
-            registry=self._registry,
+        counter = partial(Counter, registry=self._registry)
+        gauge = partial(Gauge, registry=self._registry)
+        self._verdicts = counter(
+            "rewardkit_verdicts", "Verdicts, by verifier and outcome.", ["verifier", "outcome"]
         )
-        self._refused = Counter(
+        self._refused = counter(
             "rewardkit_refused_requests",
             "Requests refused because the queue or the limit of bytes was full.",
-            registry=self._registry,
         )
-        self._extended = Counter(
+        self._extended = counter(
             "rewardkit_extended_verdicts",
             "Verdicts that got more time because the machine was busy.",
-            registry=self._registry,
         )
-        self._stopped = Counter(
-            "rewardkit_stopped_verdicts",
-            "Verdicts that ended at the backstop.",
-            registry=self._registry,
+        self._stopped = counter(
+            "rewardkit_stopped_verdicts", "Verdicts that ended at the backstop."
         )
         self.latency = Histogram(
             "rewardkit_request_seconds",
@@ -52,12 +48,8 @@ class ServerMetrics:
             buckets=_BUCKETS,
             registry=self._registry,
         )
-        self.waiting = Gauge(
-            "rewardkit_waiting_completions", "Completions in the queue.", registry=self._registry
-        )
-        self.judging = Gauge(
-            "rewardkit_judging_completions", "Completions being judged.", registry=self._registry
-        )
+        self.waiting = gauge("rewardkit_waiting_completions", "Completions in the queue.")
+        self.judging = gauge("rewardkit_judging_completions", "Completions being judged.")
 
     def count(self, verifier: str, verdicts: Sequence[Verdict]) -> None:
         """Count verdicts: `right`, the failure, or `unjudged`."""

@@ -51,8 +51,11 @@ class Forms:
     bare: re.Pattern[str]
     """A list of points that is the whole text."""
     separated: re.Pattern[str]
+    """Points `(c)`, separated by commas, and nothing else."""
     difference: re.Pattern[str]
+    """`Δx1 = b - a = c` or `Δx1 = c`."""
     speed: re.Pattern[str]
+    """`v = … = c`, for v, vx, v_avg, velocity or speed."""
 
 
 @cache
@@ -142,11 +145,6 @@ def grouped(dimensions: int, values: Sequence[float]) -> list[float] | list[list
     return [list(point) for point in _points(values, dimensions)]
 
 
-def is_separated(answer: str, dimensions: int = 1) -> bool:
-    """Return whether the answer is points `(c)`, separated by commas, and nothing else."""
-    return forms(dimensions).separated.fullmatch(answer) is not None
-
-
 def numbers(text: str) -> list[float]:
     """Return all numbers of the text; a value beyond a float's range is the largest float."""
     return [_value(match[0]) for match in NUMBER.finditer(text)]
@@ -198,16 +196,6 @@ def has_steps(analysis: str) -> bool:
         if position < 0:
             return False
     return True
-
-
-def has_differences(analysis: str, dimensions: int = 1) -> bool:
-    """Return whether there are four equations `Δx1 = b - a = c` or `Δx1 = c`."""
-    return len(read_differences(analysis, dimensions)) == DIFFERENCES
-
-
-def has_speed(analysis: str, dimensions: int = 1) -> bool:
-    """Return whether there is an equation `v = … = c`, for v, vx, v_avg, velocity or speed."""
-    return forms(dimensions).speed.search(analysis) is not None
 
 
 def differences_follow(analysis: str, given: Sequence[Vector], dimensions: int = 1) -> bool:
@@ -387,7 +375,8 @@ class MotionFormat(Bounded):
         structure = 4 * (tagged is not None)
         reasoning = self._analysis_tenths(analysis, sample.question, dimensions)
         complete = predicted is not None and len(predicted) == PREDICTED * dimensions
-        form = 2 * complete + is_separated(answer, dimensions)
+        separated = forms(dimensions).separated.fullmatch(answer) is not None
+        form = 2 * complete + separated
         tenths = structure + reasoning + form
         return Verdict(
             correct=tenths == 10,
@@ -401,7 +390,9 @@ class MotionFormat(Bounded):
         """Return the analysis's score in tenths, 0 to 3."""
         steps = has_steps(analysis)
         if self.analysis == "form":
-            return steps + has_differences(analysis, dimensions) + has_speed(analysis, dimensions)
+            has_differences = len(read_differences(analysis, dimensions)) == DIFFERENCES
+            has_speed = forms(dimensions).speed.search(analysis) is not None
+            return steps + has_differences + has_speed
         given = given_points(question, dimensions)
         differences = differences_follow(analysis, given, dimensions)
         return steps + differences + speed_follows(analysis, given, dimensions)

@@ -92,7 +92,7 @@ def open_requests(rendered: RenderedTask, done: set[str]) -> OpenRequests:
     }
 
 
-def complete(
+def generate_and_judge(
     backend: Backend,
     rendered: Sequence[RenderedTask],
     open_requests_by_task: Sequence[OpenRequests],
@@ -286,7 +286,7 @@ def _finish(active: _ActiveRun, engine: RewardkitError | None, reporter: Reporte
             reporter.written(rows)
 
         take_limit_counts()  # drop the counts of earlier judging in this process
-        complete(active.plan.backend, active.rendered, active.requests, write)
+        generate_and_judge(active.plan.backend, active.rendered, active.requests, write)
         limits = take_limit_counts()
         active.record["sessions"][-1]["deadlines"] = asdict(limits)
         if limits.extended:
