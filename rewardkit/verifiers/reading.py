@@ -69,6 +69,19 @@ def boxes(text: str) -> list[str]:
     >>> boxes(r"First \boxed{3}, then \boxed{\frac{1}{2}}.")
     ['3', '\\frac{1}{2}']
     """
+    return [_unnested(text[start:end]) for start, end in _box_spans(text)[0]]
+
+
+def closed_boxes(text: str) -> list[str]:
+    """Return the boxes as `boxes` does, but none if a box is opened after them and never closed."""
+    spans, last_opened = _box_spans(text)
+    if last_opened > max((start for start, _ in spans), default=-1):
+        return []
+    return [_unnested(text[start:end]) for start, end in spans]
+
+
+def _box_spans(text: str) -> tuple[list[tuple[int, int]], int]:
+    """Where the contents of the outermost boxes are, and where the last open box starts, or -1."""
     spans: list[tuple[int, int]] = []
     opened: list[int | None] = []  # for each open brace: where its box's content starts, or None
     for token in BOX_TOKEN.finditer(text) if "box" in text else ():
@@ -84,7 +97,7 @@ def boxes(text: str) -> list[str]:
                 while spans and spans[-1][0] >= start:
                     spans.pop()
                 spans.append((start, token.start()))
-    return [_unnested(text[start:end]) for start, end in spans]
+    return spans, max((start for start in opened if start is not None), default=-1)
 
 
 def after_marker(text: str, marker: str) -> str | None:

@@ -12,7 +12,7 @@ from rewardkit.verifiers.announcement import ANNOUNCEMENT
 from rewardkit.verifiers.gsm8k import last_stated_number
 from rewardkit.verifiers.math.lexicon import SCALES
 from rewardkit.verifiers.math.parsed_answer import read_answer
-from rewardkit.verifiers.reading import NUMBER, answer_block, boxes
+from rewardkit.verifiers.reading import NUMBER, answer_block, boxes, closed_boxes
 
 LONGEST_SHORT = 200
 """Characters of the longest text that may be one answer as a whole."""
@@ -230,7 +230,7 @@ def _last_number(text: str) -> str | None:
 
 
 _PLACEHOLDER = re.compile(r"(?:\\[hv]?phantom\s*\{[^{}]*\}|\\(?:square|Box|quad|_)|[_?\s.])*")
-_BOX = re.compile(r"\\f?box(?:ed)?(?![a-zA-Z])\s*\{")
+_FIRST_BOX = re.compile(r"(?<!\\)\\+f?box")
 
 
 def answers(text: str, reading: str, thinking: Thinking = "strip") -> list[str]:
@@ -253,31 +253,8 @@ def answers(text: str, reading: str, thinking: Thinking = "strip") -> list[str]:
 
 def _boxed(text: str) -> list[str]:
     """The boxes with content; none if the last box is never closed."""
-    if "box" not in text:
-        return []
-    text = text[_first_box(text) :]
-    found = boxes(text)
-    opened = deque(_BOX.finditer(text), maxlen=1)
-    return _filled(found) if not opened or _closes(text, opened[0].end(), found) else []
-
-
-def _closes(text: str, start: int, found: list[str]) -> bool:
-    """Whether the last box, whose content starts at `start`, is the last of the whole ones."""
-    if not found or "box" in found[-1]:
-        return bool(found)
-    place = start + len(text[start : start + 80]) - len(text[start : start + 80].lstrip())
-    end = place + len(found[-1])
-    return text[place:end] == found[-1] and text[end : end + 80].lstrip().startswith("}")
-
-
-def _first_box(text: str) -> int:
-    """Where the command that may be the first box starts; braces before it close none."""
-    start = text.find("box") - 1
-    while start > 0 and text[start] != "\\" and text[start].isalpha():
-        start -= 1
-    while start > 0 and text[start - 1] == "\\":
-        start -= 1
-    return max(start, 0)
+    first = _FIRST_BOX.search(text)  # braces before it close none
+    return _filled(closed_boxes(text[first.start() :])) if first else []
 
 
 def _filled(found: list[str]) -> list[str]:

@@ -713,7 +713,7 @@ def ends_in_function(run: str) -> int | None:
     return match.end() if len(rest) < 3 or rest in GREEK or rest == "pi" else None
 
 
-def is_word_after_value(run: str, *, after_word: bool, after_letter: bool) -> bool:
+def is_word_after_value(run: str, after_word: bool, after_letter: bool) -> bool:
     """Whether letters that a space parts from a value before them are a unit, a noun, a number."""
     if len(run) == 1:
         return False

@@ -9,21 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final
 
-from rewardkit.verifiers.math.lexicon import (
-    CONSTANT_WORDS,
-    CURRENCY_SIGNS,
-    FUNCTIONS,
-    GREEK,
-    IN_WORDS,
-    LATEX_SIGNS,
-    date,
-    ends_in_function,
-    listed,
-    meaning,
-    refuses,
-    without_ordinals,
-    words_as_answer,
-)
+from rewardkit.verifiers.math import lexicon
 from rewardkit.verifiers.math.parser import read, read_canonical
 from rewardkit.verifiers.math.spelling import canonical, squeezed
 from rewardkit.verifiers.math.tree import Clock, Node, Sequence, Text, UnreadableError
@@ -37,7 +23,7 @@ _FRACTION = (
     r"\s*(?:\{\s*(?P<bottom>-?[0-9,]+)\s*\}|(?P<bottom1>[0-9]))"
 )
 _NUMBER = re.compile(
-    rf"(?P<sign>[-+\s]*)(?:(?P<currency>[{CURRENCY_SIGNS}])\s?)?(?:"
+    rf"(?P<sign>[-+\s]*)(?:(?P<currency>[{lexicon.CURRENCY_SIGNS}])\s?)?(?:"
     rf"(?P<whole>[0-9]+)??\s*{_FRACTION}"
     r"|(?:(?P<mixed>[0-9]+)\s+)?(?P<over>[0-9,]+)\s?/\s?(?P<under>[0-9,]+)"
     rf"|(?P<decimal>{_UNSIGNED})"
@@ -125,7 +111,7 @@ _SENTENCE = re.compile(r"(?P<subject>[a-z' -]+?) (?:is|are) (?:(?:an?|the) )?(?P
 _SYLLABLE = re.compile(r"[^aeiou][aeiou]")
 _ITEM_END = re.compile(r"\s*(?:[,;]\s*(?:and|or)\b|[,;]|\band\b|\bor\b)\s*")
 _LETTER = re.compile(r"\(([a-z])\)")
-_COMMON: Final = IN_WORDS | listed(
+_COMMON: Final = lexicon.IN_WORDS | lexicon.listed(
     "red blue green black white yellow orange purple pink brown grey gray north south east"
     " west left right up down monday tuesday wednesday thursday friday saturday sunday january"
     " february march april may june july august september october november december circle"
@@ -144,18 +130,18 @@ class Phrase:
 
     def tree(self) -> Node:
         """The words; a list of them where commas, `and` or `or` join several."""
-        whole = words_as_answer(self.words)
+        whole = lexicon.words_as_answer(self.words)
         items = [item for item in _ITEM_END.split(self.words) if item]
         if len(items) < 2 or not isinstance(whole, Text):
             return whole
         joint = "or" if re.search(r"\bor\b", self.words) else "and"
-        return Sequence(tuple(words_as_answer(item) for item in items), joint=joint)
+        return Sequence(tuple(lexicon.words_as_answer(item) for item in items), joint=joint)
 
 
 def predicate(words: str) -> str | None:
     """`even` in `the function is even`; None where the words are no such sentence."""
     sentence = _SENTENCE.fullmatch(words)
-    if sentence is None or any(map(refuses, sentence["subject"].split())):
+    if sentence is None or any(map(lexicon.refuses, sentence["subject"].split())):
         return None
     return sentence["predicate"]
 
@@ -170,15 +156,15 @@ def phrase(text: str) -> Phrase | None:
     if not _WORDS.fullmatch(plain):
         return None
     runs = _RUN.findall(plain)
-    if any(run in FUNCTIONS for run in (*runs, *_TEXT.findall(text))):
+    if any(run in lexicon.FUNCTIONS for run in (*runs, *_TEXT.findall(text))):
         return None
     if all(len(run) == 1 for run in runs) and not _OPTION.fullmatch(text.strip()):
         return None
-    if len(runs) == 1 and (runs[0] in FUNCTIONS or runs[0] in GREEK or runs[0] in CONSTANT_WORDS):
+    if len(runs) == 1 and (runs[0] in lexicon.GREEK or runs[0] in lexicon.CONSTANT_WORDS):
         return None
     spelled = plain.casefold().rstrip(" .,!;:")
     letter = _LETTER.fullmatch(spelled)
-    certain = _certain(runs, wrapped) or meaning(spelled) is not None
+    certain = _certain(runs, wrapped) or lexicon.meaning(spelled) is not None
     return Phrase(letter[1] if letter else _ARTICLE.sub("", spelled), certain)
 
 
@@ -202,10 +188,10 @@ def _calculates(run: str) -> bool:
     """Whether a run of letters is mathematics: a letter, a function, a Greek one."""
     return (
         len(run) == 1
-        or run in FUNCTIONS
-        or run in GREEK
-        or run in CONSTANT_WORDS
-        or ends_in_function(run) is not None
+        or run in lexicon.FUNCTIONS
+        or run in lexicon.GREEK
+        or run in lexicon.CONSTANT_WORDS
+        or lexicon.ends_in_function(run) is not None
     )
 
 
@@ -260,7 +246,7 @@ def parsed_tree(answer: ParsedAnswer) -> Node | None:
 def _read_answer(text: str) -> ParsedAnswer:
     spelled = canonical(text)
     plain = squeezed(spelled)
-    latex = plain if plain.isascii() else plain.translate(LATEX_SIGNS).strip()
+    latex = plain if plain.isascii() else plain.translate(lexicon.LATEX_SIGNS).strip()
     number = None if _LISTED.search(spelled) or _TERMS.search(spelled) else exact_number(plain)
     if number is not None:
         return ParsedAnswer(latex, number)
@@ -284,7 +270,7 @@ def _spoken(text: str) -> str:
     for noise in "{}":
         plain = plain.replace(noise, " ")
     words = " ".join(plain.split()).rstrip(" .")
-    return date(words) or without_ordinals(words)
+    return lexicon.date(words) or lexicon.without_ordinals(words)
 
 
 def _time(text: str) -> Node | None:

@@ -13,23 +13,6 @@ from fractions import Fraction
 from itertools import pairwise
 
 from rewardkit.verifiers.math import lexicon
-from rewardkit.verifiers.math.lexicon import (
-    CURRENCY_SIGNS,
-    FOREIGN,
-    MODULO,
-    OVER,
-    POSITIVE_REALS,
-    RADIANS,
-    SUMS,
-    UNITS_IN_WORDS,
-    currency,
-    listed,
-    meaning,
-    refuses,
-    scale,
-    unit_table,
-    words_as_answer,
-)
 from rewardkit.verifiers.math.spelling import canonical
 from rewardkit.verifiers.math.tokens import Token, Tokens, tokenize
 from rewardkit.verifiers.math.tree import (
@@ -98,14 +81,14 @@ def _labelled(tokens: Tokens, words: str) -> Node:
     """What follows words that only say that an answer comes; the words where nothing does."""
     tokens.mark(".")
     if tokens.ended:
-        return words_as_answer(words)
+        return lexicon.words_as_answer(words)
     plain = " ".join(words.lower().split()).strip(".,:;! ")
     meant = _by_first_words(tokens, plain)
     if meant is not None:
         return meant
     colon = words.rstrip().endswith(":") or tokens.mark(":") is not None
     subject = _STATES.sub("", plain)
-    refused = any(map(refuses, re.split(r"[\s,]+", subject)))
+    refused = any(map(lexicon.refuses, re.split(r"[\s,]+", subject)))
     if refused or not (colon or subject != plain or _LABEL.fullmatch(plain)):
         raise UnreadableError(f"the words {plain!r}")
     return _whole_listing(tokens)
@@ -117,10 +100,10 @@ _OPERATORS = {"greater": (">", "≥"), "less": ("<", "≤")}
 
 def _by_first_words(tokens: Tokens, plain: str) -> Node | None:
     """What a currency, a sign, a bound or `all real numbers except` makes of what follows."""
-    if (unit := currency(plain)) is not None:
+    if (unit := lexicon.currency(plain)) is not None:
         return Quantity(_whole_listing(tokens), *unit)
     every, excepting, _ = plain.partition(" except")
-    if excepting and (reals := meaning(every)) is not None:
+    if excepting and (reals := lexicon.meaning(every)) is not None:
         left_out = _whole_listing(tokens)
         if isinstance(left_out, Relation) and left_out.operators == ("=",):
             left_out = left_out.sides[1] or left_out
@@ -276,7 +259,7 @@ def _sets(tokens: Tokens) -> Node:
     node = _ratio(tokens)
     while operator := tokens.mark("∪∩∖-" if isinstance(node, NumberSet | SetOperation) else "∪∩∖"):
         node = SetOperation("∖" if operator == "-" else operator, node, _ratio(tokens))
-    if tokens.next.kind == "command" and tokens.next.text in MODULO:
+    if tokens.next.kind == "command" and tokens.next.text in lexicon.MODULO:
         return _residue(tokens, node)
     if tokens.next.text == r"\choose":
         tokens.take()
@@ -304,8 +287,8 @@ def _ratio(tokens: Tokens) -> Node:
 _ZERO, _INFINITY = Number(Fraction(0)), Constant("∞")
 _ONLY_ZERO = Sequence((_ZERO,), "⦃", "⦄")
 _PARTS_OF_REALS: dict[str, Node] = {
-    "+": POSITIVE_REALS,
-    ">0": POSITIVE_REALS,
+    "+": lexicon.POSITIVE_REALS,
+    ">0": lexicon.POSITIVE_REALS,
     "-": Sequence((negative(_INFINITY), _ZERO), "(", ")"),
     "<0": Sequence((negative(_INFINITY), _ZERO), "(", ")"),
     "≥0": Sequence((_ZERO, _INFINITY), "[", ")"),
@@ -380,9 +363,9 @@ def _factor_after_operator(tokens: Tokens) -> Node:
     return negative(_factor(tokens)) if tokens.mark("-") else _factor(tokens)
 
 
-_STARTERS = frozenset("(⦃[{|⌊⌈√π∞⟨∠△‖" + CURRENCY_SIGNS)
+_STARTERS = frozenset("(⦃[{|⌊⌈√π∞⟨∠△‖" + lexicon.CURRENCY_SIGNS)
 _VALUE_KINDS = frozenset(("symbol", "word", "begin", "command", "number", "numeral"))
-_SUFFIX_COMMANDS = MODULO | {r"\choose"}
+_SUFFIX_COMMANDS = lexicon.MODULO | {r"\choose"}
 _AFTER_INTERVAL = frozenset(("", "∪", "∩", "∖", ",", "and", "or"))
 
 
@@ -467,15 +450,15 @@ def _unit_follows(tokens: Tokens) -> bool:
         return token.kind == "text"
     if token.text == "/":
         return tokens.ahead(1).kind == "text"
-    return token.text in CURRENCY_SIGNS and tokens.ahead(1).kind != "number"
+    return token.text in lexicon.CURRENCY_SIGNS and tokens.ahead(1).kind != "number"
 
 
 def _quantity(tokens: Tokens, factors: list[Node]) -> Node:
     """The factors with the number words and the unit that follow them."""
-    if tokens.next.kind == "mark" and tokens.next.text in CURRENCY_SIGNS:
-        return Quantity(multiplied(factors), *unit_table()[tokens.take().text])
+    if tokens.next.kind == "mark" and tokens.next.text in lexicon.CURRENCY_SIGNS:
+        return Quantity(multiplied(factors), *lexicon.unit_table()[tokens.take().text])
     words = _unit_words(tokens)
-    while words and (size := scale(words[0])) is not None:
+    while words and (size := lexicon.scale(words[0])) is not None:
         factors[-1] = _scaled(factors[-1], Number(size))
         del words[0]
     joined = bool(words) and words[-1].lower() == "and"
@@ -495,7 +478,7 @@ def measured(factors: list[Node], words: str) -> Node:
     of_one = isinstance(value, Number) and abs(value.value) == 1
     kind, size = lexicon.unit(words, of_one=of_one)
     if not kind and words.strip(" .") in _RADIANS:
-        kind, size = RADIANS
+        kind, size = lexicon.RADIANS
     if isinstance(value, Quantity):
         kind, size = lexicon.product((value.kind, value.factor), (kind, size))
         value = value.value
@@ -535,7 +518,7 @@ def _exponent(node: Node) -> int:
 
 def _names_unit(tokens: Tokens, count: int) -> bool:
     token = tokens.ahead(count)
-    return token.kind == "text" or (token.kind == "symbol" and token.text in unit_table())
+    return token.kind == "text" or (token.kind == "symbol" and token.text in lexicon.unit_table())
 
 
 def _smaller_unit_follows(tokens: Tokens, joined: bool) -> bool:
@@ -608,7 +591,7 @@ def _degrees(tokens: Tokens, node: Node) -> Node:
     spelled = _SCALES_OF_TEMPERATURE.get(following.text.lower())
     if following.kind in ("symbol", "text") and spelled is not None:
         tokens.take()
-        return Quantity(node, *unit_table()[spelled])
+        return Quantity(node, *lexicon.unit_table()[spelled])
     terms = [node]
     for size in _PARTS_OF_DEGREE:
         if tokens.next.kind != "number" or tokens.ahead(1).text != "'":
@@ -616,7 +599,7 @@ def _degrees(tokens: Tokens, node: Node) -> Node:
         terms.append(Product((tokens.number(), Number(size))))
         while tokens.mark("'"):
             pass
-    return Quantity(summed(terms), *unit_table()["°"])
+    return Quantity(summed(terms), *lexicon.unit_table()["°"])
 
 
 def _argument(tokens: Tokens) -> Node:
@@ -671,9 +654,9 @@ def _numeral(tokens: Tokens) -> Node:
 
 def _base_of_numeral(tokens: Tokens) -> Node:
     word = tokens.ahead(1) if tokens.next.text == "{" else tokens.next
-    if word.kind == "text" and word.text.lower() in UNITS_IN_WORDS:
+    if word.kind == "text" and word.text.lower() in lexicon.UNITS_IN_WORDS:
         tokens.at += 3 if tokens.next.text == "{" else 1
-        return Number(Fraction(UNITS_IN_WORDS[word.text.lower()]))
+        return Number(Fraction(lexicon.UNITS_IN_WORDS[word.text.lower()]))
     return _argument(tokens)
 
 
@@ -734,7 +717,7 @@ def _enclosed(tokens: Tokens, opening: str) -> Node:
 
 def _items(tokens: Tokens, opening: str) -> list[Node]:
     if tokens.next.kind == "text" and opening != "⦃":
-        items: list[Node] = [words_as_answer(tokens.texts())]
+        items: list[Node] = [lexicon.words_as_answer(tokens.texts())]
     else:
         items = [_item(tokens, opening)]
     if opening == "⦃" and tokens.mark("|:") is not None:
@@ -767,8 +750,8 @@ def _bracketed(tokens: Tokens) -> Node:
         return node
     if sign in _CLOSERS:
         return _enclosed(tokens, sign)
-    if sign in CURRENCY_SIGNS:
-        return Quantity(_factor(tokens), *unit_table()[sign])
+    if sign in lexicon.CURRENCY_SIGNS:
+        return Quantity(_factor(tokens), *lexicon.unit_table()[sign])
     return _signed_value(tokens, sign)
 
 
@@ -810,16 +793,16 @@ def _command(tokens: Tokens, command: str) -> Node:
         if isinstance(over, Symbol) and over.name in ("d", "partial"):
             raise UnreadableError("a derivative", foreign=True)
         return Product((over, reciprocal(_half(tokens))))
-    if command in SUMS:
-        return _series(tokens, SUMS[command])
+    if command in lexicon.SUMS:
+        return _series(tokens, lexicon.SUMS[command])
     if command in (r"\int", r"\lim"):
         return _integral(tokens) if command == r"\int" else _limit(tokens)
     if command == r"\binom":
         over = _half(tokens)
         return Call("binomial", (over, _half(tokens)))
-    if command in OVER:
+    if command in lexicon.OVER:
         return _accented(tokens, command)
-    raise UnreadableError(f"the command {command}", foreign=command in FOREIGN)
+    raise UnreadableError(f"the command {command}", foreign=command in lexicon.FOREIGN)
 
 
 def _accented(tokens: Tokens, command: str) -> Node:
@@ -898,8 +881,9 @@ def _applied_to(tokens: Tokens) -> tuple[Node, ...]:
 def _arguments(tokens: Tokens) -> tuple[Node, ...]:
     """Arguments in brackets."""
     inner = _enclosed(tokens, tokens.take().text)
-    listed = isinstance(inner, Sequence) and inner.opening in ("(", "[")
-    return inner.items if listed and isinstance(inner, Sequence) else (inner,)
+    if isinstance(inner, Sequence) and inner.opening in ("(", "["):
+        return inner.items
+    return (inner,)
 
 
 _SEVERAL = range(1, 50)
@@ -1025,7 +1009,7 @@ def _side_of_limit(tokens: Tokens) -> Number:
 
 
 _MOST_CELLS = 100
-_CONDITION_WORDS = listed("if for when where while and")
+_CONDITION_WORDS = lexicon.listed("if for when where while and")
 _END_OF_ROW = "\\\\"
 
 
@@ -1089,7 +1073,7 @@ def _condition(tokens: Tokens) -> Node:
     try:
         return _whole_listing(tokens)
     except UnreadableError:
-        return words_as_answer(words)
+        return lexicon.words_as_answer(words)
 
 
 def _system(lines: list[Node]) -> Node:

@@ -7,15 +7,6 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from rewardkit.verifiers.math import lexicon
-from rewardkit.verifiers.math.lexicon import (
-    CODES,
-    IN_WORDS,
-    ends_in_function,
-    is_name,
-    is_word_after_value,
-    known_unit,
-    names_what_follows,
-)
 from rewardkit.verifiers.math.spelling import JOINED
 from rewardkit.verifiers.math.tree import Number, UnreadableError
 
@@ -176,7 +167,7 @@ class _Lexer:
             self._add("text", run)
         elif run in lexicon.GREEK and len(run) > 2:
             self._add("symbol", run)
-        elif (length := ends_in_function(run)) is not None:
+        elif (length := lexicon.ends_in_function(run)) is not None:
             self._add("word", lexicon.FUNCTIONS[run[:length]])
             self.spaced = False
             self._letters(run[length:])
@@ -190,18 +181,17 @@ class _Lexer:
 
     def _is_word(self, run: str) -> bool:
         """Whether letters that stand in mathematics are a word rather than factors."""
-        if run.casefold() in IN_WORDS and (self.spaced or not self._after_value()):
+        if run.casefold() in lexicon.IN_WORDS and (self.spaced or not self._after_value()):
             return True
         if self.spaced and self._after_value():
             last = self.found[-1]
             after_letter = last.kind == "symbol" or last.text == "π"
-            return is_word_after_value(
-                run, after_word=last.kind == "text", after_letter=after_letter
-            )
-        if not self.found and run in CODES:
+            after_word = last.kind == "text"
+            return lexicon.is_word_after_value(run, after_word, after_letter)
+        if not self.found and run in lexicon.CODES:
             return True
         starts = not self.found or self.found[-1].text in _CLAUSE_STARTS
-        return starts and is_name(run) and names_what_follows(self.text, self.at)
+        return starts and lexicon.is_name(run) and lexicon.names_what_follows(self.text, self.at)
 
     def _argument(self) -> str:
         """The braced argument that follows, without its braces; else one character."""
@@ -228,7 +218,7 @@ class _Lexer:
             self._add("mark", joint.lastgroup or "and")
         elif stripped in ("to", "in", "out of") and self._after_value() and self._number_follows():
             self._add("mark", ":")
-        elif self._after_value() and not self._indexed() and known_unit(stripped) is not None:
+        elif self._after_value() and not self._indexed() and lexicon.known_unit(stripped):
             self._add("text", stripped)
         elif len(stripped) == 1 and stripped.isalpha():
             self._add("symbol", stripped)
