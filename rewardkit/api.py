@@ -15,7 +15,7 @@ from rewardkit.records import Sample, Verdict
 from rewardkit.resolve import SyncOrAsyncVerifier, resolve_verifier
 
 if TYPE_CHECKING:
-    from rewardkit.harness.run.options import EvalValues
+    from rewardkit.harness.options import EvalKwargs
     from rewardkit.harness.run.reporter import Reporter
     from rewardkit.harness.run.run import RunSummary
     from rewardkit.harness.sweeps.sweep_results import SweepRun
@@ -132,7 +132,7 @@ def evaluate(
     *,
     prompt: Name | None = None,
     reporter: Reporter | None = None,
-    **options: Unpack[EvalValues],
+    **options: Unpack[EvalKwargs],
 ) -> RunSummary: ...
 
 
@@ -143,7 +143,7 @@ def evaluate(
     *,
     prompt: Names,
     reporter: Reporter | None = None,
-    **options: Unpack[EvalValues],
+    **options: Unpack[EvalKwargs],
 ) -> list[SweepRun]: ...
 
 
@@ -154,7 +154,7 @@ def evaluate(
     *,
     prompt: Name | Names | None = None,
     reporter: Reporter | None = None,
-    **options: Unpack[EvalValues],
+    **options: Unpack[EvalKwargs],
 ) -> list[SweepRun]: ...
 
 
@@ -164,7 +164,7 @@ def evaluate(
     *,
     prompt: Name | Names | None = None,
     reporter: Reporter | None = None,
-    **options: Unpack[EvalValues],
+    **options: Unpack[EvalKwargs],
 ) -> RunSummary | list[SweepRun]:
     """Generate completions with `model`, judge them with the verifiers of `task`, and summarise.
 
@@ -176,10 +176,10 @@ def evaluate(
     list of runs in the order of the checkpoints' steps. Each has a `summary` or an `error`; an
     error ends only its own run.
     """
+    from rewardkit.harness.run.options import options_for
     from rewardkit.harness.run.reporter import Reporter
     from rewardkit.harness.run.run import run
     from rewardkit.harness.run.run_plan import plan_for
-    from rewardkit.harness.run.task_settings import options_for
     from rewardkit.harness.sweeps.sweep import sweep
     from rewardkit.harness.sweeps.sweep_plan import plan_sweep
     from rewardkit.harness.sweeps.sweep_results import sort_by_step

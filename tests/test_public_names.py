@@ -19,7 +19,7 @@ from typing import get_type_hints
 
 import pytest
 
-from rewardkit.harness.run.options import EvalValues
+from rewardkit.harness.options import EvalKwargs
 
 ROOT = Path(__file__).parents[1]
 SNAPSHOT = ROOT / "tests" / "public_names.txt"
@@ -86,7 +86,7 @@ def described_member(member: ast.stmt) -> Iterator[str]:
 
 def evaluation_options() -> Iterator[str]:
     """The keyword arguments of `evaluate`, besides those in its signature."""
-    for name, annotation in sorted(get_type_hints(EvalValues).items()):
+    for name, annotation in sorted(get_type_hints(EvalKwargs).items()):
         yield f"    {name}: {inspect.formatannotation(annotation)}"
 
 

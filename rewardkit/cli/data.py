@@ -7,18 +7,14 @@ from typing import Annotated
 
 import typer
 
-from rewardkit.cli.arguments import key_values
+from rewardkit.cli.arguments import key_values, with_options
 from rewardkit.errors import UsageError
 
 
+@with_options
 def data_command(
     task: Annotated[str, typer.Argument(help="A task's name; `rewardkit list tasks` shows them.")],
-    split: Annotated[str | None, typer.Option(help="The split; by default the task's own.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of generated problems.")] = 0,
     count: Annotated[int | None, typer.Option(help="Number of problems; by default all.")] = None,
-    data: Annotated[
-        str | None, typer.Option(help="Read the problems from a JSONL, Parquet or CSV file.")
-    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the task; repeatable."),
@@ -41,12 +37,22 @@ def data_command(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="A .jsonl or .parquet file; by default JSONL on stdout."
+            "--output",
+            "-o",
+            help="A .jsonl or .parquet file; by default JSONL on stdout.",
+            rich_help_panel="Output",
         ),
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the file if it exists.")
+        bool,
+        typer.Option(
+            "--overwrite", help="Replace the file if it exists.", rich_help_panel="Output"
+        ),
     ] = False,
+    *,
+    data: str | None,
+    split: str | None,
+    seed: int,
 ) -> None:
     """Write a task's problems as rows; `--data` reads the same problems from them."""
     from rewardkit.api import load_task

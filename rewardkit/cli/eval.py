@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,88 +14,15 @@ import typer
 from rich import box
 from rich.table import Table
 
-from rewardkit.cli.arguments import INTERRUPTED, OutputOptions, existing, key_values, names
+from rewardkit.cli.arguments import INTERRUPTED, OutputOptions, existing, names, with_options
 from rewardkit.cli.result_tables import console, of_runs
 from rewardkit.errors import BackendError, UsageError
 from rewardkit.harness.metrics.summary import Metric, TaskSummary
-from rewardkit.harness.run.options import EvalOptions, EvalValues, OptionField, option_fields
+from rewardkit.harness.run.options import EvalOptions
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.sweeps.sweep import sweep, watch_sweep
 from rewardkit.harness.sweeps.sweep_plan import plan_sweep, plan_watch
 from rewardkit.harness.sweeps.sweep_results import SweepRun, sort_by_step
-
-
-def with_options(
-    group: type, *, after: str
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of a group, which it takes as `**given`; its help lists them
-    `after` that parameter of its own."""
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        signature = inspect.signature(command, eval_str=True)
-        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
-        added = [_parameter(field) for field in option_fields(group).values()]
-        place = [one.name for one in own].index(after) + 1
-        parameters = [*own[:place], *added, *own[place:]]
-
-        @functools.wraps(command)
-        def with_group(context: typer.Context, **values: Any) -> None:
-            command(**_given(context, values, option_fields(group)))
-
-        asks = inspect.Parameter(
-            "context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
-        )
-        with_group.__signature__ = signature.replace(parameters=[asks, *parameters])  # type: ignore[attr-defined]
-        return with_group
-
-    return decorate
-
-
-def option_values(group: type, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that a command was given for the options of a group."""
-    fields = option_fields(group)
-    return {name: _value(fields[name], value) for name, value in given.items()}
-
-
-def _given(
-    context: typer.Context, values: Mapping[str, Any], fields: Mapping[str, OptionField]
-) -> dict[str, Any]:
-    """The values without the group's options that nobody typed, which a task may set."""
-    typed = {
-        name
-        for name in fields
-        if getattr(context.get_parameter_source(name), "name", "DEFAULT") != "DEFAULT"
-    }
-    return {name: value for name, value in values.items() if name in typed or name not in fields}
-
-
-def _parameter(field: OptionField) -> inspect.Parameter:
-    option, kind = field.option, field.kind
-    annotation: Any = list[str] | None if kind in (tuple, Mapping) else kind
-    default = None if kind in (tuple, Mapping) else option.default
-    if kind is bool:
-        default = False
-    elif field.optional:
-        annotation = kind | None
-    shown = typer.Option(*option.flags, help=option.help, metavar=option.metavar)
-    return inspect.Parameter(
-        field.name,
-        inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        default=default,
-        annotation=Annotated[annotation, shown],
-    )
-
-
-def _value(field: OptionField, value: Any) -> Any:
-    if field.kind is Mapping:
-        return key_values(value or (), field.option.flags[0])
-    if field.kind is tuple:
-        return tuple(value or ())
-    if field.kind is bool:
-        # a flag is given to change the default: --no-chat-template
-        return value != field.option.default
-    return value
-
 
 COLUMNS = {
     "accuracy": "accuracy",
@@ -315,41 +240,52 @@ _TOO_MANY_ERRORS = (
 )
 
 
-@with_options(EvalValues, after="prompt")
+@with_options
 def eval_command(
     model: Annotated[
         list[str],
-        typer.Option(help="A checkpoint's folder or a hub id; repeatable, or 'run/checkpoint-*'."),
+        typer.Option(
+            help="A checkpoint's folder or a hub id; repeatable, or 'run/checkpoint-*'.",
+            rich_help_panel="What",
+        ),
     ],
     task: Annotated[
         list[str] | None,
-        typer.Option("--task", help="A task's name or its TOML file; repeatable."),
+        typer.Option(help="A task's name or its TOML file; repeatable.", rich_help_panel="What"),
     ] = None,
     more_models: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="MODEL", help="More folders, where a shell has expanded the pattern of --model."
+            metavar="MODEL",
+            help="More folders, where a shell has expanded the pattern of --model.",
         ),
     ] = None,
     prompt: Annotated[
         list[str] | None,
-        typer.Option(help="A prompt's name or a Jinja2 file; several with commas: a,b,c."),
+        typer.Option(
+            help="A prompt's name or a Jinja2 file; several with commas: a,b,c.",
+            rich_help_panel="Prompt",
+        ),
     ] = None,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Evaluate checkpoints as a training writes them.")
+        bool,
+        typer.Option(
+            "--watch",
+            help="Evaluate checkpoints as a training writes them.",
+            rich_help_panel="What",
+        ),
     ] = False,
     watch_timeout: Annotated[
         float | None,
-        typer.Option(help="End --watch after this many seconds without a new checkpoint."),
-    ] = None,
-    log_to: Annotated[
-        list[str] | None,
         typer.Option(
-            metavar="TOOL", help="Log the metrics to wandb, tensorboard or trackio; repeatable."
+            help="End --watch after this many seconds without a new checkpoint.",
+            rich_help_panel="What",
         ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+    *,
+    quiet: bool,
+    as_json: bool,
+    log_to: tuple[str, ...],
     **given: Any,
 ) -> None:
     """Generate completions, judge them, and write the run's folder.
@@ -358,20 +294,15 @@ def eval_command(
 
     The same command resumes a run that was interrupted or killed.
     """
-    from rewardkit.harness.run.task_settings import options_for
+    from rewardkit.harness.run.options import options_for
     from rewardkit.harness.sweeps.sweep_plan import is_sweep
 
     models = [*model, *existing(more_models or ())]
     prompts = names(prompt or ())
-    options = options_for(
-        tuple(task or ()),
-        models[0],
-        prompts[0] if prompts else None,
-        **option_values(EvalValues, given),
-    )
+    options = options_for(tuple(task or ()), models[0], prompts[0] if prompts else None, **given)
     if watch_timeout is not None and not watch:
-        raise UsageError("--watch-timeout says when --watch ends; add --watch")
-    output = OutputOptions(quiet=quiet, as_json=as_json, log_to=tuple(log_to or ()))
+        raise UsageError("--watch-timeout needs --watch; add it")
+    output = OutputOptions(quiet=quiet, as_json=as_json, log_to=log_to)
     output.check()
     if watch:
         watch_several(options, models, prompts, output, timeout=watch_timeout)

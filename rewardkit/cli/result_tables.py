@@ -12,8 +12,8 @@ from rich.table import Table
 from rewardkit.harness.metrics import figures
 from rewardkit.harness.metrics.names import TRUNCATED, UNJUDGED, words
 from rewardkit.harness.metrics.summary import Metric, TaskSummary
+from rewardkit.harness.run.options import as_typed
 from rewardkit.harness.run.run import RunSummary
-from rewardkit.harness.run.task_settings import as_typed
 
 MOST_NAMED = 3
 """How many runs a warning names: those with the largest shares."""

@@ -6,15 +6,16 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rewardkit.cli.arguments import INTERRUPTED, key_values, refuse_given
+from rewardkit.cli.arguments import INTERRUPTED, key_values, refuse_given, with_options
 from rewardkit.cli.verify import WORD
 from rewardkit.errors import UnknownName, UsageError
+from rewardkit.thinking import Thinking
 
 if TYPE_CHECKING:
     from rewardkit.harness.metrics.summary import TaskSummary
@@ -32,14 +33,14 @@ MOST_LINES = 12
 class ReplayOptions:
     """What `score` takes for a training: other rewards or other weights, and where they go."""
 
-    task: str | None = None
-    task_args: Mapping[str, Any] = field(default_factory=dict)
-    verifier: str | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    reference: str | None = None
-    weights: Mapping[str, float] = field(default_factory=dict)
-    output_dir: Path | None = None
-    overwrite: bool = False
+    task: str | None
+    task_args: Mapping[str, Any]
+    verifier: str | None
+    verifier_args: Mapping[str, Any]
+    reference_field: str | None
+    weights: Mapping[str, float]
+    output_dir: Path | None
+    overwrite: bool
 
     def __post_init__(self) -> None:
         if self.task and self.verifier:
@@ -48,21 +49,21 @@ class ReplayOptions:
             from rewardkit.harness.run.resolved_tasks import task_with_arguments  # loads plugins
 
             task_with_arguments((self.task,) if self.task else (), self.task_args)
-        if self.parameters and not self.verifier:
+        if self.verifier_args and not self.verifier:
             raise UsageError("--verifier-arg sets a verifier's parameters; add --verifier NAME")
-        if self.reference and not (self.task or self.verifier):
+        if self.reference_field and not (self.task or self.verifier):
             raise UsageError(
-                "--reference-field is for --task or --verifier; add one of them, or leave it out"
+                "--reference-field needs --task or --verifier; add one of them, or leave it out"
             )
 
 
 def weights_by_name(pairs: Iterable[str]) -> dict[str, float]:
-    """Parse `NAME=WEIGHT` arguments. UsageError for a weight that is no finite number."""
+    """Parse `NAME=WEIGHT` arguments. UsageError for a weight that isn't a finite number."""
     weights: dict[str, float] = {}
     for name, value in key_values(pairs, "--reward-weight").items():
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not is_number or not math.isfinite(value):
-            raise UsageError(f"--reward-weight {name}={value} has no number for a weight")
+            raise UsageError(f"--reward-weight {name}={value} has no number as its weight")
         weights[name] = float(value)
     return weights
 
@@ -124,12 +125,12 @@ def _other_functions(
         functions, weights = reward_funcs(
             registry.installed().task(options.task, **options.task_args),
             reading=_reading(record, options.task),
-            reference=options.reference,
+            reference=options.reference_field,
         )
     else:
         name = str(options.verifier)
-        verifier = registry.installed().verifier(name, **options.parameters)
-        functions, weights = reward_funcs(verifier, reference=options.reference)
+        verifier = registry.installed().verifier(name, **options.verifier_args)
+        functions, weights = reward_funcs(verifier, reference=options.reference_field)
     foreign = [reward for reward in record.rewards if reward.origin is None]
     return (
         [*functions, *(reward.name for reward in foreign)],
@@ -208,6 +209,7 @@ def _mean(values: list[float | None]) -> str:
     return f"{sum(means) / len(means):.4f}" if means else "–"
 
 
+@with_options
 def score_command(
     file: Annotated[
         Path,
@@ -215,109 +217,85 @@ def score_command(
             help="A JSONL, Parquet or CSV file of completions, or a run's or training's folder."
         ),
     ],
-    task: Annotated[str | None, typer.Option(help="The task whose verifier judges.")] = None,
-    task_arg: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="A parameter of the task; repeatable."),
-    ] = None,
-    verifier: Annotated[
-        str | None, typer.Option(help="The verifier that judges, where there is no task.")
-    ] = None,
-    verifier_arg: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY=VALUE",
-            help="A parameter of the verifier, or, where rows name theirs, NAME.KEY=VALUE; "
-            "repeatable.",
-        ),
-    ] = None,
-    verifier_field: Annotated[
-        str | None, typer.Option(help="The column that names each row's verifier.")
+    task: Annotated[
+        str | None,
+        typer.Option(help="The task whose verifier judges.", rich_help_panel="What"),
     ] = None,
     completion_field: Annotated[
         list[str] | None,
-        typer.Option(help="The completion's field, such as reply.text; repeatable."),
-    ] = None,
-    reference_field: Annotated[
-        str | None, typer.Option(help="The reference's field, if it isn't the task's column.")
+        typer.Option(
+            help="The completion's field, such as reply.text; repeatable.", rich_help_panel="What"
+        ),
     ] = None,
     label_field: Annotated[
         list[str] | None,
-        typer.Option(help="A known label's field, to compare with; one for each completion field."),
-    ] = None,
-    thinking: Annotated[
-        str | None,
         typer.Option(
-            help="What is read of a thinking block: strip, nothing; keep, all of it where no "
-            "answer follows. By default as the run, the task or the verifier does."
+            help="A known label's field, to compare with; one for each completion field.",
+            rich_help_panel="What",
         ),
     ] = None,
     data: Annotated[
-        str | None, typer.Option(help="The task's problems, if the file has only their ids.")
+        str | None,
+        typer.Option(
+            help="The task's problems, if the file has only their ids.", rich_help_panel="What"
+        ),
     ] = None,
-    output_dir: Annotated[
-        Path | None,
-        typer.Option("--output-dir", "-o", help="A folder for the samples and the summary."),
-    ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Discard the folder's content.")
-    ] = False,
     reward_weight: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME=WEIGHT", help="Of a training: another weight of a reward; repeatable."
+            metavar="NAME=WEIGHT",
+            help="For a training's folder: another weight of a reward; repeatable.",
+            rich_help_panel="Judging",
         ),
     ] = None,
-    shard: Annotated[
-        str | None,
-        typer.Option(
-            metavar="I/N", help="Judge part I of N of the problems; `rewardkit merge` joins them."
-        ),
-    ] = None,
-    ray: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Judge on the Ray cluster at HOST:PORT, or auto."),
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+    *,
+    task_args: Mapping[str, Any],
+    reference_field: str | None,
+    thinking: Thinking | None,
+    verifier: str | None,
+    verifier_args: Mapping[str, Any],
+    verifier_field: str | None,
+    output_dir: str | None,
+    overwrite: bool,
+    shard: str | None,
+    ray: str | None,
+    quiet: bool,
+    as_json: bool,
 ) -> None:
     """Judge completions from a file, or a run's folder again, without a model.
 
-    With --output-dir, the same command resumes after an interruption. Of a training's folder, show
+    With --output-dir, the same command resumes after an interruption. For a training's folder, show
     which rewards and advantages its completions would have had.
     """
     from rewardkit.harness.store.rollouts import find_rollouts
 
-    task_args = key_values(task_arg or (), "--task-arg")
-    not_for_folders: dict[str, object] = {
-        "--verifier-field": verifier_field,
-        "--completion-field": completion_field,
-        "--label-field": label_field,
-        "--data": data,
+    folder = Path(output_dir) if output_dir else None
+    judging: dict[str, Any] = {
+        "task": task,
+        "task_args": task_args,
+        "verifier": verifier,
+        "verifier_args": verifier_args,
+        "reference_field": reference_field,
+    }
+    of_files = {
+        "verifier_field": verifier_field,
+        "completion_field": completion_field,
+        "label_field": label_field,
+        "data": data,
     }
     if rollouts := find_rollouts(file):
         refuse_given(
-            {**not_for_folders, "--thinking": thinking, "--shard": shard, "--ray": ray},
-            "a training's folder",
+            {**of_files, "thinking": thinking, "shard": shard, "ray": ray}, "a training's folder"
         )
-        options = ReplayOptions(
-            task=task,
-            task_args=task_args,
-            verifier=verifier,
-            parameters=key_values(verifier_arg or (), "--verifier-arg"),
-            reference=reference_field,
-            weights=weights_by_name(reward_weight or ()),
-            output_dir=output_dir,
-            overwrite=overwrite,
-        )
+        weights = weights_by_name(reward_weight or ())
+        options = ReplayOptions(**judging, weights=weights, output_dir=folder, overwrite=overwrite)
         replay_training(rollouts, options, quiet=quiet, as_json=as_json)
         return
     if reward_weight:
-        raise UsageError("--reward-weight is of a training's folder; leave it out")
+        raise UsageError("--reward-weight applies only to a training's folder; leave it out")
     from rewardkit.harness.scoring.scoring_plan import (
         ScoreOutput,
         VerifierChoice,
-        check_thinking,
         plan_rescoring,
         plan_scoring,
     )
@@ -326,30 +304,21 @@ def score_command(
     from rewardkit.harness.store.shard import Shard
 
     part = Shard.parse(shard) if shard else None
-    output = ScoreOutput(
-        output_dir=output_dir, overwrite=overwrite, command=tuple(sys.argv), shard=part
-    )
+    command = tuple(sys.argv)
+    output = ScoreOutput(output_dir=folder, overwrite=overwrite, command=command, shard=part)
     if file.is_dir():
-        recorded: dict[str, object] = {
-            "--task": task,
-            "--task-arg": task_args,
-            "--verifier": verifier,
-            "--verifier-arg": verifier_arg,
-            "--reference-field": reference_field,
-        }
         if (file / RUN).exists():
             where = "a run's folder, which records what judges it"
-            refuse_given(recorded | not_for_folders, where)
-        plan = plan_rescoring(file, output, thinking=check_thinking(thinking))
+            refuse_given({**judging, **of_files}, where)
+        plan = plan_rescoring(file, output, thinking=thinking)
     else:
-        parameters = key_values(verifier_arg or (), "--verifier-arg")
         choice = VerifierChoice(
             task=task,
             task_args=task_args,
             verifier=verifier,
             verifier_field=verifier_field,
-            parameters=parameters,
-            thinking=check_thinking(thinking),
+            parameters=verifier_args,
+            thinking=thinking,
         )
         columns = FileFields(completion_field or (), reference_field, label_field or ())
         plan = plan_scoring(file, choice, columns, output, data=data)

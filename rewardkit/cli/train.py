@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from rewardkit.cli.arguments import INTERRUPTED
+from rewardkit.cli.arguments import INTERRUPTED, with_options
 from rewardkit.cli.result_tables import console
 from rewardkit.trainers.training.train import TrainingResult
 from rewardkit.trainers.training.training_plan import TrainingPlan
@@ -182,6 +182,7 @@ def _value(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+@with_options
 def train_command(
     recipe: Annotated[str, typer.Argument(help="A recipe's name, or a TOML file.")],
     model: Annotated[
@@ -195,9 +196,6 @@ def train_command(
     ] = None,
     data: Annotated[
         str | None, typer.Option(help="A JSONL, Parquet or CSV file to train on.")
-    ] = None,
-    output_dir: Annotated[
-        str | None, typer.Option("--output-dir", "-o", help="The training's folder.")
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Resume from the last checkpoint in the folder.")
@@ -215,7 +213,9 @@ def train_command(
             help="Share of the completions whose text is kept (rollouts.share); 0 keeps nothing.",
         ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show warnings only.")] = False,
+    *,
+    output_dir: str | None,
+    quiet: bool,
 ) -> None:
     """Train a model by a recipe, with GRPO or on worked solutions.
 

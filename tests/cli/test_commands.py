@@ -168,7 +168,7 @@ def test_verify_reads_standard_input_and_gives_json() -> None:
         (["eval", "--task", "motion", "--model", "m", "--prompt", "motoin"], "mean 'motion'"),
         (["eval", "--task", "motion", "--model", "m", "--prompt", "./p.jinja"], "can't be read"),
         (["eval", "--task", "gsm8k", "--model", "m", "--data", "no.jsonl"], "no data file"),
-        (["eval", "--task", "motion", "--model", "m", "cot"], "'cot' belongs to no option"),
+        (["eval", "--task", "motion", "--model", "m", "cot"], "'cot' follows no option"),
         (["eval", "--task", "motion", "--model", "nope/checkpoint-*"], "no folder matches --model"),
         (["eval", "--task", "motion", "--model", "m", "--prompt", "motion,boxd"], "mean 'boxed'"),
         (["eval", "--task", "motion", "--model", "m", "--watch-timeout", "3"], "add --watch"),

@@ -359,7 +359,7 @@ def test_an_option_about_a_file_is_refused_for_a_run(
     assert "holds no run.json; give a run's folder or a file" in capsys.readouterr().err
     (tmp_path / "run.json").write_text("{}")
     assert run_command("score", tmp_path, *option) == 2
-    assert f"{option[0]} isn't for a run's folder" in capsys.readouterr().err
+    assert f"{option[0]} has no effect on a run's folder" in capsys.readouterr().err
 
 
 def test_what_a_verifier_alone_judged_is_judged_again(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from rewardkit.harness.run.options import EvalOptions, EvalValues, option_fields
+from rewardkit.harness.options import DEFAULTS
+from rewardkit.harness.run.options import EvalOptions
 from rewardkit.harness.store.run_folder import plain
 from rewardkit.redaction import redact_value
 
@@ -29,28 +30,27 @@ _RECORDED_IF_SET = ("chat_template_args", "reasoning_effort")
 
 def settings_of(options: EvalOptions, backend_name: str) -> dict[str, Any]:
     """The options of the command and of the engine, without secrets, for a run's record."""
-    values = options.values
-    given = {name: value for name, value in values.items() if name not in _PLACES}
+    values = {name: value for name, value in options.given().items() if name not in _PLACES}
     engine = {
         "backend": backend_name,
-        "dtype": values["dtype"],
-        "chat_template": values["chat_template"],
-        "max_model_len": values["max_model_len"],
-        "arguments": dict(values["backend_args"]),
+        "dtype": options.dtype,
+        "chat_template": options.chat_template,
+        "max_model_len": options.max_model_len,
+        "arguments": dict(options.backend_args),
     }
     engine |= {name: value for name, value in values.items() if name in _RECORDED_IF_SET and value}
     named = {"model": options.model, "prompt": options.prompt}
-    settings: dict[str, Any] = redact_value({**named, **given, "engine": engine})
+    settings: dict[str, Any] = redact_value({**named, **values, "engine": engine})
     return settings
 
 
 def differing_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that differ from their defaults, as plain JSON values."""
-    defaults = {name: field.option.default for name, field in option_fields(EvalValues).items()}
+    defaults = plain(dict(DEFAULTS))
     return {
         name: value
         for name, value in plain(dict(settings)).items()
-        if name not in defaults or value != plain(defaults[name])
+        if name not in defaults or value != defaults[name]
     }
 
 
@@ -58,12 +58,15 @@ def default_folder(options: EvalOptions, name: str | None = None) -> str:
     """A folder named after the command, so that the same command finds it again.
 
     Its name is made of the options that differ from their defaults: a new option with a default
-    changes no name. `name` stands for the model's where the options' own says more than a name.
+    changes no name. `name` replaces the model's own name in it.
     """
+    named = {"model": options.model, "prompt": options.prompt, **options.given()}
+    for option in (*_PLACES, *_WITHOUT_EFFECT):
+        del named[option]
     tasks = [task if isinstance(task, str) else task.name for task in options.tasks]
-    settings = {**_named_settings(options), "tasks": tasks}
-    named = json.dumps(settings, sort_keys=True, default=str)
-    digest = hashlib.sha256(named.encode()).hexdigest()
+    settings = {**differing_settings(redact_value(named)), "tasks": tasks}
+    text = json.dumps(settings, sort_keys=True, default=str)
+    digest = hashlib.sha256(text.encode()).hexdigest()
     model = name or options.model.rstrip("/").rpartition("/")[2]
     return f"{RUNS}/{'+'.join(tasks)}-{file_name(model) or 'model'}-{digest[:8]}"
 
@@ -71,10 +74,3 @@ def default_folder(options: EvalOptions, name: str | None = None) -> str:
 def file_name(text: str) -> str:
     """Replace characters that are unsafe in a file name."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text)
-
-
-def _named_settings(options: EvalOptions) -> dict[str, Any]:
-    named = {**options.values, "model": options.model, "prompt": options.prompt}
-    for name in (*_PLACES, *_WITHOUT_EFFECT):
-        named.pop(name, None)
-    return differing_settings(redact_value(named))

@@ -90,11 +90,11 @@ def run_fingerprint(
     plan: RunPlan, rendered: Sequence[RenderedTask], backend: Mapping[str, str]
 ) -> dict[str, Any]:
     """The fingerprint of a run; `backend` is the fingerprint of its backend."""
-    sampling = asdict(plan.sampling) | {
+    sampling = asdict(plan.options.sampling()) | {
         "max_tokens": {
             rendered_task.task.name: rendered_task.sampling.max_tokens for rendered_task in rendered
         },
-        "num_samples": plan.num_samples,
+        "num_samples": plan.options.num_samples,
     }
     flat: dict[str, Any] = {f"model.{name}": value for name, value in backend.items()}
     flat |= {f"engine.{name}": value for name, value in plan.settings.get("engine", {}).items()}

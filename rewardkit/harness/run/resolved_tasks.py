@@ -8,9 +8,9 @@ from typing import Any
 
 from rewardkit import registry
 from rewardkit.errors import DataError, UnknownName, UsageError
+from rewardkit.harness.options import AllOptions, flag
 from rewardkit.harness.tasks.defined.definition import (
     Columns,
-    DataSource,
     TaskDefinition,
     VerifierSection,
 )
@@ -18,27 +18,27 @@ from rewardkit.harness.tasks.defined.task import DefinedTask, named_source, sour
 from rewardkit.protocols import Task
 
 
-def own_set(values: Mapping[str, Any]) -> DefinedTask:
+def own_set(options: AllOptions) -> DefinedTask:
     """Return the task that the options describe. UsageError if they don't."""
-    if not values["data"]:
+    if not options.data:
         raise UsageError("--verifier judges the rows of --data; name a file, or owner/name")
-    if (values["verifier"] is None) == (values["verifier_field"] is None):
+    if (options.verifier is None) == (options.verifier_field is None):
         raise UsageError("name what judges, either --verifier NAME or --verifier-field COLUMN")
-    source = named_source(values["data"])
+    source = named_source(options.data)
     names: tuple[str, ...] = ()
-    parameters = values["verifier_args"]
-    if values["verifier_field"]:
-        names = _named_verifiers(source, values["split"], values["verifier_field"])
+    parameters = options.verifier_args
+    if options.verifier_field:
+        names = verifiers_named_in(source_rows(source, options.split), options.verifier_field)
         parameters = parameters_by_verifier(parameters, names)
     definition = TaskDefinition(
         name=Path(source.file).stem or source.repository.rpartition("/")[2],
         data=source,
         columns=Columns(
-            question=(values["question_field"] or "question",),
-            reference=values["reference_field"] or "",
-            verifier=values["verifier_field"] or "",
+            question=(options.question_field or "question",),
+            reference=options.reference_field or "",
+            verifier=options.verifier_field or "",
         ),
-        verifier=VerifierSection(name=values["verifier"] or "", names=names, parameters=parameters),
+        verifier=VerifierSection(name=options.verifier or "", names=names, parameters=parameters),
     )
     task = DefinedTask(definition)
     task.validate()
@@ -58,17 +58,13 @@ def parameters_by_verifier(
         name, dot, parameter = key.partition(".")
         if not dot:
             raise UsageError(
-                f"--verifier-arg {key}: each row names its verifier; say whose parameter it is, "
-                f"such as {names[0]}.{key}={value}"
+                f"--verifier-arg {key}: rows name their verifiers, so name the parameter's, such "
+                f"as {names[0]}.{key}={value}"
             )
         if name not in names:
             raise UnknownName.among("verifier in the rows", name, names)
         parameters.setdefault(name, {})[parameter] = value
     return parameters
-
-
-def _named_verifiers(source: DataSource, split: str | None, column: str) -> tuple[str, ...]:
-    return verifiers_named_in(source_rows(source, split), column)
 
 
 def verifiers_named_in(rows: Iterable[Mapping[str, Any]], column: str) -> tuple[str, ...]:
@@ -88,23 +84,20 @@ def verifiers_named_in(rows: Iterable[Mapping[str, Any]], column: str) -> tuple[
 _OWN = ("verifier", "verifier_field", "verifier_args", "question_field", "reference_field")
 
 
-def resolved_tasks(
-    tasks: Sequence[str | Task], values: Mapping[str, Any]
-) -> tuple[str | Task, ...]:
+def resolved_tasks(tasks: Sequence[str | Task], options: AllOptions) -> tuple[str | Task, ...]:
     """Return the tasks with their TOML files read; without any, the set that the options describe.
 
     UsageError if options about a set are missing, if a task is named beside them, or for
     parameters of several tasks or of a task that isn't a name.
     """
-    given = [name for name in _OWN if values[name]]
+    given = [name for name in _OWN if getattr(options, name)]
     if tasks and given:
-        option = "--" + given[0].removesuffix("s").replace("_", "-")
         raise UsageError(
-            f"{option} is for --data without a task; leave out --task, or write it into a task "
-            "file (docs/guides/own-set.md)"
+            f"{flag(given[0])} needs --data without a task; leave out --task, or write it into a "
+            "task file (docs/guides/own-set.md)"
         )
-    if values["task_args"]:
-        return (task_with_arguments(tasks, values["task_args"]),)
+    if options.task_args:
+        return (task_with_arguments(tasks, options.task_args),)
     if tasks:
         return tuple(
             registry.installed().task(task)
@@ -117,8 +110,7 @@ def resolved_tasks(
             "no task is named; see: rewardkit list tasks, or name what judges rows of your own: "
             "--data FILE --verifier NAME"
         )
-
-    return (own_set(values),)
+    return (own_set(options),)
 
 
 def task_with_arguments(tasks: Sequence[str | Task], arguments: Mapping[str, Any]) -> Task:
@@ -135,8 +127,8 @@ def task_with_arguments(tasks: Sequence[str | Task], arguments: Mapping[str, Any
     task = tasks[0]
     if not isinstance(task, str):
         raise UsageError(
-            "task_args is for a task's name; set the parameters of the task that you pass"
+            "task_args needs a task's name; set the parameters of the task that you pass"
         )
     if task.endswith(".toml"):
-        raise UsageError(f"--task-arg is for a task's name; write the setting into {task}")
+        raise UsageError(f"--task-arg needs a task's name; write the setting into {task}")
     return registry.installed().task(task, **arguments)

@@ -18,7 +18,7 @@ from rewardkit.harness.run.fingerprint import run_fingerprint, task_hashes
 from rewardkit.harness.run.judging_thread import ALL_THINKING, Generated, JudgingThread
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.run.run_plan import RunPlan
-from rewardkit.harness.run.task_plan import RenderedTask, TaskPlan, render_task
+from rewardkit.harness.run.task_plan import RenderedTask, render_task
 from rewardkit.harness.store.environment import hardware, now, versions
 from rewardkit.harness.store.run_folder import RunFolder
 from rewardkit.harness.store.sample_row import SampleRow
@@ -36,7 +36,8 @@ def new_record(
 ) -> dict[str, Any]:
     """The record of a new run, or of a run that resumes after the sessions of `earlier`."""
     started = now()
-    shard = {"shard": plan.shard.record("eval")} if plan.shard else {}
+    part = plan.options.part()
+    shard = {"shard": part.record("eval")} if part else {}
     return {
         "command": list(plan.command or sys.argv),
         "settings": dict(plan.settings),
@@ -247,9 +248,9 @@ def _open(
 ) -> _ActiveRun:
     """Check the plan and lock its folder until the exit stack closes."""
     folder = RunFolder(plan.output_dir)
-    rendered = [_render(plan, task_plan) for task_plan in plan.task_plans]
+    rendered = [render_task(task_plan, plan.backend, plan.options) for task_plan in plan.task_plans]
     fingerprint = run_fingerprint(plan, rendered, identity())
-    exit_stack.enter_context(folder.opened(fingerprint, overwrite=plan.overwrite))
+    exit_stack.enter_context(folder.opened(fingerprint, overwrite=plan.options.overwrite))
     record = new_record(plan, rendered, fingerprint, folder.read_record())
     folder.write_record(record)
     done = {key for key, row in folder.rows().items() if row.finish_reason != "error"}
@@ -319,17 +320,6 @@ def _end_session(active: _ActiveRun) -> None:
         active.folder.write_record(active.record)
 
 
-def _render(plan: RunPlan, task_plan: TaskPlan) -> RenderedTask:
-    return render_task(
-        task_plan,
-        plan.backend,
-        plan.sampling,
-        max_tokens=plan.max_tokens,
-        num_samples=plan.num_samples,
-        shard=plan.shard,
-    )
-
-
 def _in_order(rows: Mapping[str, SampleRow], rendered: Sequence[RenderedTask]) -> list[SampleRow]:
     """The rows in the order of the data."""
     keys = (request.key for rendered_task in rendered for request, _, _ in rendered_task.requests())
@@ -343,5 +333,5 @@ def _summarise(plan: RunPlan, rows: Sequence[SampleRow]) -> RunSummary:
     }
     completions = sum(summary.completions for summary in tasks.values())
     errors = sum(summary.unjudged for summary in tasks.values())
-    failed = errors > plan.max_errors * completions
-    return RunSummary(tasks, plan.output_dir, failed, usage_of(rows), plan.set_by_tasks)
+    failed = errors > plan.options.max_errors * completions
+    return RunSummary(tasks, plan.output_dir, failed, usage_of(rows), plan.options.set_by_tasks())

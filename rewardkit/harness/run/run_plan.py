@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
 from rewardkit import registry
 from rewardkit.errors import UsageError
+from rewardkit.harness.options import flag
 from rewardkit.harness.prompts.fewshot import FewshotSource
 from rewardkit.harness.prompts.strategies import check_fewshot, check_rendering, resolve_prompt
 from rewardkit.harness.run.default_folder import default_folder, settings_of
-from rewardkit.harness.run.options import EvalOptions
+from rewardkit.harness.run.options import EvalOptions, settings_note
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.run.task_plan import TaskPlan, plan_task
-from rewardkit.harness.run.task_settings import set_by_tasks, settings_note
 from rewardkit.harness.store import model_folder
-from rewardkit.harness.store.shard import Shard
 from rewardkit.protocols import Backend, HubTask, IgnoresOptions, Task
-from rewardkit.records import Sampling
 
 
 def choose() -> tuple[str, str]:
@@ -49,24 +47,15 @@ AUTO = "auto"
 
 @dataclass(frozen=True)
 class RunPlan:
-    """Everything that decides a run, resolved. `max_tokens` None: each task's default."""
+    """Everything that decides a run, resolved."""
 
+    options: EvalOptions
     task_plans: Sequence[TaskPlan]
     backend: Backend
-    sampling: Sampling
     output_dir: Path
-    num_samples: int = 1
-    max_tokens: int | None = None
-    max_errors: float = 0.05
-    """Share of completions that may end unjudged before the run counts as failed."""
-    overwrite: bool = False
-    command: Sequence[str] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """The options as given, for the record."""
-    shard: Shard | None = None
-    """The part of the problems to evaluate; None: all."""
-    set_by_tasks: Mapping[str, Any] = field(default_factory=dict)
-    """Those of the options that the tasks set."""
+    """The options for the record."""
+    command: Sequence[str] = ()
 
 
 def plan_for(options: EvalOptions, reporter: Reporter, command: tuple[str, ...] = ()) -> RunPlan:
@@ -79,7 +68,7 @@ def plan_for(options: EvalOptions, reporter: Reporter, command: tuple[str, ...] 
     early = None if _reads_hub(options) else plan_tasks(options, [options.prompt])
     if note := settings_note(options):
         reporter.note(note)
-    if options.values["backend"] == AUTO and options.values["ray"] is None:
+    if options.backend == AUTO and options.ray is None:
         model_folder.resolve(options.model)
     engine = backend_name(options, reporter)
     backend = load_backend(options, engine, reporter)
@@ -96,21 +85,14 @@ def plan_with(
     command: tuple[str, ...] = (),
 ) -> RunPlan:
     """The plan of a run over `backend`, whose name is `engine`."""
-    values, shard = options.values, options.shard()
-    folder = Path(values["output_dir"] or default_folder(options))
+    folder, part = Path(options.output_dir or default_folder(options)), options.part()
     return RunPlan(
-        task_plans=task_plans,
-        backend=backend,
-        sampling=options.sampling(),
-        output_dir=shard.folder(folder) if shard else folder,
-        num_samples=values["num_samples"],
-        max_tokens=values["max_tokens"],
-        max_errors=values["max_errors"],
-        overwrite=values["overwrite"],
-        command=command,
+        options,
+        task_plans,
+        backend,
+        output_dir=part.folder(folder) if part else folder,
         settings=settings_of(options, engine),
-        shard=shard,
-        set_by_tasks=set_by_tasks(options),
+        command=command,
     )
 
 
@@ -122,7 +104,8 @@ def plan_tasks(
     UsageError if examples are to be drawn and no prompt shows any.
     """
     plans = {
-        prompt: [_plan_task(options, task, prompt) for task in options.tasks] for prompt in prompts
+        prompt: [_plan_task(replace(options, prompt=prompt), task) for task in options.tasks]
+        for prompt in prompts
     }
     templates = [task_plan.template for task_plans in plans.values() for task_plan in task_plans]
     check_fewshot(templates, options.fewshot())
@@ -131,7 +114,7 @@ def plan_tasks(
 
 def backend_name(options: EvalOptions, reporter: Reporter) -> str:
     """The backend's name; "auto" is resolved, and a note gives the reason."""
-    name = options.values["backend"]
+    name = options.backend
     if name == AUTO:
         name, why = choose()
         reporter.note(f"backend {name}: {why}")
@@ -151,19 +134,18 @@ def load_backend(options: EvalOptions, name: str, reporter: Reporter) -> Backend
     for ignored in ignored_options:
         if options.is_given(ignored):
             raise UsageError(
-                f"the {name} backend generates nothing, so --{ignored.replace('_', '-')} has no "
-                "effect; leave it out"
+                f"the {name} backend generates nothing, so {flag(ignored)} has no effect; leave it "
+                "out"
             )
-    address = options.values["ray"]
-    if address is not None:
+    if options.ray is not None:
         from rewardkit.harness.backends.ray_backend import RayBackend
 
         return RayBackend(
             name,
             options.model,
             options.engine(),
-            address=address,
-            engines=options.values["engines"],
+            address=options.ray,
+            engines=options.engines,
             note=reporter.note,
         )
     return cast("Backend", kind(options.model, options.engine()))
@@ -173,31 +155,30 @@ def _check_prompt(options: EvalOptions) -> None:
     """UsageError for a prompt that doesn't fit a task. Reads no data."""
     no_rows = None if options.fewshot() is None else FewshotSource(0)
     for task in options.tasks:
-        resolve_prompt(_resolved(task), options.prompt, options.values["system_prompt"], no_rows)
+        resolve_prompt(_resolved(task), options.prompt, options.system_prompt, no_rows)
 
 
 def _reads_hub(options: EvalOptions) -> bool:
     """Whether a task's data come from the hub."""
     on_hub = any(isinstance(_resolved(task), HubTask) for task in options.tasks)
-    return on_hub and options.values["data"] is None
+    return on_hub and options.data is None
 
 
 def _resolved(task: str | Task) -> Task:
     return registry.installed().task(task) if isinstance(task, str) else task
 
 
-def _plan_task(options: EvalOptions, task: str | Task, prompt: str | None) -> TaskPlan:
-    values = options.values
+def _plan_task(options: EvalOptions, task: str | Task) -> TaskPlan:
     resolved = _resolved(task)
-    template = resolve_prompt(resolved, prompt, values["system_prompt"], options.fewshot())
+    template = resolve_prompt(resolved, options.prompt, options.system_prompt, options.fewshot())
     plan = plan_task(
         resolved,
         template,
-        data=values["data"],
-        split=values["split"],
-        seed=values["seed"],
-        limit=values["limit"],
-        thinking=options.thinking(),
+        data=options.data,
+        split=options.split,
+        seed=options.seed,
+        limit=options.limit,
+        thinking=options.thinking,
     )
     check_rendering(template, plan.samples)
     return plan

@@ -11,6 +11,7 @@ from itertools import chain, groupby, islice, zip_longest
 from rewardkit.errors import DataError, PromptTooLong, UsageError
 from rewardkit.harness.prompts.template import PromptTemplate
 from rewardkit.harness.run.judging_thread import TaskVerifiers
+from rewardkit.harness.run.options import EvalOptions
 from rewardkit.harness.store.shard import Shard
 from rewardkit.protocols import Backend, Prompt, Request, Task
 from rewardkit.records import Sample, Sampling
@@ -124,29 +125,23 @@ def _check_samples(task: Task, samples: Sequence[Sample]) -> None:
         seen.add(sample.id)
 
 
-def render_task(
-    task_plan: TaskPlan,
-    backend: Backend,
-    sampling: Sampling,
-    *,
-    max_tokens: int | None,
-    num_samples: int,
-    shard: Shard | None = None,
-) -> RenderedTask:
-    """Render every prompt and check that it fits. `max_tokens` None is the task's default,
-    or less if the longest prompt leaves less room. All shards have the same limit."""
+def render_task(task_plan: TaskPlan, backend: Backend, options: EvalOptions) -> RenderedTask:
+    """Render every prompt and check that it fits.
+
+    The longest completion is `max_tokens`; or else the task's default, or less if the longest
+    prompt leaves less room. All shards have the same limit.
+    """
     prompts = [backend.render(task_plan.template.messages(sample)) for sample in task_plan.samples]
     limit = backend.max_model_len
-    length = max_tokens or task_plan.task.max_tokens
+    length = options.max_tokens or task_plan.task.max_tokens
     if limit is not None:
         room = limit - _longest(prompts)
-        if room < (max_tokens or 1):
-            raise _too_long(task_plan.samples, prompts, limit, max_tokens)
+        if room < (options.max_tokens or 1):
+            raise _too_long(task_plan.samples, prompts, limit, options.max_tokens)
         length = min(length, room)
-    sampling_with_stop = replace(
-        sampling, max_tokens=length, stop=(*sampling.stop, *task_plan.template.stop)
-    )
-    return RenderedTask(task_plan, prompts, sampling_with_stop, num_samples, shard)
+    stop = (*options.stop, *task_plan.template.stop)
+    sampling = replace(options.sampling(), max_tokens=length, stop=stop)
+    return RenderedTask(task_plan, prompts, sampling, options.num_samples, options.part())
 
 
 def _longest(prompts: Sequence[Prompt]) -> int:

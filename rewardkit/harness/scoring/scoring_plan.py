@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from rewardkit import __version__, registry
 from rewardkit.errors import RunMismatch, UsageError
@@ -53,7 +53,6 @@ class VerifierChoice:
     """How much of a thinking block is read; None: as the task or the verifier declares."""
 
     def __post_init__(self) -> None:
-        check_thinking(self.thinking)
         named = [
             name for name in (self.task, self.verifier, self.verifier_field) if name is not None
         ]
@@ -103,13 +102,6 @@ class VerifierChoice:
         if not self.definition:
             return registry.installed().task(name, **self.task_args)
         return DefinedTask(definition_of(self.definition, f"task {name!r}", name=name))
-
-
-def check_thinking(value: str | None) -> Thinking | None:
-    """Return the value of --thinking. UsageError unless it is strip, keep or None."""
-    if value not in (None, "strip", "keep"):
-        raise UsageError(f"--thinking is {value!r}; it must be strip or keep")
-    return cast("Thinking | None", value)
 
 
 def completed_choice(choice: VerifierChoice, path: Path) -> VerifierChoice:

@@ -12,6 +12,7 @@ from rewardkit.errors import RewardkitError, UsageError
 from rewardkit.harness.metrics.measure import declares_amounts, task_amounts
 from rewardkit.harness.metrics.summary import summarise_tasks
 from rewardkit.harness.run.default_folder import differing_settings, settings_of
+from rewardkit.harness.run.options import settings_note
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.run.run import RunSummary, run_all
 from rewardkit.harness.run.run_plan import (
@@ -22,7 +23,6 @@ from rewardkit.harness.run.run_plan import (
     plan_with,
 )
 from rewardkit.harness.run.task_plan import TaskPlan
-from rewardkit.harness.run.task_settings import settings_note
 from rewardkit.harness.store.documents import read_run_summary
 from rewardkit.harness.store.files import refuse_checkpoint_folder
 from rewardkit.harness.store.run_folder import LOCK, RUN, SUMMARY, RunFolder
@@ -212,12 +212,7 @@ def _plans(
     reporter: Reporter,
 ) -> list[RunPlan]:
     chosen = [
-        replace(
-            plan.options,
-            model=run.model,
-            prompt=run.prompt,
-            values={**plan.options.values, "output_dir": str(run.output_dir)},
-        )
+        replace(plan.options, model=run.model, prompt=run.prompt, output_dir=str(run.output_dir))
         for run in runs
     ]
     backend = load_backend(chosen[0], engine, reporter)

@@ -85,11 +85,11 @@ def _sweep(
     by_model: bool,
     with_parent: bool,
 ) -> Sweep:
-    if options.shard():
+    if options.shard:
         raise UsageError("--shard splits one run; give one --model and one --prompt")
     chosen: list[str | None] = [*dict.fromkeys(prompts)] or [None]
     labels = Labels(_prompt_names(chosen), by_model, with_parent)
-    folder = options.values["output_dir"] or _default_folder(options, models, chosen, labels)
+    folder = options.output_dir or _default_folder(options, models, chosen, labels)
     return Sweep(options, models, chosen, labels, Path(folder))
 
 

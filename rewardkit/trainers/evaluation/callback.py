@@ -13,10 +13,12 @@ from rewardkit.errors import MissingExtra, UnknownName, UsageError
 from rewardkit.harness.backends.tokenization import Tokenizer
 from rewardkit.harness.metrics.rates import NAMES, length_quantiles
 from rewardkit.harness.metrics.summary import TaskSummary
+from rewardkit.harness.options import CallbackKwargs, CallbackOptions
 from rewardkit.harness.report.training_series import EVALUATIONS
-from rewardkit.harness.run.options import CallbackOptions, EvalOptions, complete
+from rewardkit.harness.run.options import EvalOptions
 from rewardkit.harness.store.run_folder import RunFolder
 from rewardkit.protocols import Task
+from rewardkit.settings import read_values, types_of
 from rewardkit.trainers.evaluation.best_checkpoint import (
     BEST,
     BestCheckpoint,
@@ -63,13 +65,13 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
         output_dir: str | Path | None = None,
         truncation_share: float = 0.2,
         on_evaluation: Listener | None = None,
-        **given: Unpack[CallbackOptions],
+        **given: Unpack[CallbackKwargs],
     ) -> None:
         _check(every=every, batch_size=batch_size, truncation_share=truncation_share)
         if keep_best and metric not in NAMES and not metric.startswith(RUN_DEPENDENT_PREFIXES):
             raise UnknownName.among("metric", metric, NAMES)
         tasks = tuple(task) if isinstance(task, Sequence) and not isinstance(task, str) else (task,)
-        complete(CallbackOptions, given, "EvaluationCallback")
+        read_values(types_of(CallbackOptions), given, among="option of EvaluationCallback")
         options = EvalOptions.of(tasks, "in training", prompt, **given)
         self._evaluation = LiveEvaluation.plan(options, batch_size)
         self._every = every

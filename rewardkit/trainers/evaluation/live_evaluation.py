@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,13 @@ from rewardkit.harness.backends.tokenization import Tokenizer
 from rewardkit.harness.metrics.measure import task_amounts
 from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.metrics.summary import TaskSummary
-from rewardkit.harness.run.options import CallbackOptions, EvalOptions, option_fields
+from rewardkit.harness.options import CallbackOptions
+from rewardkit.harness.run.options import EvalOptions
 from rewardkit.harness.run.run import RunSummary, run
 from rewardkit.harness.run.run_plan import RunPlan, plan_tasks
 from rewardkit.harness.run.task_plan import TaskPlan
 from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.settings import types_of
 from rewardkit.trainers.evaluation.live_backend import (
     LiveBackend,
     LiveCheckpoint,
@@ -100,14 +102,13 @@ class LiveEvaluation:
 
     def longest(self, tokenizer: Tokenizer) -> int:
         """The most tokens that a prompt and its completion need."""
-        values = self.options.values
         return max(
             len(
                 tokenizer.prompt(
-                    plan.template.messages(sample), chat=values["chat_template"]
+                    plan.template.messages(sample), chat=self.options.chat_template
                 ).token_ids
             )
-            + (values["max_tokens"] or plan.task.max_tokens)
+            + (self.options.max_tokens or plan.task.max_tokens)
             for plan in self.task_plans
             for sample in plan.samples
         )
@@ -158,19 +159,13 @@ class LiveEvaluation:
         return summary
 
     def _run_plan(self, backend: LiveBackend, step: int, folder: Path) -> RunPlan:
-        values = self.options.values
-        given = {name: values[name] for name in option_fields(CallbackOptions)}  # type: ignore[literal-required]
+        model = f"in training, at step {step}"
+        given = {name: getattr(self.options, name) for name in types_of(CallbackOptions)}
         return RunPlan(
-            task_plans=self.task_plans,
-            backend=backend,
-            sampling=self.options.sampling(),
+            # an earlier training's evaluation there is of other weights
+            replace(self.options, model=model, overwrite=True),
+            self.task_plans,
+            backend,
             output_dir=folder,
-            num_samples=values["num_samples"],
-            max_tokens=values["max_tokens"],
-            overwrite=True,  # an earlier training's evaluation there is of other weights
-            settings={
-                "model": f"in training, at step {step}",
-                "prompt": self.options.prompt,
-                **given,
-            },
+            settings={"model": model, "prompt": self.options.prompt, **given},
         )

@@ -4,150 +4,74 @@ from __future__ import annotations
 
 import copy
 import difflib
-import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from typing import Any, Literal
-
-from pydantic import BaseModel, TypeAdapter, ValidationError, create_model
-from pydantic_core import ErrorDetails
-from typing_extensions import TypedDict  # pydantic refuses typing's before Python 3.12
+from typing import Any
 
 from rewardkit.errors import UnknownName, UsageError
+from rewardkit.settings import read_section, read_value, read_values, types_of
 from rewardkit.trainers.recipes.recipe import (
     KEYS,
     OPEN_SECTIONS,
     SECTIONS,
     SFT,
-    STRICT,
-    EvaluationSettings,
     Recipe,
     RecipeContents,
     trainer_section,
 )
 
-_EXPECTED: Mapping[str, str] = {
-    "bool_type": "true or false",
-    "dict_type": "a table",
-    "float_type": "a number",
-    "greater_than": "above {gt:g}",
-    "greater_than_equal": "at least {ge:g}",
-    "int_from_float": "a whole number",
-    "int_type": "a whole number",
-    "less_than_equal": "at most {le:g}",
-    "list_type": "a list",
-    "string_type": "text",
-}
-"""What a setting must be, by pydantic's error types."""
-
 
 def build_recipe(name: str, contents: RecipeContents, trainer_fields: Mapping[str, Any]) -> Recipe:
-    """Validate a recipe's contents; `trainer_fields` are the types of the trainer's keys.
+    """Read a recipe's contents; `trainer_fields` are the types of the trainer's keys.
 
     UsageError for an unknown key, or a value that its key doesn't take.
     """
+    source = f"recipe {name!r}"
     for key in contents:
         if key not in KEYS:
-            raise UnknownName.among(f"key of recipe {name!r}", key, KEYS)
+            raise UnknownName.among(f"key of {source}", key, KEYS)
     if "task" not in contents:
-        raise UsageError(f'recipe {name!r} names no task; write task = "gsm8k", or another')
+        raise UsageError(f'{source} names no task; write task = "gsm8k", or another')
     section = trainer_section(contents)
     trainer = contents.get("trainer")
     if section != SFT and (isinstance(trainer, str) or SFT in contents):
         raise UsageError(
-            f'recipe {name!r}: trainer is {trainer!r}; it must be "sft", with a section [sft], or '
+            f'{source}: trainer is {trainer!r}; it must be "sft", with a section [sft], or '
             "a section [trainer] for GRPO"
         )
-    try:
-        return _model(section, trainer_fields).model_validate({**contents, "name": name})
-    except ValidationError as error:
-        raise _usage_error(name, contents, error.errors(), trainer_fields) from None
-
-
-def validated(kind: Any, value: object, *, setting: str) -> Any:
-    """Return `value` as the type `kind`, strictly: a whole number becomes a float, no more.
-
-    UsageError names the setting, the value and what the setting takes.
-    """
-    try:
-        return TypeAdapter(kind).validate_python(value, strict=True)
-    except ValidationError as error:
-        raise UsageError(_refusal(setting, value, error.errors())) from None
-
-
-def _model(section: str, trainer_fields: Mapping[str, Any]) -> type[Recipe]:
-    """Recipe with a typed [trainer] or [sft], of which a recipe sets only some keys."""
-    fields = dict(trainer_fields)
-    trainer = TypedDict("trainer", fields, total=False)  # type: ignore[misc]
-    trainer.__pydantic_config__ = STRICT  # type: ignore[attr-defined]
-    kind: Any = Literal["sft"] if section == SFT else trainer
-    return create_model(
-        "Recipe",
-        __base__=Recipe,
-        trainer=(kind, {}),
-        sft=(trainer, {}),
-        evaluation=(EvaluationSettings, EvaluationSettings()),
+    settings = contents.get(section, {})
+    if not isinstance(settings, Mapping):
+        raise UsageError(f"{source}: {section} is a section; set {section}.KEY")
+    values = read_values(
+        trainer_fields,
+        settings,
+        among=f"key of [{section}] in {source}",
+        spell=lambda key: f"{source}: {section}.{key}",
     )
+    recipe = read_section(Recipe, {**contents, section: values, "name": name}, source)
+    if contradiction := _contradiction(recipe, contents):
+        raise UsageError(f"{source}: {contradiction}")
+    return recipe
 
 
-def _usage_error(
-    name: str,
-    contents: RecipeContents,
-    errors: Sequence[ErrorDetails],
-    trainer_fields: Mapping[str, Any],
-) -> UsageError:
-    """The first refused setting, as a UsageError; a setting may have several errors."""
-    place, details = next(groupby(errors, key=lambda error: error["loc"][:2]))
-    first, *rest = details
-    if first["type"] == "value_error":
-        within = "".join(f"[{section}]: " for section in place)
-        return UsageError(f"recipe {name!r}: {within}{first['ctx']['error']}")
-    section, *keys = place
-    if first["type"] == "extra_forbidden":
-        known = (
-            trainer_fields if section in ("trainer", SFT) else SECTIONS[str(section)].model_fields
+def _contradiction(recipe: Recipe, contents: RecipeContents) -> str | None:
+    """Say which settings contradict each other, if any do."""
+    if recipe.is_sft:
+        for section in ("rewards", "momentum", "rollouts"):
+            if contents.get(section):
+                return f'trainer is "sft", which has no [{section}]; leave that section out'
+        if recipe.skip_silent_groups:
+            return 'trainer is "sft", which has no groups; leave skip_silent_groups out'
+    elif recipe.data.long:
+        return 'data.long needs solutions, which only trainer = "sft" learns from'
+    scaling = recipe.trainer_settings.get("scale_rewards", "group")
+    if recipe.momentum is not None and scaling not in ("group", True):
+        return (
+            f"trainer.scale_rewards is {scaling!r}; [momentum] blends the statistics of "
+            "groups, so set scale_rewards=group"
         )
-        return UnknownName.among(f"setting in [{section}]", str(keys[0]), known)
-    if not keys and section in (*SECTIONS, *OPEN_SECTIONS):
-        return UsageError(f"recipe {name!r}: {section} is a section; set {section}.KEY")
-    value = contents[str(section)]
-    for key in keys:
-        value = value[key]
-    setting = ".".join(map(str, (section, *keys)))
-    return UsageError(f"recipe {name!r}: {_refusal(setting, value, [first, *rest])}")
-
-
-def _refusal(setting: str, value: object, errors: Sequence[ErrorDetails]) -> str:
-    """Say what a setting must be. A union of types has an error for each of its types."""
-    expected = dict.fromkeys(_expected(error) for error in errors)
-    return (
-        f"{setting} is {_written(value)}; it must be {' or '.join(expected)}"
-        f"{_nearest(value, errors)}"
-    )
-
-
-def _expected(error: ErrorDetails) -> str:
-    if error["type"] != "literal_error":
-        return _EXPECTED.get(error["type"], error["msg"]).format(**error.get("ctx", {}))
-    choices = _choices(error)
-    return choices[0] if len(choices) == 1 else f"one of {', '.join(choices)}"
-
-
-def _nearest(value: object, errors: Sequence[ErrorDetails]) -> str:
-    choices = [choice for error in errors for choice in _choices(error)]
-    close = difflib.get_close_matches(value, choices, n=1) if isinstance(value, str) else []
-    return f"; did you mean {close[0]!r}?" if close else ""
-
-
-def _choices(error: ErrorDetails) -> list[str]:
-    """The values of a Literal, as pydantic lists them: 'linear', 'cosine' or 'constant'."""
-    return re.findall(r"'([^']*)'", error.get("ctx", {}).get("expected", ""))
-
-
-def _written(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else repr(value)
+    return None
 
 
 MOVED = {
@@ -218,21 +142,15 @@ def apply_overrides(
 
 def _settings(contents: RecipeContents, trainer_fields: Mapping[str, Any]) -> list[Setting]:
     section = trainer_section(contents)
-    rewards = dict.fromkeys(contents.get("rewards", {}), float)
+    top = {key: kind for key, kind in types_of(Recipe).items() if key in KEYS}
+    sections = {
+        "": {key: kind for key, kind in top.items() if key not in (*SECTIONS, *OPEN_SECTIONS)},
+        **{name: types_of(group) for name, group in SECTIONS.items()},
+        "rewards": dict.fromkeys(contents.get("rewards", {}), float),
+        section: trainer_fields,
+    }
     return [
-        *_fields("", Recipe, [key for key in KEYS if key not in (*SECTIONS, *OPEN_SECTIONS)]),
-        *(setting for name, kind in SECTIONS.items() for setting in _fields(name, kind)),
-        *(Setting("rewards", key, kind) for key, kind in rewards.items()),
-        *(Setting(section, key, kind) for key, kind in trainer_fields.items()),
-    ]
-
-
-def _fields(
-    section: str, model: type[BaseModel], keys: Sequence[str] | None = None
-) -> list[Setting]:
-    return [
-        Setting(section, key, model.model_fields[key].rebuild_annotation())
-        for key in keys or model.model_fields
+        Setting(name, key, kind) for name, types in sections.items() for key, kind in types.items()
     ]
 
 
@@ -272,7 +190,7 @@ def _read_value(value: object, setting: Setting) -> Any:
     refusals = []
     for reading in readings:
         try:
-            return validated(setting.kind, reading, setting=setting.name)
+            return read_value(setting.kind, reading, setting.name)
         except UsageError as error:
             refusals.append(error)
     raise refusals[0]

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+from msgspec import Meta
 
 from rewardkit import registry
-from rewardkit.harness.run.options import EvaluationOptions, OptionField, option_fields
+from rewardkit.harness.options import (
+    DataOptions,
+    FewshotOptions,
+    SamplingOptions,
+    ThinkingOptions,
+)
 from rewardkit.harness.store.files import read_toml
+from rewardkit.settings import Count, NaturalNumber, Share
 from rewardkit.trainers.objectives import EPS, Schedule
-
-STRICT = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 SFT = "sft"
 """The trainer of supervised recipes, and the section of its settings."""
 
-Count = Annotated[int, Field(ge=1)]
 
-
-class DataSettings(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class DataSettings:
     """Where the prompts come from, and which are left out."""
-
-    model_config = STRICT
 
     file: str | None = None
     split: str = "train"
@@ -35,80 +37,63 @@ class DataSettings(BaseModel):
     """Tokens; longer prompts are left out."""
     max_total_length: Count | None = None
     """Tokens of prompt and completion, where max_completion_length isn't set and the worked
-    replies fit. Of SFT, longer rows are left out."""
-    long: Annotated[float, Field(ge=0, le=1)] = 0.0
-    """Of SFT: the share of long solutions."""
+    replies fit. SFT leaves out longer rows."""
+    long: Share = 0.0
+    """The share of long solutions that SFT learns from."""
 
 
-class ModelSettings(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class ModelSettings:
     """The model, and how its weights are loaded."""
-
-    model_config = STRICT
 
     name: str | None = None
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "float32"
     attn_implementation: str | None = None
 
 
-class MomentumSettings(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class MomentumSettings:
     """MomentumGRPOTrainer's arguments."""
-
-    model_config = STRICT
 
     m0: float = 0.0
     increment: float = 0.01
     m_max: float = 0.2
-    eps: Annotated[float, Field(gt=0)] = EPS
+    eps: Annotated[float, Meta(gt=0)] = EPS
 
-    @model_validator(mode="after")
-    def _check_schedule(self) -> MomentumSettings:
-        Schedule(self.m0, self.increment, self.m_max)
-        return self
+    def __post_init__(self) -> None:
+        Schedule(self.m0, self.increment, self.m_max)  # ValueError for one that can't be
 
 
-class RolloutSettings(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class RolloutSettings:
     """RolloutsCallback's arguments; with `share` 0 no completion is kept."""
 
-    model_config = STRICT
-
-    share: Annotated[float, Field(ge=0, le=1)] = 1.0
-    """Of the groups: those whose text is kept."""
+    share: Share = 1.0
+    """The share of groups whose text is kept."""
     max_megabytes: Count = 1000
 
 
-class CallbackSettings(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class CallbackSettings:
     """EvaluationCallback's own arguments; with `every` 0 there is no evaluation."""
 
-    model_config = STRICT
-
-    every: Annotated[int, Field(ge=0)] = 10
+    every: NaturalNumber = 10
     batch_size: int = 64
     metric: str = "accuracy"
     keep_best: bool = True
     truncation_share: float = 0.2
 
 
-def _pydantic_field(field: OptionField) -> Any:
-    """An option of an evaluation as a field of a recipe."""
-    kind: Any = list[str] if field.kind is tuple else field.kind
-    option = field.option
-    default = list(option.default) if field.kind is tuple else option.default
-    bounds = {"ge": option.low, "le": option.high}
-    annotated = Annotated[kind, Field(description=option.help, **bounds)]
-    return (annotated | None if field.optional else annotated, default)
+@dataclass(frozen=True, kw_only=True)
+class EvaluationSettings(
+    ThinkingOptions, SamplingOptions, FewshotOptions, DataOptions, CallbackSettings
+):
+    """The arguments of EvaluationCallback, without those that the training sets too."""
 
 
-EvaluationSettings = create_model(
-    "EvaluationSettings",
-    __base__=CallbackSettings,
-    **{name: _pydantic_field(field) for name, field in option_fields(EvaluationOptions).items()},
-)
-
-
-class Recipe(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
     """Every setting of a training. Without `momentum`, advantages are TRL's own."""
-
-    model_config = STRICT
 
     name: str
     task: str
@@ -122,15 +107,14 @@ class Recipe(BaseModel):
     """Whether groups whose rewards are all equal have no share in a step."""
     data: DataSettings = DataSettings()
     model: ModelSettings = ModelSettings()
-    rewards: dict[str, float] = {}
+    rewards: dict[str, float] = field(default_factory=dict)
     """Weights by a component's name; the other components keep the task's weights."""
-    trainer: dict[str, Any] | Literal["sft"] = {}
+    trainer: dict[str, Any] | Literal["sft"] = field(default_factory=dict)
     """GRPOConfig's fields by their own names; or "sft", with SFTConfig's in `sft`."""
-    sft: dict[str, Any] = {}
+    sft: dict[str, Any] = field(default_factory=dict)
     momentum: MomentumSettings | None = None
     rollouts: RolloutSettings = RolloutSettings()
-    evaluation: CallbackSettings = CallbackSettings()
-    """An `EvaluationSettings`, once a recipe is validated."""
+    evaluation: EvaluationSettings = EvaluationSettings()
 
     @property
     def is_sft(self) -> bool:
@@ -142,40 +126,26 @@ class Recipe(BaseModel):
         """The fields of TRL's config."""
         return self.trainer if isinstance(self.trainer, dict) else self.sft
 
-    @model_validator(mode="after")
-    def _check_sft(self) -> Recipe:
-        of_grpo = [
-            section
-            for section in ("rewards", "momentum", "rollouts")
-            if section in self.model_fields_set and getattr(self, section)
-        ]
-        if self.is_sft and of_grpo:
-            raise ValueError(
-                f'trainer is "sft", which has no [{of_grpo[0]}]; leave that section out'
-            )
-        if self.is_sft and self.skip_silent_groups:
-            raise ValueError('trainer is "sft", which has no groups; leave skip_silent_groups out')
-        if not self.is_sft and self.data.long:
-            raise ValueError('data.long is of solutions, which only trainer = "sft" learns from')
-        return self
-
-    @model_validator(mode="after")
-    def _check_scaling(self) -> Recipe:
-        scaling = self.trainer_settings.get("scale_rewards", "group")
-        if self.momentum is not None and scaling not in ("group", True):
-            raise ValueError(
-                f"trainer.scale_rewards is {scaling!r}; [momentum] blends the statistics of "
-                "groups, so set scale_rewards=group"
-            )
-        return self
-
     def settings(self) -> dict[str, Any]:
         """All settings, section by section, without those that are not set."""
         unused = {"rewards", "rollouts", "skip_silent_groups"} if self.is_sft else {SFT}
-        return self.model_dump(exclude_none=True, exclude=unused)
+        return {name: value for name, value in plain_section(self).items() if name not in unused}
 
 
-SECTIONS: Mapping[str, type[BaseModel]] = {
+def plain_section(section: Any) -> dict[str, Any]:
+    """A section's settings as a file would state them, without those that are not set."""
+    values = {name: value for name, value in vars(section).items() if value is not None}
+    return {
+        name: plain_section(value)
+        if is_dataclass(value)
+        else list(value)
+        if isinstance(value, tuple)
+        else value
+        for name, value in values.items()
+    }
+
+
+SECTIONS: Mapping[str, type] = {
     "data": DataSettings,
     "model": ModelSettings,
     "momentum": MomentumSettings,
@@ -184,7 +154,7 @@ SECTIONS: Mapping[str, type[BaseModel]] = {
 }
 OPEN_SECTIONS = ("rewards", "trainer", SFT)
 """Sections whose keys the task and TRL define."""
-KEYS = tuple(name for name in Recipe.model_fields if name != "name")
+KEYS = tuple(name for name in Recipe.__dataclass_fields__ if name != "name")
 """What a recipe's file may hold at the top: plain keys and sections."""
 
 

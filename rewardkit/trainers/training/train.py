@@ -145,7 +145,7 @@ def _keep_rollouts(trainer: Any, plan: TrainingPlan) -> None:
 
     settings = plan.recipe.rollouts
     if settings.share and not plan.recipe.is_sft:
-        trainer.add_callback(RolloutsCallback(trainer, **dict(settings)))
+        trainer.add_callback(RolloutsCallback(trainer, **vars(settings)))
     elif is_main_process():
         step = step_of(str(plan.resumed_from)) if plan.resumed_from else None
         remove_steps_after(plan.output_dir / ROLLOUTS, step or 0)
@@ -167,7 +167,7 @@ def _trainer_class(plan: TrainingPlan, clock: Clock) -> tuple[Any, dict[str, Any
     if plan.recipe.skip_silent_groups:
         arguments["skip_silent_groups"] = True
     if momentum is not None:
-        return MomentumGRPOTrainer, arguments | momentum.model_dump()
+        return MomentumGRPOTrainer, arguments | vars(momentum)
     if plan.recipe.skip_silent_groups:
         return SkippingGRPOTrainer, arguments
     return trl.GRPOTrainer, arguments

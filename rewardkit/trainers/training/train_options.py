@@ -17,7 +17,7 @@ from rewardkit.trainers.recipes.overrides import apply_overrides, build_recipe
 from rewardkit.trainers.recipes.recipe import Recipe, find_recipe, trainer_section
 from rewardkit.trainers.training.trl_config import trainer_fields
 
-REQUIRED = ("torch", "transformers", "trl", "datasets", "pydantic")
+REQUIRED = ("torch", "transformers", "trl", "datasets")
 
 
 def check_installed() -> None:

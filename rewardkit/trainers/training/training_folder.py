@@ -12,7 +12,7 @@ from rewardkit.errors import DataError, RunMismatch, UsageError
 from rewardkit.harness.store.documents import FORMAT, check_format
 from rewardkit.harness.store.files import replace_text
 from rewardkit.trainers.evaluation.train_log import as_json, read_document
-from rewardkit.trainers.recipes.recipe import SECTIONS, SFT, Recipe
+from rewardkit.trainers.recipes.recipe import SECTIONS, SFT, Recipe, plain_section
 
 RECORD, FINAL = "training.json", "final"
 FREE = (
@@ -130,14 +130,14 @@ def _comparable(fingerprint: Mapping[str, Any]) -> dict[str, Any]:
     """The fingerprint's values by dotted name, with the defaults of settings that it lacks."""
     switches = {
         f"settings.{name}": field.default
-        for name, field in Recipe.model_fields.items()
+        for name, field in Recipe.__dataclass_fields__.items()
         if isinstance(field.default, bool)
     }
     flat = switches | _flat(fingerprint)
     for section, model in SECTIONS.items():
         prefix = f"settings.{section}."
         if any(name.startswith(prefix) for name in flat):
-            defaults = model().model_dump(exclude_none=True)
+            defaults = plain_section(model())
             flat = {f"{prefix}{key}": value for key, value in defaults.items()} | flat
     return flat
 

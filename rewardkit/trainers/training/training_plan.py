@@ -343,7 +343,7 @@ def _evaluation(recipe: Recipe, task_plan: TaskPlan, reporter: Reporter) -> Any:
             chat_template=recipe.chat_template,
             seed=recipe.data.seed,
             on_evaluation=reporter.evaluated,
-            **dict(recipe.evaluation),
+            **vars(recipe.evaluation),
         )
     except DataError as error:
         raise DataError(

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, InstanceOf
+from msgspec import Meta
 
 from rewardkit.errors import MissingExtra, UsageError
 from rewardkit.harness.backends.vllm import quieten
@@ -96,19 +96,19 @@ CHOICES: Mapping[str, Mapping[str, Any]] = {
 """Types of fields that TRL checks only after it has loaded the weights, if at all, by section."""
 
 RANGES: Mapping[str, Any] = {
-    "per_device_train_batch_size": Field(ge=1),
-    "gradient_accumulation_steps": Field(ge=1),
-    "num_generations": Field(ge=2),  # an advantage is relative to the mean of a group
-    "num_iterations": Field(ge=1),
-    "max_completion_length": Field(ge=1),
-    "max_length": Field(ge=1),
-    "temperature": Field(gt=0, le=100),
-    "top_p": Field(gt=0, le=1),
-    "top_k": Field(ge=0),
-    "beta": Field(ge=0),
-    "epsilon": Field(ge=0),
-    "learning_rate": Field(ge=0),
-    "seed": Field(ge=0, le=2**32 - 1),
+    "per_device_train_batch_size": Meta(ge=1),
+    "gradient_accumulation_steps": Meta(ge=1),
+    "num_generations": Meta(ge=2),  # an advantage is relative to the mean of a group
+    "num_iterations": Meta(ge=1),
+    "max_completion_length": Meta(ge=1),
+    "max_length": Meta(ge=1),
+    "temperature": Meta(gt=0, le=100),
+    "top_p": Meta(gt=0, le=1),
+    "top_k": Meta(ge=0),
+    "beta": Meta(ge=0),
+    "epsilon": Meta(ge=0),
+    "learning_rate": Meta(ge=0),
+    "seed": Meta(ge=0, le=2**32 - 1),
 }
 
 
@@ -149,7 +149,11 @@ def trainer_fields(section: str = "trainer") -> Mapping[str, Any]:
 
 
 def _field(name: str, kind: Any) -> Any:
-    return Annotated[kind, RANGES[name]] if name in RANGES else kind
+    if name not in RANGES:
+        return kind
+    numbers = [one for one in (typing.get_args(kind) or (kind,)) if one is not type(None)]
+    ranged: Any = Annotated[numbers[0], RANGES[name]]
+    return ranged if numbers == [kind] else ranged | None
 
 
 def _writable(hint: Any) -> Any:
@@ -164,7 +168,7 @@ def _writable(hint: Any) -> Any:
         return Literal[tuple(member.value for member in hint)]
     if typing.get_origin(hint) is list:
         return list[_writable(arguments[0])]  # type: ignore[misc]
-    return InstanceOf[hint] if dataclasses.is_dataclass(hint) else hint  # type: ignore[misc]
+    return Any if dataclasses.is_dataclass(hint) else hint
 
 
 def _is_enum(hint: Any) -> bool:

@@ -1,45 +1,58 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
-from rewardkit.cli.eval import eval_command, option_values
+from rewardkit.cli.eval import eval_command
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.harness.backends.engine_options import EngineOptions
-from rewardkit.harness.run.options import (
-    EvalOptions,
-    EvaluationOptions,
-    EvalValues,
-    complete,
-    option_fields,
+from rewardkit.harness.options import (
+    DEFAULTS,
+    PANELS,
+    AllOptions,
+    CallbackKwargs,
+    CallbackOptions,
+    EvalKwargs,
 )
+from rewardkit.harness.run.options import EvalOptions
 from rewardkit.records import Sampling
+from rewardkit.settings import read_values, types_of
 from rewardkit.trainers.recipes.recipe import EvaluationSettings
-
-FIELDS = option_fields(EvalValues)
+from tests.support.commands import rewardkit
 
 
 def of(**given: Any) -> EvalOptions:
     return EvalOptions.of(("gsm8k",), "m", **given)
 
 
-def test_every_option_is_on_the_command_line() -> None:
-    assert FIELDS.keys() <= inspect.signature(eval_command).parameters.keys()
+def test_every_option_is_on_the_command_line_in_a_panel() -> None:
+    assert DEFAULTS.keys() <= inspect.signature(eval_command).parameters.keys()
+    in_panels = [name for groups in PANELS.values() for group in groups for name in types_of(group)]
+    assert sorted(in_panels) == sorted(DEFAULTS)
 
 
-def test_unset_options_have_their_defaults() -> None:
-    parameters = inspect.signature(eval_command).parameters
-    given = option_values(EvalValues, {name: parameters[name].default for name in FIELDS})
-    assert of(**given) == of()
+@pytest.mark.parametrize(
+    ("keywords", "group"), [(CallbackKwargs, CallbackOptions), (EvalKwargs, AllOptions)]
+)
+def test_the_keyword_arguments_are_those_of_the_table(keywords: type, group: type) -> None:
+    assert get_type_hints(keywords) == get_type_hints(group)
 
 
 def test_a_recipe_evaluates_with_the_same_defaults() -> None:
-    settings = EvaluationSettings()
-    for name, field in option_fields(EvaluationOptions).items():
-        value = getattr(settings, name)
-        assert (tuple(value) if field.kind is tuple else value) == field.option.default
+    settings = vars(EvaluationSettings())
+    shared = settings.keys() & DEFAULTS.keys()
+    assert len(shared) > 10
+    assert {name: settings[name] for name in shared} == {name: DEFAULTS[name] for name in shared}
+
+
+def test_the_command_line_names_an_option_as_it_is_typed() -> None:
+    end = rewardkit("eval", "--task", "gsm8k", "--model", "m", "--temperature", "300")
+    assert end.status == 2
+    assert "--temperature is 300; it must be from 0 to 100" in end.err
+    end = rewardkit("score", "none.jsonl", "--verifier", "math", "--thinking", "kep")
+    assert "--thinking is 'kep'; it must be one of keep, strip; did you mean 'keep'?" in end.err
 
 
 def test_defaults_equal_those_of_engine_options_and_sampling() -> None:
@@ -57,12 +70,12 @@ def test_set_options_reach_the_engine_and_the_sampling() -> None:
     ("given", "said"),
     [
         ({"temperature": -1}, "temperature is -1; it must be from 0 to 100"),
-        ({"top_p": 0}, "top_p is 0; it must be from 1e-09 to 1"),
+        ({"top_p": 0}, "top_p is 0; it must be above 0 and at most 1"),
         ({"limit": 0}, "limit is 0; it must be at least 1"),
         ({"limit": "5"}, "limit is '5'; it must be a whole number"),
-        ({"limit": True}, "limit is True; it must be a whole number"),
+        ({"limit": True}, "limit is true; it must be a whole number"),
         ({"temperature": None}, "temperature is None; it must be a number"),
-        ({"chat_template": 1}, "chat_template is 1; it must be True or False"),
+        ({"chat_template": 1}, "chat_template is 1; it must be true or false"),
         ({"stop": "."}, "stop is '.'; it must be a list of texts"),
         ({"num_samples": 2}, "2 samples a problem at temperature 0"),
         ({"fewshot_data": "f.jsonl"}, "say how many: --num-fewshot"),
@@ -75,7 +88,7 @@ def test_a_value_that_an_option_does_not_take_is_refused(given: dict[str, Any], 
 
 def test_an_unknown_option_is_refused_with_the_nearest() -> None:
     with pytest.raises(UnknownName, match=r"option of evaluate named 'temprature'.*'temperature'"):
-        complete(EvalValues, {"temprature": 1.0}, "evaluate")
+        read_values(types_of(AllOptions), {"temprature": 1.0}, among="option of evaluate")
 
 
 def test_without_a_task_nothing_is_evaluated() -> None:

@@ -14,9 +14,9 @@ import rewardkit
 from rewardkit import registry
 from rewardkit.errors import DataError, RunMismatch, UsageError
 from rewardkit.harness.metrics.at_k import same_to
-from rewardkit.harness.run.options import EvalValues, option_fields
+from rewardkit.harness.options import DEFAULTS
+from rewardkit.harness.run.options import options_for, settings_note
 from rewardkit.harness.run.reporter import Reporter
-from rewardkit.harness.run.task_settings import options_for, settings_note
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScoreOutput, plan_rescoring
 from rewardkit.harness.tasks.defined.definition import (
@@ -28,6 +28,7 @@ from rewardkit.harness.tasks.defined.task import DefinedTask
 from rewardkit.hookspecs import hookimpl
 from rewardkit.plugin import Sample
 from rewardkit.resolve import resolve
+from rewardkit.settings import types_of
 from tests.support.commands import run_command
 
 ROWS = [
@@ -281,7 +282,7 @@ def test_score_refuses_them_as_well(
         ({"verifier_field": "none"}, "row 1 names no verifier in 'none'; it has a, kind, q"),
         (
             {"verifier_field": "kind", "verifier_args": {"x": 1}},
-            "say whose parameter it is, such as math.x=1",
+            "name the parameter's, such as math.x=1",
         ),
         (
             {"verifier_field": "kind", "verifier_args": {"exat.ignore_case": True}},
@@ -309,7 +310,7 @@ def test_an_empty_name_is_not_the_default(name: str) -> None:
 
 
 def test_a_task_brings_its_own_verifier() -> None:
-    with pytest.raises(UsageError, match="--verifier is for --data without a task"):
+    with pytest.raises(UsageError, match="--verifier needs --data without a task"):
         options_for(("gsm8k",), "m", verifier="math")
 
 
@@ -335,10 +336,10 @@ SAMPLED = '[data]\nfile = "rows.jsonl"\n[verifier]\nname = "exact"\n[sampling]\n
 
 def test_a_tasks_sampling_holds_unless_it_is_given(folder: Path) -> None:
     (folder / "sampled.toml").write_text(SAMPLED + "temperature = 0.6\n")
-    values = options_for(("sampled.toml",), "m").values
-    assert (values["num_samples"], values["temperature"]) == (4, 0.6)
-    values = options_for(("sampled.toml",), "m", num_samples=1, temperature=0.0).values
-    assert (values["num_samples"], values["temperature"]) == (1, 0.0)
+    options = options_for(("sampled.toml",), "m")
+    assert (options.num_samples, options.temperature) == (4, 0.6)
+    options = options_for(("sampled.toml",), "m", num_samples=1, temperature=0.0)
+    assert (options.num_samples, options.temperature) == (1, 0.0)
     with pytest.raises(UsageError, match="set num_samples differently .*--num-samples"):
         options_for(("sampled.toml", "gsm8k"), "m", temperature=0.6)
 
@@ -381,11 +382,11 @@ def test_a_task_file_is_a_reward(folder: Path) -> None:
 
 
 def test_what_a_task_sets_are_options_of_eval() -> None:
-    sampling = {one.name: 1 for one in dataclasses.fields(SamplingSection)}
+    sampling = dict.fromkeys(types_of(SamplingSection), 1)
     definition = TaskDefinition(
         limit=1, fewshot=FewshotSection(count=1, file="f"), sampling=SamplingSection(**sampling)
     )
-    assert definition.settings().keys() <= option_fields(EvalValues).keys()
+    assert definition.settings().keys() <= DEFAULTS.keys()
     assert sampling.keys() <= definition.settings().keys()
 
 
@@ -394,8 +395,8 @@ def test_examples_that_a_task_sets_are_for_its_own_prompt(folder: Path) -> None:
         'prompt = "few_shot"\n[data]\nfile = "rows.jsonl"\n[verifier]\nname = "exact"\n'
         '[fewshot]\ncount = 1\nfile = "rows.jsonl"\n'
     )
-    assert options_for(("shown.toml",), "m").values["num_fewshot"] == 1
-    assert options_for(("shown.toml",), "m", "answer").values["num_fewshot"] is None
+    assert options_for(("shown.toml",), "m").num_fewshot == 1
+    assert options_for(("shown.toml",), "m", "answer").num_fewshot is None
 
 
 def test_examples_that_a_set_lacks_are_an_error_before_the_model_loads(

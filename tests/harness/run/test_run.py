@@ -17,6 +17,7 @@ import pytest
 
 from rewardkit.errors import BackendError, DataError, PromptTooLong, RunMismatch, UsageError
 from rewardkit.harness.prompts.template import load_template
+from rewardkit.harness.run.options import EvalOptions
 from rewardkit.harness.run.run import run
 from rewardkit.harness.run.run_plan import RunPlan
 from rewardkit.harness.run.task_plan import plan_task
@@ -85,14 +86,12 @@ def plan(tmp_path: Path) -> RunPlan:
     (tmp_path / "p.jinja").write_text(PROMPT)
     template = load_template("p", tmp_path / "p.jinja")
     asked = plan_task(GSM8K, template, data=str(data), split=None, seed=0, limit=None)
-    return RunPlan(
-        task_plans=[asked],
-        backend=Scripted(),
-        sampling=Sampling(),
-        output_dir=tmp_path / "run",
-        max_tokens=50,
-        command=["test"],
-    )
+    options = EvalOptions(tasks=("gsm8k",), model="m", max_tokens=50)
+    return RunPlan(options, [asked], Scripted(), output_dir=tmp_path / "run", command=["test"])
+
+
+def with_options(plan: RunPlan, **changed: Any) -> RunPlan:
+    return replace(plan, options=replace(plan.options, **changed))
 
 
 def samples(plan: RunPlan) -> list[dict[str, Any]]:
@@ -173,8 +172,8 @@ def test_another_run_is_refused_with_the_differences(
         other.weights = "bbb"
     changed = {
         "weights": plan,
-        "temperature": replace(plan, sampling=Sampling(temperature=0.5)),
-        "max_tokens": replace(plan, max_tokens=40),
+        "temperature": with_options(plan, temperature=0.5),
+        "max_tokens": with_options(plan, max_tokens=40),
         "data": replace(plan, task_plans=[replace(asked, samples=asked.samples[:5])]),
         "prompt": replace(
             plan, task_plans=[replace(asked, template=replace(asked.template, system="Hm."))]
@@ -185,7 +184,7 @@ def test_another_run_is_refused_with_the_differences(
         run(replace(changed, backend=other))
     assert "--overwrite" in str(caught.value)
     assert (plan.output_dir / "samples.jsonl").read_bytes() == before
-    assert run(replace(changed, backend=other, overwrite=True)).tasks
+    assert run(with_options(replace(changed, backend=other), overwrite=True)).tasks
 
 
 def test_errors_beyond_the_share_fail_the_run_and_are_tried_again(plan: RunPlan) -> None:
@@ -199,7 +198,8 @@ def test_errors_beyond_the_share_fail_the_run_and_are_tried_again(plan: RunPlan)
     assert not again.failed
     assert again.tasks["gsm8k"].unjudged == 0
     assert len(engine.asked) == 12
-    assert not run(replace(plan, max_errors=0.5, overwrite=True, backend=Failing())).failed
+    lenient = with_options(plan, max_errors=0.5, overwrite=True)
+    assert not run(replace(lenient, backend=Failing())).failed
 
 
 def test_a_prompt_that_does_not_fit_is_an_error_before_anything_loads(plan: RunPlan) -> None:
@@ -213,7 +213,7 @@ def test_a_prompt_that_does_not_fit_is_an_error_before_anything_loads(plan: RunP
 
 
 def test_the_default_length_is_what_the_prompt_leaves_room_for(plan: RunPlan) -> None:
-    run(replace(plan, backend=Scripted(max_model_len=20), max_tokens=None))
+    run(with_options(replace(plan, backend=Scripted(max_model_len=20)), max_tokens=None))
     record = json.loads((plan.output_dir / "run.json").read_text())
     assert record["tasks"]["gsm8k"]["sampling"]["max_tokens"] == 13
 
@@ -226,7 +226,7 @@ def test_each_completion_of_a_problem_has_its_own_seed(plan: RunPlan) -> None:
             seeds[request.key] = request.seed
             return super().reply(request, sampling)
 
-    summary = run(replace(plan, backend=Watching(), num_samples=3))
+    summary = run(with_options(replace(plan, backend=Watching()), num_samples=3))
     assert len(set(seeds.values())) == len(seeds) == 30
     assert summary.tasks["gsm8k"].problems == 10
 

@@ -102,9 +102,9 @@ def test_another_verifier_judges_in_place_of_the_trainings(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--shard", "1/2"], "--shard isn't for a training's folder"),
-        (["--label-field", "x"], "--label-field isn't for a training's folder"),
-        (["--thinking", "keep"], "--thinking isn't for a training's folder"),
+        (["--shard", "1/2"], "--shard has no effect on a training's folder"),
+        (["--label-field", "x"], "--label-field has no effect on a training's folder"),
+        (["--thinking", "keep"], "--thinking has no effect on a training's folder"),
         (["--task", "motion", "--verifier", "math"], "by --task or by --verifier"),
         (["--task", "motion", "--verifier-arg", "x=1"], "add --verifier NAME"),
         (["--reference-field", "answer"], "is for --task or --verifier"),
@@ -126,7 +126,7 @@ def test_a_weight_is_of_a_training_alone(
     file = tmp_path / "replies.jsonl"
     file.write_text("{}\n")
     assert run_command("score", file, "--task", "gsm8k", "--reward-weight", "a=1") == 2
-    assert "--reward-weight is of a training's folder" in capsys.readouterr().err
+    assert "--reward-weight applies only to a training's folder" in capsys.readouterr().err
 
 
 def test_a_recipe_resumes_without_doubled_rows_and_may_keep_less(tmp_path: Path) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from rewardkit import registry
 from rewardkit.errors import DataError, UnknownName, UsageError

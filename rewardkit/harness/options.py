@@ -1,0 +1,294 @@
+"""The table of options: each one's type, range, default and description, once.
+
+The command line, `evaluate()`, EvaluationCallback, recipes and task files read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, TypedDict
+
+from msgspec import Meta
+
+from rewardkit.settings import Count, NaturalNumber, Share, about
+from rewardkit.thinking import Thinking
+
+SharePositive = Annotated[float, Meta(gt=0, le=1)]
+Penalty = Annotated[float, Meta(ge=-2, le=2)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataOptions:
+    """The problems to evaluate on."""
+
+    data: Annotated[
+        str | None, about("A JSONL, Parquet or CSV file with the data set's columns.")
+    ] = None
+    split: Annotated[str | None, about("The data set's split; by default the task's own.")] = None
+    limit: Annotated[Count | None, about("Number of problems; by default all.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskOptions:
+    """The parameters of the task, or the columns of rows without a task."""
+
+    task_args: Annotated[Mapping[str, Any], about("A parameter of the task; repeatable.")] = field(
+        default_factory=dict
+    )
+    question_field: Annotated[
+        str | None, about("The column with the problem; by default question.")
+    ] = None
+    reference_field: Annotated[
+        str | None, about("The column with the reference, if the verifier reads one.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FewshotOptions:
+    """The examples that prompts show."""
+
+    num_fewshot: Annotated[
+        NaturalNumber | None, about("Examples drawn from the train split, for few_shot and cot.")
+    ] = None
+    fewshot_data: Annotated[
+        str | None, about("A file to draw examples from, instead of the train split.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptOptions:
+    """How prompts are sent."""
+
+    system_prompt: Annotated[str | None, about("A system prompt, instead of the prompt's own.")] = (
+        None
+    )
+    chat_template: Annotated[bool, about("Send plain text, without the chat template.")] = True
+    chat_template_args: Annotated[
+        Mapping[str, Any],
+        about("An argument of the chat template, such as enable_thinking=false; repeatable."),
+    ] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SamplingOptions:
+    """How completions are drawn."""
+
+    num_samples: Annotated[Count, about("Completions per problem.", short="-n")] = 1
+    temperature: Annotated[
+        Annotated[float, Meta(ge=0, le=100)], about("Sampling temperature; 0 is greedy.")
+    ] = 0.0
+    top_p: Annotated[SharePositive, about("Nucleus sampling; 1 is off.")] = 1.0
+    top_k: Annotated[NaturalNumber, about("Sample from the k most likely tokens; 0 is off.")] = 0
+    min_p: Annotated[
+        Share, about("Drop tokens less likely than this share of the likeliest one; 0 is off.")
+    ] = 0.0
+    presence_penalty: Annotated[
+        Penalty, about("Subtracted from the logit of a token already generated.")
+    ] = 0.0
+    frequency_penalty: Annotated[
+        Penalty, about("Subtracted from a token's logit for each time that it was generated.")
+    ] = 0.0
+    repetition_penalty: Annotated[
+        Annotated[float, Meta(ge=0.01, le=100)],
+        about("Divides the logits of tokens in prompt and completion; 1 is off."),
+    ] = 1.0
+    max_tokens: Annotated[Count | None, about("Longest completion; by default the task's own.")] = (
+        None
+    )
+    stop: Annotated[tuple[str, ...], about("Text that ends a completion; repeatable.")] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedOption:
+    """The seed of a run."""
+
+    seed: Annotated[
+        Annotated[int, Meta(ge=0, le=2**63 - 1)],
+        about("Seeds sampling, examples and generated data."),
+    ] = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThinkingOptions:
+    """What models think, and what verdicts read of it."""
+
+    thinking: Annotated[
+        Thinking | None,
+        about(
+            "How to read a thinking block: strip ignores it, keep reads it if no answer follows. "
+            "By default as the task or the verifier does, or as a run was judged."
+        ),
+    ] = None
+    thinking_token_budget: Annotated[
+        NaturalNumber | None,
+        about("Tokens after which vLLM, or a server that can, closes a thinking block."),
+    ] = None
+    reasoning_effort: Annotated[
+        str | None, about("How long the openai backend's model thinks, such as low or high.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackendOptions:
+    """The engine and its parameters."""
+
+    backend: Annotated[
+        str, about("auto, vllm, transformers, openai, replay, or a plugin's backend.")
+    ] = "auto"
+    tensor_parallel_size: Annotated[Count, about("GPUs that share one model.")] = 1
+    data_parallel_size: Annotated[Count, about("Copies of the model, for vLLM.")] = 1
+    dtype: Annotated[str, about("auto, float32, bfloat16 or float16.")] = "auto"
+    max_model_len: Annotated[
+        Count | None, about("Most tokens of prompt and completion together.")
+    ] = None
+    gpu_memory_utilization: Annotated[
+        SharePositive | None, about("Share of the GPU's memory that vLLM takes.")
+    ] = None
+    backend_args: Annotated[
+        Mapping[str, Any], about("An argument for the backend itself; repeatable.")
+    ] = field(default_factory=dict)
+    base_url: Annotated[str | None, about("Address of an OpenAI-compatible server.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerdictOptions:
+    """What judges, and when a run counts as failed."""
+
+    verifier: Annotated[
+        str | None, about("Judge the rows of --data, a file or a hub id, without a task.")
+    ] = None
+    verifier_args: Annotated[
+        Mapping[str, Any],
+        about(
+            "A parameter of the verifier, or, where rows name theirs, NAME.KEY=VALUE; repeatable."
+        ),
+    ] = field(default_factory=dict)
+    verifier_field: Annotated[str | None, about("The column that names each row's verifier.")] = (
+        None
+    )
+    max_errors: Annotated[
+        Share, about("Largest share of unjudged completions before the run fails.")
+    ] = 0.05
+
+
+@dataclass(frozen=True, kw_only=True)
+class FolderOptions:
+    """The run's folder."""
+
+    output_dir: Annotated[str | None, about("Write into this folder.", short="-o")] = None
+    overwrite: Annotated[bool, about("Discard the folder's content.")] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterOptions:
+    """Work on many machines."""
+
+    shard: Annotated[
+        str | None,
+        about(
+            "Only part I of N of the problems; `rewardkit merge` joins the parts.", metavar="I/N"
+        ),
+    ] = None
+    ray: Annotated[
+        str | None, about("Work on the Ray cluster at HOST:PORT, or auto.", metavar="ADDRESS")
+    ] = None
+    engines: Annotated[
+        Count | None, about("Copies of the model on the Ray cluster; by default all that fit.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallbackOptions(
+    DataOptions,
+    FewshotOptions,
+    PromptOptions,
+    SamplingOptions,
+    SeedOption,
+    ThinkingOptions,
+):
+    """The options of EvaluationCallback, except the prompt."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllOptions(
+    CallbackOptions, TaskOptions, BackendOptions, VerdictOptions, FolderOptions, ClusterOptions
+):
+    """The options of `rewardkit eval` and `evaluate()`, except tasks, model and prompt."""
+
+
+DEFAULTS: Mapping[str, Any] = vars(AllOptions())
+
+PANELS: Mapping[str, tuple[type, ...]] = {
+    "What": (DataOptions, TaskOptions),
+    "Prompt": (FewshotOptions, PromptOptions),
+    "Sampling": (SamplingOptions, SeedOption),
+    "Thinking": (ThinkingOptions,),
+    "Engine": (BackendOptions,),
+    "Judging": (VerdictOptions,),
+    "Output": (FolderOptions,),
+    "Many machines": (ClusterOptions,),
+}
+"""The panels of `rewardkit eval --help`, in order."""
+
+
+def flag(name: str) -> str:
+    """An option's name on the command line.
+
+    >>> flag("task_args"), flag("max_tokens"), flag("chat_template")
+    ('--task-arg', '--max-tokens', '--no-chat-template')
+    """
+    singular = name.removesuffix("s") if name.endswith("_args") else name
+    return f"--{'no-' if DEFAULTS.get(name) is True else ''}{singular.replace('_', '-')}"
+
+
+class CallbackKwargs(TypedDict, total=False):
+    """CallbackOptions as keyword arguments, for type checkers; a test compares the two."""
+
+    data: str | None
+    split: str | None
+    limit: int | None
+    num_fewshot: int | None
+    fewshot_data: str | None
+    system_prompt: str | None
+    chat_template: bool
+    chat_template_args: Mapping[str, Any]
+    num_samples: int
+    temperature: float
+    top_p: float
+    top_k: int
+    min_p: float
+    presence_penalty: float
+    frequency_penalty: float
+    repetition_penalty: float
+    max_tokens: int | None
+    stop: tuple[str, ...]
+    seed: int
+    thinking_token_budget: int | None
+    thinking: Thinking | None
+    reasoning_effort: str | None
+
+
+class EvalKwargs(CallbackKwargs, total=False):
+    """AllOptions as keyword arguments, for type checkers; a test compares the two."""
+
+    task_args: Mapping[str, Any]
+    question_field: str | None
+    reference_field: str | None
+    backend: str
+    tensor_parallel_size: int
+    data_parallel_size: int
+    dtype: str
+    max_model_len: int | None
+    gpu_memory_utilization: float | None
+    backend_args: Mapping[str, Any]
+    base_url: str | None
+    verifier: str | None
+    verifier_args: Mapping[str, Any]
+    verifier_field: str | None
+    max_errors: float
+    output_dir: str | None
+    overwrite: bool
+    shard: str | None
+    ray: str | None
+    engines: int | None
