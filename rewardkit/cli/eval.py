@@ -301,7 +301,7 @@ def eval_command(
     prompts = names(prompt or ())
     options = options_for(tuple(task or ()), models[0], prompts[0] if prompts else None, **given)
     if watch_timeout is not None and not watch:
-        raise UsageError("--watch-timeout needs --watch; add it")
+        raise UsageError("--watch-timeout has no effect without --watch; add --watch")
     output = OutputOptions(quiet=quiet, as_json=as_json, log_to=log_to)
     output.check()
     if watch:

@@ -9,17 +9,19 @@ from typing import Any
 from rewardkit import registry
 from rewardkit.errors import DataError, UnknownName, UsageError
 from rewardkit.harness.options import AllOptions, flag
-from rewardkit.harness.tasks.defined.definition import (
-    Columns,
-    TaskDefinition,
-    VerifierSection,
-)
-from rewardkit.harness.tasks.defined.task import DefinedTask, named_source, source_rows
 from rewardkit.protocols import Task
 
 
-def own_set(options: AllOptions) -> DefinedTask:
+def own_set(options: AllOptions) -> Task:
     """Return the task that the options describe. UsageError if they don't."""
+    # few evaluations need what reads TOML tasks
+    from rewardkit.harness.tasks.defined.definition import (
+        Columns,
+        TaskDefinition,
+        VerifierSection,
+    )
+    from rewardkit.harness.tasks.defined.task import DefinedTask, named_source, source_rows
+
     if not options.data:
         raise UsageError("--verifier judges the rows of --data; name a file, or owner/name")
     if (options.verifier is None) == (options.verifier_field is None):
