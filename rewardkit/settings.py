@@ -9,9 +9,18 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
 from msgspec import Meta, inspect
@@ -105,6 +114,8 @@ def read_value(kind: Any, value: object, name: str) -> Any:
     """
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
+    if isinstance(value, float):
+        value = float(value)  # msgspec refuses subclasses, such as numpy's float64
     if get_origin(kind) is dict and isinstance(value, Mapping):
         item = get_args(kind)[1]
         return {key: read_value(item, one, f"{name}.{key}") for key, one in value.items()}
@@ -113,13 +124,23 @@ def read_value(kind: Any, value: object, name: str) -> Any:
     except msgspec.ValidationError:
         expected = _expected(kind, value)
         raise UsageError(f"{name} is {_shown(value)}; it must be {expected}") from None
-    is_list_too = isinstance(converted, str) and _takes(kind, inspect.VarTupleType)
-    return (converted,) if is_list_too else converted
+    takes_list = any(isinstance(one, inspect.VarTupleType) for one in kinds_of(kind))
+    return (converted,) if takes_list and isinstance(converted, str) else converted
 
 
 def _expected(kind: Any, value: object) -> str:
-    words = [_words(one, value) for one in kinds_of(kind)]
-    return " or ".join(dict.fromkeys(words)) + _nearest(value, kind)
+    choices = list(map(str, _choices(kind)))
+    words = [_words(one, value, choices) for one in kinds_of(kind)]
+    close = difflib.get_close_matches(str(value), choices, n=1)
+    nearest = f"; did you mean {close[0]!r}?" if close else ""
+    return " or ".join(dict.fromkeys(words)) + nearest
+
+
+def _choices(kind: Any) -> list[object]:
+    """The values of a Literal, in their own order, also where it is part of another type."""
+    if get_origin(kind) is Literal:
+        return list(get_args(kind))
+    return [choice for one in get_args(kind) for choice in _choices(one)]
 
 
 def kinds_of(kind: Any) -> list[inspect.Type]:
@@ -133,19 +154,14 @@ def _bare(info: inspect.Type) -> inspect.Type:
     return info.type if isinstance(info, inspect.Metadata) else info
 
 
-def _takes(kind: Any, wanted: type[inspect.Type]) -> bool:
-    return any(isinstance(one, wanted) for one in kinds_of(kind))
-
-
-def _words(kind: inspect.Type, value: object) -> str:
+def _words(kind: inspect.Type, value: object, choices: Sequence[str]) -> str:
     """Say what a type takes: its range if `value` is only out of range."""
     if isinstance(kind, inspect.IntType | inspect.FloatType):
         is_whole = isinstance(kind, inspect.IntType)
         fits = isinstance(value, int if is_whole else int | float) and not isinstance(value, bool)
         return _range(kind) if fits else "a whole number" if is_whole else "a number"
     if isinstance(kind, inspect.LiteralType):
-        choices = ", ".join(map(str, kind.values))
-        return choices if len(kind.values) == 1 else f"one of {choices}"
+        return choices[0] if len(choices) == 1 else f"one of {', '.join(choices)}"
     return _WORDS.get(type(kind), "something else")
 
 
@@ -163,17 +179,6 @@ def _range(kind: inspect.IntType | inspect.FloatType) -> str:
         return f"from {kind.ge:g} to {kind.le:g}"
     bounds = {"at least": kind.ge, "above": kind.gt, "at most": kind.le}
     return " and ".join(f"{word} {bound:g}" for word, bound in bounds.items() if bound is not None)
-
-
-def _nearest(value: object, kind: Any) -> str:
-    choices = [
-        str(choice)
-        for one in kinds_of(kind)
-        if isinstance(one, inspect.LiteralType)
-        for choice in one.values
-    ]
-    close = difflib.get_close_matches(str(value), choices, n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def _shown(value: object) -> str:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 from typing import Any, get_type_hints
 
+import numpy as np
 import pytest
 
 from rewardkit.cli.eval import eval_command
@@ -52,7 +54,7 @@ def test_the_command_line_names_an_option_as_it_is_typed() -> None:
     assert end.status == 2
     assert "--temperature is 300; it must be from 0 to 100" in end.err
     end = rewardkit("score", "none.jsonl", "--verifier", "math", "--thinking", "kep")
-    assert "--thinking is 'kep'; it must be one of keep, strip; did you mean 'keep'?" in end.err
+    assert "--thinking is 'kep'; it must be one of strip, keep; did you mean 'keep'?" in end.err
 
 
 def test_defaults_equal_those_of_engine_options_and_sampling() -> None:
@@ -64,6 +66,12 @@ def test_set_options_reach_the_engine_and_the_sampling() -> None:
     options = of(seed=3, top_k=7, stop=["a"], chat_template=False, backend_args={"x": 1})
     assert options.sampling() == Sampling(seed=3, top_k=7, stop=("a",))
     assert options.engine() == EngineOptions(chat_template=False, seed=3, arguments={"x": 1})
+
+
+def test_paths_and_numpy_s_floats_are_taken() -> None:
+    options = of(data=Path("rows.jsonl"), temperature=np.float64(0.5), top_p=1)
+    assert (options.data, options.temperature, options.top_p) == ("rows.jsonl", 0.5, 1.0)
+    assert type(options.temperature) is float
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,7 @@ def test_scoring_reads_thinking_as_told(capsys: pytest.CaptureFixture[str]) -> N
         found = json.loads(capsys.readouterr().out)["tasks"]["math"]["metrics"]["accuracy"]
         assert found["value"] == right
     assert run_command(*command, "--thinking", "drop") == 2
-    assert "it must be one of keep, strip" in capsys.readouterr().err
+    assert "it must be one of strip, keep" in capsys.readouterr().err
     assert run_command(*command, "--thinking", "keep", "-o", "kept") == 0
     assert run_command(*command, "-o", "kept") == 1, "the folder is of another policy"
     assert "math.thinking" in capsys.readouterr().err

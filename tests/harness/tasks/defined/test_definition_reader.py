@@ -48,7 +48,7 @@ def written(folder: Path, contents: str) -> str:
         ("columns = 'q'\n" + LEAST, "columns is a section; set columns.KEY"),
         (
             LEAST + "[choices]\nanswer = 'number'",
-            "choices.answer is 'number'.*one of first, index",
+            "choices.answer is 'number'.*one of letter, index",
         ),
         (LEAST + "[columns]\nquestion = []", "columns.question is empty"),
         ("name = 'a/b'\n" + LEAST, "name is 'a/b'; it must be without a slash"),
