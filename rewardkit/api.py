@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Unpack, overload
 from rewardkit import registry
 from rewardkit.errors import UsageError
 from rewardkit.judging import DEADLINE, JudgingOptions, judge, judge_many
+from rewardkit.judging.rows import paired_samples
 from rewardkit.protocols import Task, Verifier
 from rewardkit.records import Sample, Verdict
 from rewardkit.resolve import SyncOrAsyncVerifier, resolve_verifier
@@ -100,18 +101,9 @@ def verify_batch(
     >>> [verdict.correct for verdict in verify_batch("gsm8k", ["#### 4", "#### 5"], ["4", "4"])]
     [True, False]
     """
-    rows = columns if columns is not None else [{}] * len(completions)
-    if not len(completions) == len(references) == len(rows):
-        raise UsageError(
-            f"{len(completions)} completions, {len(references)} references and {len(rows)} rows "
-            "of columns: pass as many of each"
-        )
+    items = paired_samples(completions, references, columns)
     _check_texts("completion", completions)
     _check_texts("reference", references)
-    items = [
-        (completion, Sample(reference=reference, columns=row))
-        for completion, reference, row in zip(completions, references, rows, strict=True)
-    ]
     options = JudgingOptions(timeout, max_wall, workers, env)
     return judge_many(resolve_verifier(verifier), items, options)
 

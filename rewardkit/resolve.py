@@ -14,6 +14,8 @@ from typing import Any, cast
 
 from rewardkit import registry
 from rewardkit.errors import UnknownName, UsageError
+from rewardkit.judging import Control
+from rewardkit.judging.rows import SampleReader
 from rewardkit.protocols import Judged, Task, Verifier
 from rewardkit.records import REFERENCE_COLUMNS, Sample
 
@@ -58,6 +60,17 @@ class Resolved:
     task: Task | None = None
     reference_columns: Sequence[str] = REFERENCE_COLUMNS
     """The columns of a row that may hold the reference itself."""
+
+    @property
+    def control(self) -> Control | None:
+        """What writes a right completion, to tell a crash of the verifier from one of a text."""
+        return None if self.task is None else self.task.perfect
+
+    def reader(self, columns: Sequence[str] | None = None) -> SampleReader:
+        """Return the reader of rows, or of the reference in `columns` alone."""
+        if columns is None:
+            return SampleReader(self.reference_columns, self.task)
+        return SampleReader(columns)
 
 
 def known_names() -> set[str]:

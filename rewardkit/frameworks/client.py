@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.errors import MissingExtra, Unavailable, UsageError
+from rewardkit.judging.rows import paired_samples
 from rewardkit.records import Sample, Verdict
 
 FIRST_PAUSE = 0.1
@@ -93,18 +94,7 @@ class RemoteVerifier:
 
         A batch that no server judges is unjudged, and its verdicts say why.
         """
-        rows = columns if columns is not None else [{}] * len(completions)
-        if not len(completions) == len(references) == len(rows):
-            raise UsageError(
-                f"{len(completions)} completions, {len(references)} references and {len(rows)} "
-                "rows of columns: pass as many of each"
-            )
-        return self.judge_batch(
-            [
-                (completion, Sample(reference, columns=row))
-                for completion, reference, row in zip(completions, references, rows, strict=True)
-            ]
-        )
+        return self.judge_batch(paired_samples(completions, references, columns))
 
     def judge_batch(self, items: Sequence[Item], /) -> list[Verdict]:
         """Return the verdicts on completions with their samples, in order.

@@ -122,14 +122,13 @@ def _cached_scorer(name: str, options_json: str) -> Scorer:
     timeout, reference = settings["timeout"], settings["reference"]
     workers = settings["workers"] or (1 if in_ray_actor() else None)
     resolved = resolve(name, settings["reading"], **arguments)
-    reader = SampleReader(resolved.reference_columns, resolved.task)
     return Scorer(
         resolved.verifier,
-        reader if reference is None else SampleReader((reference,)),
+        resolved.reader(None if reference is None else (reference,)),
         JudgingOptions(workers=workers, **({"timeout": timeout} if timeout else {})),
         Scale(*settings["scale"]),
         settings["unjudged"],
-        resolved.task.perfect if resolved.task else None,
+        resolved.control,
     )
 
 

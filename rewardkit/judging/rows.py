@@ -69,6 +69,24 @@ def _task_sample(task: Task, row: Row, index: int, question: str) -> Sample:
         raise error
 
 
+def paired_samples(
+    completions: Sequence[str],
+    references: Sequence[str],
+    columns: Sequence[Row] | None,
+) -> list[tuple[str, Sample]]:
+    """Return completions with their samples. UsageError unless there are as many of each."""
+    rows = columns if columns is not None else [{}] * len(completions)
+    if not len(completions) == len(references) == len(rows):
+        raise UsageError(
+            f"{len(completions)} completions, {len(references)} references and {len(rows)} rows "
+            "of columns: pass as many of each"
+        )
+    return [
+        (completion, Sample(reference, columns=row))
+        for completion, reference, row in zip(completions, references, rows, strict=True)
+    ]
+
+
 def judge_samples(
     verifier: Verifier,
     texts: Sequence[str],

@@ -13,7 +13,7 @@ from typing import Any, cast
 from rewardkit import registry
 from rewardkit.errors import UsageError
 from rewardkit.judging import DEADLINE, JudgingOptions
-from rewardkit.judging.rows import SampleReader, Scale
+from rewardkit.judging.rows import Scale
 from rewardkit.protocols import Task, Verifier
 from rewardkit.records import REFERENCE_COLUMNS, Verdict
 from rewardkit.resolve import (
@@ -195,7 +195,6 @@ def reward_func(
     resolved = _resolve(verifier, reading)
     label = name or reward_name(verifier)
     options = JudgingOptions(timeout, max_wall, workers, env)
-    reader = _reader(resolved, None if columns == REFERENCE_COLUMNS else columns)
     origin = origin_of(
         "reward_func",
         verifier=verifier,
@@ -206,7 +205,8 @@ def reward_func(
         reference=columns,
         timeout=timeout,
     )
-    judge = _batch_judge(resolved, reader, label, options)
+    named = None if columns == REFERENCE_COLUMNS else columns
+    judge = _batch_judge(resolved, named, label, options)
     return RewardFunction(label, judge, scale=scale, origin=origin)
 
 
@@ -240,7 +240,7 @@ def reward_funcs(
     columns = _columns(reference)
     label = resolved.task.name if resolved.task else reward_name(task)
     options = JudgingOptions(timeout, max_wall, workers, env)
-    judge = _batch_judge(resolved, _reader(resolved, columns or None), label, options)
+    judge = _batch_judge(resolved, columns or None, label, options)
     origin = origin_of(
         "reward_funcs",
         task=task_name(task),
@@ -268,16 +268,15 @@ def _columns(reference: str | Sequence[str] | None) -> tuple[str, ...]:
     return (reference,) if isinstance(reference, str) else tuple(reference or ())
 
 
-def _reader(resolved: Resolved, columns: Sequence[str] | None) -> SampleReader:
-    """Read rows as the resolved name does, or the reference from `columns` alone."""
-    if columns is None:
-        return SampleReader(resolved.reference_columns, resolved.task)
-    check_reference_columns(columns)
-    return SampleReader(columns)
-
-
 def _batch_judge(
-    resolved: Resolved, reader: SampleReader, label: str, options: JudgingOptions
+    resolved: Resolved, columns: Sequence[str] | None, label: str, options: JudgingOptions
 ) -> BatchJudge:
-    control = resolved.task.perfect if resolved.task else None
-    return BatchJudge(resolved.verifier, reader, label=label, options=options, control=control)
+    """A judge that reads the reference from `columns`, or rows as the resolved name does."""
+    check_reference_columns(columns or ())
+    return BatchJudge(
+        resolved.verifier,
+        resolved.reader(columns),
+        label=label,
+        options=options,
+        control=resolved.control,
+    )
