@@ -21,7 +21,7 @@ LONGEST_ANNOUNCED = 400
 """Characters after an announcement in which its answer starts."""
 
 MOST_ANNOUNCEMENTS = 16
-"""Announcements, from the end, that are looked at."""
+"""Maximum number of announcements to read, from the end."""
 
 MOST_WORDS = 4
 """Words of the longest answer in words."""
@@ -173,7 +173,7 @@ def _without_formulas(text: str) -> str:
 
 
 def _formulas(text: str) -> Iterator[tuple[tuple[int, int], str]]:
-    """The formulas that close their own delimiters: where they stand and what they hold."""
+    """The formulas that close their own delimiters: their positions and contents."""
     opened: tuple[str, int, int] | None = None
     for token in _DELIMITER.finditer(text):
         sign = token.group()
@@ -193,12 +193,12 @@ def _formulas(text: str) -> Iterator[tuple[tuple[int, int], str]]:
 
 
 def _is_money(text: str, content: str, end: int) -> bool:
-    """Whether the two dollar signs round `content` are amounts' signs: `$5 and $6`."""
+    """Whether the two dollar signs round `content` are currency signs: `$5 and $6`."""
     return bool(_AMOUNT.match(content) and _AMOUNT.match(text, end))
 
 
 def _last_formula(text: str) -> str | None:
-    """The last formula; a name alone is none where a number follows it."""
+    """The last formula; a bare name does not count where a number follows."""
     last: tuple[tuple[int, int], str] | None = None
     for formula in _formulas(text):
         last = formula
@@ -211,13 +211,13 @@ def _last_formula(text: str) -> str | None:
 
 
 def _first_number(text: str) -> str | None:
-    """The first number of a short text, with a sign, a decimal comma or a scale that it has."""
+    """The first number of a short text, with its sign, decimal comma or scale."""
     number = _NUMBER.search(text)
     return number.group().strip() if number else None
 
 
 def _last_number(text: str) -> str | None:
-    """The last number, with what bears on it: "5 or 6" states no one value."""
+    """The last number with the words that change it: "5 or 6" is not one value."""
     stated = last_stated_number(text)
     if stated is None:
         return None
@@ -258,7 +258,7 @@ def _boxed(text: str) -> list[str]:
 
 
 def _filled(found: list[str]) -> list[str]:
-    r"""Without the places left open for an answer, such as \boxed{\phantom{0}}, beside others."""
+    r"""The boxes without placeholders such as \boxed{\phantom{0}}, unless all are placeholders."""
     if found and not found[-1].strip():
         return found[-1:]
     filled = [box for box in found if not _PLACEHOLDER.fullmatch(box)] or found
@@ -266,13 +266,13 @@ def _filled(found: list[str]) -> list[str]:
 
 
 def _plain(box: str) -> str:
-    """The content of a box without Markdown's stars round it."""
+    """The content of a box without Markdown's stars around it."""
     return box[2:-2] if box[:2] == box[-2:] == "**" and len(box) > 4 else box
 
 
 @lru_cache(maxsize=4096)
 def bare_reference(reference: str) -> str:
-    """The reference without its box, dollars and what is said round it."""
+    """The reference without its box, its dollar signs and the words around it."""
     found = boxes(reference) if "box" in reference else []
     bare = (found[-1] if found else reference).strip()
     inside = bare.strip("$").strip()

@@ -200,7 +200,7 @@ _REFUSED: Final = listed(
     " raised divided multiplied subtracted added increased decreased short off bounded"
     " within absolute conjugate conjugates thousandths"
 )
-"""Words that may change the value that they stand beside."""
+"""Words that may change the value beside them."""
 
 _UNCOUNTED: Final = listed(
     "people men women children feet teeth mice geese sheep fish deer dice money cattle oxen"
@@ -465,7 +465,7 @@ def unit(text: str, *, of_one: bool = False) -> Unit:
     measured, words = _measured(plain)
     part_of_something = plain.split()[:1] == ["of"]
     if words and not (of_one or part_of_something or counts_things(plain.split())):
-        raise UnreadableError(f"the word {words[-1]!r} is no unit")
+        raise UnreadableError(f"the word {words[-1]!r} is not a unit")
     return measured
 
 
@@ -494,7 +494,7 @@ def _spaced(noise: re.Match[str]) -> str:
 def _measured(text: str) -> tuple[Unit, list[str]]:
     """The unit that a text spells, and the words in it that are no known units."""
     if _UNIT_PART.sub("", text).strip(" ^.,"):
-        raise UnreadableError(f"{text!r} is no unit")
+        raise UnreadableError(f"{text!r} is not a unit")
     reader = _UnitReader()
     for part in _UNIT_PART.findall(text):
         reader.take(part)
@@ -543,7 +543,7 @@ class _UnitReader:
         if self.last is None and self.fillers:
             return  # square units of no kind
         if self.last is None:
-            raise UnreadableError("a number that is no unit")
+            raise UnreadableError("a number that is not a unit")
         if exponent != 1:
             self.measured = product(self.measured, power(self.last, exponent - 1))
 
@@ -694,7 +694,7 @@ IN_WORDS: Final = listed(
     "yes no not is are all any for per true false none even odd where when if with from than"
     " then only both neither always never does exist undefined"
 )
-"""Words that are no products of variables wherever they stand."""
+"""Words that are never read as products of variables."""
 
 _NAMED = re.compile(r"(?:\s+[A-Za-z]+){0,4}\s*[=≈:]")
 _VOWEL = re.compile(r"[aeiou]", re.IGNORECASE)
@@ -714,7 +714,7 @@ def ends_in_function(run: str) -> int | None:
 
 
 def is_word_after_value(run: str, after_word: bool, after_letter: bool) -> bool:
-    """Whether letters that a space parts from a value before them are a unit, a noun, a number."""
+    """Whether letters after a value and a space are a unit, a noun or a number word."""
     if len(run) == 1:
         return False
     if after_letter and len(run) < 3:
@@ -737,10 +737,11 @@ def names_what_follows(text: str, at: int) -> bool:
     return _NAMED.match(text, at) is not None
 
 
-_MONTHS: Final = listed(
+MONTHS: Final = listed(
     "january february march april may june july august september october november december"
 )
-_BESIDE: Final = listed("monday tuesday wednesday thursday friday saturday sunday the of on")
+WEEKDAYS: Final = listed("monday tuesday wednesday thursday friday saturday sunday")
+_BESIDE: Final = WEEKDAYS | listed("the of on")
 ORDINAL_ENDING: Final = "(?:st|nd|rd|th)"
 _ORDINAL = re.compile(rf"(?<=[0-9]){ORDINAL_ENDING}\b")
 _DATE_PART = re.compile(r"[a-z]+|[0-9]+")
@@ -762,4 +763,4 @@ def date(words: str) -> str | None:
 
 
 def _month(word: str) -> str:
-    return next((month for month in _MONTHS if month == word or month[:3] == word), "")
+    return next((month for month in MONTHS if month == word or month[:3] == word), "")

@@ -111,13 +111,11 @@ _SENTENCE = re.compile(r"(?P<subject>[a-z' -]+?) (?:is|are) (?:(?:an?|the) )?(?P
 _SYLLABLE = re.compile(r"[^aeiou][aeiou]")
 _ITEM_END = re.compile(r"\s*(?:[,;]\s*(?:and|or)\b|[,;]|\band\b|\bor\b)\s*")
 _LETTER = re.compile(r"\(([a-z])\)")
-_COMMON: Final = lexicon.IN_WORDS | lexicon.listed(
+_COMMON: Final = (lexicon.IN_WORDS | lexicon.MONTHS | lexicon.WEEKDAYS) | lexicon.listed(
     "red blue green black white yellow orange purple pink brown grey gray north south east"
-    " west left right up down monday tuesday wednesday thursday friday saturday sunday january"
-    " february march april may june july august september october november december circle"
-    " ellipse line point plane cone sphere cylinder square triangle increasing decreasing"
-    " converges diverges convergent divergent rational irrational prime composite positive"
-    " negative zero real"
+    " west left right up down circle ellipse line point plane cone sphere cylinder square triangle"
+    " increasing decreasing converges diverges convergent divergent rational irrational prime"
+    " composite positive negative zero real"
 )
 
 
@@ -139,7 +137,7 @@ class Phrase:
 
 
 def predicate(words: str) -> str | None:
-    """`even` in `the function is even`; None where the words are no such sentence."""
+    """`even` in `the function is even`; None where the words are not such a sentence."""
     sentence = _SENTENCE.fullmatch(words)
     if sentence is None or any(map(lexicon.refuses, sentence["subject"].split())):
         return None
@@ -237,7 +235,7 @@ def read_answer(text: str) -> ParsedAnswer:
 
 
 def parsed_tree(answer: ParsedAnswer) -> Node | None:
-    """The tree of a side that was read no further than as a number, or that has one."""
+    """The tree of an answer; None where it cannot be read."""
     if answer.tree is not None or answer.number is None:
         return answer.tree
     return _tree(answer.text)
@@ -266,15 +264,13 @@ def _read_answer(text: str) -> ParsedAnswer:
 
 def _spoken(text: str) -> str:
     """A text of words and numbers in one spelling."""
-    plain = _TEXT.sub(r"\1", text).casefold()
-    for noise in "{}":
-        plain = plain.replace(noise, " ")
+    plain = _TEXT.sub(r"\1", text).casefold().replace("{", " ").replace("}", " ")
     words = " ".join(plain.split()).rstrip(" .")
     return lexicon.date(words) or lexicon.without_ordinals(words)
 
 
 def _time(text: str) -> Node | None:
-    """A time of day: with a half of the day as words, without one as hours and minutes."""
+    """A time of day: with am or pm, or as hours and minutes."""
     clock = _CLOCK.fullmatch(text)
     if clock:
         hour, minute, half = clock.groups()

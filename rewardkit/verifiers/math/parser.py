@@ -46,7 +46,7 @@ from rewardkit.verifiers.math.tree import (
 
 
 def read(text: str) -> Node:
-    """The answer `text` as a tree; raises UnreadableError where it is none that we read."""
+    """The answer `text` as a tree; raises UnreadableError where it is not one that we read."""
     return read_canonical(canonical(text))
 
 
@@ -78,7 +78,7 @@ _STATES = re.compile(
 
 
 def _labelled(tokens: Tokens, words: str) -> Node:
-    """What follows words that only say that an answer comes; the words where nothing does."""
+    """The answer after words that only announce it; the words where nothing follows."""
     tokens.mark(".")
     if tokens.ended:
         return lexicon.words_as_answer(words)
@@ -131,7 +131,7 @@ def _whole_listing(tokens: Tokens) -> Node:
     tokens.drop_end()
     node = _listing(tokens)
     if not tokens.ended:
-        raise UnreadableError(f"{tokens.next.text!r} at a place where nothing should stand")
+        raise UnreadableError(f"unexpected {tokens.next.text!r}")
     return node
 
 
@@ -216,7 +216,7 @@ def _first_side(tokens: Tokens) -> Node:
             if tokens.next.text == "(":
                 tokens.at = tokens.closing(tokens.at) + 1
             return Text(" ".join(words.lower().split()))
-        raise UnreadableError(f"the word {tokens.next.text!r} where a value should stand")
+        raise UnreadableError(f"the word {tokens.next.text!r} in place of a value")
     return _function_named(tokens) or _sets(tokens)
 
 
@@ -370,7 +370,7 @@ _AFTER_INTERVAL = frozenset(("", "∪", "∩", "∖", ",", "and", "or"))
 
 
 def _factor_follows(tokens: Tokens) -> bool:
-    """Whether the next token starts a factor that no operator parts from the last one."""
+    """Whether the next token starts a factor that follows without an operator."""
     token = tokens.next
     if token.kind != "mark":
         return token.kind in _VALUE_KINDS and token.text not in _SUFFIX_COMMANDS
@@ -632,7 +632,7 @@ def _base(tokens: Tokens) -> Node:
         case "mark":
             return _bracketed(tokens)
         case _:
-            raise UnreadableError(f"{token.text or 'the end'!r} where a value should stand")
+            raise UnreadableError(f"{token.text or 'the end'!r} in place of a value")
 
 
 def _numeral(tokens: Tokens) -> Node:
@@ -836,7 +836,7 @@ def _root(tokens: Tokens) -> Node:
     if isinstance(index, Number) and index.value in range(2, HIGHEST_INDEX):
         return Root(_argument(tokens), int(index.value))
     if isinstance(index, Number) and index.value < 1:
-        raise UnreadableError("a root that is no whole number's")
+        raise UnreadableError("a root whose index is less than one")
     return Power(_argument(tokens), reciprocal(index))
 
 
@@ -934,7 +934,7 @@ def _series(tokens: Tokens, name: str) -> Node:
 
 
 def _with_index(node: Node) -> Node:
-    """The term of a sum over i, where i is no imaginary unit."""
+    """The term of a sum over i, where i is not the imaginary unit."""
     return _INDEX if node == _I else mapped(node, _with_index)
 
 
@@ -946,7 +946,7 @@ def _integral(tokens: Tokens) -> Node:
     tokens.expect("^")
     high = _argument(tokens)
     for place, token in enumerate(tokens.all[tokens.at :], tokens.at):
-        if token.kind == "text" and token.text == "d":  # an upright d is no day here
+        if token.kind == "text" and token.text == "d":  # a differential, not a day
             tokens.all[place] = Token("symbol", "d")
     integrand, variable = without_differential(_sum(tokens))
     if variable is None:

@@ -207,14 +207,13 @@ _NUMBER_OR_LETTER = r"([0-9]{1,4}|[a-zA-Z])"
 _ROWS: tuple[tuple[str, str, Replacement], ...] = (
     ("ldotp", r"\\ldotp(?![a-zA-Z])\s*", "."),
     ("frac{d", r"\A\s*\\frac\s*\{\s*d\s*([a-zA-Z])\s*\}\s*\{\s*d\s*[a-zA-Z]\s*\}(?=\s*=)", r"\1'"),
-    ("color", r"\\(?:text)?color(?:box)?\s*\{[^{}]*\}", ""),
-    ("phantom", r"\\[hv]?phantom\s*\{[^{}]*\}", " "),
-    ("space{", r"\\[hv]space\*?\s*\{[^{}]*\}", " "),
-    ("tag", r"\\tag\*?\s*\{[^{}]*\}", " "),
-    ("label", r"\\label\s*\{[^{}]*\}", " "),
+    (
+        "{",
+        r"\\(?:(?:text)?color(?:box)?|[hv]?phantom|[hv]space\*?|tag\*?|label)\s*\{[^{}]*\}",
+        " ",
+    ),
     (r"\\", r"\\\\\s*\[\s*-?[0-9.]+\s*(?:pt|em|ex|mm|cm|in)\s*\]", r"\\\\"),  # a row's height
-    ("}", r"\{\s*,\s*\}", ","),
-    ("}", r"(?:\\text)?\s*\{\s*:\s*\}", ":"),
+    ("}", r"(?:\\text)?\s*\{\s*([:,])\s*\}", r"\1"),
     ("°", r"\^\s*(?:\{\s*°\s*(\\text\{\s*[CF]\s*\}|[CF])?\s*\}|°)", r"°\1"),
     ("degree", r"\\text\{\s*degrees?\s*\}", "°"),
     ("^", r"\^\s*(?:\{(?:\s*(?:\\prime|'))+\s*\}|(?:\\prime\s*)+)", _primes),
@@ -240,11 +239,9 @@ _ROWS: tuple[tuple[str, str, Replacement], ...] = (
     (" is ", _SENTENCE, r"\\text{\1 }"),
     (" are ", _SENTENCE, r"\\text{\1 }"),
     ("cent", r"\bper\s+cent\b", "percent"),
-    ("=", r"\A\s*=(?![=<>])", ""),
-    ("⇒", r"\A\s*⇒", ""),
+    ("", r"\A\s*(?:=(?![=<>])|⇒)", ""),
     ("!=", r"(?<=[a-zA-Z)\s])\s!=(?!=)", "≠"),
     ("<=", "<=", "≤"),
-    ("=<", "=<", "≤"),
     (">=", ">=", "≥"),
     ("{", r"\A(\s*-?[0-9.,/]+)\{([a-zA-Z]+)\}", r"\1\\text{\2}"),  # what is left of 4\text{cm}
     (
@@ -263,7 +260,7 @@ _ROWS: tuple[tuple[str, str, Replacement], ...] = (
     ),
     (")", r"\(\s{0,4}([0-9]{1,40})\s{0,4}\)(?=\s{0,4}_)", r"\1"),  # (1010)_2
 )
-"""What a text must hold for a rewrite to apply, the pattern, the replacement."""
+"""What a text must contain for a rewrite to apply, the pattern, the replacement."""
 
 _REWRITES = [(needle, re.compile(pattern), replacement) for needle, pattern, replacement in _ROWS]
 _ELLIPSIS = re.compile(

@@ -67,8 +67,7 @@ class _Lexer:
     def run(self) -> list[Token]:
         while self.at < len(self.text):
             match = _TOKEN.match(self.text, self.at)
-            if match is None:  # pragma: no cover - the pattern takes any character
-                raise UnreadableError("a character that is no text")
+            assert match is not None  # the pattern takes any character
             self.at = match.end()
             self._take(match)
             if len(self.found) > MOST_TOKENS:
@@ -121,16 +120,14 @@ class _Lexer:
         if command == r"\text":
             self._words(self._argument())
         elif command == r"\mathbb":
-            self._letter(self._argument().strip())
+            letter = self._argument().strip()
+            self._add("set" if letter in ("R", "Z", "N", "Q", "C") else "symbol", letter)
         elif name in ("begin", "end"):
             self._environment(name)
         elif command == "\\\\":
             self._mark(command)
         else:
             self._named(name)
-
-    def _letter(self, name: str) -> None:
-        self._add("set" if name in ("R", "Z", "N", "Q", "C") else "symbol", name)
 
     def _named(self, name: str) -> None:
         number = bool(self.found) and self.found[-1].kind == "number"
@@ -180,7 +177,7 @@ class _Lexer:
             self.spaced = False
 
     def _is_word(self, run: str) -> bool:
-        """Whether letters that stand in mathematics are a word rather than factors."""
+        """Whether letters inside mathematics are a word rather than factors."""
         if run.casefold() in lexicon.IN_WORDS and (self.spaced or not self._after_value()):
             return True
         if self.spaced and self._after_value():
@@ -238,7 +235,7 @@ class _Lexer:
         return self.found[-1].kind == "number" and self.text[self.at :].lstrip(" ${}")[:1].isdigit()
 
     def _indexed(self) -> bool:
-        """Whether a subscript follows, as no unit has."""
+        """Whether a subscript follows, which units do not have."""
         return self.text[self.at : self.at + 8].lstrip().startswith("_")
 
     def _after_value(self) -> bool:
