@@ -22,7 +22,7 @@ from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.protocols import Backend, Request
 from rewardkit.records import Completion, Sampling
 
-Reply = tuple[str, Any]
+RankReply = tuple[str, Any]
 """A message of a rank: ("ready", description), ("completion", (key, completion)), ("done", None)
 or ("error", text)."""
 
@@ -47,9 +47,8 @@ class Ranks:
     def _start_process(self, environment: dict[str, str]) -> None:
         ours, theirs = Pipe()
         with theirs:
-            command = [sys.executable, "-m", __name__, str(theirs.fileno())]
             process = subprocess.Popen(
-                command,
+                [sys.executable, "-m", __name__, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=2,  # the caller's stdout is for results
                 pass_fds=[theirs.fileno()],
@@ -59,12 +58,12 @@ class Ranks:
         self._connections.append(ours)
 
     def _send(self, orders: Sequence[object]) -> None:
-        """Send each rank its order, or all the same. A rank that has died has no reply later."""
-        for number, connection in enumerate(self._connections):
+        """Send each rank its order. That a rank has died shows when its reply is read."""
+        for connection, order in zip(self._connections, orders, strict=True):
             with suppress(OSError):
-                connection.send(orders[number % len(orders)])
+                connection.send(order)
 
-    def _replies(self) -> Iterator[Reply]:
+    def _replies(self) -> Iterator[RankReply]:
         """The replies of all ranks as they arrive. BackendError if one has failed or died."""
         while True:
             ready = wait(self._connections)
@@ -79,9 +78,9 @@ class Ranks:
                     )
                 yield kind, value
 
-    def _receive(self, number: int) -> Reply:
+    def _receive(self, number: int) -> RankReply:
         try:
-            reply: Reply = self._connections[number].recv()
+            reply: RankReply = self._connections[number].recv()
         except (EOFError, OSError):
             return "error", f"it ended with exit status {self._processes[number].wait()}"
         return reply

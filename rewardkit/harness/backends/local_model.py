@@ -48,13 +48,13 @@ class LocalModel:
         inner = self.config.get("text_config")
         return inner if isinstance(inner, dict) else self.config
 
-    def dtype_on_cpu(self, asked: str) -> str:
+    def dtype_on_cpu(self, requested: str) -> str:
         """Return float32 for "auto", else the requested type.
 
         In float32, greedy decoding doesn't depend on the rest of the batch, so a resumed run gives
         the same completions as an uninterrupted run.
         """
-        return "float32" if asked == "auto" else asked
+        return "float32" if requested == "auto" else requested
 
     def useful_threads(self, available: int) -> int:
         """How many CPU threads to use: one for each 64 MiB of weights. On a busy machine, several

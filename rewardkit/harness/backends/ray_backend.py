@@ -7,7 +7,7 @@ import os
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,38 +28,34 @@ from rewardkit.records import Completion, Sampling
 _SECONDS_BETWEEN_LOOKS = 0.1
 
 
+@dataclass
 class RayBackend:
-    """Hands requests to engines on a cluster. All but generation is the local backend's.
+    """Hands requests to engines on a cluster; the local backend does everything but generate.
 
     Every completion has a seed of its own, so rows do not depend on which engine generated them.
     """
 
-    def __init__(
-        self,
-        name: str,
-        model: str,
-        options: EngineOptions,
-        *,
-        address: str,
-        engines: int | None,
-        note: Callable[[str], None],
-    ) -> None:
-        if name == "openai":
+    name: str
+    model: str
+    options: EngineOptions
+    _: KW_ONLY
+    address: str
+    engines: int | None
+    note: Callable[[str], None]
+
+    def __post_init__(self) -> None:
+        if self.name == "openai":
             raise UsageError(
                 "the openai backend takes no --ray, since its server distributes the requests; "
                 "leave it out"
             )
-        if options.data_parallel_size > 1:
+        if self.options.data_parallel_size > 1:
             raise UsageError("with --ray, --engines replaces --data-parallel-size; leave it out")
-        self._local: Backend = registry.installed().backend(name)(model, options)
+        kind = registry.installed().backend(self.name)
+        self._local: Backend = kind(self.model, self.options)
         self.max_model_len = self._local.max_model_len
-        self._name = name
-        path = Path(model).expanduser()
-        self._model = str(path.absolute()) if path.exists() else model
-        self._options = options
-        self._address = address
-        self._engines = engines
-        self._note = note
+        path = Path(self.model).expanduser()
+        self.model = str(path.absolute()) if path.exists() else self.model
         self._stack = contextlib.ExitStack()
         self._actors: EngineActors | None = None
 
@@ -79,17 +75,17 @@ class RayBackend:
         """Connect to the cluster, and wait until the first engine has loaded the weights."""
         if self._actors is not None:
             return
-        ray = self._stack.enter_context(connected(self._address))
+        ray = self._stack.enter_context(connected(self.address))
         job = EngineJob(
-            backend=self._name,
-            model=self._model,
-            options=self._options,
+            backend=self.name,
+            model=self.model,
+            options=self.options,
             fingerprint=self._fingerprint,
             requests=requests,
             longest=longest,
         )
-        gpus = self._options.tensor_parallel_size
-        self._actors = EngineActors(ray, job, self._engines, gpus, self._note)
+        gpus = self.options.tensor_parallel_size
+        self._actors = EngineActors(ray, job, self.engines, gpus, self.note)
         while not self._actors.loaded:
             self._actors.refresh()
             time.sleep(_SECONDS_BETWEEN_LOOKS)
@@ -254,7 +250,7 @@ class EngineHandle:
 
 @dataclass
 class EngineActors:
-    """As many engines as were asked for, or as fit, while the cluster grows and shrinks."""
+    """As many engines as `wanted`, or as fit, while the cluster grows and shrinks."""
 
     ray: Any
     job: EngineJob

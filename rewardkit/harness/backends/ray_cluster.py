@@ -67,7 +67,7 @@ def _check_answers(address: str) -> None:
     except (OSError, OverflowError) as error:
         raise BackendError(f"no Ray cluster answers at {address}: {error}; {_REMEDY}") from error
     if not is_ray:
-        raise BackendError(f"what answers at {address} is no Ray cluster; {_REMEDY}")
+        raise BackendError(f"the server at {address} isn't a Ray cluster; {_REMEDY}")
 
 
 def _speaks_http2(connection: socket.socket) -> bool:

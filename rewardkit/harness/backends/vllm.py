@@ -10,7 +10,7 @@ import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from queue import SimpleQueue
 from typing import Any
 
@@ -222,18 +222,12 @@ class Engine:
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
+        drawn = sampling.temperature and self._seeds_requests
+        # all fields have the same names; our own reader finds stop strings
+        options = {**asdict(sampling), "stop": [], "seed": request.seed if drawn else None}
         return SamplingParams(
+            **options,
             n=1,
-            temperature=sampling.temperature,
-            top_p=sampling.top_p,
-            top_k=sampling.top_k,
-            min_p=sampling.min_p,
-            presence_penalty=sampling.presence_penalty,
-            frequency_penalty=sampling.frequency_penalty,
-            repetition_penalty=sampling.repetition_penalty,
-            max_tokens=sampling.max_tokens,
-            thinking_token_budget=sampling.thinking_token_budget,
-            seed=request.seed if sampling.temperature and self._seeds_requests else None,
             stop_token_ids=list(self._local.stop_ids),
             detokenize=False,
             output_kind=RequestOutputKind.DELTA if sampling.stop else RequestOutputKind.FINAL_ONLY,

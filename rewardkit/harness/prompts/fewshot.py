@@ -8,13 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.prompts.wording import (
-    Kind,
-    TaskWording,
-    WordedProblem,
-    example_rows,
-    word_example,
-)
+from rewardkit.harness.prompts.wording import Kind, TaskWording, example_rows
 from rewardkit.harness.store.data_files import IDENTIFIERS
 from rewardkit.protocols import FewshotTask, Task
 from rewardkit.records import Sample
@@ -100,13 +94,6 @@ def own_examples(task: Task, wording: TaskWording, kind: Kind) -> FewshotExample
     rows = example_rows(wording, kind)
     samples = [task.sample(row, place) for place, row in enumerate(rows)]
     return FewshotExamples(samples, OWN_EXAMPLES[kind], exact=False)
-
-
-def solved_problems(
-    wording: TaskWording, samples: Iterable[Sample], reading: str | None
-) -> list[WordedProblem]:
-    """Word samples as worked examples, the form that templates use."""
-    return [word_example(wording, sample, reading) for sample in samples]
 
 
 def _group(sample: Sample, by: str) -> str:

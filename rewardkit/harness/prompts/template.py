@@ -16,13 +16,14 @@ from jinja2 import meta, nodes
 from jinja2.runtime import Context
 
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.prompts.fewshot import FewshotExamples, solved_problems
+from rewardkit.harness.prompts.fewshot import FewshotExamples
 from rewardkit.harness.prompts.wording import (
     Kind,
     TaskWording,
     WordedProblem,
     compile_template,
     sandbox,
+    word_example,
     word_problem,
 )
 from rewardkit.protocols import Message
@@ -117,7 +118,7 @@ class PromptTemplate:
         """
         if self.words is None:
             raise ValueError(f"prompt {self.name!r} isn't fitted to a task")
-        (worked,) = solved_problems(self.words.wording, [example], self.reading)
+        worked = word_example(self.words.wording, example, self.reading)
         if solution is not None:
             worked = replace(worked, solution=solution)
         variables = {**self._variables(example, [worked]), "example": worked}
@@ -142,7 +143,8 @@ class PromptTemplate:
         """All examples in the task's words; each prompt shows some of them."""
         if self.words is None:
             return []
-        return solved_problems(self.words.wording, self.words.examples.samples, self.reading)
+        samples = self.words.examples.samples
+        return [word_example(self.words.wording, sample, self.reading) for sample in samples]
 
     def _examples(self, sample: Sample) -> list[WordedProblem]:
         if self.words is None or not self.has_examples:

@@ -39,7 +39,7 @@ def test_the_file_is_read_not_the_model_type_s_tokenizer(tiny_checkpoint: Path) 
         list(prompt.token_ids)
         == PreTrainedTokenizerFast.from_pretrained(tiny_checkpoint)(TEXT).input_ids
     )
-    # the trap itself: if this fails, transformers has mended it
+    # the trap itself: if this fails, transformers has fixed it
     assert list(prompt.token_ids) != AutoTokenizer.from_pretrained(tiny_checkpoint)(TEXT).input_ids
 
 

@@ -67,7 +67,7 @@ class OpenAIBackend:
             chat=options.chat_template,
             retries=argument("max_retries", 5),
             seconds=argument("timeout", 600),
-            fields=_body_fields(options),
+            extra_fields=_body_fields(options),
             limit=ConcurrencyLimit(first, self._concurrency),
             prices=_prices(options),
         )
@@ -112,7 +112,7 @@ class OpenAIBackend:
             "most_requests_at_once": self._client.most_in_flight,
             "refusals": self._client.refusals,
             "max_retries": self._client.retries,
-            "arguments": redact_value(self._client.fields),
+            "arguments": redact_value(self._client.extra_fields),
             "seed": "per request",
         }
         return described | ({"warnings": warnings} if (warnings := self._warnings()) else {})

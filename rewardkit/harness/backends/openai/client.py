@@ -8,7 +8,7 @@ import random
 from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from urllib.request import getproxies, proxy_bypass
@@ -49,8 +49,8 @@ _HEADER_SAFE = "".join(map(chr, range(33, 127)))
 """Characters that a header may hold; a key with others is escaped, and the server refuses it."""
 
 
-class Connection:
-    """A pool of connections to a server, as large as there are requests at once."""
+class ConnectionPool:
+    """As many connections to a server as there are requests at once."""
 
     def __init__(self, session: aiohttp.ClientSession, url: URL) -> None:
         self._session = session
@@ -112,7 +112,7 @@ def _request_error(error: Exception, started: bool) -> RequestError:
 
 
 @asynccontextmanager
-async def connected(address: str, api_key: str) -> AsyncIterator[Connection]:
+async def connected(address: str, api_key: str) -> AsyncIterator[ConnectionPool]:
     """Open a pool of connections to a server, and close it. UsageError if it isn't an address."""
     import aiohttp
     from yarl import URL
@@ -139,7 +139,7 @@ async def connected(address: str, api_key: str) -> AsyncIterator[Connection]:
         # of the environment's settings only the proxy: ~/.netrc would replace the key
         proxy=None if proxy_bypass(url.host) else getproxies().get(url.scheme),
     ) as session:
-        yield Connection(session, url.with_user(None))
+        yield ConnectionPool(session, url.with_user(None))
 
 
 def _authorization(url: URL, api_key: str) -> str:
@@ -274,20 +274,12 @@ def _pause(times: int) -> float:
     return pause * (1 - random.random() / 4)
 
 
-_SENT_IF_SET = (
-    "top_k",
-    "min_p",
-    "presence_penalty",
-    "frequency_penalty",
-    "repetition_penalty",
-    "thinking_token_budget",
-)
-"""Options of sampling that a request holds only if they are set: not every server knows them."""
+_ALWAYS_SENT = ("max_tokens", "temperature", "top_p", "seed", "stop")
+"""Options of sampling that every server knows; a request holds the others only if they are set."""
 
 _FILLED_BY_VLLM = ("top_k", "min_p", "repetition_penalty")
 """Options that vLLM takes from the checkpoint's generation_config.json where they aren't sent."""
 
-_DEFAULT = Sampling()
 _OLD_LIMIT, _NEW_LIMIT = "max_tokens", "max_completion_tokens"
 _UNKNOWN = ("unsupported", "not supported", "unknown", "unrecognized", "instead")
 PER_REQUEST = {"model", "messages", "prompt", "n", _OLD_LIMIT, _NEW_LIMIT}
@@ -306,7 +298,7 @@ class ServerClient:
     retries: int
     seconds: float
     """The time limit of one attempt, until the reply is complete."""
-    fields: Mapping[str, Any]
+    extra_fields: Mapping[str, Any]
     """Further fields of every request's body."""
     limit: ConcurrencyLimit
     prices: Prices = field(default_factory=Prices)
@@ -322,9 +314,9 @@ class ServerClient:
 
     async def check(self, report: Callable[[None], None]) -> None:
         """List the server's models. Raises the errors that every request would raise."""
-        async with connected(self.url, self.api_key) as connection:
+        async with connected(self.url, self.api_key) as pool:
             try:
-                models = await connection.send("GET", "models", seconds=_CHECK_SECONDS)
+                models = await pool.send("GET", "models", seconds=_CHECK_SECONDS)
                 self._is_vllm = is_vllm(models)
             except RequestError as error:
                 no_list = isinstance(error, StatusError) and error.status not in (401, 403)
@@ -342,27 +334,24 @@ class ServerClient:
         gate = RequestGate(self.limit, len(requests))
         waiting = iter(requests)
 
-        async def work(connection: Connection) -> None:
+        async def work(pool: ConnectionPool) -> None:
             for request in waiting:
-                report((request, await self._complete(connection, gate, request, sampling)))
+                report((request, await self._complete(pool, gate, request, sampling)))
 
         try:
-            async with (
-                connected(self.url, self.api_key) as connection,
-                asyncio.TaskGroup() as group,
-            ):
+            async with connected(self.url, self.api_key) as pool, asyncio.TaskGroup() as group:
                 for _ in range(min(self.limit.maximum, len(requests))):
-                    group.create_task(work(connection))
+                    group.create_task(work(pool))
         finally:
             self.most_in_flight = max(self.most_in_flight, gate.most_in_flight)
             self.refusals += gate.refusals
 
     async def _complete(
-        self, connection: Connection, gate: RequestGate, request: Request, sampling: Sampling
+        self, pool: ConnectionPool, gate: RequestGate, request: Request, sampling: Sampling
     ) -> Reply:
         attempts = Attempts(gate, self.retries, self.seconds, request.key)
         try:
-            return await attempts.reply(lambda: self._attempt(connection, request, sampling))
+            return await attempts.reply(lambda: self._attempt(pool, request, sampling))
         except RewardkitError:
             raise
         except Exception as error:  # whatever a server does, it ends this completion alone
@@ -375,19 +364,19 @@ class ServerClient:
                 message = f"{message}; tried {attempts.tries} times"
             return Reply(Completion("", "error", message=message))
 
-    async def _attempt(self, connection: Connection, request: Request, sampling: Sampling) -> Reply:
+    async def _attempt(self, pool: ConnectionPool, request: Request, sampling: Sampling) -> Reply:
         """One attempt; a second at once if the server has another name for the limit of tokens."""
         body = self._body(request, sampling)
         try:
-            content = await self._post(connection, body)
+            content = await self._post(pool, body)
         except StatusError as error:
             if not self._learns_token_limit(error, body):
                 raise
-            content = await self._post(connection, self._body(request, sampling))
+            content = await self._post(pool, self._body(request, sampling))
         return read_reply(content, self.prices)
 
-    async def _post(self, connection: Connection, body: Mapping[str, Any]) -> bytes:
-        return await connection.send("POST", self.endpoint, seconds=self.seconds, body=body)
+    async def _post(self, pool: ConnectionPool, body: Mapping[str, Any]) -> bytes:
+        return await pool.send("POST", self.endpoint, seconds=self.seconds, body=body)
 
     def _body(self, request: Request, sampling: Sampling) -> dict[str, Any]:
         """The body of a request."""
@@ -409,20 +398,22 @@ class ServerClient:
             body["prompt"] = prompt.text
         if self._is_vllm:
             body |= {name: getattr(sampling, name) for name in _FILLED_BY_VLLM}
-        options = {name: getattr(sampling, name) for name in _SENT_IF_SET}
-        was_set = {name: v for name, v in options.items() if v != getattr(_DEFAULT, name)}
-        return body | dict(self.fields) | was_set
+        body |= self.extra_fields
+        for option in fields(Sampling):
+            value = getattr(sampling, option.name)
+            if option.name not in _ALWAYS_SENT and value != option.default:
+                body[option.name] = value
+        return body
 
     def _learns_token_limit(self, error: StatusError, sent: Mapping[str, Any]) -> bool:
         """Whether the server wants `max_completion_tokens`; from then on it gets that."""
         message = str(error).lower()
         unknown = any(word in message for word in _UNKNOWN) or "unsupported" in error.code
-        if error.status not in (400, 422) or _OLD_LIMIT not in sent:
+        if error.status not in (400, 422) or _OLD_LIMIT not in sent or _NEW_LIMIT not in message:
             return False
-        if _NEW_LIMIT not in message or not unknown:
-            return False
-        self._token_limit = _NEW_LIMIT
-        return True
+        if unknown:
+            self._token_limit = _NEW_LIMIT
+        return unknown
 
     def _fatal(self, error: Exception, body: Iterable[str] = ()) -> RewardkitError | None:
         options = [name for name in body if name not in PER_REQUEST]

@@ -39,7 +39,7 @@ def test_another_server_is_an_error_at_once(reply: bytes) -> None:
         thread = threading.Thread(target=answer)
         thread.start()
         address = f"127.0.0.1:{server.getsockname()[1]}"
-        with pytest.raises(BackendError, match="is no Ray cluster"), connected(address):
+        with pytest.raises(BackendError, match="isn't a Ray cluster"), connected(address):
             pass
         thread.join()
 
@@ -48,5 +48,5 @@ def test_a_server_that_says_nothing_is_an_error(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("rewardkit.harness.backends.ray_cluster._SECONDS_TO_ANSWER", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
-        with pytest.raises(BackendError, match="is no Ray cluster"), connected(address):
+        with pytest.raises(BackendError, match="isn't a Ray cluster"), connected(address):
             pass
