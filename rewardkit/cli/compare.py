@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
 
 from rewardkit.errors import UsageError
 from rewardkit.harness.metrics.names import words
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from rewardkit.harness.comparison.comparison import (
         Flip,
         Forecast,
@@ -114,9 +115,6 @@ def _need(power: StatisticalPower, problems: int, kind: str) -> Iterator[str]:
 
 def print_comparisons(comparisons: Sequence[TaskComparison], most: int) -> None:
     """Print a table for each task and each comparison's details, with `most` flips each way."""
-    from rich.padding import Padding
-    from rich.text import Text
-
     from rewardkit.cli.result_tables import console
     from rewardkit.harness.comparison.comparison import seed_runs
     from rewardkit.harness.store.find_runs import short_names
@@ -139,9 +137,6 @@ def print_comparisons(comparisons: Sequence[TaskComparison], most: int) -> None:
 
 
 def _table(of_task: Sequence[TaskComparison], names: Mapping[str, str]) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
     first = of_task[0]
     metric, direction = words(first.metric), " (lower is better)" if first.lower_is_better else ""
     table = Table(

@@ -17,6 +17,7 @@ from rich.table import Table
 from rewardkit.cli.arguments import INTERRUPTED, OutputOptions, existing, names, with_options
 from rewardkit.cli.result_tables import console, of_runs
 from rewardkit.errors import BackendError, UsageError
+from rewardkit.harness.metrics.names import words
 from rewardkit.harness.metrics.summary import Metric, TaskSummary
 from rewardkit.harness.run.options import EvalOptions
 from rewardkit.harness.run.reporter import Reporter
@@ -27,9 +28,9 @@ from rewardkit.harness.sweeps.sweep_results import SweepRun, sort_by_step
 COLUMNS = {
     "accuracy": "accuracy",
     "interval": "95% interval",
-    "flexible": "flexible",
-    "format": "format",
-    "unfinished": "unfinished",
+    "flexible": words("accuracy_flexible"),
+    "format": words("format_rate"),
+    "unfinished": words("unfinished_rate"),
     "pass": "pass@",
     "maj": "maj@",
     "tokens": "tokens",
@@ -51,7 +52,7 @@ def line(run: SweepRun) -> Iterator[str]:
         cells = _cells(task)
         yield (
             f"{run.label}: {name}: accuracy {cells['accuracy']} ({cells['interval']}), "
-            f"format {cells['format']}, unfinished {cells['unfinished']}"
+            f"{COLUMNS['format']} {cells['format']}, {COLUMNS['unfinished']} {cells['unfinished']}"
         )
 
 
@@ -74,9 +75,9 @@ def table(runs: Sequence[SweepRun], width: int) -> Table:
     )
     found.title = _title(runs, tasks)
     for column, title in columns.items():
-        words = column in named
+        is_name = column in named
         found.add_column(
-            title, justify="left" if words else "right", no_wrap=not words, overflow="fold"
+            title, justify="left" if is_name else "right", no_wrap=not is_name, overflow="fold"
         )
     for row in rows:
         found.add_row(

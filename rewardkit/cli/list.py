@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from rich.table import Table
 
 if TYPE_CHECKING:
     from rewardkit.registry import Offer
@@ -20,8 +21,6 @@ def list_command(
     ] = None,
 ) -> None:
     """List what is installed, and which plugin provides it."""
-    from rich.table import Table
-
     from rewardkit.cli.result_tables import console
     from rewardkit.registry import KINDS, installed
 

@@ -60,13 +60,13 @@ def test_a_wide_table_has_every_figure() -> None:
     lines = printed([ended("checkpoint-100+auto_cot", "gsm8k"), ended("cot", "gsm8k")], 120)
     assert [" ".join(text.split()) for text in (*lines[:2], *lines[3:])] == [
         "gsm8k: 1,319 problems",
-        "run accuracy 95% interval flexible format unfinished tokens",
+        "run accuracy 95% interval accuracy, flexible format rate unfinished rate tokens",
         "checkpoint-100+auto_cot 91.2% 89.5% – 92.6% 94.1% 100.0% 1.2% 87",
         "cot 91.2% 89.5% – 92.6% 94.1% 100.0% 1.2% 87",
     ]
 
 
-COLUMNS = ("95% interval", "flexible", "format", "unfinished", "tokens")
+COLUMNS = ("95% interval", "accuracy, flexible", "format rate", "unfinished rate", "tokens")
 
 
 @pytest.mark.parametrize("width", [30, 40, 60, 80, 100, 120])
@@ -90,7 +90,7 @@ def test_several_completions_a_problem_have_their_columns() -> None:
     task = replace(TASK, metrics={**TASK.metrics, **several})
     run = replace(ended("cot"), summary=RunSummary({"gsm8k": task}, Path("out"), failed=False))
     lines = [" ".join(text.split()) for text in printed([run], 120)]
-    assert lines[1].endswith("unfinished pass@4 maj@4 tokens")
+    assert lines[1].endswith("unfinished rate pass@4 maj@4 tokens")
     assert lines[3].endswith("1.2% 97.0% 93.0% 87")
 
 
@@ -121,7 +121,7 @@ def test_several_tasks_are_rows_of_their_own_and_a_failed_run_is_one() -> None:
 
 def test_each_run_is_told_as_it_ends() -> None:
     assert list(line(ended("cot", "gsm8k"))) == [
-        "cot: gsm8k: accuracy 91.2% (89.5% – 92.6%), format 100.0%, unfinished 1.2%"
+        "cot: gsm8k: accuracy 91.2% (89.5% – 92.6%), format rate 100.0%, unfinished rate 1.2%"
     ]
     assert list(line(ended("cot", error="it is damaged"))) == ["cot: failed: it is damaged"]
 

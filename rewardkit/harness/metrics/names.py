@@ -11,7 +11,6 @@ WORDS = {
     "accuracy_truncated": "accuracy, truncated",
     "mae": "MAE",
     "mse": "MSE",
-    "p95": "95th percentile",
 }
 """The words of the keys that are not their own words with underscores for spaces."""
 

@@ -10,6 +10,7 @@ import random
 import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from operator import add, mul, sub, truediv
 
 from rewardkit.records import Sample
 
@@ -23,6 +24,7 @@ _EQUATION = re.compile(
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
 _INVERSES = {"+": "-", "-": "+", "*": "/", "/": "*"}
 _SIGNS = {"x": "*", "×": "*", "÷": "/"}
+_OPERATIONS = {"+": add, "-": sub, "*": mul, "/": truediv}
 
 
 def long_chain_of(solution: Callable[[Sample], str]) -> Callable[[Sample, str], str]:
@@ -47,7 +49,7 @@ def long_chain(question: str, solution: str, seed: str) -> str:
     ends = sorted(generator.sample(range(1, len(steps)), min(len(steps) - 1, MOST_CASES)))
     if len(ends) > 1:
         ends = ends[: generator.randint(1, len(ends))]
-    paragraphs = [f"What is asked: {_asked(question)}"]
+    paragraphs = [f"What is asked: {_SENTENCE_END.split(question.strip())[-1]}"]
     for case, end in enumerate(ends, 1):
         paragraphs.append("\n".join(_early_case(case, steps, end)))
     name = f"Case {len(ends) + 1}: all {len(steps)} steps." if ends else "There is one step."
@@ -57,11 +59,6 @@ def long_chain(question: str, solution: str, seed: str) -> str:
         paragraphs.append("\n".join(["Check the arithmetic backwards.", *checks]))
     paragraphs.append("Check the question once more: the last step answers it.")
     return "\n\n".join(paragraphs)
-
-
-def _asked(question: str) -> str:
-    """The last sentence of the question."""
-    return _SENTENCE_END.split(question.strip())[-1]
 
 
 def _early_case(case: int, steps: list[str], end: int) -> Iterator[str]:
@@ -91,5 +88,4 @@ def _equals(one: str, operator: str, other: str, result: str) -> bool:
     left, right, value = (Fraction(text.replace(",", "")) for text in (one, other, result))
     if operator in "*/" and right == 0:
         return False
-    results = {"+": left + right, "-": left - right, "*": left * right}
-    return (left / right if operator == "/" else results[operator]) == value
+    return bool(_OPERATIONS[operator](left, right) == value)

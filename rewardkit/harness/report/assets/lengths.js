@@ -11,7 +11,7 @@ function lengthsCard(taskRuns) {
   const drawn = taskRuns.length > MOST_BARS ? rows.filter((row) => row.outcome === "all") : rows;
   const makeCard = taskRuns.length > 1 ? wideCard : card;
   return makeCard("Lengths by outcome", lengthChart("Completion lengths in tokens by outcome", drawn),
-    note("The dot is the median. The thick line ends at the 95th percentile, the thin line at the maximum."),
+    note("The dot is the median. The thick line ends at p95, the 95th percentile, the thin line at the maximum."),
     make("details", { class: "small", open: taskRuns.length === 1 }, make("summary", {}, "Numbers"),
       plainTable(["outcome", ...LENGTH_COLUMNS.map(words)], rows.map(lengthCells), [1, 2, 3, 4, 5])));
 }
@@ -24,7 +24,7 @@ function lengthsRow(outcome, figure, runName) {
     kind: LENGTH_COLOURS.includes(outcome) ? outcome : "series-5",
     hover: `${visible(outcome)}: ${plural(figure.count, "completion")}\n`
       + `mean ${rounded(figure.mean)}, median ${rounded(figure.median)}\n`
-      + `${words("p95")} ${rounded(figure.p95)}, maximum ${rounded(figure.maximum)}`,
+      + `p95 ${rounded(figure.p95)}, maximum ${rounded(figure.maximum)}`,
   };
 }
 
