@@ -85,7 +85,7 @@ def test_a_last_line_that_a_kill_cut_short_is_left_out(tmp_path: Path, cut: str)
     ("files", "error", "says"),
     [
         ({}, UsageError, "holds no run"),
-        ({"samples.jsonl": '{"doc_id": 1}\n'}, RunMismatch, "has no 'key'"),
+        ({"samples.jsonl": '{"doc_id": 1}\n'}, RunMismatch, "missing required field `key`"),
         ({"samples.jsonl": "{\n"}, RunMismatch, "isn't JSON"),
         ({"samples.jsonl": "", "summary.json": "[]"}, RunMismatch, "isn't a summary"),
         ({"samples.jsonl": "", "summary.json": "{"}, RunMismatch, "isn't a summary"),
