@@ -202,7 +202,7 @@ def _judge_by_member(
     seconds: Sequence[float],
     judge_member: Callable[[Verifier, Sequence[Item], Sequence[float]], list[Outcome]],
 ) -> list[Outcome]:
-    """Return the outcome of each item, for which each member has the item's seconds.
+    """Return the outcome of each item; each member gets the item's seconds.
 
     In a worker, the wait for a server would count against the deadline of all members.
     """

@@ -21,8 +21,8 @@ _ASLEEP = ("S", "Z", "X")
 class ProcessTime:
     """Seconds of a process's life so far.
 
-    `computed` is its CPU time; `waited` is how long its main thread was ready to run and had no
-    processor, or None where the system doesn't count that.
+    `computed` is its CPU time; `waited` is how long its main thread was ready to run and waited
+    for a processor, or None where the system doesn't count that.
     """
 
     computed: float = 0.0
@@ -107,7 +107,7 @@ class LimitCounts:
         if not self.extended:
             return ""
         stopped = f", {self.stopped:,} of them ended at the backstop" if self.stopped else ""
-        return f"the machine was busy: {self.extended:,} verdicts had more time{stopped}"
+        return f"the machine was busy: {self.extended:,} verdicts were given more time{stopped}"
 
 
 _counts = LimitCounts()

@@ -78,7 +78,7 @@ class FrameChannel:
         poll = select.poll()
         poll.register(self._readable, select.POLLIN)
         if not poll.poll(max(0.0, end - time.monotonic()) * 1000):
-            raise TimeoutError("no whole frame arrived in time")
+            raise TimeoutError("no complete frame arrived in time")
 
     def _take(self) -> object:
         end = HEADER.size + HEADER.unpack_from(self._buffer)[0]

@@ -182,7 +182,7 @@ def equal_by_math_verify(answer: str, reference: str) -> bool:
 
 
 def _states(latex: str) -> bool:
-    """Whether it is an equation: math-verify takes any two identities, and more, for equal."""
+    """Whether it is an equation: math-verify considers any two identities equal."""
     return "=" in _SUBSCRIPT.sub("", latex)
 
 

@@ -20,7 +20,6 @@ from rewardkit.verifiers.math.numbers.balls import load_flint
 from rewardkit.verifiers.math.numbers.equality import UNDECIDED, Comparison
 from rewardkit.verifiers.math.numbers.exact import rational
 from rewardkit.verifiers.math.parsed_answer import (
-    ExactNumber,
     ParsedAnswer,
     equal,
     parsed_tree,
@@ -176,7 +175,7 @@ class Math:
             return Verdict.unjudged(f"the reference {reference!r} can't be read")
         found = list(dict.fromkeys(answers(text, self.reading, self.thinking)))
         if not found:
-            return Verdict.wrong(Failure.NO_ANSWER, message=r"there is no whole \boxed{…}")
+            return Verdict.wrong(Failure.NO_ANSWER, message=r"there is no complete \boxed{…}")
         too_much = _too_much(found, gold)
         if too_much is not None or len(found) == 1:
             return too_much or (found, gold)
@@ -194,20 +193,18 @@ class Math:
         return Verdict.judged(same, answer=answer, message="by exact numbers")
 
     def _numbers(self, mine: ParsedAnswer, gold: ParsedAnswer) -> Comparison | None:
-        if mine.number is None or gold.number is None or self.tolerance:
+        one, other = mine.number, gold.number
+        if one is None or other is None or self.tolerance:
             return None
-        if self.units != "lenient" and mine.number.unit != gold.number.unit:
+        if self.units != "lenient" and one.unit != other.unit:
             return None
-        if {mine.number.unit, gold.number.unit} == {"%", ""}:
-            return self._percent(mine.number, gold.number)
-        return Comparison(equal(mine.number, gold.number), "exact numbers")
-
-    def _percent(self, answer: ExactNumber, reference: ExactNumber) -> Comparison:
-        in_reference = reference.unit == "%"
-        share, bare = (reference, answer) if in_reference else (answer, reference)
-        return Comparison(
-            same_percent(share.value, bare.value, in_reference, self.percent), "exact numbers"
-        )
+        if {one.unit, other.unit} == {"%", ""}:
+            in_reference = other.unit == "%"
+            share, bare = (other, one) if in_reference else (one, other)
+            same = same_percent(share.value, bare.value, in_reference, self.percent)
+        else:
+            same = equal(one, other)
+        return Comparison(same, "exact numbers")
 
     def _judged(self, correct: bool, step: str, answer: str, mine: ParsedAnswer) -> Verdict:
         if correct and self.require_simplified and not _in_simplest_form(mine):
@@ -374,7 +371,7 @@ def _reading(parsed: ParsedAnswer) -> str:
     node = parsed_tree(parsed)
     if node is not None:
         return spelled(node)
-    return f"text, for we can't read it: {parsed.reason or 'nothing is there'}"
+    return f"text, because it can't be read: {parsed.reason or 'nothing is there'}"
 
 
 _KINDS = {"angle": "°", "share": "%", "money": "$"}

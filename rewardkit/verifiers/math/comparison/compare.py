@@ -218,7 +218,7 @@ def _texts(answer: Node, reference: Node, _: Policy) -> Comparison:
 
 
 def _times(answer: Node, reference: Node, policy: Policy) -> Comparison:
-    """Times of day as such where both are; 5:10 beside anything else as a ratio."""
+    """Compare two times of day; beside anything else, 5:10 is a ratio."""
     if isinstance(answer, Clock) and isinstance(reference, Clock):
         same = (answer.hour % 24, answer.minute) == (reference.hour % 24, reference.minute)
         return Comparison(same, "the time of day")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import reduce
 
 from rewardkit.verifiers.math.comparison.values import DIFFERENT, Compare, Policy, all_equal
 from rewardkit.verifiers.math.numbers.equality import Comparison, same_value
@@ -97,6 +98,7 @@ def without_degrees(node: Node) -> Node:
 
 
 MOST_WORK = 4_000
+"""Products of cells in the largest product of matrices."""
 
 HIGHEST_POWER = 8
 
@@ -124,10 +126,7 @@ def worked_out(node: Node) -> Node:
                 return node
             return _added(parts)
         case Product(factors):
-            product = worked_out(factors[0])
-            for factor in factors[1:]:
-                product = _multiplied(product, worked_out(factor))
-            return product
+            return reduce(_multiplied, map(worked_out, factors))
         case Power(base, Number(exponent)) if has_matrix(base) and exponent.denominator == 1:
             return _raised(worked_out(base), int(exponent))
         case Call("transpose", (inner,)):
@@ -149,10 +148,7 @@ def _raised(base: Node, exponent: int) -> Node:
     if not isinstance(base, Matrix) or not 1 <= abs(exponent) <= HIGHEST_POWER:
         raise NoMatrixError
     factor: Node = base if exponent > 0 else _inverse(base)
-    found = factor
-    for _ in range(abs(exponent) - 1):
-        found = _multiplied(found, factor)
-    return found
+    return reduce(_multiplied, [factor] * abs(exponent))
 
 
 def _inverse(matrix: Matrix) -> Matrix:

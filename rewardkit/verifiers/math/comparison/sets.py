@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cmp_to_key
 
-from rewardkit.verifiers.math.comparison.values import DIFFERENT, Compare, Policy, all_equal
+from rewardkit.verifiers.math.comparison.values import DIFFERENT, Compare, Policy, same_in_any_order
 from rewardkit.verifiers.math.numbers.equality import Comparison, compare_size, same_value
 from rewardkit.verifiers.math.tree import (
     MINUS_ONE,
@@ -54,7 +54,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Intervals apart from each other, in order; and the variable that ranges over them."""
+    """Disjoint intervals, in order; and the variable that ranges over them."""
 
     pieces: tuple[Piece, ...]
     variable: str | None = None
@@ -196,20 +196,12 @@ def _at(node: Node, place: int) -> Node:
 
 def same_region(one: Region, other: Region) -> bool | None:
     """Whether both hold the same numbers; None: undecided."""
-    if one.variable and other.variable and one.variable != other.variable:
+    closed = [[(piece.low_closed, piece.high_closed) for piece in r.pieces] for r in (one, other)]
+    if len({one.variable, other.variable} - {None}) > 1 or closed[0] != closed[1]:
         return False
-    if len(one.pieces) != len(other.pieces):
-        return False
-    equal: bool | None = True
-    for mine, theirs in zip(one.pieces, other.pieces, strict=True):
-        if (mine.low_closed, mine.high_closed) != (theirs.low_closed, theirs.high_closed):
-            return False
-        for left, right in ((mine.low, theirs.low), (mine.high, theirs.high)):
-            same = _same_end(left, right)
-            if same is False:
-                return False
-            equal = equal and same
-    return equal
+    ends = [[end for piece in r.pieces for end in (piece.low, piece.high)] for r in (one, other)]
+    verdicts = [_same_end(*pair) for pair in zip(*ends, strict=True)]
+    return False if False in verdicts else None if None in verdicts else True
 
 
 def _same_end(one: Node, other: Node) -> bool | None:
@@ -225,11 +217,10 @@ def infinite(node: Node) -> bool:
 
 def interval(piece: Piece) -> Region:
     """The interval as a region; raises NoRegionError where its ends are in the wrong order."""
-    low_is_infinite = piece.low == MINUS_INFINITY
     order = _order(piece.low, piece.high)
-    if order > 0 or (low_is_infinite and piece.low_closed):
-        raise NoRegionError
-    if piece.high == INFINITY and piece.high_closed:
+    closed_low = piece.low == MINUS_INFINITY and piece.low_closed
+    closed_high = piece.high == INFINITY and piece.high_closed
+    if order > 0 or closed_low or closed_high:
         raise NoRegionError
     if order == 0 and not (piece.low_closed and piece.high_closed):
         return Region(())
@@ -260,7 +251,7 @@ def _variable(regions: list[Region]) -> str | None:
 
 
 def union(regions: list[Region]) -> Region:
-    """The numbers that any of them holds, as intervals apart from each other."""
+    """The numbers that any of them holds, as disjoint intervals."""
     pieces = [piece for found in regions for piece in found.pieces]
     if len(pieces) > MOST_PIECES:
         raise NoRegionError
@@ -312,6 +303,10 @@ def complement(found: Region) -> Region:
 _ELSEWHERE = frozenset(("otherwise", "else", "elsewhere", "in all other cases"))
 
 
+Place = Region | Node
+"""Where a piece holds; the condition as it is written if it isn't a set of numbers."""
+
+
 def is_piecewise(node: Node) -> bool:
     """Whether it consists of values with conditions."""
     return isinstance(node, Call) and node.name == "cases"
@@ -321,46 +316,39 @@ def same_pieces(answer: Node, reference: Node, policy: Policy, compare: Compare)
     """Whether each piece has a partner of the same value where the same condition holds."""
     if not (isinstance(answer, Call) and isinstance(reference, Call)):
         return DIFFERENT
-    mine, theirs = _pieces(answer), _pieces(reference)
-    if len(mine) != len(theirs):
-        return Comparison(False, "the number of pieces")
-    outcomes = []
-    for value, condition in theirs:
-        partner = next((piece for piece in mine if _same_condition(piece[1], condition)), None)
-        if partner is None:
-            return Comparison(False, "the conditions of the pieces")
-        mine.remove(partner)
-        outcomes.append(compare(partner[0], value, policy))
-    return all_equal(outcomes)
+
+    def same_piece(mine: tuple[Node, Place], theirs: tuple[Node, Place]) -> Comparison:
+        if not _same_condition(mine[1], theirs[1]):
+            return DIFFERENT
+        return compare(mine[0], theirs[0], policy)
+
+    return same_in_any_order(_pieces(answer), _pieces(reference), same_piece, "pieces")
 
 
-def _pieces(node: Call) -> list[tuple[Node, Region | Node]]:
+def _pieces(node: Call) -> list[tuple[Node, Place]]:
     """Values and where they hold, `otherwise` as what the other conditions leave."""
     rows = [row.items for row in node.arguments if isinstance(row, Sequence)]
-    found: list[tuple[Node, Region | Node]] = []
-    for value, condition in rows:
-        if not _is_rest(condition):
-            found.append((value, _region_or_node(condition)))
-    regions = [place for _, place in found if isinstance(place, Region)]
-    for value, condition in rows:
-        if _is_rest(condition):
-            whole = len(regions) == len(found)
-            found.append((value, complement(union(regions)) if whole else condition))
-    return found
+    conditions = [_region_or_node(condition) for _, condition in rows if not _is_rest(condition)]
+    regions = [place for place in conditions if isinstance(place, Region)]
+    rest = complement(union(regions)) if len(regions) == len(conditions) else None
+    return [
+        (value, rest or condition if _is_rest(condition) else _region_or_node(condition))
+        for value, condition in rows
+    ]
 
 
 def _is_rest(condition: Node) -> bool:
     return isinstance(condition, Text) and condition.words in _ELSEWHERE
 
 
-def _region_or_node(node: Node) -> Region | Node:
+def _region_or_node(node: Node) -> Place:
     try:
         return region(node)
     except NoRegionError:
         return node
 
 
-def _same_condition(one: Region | Node, other: Region | Node) -> bool:
+def _same_condition(one: Place, other: Place) -> bool:
     if isinstance(one, Region) and isinstance(other, Region):
         return same_region(one, other) is True
     return one == other

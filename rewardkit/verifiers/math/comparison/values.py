@@ -124,7 +124,7 @@ def _residues(answer: Node, reference: Node) -> Comparison:
 
 
 def _least_residue(node: Node) -> Fraction | None:
-    """The remainder in 2 (mod 5); None for 7 (mod 5), which is no remainder."""
+    """The remainder in 2 (mod 5); None for 7 (mod 5): 7 is not a remainder."""
     if not (isinstance(node, Call) and len(node.arguments) == 2):
         return None
     value, modulus = map(rational, node.arguments)

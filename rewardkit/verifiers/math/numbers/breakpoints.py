@@ -237,7 +237,7 @@ def _sign(expression: Node, level: int, point: Point) -> int:
 
 
 _NEAR = ((1, 2), (-1, -2), (2, -2), (1, 0), (20, -20))
-"""Scale and twice the shift of a random number in (0, 1), by turns."""
+"""Scale and twice the shift of a random number in (0, 1), in turn."""
 
 _WIDE = ((0, 0), (1, -1), (20, -20), (200, -200))
 """The same where formulas change; the first turn draws whole numbers."""
@@ -291,7 +291,7 @@ class SamplePoints:
         yield places[-1] + 1 + abs(places[-1]) / 3
 
     def _coordinate(self, index: int) -> Fraction:
-        """In (1, 2), in (-2, -1), in (-1, 1) or beyond, by turns; or a small whole number.
+        """In (1, 2), in (-2, -1), in (-1, 1) or beyond, in turn; or a small whole number.
 
         Where formulas change each variable takes its own turns, so that all orders occur, whole
         numbers, where floors jump, and far ones too.

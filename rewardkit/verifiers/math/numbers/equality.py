@@ -64,10 +64,11 @@ def _counts(node: Node) -> bool:
 
 def _signs(node: Node) -> bool:
     """Whether it is a power of a negative number, such as (-1)^n."""
-    if not isinstance(node, Power):
-        return False
-    base = rational(node.base)
-    return base is not None and base < 0 and bool(symbols(node.exponent))
+    match node:
+        case Power(base, exponent) if symbols(exponent):
+            value = rational(base)
+            return value is not None and value < 0
+    return False
 
 
 def _alternates(node: Node) -> bool:
@@ -159,7 +160,7 @@ TRIED = 8
 """Times as many points are tried, since one side or both may have no value at some."""
 
 AGREEMENT = 320
-"""Bits to which values that are no algebraic numbers must agree, at least."""
+"""Bits to which values that are not algebraic must agree, at least."""
 
 MOST_WORK = 4_000_000
 """Bits of precision times nodes: some tens of milliseconds."""
@@ -265,10 +266,8 @@ class _AtPoints:
         agreed = 0
         for point in self.points.draw(TRIED * self.wanted):
             equal = self._equal_at(evaluator, point)
-            if equal is False:
-                return Comparison(False, "numbers with proven error bounds")
-            if equal is None:
-                return Comparison(None, UNDECIDED)
+            if equal is None or equal is False:
+                return self._different(equal)
             agreed += equal is True
             if agreed == (self.wanted if self.names else 1):
                 return self._on_all_pieces(evaluator)
@@ -278,12 +277,14 @@ class _AtPoints:
         """Both sides agree at random points: do they between and beyond all breakpoints?"""
         for point in self.points.between(self.changes):
             equal = self._equal_at(evaluator, point)
-            if equal is False:
-                return Comparison(False, "numbers with proven error bounds, beyond a breakpoint")
-            if equal is None:
-                return Comparison(None, UNDECIDED)
+            if equal is None or equal is False:
+                return self._different(equal, ", beyond a breakpoint")
         how = "an exact zero test" if self.algebraic else f"{AGREEMENT} bits that agree"
         return Comparison(True, how + (" at sample points" if self.names else ""))
+
+    def _different(self, equal: bool | None, where: str = "") -> Comparison:
+        proven = f"numbers with proven error bounds{where}"
+        return Comparison(equal, UNDECIDED if equal is None else proven)
 
     def _equal_at(
         self, evaluator: type[RealEvaluator], point: Point
