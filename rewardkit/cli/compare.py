@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.padding import Padding
 from rich.table import Table
-from rich.text import Text
 
 from rewardkit.errors import UsageError
 from rewardkit.harness.metrics.names import words
@@ -128,12 +127,12 @@ def print_comparisons(comparisons: Sequence[TaskComparison], most: int) -> None:
         of_task = [comparison for comparison in comparisons if comparison.task == task]
         out.print(_table(of_task, names))
         if seeds := seed_runs(of_task):
-            out.print(seed_line(seeds, of_task[0].kind), markup=False)
+            out.print(seed_line(seeds, of_task[0].kind))
     for comparison in comparisons:
         on = f", {comparison.task}" if len(tasks) > 1 else ""
-        out.print(f"\n{comparison.run}{on}", style="bold", markup=False, soft_wrap=True)
+        out.print(f"\n{comparison.run}{on}", style="bold", soft_wrap=True)
         for line in _details(comparison, most):
-            out.print(Padding.indent(Text(line), 2))
+            out.print(Padding.indent(line, 2))
 
 
 def _table(of_task: Sequence[TaskComparison], names: Mapping[str, str]) -> Table:
@@ -148,11 +147,11 @@ def _table(of_task: Sequence[TaskComparison], names: Mapping[str, str]) -> Table
     for heading in (metric, "difference", "p", "better", "worse"):
         table.add_column(heading, justify="right")
     baseline = _value(first.baseline_value, first.kind)
-    table.add_row(Text(names[first.baseline]), baseline, "baseline", "", "", "")
+    table.add_row(names[first.baseline], baseline, "baseline", "", "", "")
     for comparison in of_task:
         change, kind = comparison.difference, comparison.kind
         table.add_row(
-            Text(names[comparison.run]),
+            names[comparison.run],
             _value(comparison.run_value, kind),
             f"{change_text(change.value, kind)}\n{_change_interval(change, kind)}",
             _probability(comparison.p_adjusted).removeprefix("= "),

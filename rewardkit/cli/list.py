@@ -30,7 +30,7 @@ def list_command(
     for one in [kind] if kind else KINDS:
         for offer in sorted(installed().offers(one).values(), key=lambda offer: offer.name):
             table.add_row(one.removesuffix("s"), offer.name, offer.owner, _about(offer))
-    console().print(table, markup=False)
+    console().print(table)
 
 
 def _about(offer: Offer) -> str:

@@ -88,8 +88,12 @@ _FOLLOWS = re.compile(r"(?:avg|cons|m?g-pass)@.*")
 
 
 def console() -> Console:
-    """A console on stdout: as wide as the terminal, or 120 columns where it is piped."""
-    return Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False)
+    """A console on stdout: as wide as the terminal, or 120 columns where it is piped.
+
+    It prints text as it is: names and values may contain rich's markup.
+    """
+    width = None if sys.stdout.isatty() else PIPED_WIDTH
+    return Console(width=width, highlight=False, markup=False)
 
 
 def print_run(summary: RunSummary) -> None:
@@ -99,8 +103,8 @@ def print_run(summary: RunSummary) -> None:
         console().print(text)
     if summary.set_by_tasks:
         note = f"set by the task: {as_typed(summary.set_by_tasks)}"
-        console().print(note, style="dim", markup=False, soft_wrap=True)
-    console().print(str(summary.output_dir), style="dim", markup=False, soft_wrap=True)
+        console().print(note, style="dim", soft_wrap=True)
+    console().print(str(summary.output_dir), style="dim", soft_wrap=True)
 
 
 def print_summaries(tasks: Mapping[str, TaskSummary]) -> None:
@@ -112,7 +116,7 @@ def print_summaries(tasks: Mapping[str, TaskSummary]) -> None:
             if isinstance(figure, figures.Table) and figure.printed:
                 out.print(_own_table(name, figure))
         for warning in warnings(task):
-            out.print(f"! {warning}", style="yellow", markup=False)
+            out.print(f"! {warning}", style="yellow")
 
 
 def _table(name: str, task: TaskSummary) -> Table:

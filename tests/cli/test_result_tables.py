@@ -123,3 +123,13 @@ def test_a_tasks_own_tables_are_printed(width: int, monkeypatch: pytest.MonkeyPa
     assert "t: Errors" in text
     assert "MSE" in text
     assert "by position" in text
+
+
+def test_names_that_look_like_markup_are_printed_as_they_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows = [row(1, None, columns={"kind": "[/red] [bold]"})]
+    result_tables.print_summaries({"[t]": summarise(rows, ("kind",))})
+    printed = capsys.readouterr().out
+    assert "[t]: 1 problem" in printed
+    assert "accuracy, kind [/red] [bold]" in printed

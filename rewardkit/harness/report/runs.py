@@ -184,8 +184,8 @@ def _means(
     return points
 
 
-NEWEST = {"problems", "unjudged", "lengths", "examples", "figures"}
-"""Fields that the summaries of earlier versions lack."""
+OPTIONAL = {"lengths", "examples", "figures"}
+"""Fields that a summary may lack."""
 
 
 def read_runs(folders: Sequence[Path]) -> list[ReportRun]:
@@ -243,7 +243,7 @@ def _task_summaries(
     except FileNotFoundError:
         stored = {}
     names = {row.task for row in rows}
-    if names <= set(stored) and all(task.keys() >= NEWEST for task in stored.values()):
+    if names <= set(stored) and all(task.keys() >= OPTIONAL for task in stored.values()):
         return stored
     task_records = record.get("tasks", {})
     offered = registry.installed().offers("tasks")
