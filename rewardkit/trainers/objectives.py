@@ -207,25 +207,3 @@ def reinforce_with_baseline(log_probs: Tensor, advantages: Tensor, mask: Tensor)
     `log_probs` is (B, T), in nats; the baseline is in the advantages.
     """
     return grpo(-advantages.unsqueeze(1) * log_probs, mask)
-
-
-__all__ = [
-    "EPS",
-    "History",
-    "Schedule",
-    "bnpo",
-    "centred_advantages",
-    "clipped_surrogate",
-    "dr_grpo",
-    "group_statistics",
-    "grpo",
-    "k1",
-    "k2",
-    "k3",
-    "momentum_advantages",
-    "reinforce_with_baseline",
-    "std_advantages",
-    "token_losses",
-    "weighted_rewards",
-    "zero_variance",
-]

@@ -12,6 +12,7 @@ from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
 from rewardkit.harness.run.options import EvalOptions
 from rewardkit.trainers import EvaluationCallback, RolloutsCallback, reward_func
+from rewardkit.trainers.evaluation.live_backend import LiveCheckpoint
 from rewardkit.trainers.evaluation.live_evaluation import LiveEvaluation
 from tests.trainers.evaluated import Says, task
 from tests.trainers.forms import letters
@@ -112,7 +113,7 @@ def evaluate_sharded(checkpoint: Path, output: Path, data: str) -> None:
     evaluation.run(
         2,
         model,
-        evaluation.checkpoint(model, tokenizer),
+        LiveCheckpoint(model, tokenizer, options.engine()),
         folder=output / "sharded",
         gradient_checkpointing=None,
     )

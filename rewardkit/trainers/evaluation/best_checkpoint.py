@@ -10,7 +10,7 @@ from typing import Any
 from rewardkit.errors import UsageError
 from rewardkit.harness.metrics.rates import LOWER_IS_BETTER
 from rewardkit.harness.store.files import replace_text
-from rewardkit.trainers.evaluation.train_log import as_json, read_document
+from rewardkit.trainers.evaluation.train_log import as_json, read_json
 
 BEST = "best.json"
 
@@ -22,6 +22,12 @@ def improves(metric: str, value: float, best: float | None) -> bool:
     if best is None:
         return True
     return value < best if metric in LOWER_IS_BETTER else value > best
+
+
+def read_best(path: Path) -> dict[str, Any] | None:
+    """The content of a best.json, or None if there is none. DataError if it is damaged."""
+    best: dict[str, Any] | None = read_json(path, dict, "the record of a best checkpoint")
+    return best
 
 
 @dataclass(frozen=True)
@@ -48,10 +54,8 @@ class BestCheckpoint:
         step = state.best_global_step
         if not step:
             return False
-        record = read_document(self.record)
-        same_metric = isinstance(record, dict) and (
-            (record.get("task"), record.get("metric")) == (self.task, self.metric)
-        )
+        record = read_best(self.record) or {}
+        same_metric = (record.get("task"), record.get("metric")) == (self.task, self.metric)
         if same_metric and self.folder(step).is_dir():
             return True
         logger.warning(

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 from transformers import TrainerCallback
 
 from rewardkit.errors import MissingExtra, UnknownName, UsageError
-from rewardkit.harness.backends.tokenization import Tokenizer
+from rewardkit.harness.metrics.measure import task_amounts
 from rewardkit.harness.metrics.rates import NAMES, length_quantiles
 from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.options import CallbackKwargs, CallbackOptions
@@ -31,7 +31,7 @@ from rewardkit.trainers.evaluation.live_backend import (
     broadcast_from_main,
 )
 from rewardkit.trainers.evaluation.live_evaluation import LiveEvaluation
-from rewardkit.trainers.evaluation.train_log import TrainingRecord
+from rewardkit.trainers.evaluation.train_log import TrainLog
 
 RUN_DEPENDENT_PREFIXES = (
     *("part_", "pass@", "pass^", "maj@", "cons@", "avg@", "g-pass@", "mg-pass@"),
@@ -73,7 +73,8 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
         tasks = tuple(task) if isinstance(task, Sequence) and not isinstance(task, str) else (task,)
         read_values(types_of(CallbackOptions), given, among="option of EvaluationCallback")
         options = EvalOptions.of(tasks, "in training", prompt, **given)
-        self._evaluation = LiveEvaluation.plan(options, batch_size)
+        self.live_evaluation = LiveEvaluation.plan(options, batch_size)
+        self._task = self.live_evaluation.task_plans[0].task.name
         self._every = every
         self._metric = metric
         self._keep_best = keep_best
@@ -84,21 +85,29 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
 
     def attach(self, trainer: Any) -> None:
         """Generate with the vLLM of a GRPO trainer, if it has one."""
-        self._engine = TrainerEngine.of(trainer)
+        self._engine = TrainerEngine(trainer) if getattr(trainer, "use_vllm", False) else None
 
     def on_train_begin(
         self, args: Any, state: Any, control: Any, *, model: Any, processing_class: Any, **_: Any
     ) -> None:
         """Read the record of a resumed training, or evaluate before the first step."""
         self._output_dir = self._chosen_dir or Path(args.output_dir)
-        self._checkpoint: LiveCheckpoint = self._evaluation.checkpoint(model, processing_class)
+        self._checkpoint = LiveCheckpoint(
+            model, processing_class, self.live_evaluation.options.engine()
+        )
         self._last_step: int | None = None
-        self._record = TrainingRecord(
+        self._log = TrainLog(
             self._output_dir, resumed_at=state.global_step, truncation_share=self._truncation_share
+        )
+        self._best = BestCheckpoint(
+            task=self._task,
+            metric=self._metric,
+            checkpoints=Path(args.output_dir),
+            record=self._output_dir / BEST,
         )
         if self._keep_best:
             refuse_trainers_choice(args)
-            self._begin_best(args, state)
+            self._begin_best(state)
         if state.global_step == 0:
             self._evaluate(args, state, model)
 
@@ -119,12 +128,12 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
     ) -> None:
         """Record what the trainer logs."""
         if state.is_world_process_zero:
-            self._record.add_logs(state.global_step, logs)
+            self._log.add_logs(state.global_step, logs)
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Draw the curve with what the last step logged after its evaluation."""
         if state.is_world_process_zero:
-            self._record.draw()
+            self._log.draw()
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Write best.json once the best checkpoint is saved."""
@@ -133,20 +142,19 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
             and state.is_world_process_zero
             and state.best_global_step == state.global_step
         ):
-            self._best(args).write(state)
+            self._best.write(state)
 
     def _evaluate_and_keep(self, args: Any, state: Any, control: Any, model: Any) -> None:
         summaries = self._evaluate(args, state, model)
-        best = self._best(args)
-        metric = summaries[best.task].metrics.get(self._metric)
+        metric = summaries[self._task].metrics.get(self._metric)
         if self._keep_best and metric and improves(self._metric, metric.value, state.best_metric):
-            best.choose(state, metric.value, state.global_step)
+            self._best.choose(state, metric.value, state.global_step)
             control.should_save = True
 
     def _evaluate(self, args: Any, state: Any, model: Any) -> Mapping[str, TaskSummary]:
         step = state.global_step
         folder = self._output_dir / EVALUATIONS / f"step-{step:06d}"
-        summaries = self._evaluation.run(
+        summaries = self.live_evaluation.run(
             step,
             model,
             self._checkpoint,
@@ -156,47 +164,35 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
         )
         is_first, self._last_step = self._last_step is None, step
         if is_first and self._keep_best:
-            self._check_metric(summaries)
+            self._check_metric(summaries[self._task])
         if state.is_world_process_zero:
             rows = RunFolder(folder).rows().values()
-            amounts = self._evaluation.amounts(rows)
-            self._record.add_evaluation(step, summaries, length_quantiles(rows), amounts)
+            amounts = task_amounts([plan.task for plan in self.live_evaluation.task_plans], rows)
+            self._log.add_evaluation(step, summaries, length_quantiles(rows), amounts)
             if self._on_evaluation is not None:
                 self._on_evaluation(step, summaries)
         return summaries
 
-    def _check_metric(self, summaries: Mapping[str, TaskSummary]) -> None:
-        task = self._evaluation.task_plans[0].task.name
-        metrics = summaries[task].metrics
-        if self._metric not in metrics:
-            unjudged = summaries[task].unjudged
+    def _check_metric(self, summary: TaskSummary) -> None:
+        if self._metric not in summary.metrics:
             raise UsageError(
-                f"task {task!r} has no metric {self._metric!r}; it has {', '.join(metrics)}"
-                + (f"; {unjudged} completions could not be judged" if unjudged else "")
+                f"task {self._task!r} has no metric {self._metric!r}; it has "
+                + ", ".join(summary.metrics)
+                + (
+                    f"; {summary.unjudged} completions could not be judged"
+                    if summary.unjudged
+                    else ""
+                )
             )
 
-    def _best(self, args: Any) -> BestCheckpoint:
-        return BestCheckpoint(
-            task=self._evaluation.task_plans[0].task.name,
-            metric=self._metric,
-            checkpoints=Path(args.output_dir),
-            record=self._output_dir / BEST,
-        )
-
-    def _begin_best(self, args: Any, state: Any) -> None:
+    def _begin_best(self, state: Any) -> None:
         """Continue with the best of a resumed training, the same in every process."""
-        best = self._best(args)
-        if broadcast_from_main(state.is_world_process_zero and best.is_kept(state)):
-            best.choose(state, state.best_metric, state.best_global_step)
+        if broadcast_from_main(state.is_world_process_zero and self._best.is_kept(state)):
+            self._best.choose(state, state.best_metric, state.best_global_step)
         else:
-            best.clear(state)
+            self._best.clear(state)
         if state.is_world_process_zero:
-            best.write(state)
-
-
-def longest_text(callback: EvaluationCallback, tokenizer: Tokenizer) -> int:
-    """The most tokens that a prompt and its completion need in the callback's evaluations."""
-    return callback._evaluation.longest(tokenizer)
+            self._best.write(state)
 
 
 def _check(*, every: int, batch_size: int, truncation_share: float) -> None:

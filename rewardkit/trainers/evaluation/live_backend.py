@@ -28,11 +28,6 @@ class TrainerEngine:
         self._trainer = trainer
         self._generation = trainer.vllm_generation
 
-    @classmethod
-    def of(cls, trainer: Any) -> TrainerEngine | None:
-        """The trainer's engine; None if it generates without vLLM."""
-        return cls(trainer) if getattr(trainer, "use_vllm", False) else None
-
     def max_model_len(self) -> int:
         """The most tokens that it takes, of prompt and completion; only for the main process."""
         if self._generation.mode == "server":

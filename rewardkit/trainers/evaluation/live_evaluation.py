@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import BackendError
 from rewardkit.harness.backends.tokenization import Tokenizer
-from rewardkit.harness.metrics.measure import task_amounts
-from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.options import CallbackOptions
 from rewardkit.harness.run.options import EvalOptions
 from rewardkit.harness.run.run import RunSummary, run
 from rewardkit.harness.run.run_plan import RunPlan, plan_tasks
 from rewardkit.harness.run.task_plan import TaskPlan
-from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.settings import types_of
 from rewardkit.trainers.evaluation.live_backend import (
     LiveBackend,
@@ -112,15 +109,6 @@ class LiveEvaluation:
             for plan in self.task_plans
             for sample in plan.samples
         )
-
-    def amounts(self, rows: Iterable[SampleRow]) -> dict[str, dict[str, Metric]]:
-        """The estimates, by task, of the amounts that tasks declare, such as errors."""
-        return task_amounts([plan.task for plan in self.task_plans], rows)
-
-    def checkpoint(self, model: Any, tokenizer: Any) -> LiveCheckpoint:
-        """The model's checkpoint without weights, for rendering prompts."""
-        engine = self.options.engine()
-        return LiveCheckpoint(model, tokenizer, engine)
 
     def run(
         self,

@@ -1,149 +1,93 @@
-"""train_log.json: a training's logs and evaluations, by step."""
+"""train_log.json and eval_curve.png: a training's logs and evaluations, by step."""
 
 from __future__ import annotations
 
 import json
 import logging
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
+
+import msgspec
 
 from rewardkit.errors import DataError
 from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.report.curve import CurvePoint, draw_curve
 from rewardkit.harness.report.training_series import TRAIN_LOG, training_series
-from rewardkit.harness.store.files import replace_text
+from rewardkit.harness.store.documents import Count
+from rewardkit.harness.store.files import finite, replace_text
 from rewardkit.trainers.evaluation.hacking_signs import Sign, signs
 
-
-def as_json(value: object) -> str:
-    """One line of JSON, with null for each number that isn't finite: JSON has no NaN."""
-    return json.dumps(_finite(value), ensure_ascii=False, allow_nan=False)
-
-
-def read_document(path: Path) -> Any:
-    """The file's value, or None if there is no file. DataError if it isn't JSON."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except ValueError as error:
-        raise DataError(f"{path} is not JSON ({error}); move it away to start a new one") from error
-
-
-def _finite(value: object) -> object:
-    if isinstance(value, Mapping):
-        return {str(key): _finite(member) for key, member in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_finite(member) for member in value]
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    try:
-        number = float(value)  # type: ignore[arg-type]  # numpy's and torch's scalars too
-    except (TypeError, ValueError):
-        return str(value)
-    return number if math.isfinite(number) else None
-
-
+CURVE = "eval_curve.png"
 Entry = dict[str, Any]
 """`{"step", "logs": {…}, "evaluation": {task: metrics}, "warnings": […]}`, and where it was
 evaluated `"lengths": {task: tokens at 0, 5, … 100% of the completions}` and, for tasks that declare
 amounts, `"amounts": {task: metrics}`."""
 
 
-class TrainLog:
-    """The entries of a training, a line of the file each; every change is written at once."""
+class _Entry(TypedDict):
+    step: Count
+    logs: dict[str, Any]
+    evaluation: dict[str, Any]
+    warnings: list[str]
 
-    def __init__(self, path: Path, entries: Iterable[Entry] = ()) -> None:
-        self._path = path
-        self._entries = list(entries)
-        # earlier lines are kept as text: a long training's log takes too long to format again
-        self._lines = [as_json(entry) for entry in self._entries]
-
-    @classmethod
-    def resumed(cls, path: Path, step: int) -> TrainLog:
-        """The log at `path` up to `step`; later steps will be trained again."""
-        entries = read_document(path)
-        if entries is None:
-            return cls(path)
-        if not isinstance(entries, list) or not all(map(_is_entry, entries)):
-            raise DataError(f"{path} is no train log; move it away to start a new one")
-        return cls(path, (entry for entry in entries if entry["step"] <= step))
-
-    @property
-    def entries(self) -> Sequence[Entry]:
-        """All steps that were logged or evaluated, in order."""
-        return self._entries
-
-    def add_logs(self, step: int, logs: Mapping[str, Any]) -> None:
-        """Add what the trainer logged; a step may log more than once."""
-        self._change(self._entry(step), "logs", self._entry(step)["logs"] | dict(logs))
-
-    def set_evaluation(
-        self,
-        step: int,
-        metrics: Mapping[str, Any],
-        lengths: Mapping[str, Sequence[int]],
-        amounts: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Set a step's evaluation: each task's metrics, quantiles of its lengths, and amounts."""
-        self._change(self._entry(step), "lengths", dict(lengths))
-        if amounts:
-            self._change(self._entry(step), "amounts", dict(amounts))
-        self._change(self._entry(step), "evaluation", dict(metrics))
-
-    def add_warning(self, step: int, message: str) -> None:
-        """Add a warning to a step."""
-        self._change(self._entry(step), "warnings", [*self._entry(step)["warnings"], message])
-
-    def _entry(self, step: int) -> Entry:
-        if not self._entries or self._entries[-1]["step"] != step:
-            self._entries.append({"step": step, "logs": {}, "evaluation": {}, "warnings": []})
-            self._lines.append("")
-        return self._entries[-1]
-
-    def _change(self, entry: Entry, name: str, value: Any) -> None:
-        entry[name] = value
-        self._lines[-1] = as_json(entry)
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        replace_text(self._path, "[\n" + ",\n".join(self._lines) + "\n]\n")
-
-
-def _is_entry(value: object) -> bool:
-    return (
-        isinstance(value, dict)
-        and isinstance(value.get("step"), int)
-        and isinstance(value.get("logs"), dict)
-        and isinstance(value.get("evaluation"), dict)
-        and isinstance(value.get("warnings"), list)
-    )
-
-
-CURVE = "eval_curve.png"
 
 logger = logging.getLogger(__name__)
 
 
-class TrainingRecord:
-    """train_log.json and eval_curve.png in a folder; each sign of reward hacking is logged once.
+def as_json(value: object) -> str:
+    """One line of JSON, with null for each number that isn't finite: JSON has no NaN."""
+    return json.dumps(finite(value), ensure_ascii=False, allow_nan=False, default=_plain)
 
-    A training resumed at a step continues the log up to it; a new training starts a new log.
+
+def _plain(value: Any) -> float | str | None:
+    """A scalar of numpy or torch as a number; any other value as text."""
+    try:
+        number: float | None = finite(float(value))
+    except (TypeError, ValueError):
+        return str(value)
+    return number
+
+
+def read_json(path: Path, kind: Any, what: str) -> Any:
+    """The file's value, or None if there is no file. DataError if it isn't JSON of this type."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        msgspec.convert(document, kind)
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise DataError(f"{path} isn't {what}: {error}; move it away to start a new one") from error
+    return document
+
+
+def read_log(folder: Path) -> list[Entry]:
+    """The entries of train_log.json in a folder, in order; none if there is no file."""
+    entries: list[Entry] | None = read_json(folder / TRAIN_LOG, list[_Entry], "a train log")
+    return entries or []
+
+
+class TrainLog:
+    """The log and the curve in a folder; each sign of reward hacking is logged once.
+
+    A step is a line of the file, and every change is written at once. A training resumed at a step
+    continues the log up to it; a new training starts a new log.
     """
 
     def __init__(self, folder: Path, *, resumed_at: int, truncation_share: float) -> None:
-        path = folder / TRAIN_LOG
-        self._log = TrainLog.resumed(path, resumed_at) if resumed_at else TrainLog(path)
-        self._curve = folder / CURVE
+        self._folder = folder
         self._truncation_share = truncation_share
+        earlier = read_log(folder) if resumed_at else []
+        self.entries = [entry for entry in earlier if entry["step"] <= resumed_at]
+        # earlier lines are kept as text: a long training's log takes too long to format again
+        self._lines = [as_json(entry) for entry in self.entries]
         self._present_signs = {sign.name for sign in self._signs()}
 
     def add_logs(self, step: int, logs: Mapping[str, Any]) -> None:
-        """Record what the trainer logged."""
-        self._log.add_logs(step, logs)
-        self._warn(step)
+        """Record what the trainer logged; a step may log more than once."""
+        self._update(step, {"logs": self._entry(step)["logs"] | dict(logs)})
 
     def add_evaluation(
         self,
@@ -153,13 +97,6 @@ class TrainingRecord:
         amounts: Mapping[str, Mapping[str, Metric]],
     ) -> None:
         """Record an evaluation, with its quantiles of lengths and amounts; draw the curve again."""
-        metrics = {task: summary.as_json()["metrics"] for task, summary in summaries.items()}
-        plain = {
-            task: {name: asdict(metric) for name, metric in own.items()}
-            for task, own in amounts.items()
-        }
-        self._log.set_evaluation(step, metrics, lengths, plain)
-        self.draw()
         for task, summary in summaries.items():
             if summary.unjudged:
                 logger.warning(
@@ -169,10 +106,17 @@ class TrainingRecord:
                     summary.completions,
                     step,
                 )
-        self._warn(step)
+        plain = {
+            task: {name: asdict(metric) for name, metric in own.items()}
+            for task, own in amounts.items()
+        }
+        metrics = {task: summary.as_json()["metrics"] for task, summary in summaries.items()}
+        values = {"evaluation": metrics, "lengths": dict(lengths)}
+        self._update(step, {**values, "amounts": plain} if plain else values)
+        self.draw()
 
     def draw(self) -> None:
-        """Draw the curve of all that is recorded."""
+        """Draw the curve of all entries."""
         points = [
             CurvePoint(
                 entry["step"],
@@ -180,19 +124,33 @@ class TrainingRecord:
                 entry.get("lengths", {}),
                 entry.get("amounts", {}),
             )
-            for entry in self._log.entries
+            for entry in self.entries
             if entry["evaluation"]
         ]
-        draw_curve(points, self._curve, training_series(self._log.entries))
+        draw_curve(points, self._folder / CURVE, training_series(self.entries))
 
-    def _warn(self, step: int) -> None:
-        """Log the signs that are new; a sign that went away counts as new when it comes back."""
+    def _entry(self, step: int) -> Entry:
+        if not self.entries or self.entries[-1]["step"] != step:
+            self.entries.append({"step": step, "logs": {}, "evaluation": {}, "warnings": []})
+            self._lines.append("")
+        return self.entries[-1]
+
+    def _update(self, step: int, values: Mapping[str, Any]) -> None:
+        """Change a step's entry, add the signs that are new, and write the file.
+
+        A sign that went away counts as new when it comes back.
+        """
+        entry = self._entry(step)
+        entry |= values
         present = self._signs()
-        for sign in present:
-            if sign.name not in self._present_signs:
-                logger.warning("%s", sign.message)
-                self._log.add_warning(step, sign.message)
+        new = [sign.message for sign in present if sign.name not in self._present_signs]
+        for message in new:
+            logger.warning("%s", message)
+        entry["warnings"] += new
         self._present_signs = {sign.name for sign in present}
+        self._lines[-1] = as_json(entry)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        replace_text(self._folder / TRAIN_LOG, "[\n" + ",\n".join(self._lines) + "\n]\n")
 
     def _signs(self) -> list[Sign]:
-        return signs(self._log.entries, truncation_share=self._truncation_share)
+        return signs(self.entries, truncation_share=self._truncation_share)

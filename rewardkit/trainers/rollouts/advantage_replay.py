@@ -5,67 +5,46 @@ from __future__ import annotations
 import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.harness.store.rollouts import RolloutRow
-from rewardkit.trainers.rollouts.generated_batch import ScoredBatch, watch_batches, with_numbers
-
-Rewards = Sequence[float | None]
-"""The rewards of one completion, by reward function; None is unjudged."""
-
-
-@dataclass(frozen=True, slots=True)
-class Numbers:
-    """A completion's rewards as the trainer rounds them, their weighted sum, and its advantage."""
-
-    rewards: tuple[float | None, ...]
-    reward: float | None
-    advantage: float | None
-
-    @classmethod
-    def of(cls, row: RolloutRow) -> Numbers:
-        """The numbers of a row."""
-        return cls(tuple(reward for _, reward in row.rewards), row.reward, row.advantage)
+from rewardkit.harness.store.rollouts import RolloutRecord
+from rewardkit.trainers.rollouts.generated_batch import (
+    Numbers,
+    Rewards,
+    batch_numbers,
+    watch_batches,
+)
 
 
 class AdvantageReplay:
     """The trainer's own code over given rewards, batch by batch in the order of the training.
 
-    The trainer has a model of one small layer. Generation and reward functions are replaced by
+    The trainer is configured as `record` says, with the (name, weight) pairs of `weights` as its
+    rewards, and has a model of one small layer. Generation and reward functions are replaced by
     recorded values; all code after them is the trainer's.
     """
 
-    def __init__(
-        self,
-        names: Sequence[str],
-        weights: Sequence[float],
-        *,
-        num_generations: int,
-        scale_rewards: str,
-        multi_objective_aggregation: str,
-        momentum: Mapping[str, float] | None,
-    ) -> None:
+    def __init__(self, record: RolloutRecord, weights: Sequence[tuple[str, float]]) -> None:
         self._given: Sequence[Rewards] = ()
-        self._batch: ScoredBatch | None = None
+        self._numbers: list[Numbers] = []
         with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
-            warnings.simplefilter("ignore")  # of TRL, about the place of the generation
+            warnings.simplefilter("ignore")  # TRL warns that generation is replaced
             from trl import GRPOConfig
 
             config = GRPOConfig(
                 output_dir=folder,
-                num_generations=num_generations,
-                per_device_train_batch_size=num_generations,
-                scale_rewards=scale_rewards,
-                multi_objective_aggregation=multi_objective_aggregation,
-                reward_weights=list(weights),
+                num_generations=record.num_generations,
+                per_device_train_batch_size=record.num_generations,
+                scale_rewards=record.scale_rewards,
+                multi_objective_aggregation=record.multi_objective_aggregation,
+                reward_weights=[weight for _, weight in weights],
                 beta=0.0,
                 use_cpu=True,
                 bf16=False,
                 report_to="none",
             )
-            functions = [self._function(place, name) for place, name in enumerate(names)]
-            self._trainer = _trainer(config, functions, momentum)
+            functions = [self._function(place, name) for place, (name, _) in enumerate(weights)]
+            self._trainer = _trainer(config, functions, record.momentum)
         self._trainer.model.train()
         watch_batches(self._trainer, self._take)
 
@@ -74,12 +53,10 @@ class AdvantageReplay:
         self._given = rewards
         self._trainer._generate_and_score_completions([{"prompt": "x"} for _ in rewards])
         self._trainer._metrics["train"].clear()
-        assert self._batch is not None
-        rows = with_numbers(self._batch.rows, self._batch, self._trainer, step=0, number=0)
-        return [Numbers.of(row) for row in rows]
+        return self._numbers
 
-    def _take(self, batch: ScoredBatch) -> None:
-        self._batch = batch
+    def _take(self, completions: object, per_function: Any, advantages: Any) -> None:
+        self._numbers = batch_numbers(self._trainer, per_function, advantages)
 
     def _function(self, place: int, name: str) -> Any:
         def recorded(completions: Sequence[object], **_: object) -> list[float | None]:

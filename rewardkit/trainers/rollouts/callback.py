@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from transformers import TrainerCallback
 
 from rewardkit.errors import UsageError
-from rewardkit.harness.store.rollouts import ROLLOUTS, RecordedReward, RolloutRecord, RolloutWriter
-from rewardkit.trainers.rollouts.generated_batch import ScoredBatch, watch_batches, with_numbers
+from rewardkit.harness.store.rollouts import (
+    ROLLOUTS,
+    RecordedReward,
+    RolloutRecord,
+    RolloutRow,
+    RolloutWriter,
+)
+from rewardkit.trainers.rollouts.generated_batch import (
+    CompletionFields,
+    batch_numbers,
+    watch_batches,
+)
 
 MEGABYTE = 1_000_000
 
@@ -68,17 +79,36 @@ class RolloutsCallback(TrainerCallback):  # type: ignore[misc]  # transformers h
         self._is_training = False
         self._writer = None
 
-    def _keep(self, batch: ScoredBatch) -> None:
+    def _keep(
+        self, completions: Sequence[CompletionFields], per_function: Any, advantages: Any
+    ) -> None:
         from accelerate.utils import gather_object
 
         if not self._is_training:
             return
-        rows = gather_object(list(batch.rows))
+        gathered = gather_object(list(completions))
         step = self._trainer.state.global_step + 1
-        number = self._last[1] + 1 if self._last[0] == step else 0
-        self._last = (step, number)
-        if self._writer is not None:
-            self._writer.add(with_numbers(rows, batch, self._trainer, step=step, number=number))
+        batch = self._last[1] + 1 if self._last[0] == step else 0
+        self._last = (step, batch)
+        if self._writer is None:
+            return
+        names, group_size = self._trainer.reward_func_names, self._trainer.num_generations
+        numbers = batch_numbers(self._trainer, per_function, advantages)
+        self._writer.add(
+            [
+                RolloutRow(
+                    step=step,
+                    batch=batch,
+                    group=index // group_size,
+                    index=index,
+                    rewards=list(zip(names, own.rewards, strict=True)),
+                    reward=own.reward,
+                    advantage=own.advantage,
+                    **fields,
+                )
+                for index, (fields, own) in enumerate(zip(gathered, numbers, strict=True))
+            ]
+        )
 
     def _keep_less(self, share: float) -> None:
         logger.warning(

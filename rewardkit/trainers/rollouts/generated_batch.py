@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rewardkit.errors import UsageError
@@ -16,21 +16,32 @@ from rewardkit.trainers.rewards.reward_batch import last_text, read_batch
 if TYPE_CHECKING:
     from torch import Tensor
 
+Rewards = Sequence[float | None]
+"""The rewards of one completion, by reward function; None is unjudged."""
 
-@dataclass(frozen=True)
-class ScoredBatch:
-    """A generated batch with its rewards, of all processes but for `rows`.
+CompletionFields = Mapping[str, Any]
+"""The fields of a RolloutRow except its place in the training and its numbers."""
 
-    `per_function` are (B, functions), and `advantages` (B,), float.
-    """
-
-    rows: Sequence[RolloutRow]
-    """This process's completions, without numbers."""
-    per_function: Tensor
-    advantages: Tensor
+OnBatch = Callable[[Sequence[CompletionFields], "Tensor", "Tensor"], None]
+"""Takes this process's completions, and of all processes the rewards (B, functions) and the
+advantages (B,)."""
 
 
-def watch_batches(trainer: Any, on_batch: Callable[[ScoredBatch], None]) -> None:
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """A completion's rewards as the trainer rounds them, their weighted sum, and its advantage."""
+
+    rewards: tuple[float | None, ...]
+    reward: float | None
+    advantage: float | None
+
+    @classmethod
+    def of(cls, row: RolloutRow) -> Numbers:
+        """The numbers of a row."""
+        return cls(tuple(reward for _, reward in row.rewards), row.reward, row.advantage)
+
+
+def watch_batches(trainer: Any, on_batch: OnBatch) -> None:
     """Call `on_batch` in each process with each batch that the trainer generates for training.
 
     The training's results don't change. UsageError for a trainer that isn't TRL's GRPOTrainer.
@@ -42,64 +53,46 @@ def watch_batches(trainer: Any, on_batch: Callable[[ScoredBatch], None]) -> None
             "GRPOTrainer or a subclass"
         )
     calculate, generate = (getattr(trainer, name) for name in names)
-    scored: list[tuple[Sequence[RolloutRow], Tensor]] = []
+    scored: list[tuple[Sequence[CompletionFields], Tensor]] = []
 
     def calculate_rewards(
         inputs: Any, prompts: Any, completions: Any, completion_ids: Any, *more: Any, **named: Any
     ) -> Any:
         per_function = calculate(inputs, prompts, completions, completion_ids, *more, **named)
         if trainer.model.training:
-            rows = _rows(trainer, inputs, prompts, completions, completion_ids)
-            scored.append((rows, per_function))
+            fields = _completion_fields(trainer, inputs, prompts, completions, completion_ids)
+            scored.append((fields, per_function.detach()))
         return per_function
 
     def generate_and_score(inputs: Any, *more: Any, **named: Any) -> Any:
         scored.clear()
         output = generate(inputs, *more, **named)
         if trainer.model.training and scored:
-            rows, per_function = scored.pop()
-            gathered = trainer.accelerator.gather(output["advantages"])
-            on_batch(ScoredBatch(rows, per_function.detach(), gathered.detach()))
+            on_batch(*scored.pop(), trainer.accelerator.gather(output["advantages"]).detach())
         return output
 
     trainer._calculate_rewards = calculate_rewards
     trainer._generate_and_score_completions = generate_and_score
 
 
-def with_numbers(
-    rows: Sequence[RolloutRow], batch: ScoredBatch, trainer: Any, *, step: int, number: int
-) -> list[RolloutRow]:
-    """The rows of all processes, in order, with their place and their numbers."""
-    names = trainer.reward_func_names
-    sums = _plain(weighted_rewards(batch.per_function, trainer.reward_weights))
-    advantages = _plain(batch.advantages)
-    return [
-        replace(
-            row,
-            step=step,
-            batch=number,
-            group=index // trainer.num_generations,
-            index=index,
-            rewards=list(zip(names, _plain(batch.per_function[index]), strict=True)),
-            reward=sums[index],
-            advantage=advantages[index],
-        )
-        for index, row in enumerate(rows)
-    ]
+def batch_numbers(trainer: Any, per_function: Tensor, advantages: Tensor) -> list[Numbers]:
+    """The numbers of each completion of a batch, with None for NaN."""
+    sums = weighted_rewards(per_function, trainer.reward_weights)
+    columns = zip(per_function, _plain(sums), _plain(advantages), strict=True)
+    return [Numbers(tuple(_plain(rewards)), *numbers) for rewards, *numbers in columns]
 
 
 def _plain(figures: Tensor) -> list[float | None]:
-    """The numbers, with None for NaN."""
     return [None if figure != figure else figure for figure in figures.tolist()]
 
 
-def _rows(
+def _completion_fields(
     trainer: Any,
     inputs: Sequence[Mapping[str, Any]],
     prompts: Sequence[Any],
     completions: Sequence[Any],
     completion_ids: Sequence[Sequence[int]],
-) -> list[RolloutRow]:
+) -> list[CompletionFields]:
     columns = {
         name: [row.get(name) for row in inputs]
         for name in inputs[0]
@@ -109,22 +102,15 @@ def _rows(
     verdicts = _verdicts(trainer, len(completions))
     ends = {*trainer.eos_token_ids, trainer._tokenizer.pad_token_id}
     return [
-        RolloutRow(
-            step=0,
-            batch=0,
-            group=0,
-            index=0,
-            finish_reason="stop" if len(ids) and ids[-1] in ends else "length",
-            completion_tokens=len(ids),
-            rewards=(),
-            reward=None,
-            advantage=None,
-            prompt=_prompt_text(prompt),
-            completion=text,
-            messages=_messages(prompt, completion),
-            columns=row,
-            verdicts={name: of_name[place] for name, of_name in verdicts.items()},
-        )
+        {
+            "finish_reason": "stop" if len(ids) and ids[-1] in ends else "length",
+            "completion_tokens": len(ids),
+            "prompt": _prompt_text(prompt),
+            "completion": text,
+            "messages": _messages(prompt, completion),
+            "columns": row,
+            "verdicts": {name: of_name[place] for name, of_name in verdicts.items()},
+        }
         for place, (prompt, completion, text, row, ids) in enumerate(
             zip(prompts, completions, batch.texts, batch.rows(), completion_ids, strict=True)
         )
@@ -132,7 +118,7 @@ def _rows(
 
 
 def _verdicts(trainer: Any, count: int) -> dict[str, Sequence[Verdict]]:
-    """The verdicts by verifier or task; reward functions of others have none."""
+    """The verdicts by verifier or task; reward functions of other packages have none."""
     by_function = [
         function.last_verdicts
         for function in trainer.reward_funcs

@@ -1,4 +1,4 @@
-"""Replay a training: which rewards and advantages its completions would have had."""
+"""Replay a training: the rewards and advantages that its completions get from other rewards."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ from rewardkit.harness.store.files import refuse_checkpoint_folder, replace_text
 from rewardkit.harness.store.rollouts import (
     RECORD,
     ROLLOUTS,
-    RecordedReward,
     RolloutRecord,
     RolloutRow,
     advantage_signs,
@@ -24,15 +23,214 @@ from rewardkit.harness.store.rollouts import (
     read_batches,
     read_record,
 )
-from rewardkit.trainers.rewards.reward_functions import (
-    RewardOrigin,
-    reward_func,
-    reward_funcs,
-)
-from rewardkit.trainers.rollouts.advantage_replay import AdvantageReplay, Numbers, Rewards
+from rewardkit.trainers.rewards.reward_functions import RewardOrigin, reward_func, reward_funcs
+from rewardkit.trainers.rollouts.advantage_replay import AdvantageReplay
+from rewardkit.trainers.rollouts.generated_batch import Numbers, Rewards
 
 RewardCall = Callable[..., Sequence[float | None]]
 """A reward function as TRL calls it."""
+OnStep = Callable[[int], Any]
+"""Is called with each step that is replayed."""
+ROWS, FIGURES = "replay.parquet", "replay.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayedRow:
+    """A completion's numbers in the training, as recorded, and in the replay."""
+
+    step: int
+    batch: int
+    group: int
+    index: int
+    has_text: bool
+    """Whether it was judged again; without its text it keeps its rewards or is left out."""
+    recorded: Numbers
+    replayed: Numbers
+    recorded_sign: int
+    sign: int
+    """The advantage's sign: 1, 0 or -1; 0 in a group whose rewards are all equal."""
+    is_reproduced: bool
+    """Whether the trainer's code over the recorded rewards gives the recorded advantage again."""
+
+    @property
+    def has_other_reward(self) -> bool:
+        """Whether it was judged again and its weighted reward changed."""
+        return self.has_text and self.replayed.reward != self.recorded.reward
+
+    @property
+    def has_other_sign(self) -> bool:
+        """Whether it was judged again and its advantage changed sign."""
+        return self.has_text and self.sign != self.recorded_sign
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedStep:
+    """The completions of a step that were judged again."""
+
+    step: int
+    completions: int
+    changed_rewards: int
+    changed_signs: int
+    recorded_mean: float | None
+    mean: float | None
+    """The mean of the judged rewards, replayed."""
+
+    @classmethod
+    def of(cls, step: int, rows: Sequence[ReplayedRow]) -> ReplayedStep:
+        """The figures of a step's rows."""
+        return cls(
+            step,
+            len(rows),
+            sum(row.has_other_reward for row in rows),
+            sum(row.has_other_sign for row in rows),
+            _mean([row.recorded.reward for row in rows]),
+            _mean([row.replayed.reward for row in rows]),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replay:
+    """The rewards and advantages of a training's completions, as recorded and replayed."""
+
+    rows: Sequence[ReplayedRow]
+    names: Sequence[str]
+    """The replay's reward functions, in the order of the replayed rewards."""
+    recorded_names: Sequence[str]
+    """The training's, in the order of the recorded rewards."""
+    kept_as_recorded: Sequence[str]
+    """Those of the replay's rewards that were not judged again."""
+    share: float
+    """The share of groups whose text is kept."""
+    steps: list[ReplayedStep]
+    judged: int
+    """Completions whose text is kept."""
+    reproduced: int
+    """Completions whose recorded advantage the trainer's code gives again, bit for bit."""
+    changed_rewards: int
+    """Completions whose weighted reward changed."""
+    changed_signs: int
+    """Completions whose advantage changed sign."""
+    first_changed_reward: int | None
+    """The first step with a changed reward, or None."""
+    first_changed_sign: int | None
+    """The first step in which an advantage changed sign, or None."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures, without the rows."""
+        figures = {field.name: getattr(self, field.name) for field in fields(self)}
+        completions = len(figures.pop("rows"))
+        return {
+            "rewards": figures.pop("names"),
+            "recorded_rewards": figures.pop("recorded_names"),
+            "completions": completions,
+            **figures,
+            "steps": [asdict(step) for step in self.steps],
+        }
+
+
+def replay(
+    training: str | Path,
+    *,
+    reward_funcs: Sequence[RewardCall | str] | None = None,
+    reward_weights: Sequence[float] | None = None,
+    on_step: OnStep | None = None,
+) -> Replay:
+    """Judge a training's completions again, and compute the advantages by its trainer's code.
+
+    `training` is the folder of a training whose completions were kept. Without `reward_funcs` the
+    rewards are those of the training: the replay then has its rewards and advantages, bit for bit,
+    unless a verifier has changed. Else they are functions as TRL takes them, which get no token
+    ids, or names of the training's rewards, which stay as recorded; `reward_weights` are their
+    weights. UsageError if nothing was kept or nothing can be judged again; DataError for a damaged
+    file.
+    """
+    folder = find_rollouts(Path(training))
+    if folder is None:
+        raise UsageError(
+            f"{training} holds no completions of a training: neither it nor its folder {ROLLOUTS} "
+            f"has a {RECORD}; train with rollouts.share above 0"
+        )
+    record = read_record(folder)
+    rewards = _replay_rewards(record, folder, reward_funcs, reward_weights)
+    with _quiet():
+        rows = list(_replayed(folder, record, rewards, on_step or (lambda step: None)))
+    steps = [
+        ReplayedStep.of(step, [row for row in of_step if row.has_text])
+        for step, of_step in groupby(rows, key=lambda row: row.step)
+    ]
+    return Replay(
+        rows=rows,
+        names=[reward.name for reward in rewards],
+        recorded_names=[reward.name for reward in record.rewards],
+        kept_as_recorded=[reward.name for reward in rewards if reward.call is None],
+        share=record.share,
+        steps=steps,
+        judged=sum(row.has_text for row in rows),
+        reproduced=sum(row.is_reproduced for row in rows),
+        changed_rewards=sum(step.changed_rewards for step in steps),
+        changed_signs=sum(step.changed_signs for step in steps),
+        first_changed_reward=next((step.step for step in steps if step.changed_rewards), None),
+        first_changed_sign=next((step.step for step in steps if step.changed_signs), None),
+    )
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence TRL's warnings of rewards that are all None; the result counts them."""
+    logger = logging.getLogger("trl")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _replayed(
+    folder: Path, record: RolloutRecord, rewards: Sequence[ReplayReward], on_step: OnStep
+) -> Iterator[ReplayedRow]:
+    before = AdvantageReplay(record, [(reward.name, reward.weight) for reward in record.rewards])
+    after = AdvantageReplay(record, [(reward.name, reward.weight) for reward in rewards])
+    for rows in read_batches(folder):
+        recorded = [Numbers.of(row) for row in rows]
+        same = before.numbers([numbers.rewards for numbers in recorded])
+        other = after.numbers(rewards_of_batch(rows, rewards))
+        # A GPU may have rounded differently: numbers that don't change stay as recorded.
+        replayed = [
+            recorded[place] if same[place] == numbers else numbers
+            for place, numbers in enumerate(other)
+        ]
+        signs_before, signs = (_signs(record, rows, numbers) for numbers in (recorded, replayed))
+        for place, row in enumerate(rows):
+            yield ReplayedRow(
+                step=row.step,
+                batch=row.batch,
+                group=row.group,
+                index=row.index,
+                has_text=row.has_text,
+                recorded=recorded[place],
+                replayed=replayed[place],
+                recorded_sign=signs_before[place],
+                sign=signs[place],
+                is_reproduced=same[place] == recorded[place],
+            )
+        on_step(rows[0].step)
+
+
+def _signs(
+    record: RolloutRecord, rows: Sequence[RolloutRow], numbers: Sequence[Numbers]
+) -> list[int]:
+    return advantage_signs(
+        [row.group for row in rows],
+        [own.reward for own in numbers],
+        [own.advantage for own in numbers],
+        aggregation=record.multi_objective_aggregation,
+    )
+
+
+def _mean(rewards: Sequence[float | None]) -> float | None:
+    judged = [reward for reward in rewards if reward is not None]
+    return sum(judged) / len(judged) if judged else None
 
 
 @dataclass(frozen=True)
@@ -46,13 +244,44 @@ class ReplayReward:
     """The place of this reward among those of the training; None if it had no such reward."""
 
 
+def _replay_rewards(
+    record: RolloutRecord,
+    folder: Path,
+    functions: Sequence[RewardCall | str] | None,
+    weights: Sequence[float] | None,
+) -> list[ReplayReward]:
+    if functions is not None:
+        return other_rewards(record, functions, weights)
+    if weights is not None:
+        raise UsageError("reward_weights needs reward_funcs; pass both")
+    rewards = same_rewards(record)
+    if not any(reward.call for reward in rewards):
+        raise UsageError(
+            f"{folder}: the rewards {', '.join(reward.name for reward in rewards)} are not "
+            "installed verifiers, so they can't be judged again; name a task or a verifier"
+        )
+    return rewards
+
+
 def same_rewards(record: RolloutRecord) -> list[ReplayReward]:
     """The rewards of the training; those that can't be made again stay as recorded."""
-    functions = _made_again(record)
+    functions: dict[str, RewardCall] = {}
+    for reward in record.rewards:
+        if reward.origin is not None and reward.name not in functions:
+            functions |= _call_again(reward.origin)
     return [
         ReplayReward(reward.name, reward.weight, functions.get(reward.name), place)
         for place, reward in enumerate(record.rewards)
     ]
+
+
+def _call_again(origin: RewardOrigin) -> dict[str, RewardCall]:
+    arguments: Mapping[str, Any] = origin["arguments"]
+    if origin["function"] == "reward_func":
+        made = [reward_func(**arguments)]
+    else:
+        made, _ = reward_funcs(**arguments)
+    return {function.__name__: function for function in made}
 
 
 def other_rewards(
@@ -79,9 +308,11 @@ def other_rewards(
             rewards.append(ReplayReward(function, weight, None, places[function]))
         else:
             name = getattr(function, "__name__", type(function).__name__)
+            origin = getattr(function, "origin", None)
             place = places.get(name)
-            is_same = place is not None and _is_same(record.rewards[place], function)
-            rewards.append(ReplayReward(name, weight, function, place if is_same else None))
+            if origin is None or place is None or record.rewards[place].origin != origin:
+                place = None
+            rewards.append(ReplayReward(name, weight, function, place))
     return rewards
 
 
@@ -119,7 +350,7 @@ def _column(
 
 
 def _arguments(rows: Sequence[RolloutRow]) -> dict[str, Any]:
-    """What TRL passes to a reward function, but for the token ids."""
+    """What TRL passes to a reward function, except the token ids."""
     turns = [row.conversation() for row in rows]
     names = dict.fromkeys(name for row in rows for name in row.columns or ())
     return {
@@ -127,296 +358,6 @@ def _arguments(rows: Sequence[RolloutRow]) -> dict[str, Any]:
         "prompts": [prompt for prompt, _ in turns],
         "completions": [completion for _, completion in turns],
     }
-
-
-def _made_again(record: RolloutRecord) -> dict[str, RewardCall]:
-    """The training's reward functions by name, those whose origin is known."""
-    functions: dict[str, RewardCall] = {}
-    for reward in record.rewards:
-        if reward.origin is not None and reward.name not in functions:
-            functions |= _call_again(reward.origin)
-    return functions
-
-
-def _call_again(origin: RewardOrigin) -> dict[str, RewardCall]:
-    arguments: Mapping[str, Any] = origin["arguments"]
-    if origin["function"] == "reward_func":
-        made = [reward_func(**arguments)]
-    else:
-        made, _ = reward_funcs(**arguments)
-    return {function.__name__: function for function in made}
-
-
-def _is_same(recorded: RecordedReward, function: object) -> bool:
-    return recorded.origin is not None and recorded.origin == getattr(function, "origin", None)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayedRow:
-    """A completion's numbers in the training, as recorded, and in the replay."""
-
-    step: int
-    batch: int
-    group: int
-    index: int
-    has_text: bool
-    """Whether it was judged again; without its text it keeps its rewards or is left out."""
-    recorded: Numbers
-    replayed: Numbers
-    recorded_sign: int
-    sign: int
-    """Of the advantage: 1, 0 or -1; 0 in a group whose rewards are all equal."""
-    is_reproduced: bool
-    """Whether the trainer's code over the recorded rewards gives the recorded advantage again."""
-
-    @property
-    def has_other_reward(self) -> bool:
-        """Whether it was judged again, and its weighted reward is another one."""
-        return self.has_text and self.replayed.reward != self.recorded.reward
-
-    @property
-    def has_other_sign(self) -> bool:
-        """Whether it was judged again, and its advantage has another sign."""
-        return self.has_text and self.sign != self.recorded_sign
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayedStep:
-    """The completions of a step that were judged again."""
-
-    step: int
-    completions: int
-    changed_rewards: int
-    changed_signs: int
-    recorded_mean: float | None
-    mean: float | None
-    """Of the rewards that are judged."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Replay:
-    """The rewards and advantages of a training's completions, as recorded and replayed."""
-
-    rows: Sequence[ReplayedRow]
-    names: Sequence[str]
-    """The replay's reward functions, in the order of the replayed rewards."""
-    recorded_names: Sequence[str]
-    """The training's, in the order of the recorded rewards."""
-    kept_as_recorded: Sequence[str]
-    """Those of the replay's rewards that were not judged again."""
-    share: float
-    """The share of groups whose text is kept."""
-
-    @property
-    def steps(self) -> list[ReplayedStep]:
-        """Each step's figures."""
-        return [
-            _step(step, [row for row in rows if row.has_text])
-            for step, rows in groupby(self.rows, key=lambda row: row.step)
-        ]
-
-    @property
-    def judged(self) -> int:
-        """Completions whose text is kept."""
-        return sum(row.has_text for row in self.rows)
-
-    @property
-    def reproduced(self) -> int:
-        """Completions whose recorded advantage the trainer's code gives again, bit for bit."""
-        return sum(row.is_reproduced for row in self.rows)
-
-    @property
-    def changed_rewards(self) -> int:
-        """Completions with another weighted reward than the recorded one."""
-        return sum(row.has_other_reward for row in self.rows)
-
-    @property
-    def changed_signs(self) -> int:
-        """Completions whose advantage has another sign than the recorded one."""
-        return sum(row.has_other_sign for row in self.rows)
-
-    @property
-    def first_changed_reward(self) -> int | None:
-        """The first step with another reward, or None."""
-        return next((row.step for row in self.rows if row.has_other_reward), None)
-
-    @property
-    def first_changed_sign(self) -> int | None:
-        """The first step in which an advantage has another sign, or None."""
-        return next((row.step for row in self.rows if row.has_other_sign), None)
-
-    def as_json(self) -> dict[str, Any]:
-        """The figures, without the rows."""
-        return {
-            "rewards": list(self.names),
-            "recorded_rewards": list(self.recorded_names),
-            "kept_as_recorded": list(self.kept_as_recorded),
-            "share": self.share,
-            "completions": len(self.rows),
-            "judged": self.judged,
-            "reproduced": self.reproduced,
-            "changed_rewards": self.changed_rewards,
-            "changed_signs": self.changed_signs,
-            "first_changed_reward": self.first_changed_reward,
-            "first_changed_sign": self.first_changed_sign,
-            "steps": [
-                {name: getattr(step, name) for name in ReplayedStep.__slots__}
-                for step in self.steps
-            ],
-        }
-
-
-def _step(step: int, rows: Sequence[ReplayedRow]) -> ReplayedStep:
-    return ReplayedStep(
-        step,
-        len(rows),
-        sum(row.has_other_reward for row in rows),
-        sum(row.has_other_sign for row in rows),
-        _mean([row.recorded.reward for row in rows]),
-        _mean([row.replayed.reward for row in rows]),
-    )
-
-
-def _mean(rewards: Sequence[float | None]) -> float | None:
-    judged = [reward for reward in rewards if reward is not None]
-    return sum(judged) / len(judged) if judged else None
-
-
-OnStep = Callable[[int], Any]
-"""Is called with each step that is replayed."""
-
-
-def replay(
-    training: str | Path,
-    *,
-    reward_funcs: Sequence[RewardCall | str] | None = None,
-    reward_weights: Sequence[float] | None = None,
-    on_step: OnStep | None = None,
-) -> Replay:
-    """Judge a training's completions again, and compute the advantages by its trainer's code.
-
-    `training` is the folder of a training whose completions were kept. Without `reward_funcs` the
-    rewards are those of the training: the replay then has its rewards and advantages, bit for bit,
-    unless a verifier has changed. Else they are functions as TRL takes them, which get no token
-    ids, or names of the training's rewards, which stay as recorded; `reward_weights` are their
-    weights. UsageError if nothing was kept or nothing can be judged again; DataError for a damaged
-    file.
-    """
-    folder = _rollouts(Path(training))
-    record = read_record(folder)
-    if reward_funcs is None:
-        rewards = same_rewards(record)
-        if reward_weights is not None:
-            raise UsageError("reward_weights are of reward_funcs; give those too")
-        if not any(reward.call for reward in rewards):
-            raise UsageError(
-                f"{folder}: the rewards {', '.join(reward.name for reward in rewards)} are no "
-                "installed verifiers, so they can't be judged again; name a task or a verifier"
-            )
-    else:
-        rewards = other_rewards(record, reward_funcs, reward_weights)
-    with _quiet():
-        rows = list(_replayed(folder, record, rewards, on_step or (lambda step: None)))
-    return Replay(
-        rows=rows,
-        names=[reward.name for reward in rewards],
-        recorded_names=[reward.name for reward in record.rewards],
-        kept_as_recorded=[reward.name for reward in rewards if reward.call is None],
-        share=record.share,
-    )
-
-
-def _rollouts(training: Path) -> Path:
-    folder = find_rollouts(training)
-    if folder is None:
-        raise UsageError(
-            f"{training} holds no completions of a training: neither it nor its folder {ROLLOUTS} "
-            f"has a {RECORD}; train with rollouts.share above 0"
-        )
-    return folder
-
-
-def _replayed(
-    folder: Path, record: RolloutRecord, rewards: Sequence[ReplayReward], on_step: OnStep
-) -> Iterator[ReplayedRow]:
-    before = _advantages(record, [(reward.name, reward.weight) for reward in record.rewards])
-    after = _advantages(record, [(reward.name, reward.weight) for reward in rewards])
-    for rows in read_batches(folder):
-        recorded = [Numbers.of(row) for row in rows]
-        same = before.numbers([numbers.rewards for numbers in recorded])
-        other = after.numbers(rewards_of_batch(rows, rewards))
-        # A training on a GPU may have rounded otherwise: what doesn't change is as recorded.
-        replayed = [
-            recorded_numbers if same_numbers == other_numbers else other_numbers
-            for recorded_numbers, same_numbers, other_numbers in zip(
-                recorded, same, other, strict=True
-            )
-        ]
-        yield from _rows(record, rows, same, replayed)
-        on_step(rows[0].step)
-
-
-def _rows(
-    record: RolloutRecord,
-    rows: Sequence[RolloutRow],
-    same: Sequence[Numbers],
-    replayed: Sequence[Numbers],
-) -> Iterator[ReplayedRow]:
-    """The rows of a batch; `same` are the numbers for the recorded rewards."""
-    recorded = [Numbers.of(row) for row in rows]
-    signs_before, signs = (_signs(record, rows, numbers) for numbers in (recorded, replayed))
-    for place, row in enumerate(rows):
-        yield ReplayedRow(
-            step=row.step,
-            batch=row.batch,
-            group=row.group,
-            index=row.index,
-            has_text=row.has_text,
-            recorded=recorded[place],
-            replayed=replayed[place],
-            recorded_sign=signs_before[place],
-            sign=signs[place],
-            is_reproduced=same[place] == recorded[place],
-        )
-
-
-def _signs(
-    record: RolloutRecord, rows: Sequence[RolloutRow], numbers: Sequence[Numbers]
-) -> list[int]:
-    return advantage_signs(
-        [row.group for row in rows],
-        [own.reward for own in numbers],
-        [own.advantage for own in numbers],
-        aggregation=record.multi_objective_aggregation,
-    )
-
-
-def _advantages(
-    record: RolloutRecord, named_weights: Sequence[tuple[str, float]]
-) -> AdvantageReplay:
-    return AdvantageReplay(
-        [name for name, _ in named_weights],
-        [weight for _, weight in named_weights],
-        num_generations=record.num_generations,
-        scale_rewards=record.scale_rewards,
-        multi_objective_aggregation=record.multi_objective_aggregation,
-        momentum=record.momentum,
-    )
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence TRL's warnings of rewards that are all None, which the result counts."""
-    logger = logging.getLogger("trl")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
-
-
-ROWS, FIGURES = "replay.parquet", "replay.json"
 
 
 def check_folder(folder: Path, *, overwrite: bool) -> None:

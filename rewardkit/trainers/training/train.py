@@ -18,9 +18,9 @@ from rewardkit.harness.store.environment import hardware, versions
 from rewardkit.harness.store.rollouts import ROLLOUTS, remove_steps_after
 from rewardkit.harness.store.training_checkpoints import step_of
 from rewardkit.redaction import redact_value
-from rewardkit.trainers.evaluation.train_log import read_document
+from rewardkit.trainers.evaluation.best_checkpoint import BEST, read_best
+from rewardkit.trainers.evaluation.train_log import read_log
 from rewardkit.trainers.training import training_folder
-from rewardkit.trainers.training.timing import Clock, TimedReward
 from rewardkit.trainers.training.train_options import (
     TrainOptions,
     TrainValues,
@@ -86,15 +86,19 @@ class _WarningHandler(logging.Handler):
 
 def session_record(plan: TrainingPlan, command: Sequence[str]) -> dict[str, Any]:
     """The command, model, data, limits and versions of a session, enough to run it again."""
+    config = plan.config
+    limits = (
+        ("max_length", "packing") if plan.recipe.is_sft else ("max_completion_length", "use_vllm")
+    )
     return {
         "command": redact_value(command or sys.argv),
         "recipe": plan.recipe.name,
         "model": str(plan.model_folder),
         "samples": len(plan.rows.samples),
         "left_out": plan.rows.left_out,
-        "seed": plan.config.seed,
-        "processes": plan.config.world_size,
-        **_limits(plan),
+        "seed": config.seed,
+        "processes": config.world_size,
+        **{name: getattr(config, name) for name in limits},
         "prompt_source": plan.task_plan.template.source,
         "resumed_from": str(plan.resumed_from) if plan.resumed_from else None,
         "versions": versions() | {"trl": importlib.metadata.version("trl")},
@@ -102,25 +106,12 @@ def session_record(plan: TrainingPlan, command: Sequence[str]) -> dict[str, Any]
     }
 
 
-def _limits(plan: TrainingPlan) -> dict[str, Any]:
-    """The lengths that decide what a step reads and generates, and what generates."""
-    config = plan.config
-    if plan.recipe.is_sft:
-        return {"max_length": config.max_length, "packing": config.packing}
-    return {
-        "max_completion_length": config.max_completion_length,
-        "use_vllm": config.use_vllm,
-    }
-
-
-def build_trainer(plan: TrainingPlan, clock: Clock, reporter: Reporter, interrupt: Any) -> Any:
-    """TRL's trainer, or the one with momentum, over the plan."""
+def build_trainer(plan: TrainingPlan, progress: Any, interrupt: Any) -> Any:
+    """TRL's trainer, or the one with momentum, over the plan; both callbacks are TRL's."""
     from transformers import PrinterCallback
 
-    from rewardkit.trainers.training.trainer_callbacks import ProgressCallback
-
-    trainer_class, arguments = _trainer_class(plan, clock)
-    callbacks = [ProgressCallback(reporter, clock), plan.evaluation, interrupt]
+    trainer_class, arguments = _trainer_class(plan)
+    callbacks = [progress, plan.evaluation, interrupt]
     try:
         trainer = trainer_class(
             model=str(plan.model_folder),
@@ -133,6 +124,8 @@ def build_trainer(plan: TrainingPlan, clock: Clock, reporter: Reporter, interrup
     except (OSError, ValueError, ImportError, NotImplementedError) as error:
         raise UsageError(f"TRL can't begin to train {plan.model_folder}: {error}") from error
     trainer.remove_callback(PrinterCallback)
+    if not plan.recipe.is_sft:
+        progress.time_rewards(trainer)
     if plan.evaluation is not None:
         plan.evaluation.attach(trainer)
     _keep_rollouts(trainer, plan)
@@ -151,26 +144,22 @@ def _keep_rollouts(trainer: Any, plan: TrainingPlan) -> None:
         remove_steps_after(plan.output_dir / ROLLOUTS, step or 0)
 
 
-def _trainer_class(plan: TrainingPlan, clock: Clock) -> tuple[Any, dict[str, Any]]:
+def _trainer_class(plan: TrainingPlan) -> tuple[Any, dict[str, Any]]:
     """The trainer's class and the arguments that only it takes."""
     import trl
 
     from rewardkit.trainers.momentum import MomentumGRPOTrainer
     from rewardkit.trainers.silent_groups import SkippingGRPOTrainer
 
-    if plan.recipe.is_sft:
+    recipe = plan.recipe
+    if recipe.is_sft:
         return trl.SFTTrainer, {}
-    arguments: dict[str, Any] = {
-        "reward_funcs": [TimedReward(function, clock) for function in plan.functions]
-    }
-    momentum = plan.recipe.momentum
-    if plan.recipe.skip_silent_groups:
+    arguments: dict[str, Any] = {"reward_funcs": list(plan.functions)}
+    if recipe.skip_silent_groups:
         arguments["skip_silent_groups"] = True
-    if momentum is not None:
-        return MomentumGRPOTrainer, arguments | vars(momentum)
-    if plan.recipe.skip_silent_groups:
-        return SkippingGRPOTrainer, arguments
-    return trl.GRPOTrainer, arguments
+    if recipe.momentum is not None:
+        return MomentumGRPOTrainer, arguments | vars(recipe.momentum)
+    return SkippingGRPOTrainer if recipe.skip_silent_groups else trl.GRPOTrainer, arguments
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,15 +213,15 @@ def run_training(
 
     KeyboardInterrupt on Ctrl-C, once a checkpoint is saved.
     """
-    from rewardkit.trainers.training.trainer_callbacks import InterruptCallback
+    from rewardkit.trainers.training.trainer_callbacks import InterruptCallback, ProgressCallback
 
-    clock = Clock()
+    progress = ProgressCallback(reporter)
     with (
         only_warnings(reporter.warned),
         _threads(plan),
         InterruptCallback(reporter.note) as interrupt,
     ):
-        trainer = build_trainer(plan, clock, reporter, interrupt)
+        trainer = build_trainer(plan, progress, interrupt)
         main = bool(trainer.is_world_process_zero())
         if main:
             training_folder.begin(
@@ -249,7 +238,7 @@ def run_training(
             reporter.ended()
             if main:
                 training_folder.end(plan.output_dir, steps=trainer.state.global_step)
-    return _result(plan, trainer.state.global_step, clock)
+    return _result(plan, trainer.state.global_step, progress.reward_share)
 
 
 @contextlib.contextmanager
@@ -270,12 +259,13 @@ def _threads(plan: TrainingPlan) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _result(plan: TrainingPlan, steps: int, clock: Clock) -> TrainingResult:
+def _result(plan: TrainingPlan, steps: int, reward_share: float) -> TrainingResult:
     task = plan.task_plan.task.name
-    log = read_document(plan.output_dir / "train_log.json") or []
+    folder = plan.output_dir
+    log = read_log(folder)
     return TrainingResult(
-        output_dir=plan.output_dir,
-        final=plan.output_dir / training_folder.FINAL,
+        output_dir=folder,
+        final=folder / training_folder.FINAL,
         task=task,
         steps=steps,
         evaluations=[
@@ -283,7 +273,7 @@ def _result(plan: TrainingPlan, steps: int, clock: Clock) -> TrainingResult:
             for entry in log
             if task in entry["evaluation"]
         ],
-        best=read_document(plan.output_dir / "best.json"),
+        best=read_best(folder / BEST),
         warnings=[warning for entry in log for warning in entry["warnings"]],
-        reward_share=clock.reward_share,
+        reward_share=reward_share,
     )

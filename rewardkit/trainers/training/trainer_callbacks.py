@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,18 +12,36 @@ from transformers import TrainerCallback
 
 from rewardkit.errors import UsageError
 from rewardkit.harness.run.reporter import Reporter
-from rewardkit.trainers.training.timing import Clock
 
 
 class ProgressCallback(TrainerCallback):  # type: ignore[misc]  # transformers has no types
-    """Pass steps and figures to a reporter.
+    """Pass steps and figures to a reporter, and measure the rewards' share of the steps' time.
 
     It must be the first callback, so that a step's time doesn't include other callbacks.
     """
 
-    def __init__(self, reporter: Reporter, clock: Clock) -> None:
+    def __init__(self, reporter: Reporter) -> None:
         self._reporter = reporter
-        self._clock = clock
+        self._reward_seconds = self._step_seconds = 0.0
+        self._step_started = 0.0
+
+    @property
+    def reward_share(self) -> float:
+        """Share of the steps' time spent in rewards, in [0, 1]; 0 before the first step."""
+        return self._reward_seconds / self._step_seconds if self._step_seconds else 0.0
+
+    def time_rewards(self, trainer: Any) -> None:
+        """Measure the time that a GRPO trainer spends in its reward functions."""
+        calculate = trainer._calculate_rewards
+
+        def timed(*arguments: Any, **named: Any) -> Any:
+            started = time.perf_counter()
+            try:
+                return calculate(*arguments, **named)
+            finally:
+                self._reward_seconds += time.perf_counter() - started
+
+        trainer._calculate_rewards = timed
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Report the number of steps. UsageError if none is left: TRL would train one more."""
@@ -30,18 +49,18 @@ class ProgressCallback(TrainerCallback):  # type: ignore[misc]  # transformers h
             raise UsageError(
                 f"{args.output_dir} is trained already: its last checkpoint is of step "
                 f"{state.global_step}, of {state.max_steps}; set max_steps or num_train_epochs "
-                "higher to go on"
+                "higher to continue"
             )
         if state.is_world_process_zero:
             self._reporter.started(state.max_steps, state.global_step)
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Start the clock."""
-        self._clock.start_step()
+        """Start timing the step."""
+        self._step_started = time.perf_counter()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Stop the clock and report the step."""
-        self._clock.end_step()
+        """Add the step's time and report the step."""
+        self._step_seconds += time.perf_counter() - self._step_started
         if state.is_world_process_zero:
             self._reporter.stepped(state.global_step)
 
@@ -52,7 +71,7 @@ class ProgressCallback(TrainerCallback):  # type: ignore[misc]  # transformers h
         if not state.is_world_process_zero:
             return
         if "reward" in logs:
-            self._reporter.logged({**logs, "reward_share": self._clock.reward_share})
+            self._reporter.logged({**logs, "reward_share": self.reward_share})
         elif "loss" in logs:
             self._reporter.logged(logs)
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
-from rewardkit.errors import DataError, RunMismatch, UsageError
+from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.store.documents import FORMAT, check_format
 from rewardkit.harness.store.files import replace_text
-from rewardkit.trainers.evaluation.train_log import as_json, read_document
+from rewardkit.harness.store.training_checkpoints import STATE, step_of
+from rewardkit.trainers.evaluation.train_log import as_json, read_json
 from rewardkit.trainers.recipes.recipe import SECTIONS, SFT, Recipe, plain_section
 
 RECORD, FINAL = "training.json", "final"
@@ -32,15 +32,15 @@ FREE = (
 """Settings that a resumed training may change: its length, its evaluation and what it records."""
 
 
+class _Record(TypedDict):
+    fingerprint: dict[str, Any]
+    sessions: list[dict[str, Any]]
+
+
 def checkpoints(folder: Path) -> list[Path]:
     """The checkpoints in `folder`, in the order of their steps."""
-    by_step = [
-        (int(match[1]), path)
-        for path in folder.glob("checkpoint-*")
-        if (match := re.fullmatch(r"checkpoint-(\d+)", path.name))
-        and (path / "trainer_state.json").is_file()
-    ]
-    return [path for _, path in sorted(by_step)]
+    paths = [path.parent for path in folder.glob(f"checkpoint-[0-9]*/{STATE}")]
+    return sorted(paths, key=lambda path: step_of(str(path)) or 0)
 
 
 def resumed_from(folder: Path, *, resume: bool) -> Path | None:
@@ -105,25 +105,14 @@ def end(folder: Path, **result: object) -> None:
 
 def _read_record(folder: Path) -> dict[str, Any] | None:
     path = folder / RECORD
-    record = read_document(path)
-    if record is None:
-        return None
-    if not (
-        isinstance(record, dict)
-        and isinstance(record.get("fingerprint"), dict)
-        and isinstance(record.get("sessions"), list)
-    ):
-        raise DataError(
-            f"{path} is not the record of a training; move it away to start a new one, or choose "
-            "another --output-dir"
-        )
-    check_format(path, record)
+    record: dict[str, Any] | None = read_json(path, _Record, "the record of a training")
+    if record is not None:
+        check_format(path, record)
     return record
 
 
 def _write(folder: Path, record: Mapping[str, Any]) -> None:
-    document = {"format": FORMAT, **record}
-    replace_text(folder / RECORD, as_json(document) + "\n")
+    replace_text(folder / RECORD, as_json({"format": FORMAT, **record}) + "\n")
 
 
 def _comparable(fingerprint: Mapping[str, Any]) -> dict[str, Any]:

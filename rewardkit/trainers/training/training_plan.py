@@ -25,10 +25,195 @@ from rewardkit.trainers.training.train_options import (
     output_folder,
     resolve_recipe,
 )
-from rewardkit.trainers.training.training_rows import TrainingRows, render_rows, supervise
+from rewardkit.trainers.training.training_rows import (
+    SupervisedRows,
+    TrainingRows,
+    render_rows,
+    supervise,
+)
 
 MARGIN = 1.25
 """Room for a completion, as a multiple of the longest worked reply."""
+COMPARED = 64
+"""How many prompts' token ids are compared; the longest prompt is among them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingPlan:
+    """Everything that decides a training, resolved."""
+
+    recipe: Recipe
+    model_folder: Path
+    output_dir: Path
+    task_plan: TaskPlan
+    rows: TrainingRows
+    dataset: Any
+    """The rows as TRL takes them."""
+    functions: Sequence[RewardFunction]
+    """The rewards of GRPO."""
+    config: Any
+    """TRL's GRPOConfig, or SFTConfig."""
+    tokenizer: Any
+    evaluation: Any
+    """An EvaluationCallback, or None."""
+    resumed_from: Path | None
+    fingerprint: Mapping[str, Any]
+    """The settings, data and weights that a resumed training must share."""
+
+
+def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
+    """Resolve every name, read and render all data, check every setting; load no weights."""
+    check_installed()
+    recipe = resolve_recipe(options)
+    output_dir = output_folder(options, recipe)
+    refuse_checkpoint_folder(output_dir)
+    resumed_from = training_folder.resumed_from(output_dir, resume=options.resume)
+    task_plan = _plan_task(recipe)
+    folder = model_folders.resolve(str(recipe.model.name))
+    if not model_folders.weight_files(folder):
+        raise UsageError(f"{folder} holds no weights; give a checkpoint's folder")
+    rows = _rows(recipe, task_plan, folder, reporter)
+    evaluation = _evaluation(recipe, task_plan, reporter)
+    functions, weights = _rewards(recipe, task_plan)
+    if isinstance(rows, SupervisedRows):
+        config = trl_config.build_sft_config(
+            recipe, output_dir, longest=rows.longest_row, note=reporter.note
+        )
+    else:
+        config = trl_config.build_grpo_config(
+            recipe,
+            output_dir,
+            weights=weights,
+            completion=completion_length(recipe, task_plan, rows, folder, reporter),
+            longest=rows.longest,
+            longest_evaluated=lambda: longest_evaluated(evaluation, folder),
+            note=reporter.note,
+        )
+        trl_config.check_enough(config, len(rows.samples))
+    tokenizer = load_tokenizer(folder)
+    check_same_prompts(tokenizer, rows)
+    fingerprint = _fingerprint(recipe, task_plan, rows, folder)
+    if resumed_from:
+        training_folder.check_same(output_dir, fingerprint)
+    return TrainingPlan(
+        recipe=recipe,
+        model_folder=folder,
+        output_dir=output_dir,
+        task_plan=task_plan,
+        rows=rows,
+        dataset=rows.dataset(),
+        functions=functions,
+        config=config,
+        tokenizer=tokenizer,
+        evaluation=evaluation,
+        resumed_from=resumed_from,
+        fingerprint=fingerprint,
+    )
+
+
+def _plan_task(recipe: Recipe) -> TaskPlan:
+    task = registry.installed().task(recipe.task)
+    template = resolve_prompt(task, recipe.prompt, recipe.system_prompt)
+    task.verifier(template.reading)
+    data = recipe.data
+    return plan_task(
+        task, template, data=data.file, split=data.split, seed=data.seed, limit=data.limit
+    )
+
+
+def _rows(recipe: Recipe, task_plan: TaskPlan, folder: Path, reporter: Reporter) -> TrainingRows:
+    """The rows to train on; with completions for SFT."""
+    tokenizer = tokenization.load(folder)
+    rows = render_rows(
+        task_plan,
+        tokenizer,
+        chat=recipe.chat_template,
+        max_prompt_length=recipe.data.max_prompt_length,
+    )
+    if rows.left_out:
+        reporter.note(
+            f"{rows.left_out} of {rows.left_out + len(rows.samples)} prompts are longer than "
+            f"data.max_prompt_length {recipe.data.max_prompt_length} and left out"
+        )
+    if recipe.chat_template and not rows.conversational:
+        reporter.note("the tokenizer has no chat template: prompts are plain text, as in eval")
+    if not recipe.is_sft:
+        return rows
+    return supervise(
+        rows,
+        task_plan,
+        tokenizer,
+        long=recipe.data.long,
+        seed=recipe.data.seed,
+        limit=trl_config.row_limit(recipe, folder),
+        note=reporter.note,
+    )
+
+
+def _evaluation(recipe: Recipe, task_plan: TaskPlan, reporter: Reporter) -> Any:
+    """The EvaluationCallback, or None if the recipe has no evaluation."""
+    from rewardkit.trainers import EvaluationCallback
+
+    if not recipe.evaluation.every:
+        return None
+    try:
+        return EvaluationCallback(
+            task_plan.task,
+            prompt=recipe.prompt,
+            system_prompt=recipe.system_prompt,
+            chat_template=recipe.chat_template,
+            seed=recipe.data.seed,
+            on_evaluation=reporter.evaluated,
+            **vars(recipe.evaluation),
+        )
+    except DataError as error:
+        raise DataError(
+            f"the problems to evaluate on can't be read: {error}. --set evaluation.data=FILE names "
+            "others, and --set evaluation.every=0 leaves the evaluation out"
+        ) from error
+
+
+def _rewards(recipe: Recipe, task_plan: TaskPlan) -> tuple[list[RewardFunction], list[float]]:
+    """The task's reward functions, and their weights with the recipe's in place of the task's.
+
+    SFT has none.
+    """
+    if recipe.is_sft:
+        return [], []
+    functions, weights = reward_funcs(
+        task_plan.task, verifier=recipe.verifier, reading=task_plan.template.reading
+    )
+    by_name = {
+        function.__name__: weight for function, weight in zip(functions, weights, strict=True)
+    }
+    for name in recipe.rewards:
+        if name not in by_name:
+            raise UnknownName.among(f"reward of task {recipe.task!r}", name, by_name)
+    return functions, list((by_name | recipe.rewards).values())
+
+
+def longest_evaluated(evaluation: Any, model_folder: Path) -> int:
+    """The most tokens of a prompt and its completion in evaluation, up to the model's limit."""
+    if evaluation is None:
+        return 0
+    longest: int = evaluation.live_evaluation.longest(tokenization.load(model_folder))
+    room = model_folders.read_json(model_folder / "config.json").get("max_position_embeddings")
+    return min(longest, room) if isinstance(room, int) else longest
+
+
+def _fingerprint(
+    recipe: Recipe, task_plan: TaskPlan, rows: TrainingRows, model_folder: Path
+) -> dict[str, Any]:
+    settings = recipe.settings()
+    # weights and rows are identified by their hashes, not by their paths
+    settings["model"].pop("name")
+    settings["data"].pop("file", None)
+    return {
+        "settings": settings,
+        "prompt": task_plan.template.hash(),
+        "data": rows.hash(),
+        "model": dict(model_folders.fingerprint(model_folder, None)),
+    }
 
 
 def completion_length(
@@ -89,10 +274,6 @@ def _warn_of_short_limit(length: int, task: str, rows: TrainingRows, reporter: R
         )
 
 
-COMPARED = 64
-"""How many prompts' token ids are compared; the longest prompt is among them."""
-
-
 def load_tokenizer(folder: Path) -> Any:
     """Load the folder's tokenizer for TRL. UsageError if that fails or it has no eos_token.
 
@@ -141,227 +322,3 @@ def _encode(tokenizer: Any, prompts: list[Any], *, chat: bool) -> list[list[int]
         prompts, add_generation_prompt=True, tokenize=True, return_dict=True
     )["input_ids"]
     return chat_ids
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainerInputs:
-    """What the arguments follow from."""
-
-    recipe: Recipe
-    task_plan: TaskPlan
-    rows: TrainingRows
-    model_folder: Path
-    output_dir: Path
-    evaluation: Any
-    """An EvaluationCallback, or None."""
-    reporter: Reporter
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainerArguments:
-    """The rows to train on, the functions that reward them, and the config."""
-
-    rows: TrainingRows
-    functions: Sequence[RewardFunction]
-    config: Any
-    """TRL's GRPOConfig, or SFTConfig."""
-
-
-def trainer_arguments(inputs: TrainerInputs) -> TrainerArguments:
-    """The arguments of the recipe's trainer. UsageError for a setting that can't be used."""
-    return _sft_arguments(inputs) if inputs.recipe.is_sft else _grpo_arguments(inputs)
-
-
-def _grpo_arguments(inputs: TrainerInputs) -> TrainerArguments:
-    """The rows as they are, the task's reward functions and the GRPOConfig."""
-    recipe, rows, folder = inputs.recipe, inputs.rows, inputs.model_folder
-    functions, weights = _rewards(recipe, inputs.task_plan)
-    config = trl_config.build_grpo_config(
-        recipe,
-        inputs.output_dir,
-        weights=weights,
-        completion=completion_length(recipe, inputs.task_plan, rows, folder, inputs.reporter),
-        longest=rows.longest,
-        longest_evaluated=lambda: longest_evaluated(inputs.evaluation, folder),
-        note=inputs.reporter.note,
-    )
-    trl_config.check_enough(config, len(rows.samples))
-    return TrainerArguments(rows=rows, functions=functions, config=config)
-
-
-def _sft_arguments(inputs: TrainerInputs) -> TrainerArguments:
-    """The rows with their completions, no reward functions, and the SFTConfig."""
-    recipe, note = inputs.recipe, inputs.reporter.note
-    rows = supervise(
-        inputs.rows,
-        inputs.task_plan,
-        tokenization.load(inputs.model_folder),
-        long=recipe.data.long,
-        seed=recipe.data.seed,
-        limit=trl_config.row_limit(recipe, inputs.model_folder),
-        note=note,
-    )
-    config = trl_config.build_sft_config(
-        recipe, inputs.output_dir, longest=rows.longest_row, note=note
-    )
-    return TrainerArguments(rows=rows, functions=(), config=config)
-
-
-def _rewards(recipe: Recipe, task_plan: TaskPlan) -> tuple[list[RewardFunction], list[float]]:
-    """The task's reward functions, and their weights with the recipe's in place of the task's."""
-    functions, weights = reward_funcs(
-        task_plan.task, verifier=recipe.verifier, reading=task_plan.template.reading
-    )
-    by_name = {
-        function.__name__: weight for function, weight in zip(functions, weights, strict=True)
-    }
-    for name in recipe.rewards:
-        if name not in by_name:
-            raise UnknownName.among(f"reward of task {recipe.task!r}", name, by_name)
-    return functions, list((by_name | recipe.rewards).values())
-
-
-def longest_evaluated(evaluation: Any, model_folder: Path) -> int:
-    """The most tokens of a prompt and its completion in evaluation, up to the model's limit."""
-    if evaluation is None:
-        return 0
-    from rewardkit.trainers.evaluation.callback import longest_text
-
-    longest = longest_text(evaluation, tokenization.load(model_folder))
-    room = model_folders.read_json(model_folder / "config.json").get("max_position_embeddings")
-    return min(longest, room) if isinstance(room, int) else longest
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainingPlan:
-    """Everything that decides a training, resolved."""
-
-    recipe: Recipe
-    model_folder: Path
-    output_dir: Path
-    task_plan: TaskPlan
-    rows: TrainingRows
-    dataset: Any
-    """The rows as TRL takes them."""
-    functions: Sequence[RewardFunction]
-    config: Any
-    """TRL's GRPOConfig, or SFTConfig."""
-    tokenizer: Any
-    evaluation: Any
-    """An EvaluationCallback, or None."""
-    resumed_from: Path | None
-    fingerprint: Mapping[str, Any]
-    """The settings, data and weights that a resumed training must share."""
-
-
-def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
-    """Resolve every name, read and render all data, check every setting; load no weights."""
-    check_installed()
-    recipe = resolve_recipe(options)
-    output_dir = output_folder(options, recipe)
-    refuse_checkpoint_folder(output_dir)
-    resumed_from = training_folder.resumed_from(output_dir, resume=options.resume)
-    task_plan = _plan_task(recipe)
-    model_folder = model_folders.resolve(str(recipe.model.name))
-    if not model_folders.weight_files(model_folder):
-        raise UsageError(f"{model_folder} holds no weights; give a checkpoint's folder")
-    rows = _rows(recipe, task_plan, model_folder, reporter)
-    evaluation = _evaluation(recipe, task_plan, reporter)
-    arguments = trainer_arguments(
-        TrainerInputs(
-            recipe=recipe,
-            task_plan=task_plan,
-            rows=rows,
-            model_folder=model_folder,
-            output_dir=output_dir,
-            evaluation=evaluation,
-            reporter=reporter,
-        )
-    )
-    rows = arguments.rows
-    tokenizer = load_tokenizer(model_folder)
-    check_same_prompts(tokenizer, rows)
-    fingerprint = _fingerprint(recipe, task_plan, rows, model_folder)
-    if resumed_from:
-        training_folder.check_same(output_dir, fingerprint)
-    return TrainingPlan(
-        recipe=recipe,
-        model_folder=model_folder,
-        output_dir=output_dir,
-        task_plan=task_plan,
-        rows=rows,
-        dataset=rows.dataset(),
-        functions=arguments.functions,
-        config=arguments.config,
-        tokenizer=tokenizer,
-        evaluation=evaluation,
-        resumed_from=resumed_from,
-        fingerprint=fingerprint,
-    )
-
-
-def _plan_task(recipe: Recipe) -> TaskPlan:
-    task = registry.installed().task(recipe.task)
-    template = resolve_prompt(task, recipe.prompt, recipe.system_prompt)
-    task.verifier(template.reading)
-    data = recipe.data
-    return plan_task(
-        task, template, data=data.file, split=data.split, seed=data.seed, limit=data.limit
-    )
-
-
-def _rows(
-    recipe: Recipe, task_plan: TaskPlan, model_folder: Path, reporter: Reporter
-) -> TrainingRows:
-    rows = render_rows(
-        task_plan,
-        tokenization.load(model_folder),
-        chat=recipe.chat_template,
-        max_prompt_length=recipe.data.max_prompt_length,
-    )
-    if rows.left_out:
-        reporter.note(
-            f"{rows.left_out} of {rows.left_out + len(rows.samples)} prompts are longer than "
-            f"data.max_prompt_length {recipe.data.max_prompt_length} and left out"
-        )
-    if recipe.chat_template and not rows.conversational:
-        reporter.note("the tokenizer has no chat template: prompts are plain text, as in eval")
-    return rows
-
-
-def _evaluation(recipe: Recipe, task_plan: TaskPlan, reporter: Reporter) -> Any:
-    """The EvaluationCallback, or None if the recipe has no evaluation."""
-    from rewardkit.trainers import EvaluationCallback
-
-    if not recipe.evaluation.every:
-        return None
-    try:
-        return EvaluationCallback(
-            task_plan.task,
-            prompt=recipe.prompt,
-            system_prompt=recipe.system_prompt,
-            chat_template=recipe.chat_template,
-            seed=recipe.data.seed,
-            on_evaluation=reporter.evaluated,
-            **vars(recipe.evaluation),
-        )
-    except DataError as error:
-        raise DataError(
-            f"the problems to evaluate on can't be read: {error}. --set evaluation.data=FILE names "
-            "others, and --set evaluation.every=0 leaves the evaluation out"
-        ) from error
-
-
-def _fingerprint(
-    recipe: Recipe, task_plan: TaskPlan, rows: TrainingRows, model_folder: Path
-) -> dict[str, Any]:
-    settings = recipe.settings()
-    # weights and rows are identified by their hashes, not by their paths
-    settings["model"].pop("name")
-    settings["data"].pop("file", None)
-    return {
-        "settings": settings,
-        "prompt": task_plan.template.hash(),
-        "data": rows.hash(),
-        "model": dict(model_folders.fingerprint(model_folder, None)),
-    }

@@ -23,7 +23,7 @@ from rewardkit.harness.store.find_runs import find_runs
 from rewardkit.harness.tasks.table import TableTask
 from rewardkit.trainers import EvaluationCallback, reward_func
 from rewardkit.trainers.evaluation.live_evaluation import LiveEvaluation
-from rewardkit.trainers.evaluation.train_log import TrainingRecord
+from rewardkit.trainers.evaluation.train_log import TrainLog
 from tests.harness.metrics.making import row
 from tests.trainers.evaluated import Says, data, samples, task
 from tests.trainers.forms import letters
@@ -93,6 +93,7 @@ def checkpoints(folder: Path) -> list[str]:
     return sorted(path.name for path in (folder / "out").glob("checkpoint-*"))
 
 
+@pytest.mark.usefixtures("drawn_curve")
 def test_the_log_the_curve_and_the_runs_are_there(tiny_checkpoint: Path, tmp_path: Path) -> None:
     heard: list[tuple[int, list[str]]] = []
     trained(
@@ -261,6 +262,7 @@ def measured(**measures: Measure) -> Measured:
     return Measured(**values, measures=measures)
 
 
+@pytest.mark.usefixtures("drawn_curve")
 def test_the_amounts_that_a_task_declares_are_kept_and_drawn(
     tiny_checkpoint: Path, tmp_path: Path
 ) -> None:
@@ -283,7 +285,7 @@ def test_the_amounts_that_a_task_declares_are_kept_and_drawn(
             fmean(len(row["completion"]) for row in rows)
         )
     drawn = (out / "eval_curve.png").read_bytes()
-    TrainingRecord(out, resumed_at=1, truncation_share=0.2).draw()
+    TrainLog(out, resumed_at=1, truncation_share=0.2).draw()
     assert (out / "eval_curve.png").read_bytes() == drawn
 
 
@@ -300,6 +302,7 @@ def test_a_measure_that_fails_costs_the_training_nothing_but_its_curve(
     ]
 
 
+@pytest.mark.usefixtures("drawn_curve")
 def test_rotation_of_checkpoints_leaves_all_that_the_curve_shows(
     tiny_checkpoint: Path, tmp_path: Path
 ) -> None:
@@ -310,7 +313,7 @@ def test_rotation_of_checkpoints_leaves_all_that_the_curve_shows(
     curve = out / "eval_curve.png"
     drawn = curve.read_bytes()
     curve.unlink()
-    TrainingRecord(out, resumed_at=3, truncation_share=0.2).draw()
+    TrainLog(out, resumed_at=3, truncation_share=0.2).draw()
     assert curve.read_bytes() == drawn
     entries = [entry for entry in log(tmp_path) if entry["evaluation"]]
     assert [entry["step"] for entry in entries] == [0, 1, 2, 3]
@@ -469,5 +472,5 @@ def test_a_log_that_is_none_is_named(tiny_checkpoint: Path, tmp_path: Path) -> N
     trained(tiny_checkpoint, tmp_path, settings={**SAVED, "max_steps": 1})
     for text in ("[", '{"step": 1}', '[{"step": 1}]'):
         (tmp_path / "out" / "train_log.json").write_text(text)
-        with pytest.raises(DataError, match=r"train_log\.json is no.*move it away"):
+        with pytest.raises(DataError, match=r"train_log\.json isn't a train log.*move it away"):
             trained(tiny_checkpoint, tmp_path, settings=SAVED, resume="checkpoint-1")

@@ -12,44 +12,44 @@ from rewardkit.trainers.evaluation.train_log import TrainLog, as_json
 pytestmark = pytest.mark.engines
 
 
+def log_in(folder: Path, resumed_at: int = 0) -> TrainLog:
+    return TrainLog(folder, resumed_at=resumed_at, truncation_share=0.2)
+
+
 def test_entries_are_one_a_step_and_each_change_is_on_disk(tmp_path: Path) -> None:
     path = tmp_path / "new" / "train_log.json"
-    log = TrainLog(path)
-    log.set_evaluation(0, {"motion": {}}, {"motion": [3, 5]})
+    log = log_in(path.parent)
     log.add_logs(1, {"reward": 0.5, "loss": float("nan")})
     log.add_logs(1, {"train_runtime": 2})
-    log.add_warning(1, "half a surrogate \ud83d")
-    log.add_logs(2, {"reward": float("inf")})
+    log.add_logs(2, {"reward": float("inf"), "note": "half a surrogate \ud83d"})
     entries = json.loads(path.read_text(), parse_constant=pytest.fail)
     assert entries == [
-        {
-            "step": 0,
-            "logs": {},
-            "evaluation": {"motion": {}},
-            "warnings": [],
-            "lengths": {"motion": [3, 5]},
-        },
         {
             "step": 1,
             "logs": {"reward": 0.5, "loss": None, "train_runtime": 2},
             "evaluation": {},
-            "warnings": ["half a surrogate \ud83d"],
+            "warnings": [],
         },
-        {"step": 2, "logs": {"reward": None}, "evaluation": {}, "warnings": []},
+        {
+            "step": 2,
+            "logs": {"reward": None, "note": "half a surrogate \ud83d"},
+            "evaluation": {},
+            "warnings": [],
+        },
     ]
     assert [path.name for path in path.parent.iterdir()] == ["train_log.json"]
 
 
 def test_a_resumed_log_ends_at_the_step_it_resumes_from(tmp_path: Path) -> None:
     path = tmp_path / "train_log.json"
-    log = TrainLog(path)
+    log = log_in(tmp_path)
     for step in (1, 2, 3):
         log.add_logs(step, {"reward": step})
-    resumed = TrainLog.resumed(path, 2)
+    resumed = log_in(tmp_path, resumed_at=2)
     assert [entry["step"] for entry in resumed.entries] == [1, 2]
     resumed.add_logs(3, {"reward": 30})
     assert [one["logs"]["reward"] for one in json.loads(path.read_text())] == [1, 2, 30]
-    assert TrainLog.resumed(tmp_path / "none.json", 2).entries == []
+    assert log_in(tmp_path / "none", resumed_at=2).entries == []
 
 
 @pytest.mark.parametrize(

@@ -282,7 +282,7 @@ def test_what_cannot_be_kept_or_replayed_is_an_error(tiny_checkpoint: Path, tmp_
         RolloutsCallback(built, share=0)
     with pytest.raises(UsageError, match="max_megabytes is 0"):
         RolloutsCallback(built, max_megabytes=0)
-    with pytest.raises(UsageError, match="letters, figure are no installed verifiers"):
+    with pytest.raises(UsageError, match="letters, figure are not installed verifiers"):
         replay(tmp_path)
     with pytest.raises(UnknownName, match="no reward of this training named 'figur'"):
         replay(tmp_path, reward_funcs=["figur"])
@@ -290,6 +290,6 @@ def test_what_cannot_be_kept_or_replayed_is_an_error(tiny_checkpoint: Path, tmp_
         replay(tmp_path, reward_funcs=["figure"], reward_weights=[1, 2])
     with pytest.raises(UsageError, match="holds no completions"):
         replay(tmp_path / "nowhere")
-    (tmp_path / ROLLOUTS / "rollouts.json").write_text("{}")
+    (tmp_path / ROLLOUTS / "rollouts.json").write_text('{"format": 1}')
     with pytest.raises(DataError, match=r"rollouts\.json can't be read"):
         replay(tmp_path)

@@ -50,7 +50,7 @@ def folder(checkpoint: Path, tmp_path: Path) -> Path:
     shutil.copytree(TRAINED, copy)
     record = read(copy, "training.json")
     prompt = resolve_prompt(registry.installed().task("motion"), "motion_short")
-    record["marks"]["prompt"] = prompt.hash()  # its settings were written in another form
+    record["fingerprint"]["prompt"] = prompt.hash()  # its settings were written in another form
     (copy / "training.json").write_text(json.dumps(record), encoding="utf-8")
     shutil.copytree(checkpoint, copy / "checkpoint-1")
     return copy
@@ -113,5 +113,5 @@ def test_a_record_without_a_setting_of_today_has_its_default(folder: Path) -> No
 )
 def test_a_damaged_record_is_named_with_a_remedy(folder: Path, text: str) -> None:
     (folder / "training.json").write_text(text, encoding="utf-8")
-    with pytest.raises(UsageError, match=r"training\.json is n.*; move it away"):
+    with pytest.raises(UsageError, match=r"training\.json isn't the record.*move it away"):
         train("motion", model=MODEL, settings=SETTINGS, output_dir=str(folder), resume=True)
