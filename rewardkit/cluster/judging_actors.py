@@ -35,7 +35,7 @@ class SourceFile:
 
     @classmethod
     def of(cls, path: Path) -> SourceFile:
-        """The file as it is here."""
+        """The file on this node."""
         status = path.stat()
         return cls(path.absolute(), status.st_size, status.st_mtime_ns)
 
@@ -119,7 +119,7 @@ class JudgingActors:
     source: SourceFile | None
     note: Callable[[str], None]
     idle: list[Actor] = field(default_factory=list)
-    """Actors that take a call; each is there as often as it takes more."""
+    """Actors that can take a call, each as often as it can take more."""
     busy: int = 0
     """How many calls actors have."""
     nodes: Counter[str] = field(default_factory=Counter)
@@ -193,7 +193,7 @@ def _why_no_start(error: BaseException) -> str:
 
 CALL_SECONDS = 0.5
 MOST_CHUNKS = 4
-"""A call of an actor hands over as many chunks, up to this number, as it judges in `CALL_SECONDS`.
+"""The most chunks in one call; a call has as many as the actor judges in `CALL_SECONDS`.
 Ray's processor time is about the same for each call."""
 _SECONDS_BETWEEN_LOOKS = 0.1
 MOST_DEATHS = 3

@@ -30,7 +30,7 @@ _OPTION = "--shard"
 
 
 def shard_command(record: Mapping[str, Any], shard: Shard, *, overwrite: bool = False) -> str:
-    """The command that does `shard`, from the record of another shard of the run."""
+    """The command that runs `shard`, from the record of another shard of the run."""
     words = whole_command(record)
     if _OPTION not in _names(record.get("command", ())):
         more = " and overwrite=True" if overwrite else ""
@@ -80,9 +80,9 @@ class FinishedShard:
             self.refuse(f"its {RUN} has no settings.max_errors")
 
     def check_row(self, row: SampleRow, number: int) -> None:
-        """RunMismatch for a row of another shard or of no task of the run."""
+        """RunMismatch for a row of another shard, or of a task that the run lacks."""
         if row.task not in self.record.get("tasks", {}):
-            self.refuse(f"line {number} of its {SAMPLES} is of the unknown task {row.task!r}")
+            self.refuse(f"line {number} of its {SAMPLES} names the unknown task {row.task!r}")
         if not self.shard.takes(row.task, row.id):
             self.refuse(f"line {number} of its {SAMPLES}, {row.key!r}, belongs to another shard")
 
@@ -92,12 +92,14 @@ class FinishedShard:
             self.refuse(f"its {SAMPLES} has {rows:,} completions, its summary {self.completions:,}")
 
     def refuse(self, cause: str) -> NoReturn:
-        """Raise RunMismatch with the command that does the shard anew."""
-        raise RunMismatch(f"{self.path} can't be merged: {cause}. {_anew(self.record, self.shard)}")
+        """Raise RunMismatch with the command that runs the shard again."""
+        raise RunMismatch(
+            f"{self.path} can't be merged: {cause}. {_remedy(self.record, self.shard)}"
+        )
 
 
 def finished_shards(run: Path) -> list[FinishedShard]:
-    """All shards of a run, in their order. RunMismatch if one is missing or isn't of the run."""
+    """All shards of a run, in order. RunMismatch if one is missing or belongs to another run."""
     places = _places(run)
     records = {shard: read_run_record(path / RUN) for shard, path in places.items()}
     started = {shard: record for shard, record in records.items() if "fingerprint" in record}
@@ -111,7 +113,7 @@ def finished_shards(run: Path) -> list[FinishedShard]:
 def _places(run: Path) -> dict[Shard, Path]:
     """The folders of the shards in a run's folder, all of one number of shards."""
     if not run.is_dir():
-        raise UsageError(f"{run} is no folder; give the --output-dir of the shards")
+        raise UsageError(f"{run} isn't a folder; give the --output-dir of the shards")
     places: dict[Shard, Path] = {}
     for path in run.iterdir():
         shard = Shard.of_folder(path.name)
@@ -119,8 +121,8 @@ def _places(run: Path) -> dict[Shard, Path]:
             continue
         if not 1 <= shard.number <= shard.count:
             raise RunMismatch(
-                f"{path} is named as shard {shard}, which can't be; give it its own number, which "
-                f"its {RUN} holds, or move it away"
+                f"{path} is named as shard {shard}, which can't exist; rename it to the number in "
+                f"its {RUN}, or move it away"
             )
         places[shard] = path
     if not places:
@@ -150,13 +152,13 @@ def _check_one_run(
             names = _differing(record["fingerprint"], example["fingerprint"])
             raise RunMismatch(
                 f"{places[shard]} belongs to another run than the other shards: it differs in "
-                f"{', '.join(names) or 'its command'}. {_anew(example, shard)}"
+                f"{', '.join(names) or 'its command'}. {_remedy(example, shard)}"
             )
         written = record.get("shard", {})
         if (written.get("number"), written.get("count")) != (shard.number, shard.count):
             raise RunMismatch(
                 f"{places[shard]} holds shard {written.get('number')}/{written.get('count')}, "
-                f"a second time or under a wrong name. {_anew(example, shard)}"
+                f"a second time or under a wrong name. {_remedy(example, shard)}"
             )
 
 
@@ -189,8 +191,8 @@ def _differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> Sequence[
     return [name for name in sorted({*first, *second}) if first.get(name) != second.get(name)]
 
 
-def _anew(record: Mapping[str, Any], shard: Shard) -> str:
-    return f"To do it anew: {shard_command(record, shard, overwrite=True)}"
+def _remedy(record: Mapping[str, Any], shard: Shard) -> str:
+    return f"To run it again: {shard_command(record, shard, overwrite=True)}"
 
 
 def _finished(shard: Shard, path: Path, record: Mapping[str, Any]) -> FinishedShard:
@@ -227,7 +229,9 @@ def _in_file_order(shard: FinishedShard) -> Iterator[_Numbered]:
     for lines, row in enumerate(read_samples(shard.path), 1):
         numbered = _numbered(shard, row, lines)
         if numbered[:2] <= before:
-            shard.refuse(f"line {lines} of its {SAMPLES}, {row.key!r}, is there twice or misplaced")
+            shard.refuse(
+                f"line {lines} of its {SAMPLES}, {row.key!r}, is a duplicate or in the wrong place"
+            )
         before = numbered[:2]
         yield numbered
     shard.check_count(lines)

@@ -297,7 +297,7 @@ def test_report_writes_a_page_of_the_runs_named(tmp_path: Path) -> None:
     with contextlib.chdir(tmp_path):
         assert rewardkit("report", "before", "after", "--open", "no")[1] == "report.html\n"
     status, _, err = rewardkit("report", str(tmp_path / "nowhere"))
-    assert (status, "nowhere is no folder; give one" in err) == (2, True)
+    assert (status, "nowhere isn't a folder; give one" in err) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -205,7 +205,7 @@ def test_an_absent_shard_is_named_with_the_command_that_does_it(run: Run) -> Non
 
 
 def mending(message: str) -> list[str]:
-    return shlex.split(message.partition("To do it anew: ")[2])[1:]
+    return shlex.split(message.partition("To run it again: ")[2])[1:]
 
 
 @pytest.mark.parametrize("run", [evaluate, score])
@@ -343,7 +343,9 @@ def test_shards_need_a_folder_one_checkpoint_and_one_prompt(
     assert "give one --model and one --prompt" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("folder", "cause"), [("none", "is no folder"), (".", "holds no shards")])
+@pytest.mark.parametrize(
+    ("folder", "cause"), [("none", "isn't a folder"), (".", "holds no shards")]
+)
 def test_a_folder_without_shards_is_refused(folder: str, cause: str) -> None:
     with pytest.raises(UsageError, match=cause):
         merge(Path(folder))

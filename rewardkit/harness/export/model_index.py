@@ -66,7 +66,7 @@ def _model(runs: Sequence[Path]) -> str:
     names = list(dict.fromkeys(_settings(run).get("model", "") for run in runs))
     if len(names) > 1:
         raise UsageError(
-            f"the runs are of several models ({', '.join(names)}); a model-index describes one"
+            f"the runs evaluate several models ({', '.join(names)}); a model-index describes one"
         )
     return Path(names[0]).name or "model"
 

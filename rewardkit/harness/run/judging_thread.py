@@ -15,7 +15,7 @@ from rewardkit.records import Completion, Failure, Sample, Verdict
 from rewardkit.thinking import Thinking, text_to_read, thinking_is_open, thinking_of
 
 ALL_THINKING = "the budget went into thinking, and no answer came"
-"""The message of a verdict on a completion that is thinking alone, kept apart by the server."""
+"""The message where a server returned thinking separately, and no completion with it."""
 
 BEFORE_AN_ANSWER = (Failure.NO_ANSWER, Failure.FORMAT, Failure.NO_REASONING)
 

@@ -162,7 +162,7 @@ class ScoreOutput:
         return self.shard.folder(self.output_dir)
 
     def record(self) -> dict[str, Any]:
-        """What run.json says of it."""
+        """The entries in run.json."""
         shard = {"shard": self.shard.record("score")} if self.shard else {}
         return {"command": list(self.command), **shard}
 

@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.store.data_files import csv_rows, field_value, json_row, open_parquet
+from rewardkit.harness.store.data_files import (
+    by_suffix,
+    csv_rows,
+    field_value,
+    json_row,
+    open_parquet,
+)
 from rewardkit.harness.store.sample_row import LARGEST_COUNT
 
 Row = dict[str, Any]
@@ -132,10 +138,7 @@ def completions(row: Mapping[str, Any], number: int, columns: FileFields) -> lis
     texts = [field_value(row, name) for name in fields]
     for name, text in zip(fields, texts, strict=True):
         if not isinstance(text, str):
-            raise DataError(
-                f"row {number + 1} has no text in {name!r}; it has "
-                f"{', '.join(_paths(row))}; name the field with --completion-field"
-            )
+            raise _missing(row, number, f"no text in {name!r}", "--completion-field")
     return texts
 
 
@@ -144,10 +147,7 @@ def reference(row: Mapping[str, Any], number: int, columns: FileFields) -> str:
     name = columns.reference or "reference"
     value = field_value(row, name)
     if value is None:
-        raise DataError(
-            f"row {number + 1} has nothing in {name!r}; it has "
-            f"{', '.join(_paths(row))}; name the field with --reference-field"
-        )
+        raise _missing(row, number, f"nothing in {name!r}", "--reference-field")
     return str(value)
 
 
@@ -168,10 +168,13 @@ def _completion_field(row: Mapping[str, Any], number: int) -> str:
     for name in COMPLETION_FIELDS:
         if isinstance(row.get(name), str):
             return name
-    raise DataError(
-        f"row {number + 1} has no text in any of {', '.join(COMPLETION_FIELDS)}; it has "
-        f"{', '.join(_paths(row))}; name the field with --completion-field"
-    )
+    tried = ", ".join(COMPLETION_FIELDS)
+    raise _missing(row, number, f"no text in any of {tried}", "--completion-field")
+
+
+def _missing(row: Mapping[str, Any], number: int, what: str, option: str) -> DataError:
+    fields = ", ".join(_paths(row))
+    return DataError(f"row {number + 1} has {what}; it has {fields}; name the field with {option}")
 
 
 def _label(row: Mapping[str, Any], number: int, name: str) -> bool:
@@ -189,24 +192,6 @@ def _paths(row: Mapping[str, Any], levels: int = 6) -> Iterable[str]:
             yield from (f"{name}.{path}" for path in _paths(inner, levels - 1))
         else:
             yield str(name)
-
-
-def open_source(path: Path) -> Source:
-    """The file, by its suffix. Raises DataError."""
-    if not path.is_file():
-        raise DataError(f"there is no data file {str(path)!r}; give .jsonl, .parquet or .csv")
-    sources: dict[str, Callable[[Path], Source]] = {
-        ".jsonl": JsonLines,
-        ".json": JsonLines,
-        ".csv": Csv,
-        ".parquet": Parquet,
-    }
-    try:
-        return sources[path.suffix.lower()](path)
-    except KeyError:
-        raise DataError(
-            f"{path.name}: the suffix {path.suffix!r} isn't one of .jsonl, .parquet, .csv"
-        ) from None
 
 
 @dataclass(frozen=True)
@@ -271,3 +256,13 @@ class Parquet:
         with pyarrow.ipc.open_stream(chunk.content) as stream:
             for batch in stream:
                 yield from batch.to_pylist()
+
+
+def open_source(path: Path) -> Source:
+    """The file, by its suffix. Raises DataError."""
+    kinds: dict[str, Callable[[Path], Source]] = {
+        "jsonl": JsonLines,
+        "csv": Csv,
+        "parquet": Parquet,
+    }
+    return by_suffix(path, **kinds)(path)

@@ -171,7 +171,7 @@ LONGEST_ANSWER = 64
 """Characters of an answer stored in full; of a longer one, its start and its hash are stored."""
 
 ALL_OR_NOTHING = (0.0, 1.0, None)
-"""Scores that many rows share, so that they are stored with the rows' kind."""
+"""Scores that many rows share; they are stored once, with the kind of the rows."""
 
 
 class Tally:

@@ -1,8 +1,8 @@
 """A job's chunks, judged by several processes.
 
 Each process is a fresh interpreter with one judging thread, started as the judging boundary starts
-its fork server: nothing of the caller is forked and its script does not run again. It has workers
-of its own, so deadlines and memory limits hold. Results come in the order of the chunks. A process
+its fork server: nothing of the caller is forked and its script does not run again. It has its
+own workers, so deadlines and memory limits hold. Results come in the order of the chunks. A process
 has one chunk at a time, and at most `AHEAD` chunks per process wait for an earlier one.
 """
 
@@ -26,7 +26,7 @@ from rewardkit.harness.scoring.sources import Chunk
 from rewardkit.judging.frames import FrameChannel, FrameError
 
 AHEAD = 4
-"""Chunks for each process that may be read before the result of the first of them is there."""
+"""Chunks for each process that may wait for the result of an earlier one."""
 
 
 def main(descriptor: int) -> None:

@@ -12,7 +12,7 @@ import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
 from rewardkit.errors import DataError, MissingExtra, UsageError
 from rewardkit.harness.store.files import check_target, replaced_file
@@ -21,6 +21,7 @@ from rewardkit.protocols import SizedTask, Task
 from rewardkit.records import Sample
 
 Row = dict[str, Any]
+Reader = TypeVar("Reader")
 
 IDENTIFIERS = ("id", "unique_id")
 """Columns that identify a row, by preference. A row without any is identified by its number."""
@@ -55,18 +56,22 @@ def read_rows(path: str | Path) -> list[Row]:
 def iterate_rows(path: str | Path) -> Iterator[Row]:
     """Yield the rows of a file in bounded memory. Raises DataError."""
     file = Path(path)
+    return by_suffix(file, jsonl=_jsonl, csv=_csv, parquet=_parquet)(file)
+
+
+def by_suffix(file: Path, *, jsonl: Reader, csv: Reader, parquet: Reader) -> Reader:
+    """The reader of the file's format. DataError if there is no file, or none for its suffix."""
     if file.is_dir():
-        raise DataError(f"{path} is a folder; name a .jsonl, .parquet or .csv file in it")
+        raise DataError(f"{file} is a folder; name a .jsonl, .parquet or .csv file in it")
     if not file.is_file():
-        raise DataError(f"there is no data file {str(path)!r}; give .jsonl, .parquet or .csv")
-    readers = {".jsonl": _jsonl, ".json": _jsonl, ".csv": _csv, ".parquet": _parquet}
+        raise DataError(f"there is no data file {str(file)!r}; give .jsonl, .parquet or .csv")
+    readers = {".jsonl": jsonl, ".json": jsonl, ".csv": csv, ".parquet": parquet}
     try:
-        reader = readers[file.suffix.lower()]
+        return readers[file.suffix.lower()]
     except KeyError:
         raise DataError(
             f"{file.name}: the suffix {file.suffix!r} isn't one of .jsonl, .parquet, .csv"
         ) from None
-    return reader(file)
 
 
 def hub_rows(

@@ -162,7 +162,7 @@ def read_run_summary(path: Path) -> dict[str, Any]:
     except ValueError as error:
         raise RunMismatch(
             f"{path} isn't a summary that rewardkit wrote: {error}. "
-            "Run the command of the run again to rewrite it"
+            "Run the same command again to rewrite it"
         ) from error
     return summary
 

@@ -21,7 +21,7 @@ def find_runs(folders: Sequence[Path]) -> list[Path]:
     by_path: dict[Path, Path] = {}
     for folder in folders:
         if not folder.is_dir():
-            raise UsageError(f"{folder} is no folder; give one that `rewardkit eval` wrote")
+            raise UsageError(f"{folder} isn't a folder; give one that `rewardkit eval` wrote")
         runs = _runs_in(folder, DEEPEST)
         if not runs:
             raise UsageError(

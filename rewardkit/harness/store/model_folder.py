@@ -82,11 +82,11 @@ def _download(model: str) -> Path:
     except Exception as error:  # the hub client raises its own, requests', httpx' and OS errors
         if not hub_is_reachable():
             raise UsageError(
-                f"{model!r} is no folder here and not in the hub's cache, and the hub can't be "
+                f"{model!r} is neither a folder here nor in the hub's cache, and the hub can't be "
                 "reached; give a checkpoint's folder, or check the name and the network"
             ) from error
         raise UsageError(
-            f"{model!r} is no local folder, and the hub did not serve it "
+            f"{model!r} isn't a local folder, and the hub did not serve it "
             f"({type(error).__name__}: {_first_line(error)}); check the name, the network and, "
             "for a gated model, `hf auth login`"
         ) from error

@@ -311,7 +311,7 @@ SMALLEST_SHARE = 1 / 1024
 
 
 class RolloutWriter:
-    """Write each generated batch as a file of its own, and merge many of them into one.
+    """Write a file for each generated batch, and merge many of them into one.
 
     A training that resumes at `step` loses the rows of later steps. Of the groups, `share` keep
     their text. When the files need more than `max_bytes`, half of these lose their text, evenly

@@ -52,11 +52,11 @@ class JudgedRow(Protocol):
 
     @property
     def reasoning(self) -> str:
-        """Thinking that a server kept apart from the completion."""
+        """Thinking that a server returned separately from the completion."""
 
     @property
     def thinking_tokens(self) -> int | None:
-        """The tokens of thinking, in the completion or apart from it; None without any."""
+        """The tokens of thinking, in the completion or separate from it; None without any."""
 
     @property
     def columns(self) -> Mapping[str, Any]:
@@ -101,9 +101,9 @@ class SampleRow:
     completion_tokens: Count | None = None
     columns: Mapping[str, Any] = field(default_factory=dict)
     reasoning: str = ""
-    """Thinking that the server kept apart from the completion."""
+    """Thinking that the server returned separately from the completion."""
     thinking_tokens: Count | None = None
-    """Tokens of thinking, in the completion or apart from it; None without any."""
+    """Tokens of thinking, in the completion or separate from it; None without any."""
     cost: Annotated[float, msgspec.Meta(ge=0, lt=1e300)] | None = None
     """What a server charged for the completion; None where that is unknown."""
     prompt_ends: tuple[tuple[int, ...], tuple[int, ...]] | None = None

@@ -34,7 +34,7 @@ class Shard:
 
     @classmethod
     def of_folder(cls, name: str) -> Shard | None:
-        """The shard that a folder of this name holds; None if it is no shard's name."""
+        """The shard that a folder of this name holds; None if the name isn't a shard's."""
         match = _FOLDER.fullmatch(name)
         return cls(int(match[1]), int(match[2])) if match else None
 
@@ -52,5 +52,5 @@ class Shard:
         return place % self.count == self.number - 1
 
     def record(self, command: str) -> dict[str, object]:
-        """What run.json says of the shard; `command` is `eval` or `score`."""
+        """The entry in run.json; `command` is `eval` or `score`."""
         return {"number": self.number, "count": self.count, "command": command}

@@ -21,7 +21,7 @@ class Labels:
     """Each prompt's name; empty for a single prompt."""
     by_model: bool
     with_parent: bool
-    """Whether several checkpoints share a name, so that it includes their parent folder's."""
+    """Whether labels include the parent folder, because several checkpoints share a name."""
 
     def of(self, model: str, prompt: str | None) -> str:
         """The run's label and folder: `checkpoint-100`, `cot`, `checkpoint-100+cot`."""
@@ -96,7 +96,7 @@ def _sweep(
 def _default_folder(
     options: EvalOptions, models: Sequence[str], prompts: Sequence[str | None], labels: Labels
 ) -> str:
-    """The same folder for more checkpoints and prompts, so that finished runs are found again."""
+    """A name that stays the same with more checkpoints and prompts, to find finished runs."""
     parents = sorted({str(Path(model).parent) for model in models})
     common = replace(
         options,

@@ -98,8 +98,8 @@ def _panels(
     for run in runs:
         if run.step != step or run.summary is None:
             continue
-        apart = [Path(run.model).parent.name] if len(trainings) > 1 else []
-        apart += [run.prompt or "default prompt"] if len(prompts) > 1 else []
+        labels = [Path(run.model).parent.name] if len(trainings) > 1 else []
+        labels += [run.prompt or "default prompt"] if len(prompts) > 1 else []
         for task, figures in run.summary.as_json()["tasks"].items():
             amounts = {name: asdict(one) for name, one in run.amounts.get(task, {}).items()}
-            yield " · ".join([task, *apart]), figures["metrics"], amounts
+            yield " · ".join([task, *labels]), figures["metrics"], amounts

@@ -140,7 +140,7 @@ def test_a_sweeps_folder_stands_for_its_runs_and_its_first_is_the_baseline(tmp_p
 
 def test_a_folder_without_a_run_or_a_run_alone_is_refused(tmp_path: Path) -> None:
     before = write_run(tmp_path / "a", outcomes("r"))
-    with pytest.raises(UsageError, match="nowhere is no folder"):
+    with pytest.raises(UsageError, match="nowhere isn't a folder"):
         compare(before, [tmp_path / "nowhere"])
     with pytest.raises(UsageError, match="is one run; name another to compare it with"):
         compare(before, [before])
@@ -220,7 +220,7 @@ def test_a_refusal_ends_with_a_sentence(tmp_path: Path) -> None:
     done = rewardkit("compare", tmp_path / "a", tmp_path / "b")
     assert (done.status, done.out) == (2, "")
     assert done.err.startswith("rewardkit: ")
-    assert "is no folder; give one that `rewardkit eval` wrote" in done.err
+    assert "isn't a folder; give one that `rewardkit eval` wrote" in done.err
 
 
 def test_a_better_run_that_the_test_does_not_bear_out_is_called_so(tmp_path: Path) -> None:

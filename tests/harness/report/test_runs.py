@@ -102,7 +102,7 @@ def test_a_folder_that_is_no_run_is_refused_and_named(
 
 
 def test_a_path_that_is_no_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is no folder"):
+    with pytest.raises(UsageError, match="isn't a folder"):
         find_runs([tmp_path / "none"])
 
 
