@@ -19,6 +19,8 @@ from rewardkit.harness.backends.ray_cluster import (
     check_versions,
     connected,
     describe_node,
+    ended_calls,
+    resources_of,
 )
 from rewardkit.harness.scoring.jobs import ChunkOrder, ChunkResult, Job, pickled_job
 from rewardkit.harness.scoring.sources import Chunk, JsonLines
@@ -142,7 +144,11 @@ class JudgingActors:
         if self.idle or self.busy:
             self._worked = now
         elif now - self._worked > SECONDS_TO_START:
-            raise BackendError(self._why_none())
+            raise BackendError(
+                f"no judging actor could start for {SECONDS_TO_START:g} s: each needs 1 CPU, and "
+                f"{resources_of(self.ray)}; end other work in it, or add a node. What was judged "
+                "is stored, and the same command resumes"
+            )
 
     def lost(self, actor: Actor) -> None:
         """Count an actor that died while it judged."""
@@ -156,39 +162,21 @@ class JudgingActors:
         self._starting[handle.describe.remote()] = Actor(handle)
 
     def _take_ready(self) -> None:
-        if not self._starting:
-            return
-        waiting = list(self._starting)
-        ready, _ = self.ray.wait(waiting, num_returns=len(waiting), timeout=0)
-        for reference in ready:
-            actor = self._starting.pop(reference)
+        for actor, reference in ended_calls(self.ray, self._starting):
             try:
                 description = self.ray.get(reference)
             except self.ray.exceptions.RayActorError as error:
                 if not self.nodes:
-                    raise JudgingError(_why_no_start(error)) from error
+                    raise JudgingError(
+                        f"a judging actor can't start: {cause_of(error)}; rewardkit and what the "
+                        "verifier needs must be installed on every node"
+                    ) from error
                 self.died += 1
                 continue
             check_versions(description)
             actor.node, actor.reads_file = description["node"], description["reads_file"]
             self.nodes[actor.node] += 1
             self.idle += [actor] * CALLS_EACH
-
-    def _why_none(self) -> str:
-        total = self.ray.cluster_resources().get("CPU", 0)
-        free = self.ray.available_resources().get("CPU", 0)
-        return (
-            f"no judging actor could start for {SECONDS_TO_START:g} s: each needs 1 CPU, and the "
-            f"Ray cluster has {total:g} CPUs, {free:g} of them free; end other work in it, or add "
-            "a node. What was judged is stored, and the same command resumes"
-        )
-
-
-def _why_no_start(error: BaseException) -> str:
-    return (
-        f"a judging actor can't start: {cause_of(error)}; rewardkit and what the verifier needs "
-        "must be installed on every node"
-    )
 
 
 CALL_SECONDS = 0.5

@@ -13,9 +13,7 @@ from typing import Any, NoReturn
 
 from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.metrics.summary import summarise_task, usage_of
-from rewardkit.harness.report.page import render
-from rewardkit.harness.report.runs import ReportRun
-from rewardkit.harness.run.run import RunSummary
+from rewardkit.harness.run.run import RunSummary, write_results
 from rewardkit.harness.scoring.score import summarise_with_figures
 from rewardkit.harness.scoring.scoring_plan import resolve_task
 from rewardkit.harness.scoring.tally import Tally
@@ -239,14 +237,11 @@ def _in_file_order(shard: FinishedShard) -> Iterator[_Numbered]:
 
 def _numbered(shard: FinishedShard, row: SampleRow, line: int) -> _Numbered:
     shard.check_row(row, line)
-    number = row.others.get(SOURCE_ROW)
+    others = dict(row.others)
+    number = others.pop(SOURCE_ROW, None)
     if not isinstance(number, int):
         shard.refuse(f"line {line} of its {SAMPLES} has no {SOURCE_ROW}")
-    return number, row.index, replace(row, others=_without_number(row.others))
-
-
-def _without_number(others: Mapping[str, object]) -> dict[str, object]:
-    return {name: value for name, value in others.items() if name != SOURCE_ROW}
+    return number, row.index, replace(row, others=others)
 
 
 _PER_SHARD = ("backend", "versions", "hardware")
@@ -342,10 +337,7 @@ def _merge_evaluation(
     summary = RunSummary(
         summaries, folder.path, errors > allowed, usage_of(rows), shards[0].set_by_tasks
     )
-    plain = summary.as_json()
-    folder.write_summary(plain)
-    shown = ReportRun(folder.path.name, plain["tasks"], rows, folder.read_record())
-    folder.write_report(render([shown]))
+    write_results(folder, summary, rows)
     return summary
 
 

@@ -253,7 +253,7 @@ def unnumbered_row(samples: Path, other: Path) -> None:
     [
         (copied_row, "belongs to another shard"),
         (lost_row, "its summary"),
-        (doubled_row, "is there twice"),
+        (doubled_row, "is a duplicate"),
         (unnumbered_row, "has no source_row"),
     ],
 )
@@ -297,7 +297,7 @@ def test_a_damaged_record_is_refused(
 def test_a_shard_s_folder_with_an_impossible_number_is_refused() -> None:
     shards(score, 2)
     Path("run/shard-2-of-2").rename("run/shard-3-of-2")
-    with pytest.raises(RunMismatch, match="shard-3-of-2 is named as shard 3/2, which can't be"):
+    with pytest.raises(RunMismatch, match="shard-3-of-2 is named as shard 3/2, which can't exist"):
         merge(Path("run"))
 
 

@@ -20,6 +20,8 @@ from rewardkit.harness.backends.ray_cluster import (
     check_versions,
     connected,
     describe_node,
+    ended_calls,
+    resources_of,
 )
 from rewardkit.harness.backends.transformers import BATCH
 from rewardkit.protocols import Backend, Message, Prompt, Request
@@ -361,12 +363,8 @@ class EngineActors:
 
     def _ready(self, calls: dict[Any, EngineHandle]) -> list[tuple[EngineHandle, dict[str, Any]]]:
         """The engines whose call has ended, with its result."""
-        if not calls:
-            return []
-        ready, _ = self.ray.wait(list(calls), num_returns=len(calls), timeout=0)
         results = []
-        for reference in ready:
-            engine = calls.pop(reference)
+        for engine, reference in ended_calls(self.ray, calls):
             try:
                 results.append((engine, self.ray.get(reference)))
             except self.ray.exceptions.ActorUnschedulableError as error:
@@ -394,12 +392,7 @@ class EngineActors:
 
     def _needs(self) -> str:
         """What each engine needs, and what the cluster has."""
-        total, free = self.ray.cluster_resources(), self.ray.available_resources()
-        counts = [
-            f"{total.get(kind, 0):g} {kind}s, {free.get(kind, 0):g} of them free"
-            for kind in ("CPU", "GPU")
-        ]
-        return f"each needs {self._size}, and the Ray cluster has {' and '.join(counts)}"
+        return f"each needs {self._size}, and {resources_of(self.ray)}"
 
 
 Resources = Mapping[str, float]

@@ -7,12 +7,13 @@ import os
 import platform
 import socket
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from rewardkit import __version__
 from rewardkit.errors import BackendError, MissingExtra, UsageError
 
 AUTO = "auto"
+Actor = TypeVar("Actor")
 _SECONDS_TO_ANSWER = 10.0
 _REMEDY = (
     "`ray status` on the head node shows the address, and `--ray auto` starts a cluster on this "
@@ -108,3 +109,21 @@ def check_versions(node: Mapping[str, str]) -> None:
                 f"node {node['node']} has {name} {node[name]}, and this machine {here}; "
                 "install the same version on all nodes"
             )
+
+
+def ended_calls(ray: Any, calls: dict[Any, Actor]) -> Iterator[tuple[Actor, Any]]:
+    """Remove the calls that have ended, and yield each one's actor with its reference."""
+    if calls:
+        ready, _ = ray.wait(list(calls), num_returns=len(calls), timeout=0)
+        for reference in ready:
+            yield calls.pop(reference), reference
+
+
+def resources_of(ray: Any) -> str:
+    """How many CPUs and GPUs the cluster has."""
+    total, free = ray.cluster_resources(), ray.available_resources()
+    counts = [
+        f"{total.get(kind, 0):g} {kind}s, {free.get(kind, 0):g} of them free"
+        for kind in ("CPU", "GPU")
+    ]
+    return f"the Ray cluster has {' and '.join(counts)}"

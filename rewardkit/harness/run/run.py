@@ -301,11 +301,17 @@ def _finish(active: _ActiveRun, engine: RewardkitError | None, reporter: Reporte
             f"{only_thinking:,} of {len(rows):,} completions are thinking without an answer; raise "
             "--max-tokens, or lower --reasoning-effort"
         )
-    plain = summary.as_json()
-    active.folder.write_summary(plain)
-    shown = ReportRun(active.folder.path.name, plain["tasks"], rows, active.folder.read_record())
-    active.folder.write_report(render([shown]))
+    write_results(active.folder, summary, rows)
     return summary
+
+
+def write_results(folder: RunFolder, summary: RunSummary, rows: Sequence[SampleRow]) -> None:
+    """Write a run's summary and its report."""
+    plain = summary.as_json()
+    folder.write_summary(plain)
+    folder.write_report(
+        render([ReportRun(folder.path.name, plain["tasks"], rows, folder.read_record())])
+    )
 
 
 def _end_session(active: _ActiveRun) -> None:

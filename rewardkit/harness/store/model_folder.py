@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from rewardkit.available_cores import available_cores
 from rewardkit.errors import MissingExtra, UsageError
@@ -96,7 +97,7 @@ def _first_line(error: Exception) -> str:
     return next(iter(str(error).strip().splitlines()), "no reason given")
 
 
-def read_json(path: Path) -> dict[str, object]:
+def read_json(path: Path) -> dict[str, Any]:
     """Read the JSON object in `path`; a missing file is empty."""
     if not path.is_file():
         return {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import json
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import UsageError
+from rewardkit.harness.store.model_folder import read_json
 
 STATE = "trainer_state.json"
 _NUMBERED = re.compile(r"(?:checkpoint|global_step|step|iter|epoch)[-_]?(\d+)")
@@ -111,7 +111,6 @@ def _state(folder: Path) -> dict[str, Any]:
 def _object(path: Path) -> dict[str, Any]:
     """The JSON object in a file; empty if the file is missing or incomplete."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        return read_json(path)
+    except (OSError, UsageError):
         return {}
-    return content if isinstance(content, dict) else {}
