@@ -27,167 +27,6 @@ from rewardkit.harness.scoring.sources import Chunk, JsonLines
 from rewardkit.harness.scoring.worker_processes import AHEAD, freeze_loaded, pickled_result
 
 
-@dataclass(frozen=True)
-class SourceFile:
-    """The file of the completions, and what shows that a node has the same."""
-
-    path: Path
-    size: int
-    modified: int
-
-    @classmethod
-    def of(cls, path: Path) -> SourceFile:
-        """The file on this node."""
-        status = path.stat()
-        return cls(path.absolute(), status.st_size, status.st_mtime_ns)
-
-    def is_here(self) -> bool:
-        """Whether this node has the file."""
-        try:
-            return SourceFile.of(self.path) == self
-        except OSError:
-            return False
-
-
-@dataclass(frozen=True, slots=True)
-class SentChunk:
-    """A chunk on its way to an actor."""
-
-    number: int
-    chunk: Chunk
-    length: int | None = None
-    """Bytes to read before its end, where the actor reads the file itself."""
-
-
-class JudgingActor:
-    """Holds a job and judges chunks."""
-
-    def __init__(self, job: bytes, source: SourceFile | None) -> None:
-        self._job = cloudpickle.loads(job)
-        self._source = source
-        self._frozen = False
-
-    def describe(self) -> dict[str, Any]:
-        """The actor's node, its versions, and whether it can read the file itself."""
-        return {
-            **describe_node(),
-            "reads_file": self._source is not None and self._source.is_here(),
-        }
-
-    def judge(self, chunks: Sequence[SentChunk]) -> tuple[float, list[bytes]]:
-        """The seconds that judging took, and each chunk's number and result, pickled."""
-        start = time.monotonic()
-        results = [pickled_result(self._job, sent.number, self._read(sent)) for sent in chunks]
-        if not self._frozen:
-            self._frozen = True
-            freeze_loaded()
-        return time.monotonic() - start, results
-
-    def _read(self, sent: SentChunk) -> Chunk:
-        if sent.length is None or self._source is None:
-            return sent.chunk
-        with self._source.path.open("rb") as file:
-            file.seek(sent.chunk.end - sent.length)
-            return replace(sent.chunk, content=file.read(sent.length))
-
-
-SECONDS_TO_START = 25.0
-_SECONDS_BETWEEN_NODE_CHECKS = 2.0
-CALLS_EACH = 2
-"""Calls that an actor has at once: it works on one while the next is on its way."""
-
-
-@dataclass(eq=False)
-class Actor:
-    """One judging actor, from the driver's side."""
-
-    handle: Any
-    node: str = ""
-    reads_file: bool = False
-
-    def sendable(self, number: int, chunk: Chunk) -> SentChunk:
-        """The chunk, without its text if the actor reads the file itself."""
-        if not self.reads_file:
-            return SentChunk(number, chunk)
-        return SentChunk(number, replace(chunk, content=b""), len(chunk.content))
-
-
-@dataclass
-class JudgingActors:
-    """As many actors as the cluster has CPUs, while the cluster grows and shrinks."""
-
-    ray: Any
-    job: bytes
-    source: SourceFile | None
-    note: Callable[[str], None]
-    idle: list[Actor] = field(default_factory=list)
-    """Actors that can take a call, each as often as it can take more."""
-    busy: int = 0
-    """How many calls actors have."""
-    nodes: Counter[str] = field(default_factory=Counter)
-    """How many actors each node has had."""
-    died: int = 0
-    _starting: dict[Any, Actor] = field(default_factory=dict)
-    _looked: float = float("-inf")
-    _worked: float = field(default_factory=time.monotonic)
-
-    def refresh(self) -> None:
-        """Start actors on free CPUs, and take those that are ready. BackendError if none can be
-        placed."""
-        now = time.monotonic()
-        if now - self._looked >= _SECONDS_BETWEEN_NODE_CHECKS:
-            self._looked = now
-            free = int(self.ray.available_resources().get("CPU", 0)) - len(self._starting)
-            for _ in range(free):
-                self._start()
-        self._take_ready()
-        if self.idle or self.busy:
-            self._worked = now
-        elif now - self._worked > SECONDS_TO_START:
-            raise BackendError(
-                f"no judging actor could start for {SECONDS_TO_START:g} s: each needs 1 CPU, and "
-                f"{resources_of(self.ray)}; end other work in it, or add a node. What was judged "
-                "is stored, and the same command resumes"
-            )
-
-    def lost(self, actor: Actor) -> None:
-        """Count an actor that died while it judged."""
-        self.idle = [other for other in self.idle if other is not actor]
-        self.died += 1
-        self.note(f"a judging actor on {actor.node} died; its rows go to another")
-
-    def _start(self) -> None:
-        remote = self.ray.remote(num_cpus=1, max_restarts=0)(JudgingActor)
-        handle = remote.remote(self.job, self.source)
-        self._starting[handle.describe.remote()] = Actor(handle)
-
-    def _take_ready(self) -> None:
-        for actor, reference in ended_calls(self.ray, self._starting):
-            try:
-                description = self.ray.get(reference)
-            except self.ray.exceptions.RayActorError as error:
-                if not self.nodes:
-                    raise JudgingError(
-                        f"a judging actor can't start: {cause_of(error)}; rewardkit and what the "
-                        "verifier needs must be installed on every node"
-                    ) from error
-                self.died += 1
-                continue
-            check_versions(description)
-            actor.node, actor.reads_file = description["node"], description["reads_file"]
-            self.nodes[actor.node] += 1
-            self.idle += [actor] * CALLS_EACH
-
-
-CALL_SECONDS = 0.5
-MOST_CHUNKS = 4
-"""The most chunks in one call; a call has as many as the actor judges in `CALL_SECONDS`.
-Ray's processor time is about the same for each call."""
-_SECONDS_BETWEEN_LOOKS = 0.1
-MOST_DEATHS = 3
-"""Actors that may die over one chunk before the scoring ends."""
-
-
 class RaySpread:
     """Spreads the chunks of a scoring over the cluster at an address."""
 
@@ -209,6 +48,15 @@ class RaySpread:
         if self._actors is None:
             return {}
         return {"actors": dict(self._actors.nodes), "died": self._actors.died}
+
+
+CALL_SECONDS = 0.5
+MOST_CHUNKS = 4
+"""The most chunks in one call; a call has as many as the actor judges in `CALL_SECONDS`.
+Ray's processor time is about the same for each call."""
+_SECONDS_BETWEEN_LOOKS = 0.1
+MOST_DEATHS = 3
+"""Actors that may die over one chunk before the scoring ends."""
 
 
 @dataclass
@@ -299,3 +147,155 @@ class InOrder:
                     "what was judged before is stored, and the same command resumes"
                 ) from error
         self._again.extendleft(reversed([*first, *itertools.chain(*queued)]))
+
+
+SECONDS_TO_START = 25.0
+_SECONDS_BETWEEN_NODE_CHECKS = 2.0
+CALLS_EACH = 2
+"""Calls that an actor has at once: it works on one while the next is on its way."""
+
+
+@dataclass
+class JudgingActors:
+    """As many actors as the cluster has CPUs, while the cluster grows and shrinks."""
+
+    ray: Any
+    job: bytes
+    source: SourceFile | None
+    note: Callable[[str], None]
+    idle: list[Actor] = field(default_factory=list)
+    """Actors that can take a call, each as often as it can take more."""
+    busy: int = 0
+    """How many calls actors have."""
+    nodes: Counter[str] = field(default_factory=Counter)
+    """How many actors each node has had."""
+    died: int = 0
+    _starting: dict[Any, Actor] = field(default_factory=dict)
+    _looked: float = float("-inf")
+    _worked: float = field(default_factory=time.monotonic)
+
+    def refresh(self) -> None:
+        """Start actors on free CPUs, and take those that are ready. BackendError if none can be
+        placed."""
+        now = time.monotonic()
+        if now - self._looked >= _SECONDS_BETWEEN_NODE_CHECKS:
+            self._looked = now
+            free = int(self.ray.available_resources().get("CPU", 0)) - len(self._starting)
+            for _ in range(free):
+                self._start()
+        self._take_ready()
+        if self.idle or self.busy:
+            self._worked = now
+        elif now - self._worked > SECONDS_TO_START:
+            raise BackendError(
+                f"no judging actor could start for {SECONDS_TO_START:g} s: each needs 1 CPU, and "
+                f"{resources_of(self.ray)}; end other work in it, or add a node. What was judged "
+                "is stored, and the same command resumes"
+            )
+
+    def lost(self, actor: Actor) -> None:
+        """Count an actor that died while it judged."""
+        self.idle = [other for other in self.idle if other is not actor]
+        self.died += 1
+        self.note(f"a judging actor on {actor.node} died; its rows go to another")
+
+    def _start(self) -> None:
+        remote = self.ray.remote(num_cpus=1, max_restarts=0)(JudgingActor)
+        handle = remote.remote(self.job, self.source)
+        self._starting[handle.describe.remote()] = Actor(handle)
+
+    def _take_ready(self) -> None:
+        for actor, reference in ended_calls(self.ray, self._starting):
+            try:
+                description = self.ray.get(reference)
+            except self.ray.exceptions.RayActorError as error:
+                if not self.nodes:
+                    raise JudgingError(
+                        f"a judging actor can't start: {cause_of(error)}; rewardkit and what the "
+                        "verifier needs must be installed on every node"
+                    ) from error
+                self.died += 1
+                continue
+            check_versions(description)
+            actor.node, actor.reads_file = description["node"], description["reads_file"]
+            self.nodes[actor.node] += 1
+            self.idle += [actor] * CALLS_EACH
+
+
+@dataclass(eq=False)
+class Actor:
+    """One judging actor, from the driver's side."""
+
+    handle: Any
+    node: str = ""
+    reads_file: bool = False
+
+    def sendable(self, number: int, chunk: Chunk) -> SentChunk:
+        """The chunk, without its text if the actor reads the file itself."""
+        if not self.reads_file:
+            return SentChunk(number, chunk)
+        return SentChunk(number, replace(chunk, content=b""), len(chunk.content))
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """The file of the completions, and what shows that a node has the same."""
+
+    path: Path
+    size: int
+    modified: int
+
+    @classmethod
+    def of(cls, path: Path) -> SourceFile:
+        """The file on this node."""
+        status = path.stat()
+        return cls(path.absolute(), status.st_size, status.st_mtime_ns)
+
+    def is_here(self) -> bool:
+        """Whether this node has the file."""
+        try:
+            return SourceFile.of(self.path) == self
+        except OSError:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class SentChunk:
+    """A chunk on its way to an actor."""
+
+    number: int
+    chunk: Chunk
+    length: int | None = None
+    """Bytes to read before its end, where the actor reads the file itself."""
+
+
+class JudgingActor:
+    """Holds a job and judges chunks."""
+
+    def __init__(self, job: bytes, source: SourceFile | None) -> None:
+        self._job = cloudpickle.loads(job)
+        self._source = source
+        self._frozen = False
+
+    def describe(self) -> dict[str, Any]:
+        """The actor's node, its versions, and whether it can read the file itself."""
+        return {
+            **describe_node(),
+            "reads_file": self._source is not None and self._source.is_here(),
+        }
+
+    def judge(self, chunks: Sequence[SentChunk]) -> tuple[float, list[bytes]]:
+        """The seconds that judging took, and each chunk's number and result, pickled."""
+        start = time.monotonic()
+        results = [pickled_result(self._job, sent.number, self._read(sent)) for sent in chunks]
+        if not self._frozen:
+            self._frozen = True
+            freeze_loaded()
+        return time.monotonic() - start, results
+
+    def _read(self, sent: SentChunk) -> Chunk:
+        if sent.length is None or self._source is None:
+            return sent.chunk
+        with self._source.path.open("rb") as file:
+            file.seek(sent.chunk.end - sent.length)
+            return replace(sent.chunk, content=file.read(sent.length))

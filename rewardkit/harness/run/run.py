@@ -28,130 +28,6 @@ from rewardkit.protocols import Backend, RecordedTask, Request
 from rewardkit.records import Sample
 
 
-def new_record(
-    plan: RunPlan,
-    rendered: Sequence[RenderedTask],
-    fingerprint: Mapping[str, Any],
-    earlier: Mapping[str, Any],
-) -> dict[str, Any]:
-    """The record of a new run, or of a run that resumes after the sessions of `earlier`."""
-    started = now()
-    part = plan.options.part()
-    shard = {"shard": part.record("eval")} if part else {}
-    return {
-        "command": list(plan.command or sys.argv),
-        "settings": dict(plan.settings),
-        **shard,
-        "fingerprint": dict(fingerprint),
-        "tasks": {
-            rendered_task.task.name: _task_record(rendered_task, plan) for rendered_task in rendered
-        },
-        "backend": dict(plan.backend.describe()),
-        "versions": versions(),
-        "started": earlier.get("started", started),
-        "sessions": [*earlier.get("sessions", []), {"started": started, "ended": None}],
-    }
-
-
-def _task_record(rendered: RenderedTask, plan: RunPlan) -> dict[str, Any]:
-    task_plan = rendered.task_plan
-    hashes = task_hashes(rendered)
-    record = {
-        "samples": len(task_plan.samples),
-        "num_samples": rendered.num_samples,
-        "group_by": list(task_plan.task.group_by),
-        "prompt": task_plan.template.name,
-        "prompt_source": task_plan.template.source,
-        "system_prompt": task_plan.template.system,
-        "reading": task_plan.template.reading,
-        "thinking": task_plan.thinking,
-        "prompt_hash": hashes["prompt"],
-        "data_hash": hashes["data"],
-        "verifier": hashes["verifier"],
-        "sampling": asdict(rendered.sampling),
-    }
-    if isinstance(task_plan.task, RecordedTask):  # its file's contents: it may not be installed
-        record["definition"] = task_plan.task.recorded_definition()
-    if arguments := plan.settings.get("task_args"):
-        record["task_args"] = arguments
-    return record
-
-
-ENDS = 4
-"""Token ids of each end of a prompt that its row keeps: they show a doubled BOS."""
-
-OpenRequests = Mapping[str, tuple[Request, Sample, int]]
-"""Requests by key, each with its sample and its index among the sample's completions."""
-
-
-def open_requests(rendered: RenderedTask, done: set[str]) -> OpenRequests:
-    """The requests of a task whose completions are missing."""
-    return {
-        request.key: (request, sample, index)
-        for request, sample, index in rendered.requests()
-        if request.key not in done
-    }
-
-
-def generate_and_judge(
-    backend: Backend,
-    rendered: Sequence[RenderedTask],
-    open_requests_by_task: Sequence[OpenRequests],
-    write: Callable[[list[SampleRow]], None],
-) -> None:
-    """Generate and judge the open requests of each task; the engine must be running."""
-    judging = JudgingThread(write)
-    try:
-        for task, requests in zip(rendered, open_requests_by_task, strict=True):
-            if requests:
-                _generate(backend, task, requests, judging)
-    finally:
-        # however generation ends, the completions it finished are judged and written
-        judging.finish()
-
-
-def _generate(
-    backend: Backend, rendered: RenderedTask, requests: OpenRequests, judging: JudgingThread
-) -> None:
-    verifiers = rendered.task_plan.verifiers()
-    rows = {sample.id: row for row, sample in enumerate(rendered.task_plan.samples)}
-    waiting = dict(requests)
-    to_generate = [request for request, _, _ in requests.values()]
-    completions = backend.generate(to_generate, rendered.sampling)
-    try:
-        for request, completion in completions:
-            _, sample, index = waiting.pop(request.key)
-            judging.put(
-                Generated(
-                    key=request.key,
-                    task=rendered.task.name,
-                    index=index,
-                    sample=sample,
-                    completion=completion,
-                    verifiers=verifiers,
-                    prompt=request.prompt.text,
-                    prompt_ends=_ends(request.prompt.token_ids),
-                    others={SOURCE_ROW: rows[sample.id]} if rendered.shard else {},
-                )
-            )
-    finally:
-        # an abandoned generator leaves its requests queued in the engine
-        if isinstance(completions, Generator):
-            completions.close()
-    if waiting:
-        raise BackendError(
-            f"the backend ended without completing {len(waiting)} of {len(requests)} requests"
-        )
-
-
-def _ends(ids: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """The first and the last few token ids of a prompt; None without ids."""
-    return (tuple(ids[:ENDS]), tuple(ids[-ENDS:])) if ids else None
-
-
-Result = TypeVar("Result")
-
-
 @dataclass(frozen=True)
 class RunSummary:
     """A run's result: a summary for each task, and where its files are."""
@@ -185,6 +61,9 @@ def run(plan: RunPlan, reporter: Reporter | None = None) -> RunSummary:
     if isinstance(outcome, RewardkitError):
         raise outcome
     return outcome
+
+
+Result = TypeVar("Result")
 
 
 def run_all(
@@ -341,3 +220,124 @@ def _summarise(plan: RunPlan, rows: Sequence[SampleRow]) -> RunSummary:
     errors = sum(summary.unjudged for summary in tasks.values())
     failed = errors > plan.options.max_errors * completions
     return RunSummary(tasks, plan.output_dir, failed, usage_of(rows), plan.options.set_by_tasks())
+
+
+def new_record(
+    plan: RunPlan,
+    rendered: Sequence[RenderedTask],
+    fingerprint: Mapping[str, Any],
+    earlier: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The record of a new run, or of a run that resumes after the sessions of `earlier`."""
+    started = now()
+    part = plan.options.part()
+    shard = {"shard": part.record("eval")} if part else {}
+    return {
+        "command": list(plan.command or sys.argv),
+        "settings": dict(plan.settings),
+        **shard,
+        "fingerprint": dict(fingerprint),
+        "tasks": {
+            rendered_task.task.name: _task_record(rendered_task, plan) for rendered_task in rendered
+        },
+        "backend": dict(plan.backend.describe()),
+        "versions": versions(),
+        "started": earlier.get("started", started),
+        "sessions": [*earlier.get("sessions", []), {"started": started, "ended": None}],
+    }
+
+
+def _task_record(rendered: RenderedTask, plan: RunPlan) -> dict[str, Any]:
+    task_plan = rendered.task_plan
+    hashes = task_hashes(rendered)
+    record = {
+        "samples": len(task_plan.samples),
+        "num_samples": rendered.num_samples,
+        "group_by": list(task_plan.task.group_by),
+        "prompt": task_plan.template.name,
+        "prompt_source": task_plan.template.source,
+        "system_prompt": task_plan.template.system,
+        "reading": task_plan.template.reading,
+        "thinking": task_plan.thinking,
+        "prompt_hash": hashes["prompt"],
+        "data_hash": hashes["data"],
+        "verifier": hashes["verifier"],
+        "sampling": asdict(rendered.sampling),
+    }
+    if isinstance(task_plan.task, RecordedTask):  # its file's contents: it may not be installed
+        record["definition"] = task_plan.task.recorded_definition()
+    if arguments := plan.settings.get("task_args"):
+        record["task_args"] = arguments
+    return record
+
+
+ENDS = 4
+"""Token ids of each end of a prompt that its row keeps: they show a doubled BOS."""
+
+OpenRequests = Mapping[str, tuple[Request, Sample, int]]
+"""Requests by key, each with its sample and its index among the sample's completions."""
+
+
+def open_requests(rendered: RenderedTask, done: set[str]) -> OpenRequests:
+    """The requests of a task whose completions are missing."""
+    return {
+        request.key: (request, sample, index)
+        for request, sample, index in rendered.requests()
+        if request.key not in done
+    }
+
+
+def generate_and_judge(
+    backend: Backend,
+    rendered: Sequence[RenderedTask],
+    open_requests_by_task: Sequence[OpenRequests],
+    write: Callable[[list[SampleRow]], None],
+) -> None:
+    """Generate and judge the open requests of each task; the engine must be running."""
+    judging = JudgingThread(write)
+    try:
+        for task, requests in zip(rendered, open_requests_by_task, strict=True):
+            if requests:
+                _generate(backend, task, requests, judging)
+    finally:
+        # however generation ends, the completions it finished are judged and written
+        judging.finish()
+
+
+def _generate(
+    backend: Backend, rendered: RenderedTask, requests: OpenRequests, judging: JudgingThread
+) -> None:
+    verifiers = rendered.task_plan.verifiers()
+    rows = {sample.id: row for row, sample in enumerate(rendered.task_plan.samples)}
+    waiting = dict(requests)
+    to_generate = [request for request, _, _ in requests.values()]
+    completions = backend.generate(to_generate, rendered.sampling)
+    try:
+        for request, completion in completions:
+            _, sample, index = waiting.pop(request.key)
+            judging.put(
+                Generated(
+                    key=request.key,
+                    task=rendered.task.name,
+                    index=index,
+                    sample=sample,
+                    completion=completion,
+                    verifiers=verifiers,
+                    prompt=request.prompt.text,
+                    prompt_ends=_ends(request.prompt.token_ids),
+                    others={SOURCE_ROW: rows[sample.id]} if rendered.shard else {},
+                )
+            )
+    finally:
+        # an abandoned generator leaves its requests queued in the engine
+        if isinstance(completions, Generator):
+            completions.close()
+    if waiting:
+        raise BackendError(
+            f"the backend ended without completing {len(waiting)} of {len(requests)} requests"
+        )
+
+
+def _ends(ids: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The first and the last few token ids of a prompt; None without ids."""
+    return (tuple(ids[:ENDS]), tuple(ids[-ENDS:])) if ids else None

@@ -27,100 +27,6 @@ from rewardkit.harness.store.shard import SOURCE_ROW
 from rewardkit.judging import LimitCounts, take_limit_counts
 from rewardkit.protocols import Task
 
-
-class Numbering:
-    """Counts the completions of each id, in the order of the rows.
-
-    A row whose id is its own number, as for rows without an id, takes one byte; any other id takes
-    about a hundred.
-    """
-
-    def __init__(self, completions_a_row: int) -> None:
-        self._per_row = completions_a_row
-        self._is_own_number = bytearray()
-        self._counts: dict[str, int] = {}
-
-    def first(self, identifier: str) -> int:
-        """The index of the first completion of the next row, which has this id."""
-        row = len(self._is_own_number)
-        counted = self._counts.get(identifier, 0)
-        index = counted + self._count_of_row(identifier)
-        is_own_number = identifier == str(row)
-        self._is_own_number.append(is_own_number)
-        if not is_own_number:
-            self._counts[identifier] = counted + self._per_row
-        return index
-
-    def _count_of_row(self, identifier: str) -> int:
-        """The completions of the row whose number is this id, if its id is its own number."""
-        if not identifier.isdecimal() or len(identifier) > 18:
-            return 0
-        row = int(identifier)
-        if row >= len(self._is_own_number) or str(row) != identifier:
-            return 0
-        return self._per_row if self._is_own_number[row] else 0
-
-
-def stored_rows(samples: Path, task: str) -> list[SampleRow]:
-    """A task's rows in a samples.jsonl, in the order of their problems."""
-    places = []
-    with samples.open("rb") as lines:
-        start = 0
-        for line in lines:
-            row = json.loads(line)
-            if row["task"] == task:
-                places.append((row["id"], row["index"], start))
-            start += len(line)
-
-    @lru_cache(maxsize=1)
-    def read(start: int) -> SampleRow:
-        with samples.open("rb") as file:
-            file.seek(start)
-            return SampleRow.from_json(json.loads(file.readline()), str(samples))
-
-    return [cast("SampleRow", _StoredRow(read, start)) for _, _, start in sorted(places)]
-
-
-class _StoredRow:
-    """A row on disk: reading an attribute reads its line."""
-
-    __slots__ = ("_read", "_start")
-
-    def __init__(self, read: Callable[[int], SampleRow], start: int) -> None:
-        self._read = read
-        self._start = start
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._read(self._start), name)
-
-
-def summarise_tally(
-    tally: Tally, tasks: Mapping[str, Task], group_by: Mapping[str, Sequence[str]]
-) -> dict[str, TaskSummary]:
-    """Summarise each task with rows, without the task's own figures, which need the texts."""
-    rows = tally.rows()
-    return {
-        name: summarise(
-            rows[name], columns, same=same_to(tasks[name]) if name in tasks else same_text
-        )
-        for name, columns in group_by.items()
-        if name in rows
-    }
-
-
-def summarise_with_figures(
-    tally: Tally, tasks: Mapping[str, Task], group_by: Mapping[str, Sequence[str]], samples: Path
-) -> dict[str, TaskSummary]:
-    """Summarise with each task's own tables and plots; `samples` is the samples.jsonl."""
-    summaries = summarise_tally(tally, tasks, group_by)
-    for name, summary in summaries.items():
-        task = tasks.get(name)
-        if isinstance(task, ShowsFigures):
-            figures = task_figures(task, stored_rows(samples, name))
-            summaries[name] = replace(summary, figures=figures)
-    return summaries
-
-
 SPREAD_FROM = 16 * 2**20
 """Bytes of rows from which more processes pay off: about two seconds of judging."""
 
@@ -282,3 +188,96 @@ def _open_record(plan: ScorePlan, earlier: Mapping[str, Any]) -> dict[str, Any]:
         "started": earlier.get("started", started),
         "sessions": [*earlier.get("sessions", []), {"started": started, "ended": None}],
     }
+
+
+class Numbering:
+    """Counts the completions of each id, in the order of the rows.
+
+    A row whose id is its own number, as for rows without an id, takes one byte; any other id takes
+    about a hundred.
+    """
+
+    def __init__(self, completions_a_row: int) -> None:
+        self._per_row = completions_a_row
+        self._is_own_number = bytearray()
+        self._counts: dict[str, int] = {}
+
+    def first(self, identifier: str) -> int:
+        """The index of the first completion of the next row, which has this id."""
+        row = len(self._is_own_number)
+        counted = self._counts.get(identifier, 0)
+        index = counted + self._count_of_row(identifier)
+        is_own_number = identifier == str(row)
+        self._is_own_number.append(is_own_number)
+        if not is_own_number:
+            self._counts[identifier] = counted + self._per_row
+        return index
+
+    def _count_of_row(self, identifier: str) -> int:
+        """The completions of the row whose number is this id, if its id is its own number."""
+        if not identifier.isdecimal() or len(identifier) > 18:
+            return 0
+        row = int(identifier)
+        if row >= len(self._is_own_number) or str(row) != identifier:
+            return 0
+        return self._per_row if self._is_own_number[row] else 0
+
+
+def stored_rows(samples: Path, task: str) -> list[SampleRow]:
+    """A task's rows in a samples.jsonl, in the order of their problems."""
+    places = []
+    with samples.open("rb") as lines:
+        start = 0
+        for line in lines:
+            row = json.loads(line)
+            if row["task"] == task:
+                places.append((row["id"], row["index"], start))
+            start += len(line)
+
+    @lru_cache(maxsize=1)
+    def read(start: int) -> SampleRow:
+        with samples.open("rb") as file:
+            file.seek(start)
+            return SampleRow.from_json(json.loads(file.readline()), str(samples))
+
+    return [cast("SampleRow", _StoredRow(read, start)) for _, _, start in sorted(places)]
+
+
+class _StoredRow:
+    """A row on disk: reading an attribute reads its line."""
+
+    __slots__ = ("_read", "_start")
+
+    def __init__(self, read: Callable[[int], SampleRow], start: int) -> None:
+        self._read = read
+        self._start = start
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._read(self._start), name)
+
+
+def summarise_tally(
+    tally: Tally, tasks: Mapping[str, Task], group_by: Mapping[str, Sequence[str]]
+) -> dict[str, TaskSummary]:
+    """Summarise each task with rows, without the task's own figures, which need the texts."""
+    rows = tally.rows()
+    return {
+        name: summarise(
+            rows[name], columns, same=same_to(tasks[name]) if name in tasks else same_text
+        )
+        for name, columns in group_by.items()
+        if name in rows
+    }
+
+
+def summarise_with_figures(
+    tally: Tally, tasks: Mapping[str, Task], group_by: Mapping[str, Sequence[str]], samples: Path
+) -> dict[str, TaskSummary]:
+    """Summarise with each task's own tables and plots; `samples` is the samples.jsonl."""
+    summaries = summarise_tally(tally, tasks, group_by)
+    for name, summary in summaries.items():
+        task = tasks.get(name)
+        if isinstance(task, ShowsFigures):
+            figures = task_figures(task, stored_rows(samples, name))
+            summaries[name] = replace(summary, figures=figures)
+    return summaries
