@@ -615,10 +615,10 @@ _KINDS: Final = {
     "hundred": "H",
     "and": "&",
 }
-_BELOW100 = "(?:Td?|[dtz])"
-_BELOW_THOUSAND = f"(?:[adt]H(?:&?{_BELOW100})?|{_BELOW100})"
-_GROUP = "(?:(?:a|" + _BELOW_THOUSAND + r"){}(?:\Z|&?(?=.)))?"
-_WHOLE = re.compile("".join(map(_GROUP.format, "543210")) + _BELOW_THOUSAND + "?")
+_BELOW_100 = "(?:Td?|[dtz])"
+_BELOW_1000 = f"(?:[adt]H(?:&?{_BELOW_100})?|{_BELOW_100})"
+_GROUP = "(?:(?:a|" + _BELOW_1000 + r"){}(?:\Z|&?(?=.)))?"
+_WHOLE = re.compile("".join(map(_GROUP.format, "543210")) + _BELOW_1000 + "?")
 """The kinds of the words of a whole number: groups of three digits in descending order."""
 
 

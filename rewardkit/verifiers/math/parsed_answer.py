@@ -18,14 +18,12 @@ _LONGEST_NUMBER = 400
 """Characters of the longest text that is read as a number."""
 
 _UNSIGNED = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)?(?:\.[0-9]*)?"
-_FRACTION = (
-    r"\\frac\s*(?:\{\s*(?P<top>-?[0-9,]+)\s*\}|(?P<top1>[0-9]))"
-    r"\s*(?:\{\s*(?P<bottom>-?[0-9,]+)\s*\}|(?P<bottom1>[0-9]))"
+_FRACTION = re.compile(
+    r"\\frac\s*(?:\{\s*(-?[0-9,]+)\s*\}|([0-9]))\s*(?:\{\s*(-?[0-9,]+)\s*\}|([0-9]))"
 )
 _NUMBER = re.compile(
     rf"(?P<sign>[-+\s]*)(?:(?P<currency>[{lexicon.CURRENCY_SIGNS}])\s?)?(?:"
-    rf"(?P<whole>[0-9]+)??\s*{_FRACTION}"
-    r"|(?:(?P<mixed>[0-9]+)\s+)?(?P<over>[0-9,]+)\s?/\s?(?P<under>[0-9,]+)"
+    r"(?:(?P<whole>[0-9]+)\s+)?(?P<over>[0-9,]+)\s?/\s?(?P<under>-?[0-9,]+)"
     rf"|(?P<decimal>{_UNSIGNED})"
     r"(?:[eE](?P<exponent>[-+]?[0-9]{1,3})|\s*·\s*10\s*\^\s*"
     r"(?:\{\s*(?P<power>-?[0-9]{1,3})\s*\}|(?P<power1>[0-9])))?"
@@ -49,7 +47,10 @@ def exact_number(text: str) -> ExactNumber | None:
     Read are integers, decimals, thousands commas, `\frac` and slash fractions, mixed numbers,
     scientific notation, percent and degrees (of the same value as the bare number).
     """
-    if len(text) > _LONGEST_NUMBER or not (match := _NUMBER.fullmatch(text)):
+    if len(text) > _LONGEST_NUMBER:
+        return None
+    text = _FRACTION.sub(r" \1\2/\3\4 ", text)
+    if not (match := _NUMBER.fullmatch(text)):
         return None
     read = _fraction(match) or _decimal(match)
     if read is None:
@@ -69,15 +70,13 @@ def equal(answer: ExactNumber, reference: ExactNumber) -> bool:
 
 
 def _fraction(match: re.Match[str]) -> tuple[Fraction, bool] | None:
-    top = match["top"] or match["top1"] or match["over"]
-    bottom = match["bottom"] or match["bottom1"] or match["under"]
-    if top is None or bottom is None:
+    if match["over"] is None:
         return None
-    over, under = _integer(top), _integer(bottom)
+    over, under = _integer(match["over"]), _integer(match["under"])
     if over is None or not under:
         return None
     value = Fraction(over, under)
-    whole = match["whole"] or match["mixed"]
+    whole = match["whole"]
     if whole and not 0 <= over < under:
         return None
     reduced = math.gcd(over, under) == 1 and under > 1

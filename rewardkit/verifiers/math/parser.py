@@ -175,12 +175,10 @@ def in_full(items: list[Node]) -> list[Node]:
     if ELLIPSIS not in items:
         return items
     place = items.index(ELLIPSIS)
-    before = [_whole(item) for item in items[:place]]
-    after = [_whole(item) for item in items[place + 1 :]]
-    if not before or len(after) != 1 or None in before or None in after:
+    values = [_whole(item) for item in items[:place] + items[place + 1 :]]
+    *known, last = [value for value in values if value is not None] or [Fraction(0)]
+    if not known or len(known) != place or len(items) != place + 2:
         raise UnreadableError("a list without an end")
-    known = [value for value in before if value is not None]
-    last = after[0] or Fraction(0)
     step = known[1] - known[0] if len(known) > 1 else Fraction(1)
     even = all(second - first == step for first, second in pairwise(known))
     count = (last - known[0]) / step if step else Fraction(-1)

@@ -158,27 +158,13 @@ def _without_remark(text: str) -> str:
     return _ABOUT.sub("≈ ", text) if r"\text" in text and "a" in text else text
 
 
-def _fraction(whole: str, fixed: str, repeated: str) -> str:
+def _fraction(match: re.Match[str]) -> str:
+    r"""0.1\overline{6} or 0.1666… as the fraction that it is."""
+    whole, fixed, repeated = (group for group in match.groups() if group is not None)
     scale = 10 ** len(fixed)
     under = scale * (10 ** len(repeated) - 1)
     over = int(f"{whole}{fixed}{repeated}") - int(f"{whole}{fixed}" or 0)
     return rf"\frac{{{over}}}{{{under}}}"
-
-
-def _repeating(match: re.Match[str]) -> str:
-    r"""0.1\overline{6} as the fraction that it is."""
-    return _fraction(*match.groups())
-
-
-def _endless(match: re.Match[str]) -> str:
-    r"""0.333\ldots as the fraction that it is."""
-    whole, fixed, digit, group = match.groups()
-    return _fraction(whole, fixed, digit or group)
-
-
-def _choice(match: re.Match[str]) -> str:
-    r"""5C2 with its numbers as indices, as \binom."""
-    return rf"\binom{{{match[1]}}}{{{match[2] or match[3]}}}"
 
 
 def _chosen(match: re.Match[str]) -> str:
@@ -226,7 +212,7 @@ _ROWS: tuple[tuple[str, str, Replacement], ...] = (
     (
         ".",
         r"(?<![0-9])([0-9]{0,20})\.([0-9]{0,20})\\(?:overline|bar|dot)\s*\{?\s*([0-9]{1,20})\s*\}?",
-        _repeating,
+        _fraction,
     ),
     ("_", r"\\text\{\s*([0-9A-Fa-f]+)\s*\}(?=\s*_)", r"\1"),
     ("10", r"(?<=[0-9])\s*(?:[xX]|\\text\{\s*[xX·]\s*\})\s*(?=10\s*\^)", "·"),
@@ -256,7 +242,7 @@ _ROWS: tuple[tuple[str, str, Replacement], ...] = (
         rf"(?:\{{\s*\}})?\s*[_^]\s*\{{?\s*{_NUMBER_OR_LETTER}\s*\}}?\s*\{{?\s*"
         rf"(?:\\text\{{\s*C\s*\}}|C)\s*\}}?\s*_\s*"
         rf"(?:\{{\s*{_NUMBER_OR_LETTER}\s*\}}|([0-9a-zA-Z]))",
-        _choice,
+        r"\\binom{\1}{\2\3}",
     ),
     (")", r"\(\s{0,4}([0-9]{1,40})\s{0,4}\)(?=\s{0,4}_)", r"\1"),  # (1010)_2
 )
@@ -283,7 +269,7 @@ def canonical(text: str) -> str:
     if "for " in text:
         text = _FOR_ALL.sub("", text)
     if text.endswith(("...", "…")):
-        text = _ELLIPSIS.sub(_endless, text)
+        text = _ELLIPSIS.sub(_fraction, text)
     return text
 
 
