@@ -195,8 +195,7 @@ class PromptTemplate:
             ) from error
 
     def _cause(self, error: Exception, variables: Mapping[str, Any]) -> str:
-        task_variables = set() if self.words is None else _OF_TASKS
-        names = sorted({*variables, *task_variables})
+        names = sorted({*variables, *(() if self.words is None else _OF_TASKS)})
         unknown = sorted(self.variables - set(names) - _PER_EXAMPLE)
         if isinstance(error, jinja2.UndefinedError) and unknown:
             close = difflib.get_close_matches(unknown[0], names, n=1)

@@ -291,7 +291,7 @@ class ServerClient:
     """Sends requests to a server; learns its limits and its name for the limit of tokens."""
 
     url: str
-    api_key: str
+    api_key: str = field(repr=False)
     model: str
     chat: bool
     """Whether the chat endpoint is used, or the one for completions."""
@@ -301,7 +301,7 @@ class ServerClient:
     extra_fields: Mapping[str, Any]
     """Further fields of every request's body."""
     limit: ConcurrencyLimit
-    prices: Prices = field(default_factory=Prices)
+    prices: Prices
     most_in_flight: int = 0
     refusals: int = 0
     _is_vllm: bool = False
