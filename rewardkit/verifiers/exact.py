@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import string
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -67,6 +67,21 @@ def accepted_references(sample: Sample, aliases: str) -> list[str]:
     return [sample.reference, *(str(text) for text in more if text is not None)]
 
 
+def _best_verdict(
+    answer: str, sample: Sample, aliases: str, score: Callable[[str, str], float]
+) -> Verdict:
+    """Return the verdict with the highest score of an answer against the accepted references."""
+    try:
+        references = [one for one in accepted_references(sample, aliases) if one.strip()]
+    except ValueError as error:
+        return Verdict.unjudged(str(error))
+    if not references:
+        return Verdict.unjudged("the reference is blank")
+    if not answer:
+        return Verdict.wrong(Failure.NO_ANSWER, message="no answer is stated")
+    return Verdict.scored(max(score(answer, one) for one in references), answer=answer)
+
+
 @dataclass(frozen=True)
 class Exact:
     """Right if the completion's answer is the reference, letter by letter; score 1 or 0.
@@ -106,17 +121,7 @@ class Exact:
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`."""
-        try:
-            references = [one for one in accepted_references(sample, self.aliases) if one.strip()]
-        except ValueError as error:
-            return Verdict.unjudged(str(error))
-        if not references:
-            return Verdict.unjudged("the reference is blank")
-        answer = self._answer(text)
-        if not answer:
-            return Verdict.wrong(Failure.NO_ANSWER, message="no answer is stated")
-        equal = any(self._equal(answer, reference) for reference in references)
-        return Verdict.judged(equal, answer=answer)
+        return _best_verdict(self._answer(text), sample, self.aliases, self._equal)
 
     def _answer(self, text: str) -> str:
         if not self.pattern:
@@ -159,18 +164,7 @@ class F1(Bounded):
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`."""
-        try:
-            references = [one for one in accepted_references(sample, self.aliases) if one.strip()]
-        except ValueError as error:
-            return Verdict.unjudged(str(error))
-        if not references:
-            return Verdict.unjudged("the reference is blank")
-        answer = stated_answer(text, self.reading)
-        if not answer:
-            return Verdict.wrong(Failure.NO_ANSWER, message="no answer is stated")
-        return Verdict.scored(
-            max(token_f1(answer, reference) for reference in references), answer=answer
-        )
+        return _best_verdict(stated_answer(text, self.reading), sample, self.aliases, token_f1)
 
 
 def token_f1(answer: str, reference: str) -> float:
@@ -178,10 +172,8 @@ def token_f1(answer: str, reference: str) -> float:
 
     Texts of nothing but articles and punctuation are compared as they are written: 1 or 0.
     """
-    answer_words, reference_words = (
-        Counter(SQUAD(answer).split()),
-        Counter(SQUAD(reference).split()),
-    )
+    answer_words = Counter(SQUAD(answer).split())
+    reference_words = Counter(SQUAD(reference).split())
     if not reference_words:
         return float(answer.strip() == reference.strip())
     shared = (answer_words & reference_words).total()
