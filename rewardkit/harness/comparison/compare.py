@@ -88,15 +88,11 @@ def _counts(
 def _flips(pairs: Mapping[str, Pair], measure: Measure) -> tuple[list[Flip], list[Flip]]:
     """The problems that are better in the run, and those that are worse."""
     flips = [Flip(name, fmean(old), fmean(new)) for name, (old, new) in pairs.items()]
-    flips.sort(key=_by_size)
+    # the largest change first, then by id, 9 before 10
+    flips.sort(key=lambda flip: (-abs(flip.run - flip.baseline), len(flip.id), flip.id))
     higher = [flip for flip in flips if flip.run > flip.baseline]
     lower = [flip for flip in flips if flip.run < flip.baseline]
     return (lower, higher) if measure.lower_is_better else (higher, lower)
-
-
-def _by_size(flip: Flip) -> tuple[float, int, str]:
-    """The largest change first, then by id, 9 before 10."""
-    return -abs(flip.run - flip.baseline), len(flip.id), flip.id
 
 
 def _differing(first: ComparedRun, second: ComparedRun, task: str) -> list[str]:

@@ -222,9 +222,7 @@ def _vote(row: JudgedRow) -> str | None:
 
 
 def _sizes(votes: Counter[str], representatives: Mapping[str, str]) -> tuple[int, ...]:
-    sizes: Counter[str] = Counter()
-    for answer, count in votes.items():
-        sizes[representatives.get(answer, answer)] += count
+    sizes = Counter(representatives.get(answer, answer) for answer in votes.elements())
     return tuple(sorted(sizes.values(), reverse=True))
 
 
@@ -298,16 +296,10 @@ def _over_choices(counts: Counts, most: int) -> Iterator[tuple[str, Metric]]:
         yield f"pass@{k}", _metric_at_k(counts, k, partial(pass_at, k))
     for k in range(1, most + 1):
         yield f"pass^{k}", _metric_at_k(counts, k, partial(all_right, k))
-    for k in _doubling(most):
+    for k in dict.fromkeys([*(2**power for power in range(1, most.bit_length())), most]):
         for share in THRESHOLDS:
             yield f"g-pass@{k}_{share:g}", _metric_at_k(counts, k, partial(g_pass_at, k, share))
         yield f"mg-pass@{k}", _metric_at_k(counts, k, partial(mean_g_pass_at, k))
-
-
-def _doubling(most: int) -> list[int]:
-    """2, 4, 8 and so on up to `most`, and `most` itself."""
-    powers = [2**exponent for exponent in range(1, most.bit_length())]
-    return list(dict.fromkeys([*powers, most]))
 
 
 def _metric_at_k(counts: Counts, k: int, estimator: Estimator) -> Metric:

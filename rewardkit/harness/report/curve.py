@@ -70,7 +70,12 @@ def lengths_plot(steps: Sequence[tuple[int, Sequence[float]]]) -> Plot:
         "Lengths over the training",
         "tokens of the completion",
         "share of completions",
-        {f"step {step}": _shares_at_most(lengths) for step, lengths in spread(steps)},
+        {
+            f"step {step}": [
+                (tokens, rank / max(1, len(lengths) - 1)) for rank, tokens in enumerate(lengths)
+            ]
+            for step, lengths in spread(steps)
+        },
         note="A point (x, y): the share y of the completions has at most x tokens. A line further "
         "to the right stands for longer completions.",
         y_scale="share",
@@ -85,12 +90,12 @@ def amounts_plot(steps: Sequence[tuple[int, Metrics]]) -> Plot:
     return Plot(title, "training step", "mean over problems", series, y_scale="symlog")
 
 
-def training_plots(training: TrainingSeries) -> list[Plot]:
+def training_plots(training: TrainingSeries) -> Iterator[Plot]:
     """The rewards and the loss that a training logged."""
-    loss = {"loss": training.loss} if training.loss else {}
-    plots = [("Rewards in training", "mean reward", training.rewards)]
-    plots += [("Loss in training", "loss", loss)]
-    return [Plot(title, "training step", label, named) for title, label, named in plots if named]
+    if training.rewards:
+        yield Plot("Rewards in training", "training step", "mean reward", training.rewards)
+    if training.loss:
+        yield Plot("Loss in training", "training step", "loss", {"loss": training.loss})
 
 
 def _points(steps: Sequence[tuple[int, Metrics]], name: str) -> list[Point]:
@@ -105,11 +110,6 @@ def _points(steps: Sequence[tuple[int, Metrics]], name: str) -> list[Point]:
 
 def _number(value: float | None) -> float:
     return math.nan if value is None else value
-
-
-def _shares_at_most(lengths: Sequence[float]) -> list[Point]:
-    last = max(1, len(lengths) - 1)
-    return [(tokens, rank / last) for rank, tokens in enumerate(lengths)]
 
 
 def spread(items: Sequence[Item], most: int = MOST_LENGTHS) -> list[Item]:
@@ -129,8 +129,11 @@ def draw_curve(
     from matplotlib.figure import Figure
 
     tasks = dict.fromkeys(task for point in points for task in point.tasks)
-    rows = [list(_titled(task, task_plots(task, points))) for task in tasks]
-    if training and (logged := training_plots(training)):
+    rows = [
+        [replace(plot, title=f"{task}: {plot.title}") for plot in task_plots(task, points)]
+        for task in tasks
+    ]
+    if training and (logged := list(training_plots(training))):
         rows.append(logged)
     columns = max(map(len, rows), default=1)
     figure = Figure(figsize=(7 * columns, 3.4 * max(1, len(rows))), layout="constrained", dpi=120)
@@ -142,10 +145,6 @@ def draw_curve(
             axes.set_axis_off()
     with replaced_file(path) as unfinished:
         figure.savefig(unfinished, format="png")
-
-
-def _titled(task: str, plots: Iterable[Plot]) -> Iterator[Plot]:
-    return (replace(plot, title=f"{task}: {plot.title}") for plot in plots)
 
 
 def draw_plot(plot: Plot, axes: Any) -> None:

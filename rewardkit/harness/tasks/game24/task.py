@@ -134,7 +134,12 @@ class Game24Task:
             raise DataError(
                 f"row {index + 1} has no column 'numbers'; it has {', '.join(sorted(row))}"
             )
-        text = numbers if isinstance(numbers, str) else " ".join(map(str, _as_list(numbers, index)))
+        if isinstance(numbers, str):
+            text = numbers
+        elif isinstance(numbers, (list, tuple)):
+            text = " ".join(map(str, numbers))
+        else:
+            raise DataError(f"row {index + 1}: 'numbers' is {numbers!r}, not a list of four")
         return Sample(text, question=text, id=str(row.get("id", index)), columns=row)
 
     def _checked(self, row: Mapping[str, object], index: int) -> Sample:
@@ -161,9 +166,3 @@ class Game24Task:
     def figures(self, rows: Sequence[SampleRow]) -> list[Figure]:
         """Show the outcomes, and lengths in tokens and in steps."""
         return game24_figures(rows)
-
-
-def _as_list(numbers: object, index: int) -> list[object]:
-    if isinstance(numbers, (list, tuple)):
-        return list(numbers)
-    raise DataError(f"row {index + 1}: 'numbers' is {numbers!r}, not a list of four")
