@@ -7,6 +7,7 @@ the control gets a verdict, the text is to blame; where it crashes too, the veri
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -136,30 +137,18 @@ def settle_crashes(
     }
     pending = {index: crash for index, crash in crashes.items() if index not in verdicts}
     controls = {index: _control_texts(items[index][1], control) for index in pending}
-    while pending:
-        texts = {
-            index: text for index in pending if (text := next(controls[index], None)) is not None
-        }
-        verdicts |= {
-            index: Verdict.unjudged(crash.message)
-            for index, crash in pending.items()
-            if index not in texts
-        }
+    for attempt in range(max(map(len, controls.values()), default=0)):
+        texts = {i: controls[i][attempt] for i in pending if attempt < len(controls[i])}
         batch = [(text, items[index][1]) for index, text in texts.items()]
         for index, outcome in zip(texts, judge(batch, [allowed] * len(batch)), strict=True):
             if isinstance(outcome, Verdict) and outcome.correct is not None:
-                verdicts[index] = pending[index].blamed_on_text()
-        pending = {index: crash for index, crash in pending.items() if index not in verdicts}
-    return verdicts
+                verdicts[index] = pending.pop(index).blamed_on_text()
+    return verdicts | {index: Verdict.unjudged(crash.message) for index, crash in pending.items()}
 
 
-def _control_texts(sample: Sample, control: Control | None) -> Iterator[str]:
-    """Yield the task's perfect completion; else the reference, alone and in the usual forms."""
+def _control_texts(sample: Sample, control: Control | None) -> list[str]:
+    """The task's perfect completion; else the reference, alone and in the usual forms."""
     if control is not None:
-        try:
-            yield control(sample)
-            return
-        except Exception:  # a plugin's task may raise anything, and the sample may lack columns
-            pass
-    yield sample.reference
-    yield _USUAL_FORM.format(sample.reference)
+        with contextlib.suppress(Exception):  # a task may raise anything; columns may be missing
+            return [control(sample)]
+    return [sample.reference, _USUAL_FORM.format(sample.reference)]

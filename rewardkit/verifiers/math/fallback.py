@@ -12,21 +12,9 @@ import logging
 import re
 from typing import Any
 
+from rewardkit.verifiers.math import tree
 from rewardkit.verifiers.math.numbers.exact import LARGEST_FACTORIAL, rational
-from rewardkit.verifiers.math.tree import (
-    Call,
-    Constant,
-    Node,
-    Number,
-    Power,
-    Product,
-    Quantity,
-    Root,
-    Sum,
-    Symbol,
-    nodes,
-    symbols,
-)
+from rewardkit.verifiers.math.tree import Node, nodes, symbols
 
 HIGHEST_POWER = 30
 """Constant exponents beyond it are left alone."""
@@ -79,10 +67,10 @@ def equal_by_sympy(one: Node, other: Node) -> bool | None:
 def _heavy(node: Node) -> bool:
     """Whether sympy would compute a huge number or expand a huge power."""
     match node:
-        case Power(_, exponent) if not symbols(exponent):
+        case tree.Power(_, exponent) if not symbols(exponent):
             value = rational(exponent)
             return value is None or abs(value) > HIGHEST_POWER
-        case Call(("factorial" | "doublefactorial" | "binomial"), arguments):
+        case tree.Call(("factorial" | "doublefactorial" | "binomial"), arguments):
             values = map(rational, arguments)
             return any(value is not None and value > LARGEST_FACTORIAL for value in values)
     return False
@@ -92,29 +80,29 @@ def _expression(node: Node) -> Any:
     import sympy
 
     match node:
-        case Number() | Symbol() | Constant():
+        case tree.Number() | tree.Symbol() | tree.Constant():
             return _leaf(node)
-        case Sum(terms):
+        case tree.Sum(terms):
             return sympy.Add(*map(_expression, terms))
-        case Product(factors):
+        case tree.Product(factors):
             return sympy.Mul(*map(_expression, factors))
-        case Power(base, exponent):
+        case tree.Power(base, exponent):
             return sympy.Pow(_expression(base), _expression(exponent))
-        case Root(radicand, index):
+        case tree.Root(radicand, index):
             return sympy.root(_expression(radicand), index)
-        case Call(name, arguments):
+        case tree.Call(name, arguments):
             return _applied(name, [_expression(argument) for argument in arguments])
-        case Quantity(value, (("angle", 1),), _):
+        case tree.Quantity(value, (("angle", 1),), _):
             return _expression(value) * sympy.pi / 180
     raise NotImplementedError(type(node).__name__)
 
 
-def _leaf(node: Number | Symbol | Constant) -> Any:
+def _leaf(node: tree.Number | tree.Symbol | tree.Constant) -> Any:
     import sympy
 
-    if isinstance(node, Number):
+    if isinstance(node, tree.Number):
         return sympy.Rational(node.value.numerator, node.value.denominator)
-    if isinstance(node, Symbol):
+    if isinstance(node, tree.Symbol):
         return sympy.Symbol(node.name)
     return {"π": sympy.pi, "e": sympy.E, "i": sympy.I, "∞": sympy.oo}[node.name]
 

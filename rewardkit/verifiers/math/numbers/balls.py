@@ -13,22 +13,9 @@ from operator import methodcaller, mul
 from typing import Any
 
 from rewardkit.errors import Unavailable
+from rewardkit.verifiers.math import tree
 from rewardkit.verifiers.math.numbers.exact import rational
-from rewardkit.verifiers.math.tree import (
-    Call,
-    Constant,
-    Matrix,
-    Node,
-    Number,
-    Power,
-    Product,
-    Quantity,
-    Ratio,
-    Root,
-    Sum,
-    Symbol,
-    symbols,
-)
+from rewardkit.verifiers.math.tree import Node, symbols
 
 LARGEST = 1e12
 """Arguments of exponentials and of factorials beyond it are not evaluated."""
@@ -94,39 +81,39 @@ class RealEvaluator:
     def __call__(self, node: Node) -> Ball:
         """The ball that encloses the value of `node`; raises UndefinedError."""
         match node:
-            case Number() | Symbol() | Constant():
+            case tree.Number() | tree.Symbol() | tree.Constant():
                 return self._leaf(node)
-            case Sum(terms):
+            case tree.Sum(terms):
                 return sum(map(self, terms), self.number(Fraction(0)))
-            case Product(factors):
+            case tree.Product(factors):
                 return reduce(mul, map(self, factors))
-            case Power(base, exponent):
+            case tree.Power(base, exponent):
                 return self._power(base, exponent)
-            case Root(radicand, index):
+            case tree.Root(radicand, index):
                 return self.root(self(radicand), index)
-            case Call(name, arguments):
+            case tree.Call(name, arguments):
                 return self._call(name, arguments)
-            case Quantity() | Ratio():
+            case tree.Quantity() | tree.Ratio():
                 return self._measured(node)
             case _:
                 raise UndefinedError(type(node).__name__)
 
-    def _leaf(self, node: Number | Symbol | Constant) -> Ball:
-        if isinstance(node, Number):
+    def _leaf(self, node: tree.Number | tree.Symbol | tree.Constant) -> Ball:
+        if isinstance(node, tree.Number):
             return self.number(node.value)
-        if isinstance(node, Symbol):
+        if isinstance(node, tree.Symbol):
             return self.number(self.point[node.name])
         return self.constant(node.name)
 
-    def _measured(self, node: Quantity | Ratio) -> Ball:
+    def _measured(self, node: tree.Quantity | tree.Ratio) -> Ball:
         match node:
-            case Ratio((first, second)):
+            case tree.Ratio((first, second)):
                 return self(first) * self.power(self(second), -1)
-            case Quantity(value, (("angle", 1),), _):
+            case tree.Quantity(value, (("angle", 1),), _):
                 return self(value) * self.flint.arb.pi() / 180
-            case Quantity(value, (("radian", 1),), _):
+            case tree.Quantity(value, (("radian", 1),), _):
                 return self(value)
-            case Quantity(value, (("share", 1),), _):
+            case tree.Quantity(value, (("share", 1),), _):
                 return self(value) / 100
         raise UndefinedError("a quantity")
 
@@ -145,7 +132,7 @@ class RealEvaluator:
         if value is not None and value.denominator < 1000:
             return self.power(self.root(self(base), value.denominator), value.numerator)
         raised = self(exponent)
-        if base == Constant("e"):
+        if base == tree.Constant("e"):
             return self.exp(raised)
         return self.exp(raised * self.log(self(base)))
 
@@ -186,9 +173,9 @@ class RealEvaluator:
 
     def _call(self, name: str, arguments: tuple[Node, ...]) -> Ball:
         match name, arguments:
-            case "det", (Matrix(rows),):
+            case "det", (tree.Matrix(rows),):
                 return self._determinant([[self(cell) for cell in row] for row in rows])
-            case (("sum" | "prod"), (body, Symbol(index), low, high)):
+            case (("sum" | "prod"), (body, tree.Symbol(index), low, high)):
                 return self._series(name, body, index, low, high)
             case (("floor" | "ceil"), (argument,)):
                 return self._whole(name, argument)
@@ -225,7 +212,7 @@ class RealEvaluator:
 
     def _whole(self, name: str, argument: Node) -> Ball:
         """The floor or the ceiling; a ball round a whole number has two, an exact value one."""
-        exact = rational(Call(name, (argument,)), self.point)
+        exact = rational(tree.Call(name, (argument,)), self.point)
         if exact is not None:
             return self.number(exact)
         return self._of_table(name, [self(argument)])

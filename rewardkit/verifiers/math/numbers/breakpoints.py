@@ -15,6 +15,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any
 
+from rewardkit.verifiers.math import tree
 from rewardkit.verifiers.math.numbers.balls import (
     NO_VALUE_ERRORS,
     RealEvaluator,
@@ -22,20 +23,7 @@ from rewardkit.verifiers.math.numbers.balls import (
     load_flint,
 )
 from rewardkit.verifiers.math.numbers.exact import Point, rational
-from rewardkit.verifiers.math.tree import (
-    Call,
-    Node,
-    Power,
-    Product,
-    Root,
-    Sum,
-    Symbol,
-    difference,
-    negative,
-    nodes,
-    replaced,
-    symbols,
-)
+from rewardkit.verifiers.math.tree import Node, difference, negative, nodes, replaced, symbols
 
 MOST_CHANGES = 24
 """Maximum number of expressions whose roots are computed; more make a comparison slow."""
@@ -82,11 +70,11 @@ def changes(parts: Iterable[Node]) -> list[Change]:
 
 def _changes_at(node: Node) -> Iterator[Change]:
     match node:
-        case Call(name, arguments):
+        case tree.Call(name, arguments):
             yield from _changes_of_call(name, arguments)
-        case Root(radicand, _):
+        case tree.Root(radicand, _):
             yield Change(radicand)
-        case Power(base, exponent):
+        case tree.Power(base, exponent):
             power = rational(exponent)
             if power is not None and power.denominator > 1:
                 yield Change(base)
@@ -101,13 +89,15 @@ def _changes_of_call(name: str, arguments: tuple[Node, ...]) -> Iterator[Change]
         yield Change(difference(*arguments))
     elif name in _INVERSE:
         for inner in nodes(arguments[0]):
-            if isinstance(inner, Call) and inner.name in _PERIODIC:
+            if isinstance(inner, tree.Call) and inner.name in _PERIODIC:
                 yield Change(inner.arguments[0], _TURN_LEVELS)
 
 
 def _without_pieces(node: Node) -> list[Node]:
     """The formulas that the expression has on its own pieces, a few of them."""
-    pieces = [part for part in nodes(node) if isinstance(part, Call) and part.name in _PIECEWISE]
+    pieces = [
+        part for part in nodes(node) if isinstance(part, tree.Call) and part.name in _PIECEWISE
+    ]
     variants = [node]
     for piece in pieces[:2]:
         inner = piece.arguments[0]
@@ -156,13 +146,13 @@ class _Quotients:
         if self.name not in symbols(node):
             return self._constant(rational(node, self.point))
         match node:
-            case Symbol():
+            case tree.Symbol():
                 return self.flint.fmpq_poly([0, 1]), self.flint.fmpq_poly([1])
-            case Sum(terms):
+            case tree.Sum(terms):
                 return reduce(_added, map(self, terms))
-            case Product(factors):
+            case tree.Product(factors):
                 return reduce(_multiplied, map(self, factors))
-            case Power(base, exponent):
+            case tree.Power(base, exponent):
                 return self._power(self(base), rational(exponent, self.point))
         raise UndefinedError(type(node).__name__)
 

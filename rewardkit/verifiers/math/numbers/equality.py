@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from rewardkit.verifiers.math import tree
 from rewardkit.verifiers.math.numbers.balls import (
     NO_VALUE_ERRORS,
     Ball,
@@ -19,19 +20,7 @@ from rewardkit.verifiers.math.numbers.balls import (
 )
 from rewardkit.verifiers.math.numbers.breakpoints import SamplePoints, changes
 from rewardkit.verifiers.math.numbers.exact import Point, rational, same_rational_function
-from rewardkit.verifiers.math.tree import (
-    Call,
-    Constant,
-    Node,
-    Number,
-    Power,
-    Product,
-    Root,
-    Sum,
-    Symbol,
-    nodes,
-    symbols,
-)
+from rewardkit.verifiers.math.tree import Node, nodes, symbols
 
 _WHOLE_ONLY = frozenset(("doublefactorial", "gcd", "lcm", "mod", "sum", "prod"))
 _BY_GAMMA = frozenset(("factorial", "binomial"))
@@ -55,7 +44,7 @@ def over_whole_numbers(one: Node, other: Node) -> bool:
 
 
 def _has(node: Node, names: frozenset[str]) -> bool:
-    return isinstance(node, Call) and node.name in names and bool(symbols(node))
+    return isinstance(node, tree.Call) and node.name in names and bool(symbols(node))
 
 
 def _counts(node: Node) -> bool:
@@ -65,14 +54,14 @@ def _counts(node: Node) -> bool:
 def _signs(node: Node) -> bool:
     """Whether it is a power of a negative number, such as (-1)^n."""
     match node:
-        case Power(base, exponent) if symbols(exponent):
+        case tree.Power(base, exponent) if symbols(exponent):
             value = rational(base)
             return value is not None and value < 0
     return False
 
 
 def _alternates(node: Node) -> bool:
-    return isinstance(node, Power) and _signs(node) and symbols(node.exponent) <= _COUNTERS
+    return isinstance(node, tree.Power) and _signs(node) and symbols(node.exponent) <= _COUNTERS
 
 
 Size = tuple[float, float]
@@ -101,21 +90,21 @@ class SeparationBound:
     def size(self, node: Node) -> Size:
         """The size of one tree; raises TranscendentalError."""
         match node:
-            case Number(value, _):
+            case tree.Number(value, _):
                 return _of(value)
-            case Symbol(name):
+            case tree.Symbol(name):
                 return _of(self.point[name])
-            case Constant("i"):
+            case tree.Constant("i"):
                 self.roots[node, 2] = None
                 return 0.0, 0.0
-            case Sum(terms):
+            case tree.Sum(terms):
                 return self._sum(terms)
-            case Product(factors):
+            case tree.Product(factors):
                 sizes = [self.size(factor) for factor in factors]
                 return sum(over for over, _ in sizes), sum(under for _, under in sizes)
-            case Root(radicand, index):
+            case tree.Root(radicand, index):
                 return self._root(self.size(radicand), radicand, index)
-            case Power(base, exponent):
+            case tree.Power(base, exponent):
                 return self._power(base, exponent)
         raise TranscendentalError
 
@@ -189,7 +178,7 @@ def same_value(one: Node, other: Node) -> Comparison:
     if one == other:
         return Comparison(True, "the same reading")
     parts = [*nodes(one), *nodes(other)]
-    names = sorted({part.name for part in parts if isinstance(part, Symbol)})
+    names = sorted({part.name for part in parts if isinstance(part, tree.Symbol)})
     if not names:
         values = rational(one), rational(other)
         if None not in values:
@@ -221,10 +210,10 @@ class _AtPoints:
         self.one, self.other = one, other
         self.names = names
         self.size = len(parts)
-        self.real = Constant("i") not in parts
+        self.real = tree.Constant("i") not in parts
         self.limits = any(map(is_limit, parts))
-        self.natural_log = Constant("e") in parts or any(
-            isinstance(part, Call) and part.name in ("ln", "exp") for part in parts
+        self.natural_log = tree.Constant("e") in parts or any(
+            isinstance(part, tree.Call) and part.name in ("ln", "exp") for part in parts
         )
         self.changes = changes(parts)
         self.wanted = PIECEWISE_POINTS if self.changes else POINTS
@@ -325,10 +314,10 @@ class _AtPoints:
 def is_limit(node: Node) -> bool:
     """Whether it is an integral, a limit, or a sum or product without end."""
     match node:
-        case Call("integral" | "limit", _):
+        case tree.Call("integral" | "limit", _):
             return True
-        case Call("sum" | "prod", (_, _, _, high)):
-            return Constant("∞") in nodes(high)
+        case tree.Call("sum" | "prod", (_, _, _, high)):
+            return tree.Constant("∞") in nodes(high)
     return False
 
 
@@ -341,9 +330,9 @@ def _magnitude(ball: Ball) -> float:
 def _bits(node: Node) -> float:
     """The precision that the numbers written in a tree require."""
     match node:
-        case Number(value, _):
+        case tree.Number(value, _):
             return value.numerator.bit_length() + value.denominator.bit_length()
-        case Power(_, exponent):
+        case tree.Power(_, exponent):
             raised = abs(rational(exponent) or Fraction(0))
             return float(raised) if raised < 1e9 else 1e9
     return 0.0

@@ -8,20 +8,8 @@ import random
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from rewardkit.verifiers.math.tree import (
-    Call,
-    Constant,
-    Node,
-    Number,
-    Power,
-    Product,
-    Quantity,
-    Ratio,
-    Root,
-    Sum,
-    Symbol,
-    reciprocal,
-)
+from rewardkit.verifiers.math import tree
+from rewardkit.verifiers.math.tree import Node, reciprocal
 
 Point = Mapping[str, Fraction]
 """The values of variables."""
@@ -42,29 +30,29 @@ def rational(node: Node, point: Point | None = None) -> Fraction | None:
 
 def _value(node: Node, point: Point) -> Fraction | None:
     match node:
-        case Number(value, _):
+        case tree.Number(value, _):
             return value
-        case Symbol(name):
+        case tree.Symbol(name):
             return point.get(name)
-        case Sum(terms):
+        case tree.Sum(terms):
             return _folded(terms, point, Fraction.__add__)
-        case Product(factors):
+        case tree.Product(factors):
             return _folded(factors, point, Fraction.__mul__)
-        case Power(base, exponent):
+        case tree.Power(base, exponent):
             return _power(_value(base, point), _value(exponent, point))
-        case Root(radicand, index):
+        case tree.Root(radicand, index):
             return _root(_value(radicand, point), index)
-        case Call(name, arguments):
+        case tree.Call(name, arguments):
             return _call(name, [_value(argument, point) for argument in arguments])
     return _measured(node, point)
 
 
 def _measured(node: Node, point: Point) -> Fraction | None:
     match node:
-        case Quantity(value, (("share", 1),), factor):
-            return _value(Product((value, Number(factor))), point)
-        case Ratio((first, second)):
-            return _value(Product((first, reciprocal(second))), point)
+        case tree.Quantity(value, (("share", 1),), factor):
+            return _value(tree.Product((value, tree.Number(factor))), point)
+        case tree.Ratio((first, second)):
+            return _value(tree.Product((first, reciprocal(second))), point)
     return None
 
 
@@ -201,18 +189,18 @@ class _Residues:
 
     def __call__(self, node: Node) -> int:
         match node:
-            case Number(value, _):
+            case tree.Number(value, _):
                 return value.numerator * pow(value.denominator, -1, self.prime) % self.prime
-            case Symbol():
+            case tree.Symbol():
                 return self._random(node)
-            case Sum(terms):
+            case tree.Sum(terms):
                 return sum(map(self, terms)) % self.prime
-            case Product(factors):
+            case tree.Product(factors):
                 product = 1
                 for factor in factors:
                     product = product * self(factor) % self.prime
                 return product
-            case Power(base, exponent):
+            case tree.Power(base, exponent):
                 return self._power(node, base, exponent)
         return self._part(node)
 
@@ -228,7 +216,7 @@ class _Residues:
         return pow(residue, value.numerator, self.prime)
 
     def _part(self, node: Node) -> int:
-        if node == Constant("i") or node == Constant("∞"):
+        if node == tree.Constant("i") or node == tree.Constant("∞"):
             raise OpaqueError  # neither is independent of the numbers
         self.opaque = True
         return self._random(node)
