@@ -169,9 +169,9 @@ def evaluate(
     error ends only its own run.
     """
     from rewardkit.harness.run.options import options_for
+    from rewardkit.harness.run.plan import plan_for
     from rewardkit.harness.run.reporter import Reporter
     from rewardkit.harness.run.run import run
-    from rewardkit.harness.run.run_plan import plan_for
     from rewardkit.harness.sweeps.sweep import sweep
     from rewardkit.harness.sweeps.sweep_plan import plan_sweep
     from rewardkit.harness.sweeps.sweep_results import sort_by_step

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from rewardkit.cli.arguments import key_values, with_options
+from rewardkit.cli.arguments import key_values
+from rewardkit.cli.options import with_options
 from rewardkit.errors import UsageError
 
 

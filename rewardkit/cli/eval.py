@@ -8,22 +8,22 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich import box
-from rich.table import Table
 
-from rewardkit.cli.arguments import INTERRUPTED, OutputOptions, existing, names, with_options
-from rewardkit.cli.result_tables import console, of_runs
+from rewardkit.cli.arguments import INTERRUPTED, existing, names
+from rewardkit.cli.options import OutputOptions, with_options
 from rewardkit.errors import BackendError, UsageError
 from rewardkit.harness.metrics.names import words
-from rewardkit.harness.metrics.summary import Metric, TaskSummary
-from rewardkit.harness.run.options import EvalOptions
-from rewardkit.harness.run.reporter import Reporter
-from rewardkit.harness.sweeps.sweep import sweep, watch_sweep
-from rewardkit.harness.sweeps.sweep_plan import plan_sweep, plan_watch
-from rewardkit.harness.sweeps.sweep_results import SweepRun, sort_by_step
+
+if TYPE_CHECKING:  # --help needs none of them
+    from rich.table import Table
+
+    from rewardkit.harness.metrics.summary import Metric, TaskSummary
+    from rewardkit.harness.run.options import EvalOptions
+    from rewardkit.harness.run.reporter import Reporter
+    from rewardkit.harness.sweeps.sweep_results import SweepRun
 
 COLUMNS = {
     "accuracy": "accuracy",
@@ -58,6 +58,9 @@ def line(run: SweepRun) -> Iterator[str]:
 
 def table(runs: Sequence[SweepRun], width: int) -> Table:
     """The metrics side by side. Columns that don't fit into `width` are left out and named."""
+    from rich import box
+    from rich.table import Table
+
     most = max((_most(task) for _, task in labelled(runs)), default=0)
     rows = list(_rows(runs, most))
     tasks = list(dict.fromkeys(row["task"] for row in rows if "task" in row))
@@ -166,6 +169,9 @@ def evaluate_several(
     output: OutputOptions,
 ) -> None:
     """Complete every run and print all of them. The exit status is 1 where a run failed."""
+    from rewardkit.harness.sweeps.sweep import sweep
+    from rewardkit.harness.sweeps.sweep_plan import plan_sweep
+
     reporter = output.reporter()
     plan = plan_sweep(options, models, prompts)
     plan = replace(plan, command=tuple(sys.argv))
@@ -186,6 +192,9 @@ def watch_several(
     timeout: float | None,
 ) -> None:
     """Do the same for checkpoints as they are written, until an interrupt or the timeout."""
+    from rewardkit.harness.sweeps.sweep import watch_sweep
+    from rewardkit.harness.sweeps.sweep_plan import plan_watch
+
     reporter = output.reporter()
     plan = plan_watch(options, models, prompts)
     plan = replace(plan, command=tuple(sys.argv))
@@ -200,6 +209,8 @@ def watch_several(
 
 def _collect(runs: Iterable[SweepRun], reporter: Reporter) -> tuple[list[SweepRun], bool]:
     """The runs that ended, each noted as it did, and whether an interrupt stopped the rest."""
+    from rewardkit.harness.sweeps.sweep_results import sort_by_step
+
     ended: list[SweepRun] = []
     try:
         for run in runs:
@@ -212,6 +223,8 @@ def _collect(runs: Iterable[SweepRun], reporter: Reporter) -> tuple[list[SweepRu
 
 
 def _print(runs: list[SweepRun], folder: Path, output: OutputOptions) -> None:
+    from rewardkit.cli.result_tables import console, of_runs
+
     if output.as_json:
         typer.echo(json.dumps([run.as_json() for run in runs]))
     elif runs:
@@ -316,8 +329,8 @@ def eval_command(
 def _evaluate(options: EvalOptions, output: OutputOptions) -> None:
     from rewardkit.cli.arguments import too_many_errors
     from rewardkit.cli.result_tables import print_run
+    from rewardkit.harness.run.plan import plan_for
     from rewardkit.harness.run.run import run
-    from rewardkit.harness.run.run_plan import plan_for
 
     reporter = output.reporter()
     try:

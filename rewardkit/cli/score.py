@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rewardkit.cli.arguments import INTERRUPTED, key_values, refuse_given, with_options
+from rewardkit.cli.arguments import INTERRUPTED, key_values
+from rewardkit.cli.options import refuse_given, with_options
 from rewardkit.cli.verify import WORD
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.thinking import Thinking
@@ -46,7 +47,7 @@ class ReplayOptions:
         if self.task and self.verifier:
             raise UsageError("a training is judged by --task or by --verifier, not by both")
         if self.task_args:
-            from rewardkit.harness.run.resolved_tasks import task_with_arguments  # loads plugins
+            from rewardkit.harness.run.options import task_with_arguments  # loads plugins
 
             task_with_arguments((self.task,) if self.task else (), self.task_args)
         if self.verifier_args and not self.verifier:

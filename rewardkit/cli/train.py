@@ -7,16 +7,17 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
-from rewardkit.cli.arguments import INTERRUPTED, with_options
-from rewardkit.cli.result_tables import console
-from rewardkit.trainers.training.train import TrainingResult
-from rewardkit.trainers.training.training_plan import TrainingPlan
-from rewardkit.trainers.training.trl_config import prompts_a_step
+from rewardkit.cli.arguments import INTERRUPTED
+from rewardkit.cli.options import with_options
+
+if TYPE_CHECKING:  # --help needs none of them
+    from rewardkit.trainers.training.train import TrainingResult
+    from rewardkit.trainers.training.training_plan import TrainingPlan
 
 
 def print_plan(plan: TrainingPlan) -> None:
@@ -27,6 +28,8 @@ def print_plan(plan: TrainingPlan) -> None:
 
 def print_training(result: TrainingResult, plan: TrainingPlan) -> None:
     """Print the accuracies, the paths of the results, and the next command."""
+    from rewardkit.cli.result_tables import console
+
     if result.evaluations:
         console().print(_accuracies(result), markup=False)
     share = f"; rewards took {result.reward_share:.1%} of the steps' time"
@@ -124,6 +127,8 @@ def _toml(plan: TrainingPlan) -> Iterator[str]:
 
 
 def _grpo_comments(plan: TrainingPlan) -> Iterator[str]:
+    from rewardkit.trainers.training.trl_config import prompts_a_step
+
     config, group = plan.config, plan.config.num_generations
     prompts = prompts_a_step(config)
     yield f"a step: {prompts} prompts × {group} = {prompts * group} completions {_batch(config)}"

@@ -51,7 +51,7 @@ def problems(
     from datasets import Dataset
 
     from rewardkit.harness.prompts.strategies import resolve_prompt
-    from rewardkit.harness.run.task_plan import plan_task
+    from rewardkit.harness.run.plan import plan_task
 
     resolved = registry.installed().task(task)
     template = resolve_prompt(resolved, prompt)

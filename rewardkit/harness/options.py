@@ -18,7 +18,7 @@ SharePositive = Annotated[float, Meta(gt=0, le=1)]
 Penalty = Annotated[float, Meta(ge=-2, le=2)]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class DataOptions:
     """The problems to evaluate on."""
 
@@ -29,7 +29,7 @@ class DataOptions:
     limit: Annotated[Count | None, about("Number of problems; by default all.")] = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class TaskOptions:
     """The parameters of the task, or the columns of rows without a task."""
 
@@ -44,7 +44,7 @@ class TaskOptions:
     ] = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class FewshotOptions:
     """The examples that prompts show."""
 
@@ -56,7 +56,7 @@ class FewshotOptions:
     ] = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class PromptOptions:
     """How prompts are sent."""
 
@@ -70,7 +70,7 @@ class PromptOptions:
     ] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class SamplingOptions:
     """How completions are drawn."""
 
@@ -99,7 +99,7 @@ class SamplingOptions:
     stop: Annotated[tuple[str, ...], about("Text that ends a completion; repeatable.")] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class SeedOption:
     """The seed of a run."""
 
@@ -109,7 +109,7 @@ class SeedOption:
     ] = 0
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class ThinkingOptions:
     """What models think, and what verdicts read of it."""
 
@@ -129,7 +129,7 @@ class ThinkingOptions:
     ] = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class BackendOptions:
     """The engine and its parameters."""
 
@@ -151,7 +151,7 @@ class BackendOptions:
     base_url: Annotated[str | None, about("Address of an OpenAI-compatible server.")] = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class VerdictOptions:
     """What judges, and when a run counts as failed."""
 
@@ -172,7 +172,7 @@ class VerdictOptions:
     ] = 0.05
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class FolderOptions:
     """The run's folder."""
 
@@ -180,7 +180,7 @@ class FolderOptions:
     overwrite: Annotated[bool, about("Discard the folder's content.")] = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class ClusterOptions:
     """Work on many machines."""
 
@@ -198,7 +198,7 @@ class ClusterOptions:
     ] = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class CallbackOptions(
     DataOptions,
     FewshotOptions,
@@ -210,7 +210,7 @@ class CallbackOptions(
     """The options of EvaluationCallback, except the prompt."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class AllOptions(
     CallbackOptions, TaskOptions, BackendOptions, VerdictOptions, FolderOptions, ClusterOptions
 ):

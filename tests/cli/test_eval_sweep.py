@@ -13,8 +13,9 @@ import typer
 from rich.console import Console
 
 from rewardkit.cli import eval as cli
-from rewardkit.cli.arguments import OutputOptions, names
+from rewardkit.cli.arguments import names
 from rewardkit.cli.eval import line, table
+from rewardkit.cli.options import OutputOptions
 from rewardkit.cli.result_tables import of_runs
 from rewardkit.errors import BackendError
 from rewardkit.harness.metrics.metric import Metric
@@ -22,6 +23,7 @@ from rewardkit.harness.metrics.rates import Lengths
 from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.run.options import EvalOptions
 from rewardkit.harness.run.run import RunSummary
+from rewardkit.harness.sweeps import sweep
 from rewardkit.harness.sweeps.sweep_results import SweepRun
 
 QUIETLY = OutputOptions(quiet=True, as_json=False)
@@ -136,7 +138,7 @@ def test_an_interrupted_sweep_prints_what_it_has_and_says_so(
         yield ended("a", "gsm8k")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "sweep", interrupted)
+    monkeypatch.setattr(sweep, "sweep", interrupted)
     with pytest.raises(typer.Exit) as caught:
         cli.evaluate_several(OPTIONS, ["a", "b"], [], QUIETLY)
     out, err = capsys.readouterr()
@@ -149,7 +151,7 @@ def test_runs_that_failed_alike_are_named_together(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     runs = [ended("a", "gsm8k"), ended("b", error="damaged"), ended("c", error="damaged")]
-    monkeypatch.setattr(cli, "sweep", lambda plan, reporter: iter(runs))
+    monkeypatch.setattr(sweep, "sweep", lambda plan, reporter: iter(runs))
     with pytest.raises(typer.Exit) as caught:
         cli.evaluate_several(OPTIONS, ["a", "b", "c"], [], OutputOptions(quiet=True, as_json=True))
     out, err = capsys.readouterr()

@@ -13,8 +13,7 @@ import pytest
 
 from rewardkit.cluster.merge import merge
 from rewardkit.errors import RunMismatch, UsageError
-from rewardkit.harness.run.default_folder import default_folder
-from rewardkit.harness.run.options import EvalOptions
+from rewardkit.harness.run.options import EvalOptions, default_folder
 from rewardkit.harness.store.run_folder import RunFolder
 from tests.support.commands import run_command
 

@@ -16,8 +16,7 @@ from types import FunctionType
 from typing import Any
 
 from rewardkit.harness.backends.engine_options import CLIENT_ARGUMENTS
-from rewardkit.harness.run.run_plan import RunPlan
-from rewardkit.harness.run.task_plan import RenderedTask
+from rewardkit.harness.run.plan import RenderedTask, RunPlan
 from rewardkit.harness.store.run_folder import plain
 from rewardkit.records import Sample, Sampling
 

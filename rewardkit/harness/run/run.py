@@ -16,9 +16,8 @@ from rewardkit.harness.report.page import render
 from rewardkit.harness.report.runs import ReportRun
 from rewardkit.harness.run.fingerprint import run_fingerprint, task_hashes
 from rewardkit.harness.run.judging_thread import ALL_THINKING, Generated, JudgingThread
+from rewardkit.harness.run.plan import RenderedTask, RunPlan, render_task
 from rewardkit.harness.run.reporter import Reporter
-from rewardkit.harness.run.run_plan import RunPlan
-from rewardkit.harness.run.task_plan import RenderedTask, render_task
 from rewardkit.harness.store.environment import hardware, now, versions
 from rewardkit.harness.store.run_folder import RunFolder
 from rewardkit.harness.store.sample_row import SampleRow

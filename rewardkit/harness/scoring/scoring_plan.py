@@ -13,7 +13,7 @@ from rewardkit import __version__, registry
 from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.run.fingerprint import data_hash
 from rewardkit.harness.run.judging_thread import TaskVerifiers
-from rewardkit.harness.run.resolved_tasks import (
+from rewardkit.harness.run.options import (
     parameters_by_verifier,
     task_with_arguments,
     verifiers_named_in,

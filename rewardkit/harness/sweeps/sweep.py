@@ -11,18 +11,17 @@ from pathlib import Path
 from rewardkit.errors import RewardkitError, UsageError
 from rewardkit.harness.metrics.measure import declares_amounts, task_amounts
 from rewardkit.harness.metrics.summary import summarise_tasks
-from rewardkit.harness.run.default_folder import differing_settings, settings_of
-from rewardkit.harness.run.options import settings_note
-from rewardkit.harness.run.reporter import Reporter
-from rewardkit.harness.run.run import RunSummary, run_all
-from rewardkit.harness.run.run_plan import (
+from rewardkit.harness.run.options import differing_settings, settings_note, settings_of
+from rewardkit.harness.run.plan import (
     RunPlan,
+    TaskPlan,
     backend_name,
     load_backend,
     plan_tasks,
     plan_with,
 )
-from rewardkit.harness.run.task_plan import TaskPlan
+from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.run.run import RunSummary, run_all
 from rewardkit.harness.store.documents import read_run_summary
 from rewardkit.harness.store.files import refuse_checkpoint_folder
 from rewardkit.harness.store.run_folder import LOCK, RUN, SUMMARY, RunFolder

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rewardkit.errors import UsageError
-from rewardkit.harness.run.default_folder import default_folder, file_name
-from rewardkit.harness.run.options import EvalOptions
+from rewardkit.harness.run.options import EvalOptions, default_folder, file_name
 from rewardkit.harness.store.training_checkpoints import expand, family, in_order, is_pattern
 
 

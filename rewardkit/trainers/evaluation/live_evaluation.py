@@ -14,9 +14,8 @@ from rewardkit.harness.backends.tokenization import Tokenizer
 from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.options import CallbackOptions
 from rewardkit.harness.run.options import EvalOptions
+from rewardkit.harness.run.plan import RunPlan, TaskPlan, plan_tasks
 from rewardkit.harness.run.run import RunSummary, run
-from rewardkit.harness.run.run_plan import RunPlan, plan_tasks
-from rewardkit.harness.run.task_plan import TaskPlan
 from rewardkit.settings import types_of
 from rewardkit.trainers.evaluation.live_backend import (
     LiveBackend,

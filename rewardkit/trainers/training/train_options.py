@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from rewardkit.errors import MissingExtra, UsageError
-from rewardkit.harness.run.default_folder import RUNS, file_name
+from rewardkit.harness.run.options import RUNS, file_name
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.trainers.recipes.overrides import apply_overrides, build_recipe
 from rewardkit.trainers.recipes.recipe import Recipe, find_recipe, trainer_section

@@ -12,8 +12,8 @@ from rewardkit import registry
 from rewardkit.errors import DataError, PromptTooLong, UnknownName, UsageError
 from rewardkit.harness.backends import tokenization
 from rewardkit.harness.prompts.strategies import resolve_prompt
+from rewardkit.harness.run.plan import TaskPlan, plan_task
 from rewardkit.harness.run.reporter import Reporter
-from rewardkit.harness.run.task_plan import TaskPlan, plan_task
 from rewardkit.harness.store import model_folder as model_folders
 from rewardkit.harness.store.files import refuse_checkpoint_folder
 from rewardkit.trainers.recipes.recipe import Recipe

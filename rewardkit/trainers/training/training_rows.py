@@ -12,7 +12,7 @@ from rewardkit.harness.backends.tokenization import Tokenizer
 from rewardkit.harness.prompts.solutions import solve_samples
 from rewardkit.harness.prompts.strategies import resolve_prompt
 from rewardkit.harness.run.fingerprint import data_hash
-from rewardkit.harness.run.task_plan import TaskPlan, plan_task
+from rewardkit.harness.run.plan import TaskPlan, plan_task
 from rewardkit.protocols import Message, Prompt, Task
 from rewardkit.records import Sample
 from rewardkit.trainers.rewards.reward_batch import TRL_COLUMNS, check_columns

@@ -12,7 +12,7 @@ from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.backends.openai.backend import OpenAIBackend
 from rewardkit.harness.backends.transformers import TransformersBackend
 from rewardkit.harness.backends.vllm import VllmBackend
-from rewardkit.harness.run.run_plan import choose
+from rewardkit.harness.run.plan import choose
 
 
 @pytest.fixture

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from rewardkit.harness.run.default_folder import default_folder, differing_settings
-from rewardkit.harness.run.options import EvalOptions
+from rewardkit.harness.run.options import EvalOptions, default_folder, differing_settings
 
 
 def folder(**given: Any) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from rewardkit.harness.prompts.strategies import resolve_prompt
-from rewardkit.harness.run.task_plan import limited, plan_task
+from rewardkit.harness.run.plan import limited, plan_task
 from rewardkit.harness.tasks.motion.task import MotionTask
 from rewardkit.records import Sample
 

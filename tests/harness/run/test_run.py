@@ -18,9 +18,8 @@ import pytest
 from rewardkit.errors import BackendError, DataError, PromptTooLong, RunMismatch, UsageError
 from rewardkit.harness.prompts.template import load_template
 from rewardkit.harness.run.options import EvalOptions
+from rewardkit.harness.run.plan import RunPlan, plan_task
 from rewardkit.harness.run.run import run
-from rewardkit.harness.run.run_plan import RunPlan
-from rewardkit.harness.run.task_plan import plan_task
 from rewardkit.harness.tasks.gsm8k import GSM8K
 from rewardkit.protocols import Message, Prompt, Request, Task
 from rewardkit.records import Completion, Sample, Sampling

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.run import run_plan
+from rewardkit.harness.run import plan as run_plan
 from rewardkit.harness.run.options import EvalOptions
+from rewardkit.harness.run.plan import plan_for
 from rewardkit.harness.run.reporter import Reporter
-from rewardkit.harness.run.run_plan import plan_for
 from rewardkit.harness.store import data_files
 from rewardkit.harness.store.hub import cache_alone_if_offline, hub_is_reachable
 from rewardkit.harness.store.model_folder import resolve

@@ -1,0 +1,155 @@
+"""The options of commands, taken from the table of options; and where a command's output goes."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from rewardkit.cli.arguments import key_values
+from rewardkit.errors import UsageError
+from rewardkit.harness.options import DEFAULTS, PANELS, AllOptions, flag
+from rewardkit.harness.run.reporter import Reporter
+from rewardkit.settings import about, kinds_of, read_value, types_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """Whether to show progress, print a table or JSON, and log to tracking tools."""
+
+    quiet: Annotated[bool, about("Show no progress.")] = False
+    as_json: Annotated[bool, about("Print the summary as JSON.", flag="--json")] = False
+    log_to: Annotated[
+        tuple[str, ...],
+        about("Log the metrics to wandb, tensorboard or trackio; repeatable.", metavar="TOOL"),
+    ] = ()
+
+    def check(self) -> None:
+        """Raise UnknownName or MissingExtra for a tool, before anything runs."""
+        if self.log_to:
+            from rewardkit.harness.export.tracking import check_tools
+
+            check_tools(self.log_to)
+
+    def reporter(self) -> Reporter:
+        """Where the progress goes."""
+        from rewardkit.cli.progress import ProgressReporter
+
+        return Reporter() if self.quiet else ProgressReporter()
+
+    def log(self, folder: Path) -> None:
+        """Log the run, or the runs, in the folder to the tools."""
+        if self.log_to:
+            from rewardkit.harness.export.tracking import log_runs
+
+            log_runs(folder, self.log_to, lambda text: typer.echo(f"! {text}", err=True))
+
+
+TYPES: Mapping[str, Any] = {**types_of(AllOptions), **types_of(OutputOptions)}
+_PANELS = {
+    name: panel
+    for panel, groups in {**PANELS, "Output": (*PANELS["Output"], OutputOptions)}.items()
+    for group in groups
+    for name in types_of(group)
+}
+_DEFAULTS = {**DEFAULTS, **vars(OutputOptions())}
+_LISTS = (msgspec.inspect.VarTupleType, msgspec.inspect.DictType)
+_KINDS: Mapping[type, Any] = {
+    msgspec.inspect.BoolType: bool,
+    msgspec.inspect.IntType: int,
+    msgspec.inspect.FloatType: float,
+}
+
+
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Take a command's options from the table, with their names, help, panels and ranges.
+
+    They are the parameters that the table names and the command doesn't annotate for Typer, and for
+    `**given` all options of an evaluation that aren't parameters; `given` gets those that were
+    typed, because a task may set the others.
+    """
+    parameters = inspect.signature(command, eval_str=True).parameters
+    own = {
+        name: parameter
+        for name, parameter in parameters.items()
+        if hasattr(parameter.annotation, "__metadata__")
+    }
+    optional = set(DEFAULTS) - set(parameters) if "given" in parameters else set()
+    from_table = [
+        name for name in _PANELS if name in optional or name in set(parameters) - set(own)
+    ]
+
+    @functools.wraps(command)
+    def with_table(context: typer.Context, **values: Any) -> None:
+        for name in from_table:
+            if name in optional and _is_default(context, name):
+                del values[name]
+            else:
+                values[name] = _value(name, values[name])
+        command(**values)
+
+    context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    shown = [
+        context,
+        *(one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.values()),
+        *map(_parameter, from_table),
+    ]
+    with_table.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+    with_table.__annotations__ = {one.name: one.annotation for one in shown}
+    return with_table
+
+
+def _is_default(context: typer.Context, name: str) -> bool:
+    return getattr(context.get_parameter_source(name), "name", "DEFAULT") == "DEFAULT"
+
+
+def _parameter(name: str) -> inspect.Parameter:
+    kind, default = kinds_of(TYPES[name])[0], _DEFAULTS[name]
+    described = msgspec.inspect.type_info(TYPES[name])
+    assert isinstance(described, msgspec.inspect.Metadata)
+    extra = described.extra or {}
+    annotation = _KINDS.get(type(kind), str)
+    if isinstance(kind, _LISTS):
+        annotation, default = list[str] | None, None
+    elif default is None:
+        annotation = annotation | None
+    option = typer.Option(
+        *[text for text in (extra.get("flag", flag(name)), extra.get("short")) if text],
+        help=(described.extra_json_schema or {})["description"],
+        metavar=extra.get("metavar", _METAVARS.get(type(kind))),
+        rich_help_panel=_PANELS[name],
+    )
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=False if annotation is bool else default,
+        annotation=Annotated[annotation, option],
+    )
+
+
+_METAVARS: Mapping[type, str] = {msgspec.inspect.DictType: "KEY=VALUE"}
+
+
+def _value(name: str, value: Any) -> Any:
+    """The option's value as its type. UsageError, which names the flag, if it is out of range."""
+    kind, default = kinds_of(TYPES[name])[0], _DEFAULTS[name]
+    if isinstance(kind, msgspec.inspect.DictType):
+        value = key_values(value or (), flag(name))
+    elif isinstance(kind, msgspec.inspect.VarTupleType):
+        value = tuple(value or ())
+    elif isinstance(kind, msgspec.inspect.BoolType):
+        value = value != default  # a flag is given to change the default: --no-chat-template
+    return read_value(TYPES[name], value, flag(name))
+
+
+def refuse_given(options: Mapping[str, object], where: str) -> None:
+    """Raise UsageError for an option that was given; `options` holds values by name."""
+    for name, value in options.items():
+        if value:
+            raise UsageError(f"{flag(name)} has no effect on {where}; leave it out")

@@ -1,0 +1,344 @@
+"""The plan of a run: its tasks' samples, prompts and engine, checked before weights load."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, groupby, islice, zip_longest
+from pathlib import Path
+from typing import Any, cast
+
+from rewardkit import registry
+from rewardkit.errors import DataError, PromptTooLong, UsageError
+from rewardkit.harness.options import flag
+from rewardkit.harness.prompts.fewshot import FewshotSource
+from rewardkit.harness.prompts.strategies import check_fewshot, check_rendering, resolve_prompt
+from rewardkit.harness.prompts.template import PromptTemplate
+from rewardkit.harness.run.judging_thread import TaskVerifiers
+from rewardkit.harness.run.options import EvalOptions, default_folder, settings_note, settings_of
+from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.store import model_folder
+from rewardkit.harness.store.shard import Shard
+from rewardkit.protocols import Backend, HubTask, IgnoresOptions, Prompt, Request, Task
+from rewardkit.records import Sample, Sampling
+from rewardkit.thinking import Thinking
+
+
+def choose() -> tuple[str, str]:
+    """The name of the chosen backend, and the reason in a sentence.
+
+    vLLM where it imports and finds a device that it runs on, else transformers.
+    """
+    if importlib.util.find_spec("vllm") is None:
+        return "transformers", "vllm isn't installed here"
+    from rewardkit.harness.backends.vllm import quieten
+
+    quieten()
+    try:
+        from vllm.platforms import current_platform
+
+        platform = str(current_platform.device_type)
+    except Exception as error:  # a build for another machine fails in many ways
+        return "transformers", f"vllm is installed but can't be imported ({error})"
+    if not platform:
+        return "transformers", "vllm is installed but finds no device that it can run on"
+    return "vllm", f"vllm is installed and runs on this machine's {platform}"
+
+
+AUTO = "auto"
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """Everything that decides a run, resolved."""
+
+    options: EvalOptions
+    task_plans: Sequence[TaskPlan]
+    backend: Backend
+    output_dir: Path
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """The options for the record."""
+    command: Sequence[str] = ()
+
+
+def plan_for(options: EvalOptions, reporter: Reporter, command: tuple[str, ...] = ()) -> RunPlan:
+    """Resolve names, load the tokenizer, parse prompts and read data; no weights yet.
+
+    The model's name comes before the choice of an engine, whose import takes seconds, and before
+    data from the hub, which may take long to fetch.
+    """
+    _check_prompt(options)
+    early = None if _reads_hub(options) else plan_tasks(options, [options.prompt])
+    if note := settings_note(options):
+        reporter.note(note)
+    if options.backend == AUTO and options.ray is None:
+        model_folder.resolve(options.model)
+    engine = backend_name(options, reporter)
+    backend = load_backend(options, engine, reporter)
+    task_plans = early or plan_tasks(options, [options.prompt])
+    return plan_with(options, task_plans[options.prompt], backend, engine=engine, command=command)
+
+
+def plan_with(
+    options: EvalOptions,
+    task_plans: Sequence[TaskPlan],
+    backend: Backend,
+    *,
+    engine: str,
+    command: tuple[str, ...] = (),
+) -> RunPlan:
+    """The plan of a run over `backend`, whose name is `engine`."""
+    folder, part = Path(options.output_dir or default_folder(options)), options.part()
+    return RunPlan(
+        options,
+        task_plans,
+        backend,
+        output_dir=part.folder(folder) if part else folder,
+        settings=settings_of(options, engine),
+        command=command,
+    )
+
+
+def plan_tasks(
+    options: EvalOptions, prompts: Sequence[str | None]
+) -> dict[str | None, list[TaskPlan]]:
+    """Plan every task in each prompt.
+
+    UsageError if examples are to be drawn and no prompt shows any.
+    """
+    plans = {
+        prompt: [_plan_task(replace(options, prompt=prompt), task) for task in options.tasks]
+        for prompt in prompts
+    }
+    templates = [task_plan.template for task_plans in plans.values() for task_plan in task_plans]
+    check_fewshot(templates, options.fewshot())
+    return plans
+
+
+def backend_name(options: EvalOptions, reporter: Reporter) -> str:
+    """The backend's name; "auto" is resolved, and a note gives the reason."""
+    name = options.backend
+    if name == AUTO:
+        name, why = choose()
+        reporter.note(f"backend {name}: {why}")
+    registry.installed().backend(name)
+    return name
+
+
+def load_backend(options: EvalOptions, name: str, reporter: Reporter) -> Backend:
+    """Construct the backend with the model's tokenizer; no weights yet.
+
+    UsageError for an option that was given and that the backend ignores.
+    """
+    kind = registry.installed().backend(name)
+    ignored_options: Sequence[str] = (
+        kind.ignored_options if isinstance(kind, IgnoresOptions) else ()
+    )
+    for ignored in ignored_options:
+        if options.is_given(ignored):
+            raise UsageError(
+                f"the {name} backend generates nothing, so {flag(ignored)} has no effect; leave it "
+                "out"
+            )
+    if options.ray is not None:
+        from rewardkit.harness.backends.ray_backend import RayBackend
+
+        return RayBackend(
+            name,
+            options.model,
+            options.engine(),
+            address=options.ray,
+            engines=options.engines,
+            note=reporter.note,
+        )
+    return cast("Backend", kind(options.model, options.engine()))
+
+
+def _check_prompt(options: EvalOptions) -> None:
+    """UsageError for a prompt that doesn't fit a task. Reads no data."""
+    no_rows = None if options.fewshot() is None else FewshotSource(0)
+    for task in options.tasks:
+        resolve_prompt(_resolved(task), options.prompt, options.system_prompt, no_rows)
+
+
+def _reads_hub(options: EvalOptions) -> bool:
+    """Whether a task's data come from the hub."""
+    on_hub = any(isinstance(_resolved(task), HubTask) for task in options.tasks)
+    return on_hub and options.data is None
+
+
+def _resolved(task: str | Task) -> Task:
+    return registry.installed().task(task) if isinstance(task, str) else task
+
+
+def _plan_task(options: EvalOptions, task: str | Task) -> TaskPlan:
+    resolved = _resolved(task)
+    template = resolve_prompt(resolved, options.prompt, options.system_prompt, options.fewshot())
+    plan = plan_task(
+        resolved,
+        template,
+        data=options.data,
+        split=options.split,
+        seed=options.seed,
+        limit=options.limit,
+        thinking=options.thinking,
+    )
+    check_rendering(template, plan.samples)
+    return plan
+
+
+def limited(samples: Sequence[Sample], limit: int | None, group_by: Sequence[str]) -> list[Sample]:
+    """Return at most `limit` samples, in the order of the data.
+
+    They are the first ones. If the data come group by group, by the first column of `group_by`,
+    they are the first ones of each group in turn: the first ones alone would all be of one group.
+    """
+    if limit is None or not group_by:
+        return list(samples[:limit])
+    groups = [str(sample.columns.get(group_by[0], "")) for sample in samples]
+    blocks = [group for group, _ in groupby(groups)]
+    if len(blocks) != len(set(blocks)):
+        return list(samples[:limit])
+    indices = defaultdict(list)
+    for index, group in enumerate(groups):
+        indices[group].append(index)
+    in_turn = chain.from_iterable(zip_longest(*indices.values()))
+    chosen = islice((index for index in in_turn if index is not None), limit)
+    return [samples[index] for index in sorted(chosen)]
+
+
+@dataclass(frozen=True)
+class TaskPlan:
+    """A task, its samples and its prompt template."""
+
+    task: Task
+    samples: Sequence[Sample]
+    template: PromptTemplate
+    thinking: Thinking | None = None
+    """How much of a thinking block verifiers read; None: as each verifier declares."""
+
+    def verifiers(self) -> TaskVerifiers:
+        """The verifiers for the answer style that the prompt asks for."""
+        strict = self.task.verifier(self.template.reading)
+        return TaskVerifiers(strict, self.task.flexible(), self.task.perfect, self.thinking)
+
+
+@dataclass(frozen=True)
+class RenderedTask:
+    """A task's prompts as they are sent, one a sample, and how completions are drawn."""
+
+    task_plan: TaskPlan
+    prompts: Sequence[Prompt]
+    sampling: Sampling
+    num_samples: int
+    shard: Shard | None = None
+
+    @property
+    def task(self) -> Task:
+        """The task."""
+        return self.task_plan.task
+
+    @property
+    def problems(self) -> list[tuple[Sample, Prompt]]:
+        """The samples of the shard, or all, with their prompts."""
+        name, shard = self.task.name, self.shard
+        pairs = zip(self.task_plan.samples, self.prompts, strict=True)
+        return [pair for pair in pairs if shard is None or shard.takes(name, pair[0].id)]
+
+    def requests(self) -> Iterable[tuple[Request, Sample, int]]:
+        """Yield (request, sample, index) for each completion of each problem."""
+        for sample, prompt in self.problems:
+            for index in range(self.num_samples):
+                key = f"{self.task_plan.task.name}/{sample.id}/{index}"
+                yield Request(key, prompt, _seed(self.sampling.seed, key)), sample, index
+
+    @property
+    def longest(self) -> int:
+        """Tokens of the longest prompt with a completion of full length."""
+        return _longest(self.prompts) + self.sampling.max_tokens
+
+
+def plan_task(
+    task: Task,
+    template: PromptTemplate,
+    *,
+    data: str | None,
+    split: str | None,
+    seed: int,
+    limit: int | None,
+    thinking: Thinking | None = None,
+) -> TaskPlan:
+    """Load the task's samples, at most `limit`, of each group in turn if the data come by group.
+
+    DataError if two share an id, or one has a reference, a question or an id that isn't text.
+    """
+    samples = limited(task.load(data=data, split=split, seed=seed), limit, task.group_by)
+    if not samples:
+        raise UsageError(f"task {task.name!r} has no samples here; --limit must be at least 1")
+    _check_samples(task, samples)
+    return TaskPlan(task, samples, template, thinking)
+
+
+def _check_samples(task: Task, samples: Sequence[Sample]) -> None:
+    seen: set[str] = set()
+    for sample in samples:
+        for name in ("reference", "question", "id"):
+            value = getattr(sample, name)
+            if not isinstance(value, str):
+                raise DataError(
+                    f"task {task.name!r}: a sample's {name} is {value!r:.60}, of type "
+                    f"{type(value).__name__}; it must be text (str)"
+                )
+        if sample.id in seen:
+            raise DataError(f"task {task.name!r}: two rows have the id {sample.id!r}")
+        seen.add(sample.id)
+
+
+def render_task(task_plan: TaskPlan, backend: Backend, options: EvalOptions) -> RenderedTask:
+    """Render every prompt and check that it fits.
+
+    The longest completion is `max_tokens`; or else the task's default, or less if the longest
+    prompt leaves less room. All shards have the same limit.
+    """
+    prompts = [backend.render(task_plan.template.messages(sample)) for sample in task_plan.samples]
+    limit = backend.max_model_len
+    length = options.max_tokens or task_plan.task.max_tokens
+    if limit is not None:
+        room = limit - _longest(prompts)
+        if room < (options.max_tokens or 1):
+            raise _too_long(task_plan.samples, prompts, limit, options.max_tokens)
+        length = min(length, room)
+    stop = (*options.stop, *task_plan.template.stop)
+    sampling = replace(options.sampling(), max_tokens=length, stop=stop)
+    return RenderedTask(task_plan, prompts, sampling, options.num_samples, options.part())
+
+
+def _longest(prompts: Sequence[Prompt]) -> int:
+    return max(len(prompt.token_ids) for prompt in prompts)
+
+
+def _too_long(
+    samples: Sequence[Sample], prompts: Sequence[Prompt], limit: int, max_tokens: int | None
+) -> PromptTooLong:
+    length, identifier = max(
+        (len(prompt.token_ids), sample.id) for prompt, sample in zip(prompts, samples, strict=True)
+    )
+    if length >= limit:
+        return PromptTooLong(
+            f"the prompt of sample {identifier!r} has {length} tokens and the model takes "
+            f"{limit} in all; choose a shorter --prompt, or raise --max-model-len if the model "
+            "allows it"
+        )
+    return PromptTooLong(
+        f"the prompt of sample {identifier!r} has {length} tokens; with --max-tokens "
+        f"{max_tokens} it needs {length + (max_tokens or 0)}, and the model takes {limit} in "
+        f"all; lower --max-tokens to {limit - length}"
+    )
+
+
+def _seed(seed: int, key: str) -> int:
+    """A seed for each completion, the same in every run with this seed."""
+    return int.from_bytes(hashlib.sha256(f"{seed}/{key}".encode()).digest()[:4], "big") >> 1
