@@ -167,9 +167,7 @@ def _plots(record: RolloutRecord, batches: Sequence[Sequence[RolloutRow]]) -> It
         y_scale="share",
     )
     lengths = _means(steps, lambda row: float(row.completion_tokens))
-    yield Plot(
-        "Lengths over the training", "training step", "mean tokens", {"completions": lengths}
-    )
+    yield Plot("Mean length in training", "training step", "tokens", {"completions": lengths})
 
 
 def _means(
