@@ -36,9 +36,8 @@ class Ranks:
         self._connections: list[Connection] = []
         for environment in _environments(count, options.tensor_parallel_size):
             self._start_process(environment)
-        self._send(
-            [(model, replace(options, data_parallel_size=1), -(-requests // count), longest)]
-        )
+        job = (model, replace(options, data_parallel_size=1), -(-requests // count), longest)
+        self._send([job] * count)
         self._description: dict[str, object] = {}
         replies = self._replies()
         for _ in self._processes:
@@ -166,4 +165,5 @@ def serve(connection: Connection) -> None:
 
 
 if __name__ == "__main__":
-    serve(Connection(int(sys.argv[1])))
+    with suppress(EOFError, BrokenPipeError):  # the caller has ended
+        serve(Connection(int(sys.argv[1])))

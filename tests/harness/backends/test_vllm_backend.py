@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rewardkit.errors import BackendError, UnknownName, UsageError
+from rewardkit.harness.backends.data_parallel import Ranks
 from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.backends.local_model import LocalModel
 from rewardkit.harness.backends.vllm import Job, VllmBackend, cache_bytes, engine_arguments
@@ -101,6 +102,13 @@ def test_two_engines_share_a_job(tiny_checkpoint: Path) -> None:
     assert backend.describe()["dtype"] == "float32"
     backend.close()
     assert "LD_PRELOAD" not in os.environ or "tcmalloc" not in os.environ["LD_PRELOAD"]
+
+
+@pytest.mark.engines
+def test_the_reason_of_a_rank_is_reported_before_weights_load(tmp_path: Path) -> None:
+    options = EngineOptions(data_parallel_size=2)
+    with pytest.raises(BackendError, match=r"rank \d of 2 failed: .*nowhere"):
+        Ranks(str(tmp_path / "nowhere"), options, 2, 64)
 
 
 @pytest.mark.vllm
