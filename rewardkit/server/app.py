@@ -26,7 +26,9 @@ from rewardkit.server.requests import (
     RewardRequest,
     SampleRequest,
     ScoreRequest,
+    fields_of,
     read_body,
+    read_json,
 )
 from rewardkit.server.scoring_queue import ScoringQueue, ServerMetrics
 from rewardkit.server.verifiers import OfferedVerifiers
@@ -155,9 +157,13 @@ class ScoringServer:
 
     async def gym_verify(self, request: Request) -> Response:
         """NeMo-Gym's verify request: its fields again, with the reward."""
-        body = await read_body(request, GymRequest, largest=self.settings.largest_body)
-        columns: dict[str, Any] = body.model_extra or {}
-        text = _gym_text(body.response)
+        content: Any = await read_json(request, largest=self.settings.largest_body)
+        text = _gym_text(fields_of(content, GymRequest).response)
+        columns = {
+            name: value
+            for name, value in content.items()
+            if name not in GymRequest.__struct_fields__
+        }
         sample = Sample(_gym_reference(columns), columns=columns)
         (verdict,) = await self._default_verdicts(request, [(text, sample)])
         facts = {
@@ -166,7 +172,7 @@ class ScoringServer:
             "failure": verdict.failure,
             "extracted_answer": verdict.answer,
         }
-        return Answer(body.model_dump() | facts)
+        return Answer(content | facts)
 
     async def gym_seed_session(self, request: Request) -> Response:
         """NeMo-Gym's session; rewardkit stores nothing for it."""

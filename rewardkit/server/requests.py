@@ -6,7 +6,8 @@ import asyncio
 import json
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, InstanceOf, ValidationError
+import msgspec
+from msgspec import Meta
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
@@ -22,64 +23,55 @@ BODY_SECONDS = 60
 DISCONNECTED = 499
 """The status of a request whose client has disconnected."""
 
-Text = InstanceOf[str]
-"""Any text; pydantic's own check would refuse lone surrogates."""
-
-Body = TypeVar("Body", bound=BaseModel)
+Body = TypeVar("Body", bound=msgspec.Struct)
 
 
-class ScoreItem(BaseModel):
+class ScoreItem(msgspec.Struct, forbid_unknown_fields=True):
     """A completion with its sample: the reference, the question, and the verifier's columns."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    completion: Text
-    reference: Text
-    question: Text = ""
-    columns: dict[str, Any] = Field(default_factory=dict)
+    completion: str
+    reference: str
+    question: str = ""
+    columns: dict[str, Any] = {}
 
 
-class ScoreRequest(BaseModel):
+class ScoreRequest(msgspec.Struct, forbid_unknown_fields=True):
     """The body of `POST /v1/score`. `timeout` is in seconds for each completion."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    verifier: str = Field(max_length=200)
-    items: Annotated[list[ScoreItem], Field(max_length=MOST_ITEMS, fail_fast=True)]
-    parameters: dict[str, Any] = Field(default_factory=dict)
-    timeout: float | None = Field(default=None, gt=0, le=60, allow_inf_nan=False)
+    verifier: Annotated[str, Meta(max_length=200)]
+    items: Annotated[list[ScoreItem], Meta(max_length=MOST_ITEMS)]
+    parameters: dict[str, Any] = {}
+    timeout: Annotated[float, Meta(gt=0, le=60)] | None = None
 
 
-class RewardRequest(BaseModel):
+class RewardRequest(msgspec.Struct):
     """The body of OpenRLHF's `POST /get_reward`: queries hold prompt and completion."""
 
-    query: Annotated[list[Text], Field(max_length=MOST_ITEMS, fail_fast=True)]
-    prompts: Annotated[list[Text], Field(fail_fast=True)]
+    query: Annotated[list[str], Meta(max_length=MOST_ITEMS)]
+    prompts: list[str]
     labels: list[Any]
 
 
-class SampleRequest(BaseModel):
+class SampleRequest(msgspec.Struct):
     """The body of slime's `POST /rm`."""
 
+    response: str
     prompt: Any = ""
-    response: Text
     label: Any = None
 
 
-class GymRequest(BaseModel):
-    """The body of NeMo-Gym's `POST /verify`; further fields are the row's columns."""
-
-    model_config = ConfigDict(extra="allow")
+class GymRequest(msgspec.Struct):
+    """The body of NeMo-Gym's `POST /verify`; its further fields are the row's columns."""
 
     responses_create_params: dict[str, Any]
     response: dict[str, Any]
 
 
-async def read_body(request: Request, model: type[Body], *, largest: int) -> Body:
-    """Read and check the request's body.
+async def read_json(request: Request, *, largest: int) -> object:
+    """Read the JSON of a request's body.
 
     HTTPException 413 beyond `largest` bytes, 408 for a body that doesn't arrive in time, 400 for
-    what isn't JSON, 422 for a field that doesn't fit, which the detail names.
+    what isn't JSON, 422 for what is nested too deeply.
     """
     try:
         async with asyncio.timeout(BODY_SECONDS):
@@ -96,10 +88,21 @@ async def read_body(request: Request, model: type[Body], *, largest: int) -> Bod
         raise HTTPException(
             422, f"the body has more than {DEEPEST} lists and objects inside one another"
         )
+    return content
+
+
+def fields_of(content: object, model: type[Body]) -> Body:
+    """Return a body as its model. HTTPException 422 names the field that doesn't fit."""
     try:
-        return model.model_validate(content)
-    except ValidationError as error:
-        raise HTTPException(422, _first_fault(error)) from error
+        return msgspec.convert(content, model)
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:  # half surrogates in a name
+        fault, _, place = str(error).partition(" - at `$")
+        raise HTTPException(422, f"{place.strip('.`') or 'the body'}: {fault}") from error
+
+
+async def read_body(request: Request, model: type[Body], *, largest: int) -> Body:
+    """Read and check the request's body, as `read_json` and `fields_of` do."""
+    return fields_of(await read_json(request, largest=largest), model)
 
 
 async def _received(request: Request, largest: int) -> bytes:
@@ -127,9 +130,3 @@ def _too_deep(content: object) -> bool:
             return False
         level = inner
     return True
-
-
-def _first_fault(error: ValidationError) -> str:
-    fault = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(map(str, fault["loc"])) or "the body"
-    return f"{place}: {fault['msg']}"

@@ -7,7 +7,30 @@ import pytest
 from rewardkit import Sample
 from rewardkit.verifiers.math import Math
 
-WRAPPERS = [r"\text", r"\mbox", r"\hbox", r"\textbf", r"\textit", r"\textrm", r"\textsf", r"\texttt", r"\textnormal", r"\textsc", r"\textup", r"\emph", r"\underline", r"\mathrm", r"\mathbf", r"\mathit", r"\mathsf", r"\mathtt", r"\boldsymbol", r"\bm", r"\bold", r"\operatorname"]
+WRAPPERS = [
+    r"\text",
+    r"\mbox",
+    r"\hbox",
+    r"\textbf",
+    r"\textit",
+    r"\textrm",
+    r"\textsf",
+    r"\texttt",
+    r"\textnormal",
+    r"\textsc",
+    r"\textup",
+    r"\emph",
+    r"\underline",
+    r"\mathrm",
+    r"\mathbf",
+    r"\mathit",
+    r"\mathsf",
+    r"\mathtt",
+    r"\boldsymbol",
+    r"\bm",
+    r"\bold",
+    r"\operatorname",
+]
 SPACES = ["", " ", "~", r"\ ", r"\,", r"\;", r"\:", r"\!", r"\quad ", r"\enspace ", r"\hspace{2pt}"]
 SIZES = [
     ("", ""),
