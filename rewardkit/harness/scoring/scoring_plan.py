@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -11,7 +9,7 @@ from typing import Any
 
 from rewardkit import __version__, registry
 from rewardkit.errors import RunMismatch, UsageError
-from rewardkit.harness.run.fingerprint import data_hash
+from rewardkit.harness.run.fingerprint import data_hash, identity_of
 from rewardkit.harness.run.judging_thread import TaskVerifiers
 from rewardkit.harness.run.options import (
     parameters_by_verifier,
@@ -21,12 +19,13 @@ from rewardkit.harness.run.options import (
 from rewardkit.harness.scoring.jobs import FileJob, RunJob
 from rewardkit.harness.scoring.sources import FileFields, JsonLines, open_source
 from rewardkit.harness.store.data_files import iterate_rows
+from rewardkit.harness.store.model_folder import hash_file
 from rewardkit.harness.store.run_folder import RUN, RunFolder
 from rewardkit.harness.store.sample_row import SAMPLES, replaced_rows
 from rewardkit.harness.store.shard import Shard
 from rewardkit.harness.tasks.defined.definition import definition_of, plain_definition
 from rewardkit.harness.tasks.defined.task import DefinedTask, load_task_file
-from rewardkit.protocols import Task, Verifier
+from rewardkit.protocols import Task
 from rewardkit.records import Sample
 from rewardkit.thinking import Thinking
 from rewardkit.verifiers.by_row import ByRow
@@ -120,24 +119,17 @@ def completed_choice(choice: VerifierChoice, path: Path) -> VerifierChoice:
 
 def file_fingerprint(path: Path) -> dict[str, str]:
     """A hash of the whole file, at a second or less per GB, and the version of rewardkit."""
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"file": digest, "rewardkit": __version__}
+    return {"file": hash_file(path), "rewardkit": __version__}
 
 
 def verifier_fingerprint(name: str, verifiers: TaskVerifiers) -> dict[str, str]:
     """The verifiers with their parameters, and what they read of thinking if that is set."""
     thinking = {f"{name}.thinking": verifiers.thinking} if verifiers.thinking else {}
     return {
-        f"{name}.verifier": _description(verifiers.strict),
-        f"{name}.flexible": _description(verifiers.flexible),
+        f"{name}.verifier": identity_of(verifiers.strict),
+        f"{name}.flexible": identity_of(verifiers.flexible),
         **thinking,
     }
-
-
-def _description(verifier: Verifier | None) -> str:
-    """The verifier's repr without addresses in memory, which change from run to run."""
-    return re.sub(r" at 0x[0-9a-f]+", "", repr(verifier))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,10 +212,7 @@ def plan_scoring(
     if output.output_dir is None:
         return ScorePlan(job, group_by, tasks)
     refuse_own_folder(path, output.output_dir)
-    task_record: dict[str, Any] = {
-        "group_by": list(group_by[choice.name]),
-        "judging": asdict(choice),
-    }
+    task_record = {"group_by": list(group_by[choice.name]), "judging": asdict(choice)}
     if samples:
         task_record["data_hash"] = data_hash(list(samples.values()))
     fingerprint = {
@@ -233,11 +222,7 @@ def plan_scoring(
         "data": task_record.get("data_hash"),
     }
     settings = {"model": path.name, "file": str(path), "columns": asdict(columns), "data": data}
-    record = {
-        **output.record(),
-        "settings": settings,
-        "tasks": {choice.name: task_record},
-    }
+    record = {**output.record(), "settings": settings, "tasks": {choice.name: task_record}}
     return ScorePlan(job, group_by, tasks, output.folder, fingerprint, record, output.overwrite)
 
 
