@@ -23,7 +23,7 @@ pytestmark = pytest.mark.engines
 
 PROMPTS = ("xml", "r1_zero")
 RECIPES = {"xml": "gsm8k-xml", "r1_zero": "r1-zero"}
-FEW, STEPS, BATCH = 24, 140, 16
+FEW, STEPS, BATCH = 16, 100, 16
 
 
 def rows(file: Path) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from tests.support.commands import run_command
 pytestmark = pytest.mark.engines
 
 MOTION_TINY = Path(__file__).parents[2] / "examples" / "motion-tiny"
-TASK = rewardkit.load_task("motion", test=40)
+TASK = rewardkit.load_task("motion", test=20)
 SETTINGS = {
     "prompt": "motion_short",
     "learning_rate": 1e-4,

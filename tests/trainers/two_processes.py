@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from unittest import mock
 
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
@@ -14,6 +15,8 @@ from rewardkit.harness.run.options import EvalOptions
 from rewardkit.trainers import EvaluationCallback, RolloutsCallback, reward_func
 from rewardkit.trainers.evaluation.live_backend import LiveCheckpoint
 from rewardkit.trainers.evaluation.live_evaluation import LiveEvaluation
+from tests.trainers import without_vllm  # noqa: F401  # first: others import TRL
+from tests.trainers.conftest import DRAW_CURVE, write_blank
 from tests.trainers.evaluated import Says, task
 from tests.trainers.forms import letters
 from tests.trainers.test_momentum import recording
@@ -122,9 +125,10 @@ def evaluate_sharded(checkpoint: Path, output: Path, data: str) -> None:
 def main(checkpoint: Path, output: Path) -> None:
     """Do everything in the same processes: starting them takes longest."""
     data = str(output / "questions.jsonl")
+    with mock.patch(DRAW_CURVE, write_blank):
+        train_evaluated(checkpoint, output, data)
     train_with_momentum(checkpoint, output)
     train_without_silent_groups(checkpoint, output)
-    train_evaluated(checkpoint, output, data)
     evaluate_sharded(checkpoint, output, data)
 
 
