@@ -22,123 +22,6 @@ from rewardkit.verifiers.math.numbers.breakpoints import SamplePoints, changes
 from rewardkit.verifiers.math.numbers.exact import Point, rational, same_rational_function
 from rewardkit.verifiers.math.tree import Node, nodes, symbols
 
-_WHOLE_ONLY = frozenset(("doublefactorial", "gcd", "lcm", "mod", "sum", "prod"))
-_BY_GAMMA = frozenset(("factorial", "binomial"))
-_PERIODIC = frozenset(("sin", "cos", "tan", "cot", "sec", "csc"))
-_COUNTERS = frozenset("jklmnpqrstKLMN")
-"""Variables that stand for whole numbers by habit."""
-
-
-def over_whole_numbers(one: Node, other: Node) -> bool:
-    """Whether both sides speak of whole numbers, or one of them has values nowhere else."""
-    sides = [[*nodes(one)], [*nodes(other)]]
-    counting = [any(map(_counts, parts)) for parts in sides]
-    if all(counting) or not any(counting):
-        return all(counting)
-    parts, others = sides if counting[0] else sides[::-1]
-    if any(map(_alternates, parts)):
-        return True
-    return any(_has(part, _WHOLE_ONLY) for part in parts) and not any(
-        _has(part, _PERIODIC) for part in others
-    )
-
-
-def _has(node: Node, names: frozenset[str]) -> bool:
-    return isinstance(node, tree.Call) and node.name in names and bool(symbols(node))
-
-
-def _counts(node: Node) -> bool:
-    return _has(node, _WHOLE_ONLY | _BY_GAMMA) or _signs(node)
-
-
-def _signs(node: Node) -> bool:
-    """Whether it is a power of a negative number, such as (-1)^n."""
-    match node:
-        case tree.Power(base, exponent) if symbols(exponent):
-            value = rational(base)
-            return value is not None and value < 0
-    return False
-
-
-def _alternates(node: Node) -> bool:
-    return isinstance(node, tree.Power) and _signs(node) and symbols(node.exponent) <= _COUNTERS
-
-
-Size = tuple[float, float]
-"""log2 of bounds of all conjugates of the numerator and of the denominator."""
-
-
-class TranscendentalError(Exception):
-    """The tree isn't built from rationals by roots and the four operations alone."""
-
-
-class SeparationBound:
-    """Collects the roots of trees while it works out their sizes."""
-
-    def __init__(self, point: Point) -> None:
-        self.point = point
-        self.roots: dict[tuple[Node, int], None] = {}
-
-    def bits(self, left: Node, right: Node) -> tuple[float, float]:
-        """b such that |left - right| is zero or at least 2^-b; and log2 of how large they are."""
-        (over1, under1), (over2, under2) = self.size(left), self.size(right)
-        over = 1 + max(over1 + under2, over2 + under1)
-        degree = math.prod(index for _, index in self.roots)
-        apart = max(over, 0) * max(degree - 1, 0) + under1 + under2 + 1
-        return apart, max(over1, over2, 0)
-
-    def size(self, node: Node) -> Size:
-        """The size of one tree; raises TranscendentalError."""
-        match node:
-            case tree.Number(value, _):
-                return _of(value)
-            case tree.Symbol(name):
-                return _of(self.point[name])
-            case tree.Constant("i"):
-                self.roots[node, 2] = None
-                return 0.0, 0.0
-            case tree.Sum(terms):
-                return self._sum(terms)
-            case tree.Product(factors):
-                sizes = [self.size(factor) for factor in factors]
-                return sum(over for over, _ in sizes), sum(under for _, under in sizes)
-            case tree.Root(radicand, index):
-                return self._root(self.size(radicand), radicand, index)
-            case tree.Power(base, exponent):
-                return self._power(base, exponent)
-        raise TranscendentalError
-
-    def _sum(self, terms: tuple[Node, ...]) -> Size:
-        over, under = self.size(terms[0])
-        for term in terms[1:]:
-            over2, under2 = self.size(term)
-            over, under = 1 + max(over + under2, over2 + under), under + under2
-        return over, under
-
-    def _root(self, size: Size, radicand: Node, index: int) -> Size:
-        self.roots[radicand, index] = None
-        over, under = size
-        if over >= under:
-            return (over + (index - 1) * under) / index, under
-        return over, ((index - 1) * over + under) / index
-
-    def _power(self, base: Node, exponent: Node) -> Size:
-        value = rational(exponent, self.point)
-        if value is None or value.denominator > 100 or abs(value) > 1e6:
-            raise TranscendentalError
-        over, under = self.size(base)
-        if value.denominator > 1:
-            over, under = self._root((over, under), base, value.denominator)
-        if value < 0:
-            over, under = under, over
-        count = abs(value.numerator)
-        return over * count, under * count
-
-
-def _of(value: Fraction) -> Size:
-    return math.log2(abs(value.numerator) or 1), math.log2(value.denominator)
-
-
 POINTS = 3
 """Random points at which both sides must agree, where agreement on an interval is enough."""
 
@@ -205,6 +88,8 @@ def compare_size(one: Node, other: Node) -> int | None:
 
 
 class _AtPoints:
+    """Two expressions, compared by their values at points for their variables."""
+
     def __init__(self, one: Node, other: Node, names: list[str], parts: list[Node]) -> None:
         self.context = load_flint().ctx
         self.one, self.other = one, other
@@ -336,6 +221,123 @@ def _bits(node: Node) -> float:
             raised = abs(rational(exponent) or Fraction(0))
             return float(raised) if raised < 1e9 else 1e9
     return 0.0
+
+
+_WHOLE_ONLY = frozenset(("doublefactorial", "gcd", "lcm", "mod", "sum", "prod"))
+_BY_GAMMA = frozenset(("factorial", "binomial"))
+_PERIODIC = frozenset(("sin", "cos", "tan", "cot", "sec", "csc"))
+_COUNTERS = frozenset("jklmnpqrstKLMN")
+"""Variables that stand for whole numbers by habit."""
+
+
+def over_whole_numbers(one: Node, other: Node) -> bool:
+    """Whether both sides speak of whole numbers, or one of them has values nowhere else."""
+    sides = [[*nodes(one)], [*nodes(other)]]
+    counting = [any(map(_counts, parts)) for parts in sides]
+    if all(counting) or not any(counting):
+        return all(counting)
+    parts, others = sides if counting[0] else sides[::-1]
+    if any(map(_alternates, parts)):
+        return True
+    return any(_has(part, _WHOLE_ONLY) for part in parts) and not any(
+        _has(part, _PERIODIC) for part in others
+    )
+
+
+def _has(node: Node, names: frozenset[str]) -> bool:
+    return isinstance(node, tree.Call) and node.name in names and bool(symbols(node))
+
+
+def _counts(node: Node) -> bool:
+    return _has(node, _WHOLE_ONLY | _BY_GAMMA) or _signs(node)
+
+
+def _signs(node: Node) -> bool:
+    """Whether it is a power of a negative number, such as (-1)^n."""
+    match node:
+        case tree.Power(base, exponent) if symbols(exponent):
+            value = rational(base)
+            return value is not None and value < 0
+    return False
+
+
+def _alternates(node: Node) -> bool:
+    return isinstance(node, tree.Power) and _signs(node) and symbols(node.exponent) <= _COUNTERS
+
+
+Size = tuple[float, float]
+"""log2 of bounds of all conjugates of the numerator and of the denominator."""
+
+
+class TranscendentalError(Exception):
+    """The tree isn't built from rationals by roots and the four operations alone."""
+
+
+class SeparationBound:
+    """Collects the roots of trees while it works out their sizes."""
+
+    def __init__(self, point: Point) -> None:
+        self.point = point
+        self.roots: dict[tuple[Node, int], None] = {}
+
+    def bits(self, left: Node, right: Node) -> tuple[float, float]:
+        """b such that |left - right| is zero or at least 2^-b; and log2 of how large they are."""
+        (over1, under1), (over2, under2) = self.size(left), self.size(right)
+        over = 1 + max(over1 + under2, over2 + under1)
+        degree = math.prod(index for _, index in self.roots)
+        apart = max(over, 0) * max(degree - 1, 0) + under1 + under2 + 1
+        return apart, max(over1, over2, 0)
+
+    def size(self, node: Node) -> Size:
+        """The size of one tree; raises TranscendentalError."""
+        match node:
+            case tree.Number(value, _):
+                return _of(value)
+            case tree.Symbol(name):
+                return _of(self.point[name])
+            case tree.Constant("i"):
+                self.roots[node, 2] = None
+                return 0.0, 0.0
+            case tree.Sum(terms):
+                return self._sum(terms)
+            case tree.Product(factors):
+                sizes = [self.size(factor) for factor in factors]
+                return sum(over for over, _ in sizes), sum(under for _, under in sizes)
+            case tree.Root(radicand, index):
+                return self._root(self.size(radicand), radicand, index)
+            case tree.Power(base, exponent):
+                return self._power(base, exponent)
+        raise TranscendentalError
+
+    def _sum(self, terms: tuple[Node, ...]) -> Size:
+        over, under = self.size(terms[0])
+        for term in terms[1:]:
+            over2, under2 = self.size(term)
+            over, under = 1 + max(over + under2, over2 + under), under + under2
+        return over, under
+
+    def _root(self, size: Size, radicand: Node, index: int) -> Size:
+        self.roots[radicand, index] = None
+        over, under = size
+        if over >= under:
+            return (over + (index - 1) * under) / index, under
+        return over, ((index - 1) * over + under) / index
+
+    def _power(self, base: Node, exponent: Node) -> Size:
+        value = rational(exponent, self.point)
+        if value is None or value.denominator > 100 or abs(value) > 1e6:
+            raise TranscendentalError
+        over, under = self.size(base)
+        if value.denominator > 1:
+            over, under = self._root((over, under), base, value.denominator)
+        if value < 0:
+            over, under = under, over
+        count = abs(value.numerator)
+        return over * count, under * count
+
+
+def _of(value: Fraction) -> Size:
+    return math.log2(abs(value.numerator) or 1), math.log2(value.denominator)
 
 
 def _forget() -> None:
