@@ -123,7 +123,7 @@ def read_value(kind: Any, value: object, name: str) -> Any:
         converted = msgspec.convert(value, kind)
     except msgspec.ValidationError:
         expected = _expected(kind, value)
-        raise UsageError(f"{name} is {_shown(value)}; it must be {expected}") from None
+        raise UsageError(f"{name} is {_shown(value, kind)}; it must be {expected}") from None
     takes_list = any(isinstance(one, inspect.VarTupleType) for one in kinds_of(kind))
     return (converted,) if takes_list and isinstance(converted, str) else converted
 
@@ -181,7 +181,10 @@ def _range(kind: inspect.IntType | inspect.FloatType) -> str:
     return " and ".join(f"{word} {bound:g}" for word, bound in bounds.items() if bound is not None)
 
 
-def _shown(value: object) -> str:
+def _shown(value: object, kind: Any) -> str:
+    """The value as users write it: 300 for the 300.0 that a number's option has made of it."""
     if isinstance(value, bool):
         return str(value).lower()
-    return repr(value).removesuffix(".0") if isinstance(value, float) else repr(value)
+    takes_floats = any(isinstance(one, inspect.FloatType) for one in kinds_of(kind))
+    is_float = isinstance(value, float) and takes_floats
+    return repr(value).removesuffix(".0") if is_float else repr(value)

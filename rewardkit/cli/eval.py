@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rewardkit.cli.arguments import INTERRUPTED, existing, names
-from rewardkit.cli.options import OutputOptions, with_options
+from rewardkit.cli.options import OutputOptions, in_what, with_options
 from rewardkit.errors import BackendError, UsageError
 from rewardkit.harness.metrics.names import words
 
@@ -258,14 +258,11 @@ _TOO_MANY_ERRORS = (
 def eval_command(
     model: Annotated[
         list[str],
-        typer.Option(
-            help="A checkpoint's folder or a hub id; repeatable, or 'run/checkpoint-*'.",
-            rich_help_panel="What",
-        ),
+        in_what(help="A checkpoint's folder or a hub id; repeatable, or 'run/checkpoint-*'."),
     ],
     task: Annotated[
         list[str] | None,
-        typer.Option(help="A task's name or its TOML file; repeatable.", rich_help_panel="What"),
+        in_what(help="A task's name or its TOML file; repeatable."),
     ] = None,
     more_models: Annotated[
         list[str] | None,
@@ -283,18 +280,11 @@ def eval_command(
     ] = None,
     watch: Annotated[
         bool,
-        typer.Option(
-            "--watch",
-            help="Evaluate checkpoints as a training writes them.",
-            rich_help_panel="What",
-        ),
+        in_what("--watch", help="Evaluate checkpoints as a training writes them."),
     ] = False,
     watch_timeout: Annotated[
         float | None,
-        typer.Option(
-            help="End --watch after this many seconds without a new checkpoint.",
-            rich_help_panel="What",
-        ),
+        in_what(help="End --watch after this many seconds without a new checkpoint."),
     ] = None,
     *,
     quiet: bool,

@@ -67,6 +67,10 @@ _KINDS: Mapping[type, Any] = {
 }
 
 
+in_what = functools.partial(typer.Option, rich_help_panel="What")
+"""An option in the panel "What" that only one command has."""
+
+
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
     """Take a command's options from the table, with their names, help, panels and ranges.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rewardkit.cli.arguments import INTERRUPTED, key_values
-from rewardkit.cli.options import refuse_given, with_options
+from rewardkit.cli.options import in_what, refuse_given, with_options
 from rewardkit.cli.verify import WORD
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.thinking import Thinking
@@ -220,26 +220,19 @@ def score_command(
     ],
     task: Annotated[
         str | None,
-        typer.Option(help="The task whose verifier judges.", rich_help_panel="What"),
+        in_what(help="The task whose verifier judges."),
     ] = None,
     completion_field: Annotated[
         list[str] | None,
-        typer.Option(
-            help="The completion's field, such as reply.text; repeatable.", rich_help_panel="What"
-        ),
+        in_what(help="The completion's field, such as reply.text; repeatable."),
     ] = None,
     label_field: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A known label's field, to compare with; one for each completion field.",
-            rich_help_panel="What",
-        ),
+        in_what(help="A known label's field, to compare with; one for each completion field."),
     ] = None,
     data: Annotated[
         str | None,
-        typer.Option(
-            help="The task's problems, if the file has only their ids.", rich_help_panel="What"
-        ),
+        in_what(help="The task's problems, if the file has only their ids."),
     ] = None,
     reward_weight: Annotated[
         list[str] | None,

@@ -32,34 +32,24 @@ def print_training(result: TrainingResult, plan: TrainingPlan) -> None:
 
     if result.evaluations:
         console().print(_accuracies(result), markup=False)
+    for label, text in _results(result, plan):
+        typer.echo(f"{label:14}{text}" if label else text)
+
+
+def _results(result: TrainingResult, plan: TrainingPlan) -> Iterator[tuple[str, str]]:
+    """(label, text) pairs of the lines after a training."""
     share = f"; rewards took {result.reward_share:.1%} of the steps' time"
-    best = f"{result.best['checkpoint']}" if result.best else None
-    lines = [
-        f"{result.steps} steps{'' if plan.recipe.is_sft else share}",
-        f"final model   {result.final}",
-        *(
-            [f"best          {best} ({result.best['metric']} {result.best['value']:.1%})"]
-            if result.best
-            else []
-        ),
-        f"checkpoints   {result.output_dir}/checkpoint-*",
-        *(
-            [
-                f"log, curve    {result.output_dir}/train_log.json, "
-                f"{result.output_dir}/eval_curve.png"
-            ]
-            if result.evaluations
-            else []
-        ),
-        *(
-            [f"warnings      {len(result.warnings)}, in {result.output_dir}/train_log.json"]
-            if result.warnings
-            else []
-        ),
-        f"next          {_next(result, plan)}",
-    ]
-    for line in lines:
-        typer.echo(line)
+    yield "", f"{result.steps} steps{'' if plan.recipe.is_sft else share}"
+    yield "final model", str(result.final)
+    if best := result.best:
+        yield "best", f"{best['checkpoint']} ({best['metric']} {best['value']:.1%})"
+    yield "checkpoints", f"{result.output_dir}/checkpoint-*"
+    log = f"{result.output_dir}/train_log.json"
+    if result.evaluations:
+        yield "log, curve", f"{log}, {result.output_dir}/eval_curve.png"
+    if result.warnings:
+        yield "warnings", f"{len(result.warnings)}, in {log}"
+    yield "next", _next(result, plan)
 
 
 def _accuracies(result: TrainingResult) -> Table:
@@ -98,16 +88,12 @@ def _next(result: TrainingResult, plan: TrainingPlan) -> str:
         ("--num-fewshot", evaluation["num_fewshot"]),
         ("--fewshot-data", evaluation["fewshot_data"]),
     ]
-    words = [f"{name} {_shell(str(value))}" for name, value in options if value is not None]
+    words = [f"{name} {shlex.quote(str(value))}" for name, value in options if value is not None]
     if not recipe.chat_template:
         words.append("--no-chat-template")
     return " ".join(
-        [f"rewardkit eval --task {result.task} --model {_shell(str(result.final))}", *words]
+        [f"rewardkit eval --task {result.task} --model {shlex.quote(str(result.final))}", *words]
     )
-
-
-def _shell(text: str) -> str:
-    return shlex.quote(text)
 
 
 def _toml(plan: TrainingPlan) -> Iterator[str]:
