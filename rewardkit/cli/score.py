@@ -258,8 +258,9 @@ def score_command(
 ) -> None:
     """Judge completions from a file, or a run's folder again, without a model.
 
-    With --output-dir, the same command resumes after an interruption. For a training's folder, show
-    which rewards and advantages its completions would have had.
+    With --output-dir, the same command resumes after an interruption.
+
+    Given a training's folder, show the rewards that it would have paid.
     """
     from rewardkit.harness.store.rollouts import find_rollouts
 

@@ -23,7 +23,7 @@ class DataOptions:
     """The problems to evaluate on."""
 
     data: Annotated[
-        str | None, about("A JSONL, Parquet or CSV file with the data set's columns.")
+        str | None, about("A JSONL, Parquet or CSV file with the data set's columns; or a hub id.")
     ] = None
     split: Annotated[str | None, about("The data set's split; by default the task's own.")] = None
     limit: Annotated[Count | None, about("Number of problems; by default all.")] = None
@@ -155,14 +155,12 @@ class BackendOptions:
 class VerdictOptions:
     """What judges, and when a run counts as failed."""
 
-    verifier: Annotated[
-        str | None, about("Judge the rows of --data, a file or a hub id, without a task.")
-    ] = None
+    verifier: Annotated[str | None, about("The verifier that judges the rows, without a task.")] = (
+        None
+    )
     verifier_args: Annotated[
         Mapping[str, Any],
-        about(
-            "A parameter of the verifier, or, where rows name theirs, NAME.KEY=VALUE; repeatable."
-        ),
+        about("A parameter of the verifier, or NAME.KEY=VALUE if rows name theirs; repeatable."),
     ] = field(default_factory=dict)
     verifier_field: Annotated[str | None, about("The column that names each row's verifier.")] = (
         None
@@ -186,9 +184,7 @@ class ClusterOptions:
 
     shard: Annotated[
         str | None,
-        about(
-            "Only part I of N of the problems; `rewardkit merge` joins the parts.", metavar="I/N"
-        ),
+        about("Part I of N of the problems; `rewardkit merge` joins the parts.", metavar="I/N"),
     ] = None
     ray: Annotated[
         str | None, about("Work on the Ray cluster at HOST:PORT, or auto.", metavar="ADDRESS")
