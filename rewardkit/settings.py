@@ -60,8 +60,8 @@ def read_values(
 ) -> dict[str, Any]:
     """Read settings by their types. `spell` turns a setting's name into what the user types.
 
-    UnknownName, which says `among` what, for a name that is no setting; UsageError for a value that
-    its setting doesn't take.
+    UnknownName for a name that isn't one of them; `among` says what they are. UsageError for a
+    value that its setting doesn't take.
     """
     _check_names(given, types, among)
     return {name: read_value(types[name], value, spell(name)) for name, value in given.items()}

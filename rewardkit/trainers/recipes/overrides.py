@@ -129,7 +129,7 @@ def apply_overrides(
 ) -> RecipeContents:
     """Return the recipe with `values` set, each by its key or its dotted name.
 
-    UsageError for a name that is no setting or several, or a value of another type.
+    UsageError for a name of no setting or of several, or a value of another type.
     """
     settings = _settings(contents, trainer_fields)
     changed = copy.deepcopy(dict(contents))

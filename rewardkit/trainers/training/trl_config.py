@@ -160,7 +160,7 @@ def _writable(hint: Any) -> Any:
     """The type that a TOML file can write: an enum's values in place of the enum."""
     arguments = typing.get_args(hint)
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        # beside an enum, `str` only stands for the names of its members
+        # beside an enum, `str` means only the names of its members
         names_members = any(_is_enum(argument) for argument in arguments)
         kept = [argument for argument in arguments if not (names_members and argument is str)]
         return typing.Union[tuple(map(_writable, kept))]  # noqa: UP007  # built at run time

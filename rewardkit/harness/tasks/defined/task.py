@@ -179,7 +179,7 @@ class AnswerStyles:
 
     @property
     def own(self) -> str:
-        """The style in which the task is asked unless a prompt says otherwise; empty: any text."""
+        """The answer style of the task's own prompt; empty: any text."""
         section = self.definition.verifier
         if section.names:
             return "xml"
