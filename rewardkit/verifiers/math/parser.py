@@ -943,9 +943,6 @@ def _integral(tokens: Tokens) -> Node:
     low = _argument(tokens)
     tokens.expect("^")
     high = _argument(tokens)
-    for place, token in enumerate(tokens.all[tokens.at :], tokens.at):
-        if token.kind == "text" and token.text == "d":  # a differential, not a day
-            tokens.all[place] = Token("symbol", "d")
     integrand, variable = without_differential(_sum(tokens))
     if variable is None:
         raise UnreadableError("an integral without a variable", foreign=True)
