@@ -1,6 +1,6 @@
 """The formulas of group-relative policy optimisation, as short functions over tensors.
 
-They are here to be read, and to check the trainer with; training itself runs on TRL.
+They are written to be read and to check the trainer against; training itself runs on TRL.
 B completions in groups of G to a prompt, each of at most T tokens.
 """
 
@@ -68,7 +68,7 @@ def group_statistics(rewards: Tensor, group_size: int) -> tuple[Tensor, Tensor]:
 
 
 def zero_variance(rewards: Tensor, group_size: int) -> Tensor:
-    """Whether a group's judged rewards are all equal, (B / group_size,), bool; so if below two."""
+    """Whether a group has fewer than two distinct judged rewards, (B / group_size,), bool."""
     groups = _grouped(rewards, group_size)
     unjudged = groups.isnan()
     highest = groups.masked_fill(unjudged, -math.inf).amax(dim=1)

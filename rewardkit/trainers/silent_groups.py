@@ -20,9 +20,9 @@ class SkippingGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no type
     """GRPOTrainer that leaves silent groups out of its steps, if `skip_silent_groups`.
 
     A group is silent when its judged rewards are all equal, or fewer than two. Its advantages are
-    0, but TRL would still step with its KL term. A skipped group has no share in the gradient, nor
+    0, but TRL would still step with its KL term. A skipped group counts neither in the gradient nor
     in the mean over completions: a generated batch gives the gradient that its other groups alone
-    would give. Evaluation is TRL's own. UsageError for settings under which that can't hold.
+    would give. Evaluation is TRL's own. UsageError for settings that make this impossible.
     """
 
     def __init__(self, *args: Any, skip_silent_groups: bool = False, **kwargs: Any) -> None:

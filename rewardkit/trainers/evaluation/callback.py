@@ -47,8 +47,8 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
 
     Options and results are those of `rewardkit eval`: greedy unless `temperature` is set. They are
     independent of the training's sampling, and evaluating doesn't change the training. `metric`
-    of the first task decides the best checkpoint; rates of failure, such as `error_rate`, are best
-    low.
+    of the first task decides the best checkpoint; for rates of failure, such as `error_rate`, lower
+    is better.
     UsageError here for a wrong name, data file or prompt, and before the first step for a prompt
     that is too long or a `metric` that the task lacks.
     """

@@ -1,4 +1,4 @@
-"""Signs of reward hacking in a train log: the rewards rise and the answers don't get better.
+"""Signs of reward hacking in a train log: rewards rise while answers do not get better.
 
 Each sign is a function of the log's entries alone. Rates are compared by their 95% intervals, and
 logged rewards by the deviation of their noise, so noise alone gives no sign.
@@ -82,7 +82,7 @@ GAP = 0.3
 
 @dataclass(frozen=True)
 class Sign:
-    """A sign that the log shows; `name` stays the same for as long as the sign lasts."""
+    """A sign that the log shows; `name` stays the same while the sign lasts."""
 
     name: str
     message: str

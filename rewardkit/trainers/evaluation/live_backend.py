@@ -21,7 +21,7 @@ from rewardkit.records import Completion, Sampling
 class TrainerEngine:
     """TRL's `VLLMGeneration` of a trainer, in the trainer's process or on a server.
 
-    Every process of the trainer makes the same calls, each with prompts of its own, and as many.
+    Every process of the trainer makes the same calls, each with its own prompts, equally many.
     """
 
     def __init__(self, trainer: Any) -> None:
@@ -29,7 +29,7 @@ class TrainerEngine:
         self._generation = trainer.vllm_generation
 
     def max_model_len(self) -> int:
-        """The most tokens that it takes, of prompt and completion; only for the main process."""
+        """Its context length in tokens; call this in the main process only."""
         if self._generation.mode == "server":
             config = self._generation.vllm_client.get_server_info()["model_config"]
             return int(config["max_model_len"])
