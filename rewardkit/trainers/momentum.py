@@ -33,9 +33,9 @@ class MomentumGRPOTrainer(SkippingGRPOTrainer):
     A step is a generated batch. Momentum starts at `m0` and grows by `increment` each step, never
     above `m_max`; `eps` is added to the deviation. Groups with equal rewards have advantage 0 and
     are counted; with `skip_silent_groups` they do not contribute to a step, not even through the KL
-    term, whatever the momentum. Evaluation is TRL's own. With momentum 0 throughout and TRL's `eps`,
-    advantages and weights are those of GRPOTrainer, bit for bit. The history is saved in each
-    checkpoint.
+    term, whatever the momentum. Evaluation is TRL's own. With momentum 0 throughout and TRL's
+    `eps`, advantages and weights are those of GRPOTrainer, bit for bit. The history is saved in
+    each checkpoint.
     UsageError for settings with which TRL normalises by other statistics than a group's.
     """
 
