@@ -147,7 +147,7 @@ ERRORS: list[tuple[dict[str, object], str]] = [
     ({"sft.learning_rate": "fast"}, "sft.learning_rate is 'fast'; it must be a number"),
     ({"beta": 0.1}, "no setting"),
     ({"loss_type": "grpo"}, "it must be one of nll, dft"),
-    ({"data.long": 2}, "data.long is 2; it must be at most 1"),
+    ({"data.long": 2}, "data.long is 2; it must be from 0 to 1"),
     ({"rewards.outcome": 1.0}, 'trainer is "sft", which has no [rewards]'),
     ({"momentum.m0": 0.1}, 'trainer is "sft", which has no [momentum]'),
     ({"skip_silent_groups": True}, 'trainer is "sft", which has no groups'),
