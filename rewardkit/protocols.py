@@ -20,7 +20,6 @@ class Verifier(Protocol):
 
     def __call__(self, text: str, sample: Sample, /) -> Judged:
         """Return a verdict on `text`, whether it is right, or a score in [0, 1]."""
-        ...
 
 
 @runtime_checkable
@@ -33,7 +32,6 @@ class QuickVerifier(Verifier, Protocol):
 
     def quick(self, text: str, sample: Sample, /) -> Verdict | None:
         """Return the verdict on `text`, or None if that would take long."""
-        ...
 
 
 @runtime_checkable
@@ -42,7 +40,6 @@ class PreparedVerifier(Protocol):
 
     def prepare(self) -> None:
         """Do the start-up work."""
-        ...
 
 
 @runtime_checkable
@@ -54,7 +51,6 @@ class StagedVerifier(Verifier, Protocol):
 
     def stages(self, text: str, sample: Sample, /) -> Iterator[Verdict]:
         """Yield the verdict so far, with undecided parts as `timeout`; the last is `__call__`'s."""
-        ...
 
 
 @runtime_checkable
@@ -66,7 +62,6 @@ class BatchVerifier(Verifier, Protocol):
 
     def judge_batch(self, items: Sequence[tuple[str, Sample]], /) -> list[Verdict]:
         """Return the verdicts on texts with their samples, in order."""
-        ...
 
 
 @runtime_checkable
@@ -79,15 +74,12 @@ class CompositeVerifier(Protocol):
     @property
     def members(self) -> Mapping[str, Verifier]:
         """The verifiers by name."""
-        ...
 
     def texts_for(self, text: str, sample: Sample, /) -> Mapping[str, str]:
         """Return the members that judge `text`, with what each reads of it."""
-        ...
 
     def combine(self, text: str, sample: Sample, verdicts: Mapping[str, Verdict], /) -> Verdict:
         """Return the verdict that follows from those of the members."""
-        ...
 
 
 @runtime_checkable
@@ -96,7 +88,6 @@ class ExplainingVerifier(Protocol):
 
     def explain(self, text: str, sample: Sample, /) -> Sequence[tuple[str, str]]:
         """Return (label, value) pairs: how both sides were read, and what was compared."""
-        ...
 
 
 @runtime_checkable
@@ -164,34 +155,27 @@ class Backend(Protocol):
     @property
     def max_model_len(self) -> int | None:
         """The engine's limit on the tokens of prompt and completion together; None if unknown."""
-        ...
 
     def render(self, messages: Sequence[Message]) -> Prompt:
         """Return the prompt exactly as it will be sent."""
-        ...
 
     def start(self, requests: int, longest: int) -> None:
         """Load the weights, for this number of requests of at most `longest` tokens each, prompt
         and completion together."""
-        ...
 
     def generate(
         self, requests: Sequence[Request], sampling: Sampling
     ) -> Iterator[tuple[Request, Completion]]:
         """Yield each request with its completion when that is finished, in any order."""
-        ...
 
     def describe(self) -> Mapping[str, object]:
         """Return name, version, arguments and device, for the run's record."""
-        ...
 
     def fingerprint(self) -> Mapping[str, str]:
         """Return hashes of what decides the output: weights, tokenizer, chat template."""
-        ...
 
     def close(self) -> None:
         """Release the engine and its memory."""
-        ...
 
 
 @runtime_checkable
@@ -211,42 +195,33 @@ class Task(Protocol):
     @property
     def name(self) -> str:
         """The name that users type."""
-        ...
 
     @property
     def prompt(self) -> str:
         """The name of the default prompt."""
-        ...
 
     @property
     def max_tokens(self) -> int:
         """The default limit on a completion's tokens."""
-        ...
 
     @property
     def group_by(self) -> tuple[str, ...]:
         """Columns for whose values accuracy is also reported separately."""
-        ...
 
     def load(self, *, data: str | None, split: str | None, seed: int) -> list[Sample]:
         """Return the samples of `split` (None: the default), from the hub or the file `data`."""
-        ...
 
     def sample(self, row: Mapping[str, object], index: int) -> Sample:
         """Return the sample of a data file's row; `index` counts from 0."""
-        ...
 
     def verifier(self, reading: str | None = None) -> Verifier:
         """Return the strict verifier for the answer style that the prompt asks for."""
-        ...
 
     def flexible(self) -> Verifier | None:
         """Return the verifier that ignores the form of an answer, or None if there is none."""
-        ...
 
     def perfect(self, sample: Sample) -> str:
         """Return a completion that is right: for `rewardkit check`, and to judge crashes."""
-        ...
 
 
 @runtime_checkable
@@ -255,7 +230,6 @@ class SizedTask(Protocol):
 
     def sized(self, split: str | None, count: int) -> Task:
         """Return the same task with at least `count` problems in this split (None: the default)."""
-        ...
 
 
 @runtime_checkable
@@ -285,7 +259,6 @@ class ConfiguredTask(Protocol):
 
     def eval_settings(self) -> Mapping[str, Any]:
         """Return the options by name, such as `temperature`."""
-        ...
 
 
 @runtime_checkable
@@ -294,4 +267,3 @@ class RecordedTask(Protocol):
 
     def recorded_definition(self) -> Mapping[str, Any]:
         """Return the definition as plain values."""
-        ...

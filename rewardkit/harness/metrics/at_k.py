@@ -144,14 +144,12 @@ class ComparesAnswers(Protocol):
 
     def verifier(self, reading: str | None = None) -> Verifier:
         """The strict verifier, as in `Task`."""
-        ...
 
     def posed(self, answer: str, other: str) -> tuple[str, Sample]:
         """A completion that gives `answer`, and a sample with the reference `other`.
 
         `verifier()` finds the completion right when the answers are equal.
         """
-        ...
 
 
 class Ballot(NamedTuple):

@@ -81,4 +81,3 @@ class ShowsFigures(Protocol):
 
     def figures(self, rows: Sequence[SampleRow]) -> Sequence[Figure]:
         """Tables, plots and bars from the task's rows."""
-        ...

@@ -42,7 +42,6 @@ class HasMeasures(Protocol):
     @property
     def measures(self) -> Mapping[str, Measure]:
         """The measures by name."""
-        ...
 
 
 def scale_of(measure: Measure) -> Scale:
