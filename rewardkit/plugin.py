@@ -18,152 +18,95 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rewardkit.errors import (
-    BackendError,
-    DataError,
-    MissingExtra,
-    RewardkitError,
-    Unavailable,
-    UsageError,
-)
 from rewardkit.lazy import lazy_names
-from rewardkit.records import Completion, Failure, Sample, Sampling, Verdict
 
 if TYPE_CHECKING:
-    from rewardkit.harness.backends.engine_options import EngineOptions
-    from rewardkit.harness.metrics.at_k import ComparesAnswers
-    from rewardkit.harness.metrics.figures import Bars, Figure, Plot, ShowsFigures, Table
-    from rewardkit.harness.metrics.measure import HasMeasures, Measure
-    from rewardkit.harness.metrics.metric import Metric
-    from rewardkit.harness.prompts.wording import TaskWording, WordedTask
-    from rewardkit.harness.store.data_files import hub_rows, iterate_rows, read_rows
-    from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow
-    from rewardkit.hookspecs import hookimpl
-    from rewardkit.protocols import (
-        Backend,
-        Bounded,
-        ConfiguredTask,
-        DeclaresReference,
-        DeclaresThinking,
-        ExplainingVerifier,
-        FewshotTask,
-        HubTask,
-        IgnoresOptions,
-        Judged,
-        Message,
-        PreparedVerifier,
-        Prompt,
-        QuickVerifier,
-        RecordedTask,
-        Request,
-        SizedTask,
-        StagedVerifier,
-        Task,
-        Verifier,
-    )
-    from rewardkit.verifiers.arithmetic import (
-        Expression,
-        NotArithmetic,
-        ascii_operators,
-        read_expression,
-    )
-    from rewardkit.verifiers.in_form import AnswerBlockFormat, InForm, rubric_in_form
-    from rewardkit.verifiers.r1_zero import R1ZeroFormat
-    from rewardkit.verifiers.reading import (
-        after_marker,
-        answer_block,
-        boxes,
-        last_number,
-        numbers,
-    )
-    from rewardkit.verifiers.rubric import Rubric
+    from rewardkit.errors import BackendError as BackendError
+    from rewardkit.errors import DataError as DataError
+    from rewardkit.errors import MissingExtra as MissingExtra
+    from rewardkit.errors import RewardkitError as RewardkitError
+    from rewardkit.errors import Unavailable as Unavailable
+    from rewardkit.errors import UsageError as UsageError
+    from rewardkit.harness.backends.engine_options import EngineOptions as EngineOptions
+    from rewardkit.harness.metrics.at_k import ComparesAnswers as ComparesAnswers
+    from rewardkit.harness.metrics.figures import Bars as Bars
+    from rewardkit.harness.metrics.figures import Figure as Figure
+    from rewardkit.harness.metrics.figures import Plot as Plot
+    from rewardkit.harness.metrics.figures import ShowsFigures as ShowsFigures
+    from rewardkit.harness.metrics.figures import Table as Table
+    from rewardkit.harness.metrics.measure import HasMeasures as HasMeasures
+    from rewardkit.harness.metrics.measure import Measure as Measure
+    from rewardkit.harness.metrics.metric import Metric as Metric
+    from rewardkit.harness.prompts.wording import TaskWording as TaskWording
+    from rewardkit.harness.prompts.wording import WordedTask as WordedTask
+    from rewardkit.harness.store.data_files import hub_rows as hub_rows
+    from rewardkit.harness.store.data_files import iterate_rows as iterate_rows
+    from rewardkit.harness.store.data_files import read_rows as read_rows
+    from rewardkit.harness.store.sample_row import BriefVerdict as BriefVerdict
+    from rewardkit.harness.store.sample_row import SampleRow as SampleRow
+    from rewardkit.hookspecs import hookimpl as hookimpl
+    from rewardkit.protocols import Backend as Backend
+    from rewardkit.protocols import Bounded as Bounded
+    from rewardkit.protocols import ConfiguredTask as ConfiguredTask
+    from rewardkit.protocols import DeclaresReference as DeclaresReference
+    from rewardkit.protocols import DeclaresThinking as DeclaresThinking
+    from rewardkit.protocols import ExplainingVerifier as ExplainingVerifier
+    from rewardkit.protocols import FewshotTask as FewshotTask
+    from rewardkit.protocols import HubTask as HubTask
+    from rewardkit.protocols import IgnoresOptions as IgnoresOptions
+    from rewardkit.protocols import Judged as Judged
+    from rewardkit.protocols import Message as Message
+    from rewardkit.protocols import PreparedVerifier as PreparedVerifier
+    from rewardkit.protocols import Prompt as Prompt
+    from rewardkit.protocols import QuickVerifier as QuickVerifier
+    from rewardkit.protocols import RecordedTask as RecordedTask
+    from rewardkit.protocols import Request as Request
+    from rewardkit.protocols import SizedTask as SizedTask
+    from rewardkit.protocols import StagedVerifier as StagedVerifier
+    from rewardkit.protocols import Task as Task
+    from rewardkit.protocols import Verifier as Verifier
+    from rewardkit.records import Completion as Completion
+    from rewardkit.records import Failure as Failure
+    from rewardkit.records import Sample as Sample
+    from rewardkit.records import Sampling as Sampling
+    from rewardkit.records import Verdict as Verdict
+    from rewardkit.verifiers.arithmetic import Expression as Expression
+    from rewardkit.verifiers.arithmetic import NotArithmetic as NotArithmetic
+    from rewardkit.verifiers.arithmetic import ascii_operators as ascii_operators
+    from rewardkit.verifiers.arithmetic import read_expression as read_expression
+    from rewardkit.verifiers.in_form import AnswerBlockFormat as AnswerBlockFormat
+    from rewardkit.verifiers.in_form import InForm as InForm
+    from rewardkit.verifiers.in_form import rubric_in_form as rubric_in_form
+    from rewardkit.verifiers.r1_zero import R1ZeroFormat as R1ZeroFormat
+    from rewardkit.verifiers.reading import after_marker as after_marker
+    from rewardkit.verifiers.reading import answer_block as answer_block
+    from rewardkit.verifiers.reading import boxes as boxes
+    from rewardkit.verifiers.reading import last_number as last_number
+    from rewardkit.verifiers.reading import numbers as numbers
+    from rewardkit.verifiers.rubric import Rubric as Rubric
 
-__all__ = [
-    "AnswerBlockFormat",
-    "Backend",
-    "BackendError",
-    "Bars",
-    "Bounded",
-    "BriefVerdict",
-    "ComparesAnswers",
-    "Completion",
-    "ConfiguredTask",
-    "DataError",
-    "DeclaresReference",
-    "DeclaresThinking",
-    "EngineOptions",
-    "ExplainingVerifier",
-    "Expression",
-    "Failure",
-    "FewshotTask",
-    "Figure",
-    "HasMeasures",
-    "HubTask",
-    "IgnoresOptions",
-    "InForm",
-    "Judged",
-    "Measure",
-    "Message",
-    "Metric",
-    "MissingExtra",
-    "NotArithmetic",
-    "Plot",
-    "PreparedVerifier",
-    "Prompt",
-    "QuickVerifier",
-    "R1ZeroFormat",
-    "RecordedTask",
-    "Request",
-    "RewardkitError",
-    "Rubric",
-    "Sample",
-    "SampleRow",
-    "Sampling",
-    "ShowsFigures",
-    "SizedTask",
-    "StagedVerifier",
-    "Table",
-    "Task",
-    "TaskWording",
-    "Unavailable",
-    "UsageError",
-    "Verdict",
-    "Verifier",
-    "WordedTask",
-    "after_marker",
-    "answer_block",
-    "ascii_operators",
-    "boxes",
-    "hookimpl",
-    "hub_rows",
-    "iterate_rows",
-    "last_number",
-    "numbers",
-    "read_expression",
-    "read_rows",
-    "rubric_in_form",
-]
+_HOMES = {
+    "rewardkit.errors": "BackendError DataError MissingExtra RewardkitError Unavailable UsageError",
+    "rewardkit.harness.backends.engine_options": "EngineOptions",
+    "rewardkit.harness.metrics.at_k": "ComparesAnswers",
+    "rewardkit.harness.metrics.figures": "Bars Figure Plot ShowsFigures Table",
+    "rewardkit.harness.metrics.measure": "HasMeasures Measure",
+    "rewardkit.harness.metrics.metric": "Metric",
+    "rewardkit.harness.prompts.wording": "TaskWording WordedTask",
+    "rewardkit.harness.store.data_files": "hub_rows iterate_rows read_rows",
+    "rewardkit.harness.store.sample_row": "BriefVerdict SampleRow",
+    "rewardkit.hookspecs": "hookimpl",
+    "rewardkit.protocols": "Backend Bounded ConfiguredTask DeclaresReference DeclaresThinking "
+    "ExplainingVerifier FewshotTask HubTask IgnoresOptions Judged Message PreparedVerifier "
+    "Prompt QuickVerifier RecordedTask Request SizedTask StagedVerifier Task Verifier",
+    "rewardkit.records": "Completion Failure Sample Sampling Verdict",
+    "rewardkit.verifiers.arithmetic": "Expression NotArithmetic ascii_operators read_expression",
+    "rewardkit.verifiers.in_form": "AnswerBlockFormat InForm rubric_in_form",
+    "rewardkit.verifiers.r1_zero": "R1ZeroFormat",
+    "rewardkit.verifiers.reading": "after_marker answer_block boxes last_number numbers",
+    "rewardkit.verifiers.rubric": "Rubric",
+}
 
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "rewardkit.harness.backends.engine_options": "EngineOptions",
-        "rewardkit.harness.metrics.at_k": "ComparesAnswers",
-        "rewardkit.harness.metrics.figures": "Bars Figure Plot ShowsFigures Table",
-        "rewardkit.harness.metrics.measure": "HasMeasures Measure",
-        "rewardkit.harness.metrics.metric": "Metric",
-        "rewardkit.harness.prompts.wording": "TaskWording WordedTask",
-        "rewardkit.harness.store.data_files": "hub_rows iterate_rows read_rows",
-        "rewardkit.harness.store.sample_row": "BriefVerdict SampleRow",
-        "rewardkit.hookspecs": "hookimpl",
-        "rewardkit.protocols": "Backend Bounded ConfiguredTask DeclaresReference DeclaresThinking "
-        "ExplainingVerifier FewshotTask HubTask IgnoresOptions Judged Message PreparedVerifier "
-        "Prompt QuickVerifier RecordedTask Request SizedTask StagedVerifier Task Verifier",
-        "rewardkit.verifiers.arithmetic": "Expression NotArithmetic ascii_operators "
-        "read_expression",
-        "rewardkit.verifiers.in_form": "AnswerBlockFormat InForm rubric_in_form",
-        "rewardkit.verifiers.r1_zero": "R1ZeroFormat",
-        "rewardkit.verifiers.reading": "after_marker answer_block boxes last_number numbers",
-        "rewardkit.verifiers.rubric": "Rubric",
-    },
-)
+__all__ = [name for names in _HOMES.values() for name in names.split()]
+
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import queue
-import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 
 from rewardkit.available_cores import available_cores
@@ -19,7 +18,7 @@ from rewardkit.judging.crashes import (
     settle_crashes,
 )
 from rewardkit.judging.options import JudgingOptions
-from rewardkit.judging.pool import ForkServerGone, Pool, end_idle_workers, pool_in_use
+from rewardkit.judging.pool import ForkServerGone, end_idle_workers, pool_in_use
 from rewardkit.protocols import BatchVerifier, CompositeVerifier, QuickVerifier, Verifier
 from rewardkit.records import Sample, Verdict
 from rewardkit.thinking import text_to_read, thinking_of
@@ -127,64 +126,28 @@ def _judge_in_workers(
 ) -> None:
     """Fill in the missing outcomes, in worker processes."""
     waiting = [index for index, outcome in enumerate(outcomes) if outcome is None]
-    if waiting:
-        workers = options.workers or available_cores()
-        with pool_in_use(verifier, options) as pool:
-            backstop = options.backstop * (1 - HEADROOM)
-            _Batch(pool, workers, items, seconds, backstop, outcomes).run(waiting)
+    if not waiting:
+        return
+    workers = options.workers or available_cores()
+    backstop = options.backstop * (1 - HEADROOM)
+    size = max(1, min(CHUNK, len(waiting) // (2 * workers)))
+    chunks = [waiting[start : start + size] for start in range(0, len(waiting), size)]
 
+    def judge_chunk(left: list[int]) -> None:
+        while left:  # a lost worker leaves some
+            batch, allowed = [items[index] for index in left], [seconds[index] for index in left]
+            with pool.borrow(workers) as worker:
+                judged = worker.judge(batch, allowed, backstop)
+            for index, outcome in zip(left, judged, strict=False):
+                outcomes[index] = outcome
+            left = left[len(judged) :]
 
-@dataclass
-class _Batch:
-    """Distributes the waiting items over borrowed workers."""
-
-    pool: Pool
-    workers: int
-    items: Sequence[Item]
-    seconds: Sequence[float]
-    backstop: float
-    outcomes: list[Outcome | None]
-    chunks: queue.SimpleQueue[list[int]] = field(default_factory=queue.SimpleQueue)
-    errors: list[BaseException] = field(default_factory=list)
-
-    def run(self, waiting: list[int]) -> None:
-        """Fill in the outcomes of the items with these indices."""
-        size = max(1, min(CHUNK, len(waiting) // (2 * self.workers)))
-        chunks = [waiting[start : start + size] for start in range(0, len(waiting), size)]
-        for chunk in chunks:
-            self.chunks.put(chunk)
-        threads = [
-            threading.Thread(target=self._work, daemon=True)
-            for _ in range(min(self.workers, len(chunks)) - 1)
-        ]
-        for thread in threads:
-            thread.start()
-        self._work()
-        for thread in threads:
-            thread.join()
-        if self.errors:
-            raise self.errors[0]
-
-    def _work(self) -> None:
-        try:
-            while True:
-                indices = self.chunks.get_nowait()
-                while indices:
-                    indices = self._judge(indices)
-        except queue.Empty:
-            return
-        except BaseException as error:  # raised again in the caller's thread
-            self.errors.append(error)
-
-    def _judge(self, indices: list[int]) -> list[int]:
-        """Judge these items; return the indices that a lost worker leaves."""
-        items = [self.items[index] for index in indices]
-        seconds = [self.seconds[index] for index in indices]
-        with self.pool.borrow(self.workers) as worker:
-            outcomes = worker.judge(items, seconds, self.backstop)
-        for index, outcome in zip(indices, outcomes, strict=False):
-            self.outcomes[index] = outcome
-        return indices[len(outcomes) :]
+    with pool_in_use(verifier, options) as pool:
+        if len(chunks) == 1:
+            judge_chunk(chunks[0])
+        else:
+            with ThreadPoolExecutor(min(workers, len(chunks))) as threads:
+                list(threads.map(judge_chunk, chunks))
 
 
 def judges_elsewhere(verifier: Verifier) -> bool:
