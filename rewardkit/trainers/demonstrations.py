@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rewardkit.harness.tasks.game24.solver import search_trace, solve, write_solution
-from rewardkit.harness.tasks.motion.laws import sequences
+from rewardkit.harness.tasks.motion.laws import Law, Motion, draw_paths
 from rewardkit.harness.tasks.motion.laws import write_solution as worked_motion
 
 __all__ = ["game24_search_trace", "game24_solution", "motion_sequences", "motion_solution"]
@@ -18,7 +18,8 @@ def motion_sequences(
 
     Speeds are uniform in `speeds`. The same seed gives the same points on every machine.
     """
-    return [motion.points for motion in sequences(count, seed=seed, speeds=speeds)]
+    law = Law(Motion, ((-5.0, 5.0), speeds))
+    return [path[0].points for path in draw_paths(law, count, dimensions=1, seed=seed)]
 
 
 def motion_solution(points: Sequence[float]) -> str:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import jinja2
@@ -28,10 +29,7 @@ _SET_BY_US = ("messages", "tools", "documents", "add_generation_prompt")
 
 
 def render_chat(
-    template: str,
-    messages: Sequence[Message],
-    variables: Mapping[str, object],
-    model: str = "the model",
+    template: str, messages: Sequence[Message], variables: Mapping[str, object], model: str
 ) -> str:
     """Render `messages` up to the assistant's turn, with further variables of the template.
 
@@ -40,7 +38,7 @@ def render_chat(
     for name in _SET_BY_US:
         if name in variables:
             raise UsageError(f"--chat-template-arg {name}=… can't be set: rewardkit sets {name}")
-    turns = [{"role": message.role, "content": message.content} for message in messages]
+    turns = [asdict(message) for message in messages]
     try:
         return _compiled(template).render(
             messages=turns, tools=None, documents=None, add_generation_prompt=True, **variables
@@ -76,7 +74,7 @@ def _compiled(template: str) -> jinja2.Template:
         lstrip_blocks=True,
         extensions=[_GenerationTag, jinja2.ext.loopcontrols],
     )
-    environment.filters["tojson"] = _to_json
+    environment.filters["tojson"] = partial(json.dumps, ensure_ascii=False)
     environment.globals["raise_exception"] = _refuse
     environment.globals["strftime_now"] = lambda form: datetime.now().strftime(form)
     return environment.from_string(template)
@@ -84,10 +82,6 @@ def _compiled(template: str) -> jinja2.Template:
 
 def _refuse(message: str) -> str:
     raise jinja2.TemplateError(message)
-
-
-def _to_json(value: object, indent: int | None = None, ensure_ascii: bool = False) -> str:
-    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent)
 
 
 _SPECIAL = [f"{kind}_token" for kind in ("bos", "eos", "pad", "unk", "sep", "cls", "mask")]
@@ -111,12 +105,12 @@ class Tokenizer:
         messages: Sequence[Message],
         *,
         chat: bool,
-        arguments: Mapping[str, object] | None = None,
+        arguments: Mapping[str, object] = MappingProxyType({}),
     ) -> Prompt:
         """Render with the chat template and its `arguments`; as plain text where there is none or
         `chat` is off."""
         if chat and self.chat_template is not None:
-            variables = {**(arguments or {}), **self.special}
+            variables = {**arguments, **self.special}
             text = _encodable(render_chat(self.chat_template, messages, variables, self.model))
             ids = self.engine.encode(text, add_special_tokens=False).ids
         else:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.prompts.wording import Kind, TaskWording, example_rows
+from rewardkit.harness.prompts.wording import Kind, TaskWording
 from rewardkit.harness.store.data_files import IDENTIFIERS
 from rewardkit.protocols import FewshotTask, Task
 from rewardkit.records import Sample
@@ -38,8 +39,8 @@ class FewshotExamples:
     column: only samples with the problem's value in it are shown; empty, all are.
     """
 
-    samples: Sequence[Sample]
-    count: int
+    samples: Sequence[Sample] = ()
+    count: int = 0
     exact: bool = True
     by: str = ""
 
@@ -74,7 +75,7 @@ class FewshotExamples:
 
 
 def draw_examples(task: Task, source: FewshotSource) -> FewshotExamples:
-    """Draw rows by seed. All problems share them, but no problem is its own example.
+    """Draw distinct rows by seed. All problems share them, but no problem is its own example.
 
     A task with a column `fewshot_by` has rows drawn for each of its values.
     """
@@ -82,17 +83,28 @@ def draw_examples(task: Task, source: FewshotSource) -> FewshotExamples:
     rows = _candidates(task, source) if source.count else []
     random.Random(f"shots/{source.seed}").shuffle(rows)
     drawn: dict[str, list[Sample]] = {}
-    for row in _unrepeated(rows):
-        drawn.setdefault(_group(row, by), []).append(row)
+    seen: set[object] = set()
+    for row in rows:
+        identities = _identities(row)
+        if identities.isdisjoint(seen):
+            drawn.setdefault(_group(row, by), []).append(row)
+        seen |= identities
     most = source.count + _MOST_EXCLUDED
     samples = [row for rows_of_group in drawn.values() for row in rows_of_group[:most]]
     return FewshotExamples(samples, source.count, by=by)
 
 
 def own_examples(task: Task, wording: TaskWording, kind: Kind) -> FewshotExamples:
-    """The task's own examples, in the order of its file."""
-    rows = example_rows(wording, kind)
-    samples = [task.sample(row, place) for place, row in enumerate(rows)]
+    """The task's own examples, in the order of its file. Raises DataError."""
+    rows = []
+    if wording.examples is not None:
+        try:
+            rows = tomllib.loads(wording.examples.read_text(encoding="utf-8")).get(kind, [])
+        except (OSError, ValueError) as error:
+            raise DataError(f"the examples in {wording.examples} can't be read: {error}") from error
+    samples = [
+        task.sample({"id": f"{kind}-{place + 1}", **row}, place) for place, row in enumerate(rows)
+    ]
     return FewshotExamples(samples, OWN_EXAMPLES[kind], exact=False)
 
 
@@ -122,18 +134,6 @@ def _candidates(task: Task, source: FewshotSource) -> list[Sample]:
             f"available here ({error.__cause__ or error}); give rows to draw from with "
             "--fewshot-data FILE"
         ) from error
-
-
-def _unrepeated(samples: Iterable[Sample]) -> list[Sample]:
-    """Drop samples that repeat an earlier sample's id or words."""
-    distinct: list[Sample] = []
-    seen: set[object] = set()
-    for sample in samples:
-        identities = _identities(sample)
-        if identities.isdisjoint(seen):
-            distinct.append(sample)
-        seen |= identities
-    return distinct
 
 
 def _identities(sample: Sample) -> set[tuple[str, ...]]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.prompts.strategies import wording_of
 from rewardkit.harness.prompts.template import PromptTemplate
 from rewardkit.harness.store.data_files import Row
 from rewardkit.judging import judge_many
-from rewardkit.protocols import Message, Task
+from rewardkit.protocols import Task
 from rewardkit.records import Sample
 
 COLUMNS = ("prompt", "completion", "text", "long")
@@ -85,8 +85,8 @@ def _columns(template: PromptTemplate, solution: Solution) -> Row:
     messages = template.messages(solution.sample)
     question = "\n\n".join(message.content for message in messages)
     return {
-        "prompt": [_turn(message) for message in messages],
-        "completion": [_turn(Message("assistant", solution.completion))],
+        "prompt": [asdict(message) for message in messages],
+        "completion": [{"role": "assistant", "content": solution.completion}],
         "text": f"{question}\n{solution.completion}",
         "long": solution.long,
     }
@@ -101,7 +101,3 @@ def _completion(
     if write is None:
         raise UsageError(f"task {task.name!r} has no long solutions; leave the share of them out")
     return template.reply(sample, write(sample, f"{seed}/{sample.id}"))
-
-
-def _turn(message: Message) -> dict[str, str]:
-    return {"role": message.role, "content": message.content}

@@ -8,13 +8,8 @@ from pathlib import Path
 
 from rewardkit import registry
 from rewardkit.errors import UsageError
-from rewardkit.harness.prompts.fewshot import (
-    FewshotExamples,
-    FewshotSource,
-    draw_examples,
-    own_examples,
-)
-from rewardkit.harness.prompts.template import PromptTemplate, Words, load_template
+from rewardkit.harness.prompts.fewshot import FewshotSource, draw_examples, own_examples
+from rewardkit.harness.prompts.template import PromptTemplate, load_template
 from rewardkit.harness.prompts.wording import GENERIC_WORDING, TaskWording, WordedTask
 from rewardkit.protocols import ConfiguredTask, Message, Task
 from rewardkit.records import Sample
@@ -38,7 +33,7 @@ def resolve_prompt(
         fewshot = fewshot_of(task)
     template = fit_prompt(task, prompt, system_prompt, fewshot)
     drawn = fewshot is not None and template.draws_examples
-    if template.has_examples and not drawn and not _examples_of(template):
+    if template.has_examples and not drawn and not template.examples.samples:
         raise UsageError(_no_examples(template, task))
     return template
 
@@ -68,12 +63,12 @@ def fit_prompt(
     if problem is not None:
         raise UsageError(problem)
     wording = wording_of(task)
-    examples = FewshotExamples((), 0)
+    examples = template.examples
     if fewshot is not None and template.draws_examples:
         examples = draw_examples(task, fewshot)
     elif template.has_examples:
         examples = own_examples(task, wording, template.shows)
-    return replace(template, words=Words(wording, examples))
+    return replace(template, wording=wording, examples=examples)
 
 
 def check_fewshot(templates: Sequence[PromptTemplate], fewshot: FewshotSource | None) -> None:
@@ -110,7 +105,7 @@ def check_rendering(template: PromptTemplate, samples: Sequence[Sample]) -> None
 
 def worked_examples(template: PromptTemplate) -> list[tuple[str, Sample]]:
     """(reply, sample) pairs: each example's reply as the prompt shows it."""
-    return [(template.reply(sample), sample) for sample in _examples_of(template)]
+    return [(template.reply(sample), sample) for sample in template.examples.samples]
 
 
 def prompts_of(task: Task) -> list[str]:
@@ -152,21 +147,14 @@ def _misfit(template: PromptTemplate, task: Task) -> str | None:
     """Why an installed prompt doesn't fit the task, and which prompts do; None if it fits."""
     wording = wording_of(task)
     if template.needs_words and not _has_words(wording, template):
-        hint = ", which offers no `wording` (docs/reference/plugins.md)"
+        generic = wording is GENERIC_WORDING
+        hint = ", which offers no `wording` (docs/reference/plugins.md)" if generic else ""
         return (
-            f"prompt {template.name!r} doesn't fit task {task.name!r}"
-            f"{hint if wording is GENERIC_WORDING else ''}; "
+            f"prompt {template.name!r} doesn't fit task {task.name!r}{hint}; "
             f"these do: {', '.join(prompts_of(task))}"
         )
     unread = _unread(template, task)
     return unread and f"{unread}; these prompts fit: {', '.join(prompts_of(task))}"
-
-
-def _examples_of(template: PromptTemplate) -> Sequence[Sample]:
-    """The samples that the prompt can show as examples."""
-    if template.words is None or not template.has_examples:
-        return ()
-    return template.words.examples.samples
 
 
 def _no_examples(template: PromptTemplate, task: Task) -> str:

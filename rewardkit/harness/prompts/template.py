@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -35,20 +35,6 @@ USER = "user"
 
 _FENCE = "+++"
 
-_OF_TASKS = {"ask", "examples"}
-"""Variables that a task adds to a prompt."""
-
-_PER_EXAMPLE = {"example"}
-"""Variables of the blocks that are rendered once per example."""
-
-
-@dataclass(frozen=True)
-class Words:
-    """A task's part of a prompt: its wording, and the examples to show."""
-
-    wording: TaskWording
-    examples: FewshotExamples
-
 
 @dataclass(frozen=True, kw_only=True)
 class PromptTemplate:
@@ -71,7 +57,9 @@ class PromptTemplate:
     """A line for `rewardkit list`."""
     plain_reply: jinja2.Template
     """How a worked reply is written without a block `reply`."""
-    words: Words | None = None
+    wording: TaskWording | None = None
+    """The task's words; None until the prompt is fitted to a task."""
+    examples: FewshotExamples = field(default_factory=FewshotExamples)
 
     @cached_property
     def parts(self) -> frozenset[str]:
@@ -116,9 +104,9 @@ class PromptTemplate:
 
         `solution` replaces the sample's own; it holds no final answer.
         """
-        if self.words is None:
+        if self.wording is None:
             raise ValueError(f"prompt {self.name!r} isn't fitted to a task")
-        worked = word_example(self.words.wording, example, self.reading)
+        worked = word_example(self.wording, example, self.reading)
         if solution is not None:
             worked = replace(worked, solution=solution)
         variables = {**self._variables(example, [worked]), "example": worked}
@@ -130,32 +118,29 @@ class PromptTemplate:
         """Hash everything that decides the prompts: the template, the system prompt and, if used,
         the task's words and examples."""
         content = f"{self.source}\0{self.system}"
-        if self.words is not None and self.needs_words:
-            wording = self.words.wording
+        if (wording := self.wording) and self.needs_words:
             parts = (wording.instruction, wording.working, wording.problem, wording.noun)
             examples = (example.hash() for example in self._worded_examples)
-            count = str(self.words.examples.count)
+            count = str(self.examples.count)
             content = "\0".join([content, *parts, wording.form(self.reading), *examples, count])
         return hashlib.sha256(content.encode()).hexdigest()
 
     @cached_property
     def _worded_examples(self) -> Sequence[WordedProblem]:
         """All examples in the task's words; each prompt shows some of them."""
-        if self.words is None:
-            return []
-        samples = self.words.examples.samples
-        return [word_example(self.words.wording, sample, self.reading) for sample in samples]
+        wording, samples = self.wording, self.examples.samples
+        return [word_example(wording, sample, self.reading) for sample in samples if wording]
 
     def _examples(self, sample: Sample) -> list[WordedProblem]:
-        if self.words is None or not self.has_examples:
+        if self.wording is None or not self.has_examples:
             return []
-        return [self._worded_examples[index] for index in self.words.examples.beside(sample)]
+        return [self._worded_examples[index] for index in self.examples.beside(sample)]
 
     def _variables(self, sample: Sample, examples: Sequence[WordedProblem]) -> dict[str, Any]:
         variables: dict[str, Any] = {**sample.columns, "question": sample.question}
-        if self.words is not None and self.needs_words:
+        if self.wording is not None and self.needs_words:
             try:
-                variables["ask"] = word_problem(self.words.wording, sample, self.reading)
+                variables["ask"] = word_problem(self.wording, sample, self.reading)
             except DataError as error:
                 raise DataError(f"sample {sample.id!r}: {error}") from error
             variables["examples"] = examples
@@ -170,7 +155,7 @@ class PromptTemplate:
         blocks = self.compiled.blocks
         function = blocks.get(part, self.compiled.root_render_func)
         if part == USER:
-            blocks = dict.fromkeys(blocks, _nothing)
+            blocks = dict.fromkeys(blocks, lambda context: iter(()))  # the blocks show nothing
         variables = {**self._globals, **variables}
         context = Context(self.compiled.environment, variables, self.compiled.name, blocks)
         return "".join(function(context))
@@ -195,8 +180,8 @@ class PromptTemplate:
             ) from error
 
     def _cause(self, error: Exception, variables: Mapping[str, Any]) -> str:
-        names = sorted({*variables, *(() if self.words is None else _OF_TASKS)})
-        unknown = sorted(self.variables - set(names) - _PER_EXAMPLE)
+        names = sorted({*variables, *(("ask", "examples") if self.wording else ())})
+        unknown = sorted(self.variables - {*names, "example"})
         if isinstance(error, jinja2.UndefinedError) and unknown:
             close = difflib.get_close_matches(unknown[0], names, n=1)
             hint = f" (did you mean {close[0]!r}?)" if close else ""
@@ -204,10 +189,6 @@ class PromptTemplate:
                 f"there is no variable {unknown[0]!r}{hint}; its variables here: {', '.join(names)}"
             )
         return f"{type(error).__name__}: {error}; its variables here: {', '.join(names)}"
-
-
-def _nothing(context: Context) -> Iterator[str]:
-    return iter(())
 
 
 def _join(*texts: str) -> str:
@@ -226,18 +207,10 @@ def load_template(name: str, path: str | Path, system: str | None = None) -> Pro
     front_matter, body = _split(name, source)
     # the lines of the front matter stay, empty, so that an error names the file's line
     body = "\n" * (source.count("\n") - body.count("\n")) + body
-    try:
-        compiled, tree = compile_template(body), sandbox().parse(body)
-    except jinja2.TemplateSyntaxError as error:
-        raise UsageError(f"prompt {name!r}, line {error.lineno}: {error.message}") from error
-    except (jinja2.TemplateError, RecursionError, ValueError) as error:
-        raise UsageError(f"prompt {name!r} can't be compiled: {error}") from error
+    compiled = _compile(f"prompt {name!r}", body)
+    tree = sandbox().parse(body)
     _check_blocks(name, tree)
     settings = _read_settings(name, front_matter)
-    try:
-        reply = compile_template(settings.reply)
-    except (jinja2.TemplateError, RecursionError, ValueError) as error:
-        raise UsageError(f"prompt {name!r}: its `reply` can't be compiled: {error}") from error
     return PromptTemplate(
         name=name,
         source=source,
@@ -248,8 +221,17 @@ def load_template(name: str, path: str | Path, system: str | None = None) -> Pro
         stop=(settings.stop,) if isinstance(settings.stop, str) else tuple(settings.stop),
         shows=settings.shows,
         about=settings.about,
-        plain_reply=reply,
+        plain_reply=_compile(f"`reply` of prompt {name!r}", settings.reply),
     )
+
+
+def _compile(what: str, source: str) -> jinja2.Template:
+    try:
+        return compile_template(source)
+    except jinja2.TemplateSyntaxError as error:
+        raise UsageError(f"{what}, line {error.lineno}: {error.message}") from error
+    except (jinja2.TemplateError, RecursionError, ValueError) as error:
+        raise UsageError(f"{what} can't be compiled: {error}") from error
 
 
 def _split(name: str, source: str) -> tuple[str, str]:
@@ -297,7 +279,6 @@ class _Settings(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def _read_settings(name: str, front_matter: str) -> _Settings:
-    """Read the settings. UsageError for an unknown name or a wrong type."""
     try:
         return msgspec.toml.decode(front_matter, type=_Settings)
     except (msgspec.MsgspecError, RecursionError) as error:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -22,12 +22,9 @@ BLANK = "{}"
 Kind = Literal["example", "long"]
 
 
-def _column_solution(sample: Sample) -> str:
-    return str(sample.columns.get("solution") or "").strip()
-
-
-def _reference(sample: Sample) -> str:
-    return sample.reference
+def column_text(sample: Sample, column: str = "solution") -> str:
+    """The text of a column; empty without one."""
+    return str(sample.columns.get(column) or "").strip()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +44,8 @@ class TaskWording:
     working: str = ""
     """The required form of the reasoning, for prompts that ask for reasoning."""
     problem: str = "{{ question }}"
-    solution: Callable[[Sample], str] = _column_solution
-    answer: Callable[[Sample], str] = _reference
+    solution: Callable[[Sample], str] = column_text
+    answer: Callable[[Sample], str] = attrgetter("reference")
     long_solution: Callable[[Sample, str], str] | None = None
     """A longer worked solution, drawn by a seed: with attempts that fail, with cases and checks."""
     examples: Path | None = None
@@ -116,17 +113,6 @@ def word_example(wording: TaskWording, sample: Sample, reading: str | None) -> W
         solution=wording.solution(sample),
         answer=wording.form(reading).replace(BLANK, wording.answer(sample)),
     )
-
-
-def example_rows(wording: TaskWording, kind: Kind) -> Sequence[Mapping[str, object]]:
-    """Read the task's own examples of this kind. Raises DataError."""
-    if wording.examples is None:
-        return []
-    try:
-        rows = tomllib.loads(wording.examples.read_text(encoding="utf-8")).get(kind, [])
-    except (OSError, ValueError) as error:
-        raise DataError(f"the examples in {wording.examples} can't be read: {error}") from error
-    return [{"id": f"{kind}-{place}", **row} for place, row in enumerate(rows, 1)]
 
 
 def _problem(source: str, columns: Mapping[str, object]) -> str:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from rewardkit.harness.prompts.wording import TaskWording
+from functools import partial
+
+from rewardkit.harness.prompts.wording import TaskWording, column_text
 from rewardkit.harness.tasks.long_chains import long_chain_of
 from rewardkit.harness.tasks.table import EXAMPLES, TableTask, forms
-from rewardkit.records import Sample
 from rewardkit.verifiers.choice import Choice
 from rewardkit.verifiers.in_form import AnswerBlockFormat, InForm
 from rewardkit.verifiers.r1_zero import R1ZeroFormat
 
-
-def _rationale(sample: Sample) -> str:
-    return str(sample.columns.get("rationale") or "").strip()
+_rationale = partial(column_text, column="rationale")
 
 
 AQUA = TableTask(

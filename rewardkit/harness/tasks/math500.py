@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rewardkit.harness.prompts.wording import TaskWording
+from rewardkit.harness.prompts.wording import TaskWording, column_text
 from rewardkit.harness.tasks.long_chains import long_chain_of
 from rewardkit.harness.tasks.table import EXAMPLES, TableTask, forms
 from rewardkit.records import Sample
@@ -19,8 +19,7 @@ _BOX = re.compile(r"\\f?box(?:ed)?\s*\{((?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\
 def _solution(sample: Sample) -> str:
     """The worked solution of a row, without drawings and without its box: the prompt adds the
     answer in the form that it asks for."""
-    solution = _FIGURE.sub("", str(sample.columns.get("solution") or ""))
-    return _BOX.sub(r"\1", solution).strip()
+    return _BOX.sub(r"\1", _FIGURE.sub("", column_text(sample))).strip()
 
 
 MATH500 = TableTask(

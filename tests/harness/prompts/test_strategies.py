@@ -342,8 +342,7 @@ class TestDrawnExamples:
             task = rewardkit.load_task(name)
             template = resolve_prompt(task, "cot", None, FewshotSource(5))
             train = {sample.question for sample in task.load(data=None, split="train", seed=0)}
-            assert template.words is not None
-            assert {sample.question for sample in template.words.examples.samples} <= train
+            assert {sample.question for sample in template.examples.samples} <= train
             verdicts = judge_many(task.verifier(template.reading), worked_examples(template))
             assert all(verdict.correct for verdict in verdicts)
 

@@ -32,6 +32,11 @@ class Solution:
     steps: tuple[str, ...]
 
     @property
+    def reply(self) -> str:
+        """The perfect reply: the steps, then the answer."""
+        return "\n".join([*self.steps, self.answer])
+
+    @property
     def answer(self) -> str:
         """The last line of a reply: `Answer: … = 24`."""
         return f"Answer: {self.expression} = {TARGET}"
@@ -110,12 +115,8 @@ def _in_order(values: Iterable[Fraction]) -> str:
 
 
 def write_solution(numbers: tuple[int, ...]) -> str:
-    """Write the perfect reply: three steps, then `Answer: … = 24`.
-
-    Raises ValueError for numbers without a solution.
-    """
-    solution = _solved(numbers)
-    return "\n".join([*solution.steps, solution.answer])
+    """Write the perfect reply. Raises ValueError for numbers without a solution."""
+    return _solved(numbers).reply
 
 
 def search_trace(numbers: tuple[int, ...], seed: int | str, attempts: int | None = None) -> str:
@@ -163,17 +164,13 @@ def _failing_attempt(numbers: list[Fraction], generator: random.Random) -> list[
         if numbers == [TARGET]:
             return []
         lines.append(_step(first, sign, second, result, numbers))
-        if len(numbers) == 2 and not _reaches_target(*numbers):
+        pair = tuple(sorted(value.as_integer_ratio() for value in numbers))
+        if len(pair) == 2 and _moves(pair) is None:
             return [*lines, f"No way to {TARGET} from {_in_order(numbers)}. Back to {hand}."]
     return [*lines, f"That is not {TARGET}. Back to {hand}."]
 
 
-OPERATORS = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-}
+OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 
 
 def _random_step(
@@ -189,9 +186,3 @@ def _random_step(
         result = OPERATORS[sign](first, second)
         if max(abs(result.numerator), result.denominator) <= LARGEST:
             return first, sign, second, result
-
-
-def _reaches_target(first: Fraction, second: Fraction) -> bool:
-    results = {first + second, first - second, second - first, first * second}
-    results |= {over / under for over, under in ((first, second), (second, first)) if under}
-    return TARGET in results

@@ -37,10 +37,10 @@ READINGS: dict[str, Verifier] = {
 """Verifiers by answer style. Without a style, an expression counts anywhere in the reply."""
 
 
-def _numbers(sample: Sample) -> tuple[int, ...]:
+def _numbers(sample: Sample, place: str = "") -> tuple[int, ...]:
     numbers = four_numbers(sample)
     if numbers is None:
-        raise DataError(f"{sample.reference[:80]!r} isn't four numbers from 1 to {HIGHEST}")
+        raise DataError(f"{place}{sample.reference[:80]!r} isn't four numbers from 1 to {HIGHEST}")
     return numbers
 
 
@@ -119,13 +119,9 @@ class Game24Task:
             )
         random.Random(seed).shuffle(quadruples)
         selected = quadruples[-self.test :] if split_name == "test" else quadruples[: -self.test]
-        return [
-            self.sample(
-                {"numbers": list(numbers), "id": f"{split_name}-{'-'.join(map(str, numbers))}"},
-                index,
-            )
-            for index, numbers in enumerate(selected)
-        ]
+        ids = [f"{split_name}-{'-'.join(map(str, numbers))}" for numbers in selected]
+        rows = zip(selected, ids, strict=True)
+        return [self.sample({"numbers": list(four), "id": name}, 0) for four, name in rows]
 
     def sample(self, row: Mapping[str, object], index: int) -> Sample:
         """Convert a row with `numbers`: four numbers, as a list or as text."""
@@ -145,10 +141,7 @@ class Game24Task:
     def _checked(self, row: Mapping[str, object], index: int) -> Sample:
         """A row of a file. DataError unless it holds four numbers from 1 to 13."""
         sample = self.sample(row, index)
-        if four_numbers(sample) is None:
-            raise DataError(
-                f"row {index + 1}: {sample.reference[:80]!r} isn't four numbers from 1 to {HIGHEST}"
-            )
+        _numbers(sample, f"row {index + 1}: ")
         return sample
 
     def verifier(self, reading: str | None = None) -> Verifier:
@@ -160,8 +153,7 @@ class Game24Task:
 
     def perfect(self, sample: Sample) -> str:
         """Write a solution step by step. DataError for a hand without one."""
-        solution = _solve(sample)
-        return "\n".join([*solution.steps, solution.answer])
+        return _solve(sample).reply
 
     def figures(self, rows: Sequence[SampleRow]) -> list[Figure]:
         """Show the outcomes, and lengths in tokens and in steps."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import math
 import random
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
 from itertools import chain, pairwise
 
-from rewardkit.errors import DataError, UsageError
+from rewardkit.errors import UsageError
 from rewardkit.records import Sample
-from rewardkit.verifiers.motion import five_points, grouped, rendered
+from rewardkit.verifiers.motion import grouped, rendered
 
 LENGTH = 10
 """Points of a sequence, at t = 0…9."""
@@ -27,8 +27,6 @@ MOST_DRAWS = 1000
 """How many times a question is drawn again before the ranges count as too narrow."""
 
 Range = tuple[float, float]
-Uniform = Callable[[float, float], float]
-"""Draws a number uniformly between two bounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +35,7 @@ class Motion:
 
     start: float
     speed: float
-    acceleration: float
+    acceleration: float = 0.0
 
     @property
     def kind(self) -> str:
@@ -48,7 +46,7 @@ class Motion:
     def points(self) -> tuple[float, ...]:
         """x_t at t = 0…9, rounded to one decimal."""
         return _round_positions(
-            lambda t: self.start + self.speed * t + self.acceleration * t * t / 2,
+            lambda t: self.start + self.speed * t + self.acceleration * t * t / 2
         )
 
 
@@ -81,35 +79,12 @@ Path = tuple[Motion | Oscillation, ...]
 
 
 @dataclass(frozen=True)
-class Lines:
-    """Uniform motions, or accelerated motions if `accelerations` is set."""
+class Law:
+    """A distribution of motions: each parameter of `motion` is uniform in its range."""
 
-    starts: Range
-    speeds: Range
-    accelerations: Range | None = None
-
-    def draw(self, uniform: Uniform) -> Motion:
-        """Draw start, speed and acceleration, each uniform in its range."""
-        start, speed = uniform(*self.starts), uniform(*self.speeds)
-        return Motion(start, speed, uniform(*self.accelerations) if self.accelerations else 0.0)
-
-
-@dataclass(frozen=True)
-class Oscillations:
-    """Periodic motions; `periods` are in steps of time."""
-
-    starts: Range
-    amplitudes: Range
-    periods: Range
-
-    def draw(self, uniform: Uniform) -> Oscillation:
-        """Draw start, amplitude and period, each uniform in its range, and any phase."""
-        start, amplitude = uniform(*self.starts), uniform(*self.amplitudes)
-        return Oscillation(start, amplitude, uniform(*self.periods), uniform(0.0, 2 * math.pi))
-
-
-Law = Lines | Oscillations
-"""A distribution of motions."""
+    motion: type[Motion] | type[Oscillation]
+    ranges: tuple[Range, ...]
+    """The ranges of the parameters in order; a parameter without one has its default."""
 
 
 def draw_paths(law: Law, count: int, *, dimensions: int, seed: int | str) -> list[Path]:
@@ -118,24 +93,10 @@ def draw_paths(law: Law, count: int, *, dimensions: int, seed: int | str) -> lis
     The same seed gives the same paths on every machine; a higher count only appends paths.
     """
     uniform = random.Random(seed).uniform
-    return [tuple(law.draw(uniform) for _ in range(dimensions)) for _ in range(count)]
-
-
-def sequences(
-    count: int,
-    *,
-    seed: int | str,
-    speeds: Range = (0.5, 2.0),
-    starts: Range = (-5.0, 5.0),
-    accelerations: Range | None = None,
-) -> list[Motion]:
-    """Draw `count` motions on a line, each parameter uniform in its range.
-
-    Without `accelerations` the motion is uniform. The same seed gives the same motions on every
-    machine; a higher count only appends motions.
-    """
-    law, uniform = Lines(starts, speeds, accelerations), random.Random(seed).uniform
-    return [law.draw(uniform) for _ in range(count)]
+    return [
+        tuple(law.motion(*(uniform(*limits) for limits in law.ranges)) for _ in range(dimensions))
+        for _ in range(count)
+    ]
 
 
 Vector = tuple[Decimal, ...]
@@ -300,7 +261,7 @@ def _difference_lines(given: Sequence[Vector], differences: Sequence[Vector]) ->
     ]
 
 
-def sample_of_path(path: Path, name: str, distribution: str) -> Sample:
+def _sample_of(path: Path, name: str, distribution: str) -> Sample:
     """Make a sample of the first five points as question and the rest as reference.
 
     The columns hold the points and the parameters of the law.
@@ -321,42 +282,6 @@ def sample_of_path(path: Path, name: str, distribution: str) -> Sample:
     return Sample(rendered(rest, dimensions), rendered(first, dimensions), name, columns)
 
 
-def read_sample(row: Mapping[str, object], index: int) -> Sample:
-    """Read a row as `MotionTask.sample` describes it. DataError names the row and the column."""
-    dimensions, points = _five(row, ("points", "question"), index)
-    target_dimensions, targets = _five(row, ("targets", "reference"), index)
-    if dimensions != target_dimensions:
-        raise DataError(
-            f"row {index + 1}: its points have {dimensions} coordinates each and its targets "
-            f"have {target_dimensions}; give both the same number"
-        )
-    columns = {
-        **{name: value for name, value in row.items() if name != "id"},
-        "points": grouped(dimensions, points),
-        "targets": grouped(dimensions, targets),
-    }
-    identifier = str(row.get("id", index))
-    return Sample(rendered(targets, dimensions), rendered(points, dimensions), identifier, columns)
-
-
-def _five(
-    row: Mapping[str, object], columns: tuple[str, str], index: int
-) -> tuple[int, list[float]]:
-    column = next((name for name in columns if name in row), None)
-    if column is None:
-        raise DataError(
-            f"row {index + 1} has neither a column {columns[0]!r} nor {columns[1]!r}; "
-            f"it has {', '.join(row)}"
-        )
-    points = five_points(str(row[column]))
-    if points is None:
-        raise DataError(
-            f"row {index + 1}, column {column!r}: {str(row[column])[:80]!r} isn't five "
-            "coordinates; write a list or (2.0), (3.5), …"
-        )
-    return points
-
-
 def draw_split(
     law: Law,
     split: str,
@@ -364,7 +289,6 @@ def draw_split(
     *,
     dimensions: int,
     seed: int,
-    distribution: str,
     excluded: Collection[str] = (),
 ) -> list[Sample]:
     """Return `count` samples by seed, none with a question in `excluded`.
@@ -372,15 +296,16 @@ def draw_split(
     A question that is excluded is drawn again with a seed of its own, so that all other samples
     stay the same. UsageError if the law has no other question to offer.
     """
+    distribution = "out" if split == "test_out" else "in"
     paths = draw_paths(law, count, dimensions=dimensions, seed=f"{split}/{seed}")
     samples = []
     for index, path in enumerate(paths):
-        sample = sample_of_path(path, f"{split}-{index:04d}", distribution)
+        sample = _sample_of(path, f"{split}-{index:04d}", distribution)
         if sample.question in excluded:
             again = draw_paths(
                 law, MOST_DRAWS, dimensions=dimensions, seed=f"{split}/{seed}/{index}"
             )
-            others = (sample_of_path(path, sample.id, distribution) for path in again)
+            others = (_sample_of(path, sample.id, distribution) for path in again)
             sample = next((other for other in others if other.question not in excluded), sample)
         if sample.question in excluded:
             raise UsageError(

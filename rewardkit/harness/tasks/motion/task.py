@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,18 +15,24 @@ from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.harness.tasks.motion.laws import (
     METHODS,
     Law,
-    Lines,
-    Oscillations,
+    Motion,
+    Oscillation,
     Range,
     draw_split,
-    read_sample,
     write_solution,
 )
 from rewardkit.harness.tasks.motion.task_figures import MEASURES, motion_figures
 from rewardkit.harness.tasks.table import EXAMPLES, check_count, checked_range, verifier_for
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample
-from rewardkit.verifiers.motion import DIMENSIONS, MotionFlexible, five_points, grouped, motion
+from rewardkit.verifiers.motion import (
+    DIMENSIONS,
+    MotionFlexible,
+    five_points,
+    grouped,
+    motion,
+    rendered,
+)
 
 SPLITS = ("test", "test_in", "test_out", "train")
 ACCELERATIONS: Range = (0.1, 0.5)
@@ -141,7 +148,20 @@ class MotionTask:
 
         Each is five points, as a list or as text. DataError names the row and the column.
         """
-        return read_sample(row, index)
+        dimensions, points = _five(row, ("points", "question"), index)
+        target_dimensions, targets = _five(row, ("targets", "reference"), index)
+        if dimensions != target_dimensions:
+            raise DataError(
+                f"row {index + 1}: its points have {dimensions} coordinates each and its targets "
+                f"have {target_dimensions}; give both the same number"
+            )
+        columns = {
+            **{name: value for name, value in row.items() if name != "id"},
+            "points": grouped(dimensions, points),
+            "targets": grouped(dimensions, targets),
+        }
+        question, reference = rendered(points, dimensions), rendered(targets, dimensions)
+        return Sample(reference, question, str(row.get("id", index)), columns)
 
     def verifier(self, reading: str | None = None) -> Verifier:
         """Accuracy and format, 5:1; `flexible()` for "flexible". UsageError for other styles."""
@@ -171,14 +191,12 @@ class MotionTask:
 
     def _generated(self, split: str, seed: int) -> list[Sample]:
         tests = ("test_in", "test_out") if split == "train" else ()
-        outside = split == "test_out"
         return draw_split(
-            self._law(outside=outside),
+            self._law(outside=split == "test_out"),
             split,
             self.train if split == "train" else self.test,
             dimensions=self.dimensions,
             seed=seed,
-            distribution="out" if outside else "in",
             excluded={sample.question for test in tests for sample in self._generated(test, seed)},
         )
 
@@ -186,10 +204,28 @@ class MotionTask:
         """The law to draw from: the training ranges, or the ranges beyond them."""
         if self.kind == "periodic":
             amplitudes = self.out_amplitudes if outside else self.amplitudes
-            return Oscillations(
-                self.starts, amplitudes, self.out_periods if outside else self.periods
-            )
+            periods = self.out_periods if outside else self.periods
+            return Law(Oscillation, (self.starts, amplitudes, periods, (0.0, 2 * math.pi)))
         accelerations = self.out_accelerations if outside else self.accelerations
         if accelerations is None and self.kind == "accelerated":
             accelerations = OUT_ACCELERATIONS if outside else ACCELERATIONS
-        return Lines(self.starts, self.out_speeds if outside else self.speeds, accelerations)
+        lines = (self.starts, self.out_speeds if outside else self.speeds)
+        return Law(Motion, (*lines, accelerations) if accelerations else lines)
+
+
+def _five(
+    row: Mapping[str, object], columns: tuple[str, str], index: int
+) -> tuple[int, list[float]]:
+    column = next((name for name in columns if name in row), None)
+    if column is None:
+        raise DataError(
+            f"row {index + 1} has neither a column {columns[0]!r} nor {columns[1]!r}; "
+            f"it has {', '.join(row)}"
+        )
+    points = five_points(str(row[column]))
+    if points is None:
+        raise DataError(
+            f"row {index + 1}, column {column!r}: {str(row[column])[:80]!r} isn't five "
+            "coordinates; write a list or (2.0), (3.5), …"
+        )
+    return points

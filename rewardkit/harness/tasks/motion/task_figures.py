@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import attrgetter, methodcaller
 
 from rewardkit.harness.metrics.figures import Bars, Cell, Figure, Plot, Point, Table
 from rewardkit.harness.metrics.measure import Measure, estimate
@@ -38,8 +39,7 @@ _BRACKETS = re.compile(r"\((-?[0-9][^(),]*)\)")
 """The brackets round a point with one coordinate, which a table does without."""
 
 Coordinates = tuple[float, ...]
-Groups = Mapping[str, Sequence[SampleRow]]
-"""The rows of each distribution, by its name."""
+Groups = Mapping[str, Sequence[SampleRow]]  # the rows of each distribution
 
 
 @dataclass(frozen=True)
@@ -101,10 +101,6 @@ def _error(error_of: Callable[[Prediction], float]) -> Measure:
     )
 
 
-def _error_at(position: int) -> Measure:
-    return _error(lambda prediction: prediction.error_at(position))
-
-
 def _within(bound: float) -> Measure:
     def value_of(row: SampleRow) -> float | None:
         if row.verdict.correct is None:
@@ -117,8 +113,8 @@ def _within(bound: float) -> Measure:
 
 MEASURES = {
     "mse": _error(lambda prediction: mean_squared_error(*prediction.flat)),
-    "mae": _error(lambda prediction: prediction.error),
-    **{f"error_{place}": _error_at(place) for place in POSITIONS},
+    "mae": _error(attrgetter("error")),
+    **{f"error_{place}": _error(methodcaller("error_at", place)) for place in POSITIONS},
     **{f"within_{bound:g}": _within(bound) for bound in BOUNDS},
 }
 """MSE, MAE and the error at each position, of predictions; shares below a bound, of all judged."""

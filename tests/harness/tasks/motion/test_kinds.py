@@ -13,8 +13,8 @@ import rewardkit
 from rewardkit.errors import DataError, UnknownName, UsageError
 from rewardkit.harness.prompts.strategies import resolve_prompt
 from rewardkit.harness.tasks.motion.laws import (
+    Law,
     Oscillation,
-    Oscillations,
     draw_paths,
     write_solution,
 )
@@ -100,7 +100,8 @@ def test_each_parameter_is_in_its_range(
 
 
 def test_periodic_points_follow_the_formula() -> None:
-    drawn = draw_paths(Oscillations((-5, 5), (1, 3), (8, 12)), 20, dimensions=2, seed=1)
+    law = Law(Oscillation, ((-5, 5), (1, 3), (8, 12), (0, 6)))
+    drawn = draw_paths(law, 20, dimensions=2, seed=1)
     for motion in (motion for path in drawn for motion in path):
         for t, point in enumerate(motion.points):
             assert isinstance(motion, Oscillation)

@@ -8,7 +8,7 @@ import pytest
 import rewardkit
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.prompts.template import load_template
-from rewardkit.harness.tasks.motion.laws import draw_split, sequences, write_solution
+from rewardkit.harness.tasks.motion.laws import Law, Motion, draw_paths, draw_split, write_solution
 from rewardkit.harness.tasks.motion.task import MotionTask
 from rewardkit.records import Sample
 
@@ -71,10 +71,8 @@ def test_training_and_test_never_share_a_question(seed: int) -> None:
 
 def test_a_question_that_is_drawn_again_leaves_the_others_as_they_were() -> None:
     law = TASK._law(outside=False)
-    plain = draw_split(law, "train", 9, dimensions=1, seed=0, distribution="in")
-    changed = draw_split(
-        law, "train", 9, dimensions=1, seed=0, distribution="in", excluded={plain[4].question}
-    )
+    plain = draw_split(law, "train", 9, dimensions=1, seed=0)
+    changed = draw_split(law, "train", 9, dimensions=1, seed=0, excluded={plain[4].question})
     assert changed[:4] == plain[:4]
     assert changed[5:] == plain[5:]
     assert changed[4].id == plain[4].id
@@ -94,7 +92,9 @@ def test_the_points_of_seed_0_never_change() -> None:
 
 
 def test_points_follow_the_formula() -> None:
-    for motion in sequences(20, seed=1, accelerations=(0.1, 0.5)):
+    law = Law(Motion, ((-5.0, 5.0), (0.5, 2.0), (0.1, 0.5)))
+    for (motion,) in draw_paths(law, 20, dimensions=1, seed=1):
+        assert isinstance(motion, Motion)
         assert 0.1 <= motion.acceleration <= 0.5
         for t, point in enumerate(motion.points):
             exact = motion.start + motion.speed * t + motion.acceleration * t**2 / 2
@@ -102,7 +102,9 @@ def test_points_follow_the_formula() -> None:
 
 
 def test_a_higher_count_only_appends_motions() -> None:
-    assert sequences(9, seed=2)[:4] == sequences(4, seed=2)
+    law = Law(Motion, ((-5.0, 5.0), (0.5, 2.0)))
+    nine, four = (draw_paths(law, count, dimensions=1, seed=2) for count in (9, 4))
+    assert nine[:4] == four
 
 
 def test_a_field_makes_the_motion_accelerated() -> None:
