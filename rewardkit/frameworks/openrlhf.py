@@ -24,8 +24,7 @@ def reward_function(name: str, **arguments: Any) -> Callable[..., dict[str, Any]
     ) -> dict[str, Any]:
         """Return `rewards`, `scores` in [0, 1] and `extra_logs`: floats for one query, else lists.
 
-        OpenRLHF 0.11 passes one query a call, and a list of one would give its rewards a second
-        dimension.
+        A list of one would give OpenRLHF's rewards a second dimension.
         """
         texts = [
             without_special_tokens(query.removeprefix(prompt))
@@ -34,13 +33,14 @@ def reward_function(name: str, **arguments: Any) -> Callable[..., dict[str, Any]
         rewards, infos = scorer(name, **arguments).score(
             texts, [{"reference": label} for label in labels]
         )
-        logs = {key: _single([info[key] for info in infos]) for key in ("acc", "unjudged")}
-        return {"rewards": _single(rewards), "scores": logs["acc"], "extra_logs": logs}
+        logs = {key: single([info[key] for info in infos]) for key in ("acc", "unjudged")}
+        return {"rewards": single(rewards), "scores": logs["acc"], "extra_logs": logs}
 
     return reward_func
 
 
-def _single(values: Sequence[Any]) -> Any:
+def single(values: Sequence[Any]) -> Any:
+    """The only value, or a list of several: OpenRLHF sends one query a call."""
     return values[0] if len(values) == 1 else list(values)
 
 

@@ -54,10 +54,8 @@ class Scorer:
         """
         parts = tuple(self.verifier.parts) if isinstance(self.verifier, Rubric) else ()
         verdicts = self.verdicts(completions, rows)
-        scores = [self._score(verdict) for verdict in verdicts]
-        return scores, [
-            _info(score, verdict, parts) for score, verdict in zip(scores, verdicts, strict=True)
-        ]
+        infos = [self._info(verdict, parts) for verdict in verdicts]
+        return [float(info["score"]) for info in infos], infos
 
     def verdicts(self, completions: Sequence[str], rows: Sequence[Row]) -> list[Verdict]:
         """Return the verdicts on completions of rows, in order."""
@@ -69,21 +67,15 @@ class Scorer:
         judge_many(self.verifier, [("", Sample("0"))], self.options)
         return self
 
-    def _score(self, verdict: Verdict) -> float:
-        return self.unjudged if verdict.score is None else self.scale(verdict.score)
-
-
-def _info(score: float, verdict: Verdict, parts: Sequence[str]) -> Info:
-    info: Info = {
-        "score": score,
-        "acc": 1.0 if verdict.correct else 0.0,
-        "unjudged": 1.0 if verdict.score is None else 0.0,
-        "pred": verdict.answer or "",
-        "failure": verdict.failure.value if verdict.failure else "",
-    }
-    for name in parts:
-        info[f"part_{name}"] = verdict.parts.get(name, 0.0)
-    return info
+    def _info(self, verdict: Verdict, parts: Sequence[str]) -> Info:
+        return {
+            "score": self.unjudged if verdict.score is None else self.scale(verdict.score),
+            "acc": 1.0 if verdict.correct else 0.0,
+            "unjudged": 1.0 if verdict.score is None else 0.0,
+            "pred": verdict.answer or "",
+            "failure": verdict.failure.value if verdict.failure else "",
+            **{f"part_{name}": verdict.parts.get(name, 0.0) for name in parts},
+        }
 
 
 def scorer(
@@ -105,31 +97,24 @@ def scorer(
     `rewardkit.verify_batch`. In a Ray actor, of which there are many on a machine, the default is
     one worker. UnknownName for a name or an argument that doesn't exist.
     """
-    settings = {
-        "reading": reading,
-        "scale": (float(low), float(high)),
-        "unjudged": float(unjudged),
-        "timeout": timeout,
-        "workers": workers,
-        "reference": reference,
-    }
-    return _cached_scorer(name, json.dumps([settings, arguments], sort_keys=True))
+    workers = workers or (1 if in_ray_actor() else None)
+    return _cached_scorer(
+        name,
+        json.dumps([reading, reference, arguments], sort_keys=True),
+        JudgingOptions(workers=workers, **({"timeout": timeout} if timeout else {})),
+        Scale(float(low), float(high)),
+        float(unjudged),
+    )
 
 
 @lru_cache(maxsize=256)
-def _cached_scorer(name: str, options_json: str) -> Scorer:
-    settings, arguments = json.loads(options_json)
-    timeout, reference = settings["timeout"], settings["reference"]
-    workers = settings["workers"] or (1 if in_ray_actor() else None)
-    resolved = resolve(name, settings["reading"], **arguments)
-    return Scorer(
-        resolved.verifier,
-        resolved.reader(None if reference is None else (reference,)),
-        JudgingOptions(workers=workers, **({"timeout": timeout} if timeout else {})),
-        Scale(*settings["scale"]),
-        settings["unjudged"],
-        resolved.control,
-    )
+def _cached_scorer(
+    name: str, arguments_json: str, options: JudgingOptions, scale: Scale, unjudged: float
+) -> Scorer:
+    reading, reference, arguments = json.loads(arguments_json)
+    resolved = resolve(name, reading, **arguments)
+    reader = resolved.reader(None if reference is None else (reference,))
+    return Scorer(resolved.verifier, reader, options, scale, unjudged, resolved.control)
 
 
 def in_ray_actor() -> bool:

@@ -74,7 +74,7 @@ class BodyLimitMiddleware:
             size += received
             self._total += received
             if received and self._total > self._most and self._total > size:
-                self._metrics.refused()
+                self._metrics.refused.inc()
                 raise HTTPException(
                     429,
                     f"the bodies of all requests have more than {self._most:,} bytes; try again",

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from prometheus_client import generate_latest
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -18,6 +19,7 @@ from starlette.routing import Route
 
 from rewardkit import __version__
 from rewardkit.frameworks.nemo_gym import output_text, reference_row
+from rewardkit.frameworks.openrlhf import single
 from rewardkit.frameworks.scoring import without_special_tokens
 from rewardkit.records import REFERENCE_COLUMNS, Sample, Verdict
 from rewardkit.server.access import BodyLimitMiddleware, TokenMiddleware
@@ -126,7 +128,9 @@ class ScoringServer:
 
     async def exposition(self, _: Request) -> Response:
         """`GET /metrics`, for Prometheus."""
-        return Response(self.metrics.exposition(), media_type="text/plain; version=0.0.4")
+        return Response(
+            generate_latest(self.metrics.registry), media_type="text/plain; version=0.0.4"
+        )
 
     async def slime_reward(self, request: Request) -> Response:
         """slime's `{prompt, response, label}`: a bare number."""
@@ -148,10 +152,10 @@ class ScoringServer:
             for query, prompt, label in zip(body.query, body.prompts, body.labels, strict=True)
         ]
         verdicts = await self._default_verdicts(request, items)
-        rewards = _single([_reward(verdict) for verdict in verdicts])
+        rewards = single([_reward(verdict) for verdict in verdicts])
         logs = {
-            "acc": _single([float(verdict.correct is True) for verdict in verdicts]),
-            "unjudged": _single([float(verdict.correct is None) for verdict in verdicts]),
+            "acc": single([float(verdict.correct is True) for verdict in verdicts]),
+            "unjudged": single([float(verdict.correct is None) for verdict in verdicts]),
         }
         return Answer({"rewards": rewards, "scores": rewards, "extra_logs": logs})
 
@@ -248,10 +252,6 @@ def create_app(settings: ServerSettings) -> Starlette:
 
 def _reward(verdict: Verdict) -> float:
     return verdict.score or 0.0
-
-
-def _single(values: list[float]) -> float | list[float]:
-    return values[0] if len(values) == 1 else values
 
 
 def _text(value: object) -> str:

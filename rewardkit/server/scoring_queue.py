@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
@@ -25,13 +24,13 @@ class ServerMetrics:
     """Counts of one server."""
 
     def __init__(self) -> None:
-        self._registry = CollectorRegistry()
-        counter = partial(Counter, registry=self._registry)
-        gauge = partial(Gauge, registry=self._registry)
+        self.registry = CollectorRegistry()
+        counter = partial(Counter, registry=self.registry)
+        gauge = partial(Gauge, registry=self.registry)
         self._verdicts = counter(
             "rewardkit_verdicts", "Verdicts, by verifier and outcome.", ["verifier", "outcome"]
         )
-        self._refused = counter(
+        self.refused = counter(
             "rewardkit_refused_requests",
             "Requests refused because the queue or the limit of bytes was full.",
         )
@@ -46,7 +45,7 @@ class ServerMetrics:
             "rewardkit_request_seconds",
             "Seconds from a request's arrival to its answer.",
             buckets=_BUCKETS,
-            registry=self._registry,
+            registry=self.registry,
         )
         self.waiting = gauge("rewardkit_waiting_completions", "Completions in the queue.")
         self.judging = gauge("rewardkit_judging_completions", "Completions being judged.")
@@ -59,14 +58,6 @@ class ServerMetrics:
         limits = take_limit_counts()
         self._extended.inc(limits.extended)
         self._stopped.inc(limits.stopped)
-
-    def refused(self) -> None:
-        """Count a request that was refused because there was no room for it."""
-        self._refused.inc()
-
-    def exposition(self) -> bytes:
-        """The metrics in the format of Prometheus."""
-        return generate_latest(self._registry)
 
 
 RETRY_AFTER = 1
@@ -95,28 +86,21 @@ class ScoringQueue:
 
         HTTPException 429 if `count` more completions don't fit into the queue.
         """
-        async with self._place(request, count):
-            self._metrics.judging.inc(count)
-            try:
-                return await asyncio.get_running_loop().run_in_executor(self._executor, judge)
-            finally:
-                self._metrics.judging.dec(count)
+        await self._wait(request, count)
+        self._metrics.judging.inc(count)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._executor, judge)
+        finally:
+            self._metrics.judging.dec(count)
+            self._places.release()
 
     def close(self) -> None:
         """Wait for the requests that are being judged."""
         self._executor.shutdown(wait=True)
 
-    @contextlib.asynccontextmanager
-    async def _place(self, request: Request, count: int) -> AsyncIterator[None]:
-        await self._wait(request, count)
-        try:
-            yield
-        finally:
-            self._places.release()
-
     async def _wait(self, request: Request, count: int) -> None:
         if self._waiting and self._waiting + count > self._most_waiting:
-            self._metrics.refused()
+            self._metrics.refused.inc()
             raise HTTPException(
                 429,
                 f"{self._waiting:,} completions are waiting already; try again",

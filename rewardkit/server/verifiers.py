@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -33,7 +33,9 @@ class OfferedVerifiers:
         self.names = sorted(names or installed)
         self._timeout = timeout
         self._workers = workers
-        self._load = lru_cache(maxsize=MOST_LOADED)(self._loaded)
+        self._load: Callable[[str, str], Verifier] = lru_cache(maxsize=MOST_LOADED)(
+            lambda name, parameters: registry.installed().verifier(name, **json.loads(parameters))
+        )
 
     @property
     def default(self) -> str:
@@ -74,6 +76,3 @@ class OfferedVerifiers:
                 logger.warning("%s is not loaded before its first request: %s", name, error)
             else:
                 self.judge(verifier, [("", Sample("0"))], None)
-
-    def _loaded(self, name: str, parameters: str) -> Verifier:
-        return registry.installed().verifier(name, **json.loads(parameters))
