@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
         Flip,
         Forecast,
         GroupComparison,
-        SeedRuns,
         StatisticalPower,
         TaskComparison,
     )
@@ -31,25 +31,12 @@ LEVEL = 0.05
 """The p-value below which a difference counts as significant; it matches the 95% intervals."""
 
 MOST_GROUPS = 5
-"""Maximum number of groups of a column that are printed; `--json` has all."""
-
-SHOWN = 10
-"""How many flips each way are listed by default."""
+"""A column with more groups, or with one, is not printed; `--json` has all."""
 
 
-def value_text(value: float, kind: str) -> str:
-    """A value of a metric of this kind."""
-    return f"{value:.1%}" if kind == "share" else f"{value:.4g}"
-
-
-def change_text(value: float, kind: str) -> str:
-    """A difference of two values, with its sign."""
-    return f"{value:+.1%}" if kind == "share" else f"{value:+.4g}"
-
-
-def _deviation(value: float, kind: str) -> str:
-    """A standard deviation."""
-    return f"{value:.2%}" if kind == "share" else f"{value:.4g}"
+def value_text(value: float, kind: str, *, sign: str = "", digits: int = 1) -> str:
+    """A value of a metric of this kind; with the sign "+", a difference of two."""
+    return f"{value:{sign}.{digits}%}" if kind == "share" else f"{value:{sign}.4g}"
 
 
 def power_lines(comparison: TaskComparison) -> Iterator[str]:
@@ -58,7 +45,7 @@ def power_lines(comparison: TaskComparison) -> Iterator[str]:
     yield f"detectable difference (80% power): {value_text(power.detectable_difference, kind)}"
     yield from _need(power, comparison.problems, kind)
     spreads = [
-        f"±{_deviation(spread.value, kind)} in {name}"
+        f"±{value_text(spread.value, kind, digits=2)} in {name}"
         for name, spread in zip(("the baseline", "the run"), comparison.seed_spreads, strict=True)
         if spread
     ]
@@ -82,17 +69,22 @@ def forecast_lines(forecast: Forecast) -> Iterator[str]:
     for need in _need(forecast.power, forecast.problems, kind):
         yield f"  {need}"
     if forecast.seed_spread:
-        spread = _deviation(forecast.seed_spread.value, kind)
+        spread = value_text(forecast.seed_spread.value, kind, digits=2)
         yield f"  seed spread of one completion per problem: ±{spread}"
 
 
-def seed_line(seeds: SeedRuns, kind: str) -> str:
-    """The spread of runs that differ in the seed alone."""
-    mean, low, high = (value_text(value, kind) for value in (seeds.mean, seeds.low, seeds.high))
-    return (
-        f"{seeds.runs} runs that differ only in their seed: mean {mean}, standard deviation "
-        f"{_deviation(seeds.deviation, kind)}, from {low} to {high}"
-    )
+def seed_lines(of_task: Sequence[TaskComparison]) -> Iterator[str]:
+    """The spread of the runs of one task that differ from the baseline in the seed alone."""
+    alike = [each for each in of_task if list(each.differs_in) == ["sampling.seed"]]
+    if alike:
+        kind = alike[0].kind
+        values = [alike[0].baseline_value.value, *(each.run_value.value for each in alike)]
+        figures = (fmean(values), min(values), max(values))
+        mean, low, high = (value_text(value, kind) for value in figures)
+        yield (
+            f"{len(values)} runs that differ only in their seed: mean {mean}, standard deviation "
+            f"{value_text(stdev(values), kind, digits=2)}, from {low} to {high}"
+        )
 
 
 def _need(power: StatisticalPower, problems: int, kind: str) -> Iterator[str]:
@@ -115,7 +107,6 @@ def _need(power: StatisticalPower, problems: int, kind: str) -> Iterator[str]:
 def print_comparisons(comparisons: Sequence[TaskComparison], most: int) -> None:
     """Print a table for each task and each comparison's details, with `most` flips each way."""
     from rewardkit.cli.result_tables import console
-    from rewardkit.harness.comparison.comparison import seed_runs
     from rewardkit.harness.store.find_runs import short_names
 
     out = console()
@@ -126,8 +117,8 @@ def print_comparisons(comparisons: Sequence[TaskComparison], most: int) -> None:
     for task in tasks:
         of_task = [comparison for comparison in comparisons if comparison.task == task]
         out.print(_table(of_task, names))
-        if seeds := seed_runs(of_task):
-            out.print(seed_line(seeds, of_task[0].kind))
+        for line in seed_lines(of_task):
+            out.print(line)
     for comparison in comparisons:
         on = f", {comparison.task}" if len(tasks) > 1 else ""
         out.print(f"\n{comparison.run}{on}", style="bold", soft_wrap=True)
@@ -153,7 +144,7 @@ def _table(of_task: Sequence[TaskComparison], names: Mapping[str, str]) -> Table
         table.add_row(
             names[comparison.run],
             _value(comparison.run_value, kind),
-            f"{change_text(change.value, kind)}\n{_change_interval(change, kind)}",
+            f"{value_text(change.value, kind, sign='+')}\n{_change_interval(change, kind)}",
             _probability(comparison.p_adjusted).removeprefix("= "),
             str(len(comparison.better)),
             str(len(comparison.worse)),
@@ -176,7 +167,7 @@ def _details(comparison: TaskComparison, most: int) -> Iterator[str]:
     if comparison.p_adjusted != change.p_value:
         yield f"adjusted for all these comparisons (Holm): p {_probability(comparison.p_adjusted)}"
     yield from power_lines(comparison)
-    yield from (_group(group, comparison.kind) for group in _shown_groups(comparison))
+    yield from _groups(comparison.groups, comparison.kind)
     if comparison.with_value != comparison.completions:
         yield _without_value(comparison)
     if comparison.differs_in:
@@ -211,17 +202,13 @@ def _verdict(comparison: TaskComparison) -> str:
     return verdict if confirmed else f"{verdict} by its interval, but not by the test"
 
 
-def _shown_groups(comparison: TaskComparison) -> list[GroupComparison]:
-    """Groups of columns that have from two to MOST_GROUPS groups."""
-    counts = Counter(group.column for group in comparison.groups)
-    return [group for group in comparison.groups if 1 < counts[group.column] <= MOST_GROUPS]
-
-
-def _group(group: GroupComparison, kind: str) -> str:
-    before, after = value_text(group.baseline, kind), value_text(group.run, kind)
-    interval = _change_interval(group, kind)
-    problems = f"{group.problems:,} problems"
-    return f"{group.column} {group.group}: {before} → {after} ({interval}; {problems})"
+def _groups(groups: Sequence[GroupComparison], kind: str) -> Iterator[str]:
+    counts = Counter(group.column for group in groups)
+    for group in groups:
+        if 1 < counts[group.column] <= MOST_GROUPS:
+            before, after = value_text(group.baseline, kind), value_text(group.run, kind)
+            about = f"{_change_interval(group, kind)}; {group.problems:,} problems"
+            yield f"{group.column} {group.group}: {before} → {after} ({about})"
 
 
 def _value(metric: Metric, kind: str) -> str:
@@ -230,7 +217,8 @@ def _value(metric: Metric, kind: str) -> str:
 
 
 def _change_interval(change: PairedDifference | GroupComparison, kind: str) -> str:
-    return f"{change_text(change.low, kind)} – {change_text(change.high, kind)}"
+    low, high = (value_text(bound, kind, sign="+") for bound in (change.low, change.high))
+    return f"{low} – {high}"
 
 
 def _probability(p_value: float) -> str:
@@ -245,9 +233,8 @@ def _listed(changed: Sequence[Flip], most: int, kind: str) -> str:
 
 
 def _flip(flip: Flip, kind: str) -> str:
-    if kind == "share":
-        return f"{flip.id} ({flip.baseline:.2f} → {flip.run:.2f})"
-    return f"{flip.id} ({value_text(flip.baseline, kind)} → {value_text(flip.run, kind)})"
+    form = ".2f" if kind == "share" else ".4g"
+    return f"{flip.id} ({flip.baseline:{form}} → {flip.run:{form}})"
 
 
 def compare_command(
@@ -273,9 +260,7 @@ def compare_command(
             help="Print how much data detects this difference, such as 0.02; also for one run."
         ),
     ] = None,
-    flips: Annotated[
-        int, typer.Option(help="Number of changed problems to list each way.")
-    ] = SHOWN,
+    flips: Annotated[int, typer.Option(help="Number of changed problems to list each way.")] = 10,
     fail_if_worse: Annotated[
         bool,
         typer.Option(
@@ -307,25 +292,24 @@ def compare_command(
             _print_forecast(folders[0], detect, task=task, metric=metric, as_json=as_json)
             return
     comparisons = compare(baseline, runs or (), task=task, metric=metric, detect=detect)
-    _check_margin(margin, {comparison.kind for comparison in comparisons})
+    if margin > 1 and any(comparison.kind == "share" for comparison in comparisons):
+        raise UsageError(f"--margin is {margin}; shares differ by at most 1, such as 0.01")
     if as_json:
-        typer.echo(
-            json.dumps([comparison.as_json() for comparison in comparisons], ensure_ascii=False)
-        )
+        _print_json(comparisons)
     else:
         print_comparisons(comparisons, flips)
-    worse = [comparison for comparison in comparisons if comparison.is_worse(margin)]
-    if fail_if_worse and worse:
-        for comparison in worse:
-            where = f"on {comparison.task} than {comparison.baseline}"
-            typer.echo(f"rewardkit: {comparison.run} is worse {where}", err=True)
+    worse = [
+        f"rewardkit: {comparison.run} is worse on {comparison.task} than {comparison.baseline}"
+        for comparison in comparisons
+        if fail_if_worse and comparison.is_worse(margin)
+    ]
+    if worse:
+        typer.echo("\n".join(worse), err=True)
         raise typer.Exit(1)
 
 
-def _check_margin(margin: float, kinds: Iterable[str]) -> None:
-    """Raise UsageError for a margin that no difference of shares can exceed."""
-    if margin > 1 and "share" in kinds:
-        raise UsageError(f"--margin is {margin}; shares differ by at most 1, such as 0.01")
+def _print_json(results: Sequence[TaskComparison | Forecast]) -> None:
+    typer.echo(json.dumps([result.as_json() for result in results], ensure_ascii=False))
 
 
 def _print_forecast(
@@ -336,6 +320,6 @@ def _print_forecast(
 
     forecasts = forecast_tasks(run, detect, task=task, metric=metric)
     if as_json:
-        typer.echo(json.dumps([forecast.as_json() for forecast in forecasts], ensure_ascii=False))
+        _print_json(forecasts)
     else:
         typer.echo("\n".join(line for forecast in forecasts for line in forecast_lines(forecast)))

@@ -101,7 +101,7 @@ def scorer(
     return _cached_scorer(
         name,
         json.dumps([reading, reference, arguments], sort_keys=True),
-        JudgingOptions(workers=workers, **({"timeout": timeout} if timeout else {})),
+        JudgingOptions(timeout or JudgingOptions.timeout, workers=workers),
         Scale(float(low), float(high)),
         float(unjudged),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,30 +20,9 @@ from rewardkit.harness.store.run_folder import RUN, RunFolder
 from rewardkit.harness.store.sample_row import SampleRow, read_samples
 
 _AT_K = re.compile(r"(pass[@^])([1-9][0-9]{0,5})")
-_ESTIMATORS: dict[str, Callable[[int, int, int], float]] = {"pass@": pass_at, "pass^": all_right}
 
 QUESTION_COLUMNS = ("question", "problem", "options", "numbers", "points")
 """The columns of the installed tasks' data that hold the question."""
-
-
-@dataclass(frozen=True)
-class AtK:
-    """A metric of k completions."""
-
-    estimator: Callable[[int, int, int], float]
-    k: int
-
-    def of_problem(self, outcomes: Sequence[float]) -> float | None:
-        """The estimate from a problem's judged outcomes, 1.0 or 0.0; None if there are under k."""
-        if len(outcomes) < self.k:
-            return None
-        return self.estimator(self.k, int(sum(outcomes)), len(outcomes))
-
-
-def metric_at_k(name: str) -> AtK | None:
-    """The metric of this name; None if it isn't pass@k or pass^k."""
-    match = _AT_K.fullmatch(name)
-    return AtK(_ESTIMATORS[match[1]], int(match[2])) if match else None
 
 
 class RunMeasures:
@@ -51,7 +30,10 @@ class RunMeasures:
 
     def __init__(self, metric: str, run: str) -> None:
         self.metric, self.run = metric, run
-        self.at_k = metric_at_k(metric)
+        match = _AT_K.fullmatch(metric)
+        self._estimator = all_right if match and match[1] == "pass^" else pass_at
+        self.at_k = int(match[2]) if match else None
+        """The k of pass@k or pass^k; None for another metric."""
         self._parts: dict[str, set[str]] = defaultdict(set)
         """The components of the rows read so far, by task."""
         self._measures: dict[str, Measure | None] = {}
@@ -69,6 +51,13 @@ class RunMeasures:
             )
         return value
 
+    def of_problem(self, k: int, outcomes: Sequence[float]) -> float | None:
+        """The metric of k completions from a problem's judged outcomes, 1.0 or 0.0, if there are
+        k."""
+        if len(outcomes) < k:
+            return None
+        return self._estimator(k, int(sum(outcomes)), len(outcomes))
+
     def in_tasks(self, tasks: Collection[str]) -> dict[str, Measure]:
         """The metric's measure in those of the tasks that have it. UsageError if none has it."""
         measures = {
@@ -83,22 +72,17 @@ class RunMeasures:
 
     def _measure(self, task: str) -> Measure | None:
         if task not in self._measures:
-            self._measures[task] = _measure(self.metric, self.at_k, task)
+            part = [self.metric.removeprefix(PART)] if self.metric.startswith(PART) else []
+            measures = {**_own_measures(task), **general_measures(part)}
+            if self.at_k:
+                defined_for = f"problems with at least {self.at_k} judged completions"
+                measures[self.metric] = replace(measures["accuracy"], defined_for=defined_for)
+            self._measures[task] = measures.get(self.metric)
         return self._measures[task]
 
     def _names(self, task: str) -> list[str]:
         """The names of all measures of a task; those of components from the rows read so far."""
         return [*general_measures(self._parts[task]), "pass@K", "pass^K", *_own_measures(task)]
-
-
-def _measure(metric: str, at_k: AtK | None, task: str) -> Measure | None:
-    """The metric's measure in a task; of a metric of k completions, the accuracy."""
-    part = [metric.removeprefix(PART)] if metric.startswith(PART) else []
-    general = general_measures(part)
-    if at_k:
-        defined_for = f"problems with at least {at_k.k} judged completions"
-        return replace(general["accuracy"], defined_for=defined_for)
-    return general.get(metric) or _own_measures(task).get(metric)
 
 
 def _own_measures(task: str) -> Mapping[str, Measure]:
@@ -120,9 +104,8 @@ def _unknown(metric: str, names: Mapping[str, Sequence[str]]) -> str:
 class Problem:
     """One problem in a run, without its texts, of which a large run has gigabytes."""
 
-    reference: str
-    question: Mapping[str, object]
-    """The question columns of its row."""
+    data: Mapping[str, object]
+    """Its reference and the question columns of its row."""
     groups: Mapping[str, str]
     """Its group in each grouping column of the run."""
     values: dict[int, float | None] = field(default_factory=dict)
@@ -158,22 +141,18 @@ def read_run(path: Path, metric: str) -> ComparedRun:
     for row in read_samples(path):
         problems = tasks.setdefault(row.task, {})
         if row.id not in problems:
-            problems[row.id] = _problem(row, task_records.get(row.task, {}).get("group_by", ()))
+            group_by = task_records.get(row.task, {}).get("group_by", ())
+            problems[row.id] = Problem(
+                {"reference": row.reference}
+                | {name: row.columns[name] for name in QUESTION_COLUMNS if name in row.columns},
+                {name: str(row.columns.get(name, "")) for name in group_by},
+            )
         problems[row.id].values[row.index] = measures.value_of(row)  # a later row of a key replaces
     _refuse_unfinished(path, record, tasks)
     if measures.at_k:
         for problem in (problem for own in tasks.values() for problem in own.values()):
-            problem.values = {0: measures.at_k.of_problem(problem.group)}
+            problem.values = {0: measures.of_problem(measures.at_k, problem.group)}
     return ComparedRun(str(path), record, tasks, measures)
-
-
-def _problem(row: SampleRow, group_by: Iterable[str]) -> Problem:
-    columns = row.columns
-    return Problem(
-        row.reference,
-        {name: columns[name] for name in QUESTION_COLUMNS if name in columns},
-        {name: str(columns.get(name, "")) for name in group_by},
-    )
 
 
 def _refuse_unfinished(
@@ -204,20 +183,14 @@ def refuse_other_data(task: str, first: ComparedRun, second: ComparedRun) -> Non
             f"first, {_only(after, before)} only in the second; evaluate both on the same "
             "(--data, --split, --limit, --seed)"
         )
-    for identifier in before:
-        for name, old, new in _shared_fields(before[identifier], after[identifier]):
+    for identifier, problem in before.items():
+        for name, old in problem.data.items():
+            new = after[identifier].data.get(name, old)
             if old != new:
                 raise RunMismatch(
                     f"problem {identifier!r} of {task} isn't the same in both: its {name} is "
                     f"{str(old)[:60]!r} in {first.label} and {str(new)[:60]!r} in {second.label}"
                 )
-
-
-def _shared_fields(first: Problem, second: Problem) -> Iterator[tuple[str, object, object]]:
-    """(name, first value, second value) of the fields that both runs store for a problem."""
-    yield "reference", first.reference, second.reference
-    for name in first.question.keys() & second.question.keys():
-        yield name, first.question[name], second.question[name]
 
 
 def _only(first: Mapping[str, Problem], second: Mapping[str, Problem]) -> str:

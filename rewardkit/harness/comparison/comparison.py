@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any
 
 from rewardkit.errors import RunMismatch, UsageError
@@ -227,35 +227,3 @@ class TaskComparison:
         if self.lower_is_better:
             return self.difference.high < 0
         return self.difference.low > 0
-
-
-SEED = "sampling.seed"
-
-
-@dataclass(frozen=True)
-class SeedRuns:
-    """The values of runs of one task that differ only in the seed."""
-
-    runs: int
-    mean: float
-    deviation: float
-    """The standard deviation between the runs."""
-    low: float
-    high: float
-    """The smallest and the largest value."""
-
-
-def seed_runs(of_task: Sequence[TaskComparison]) -> SeedRuns | None:
-    """The baseline with those of its comparisons on one task that differ from it in the seed alone.
-
-    None if no comparison does.
-    """
-    values = [
-        comparison.run_value.value
-        for comparison in of_task
-        if list(comparison.differs_in) == [SEED]
-    ]
-    if not values:
-        return None
-    values.append(of_task[0].baseline_value.value)
-    return SeedRuns(len(values), fmean(values), stdev(values), min(values), max(values))
