@@ -63,7 +63,8 @@ def _content(index: dict[str, Any], path: Path) -> str:
 
 
 def _model(runs: Sequence[Path]) -> str:
-    names = list(dict.fromkeys(_settings(run).get("model", "") for run in runs))
+    settings = [RunFolder(run).read_record().get("settings", {}) for run in runs]
+    names = list(dict.fromkeys(str(own.get("model", "")) for own in settings))
     if len(names) > 1:
         raise UsageError(
             f"the runs evaluate several models ({', '.join(names)}); a model-index describes one"
@@ -71,16 +72,17 @@ def _model(runs: Sequence[Path]) -> str:
     return Path(names[0]).name or "model"
 
 
-def _settings(run: Path) -> Mapping[str, Any]:
-    settings: Mapping[str, Any] = RunFolder(run).read_record().get("settings", {})
-    return settings
-
-
 def _results(run: Path) -> Iterator[Any]:
     from huggingface_hub import EvalResult
 
     record = RunFolder(run).read_record()
-    for task, summary in read_summary(run)["tasks"].items():
+    try:
+        summaries = read_run_summary(run / SUMMARY)["tasks"]
+    except FileNotFoundError:
+        raise RunMismatch(
+            f"{run} holds no {SUMMARY}: name the folder of a run that has ended"
+        ) from None
+    for task, summary in summaries.items():
         for metric, figure in summary["metrics"].items():
             if metric in NAMES or metric.startswith(AT_K):
                 yield EvalResult(
@@ -119,13 +121,3 @@ def _data(name: str, summary: Mapping[str, Any], record: Mapping[str, Any]) -> d
         "dataset_split": settings.get("split") or (hub.split if hub and is_default_split else None),
         "dataset_args": {name: value for name, value in prompting.items() if value is not None},
     }
-
-
-def read_summary(run: Path) -> dict[str, Any]:
-    """Read summary.json. RunMismatch if the run isn't finished."""
-    try:
-        return read_run_summary(run / SUMMARY)
-    except FileNotFoundError:
-        raise RunMismatch(
-            f"{run} holds no {SUMMARY}: name the folder of a run that has ended"
-        ) from None

@@ -24,20 +24,13 @@ _CHECKPOINT = re.compile(r"checkpoint-([0-9]+)/?\Z")
 
 
 @dataclass(frozen=True)
-class Point:
-    """The metrics of one run; `step` is its checkpoint's, or 0."""
-
-    step: int
-    figures: Mapping[str, float]
-
-
-@dataclass(frozen=True)
 class TrackedRun:
     """One run of a tracking tool: an evaluation, or the evaluations of a training's checkpoints."""
 
     name: str
     config: Mapping[str, Any]
-    points: Sequence[Point]
+    points: Sequence[tuple[int, Mapping[str, float]]]
+    """The step of each checkpoint, or 0, and its metrics."""
     folder: Path
     """The folder of the runs' files."""
 
@@ -55,7 +48,7 @@ def read_tracked_runs(folder: Path) -> list[TrackedRun]:
         TrackedRun(
             name,
             RunFolder(found[0][1]).read_record(),
-            [Point(step, _figures(run)) for step, run in sorted(found)],
+            [(step, _figures(run)) for step, run in sorted(found)],
             folder,
         )
         for name, found in by_name.items()
@@ -85,21 +78,17 @@ def _figures(run: Path) -> dict[str, float]:
 
 def _numbers(summary: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     """(name, number) pairs, such as accuracy/low, failures/wrong, lengths/all/median, samples."""
-    for name, metric in summary["metrics"].items():
-        yield from _metric(name, metric)
+    metrics = dict(summary["metrics"])
     for column, groups in summary["groups"].items():
-        for group, metric in groups.items():
-            yield from _metric(f"groups/{column}/{group}", metric)
+        metrics |= {f"groups/{column}/{group}": metric for group, metric in groups.items()}
+    for name, metric in metrics.items():
+        yield name, metric["value"]
+        yield f"{name}/low", metric["low"]
+        yield f"{name}/high", metric["high"]
     for name in ("problems", "completions", "judged", "unjudged", "truncated"):
         yield name, summary[name]
     for name in ("failures", "lengths"):
         yield from _flat(name, summary.get(name) or {})
-
-
-def _metric(name: str, metric: Mapping[str, float]) -> Iterator[tuple[str, float]]:
-    yield name, metric["value"]
-    yield f"{name}/low", metric["low"]
-    yield f"{name}/high", metric["high"]
 
 
 def _flat(name: str, values: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
@@ -110,9 +99,6 @@ def _flat(name: str, values: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
             yield f"{name}/{inner}", value
 
 
-FOLDER = "tensorboard"
-
-
 def write_to_tensorboard(run: TrackedRun) -> None:
     """Write a scalar for each metric, and the configuration as text."""
     from tensorboard.compat.proto.event_pb2 import Event
@@ -120,17 +106,15 @@ def write_to_tensorboard(run: TrackedRun) -> None:
     from tensorboard.plugins.text.summary_v2 import text_pb
     from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
-    writer = EventFileWriter(str(run.folder / FOLDER / run.name))
+    writer = EventFileWriter(str(run.folder / "tensorboard" / run.name))
     try:
         config = json.dumps(dict(run.config), indent=2, ensure_ascii=False, default=str)
         text = text_pb("run.json", f"```\n{config}\n```")
         writer.add_event(Event(wall_time=time.time(), step=0, summary=text))
-        for point in run.points:
-            values = [
-                Summary.Value(tag=name, simple_value=value) for name, value in point.figures.items()
-            ]
-            event = Event(wall_time=time.time(), step=point.step, summary=Summary(value=values))
-            writer.add_event(event)
+        for step, figures in run.points:
+            values = [Summary.Value(tag=name, simple_value=one) for name, one in figures.items()]
+            summary = Summary(value=values)
+            writer.add_event(Event(wall_time=time.time(), step=step, summary=summary))
     finally:
         writer.close()
 
@@ -148,8 +132,8 @@ def log_to_trackio(run: TrackedRun) -> None:
         auto_log_cpu=False,
     )
     try:
-        for point in run.points:
-            trackio.log(dict(point.figures), step=point.step)
+        for step, figures in run.points:
+            trackio.log(dict(figures), step=step)
     finally:
         trackio.finish()
 
@@ -166,8 +150,8 @@ def log_to_wandb(run: TrackedRun) -> None:
         job_type="eval",
         mode=mode,
     ) as logged:
-        for point in run.points:
-            logged.log(dict(point.figures), step=point.step)
+        for step, figures in run.points:
+            logged.log(dict(figures), step=step)
 
 
 TOOLS: Mapping[str, Callable[[TrackedRun], None]] = {

@@ -76,9 +76,6 @@ def _at_least(needed: int, k: int, correct: int, count: int) -> float:
     return ways / math.comb(count, k)
 
 
-Polynomial = Any  # flint.fmpz_poly, which has no annotations
-
-
 @lru_cache(maxsize=10_000)
 def majorities(correct: int, wrong: tuple[int, ...], silent: int) -> tuple[float, ...]:
     """maj@k for k = 1 … n: the expected correctness of the majority's answer among k completions.
@@ -108,11 +105,12 @@ def majorities(correct: int, wrong: tuple[int, ...], silent: int) -> tuple[float
     return tuple(int(total[k]) / (shares * comb(count, k)) for k in range(1, count + 1))
 
 
-def _won(votes: int, rivals: Mapping[int, int], shares: int) -> Polynomial:
+def _won(votes: int, rivals: Mapping[int, int], shares: int) -> Any:
     """Count the choices, with `votes` right answers, in which no wrong answer has more votes.
 
     `rivals` maps the sizes of wrong answers, each at least `votes`, to how many are that large. A
-    choice in which t of them have `votes` counts `shares` / (t + 1).
+    choice in which t of them have `votes` counts `shares` / (t + 1). The result is a polynomial,
+    flint.fmpz_poly, which has no annotations.
     """
     from flint import fmpz_poly
 
@@ -196,7 +194,7 @@ def ballots(problems: Sequence[Sequence[JudgedRow]], same: SameAnswers) -> list[
     requested form, or that ran out of time, has no vote.
     """
     right = [sum(bool(row.verdict.correct) for row in rows) for rows in problems]
-    wrong = [Counter(vote for row in rows if (vote := _vote(row)) is not None) for rows in problems]
+    wrong = [Counter(_wrong_answers(rows)) for rows in problems]
     contested = {
         index: list(votes) for index, votes in enumerate(wrong) if right[index] and len(votes) > 1
     }
@@ -211,12 +209,10 @@ def ballots(problems: Sequence[Sequence[JudgedRow]], same: SameAnswers) -> list[
     ]
 
 
-def _vote(row: JudgedRow) -> str | None:
-    """The wrong answer that a row votes for."""
-    verdict = row.verdict
-    if verdict.failure != Failure.WRONG or verdict.answer is None:
-        return None
-    return verdict.answer.strip()
+def _wrong_answers(rows: Sequence[JudgedRow]) -> Iterator[str]:
+    for row in rows:
+        if row.verdict.failure == Failure.WRONG and row.verdict.answer is not None:
+            yield row.verdict.answer.strip()
 
 
 def _sizes(votes: Counter[str], representatives: Mapping[str, str]) -> tuple[int, ...]:
@@ -284,9 +280,6 @@ def _has_votes(judged: Sequence[JudgedRow]) -> bool:
 Counts = Sequence[tuple[int, int]]
 """For each problem, how many of its judged completions are right, and how many there are."""
 
-Estimator = Callable[[int, int], float]
-"""A problem's value, from how many completions are right and how many there are."""
-
 
 def _over_choices(counts: Counts, most: int) -> Iterator[tuple[str, Metric]]:
     """The metrics of k completions that follow from how many are right."""
@@ -300,7 +293,8 @@ def _over_choices(counts: Counts, most: int) -> Iterator[tuple[str, Metric]]:
         yield f"mg-pass@{k}", _metric_at_k(counts, k, partial(mean_g_pass_at, k))
 
 
-def _metric_at_k(counts: Counts, k: int, estimator: Estimator) -> Metric:
+def _metric_at_k(counts: Counts, k: int, estimator: Callable[[int, int], float]) -> Metric:
+    """`estimator` computes a problem's value from how many are right and how many there are."""
     enough = [(correct, count) for correct, count in counts if count >= k]
     return _metric([estimator(*one) for one in enough], k, [count for _, count in enough])
 

@@ -99,14 +99,9 @@ def task_amounts(tasks: Iterable[Task], rows: Iterable[SampleRow]) -> dict[str, 
     return {name: own for name, own in estimates.items() if own}
 
 
-def declares_amounts(task: Task) -> bool:
-    """Whether an amount is among the task's measures."""
-    return bool(_amounts(task))
-
-
 def _estimates(task: Task, rows: Sequence[SampleRow]) -> dict[str, Metric]:
     try:
-        estimates = {name: estimate(measure, rows) for name, measure in _amounts(task).items()}
+        estimates = {name: estimate(measure, rows) for name, measure in amounts_of(task).items()}
     except Exception as error:  # a plugin's measure may raise anything; the run must survive
         logger.warning(
             "the measures of task %r failed, and the curve lacks them: %s: %s",
@@ -118,6 +113,7 @@ def _estimates(task: Task, rows: Sequence[SampleRow]) -> dict[str, Metric]:
     return {name: metric for name, metric in estimates.items() if metric is not None}
 
 
-def _amounts(task: Task) -> Mapping[str, Measure]:
+def amounts_of(task: Task) -> Mapping[str, Measure]:
+    """The amounts among the task's measures."""
     measures = task.measures if isinstance(task, HasMeasures) else {}
     return {name: measure for name, measure in measures.items() if measure.kind == "amount"}

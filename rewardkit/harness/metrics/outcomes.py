@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from rewardkit.harness.metrics.metric import Metric, mean
 from rewardkit.harness.store.sample_row import BriefVerdict, JudgedRow, SampleRow
@@ -28,21 +28,12 @@ def is_thinking_unclosed(row: JudgedRow) -> bool:
 T = TypeVar("T", bound=Hashable)
 
 
-class DistinctValues(Generic[T]):
-    """Values, each stored once and numbered from 0 in the order of their first `number()`."""
+class Numbers(dict[T, int]):
+    """The numbers of values, from 0 in the order in which they are first looked up."""
 
-    def __init__(self) -> None:
-        self._numbers: dict[T, int] = {}
-
-    def __iter__(self) -> Iterator[T]:
-        return iter(self._numbers)
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def number(self, value: T) -> int:
-        """The value's number; a new value gets the next one."""
-        return self._numbers.setdefault(value, len(self._numbers))
+    def __missing__(self, value: T) -> int:
+        self[value] = number = len(self)
+        return number
 
 
 class RowKind(NamedTuple):
@@ -103,7 +94,7 @@ class RowColumns:
     """Rows in 16 bytes each, without ids, texts and scores that differ from row to row."""
 
     def __init__(self) -> None:
-        self.kinds: DistinctValues[RowKind] = DistinctValues()
+        self.kinds: Numbers[RowKind] = Numbers()
         self.kind = array("I")
         """For each row, the number of its kind."""
         self.index = array("I")
@@ -129,14 +120,14 @@ class RowColumns:
         """Pack a row; its kind holds `scores` and the columns `group_by`."""
         groups = tuple((column, str(row.columns.get(column, ""))) for column in group_by)
         kind = kind_of(row, tuple(row.verdict.parts), scores, groups)
-        self.kind.append(self.kinds.number(kind))
+        self.kind.append(self.kinds[kind])
         self.index.append(row.index)
         self._tokens.append(_stored(row.completion_tokens))
         self._thinking_tokens.append(_stored(row.thinking_tokens))
 
     def extend(self, other: RowColumns) -> None:
         """Append the rows of another."""
-        numbers = [self.kinds.number(kind) for kind in other.kinds]
+        numbers = [self.kinds[kind] for kind in other.kinds]
         self.kind.extend(numbers[kind] for kind in other.kind)
         self.index.extend(other.index)
         self._tokens.extend(other._tokens)
@@ -206,13 +197,13 @@ def _mean(values: Iterable[float], problems: Iterable[int]) -> Metric | None:
 def read_outcomes(rows: Sequence[JudgedRow]) -> Outcomes:
     """The outcomes of rows; the rows of one problem are next to each other."""
     outcomes = Outcomes()
-    distinct: DistinctValues[RowKind] = DistinctValues()
+    distinct: Numbers[RowKind] = Numbers()
     problem, identifier = -1, None
     for number, row in enumerate(rows):
         if row.id != identifier:
             problem, identifier = problem + 1, row.id
         verdict = row.verdict
-        outcomes.kind.append(distinct.number(kind_of(row)))
+        outcomes.kind.append(distinct[kind_of(row)])
         outcomes.problem.append(problem)
         outcomes.score.append(verdict.score or 0.0)
         if verdict.correct is not None:

@@ -27,10 +27,6 @@ def _has_flexible(kind: RowKind) -> bool:
     return kind.correct is not None and kind.flexible is not None
 
 
-def _is_flexibly_right(kind: RowKind) -> bool:
-    return bool(kind.flexible and kind.flexible.correct)
-
-
 @dataclass(frozen=True)
 class Rate:
     """The share of completions that `counts`, among those that it is defined for."""
@@ -49,12 +45,12 @@ class Rate:
 RATES: Mapping[str, Rate] = {
     "accuracy": Rate(lambda kind: kind.correct),
     "accuracy_flexible": Rate(
-        _is_flexibly_right,
+        lambda kind: kind.flexible and kind.flexible.correct,
         _has_flexible,
         "judged completions with a flexible verdict",
     ),
     "flexible_gap": Rate(
-        lambda kind: _is_flexibly_right(kind) and not kind.correct,
+        lambda kind: kind.flexible and kind.flexible.correct and not kind.correct,
         _has_flexible,
         "judged completions with a flexible verdict",
         lower_is_better=True,
@@ -127,8 +123,6 @@ def rates(outcomes: Outcomes) -> dict[str, Metric]:
     return {name: figure for name, figure in figures.items() if figure is not None}
 
 
-STEPS = 20
-"""The intervals between the quantiles of a distribution of lengths."""
 THINKING = "thinking"
 BUCKETS = ("all", "right", "wrong", "truncated", "unjudged", THINKING)
 
@@ -177,12 +171,12 @@ def length_quantiles(rows: Iterable[SampleRow]) -> dict[str, list[int]]:
     for row in rows:
         if row.completion_tokens is not None:
             by_task[row.task].append(row.completion_tokens)
-    return {task: _quantiles(sorted(lengths)) for task, lengths in by_task.items()}
-
-
-def _quantiles(ordered: Sequence[int]) -> list[int]:
-    last = len(ordered) - 1
-    return [ordered[round(share * last / STEPS)] for share in range(STEPS + 1)]
+    for lengths in by_task.values():
+        lengths.sort()
+    return {
+        task: [lengths[round(step * (len(lengths) - 1) / 20)] for step in range(21)]
+        for task, lengths in by_task.items()
+    }
 
 
 def _lengths(counts: Counter[int]) -> Lengths:

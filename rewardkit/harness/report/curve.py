@@ -48,20 +48,16 @@ class CurvePoint:
 def task_plots(task: str, points: Iterable[CurvePoint]) -> Iterator[Plot]:
     """A task's rates over the steps, then its lengths and its amounts if it has some."""
     ordered = sorted(points, key=lambda point: point.step)
-    yield rates_plot([(point.step, point.tasks[task]) for point in ordered if task in point.tasks])
+    rates = [(point.step, point.tasks[task]) for point in ordered if task in point.tasks]
+    series = {words(rate): _points(rates, rate) for rate in RATES}
+    title = "Rates over the training"
+    yield Plot(title, "training step", "share of completions", series, y_scale="share")
     lengths = [(point.step, point.lengths[task]) for point in ordered if point.lengths.get(task)]
     if lengths:
         yield lengths_plot(lengths)
     amounts = [(point.step, point.amounts[task]) for point in ordered if point.amounts.get(task)]
     if amounts:
         yield amounts_plot(amounts)
-
-
-def rates_plot(steps: Sequence[tuple[int, Metrics]]) -> Plot:
-    """A task's rates over the steps, with their intervals."""
-    series = {words(rate): _points(steps, rate) for rate in RATES}
-    title = "Rates over the training"
-    return Plot(title, "training step", "share of completions", series, y_scale="share")
 
 
 def lengths_plot(steps: Sequence[tuple[int, Sequence[float]]]) -> Plot:

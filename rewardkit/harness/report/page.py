@@ -146,21 +146,15 @@ def sections(record: Mapping[str, Any]) -> list[Section]:
         ("Versions", record.get("versions")),
         ("Hardware", record.get("hardware")),
         ("Fingerprint", record.get("fingerprint")),
-        ("Sessions", _sessions(record)),
+        (
+            "Sessions",
+            {
+                str(number): f"{session.get('started')} – {session.get('ended') or 'not ended'}"
+                for number, session in enumerate(record.get("sessions", ()), 1)
+            },
+        ),
     ]
     return [(title, list(_flat(values))) for title, values in titled if values]
-
-
-def record_text(record: Mapping[str, Any]) -> str:
-    """The text of run.json."""
-    return json.dumps(record, indent=2, ensure_ascii=False, default=str)
-
-
-def _sessions(record: Mapping[str, Any]) -> dict[str, str]:
-    return {
-        str(number): f"{session.get('started')} – {session.get('ended') or 'not ended'}"
-        for number, session in enumerate(record.get("sessions", ()), 1)
-    }
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
@@ -297,5 +291,5 @@ def _run_data(run: ReportRun) -> dict[str, Any]:
         ],
         "command": command_line(run.record),
         "sections": sections(run.record),
-        "recordText": record_text(run.record),
+        "recordText": json.dumps(run.record, indent=2, ensure_ascii=False, default=str),
     }

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.harness.metrics.outcomes import DistinctValues, RowColumns
+from rewardkit.harness.metrics.outcomes import Numbers, RowColumns
 from rewardkit.harness.report.runs import ReportRun, SignedRollout, group_label
 from rewardkit.harness.store.rollouts import keeps_text
 from rewardkit.harness.store.sample_row import SampleRow
@@ -26,8 +26,8 @@ class SampleTable:
     """A column of values for each field; fields that many samples share are stored by kind."""
 
     def __init__(self) -> None:
-        self._tasks: DistinctValues[str] = DistinctValues()
-        self._problems: DistinctValues[tuple[str, str]] = DistinctValues()
+        self._tasks: Numbers[str] = Numbers()
+        self._problems: Numbers[tuple[str, str]] = Numbers()
         self._rows = RowColumns()
         self._run: list[int] = []
         self._problem: list[int] = []
@@ -37,13 +37,13 @@ class SampleTable:
 
     def task_number(self, task: str) -> int:
         """The task's index in the table's list of tasks."""
-        return self._tasks.number(task)
+        return self._tasks[task]
 
     def add(self, run: int, row: SampleRow, group_by: Sequence[str]) -> None:
         """Add a sample of the run with this index."""
         self._rows.add(row, group_by)
         self._run.append(run)
-        self._problem.append(self._problems.number((row.task, row.id)))
+        self._problem.append(self._problems[row.task, row.id])
         answer = row.verdict.answer
         self._answer.append(None if answer is None else answer[:LIST_TEXT])
         self._reference.append(row.reference[:LIST_TEXT])
@@ -61,21 +61,21 @@ class SampleTable:
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, column by column; `kinds` holds the columns of the samples' kinds."""
-        failures: DistinctValues[str] = DistinctValues()
-        finishes: DistinctValues[str] = DistinctValues()
-        groups: DistinctValues[tuple[str, str]] = DistinctValues()
+        failures: Numbers[str] = Numbers()
+        finishes: Numbers[str] = Numbers()
+        groups: Numbers[tuple[str, str]] = Numbers()
         kinds = list(self._rows.kinds)
         by_kind = {
-            "task": [self._tasks.number(kind.task) for kind in kinds],
+            "task": [self._tasks[kind.task] for kind in kinds],
             "outcome": [OUTCOME_CODES[kind.correct] for kind in kinds],
-            "failure": [failures.number(kind.failure or "") for kind in kinds],
+            "failure": [failures[kind.failure or ""] for kind in kinds],
             "truncated": [int(kind.truncated) for kind in kinds],
-            "finish": [finishes.number(kind.finish_reason) for kind in kinds],
+            "finish": [finishes[kind.finish_reason] for kind in kinds],
             "flexible": [
                 OUTCOME_CODES[kind.flexible.correct] if kind.flexible else NO_FLEXIBLE
                 for kind in kinds
             ],
-            "groups": [[groups.number(group) for group in kind.groups] for kind in kinds],
+            "groups": [[groups[group] for group in kind.groups] for kind in kinds],
         }
         return {
             "tasks": list(self._tasks),

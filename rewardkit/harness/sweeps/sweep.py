@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from rewardkit.errors import RewardkitError, UsageError
-from rewardkit.harness.metrics.measure import declares_amounts, task_amounts
+from rewardkit.harness.metrics.measure import amounts_of, task_amounts
 from rewardkit.harness.metrics.summary import summarise_tasks
 from rewardkit.harness.run.options import differing_settings, settings_note, settings_of
 from rewardkit.harness.run.plan import (
@@ -128,7 +128,7 @@ def _evaluate(
 
 def _with_amounts(run: SweepRun, task_plans: Sequence[TaskPlan]) -> SweepRun:
     """The run with the amounts that the curve over the steps draws."""
-    tasks = [plan.task for plan in task_plans if declares_amounts(plan.task)]
+    tasks = [plan.task for plan in task_plans if amounts_of(plan.task)]
     if run.step is None or not tasks:
         return run
     return replace(run, amounts=task_amounts(tasks, RunFolder(run.output_dir).rows().values()))

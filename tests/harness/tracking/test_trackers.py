@@ -65,7 +65,7 @@ FIGURES = {
 def test_a_run_is_told_as_numbers_at_its_checkpoints_step(tmp_path: Path) -> None:
     (run,) = read_tracked_runs(finished_run(tmp_path / "run"))
     assert run.name == "t-m-cot"
-    assert [(point.step, point.figures) for point in run.points] == [(20, FIGURES)]
+    assert run.points == [(20, FIGURES)]
     assert run.config["settings"] == {"model": "m/checkpoint-20"}
 
 
@@ -75,7 +75,7 @@ def test_checkpoints_are_points_of_one_run_and_models_runs_of_their_own(tmp_path
     finished_run(tmp_path / "base", "org/base")
     (finished_run(tmp_path / "cut", "org/cut") / "summary.json").unlink()
     told = {
-        run.name: [(one.step, one.figures["t/accuracy"]) for one in run.points]
+        run.name: [(step, figures["t/accuracy"]) for step, figures in run.points]
         for run in read_tracked_runs(tmp_path)
     }
     assert told == {"t-m-cot": [(20, 0.1), (100, 0.5)], "t-base-cot": [(0, 0.5)]}
