@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 from collections.abc import Iterator
@@ -14,13 +15,15 @@ from rewardkit.harness.store.files import append_bytes, replace_text, replaced_f
 from rewardkit.harness.store.run_folder import RunFolder
 
 
-@pytest.fixture
+@contextlib.contextmanager
 def small_disk() -> Iterator[None]:
-    """Limit files to 1,000 bytes, as on a full disk."""
+    """Limit files to 1,000 bytes, as on a full disk; pytest's own output may go to a file, too."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_file_is_replaced_atomically(tmp_path: Path) -> None:
@@ -45,25 +48,26 @@ def test_half_surrogates_are_escaped(tmp_path: Path) -> None:
     assert (tmp_path / "a.json").read_text() == "\\ud800"
 
 
-@pytest.mark.usefixtures("small_disk")
 def test_a_full_disk_is_one_error_with_the_file_and_the_remedy(tmp_path: Path) -> None:
     replace_text(tmp_path / "a.json", "earlier")
-    with pytest.raises(WriteError, match=r"a\.json can't be written: .*\(2,000 bytes are needed\)"):
+    with (
+        small_disk(),
+        pytest.raises(WriteError, match=r"a\.json can't be written: .*\(2,000 bytes are needed\)"),
+    ):
         replace_text(tmp_path / "a.json", "x" * 2000)
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
-    with pytest.raises(WriteError, match="the same command resumes"):
+    with small_disk(), pytest.raises(WriteError, match="the same command resumes"):
         append_bytes(tmp_path / "a.json", b"x" * 2000)
-    with pytest.raises(WriteError, match=r"rows\.jsonl can't be written"):
+    with small_disk(), pytest.raises(WriteError, match=r"rows\.jsonl can't be written"):
         write_rows([{"a": "x" * 2000}], tmp_path / "rows.jsonl", overwrite=False)
 
 
-@pytest.mark.usefixtures("small_disk")
 def test_a_row_cut_short_by_a_full_disk_is_dropped_on_resume(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run")
     with folder.opened({}, overwrite=False):
         folder.write_record({"fingerprint": {}})
         folder.append_lines([b'{"key": "kept"}\n'])
-        with pytest.raises(WriteError, match=r"samples\.jsonl"):
+        with small_disk(), pytest.raises(WriteError, match=r"samples\.jsonl"):
             folder.append_lines([b'{"key": "%s"}\n' % (b"x" * 2000)])
     with folder.opened({}, overwrite=False):
         assert (folder.path / "samples.jsonl").read_bytes() == b'{"key": "kept"}\n'
