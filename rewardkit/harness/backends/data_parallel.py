@@ -66,23 +66,18 @@ class Ranks:
         """The replies of all ranks as they arrive. BackendError if one has failed or died."""
         while True:
             ready = wait(self._connections)
-            for number, connection in enumerate(self._connections):
-                if connection not in ready:
-                    continue
-                kind, value = self._receive(number)
+            for number in [n for n, one in enumerate(self._connections) if one in ready]:
+                try:
+                    kind, value = self._connections[number].recv()
+                except (EOFError, OSError):
+                    status = self._processes[number].wait()
+                    kind, value = "error", f"it ended with exit status {status}"
                 if kind == "error":
-                    self._end(patience=0.0)
+                    self.close(patience=0.0)
                     raise BackendError(
                         f"vLLM's rank {number} of {len(self._processes)} failed: {value}"
                     )
                 yield kind, value
-
-    def _receive(self, number: int) -> RankReply:
-        try:
-            reply: RankReply = self._connections[number].recv()
-        except (EOFError, OSError):
-            return "error", f"it ended with exit status {self._processes[number].wait()}"
-        return reply
 
     def generate(
         self, requests: Sequence[Request], sampling: Sampling
@@ -102,18 +97,14 @@ class Ranks:
                     return
         finally:
             if busy:
-                self._end(patience=0.0)
+                self.close(patience=0.0)
 
     def describe(self) -> dict[str, object]:
         """Version, device and settings of one engine: all are alike."""
         return self._description
 
-    def close(self) -> None:
-        """Let the processes release their devices, then end them."""
-        self._end(patience=20.0)
-
-    def _end(self, patience: float) -> None:
-        """Close the connections, wait `patience` seconds for each process to end, then kill it."""
+    def close(self, patience: float = 20.0) -> None:
+        """Let the processes release their devices for `patience` seconds each, then end them."""
         for connection in self._connections:
             connection.close()
         for process in self._processes:

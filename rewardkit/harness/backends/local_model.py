@@ -73,8 +73,7 @@ class LocalModel:
                 f"{self.folder} names the stop tokens {listed!r:.60}, which aren't token ids; "
                 "correct eos_token_id in its generation_config.json or config.json"
             )
-        ids = {*listed, self.tokenizer.token_id("eos_token")} - {None}
-        return tuple(sorted(ids))
+        return tuple(sorted({*listed, self.tokenizer.token_id("eos_token")} - {None}))
 
     @property
     def padding(self) -> int:
@@ -119,8 +118,7 @@ class CompletionReader:
         stop: Sequence[str],
     ) -> None:
         self._tokenizer = tokenizer
-        self._prompt = prompt.token_ids
-        self._prompt_text = prompt.text
+        self._prompt = prompt
         self._stop_ids = stop_ids
         self._stop = [text for text in stop if text]
         self._stream: Any = _stream(prompt.token_ids) if self._stop else None
@@ -168,14 +166,14 @@ class CompletionReader:
         text = self._cut
         if text is None:
             ended = ids[:-1] if self.done else ids
-            text = self._tokenizer.decode(self._prompt, ended)
-        reason = "stop" if self.done else "length"
+            text = self._tokenizer.decode(self._prompt.token_ids, ended)
+        reason, sent = "stop" if self.done else "length", len(self._prompt.token_ids)
         thinking = self._thinking_tokens(text)
-        return Completion(text, reason, len(self._prompt), len(ids), thinking_tokens=thinking)
+        return Completion(text, reason, sent, len(ids), thinking_tokens=thinking)
 
     def _thinking_tokens(self, text: str) -> int | None:
         """Number of tokens up to the end of the thinking; None without any."""
-        thinking, answer = split_thinking(text, self._prompt_text)
+        thinking, answer = split_thinking(text, self._prompt.text)
         if not thinking:
             return None
         if not answer:

@@ -107,7 +107,7 @@ class RayBackend:
         """The description of an engine, and under `cluster` what runs on which node."""
         description = dict(self._local.describe())
         if self._actors is not None:
-            description |= self._actors.first
+            description |= self._actors.description
             description["cluster"] = {"nodes": self._actors.nodes, "died": self._actors.died}
         return description
 
@@ -131,7 +131,6 @@ class Generation:
     def __init__(
         self, actors: EngineActors, requests: Sequence[Request], sampling: Sampling
     ) -> None:
-        self._ray = actors.ray
         self._actors = actors
         self._sampling = sampling
         options = actors.job.options
@@ -146,7 +145,7 @@ class Generation:
             if not self._streams:
                 time.sleep(_SECONDS_BETWEEN_LOOKS)
                 continue
-            ready, _ = self._ray.wait(list(self._streams), timeout=1, fetch_local=False)
+            ready, _ = self._actors.ray.wait(list(self._streams), timeout=1, fetch_local=False)
             for stream in ready:
                 yield from self._receive(stream)
 
@@ -165,18 +164,18 @@ class Generation:
         """The next completions of a chunk, or what follows from its end."""
         chunk = self._streams[stream]
         try:
-            parcel = self._ray.get(next(stream))
+            parcel = self._actors.ray.get(next(stream))
         except StopIteration:
             del self._streams[stream]
             self._actors.busy.discard(chunk.engine)
             self._actors.idle.append(chunk.engine)
-        except self._ray.exceptions.RayTaskError as error:
+        except self._actors.ray.exceptions.RayTaskError as error:
             if not isinstance(error.cause, BackendError):
                 raise BackendError(
                     f"the engine on {chunk.engine.node} failed: {error.cause or error}"
                 ) from error
             self._lost(stream, f"failed: {error.cause}")
-        except self._ray.exceptions.RayError:
+        except self._actors.ray.exceptions.RayError:
             self._lost(stream, "died, perhaps for lack of memory")
         else:
             chunk.answered = True
@@ -247,7 +246,6 @@ class EngineHandle:
 
     handle: Any
     node: str = ""
-    description: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -264,6 +262,8 @@ class EngineActors:
     busy: set[EngineHandle] = field(default_factory=set)
     nodes: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By node: the engines so far, their device, and the completions that they gave."""
+    description: dict[str, Any] = field(default_factory=dict)
+    """What an engine says of itself; all are alike but for their device."""
     died: int = 0
     _failed_starts: int = 0
     _placing: dict[Any, EngineHandle] = field(default_factory=dict)
@@ -284,11 +284,6 @@ class EngineActors:
     def expected(self) -> int:
         """Number of engines that generate, can, or will once they are loaded."""
         return self.loaded + len(self._loading) + len(self._placing)
-
-    @property
-    def first(self) -> dict[str, Any]:
-        """The description of an engine; all are alike but for their device."""
-        return next((engine.description for engine in [*self.idle, *self.busy]), {})
 
     def refresh(self) -> None:
         """Start engines where there is room, and take those that are ready.
@@ -354,7 +349,7 @@ class EngineActors:
                 raise BackendError(
                     f"the engine on node {engine.node} can't start: {description['error']}"
                 )
-            engine.description = description
+            self.description = description
             node = self.nodes.setdefault(engine.node, {"engines": 0, "completions": 0})
             node["engines"] += 1
             node["device"] = description.get("device")
@@ -502,8 +497,7 @@ class EngineActor:
 
 
 def _check_same_model(job: EngineJob, here: Mapping[str, str]) -> None:
-    names = sorted({*job.fingerprint, *here})
-    names = [name for name in names if job.fingerprint.get(name) != here.get(name)]
+    names = sorted({name for name, _ in job.fingerprint.items() ^ here.items()})
     if names:
         raise BackendError(
             f"{job.model} differs in {' and '.join(names)} from the copy where the command runs; "

@@ -10,8 +10,7 @@ import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from queue import SimpleQueue
+from dataclasses import asdict
 from typing import Any
 
 from rewardkit.errors import BackendError, MissingExtra, UnknownName, UsageError
@@ -51,12 +50,12 @@ class VllmBackend(LocalModel):
             return
         from vllm.platforms import current_platform
 
-        on_gpu, job = not current_platform.is_cpu(), Job(requests, longest)
+        on_gpu = not current_platform.is_cpu()
         # an engine in a process of its own overlaps with this one but takes 10 to 20 s to start
         large = on_gpu and requests * longest > _SMALL_JOB
         own_process = large or self._options.tensor_parallel_size > 1
         os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "1" if own_process else "0")
-        self._arguments = engine_arguments(self, self._options, job, on_gpu=on_gpu)
+        self._arguments = engine_arguments(self, self._options, requests, longest, on_gpu=on_gpu)
         self._engine = Engine(self, self._arguments, on_gpu=on_gpu)
 
     def generate(
@@ -102,25 +101,17 @@ _BLOCK = 128
 _MAX_SEQUENCES = 256
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """The work an engine is started for: requests of at most `longest` tokens each."""
-
-    requests: int
-    longest: int
-
-
 def engine_arguments(
-    local: LocalModel, options: EngineOptions, job: Job, *, on_gpu: bool
+    local: LocalModel, options: EngineOptions, requests: int, longest: int, *, on_gpu: bool
 ) -> dict[str, Any]:
-    """The arguments of `vllm.LLM`; the caller's win."""
+    """The arguments of `vllm.LLM` for requests of at most `longest` tokens; the caller's win."""
     arguments: dict[str, Any] = {
         "model": str(local.folder),
         "dtype": options.dtype if on_gpu else local.dtype_on_cpu(options.dtype),
         "seed": options.seed,
         "tensor_parallel_size": options.tensor_parallel_size,
         "gpu_memory_utilization": options.gpu_memory_utilization,
-        "max_model_len": _max_model_len(local, options, job),
+        "max_model_len": _max_model_len(local, options, longest),
         # prompts go in as token ids, and our own tokenizer decodes
         "skip_tokenizer_init": True,
         "use_tqdm_on_load": False,
@@ -132,7 +123,7 @@ def engine_arguments(
         # Generator does not use offset"): whole prompts allow a seed per request
         arguments["enable_chunked_prefill"] = False
         if options.gpu_memory_utilization is None and not os.environ.get("VLLM_CPU_KVCACHE_SPACE"):
-            arguments["kv_cache_memory_bytes"] = cache_bytes(local.text_config, job)
+            arguments["kv_cache_memory_bytes"] = cache_bytes(local.text_config, requests, longest)
     if options.thinking_token_budget is not None:
         # the engine itself must know the tags, and tokenizes them
         arguments |= {"skip_tokenizer_init": False, "reasoning_config": THINKING_TAGS}
@@ -140,7 +131,7 @@ def engine_arguments(
     return {name: value for name, value in arguments.items() if value is not None}
 
 
-def _max_model_len(local: LocalModel, options: EngineOptions, job: Job) -> int | None:
+def _max_model_len(local: LocalModel, options: EngineOptions, longest: int) -> int | None:
     """The context that the job needs, so that the cache holds more requests. None, vLLM's default,
     where the length selects a rotary embedding and so changes the output."""
     if options.max_model_len is not None:
@@ -149,10 +140,10 @@ def _max_model_len(local: LocalModel, options: EngineOptions, job: Job) -> int |
     kind = rope.get("rope_type", rope.get("type", "default"))
     if kind not in ("default", "llama3", "linear") or local.max_model_len is None:
         return None
-    return min(local.max_model_len, max(job.longest, 1))
+    return min(local.max_model_len, max(longest, 1))
 
 
-def cache_bytes(config: Mapping[str, Any], job: Job) -> int:
+def cache_bytes(config: Mapping[str, Any], requests: int, longest: int) -> int:
     """Bytes for the keys and values of the job's sequences, in float32, on a CPU.
 
     At least 256 MiB and two of the longest sequences; beyond that at most half of the free
@@ -162,8 +153,8 @@ def cache_bytes(config: Mapping[str, Any], job: Job) -> int:
     size = int(config.get("head_dim") or config.get("hidden_size", 0) // heads)
     layers = int(config.get("num_hidden_layers", 1))
     token = 2 * 4 * layers * int(config.get("num_key_value_heads") or heads) * size
-    sequence = token * _BLOCK * (-(-job.longest // _BLOCK) + 1)
-    wanted = sequence * min(job.requests, _MAX_SEQUENCES)
+    sequence = token * _BLOCK * (-(-longest // _BLOCK) + 1)
+    wanted = sequence * min(requests, _MAX_SEQUENCES)
     free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return max(_MIN_CACHE, 2 * sequence, min(wanted, int(free * _CACHE_SHARE)))
 
@@ -178,7 +169,8 @@ class Engine:
 
             torch.set_num_threads(local.useful_threads(torch.get_num_threads()))
         self._llm = _build(arguments)
-        self._watch = EngineWatch(self._llm.llm_engine.engine_core)
+        self._closed = threading.Event()
+        watch_engine(self._llm.llm_engine.engine_core, self._closed)
         scheduler = self._llm.llm_engine.vllm_config.scheduler_config
         self._seeds_requests = on_gpu or not scheduler.enable_chunked_prefill
 
@@ -271,7 +263,7 @@ class Engine:
 
     def close(self) -> None:
         """Shut the engine down and release its memory, so that another can start."""
-        self._watch.close()
+        self._closed.set()
         self._llm.llm_engine.engine_core.shutdown()
         del self._llm
         _clean_up()
@@ -320,26 +312,19 @@ def _restored_preload() -> Iterator[None]:
 _SECONDS_BETWEEN_LOOKS = 1.0
 
 
-class EngineWatch:
-    """Puts an error among the outputs of an engine whose process has died.
+def watch_engine(engine_core: Any, closed: threading.Event) -> None:
+    """Put an error among the outputs of an engine once its process has died, until `closed`.
 
     vLLM marks such an engine as dead, but `step()` waits for its outputs forever. An engine in this
     process has no such queue and needs no watch.
     """
+    if not (hasattr(engine_core, "resources") and hasattr(engine_core, "outputs_queue")):
+        return
 
-    def __init__(self, engine_core: Any) -> None:
-        self._closed = threading.Event()
-        resources = getattr(engine_core, "resources", None)
-        outputs = getattr(engine_core, "outputs_queue", None)
-        if resources is not None and outputs is not None:
-            threading.Thread(target=self._watch, args=(resources, outputs), daemon=True).start()
-
-    def _watch(self, resources: Any, outputs: SimpleQueue[object]) -> None:
-        while not self._closed.wait(_SECONDS_BETWEEN_LOOKS):
-            if resources.engine_dead:
-                outputs.put(RuntimeError("the engine's process has died"))
+    def watch() -> None:
+        while not closed.wait(_SECONDS_BETWEEN_LOOKS):
+            if engine_core.resources.engine_dead:
+                engine_core.outputs_queue.put(RuntimeError("the engine's process has died"))
                 return
 
-    def close(self) -> None:
-        """End the watch; the engine is about to be shut down."""
-        self._closed.set()
+    threading.Thread(target=watch, daemon=True).start()

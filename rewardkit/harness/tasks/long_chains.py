@@ -29,11 +29,7 @@ _OPERATIONS = {"+": add, "-": sub, "*": mul, "/": truediv}
 
 def long_chain_of(solution: Callable[[Sample], str]) -> Callable[[Sample, str], str]:
     """The long solution of a task whose rows have a worked solution."""
-
-    def long_solution(sample: Sample, seed: str) -> str:
-        return long_chain(sample.question, solution(sample), seed)
-
-    return long_solution
+    return lambda sample, seed: long_chain(sample.question, solution(sample), seed)
 
 
 def long_chain(question: str, solution: str, seed: str) -> str:
@@ -79,13 +75,8 @@ def _checks(step: str) -> Iterator[str]:
         operator = _SIGNS.get(sign, sign)
         if step[: found.start()].rstrip().endswith(("+", "-", "*", "/", "x", "×", "÷", "(")):
             continue  # the end of a longer term
-        if _equals(one, operator, other, result):
+        left, right, value = (Fraction(text.replace(",", "")) for text in (one, other, result))
+        if operator in "*/" and right == 0:
+            continue  # its inverse can't be written
+        if _OPERATIONS[operator](left, right) == value:
             yield f"{result} {_INVERSES[operator]} {other} = {one}"
-
-
-def _equals(one: str, operator: str, other: str, result: str) -> bool:
-    """Whether the equation holds, and its inverse can be written."""
-    left, right, value = (Fraction(text.replace(",", "")) for text in (one, other, result))
-    if operator in "*/" and right == 0:
-        return False
-    return bool(_OPERATIONS[operator](left, right) == value)

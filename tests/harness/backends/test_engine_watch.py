@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import threading
 from queue import Queue
 from types import SimpleNamespace
 
 import pytest
 
 from rewardkit.harness.backends import vllm
-from rewardkit.harness.backends.vllm import EngineWatch
+from rewardkit.harness.backends.vllm import watch_engine
 
 
 def test_the_wait_for_outputs_of_a_dead_engine_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vllm, "_SECONDS_BETWEEN_LOOKS", 0.01)
     resources = SimpleNamespace(engine_dead=False)
     outputs: Queue[object] = Queue()
-    watch = EngineWatch(SimpleNamespace(resources=resources, outputs_queue=outputs))
+    closed = threading.Event()
+    watch_engine(SimpleNamespace(resources=resources, outputs_queue=outputs), closed)
     assert outputs.empty()
     resources.engine_dead = True
     assert isinstance(outputs.get(timeout=60), RuntimeError)
-    watch.close()
+    closed.set()
 
 
 def test_an_engine_in_this_process_needs_no_watch() -> None:
-    EngineWatch(SimpleNamespace()).close()
+    before = threading.active_count()
+    watch_engine(SimpleNamespace(), threading.Event())
+    assert threading.active_count() == before

@@ -11,7 +11,7 @@ from rewardkit.errors import BackendError, UnknownName, UsageError
 from rewardkit.harness.backends.data_parallel import Ranks
 from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.backends.local_model import LocalModel
-from rewardkit.harness.backends.vllm import Job, VllmBackend, cache_bytes, engine_arguments
+from rewardkit.harness.backends.vllm import VllmBackend, cache_bytes, engine_arguments
 from rewardkit.records import Sampling
 from tests.harness.backends.sample_requests import complete, requests, start
 
@@ -32,10 +32,10 @@ def local(tiny_checkpoint: Path) -> LocalModel:
 
 def test_the_cache_holds_the_job_and_no_more() -> None:
     sequence = 2 * 4 * 32 * 8 * 128 * 256
-    assert cache_bytes(LARGE, Job(1, 100)) == 2**28
-    assert cache_bytes(LARGE, Job(6, 100)) == 6 * sequence
+    assert cache_bytes(LARGE, 1, 100) == 2**28
+    assert cache_bytes(LARGE, 6, 100) == 6 * sequence
     free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    assert cache_bytes(LARGE, Job(10**6, 1000)) <= max(10 * sequence, free // 2)
+    assert cache_bytes(LARGE, 10**6, 1000) <= max(10 * sequence, free // 2)
 
 
 @pytest.mark.parametrize("on_gpu", [True, False])
@@ -47,7 +47,7 @@ def test_options_and_arguments_reach_the_engine(local: LocalModel, on_gpu: bool)
         gpu_memory_utilization=0.5,
         arguments={"max_num_seqs": 9, "enforce_eager": False},
     )
-    found = engine_arguments(local, options, Job(10, 50), on_gpu=on_gpu)
+    found = engine_arguments(local, options, 10, 50, on_gpu=on_gpu)
     assert found["seed"] == 3
     assert found["tensor_parallel_size"] == 2
     assert found["max_model_len"] == 77
@@ -59,8 +59,8 @@ def test_options_and_arguments_reach_the_engine(local: LocalModel, on_gpu: bool)
 
 def test_the_context_is_the_job_s_unless_the_length_decides_the_output(local: LocalModel) -> None:
     def length(longest: int) -> object:
-        job = Job(1, longest)
-        return engine_arguments(local, EngineOptions(), job, on_gpu=True).get("max_model_len")
+        found = engine_arguments(local, EngineOptions(), 1, longest, on_gpu=True)
+        return found.get("max_model_len")
 
     assert length(100) == 100
     assert length(10_000) == 1024

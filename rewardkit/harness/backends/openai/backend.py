@@ -10,6 +10,7 @@ import queue
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from functools import partial
 from typing import Any, TypeVar
 
@@ -77,8 +78,7 @@ class OpenAIBackend:
     def render(self, messages: Sequence[Message]) -> Prompt:
         """The messages as the JSON that is sent, or plain text for the completions endpoint."""
         if self._client.chat:
-            turns = [{"role": message.role, "content": message.content} for message in messages]
-            text = json.dumps(turns, ensure_ascii=False)
+            text = json.dumps([asdict(message) for message in messages], ensure_ascii=False)
         else:
             text = "\n\n".join(message.content for message in messages)
         return Prompt(text=text, messages=tuple(messages))

@@ -8,7 +8,7 @@ import random
 from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from urllib.request import getproxies, proxy_bypass
@@ -26,7 +26,6 @@ from rewardkit.harness.backends.openai.errors import (
     Unreachable,
     describe,
     fatal_error,
-    status_error,
 )
 from rewardkit.harness.backends.openai.limits import ConcurrencyLimit, RequestGate
 from rewardkit.harness.backends.openai.reply import Prices, Reply, is_vllm, read_reply
@@ -49,12 +48,12 @@ _HEADER_SAFE = "".join(map(chr, range(33, 127)))
 """Characters that a header may hold; a key with others is escaped, and the server refuses it."""
 
 
+@dataclass
 class ConnectionPool:
     """As many connections to a server as there are requests at once."""
 
-    def __init__(self, session: aiohttp.ClientSession, url: URL) -> None:
-        self._session = session
-        self._url = url
+    _session: aiohttp.ClientSession
+    _url: URL
 
     async def send(
         self, method: str, path: str, *, seconds: float, body: Mapping[str, Any] | None = None
@@ -82,7 +81,7 @@ class ConnectionPool:
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise _request_error(error, started) from error
         if not 200 <= response.status < 300:
-            raise status_error(response.status, response.headers, content)
+            raise StatusError(response.status, response.headers, content)
         return content
 
 
@@ -392,8 +391,7 @@ class ServerClient:
             body["stop"] = list(sampling.stop)
         prompt = request.prompt
         if self.chat:
-            turns = [{"role": turn.role, "content": turn.content} for turn in prompt.messages]
-            body["messages"] = turns
+            body["messages"] = [asdict(turn) for turn in prompt.messages]
         else:
             body["prompt"] = prompt.text
         if self._is_vllm:

@@ -78,46 +78,27 @@ _NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_a
 class StatusError(RequestError):
     """A reply whose status says that it is an error."""
 
-    def __init__(
-        self,
-        status: int,
-        message: str,
-        *,
-        parameter: str = "",
-        code: str = "",
-        wait: float | None = None,
-    ) -> None:
-        super().__init__(message)
+    def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        error = _error_fields(body)
+        message = _text(error.get("message")) or body[:2000].decode("utf-8", "replace")
+        super().__init__(f"status {status}: {shortened(message) or '(no message)'}")
         self.status = status
-        self.parameter = parameter
-        self.code = code
-        self.wait = wait
-        self.no_credit = status == _PAYMENT_REQUIRED or code in _NO_CREDIT
+        self.parameter = _text(error.get("param"))
+        self.code = _text(error.get("code"))
+        self.wait = retry_after(headers)
+        self.no_credit = status == _PAYMENT_REQUIRED or self.code in _NO_CREDIT
         """Whether the account must be topped up before any request succeeds."""
-        overloaded = status in _OVERLOADED or (status == _UNAVAILABLE and wait is not None)
+        overloaded = status in _OVERLOADED or (status == _UNAVAILABLE and self.wait is not None)
         self.refused = overloaded and not self.no_credit
         self.transient = self.refused or status in _TRANSIENT or status >= 500
 
 
-def status_error(status: int, headers: Mapping[str, str], body: bytes) -> StatusError:
-    """The error of a reply with this status; servers word errors in several forms."""
+def _error_fields(body: bytes) -> Mapping[str, Any]:
+    """The error's fields in a reply, which servers word in several forms; empty without any."""
     try:
         content = json.loads(body)
     except (ValueError, RecursionError):
-        content = {}
-    error = _error_fields(content)
-    message = _text(error.get("message")) or body[:2000].decode("utf-8", "replace")
-    return StatusError(
-        status,
-        f"status {status}: {shortened(message) or '(no message)'}",
-        parameter=_text(error.get("param")),
-        code=_text(error.get("code")),
-        wait=retry_after(headers),
-    )
-
-
-def _error_fields(content: Any) -> Mapping[str, Any]:
-    """The error's fields in a reply's content; empty without any."""
+        return {}
     error = content.get("error", content) if isinstance(content, dict) else {}
     if isinstance(error, str):
         return {"message": error}
