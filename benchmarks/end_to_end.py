@@ -102,7 +102,7 @@ def _job(options: argparse.Namespace, folder: Path) -> Iterator[Job]:
 def _write_problems(data: Path, limit: int, problems: Path) -> None:
     """Write `limit` problems, each with its own id and rewardkit's prompt."""
     task = registry.installed().task("gsm8k")
-    template = resolve_prompt(task, None, None)
+    template = resolve_prompt(task)
     samples = task.load(data=str(data), split=None, seed=0)
     with problems.open("w") as file:
         for number in range(limit):

@@ -10,10 +10,8 @@ import typer
 
 from rewardkit import registry
 from rewardkit.errors import DataError, RewardkitError, UnknownName
-from rewardkit.harness.prompts.fewshot import FewshotSource
 from rewardkit.harness.prompts.strategies import (
     check_rendering,
-    fewshot_of,
     fit_prompt,
     prompts_of,
     resolve_prompt,
@@ -97,10 +95,8 @@ def _check_task(offers: registry.Registry, name: str, data: str | None) -> Itera
 
 def _check_references(task: Task, name: str, samples: Sequence[Sample]) -> Finding:
     """Check that the verifier accepts every reference in the form that the task asks for."""
-    # 0 few-shot examples where the task sets their number, so that none is drawn from its rows
-    fewshot = None if fewshot_of(task) is None else FewshotSource(0)
     try:
-        verifier = task.verifier(resolve_prompt(task, fewshot=fewshot).reading)
+        verifier = task.verifier(resolve_prompt(task, draw=False).reading)
     except RewardkitError as error:
         return Finding(False, f"task {name}: {error}")
     replies: list[tuple[str, Sample]] = []
@@ -123,7 +119,7 @@ def _check_prompts(task: Task, name: str, samples: Sequence[Sample]) -> Finding:
     failures: list[str] = []
     for prompt in prompts:
         try:
-            template = fit_prompt(task, prompt, None)
+            template = fit_prompt(task, prompt)
             check_rendering(template, samples)
         except RewardkitError as error:
             failures.append(str(error))

@@ -50,12 +50,13 @@ def problems(
     """
     from datasets import Dataset
 
+    from rewardkit.harness.options import CallbackOptions
     from rewardkit.harness.prompts.strategies import resolve_prompt
     from rewardkit.harness.run.plan import plan_task
 
     resolved = registry.installed().task(task)
     template = resolve_prompt(resolved, prompt)
-    plan = plan_task(resolved, template, data=data, split=split, seed=0, limit=None)
+    plan = plan_task(resolved, template, CallbackOptions(data=data, split=split))
     rows = []
     for sample in plan.samples:
         messages = template.messages(sample)

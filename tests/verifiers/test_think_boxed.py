@@ -36,7 +36,7 @@ def test_both_blocks_and_the_box_are_required(
 
 
 def test_the_prompt_asks_for_the_form_that_is_judged() -> None:
-    template = resolve_prompt(rewardkit.load_task("gsm8k"), "think_boxed", None)
+    template = resolve_prompt(rewardkit.load_task("gsm8k"), "think_boxed")
     text = " ".join(one.content for one in template.messages(Sample("42", "What is 6 x 7?")))
     assert template.reading == "think_boxed"
     assert "<THINK>" in text

@@ -9,20 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rewardkit.errors import DataError, UsageError
+from rewardkit.harness.options import CallbackOptions
 from rewardkit.harness.prompts.wording import Kind, TaskWording
 from rewardkit.harness.store.data_files import IDENTIFIERS
 from rewardkit.protocols import FewshotTask, Task
 from rewardkit.records import Sample
-
-
-@dataclass(frozen=True, slots=True)
-class FewshotSource:
-    """How many rows to draw, by which seed, from which file (None: the task's train split)."""
-
-    count: int
-    seed: int = 0
-    data: str | None = None
-
 
 OWN_EXAMPLES = {"example": 3, "long": 1}
 """How many of a task's own examples a prompt shows; the others are substitutes."""
@@ -74,14 +65,14 @@ class FewshotExamples:
         return others[: self.count]
 
 
-def draw_examples(task: Task, source: FewshotSource) -> FewshotExamples:
-    """Draw distinct rows by seed. All problems share them, but no problem is its own example.
+def draw_examples(task: Task, options: CallbackOptions, count: int) -> FewshotExamples:
+    """Draw `count` distinct rows by seed. All problems share them, but none is its own example.
 
     A task with a column `fewshot_by` has rows drawn for each of its values.
     """
     by = task.fewshot_by if isinstance(task, FewshotTask) else ""
-    rows = _candidates(task, source) if source.count else []
-    random.Random(f"shots/{source.seed}").shuffle(rows)
+    rows = _candidates(task, options) if count else []
+    random.Random(f"shots/{options.seed}").shuffle(rows)
     drawn: dict[str, list[Sample]] = {}
     seen: set[object] = set()
     for row in rows:
@@ -89,9 +80,9 @@ def draw_examples(task: Task, source: FewshotSource) -> FewshotExamples:
         if identities.isdisjoint(seen):
             drawn.setdefault(_group(row, by), []).append(row)
         seen |= identities
-    most = source.count + _MOST_EXCLUDED
+    most = count + _MOST_EXCLUDED
     samples = [row for rows_of_group in drawn.values() for row in rows_of_group[:most]]
-    return FewshotExamples(samples, source.count, by=by)
+    return FewshotExamples(samples, count, by=by)
 
 
 def own_examples(task: Task, wording: TaskWording, kind: Kind) -> FewshotExamples:
@@ -120,15 +111,15 @@ def _group(sample: Sample, by: str) -> str:
     return str(sample.columns[by])
 
 
-def _candidates(task: Task, source: FewshotSource) -> list[Sample]:
-    split = None
-    if source.data is None:
+def _candidates(task: Task, options: CallbackOptions) -> list[Sample]:
+    file, split = options.fewshot_data, None
+    if file is None:
         split = task.fewshot_split if isinstance(task, FewshotTask) else "train"
     try:
-        return list(task.load(data=source.data, split=split, seed=source.seed))
+        return list(task.load(data=file, split=split, seed=options.seed))
     except DataError as error:
-        if source.data is not None:
-            raise DataError(f"--fewshot-data {source.data}: {error}") from error
+        if file is not None:
+            raise DataError(f"--fewshot-data {file}: {error}") from error
         raise DataError(
             f"--num-fewshot draws from the {split} split of task {task.name!r}, which isn't "
             f"available here ({error.__cause__ or error}); give rows to draw from with "

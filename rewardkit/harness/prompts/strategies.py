@@ -8,72 +8,77 @@ from pathlib import Path
 
 from rewardkit import registry
 from rewardkit.errors import UsageError
-from rewardkit.harness.prompts.fewshot import FewshotSource, draw_examples, own_examples
+from rewardkit.harness.options import CallbackOptions
+from rewardkit.harness.prompts.fewshot import draw_examples, own_examples
 from rewardkit.harness.prompts.template import PromptTemplate, load_template
 from rewardkit.harness.prompts.wording import GENERIC_WORDING, TaskWording, WordedTask
 from rewardkit.protocols import ConfiguredTask, Message, Task
 from rewardkit.records import Sample
 
+_DEFAULTS = CallbackOptions()
+
 
 def resolve_prompt(
     task: Task,
     prompt: str | None = None,
-    system_prompt: str | None = None,
-    fewshot: FewshotSource | None = None,
+    options: CallbackOptions = _DEFAULTS,
+    *,
+    draw: bool = True,
 ) -> PromptTemplate:
     """Load the prompt of this name or file, with the task's words and examples.
 
     `prompt` None is the task's default, with the examples that the task's settings draw. Without
-    these and without `fewshot` the examples are the task's own. A prompt that shows no examples
-    ignores `fewshot`; `check_fewshot` refuses a call where no prompt shows any. UsageError for a
-    prompt that doesn't fit the task or whose examples the task doesn't have, DataError for examples
-    that can't be drawn.
+    these and without `num_fewshot` the examples are the task's own. A prompt that shows no examples
+    ignores `num_fewshot`; `check_fewshot` refuses a call where no prompt shows any. With `draw`
+    False no row is read, and none is drawn. UsageError for a prompt that doesn't fit the task or
+    whose examples the task doesn't have, DataError for examples that can't be drawn.
     """
-    if prompt is None and fewshot is None:
-        fewshot = fewshot_of(task)
-    template = fit_prompt(task, prompt, system_prompt, fewshot)
-    drawn = fewshot is not None and template.draws_examples
+    if prompt is None and options.num_fewshot is None:
+        options = _with_fewshot_of(task, options)
+    if options.num_fewshot is not None and not draw:
+        options = replace(options, num_fewshot=0)
+    template = fit_prompt(task, prompt, options)
+    drawn = options.num_fewshot is not None and template.draws_examples
     if template.has_examples and not drawn and not template.examples.samples:
         raise UsageError(_no_examples(template, task))
     return template
 
 
-def fewshot_of(task: Task) -> FewshotSource | None:
-    """The source of examples that the task's settings name, as evaluation takes it."""
+def _with_fewshot_of(task: Task, options: CallbackOptions) -> CallbackOptions:
+    """The options with the examples that the task's settings name: the same for every seed."""
     settings = task.eval_settings() if isinstance(task, ConfiguredTask) else {}
-    count = settings.get("num_fewshot")
-    return None if count is None else FewshotSource(count, data=settings.get("fewshot_data"))
+    count, file = settings.get("num_fewshot"), settings.get("fewshot_data")
+    return (
+        replace(options, num_fewshot=count, fewshot_data=file, seed=0)
+        if count is not None
+        else options
+    )
 
 
 def fit_prompt(
-    task: Task,
-    prompt: str | None = None,
-    system_prompt: str | None = None,
-    fewshot: FewshotSource | None = None,
+    task: Task, prompt: str | None = None, options: CallbackOptions = _DEFAULTS
 ) -> PromptTemplate:
     """Do the same as `resolve_prompt`, but accept a task without examples for the prompt."""
     name = prompt or task.prompt
     # no installed prompt has a name like a file's
-    if "/" in name or name.endswith(".jinja") or (prompt is not None and Path(prompt).is_file()):
-        template = load_template(name, name, system_prompt)
-        problem = _unread(template, task)
-    else:
-        template = load_template(name, registry.installed().prompt(name), system_prompt)
-        problem = _misfit(template, task)
+    is_file = "/" in name or name.endswith(".jinja") or (prompt and Path(prompt).is_file())
+    path = name if is_file else registry.installed().prompt(name)
+    template = load_template(name, path, options.system_prompt)
+    problem = _unread(template, task) if is_file else _misfit(template, task)
     if problem is not None:
         raise UsageError(problem)
     wording = wording_of(task)
     examples = template.examples
-    if fewshot is not None and template.draws_examples:
-        examples = draw_examples(task, fewshot)
+    if options.num_fewshot is not None and template.draws_examples:
+        examples = draw_examples(task, options, options.num_fewshot)
     elif template.has_examples:
         examples = own_examples(task, wording, template.shows)
     return replace(template, wording=wording, examples=examples)
 
 
-def check_fewshot(templates: Sequence[PromptTemplate], fewshot: FewshotSource | None) -> None:
-    """Raise UsageError if `fewshot` is set and no prompt shows drawn examples."""
-    if fewshot is None or any(template.draws_examples for template in templates):
+def check_fewshot(templates: Sequence[PromptTemplate], options: CallbackOptions) -> None:
+    """Raise UsageError if `num_fewshot` is set and no prompt shows drawn examples."""
+    if options.num_fewshot is None or any(template.draws_examples for template in templates):
         return
     names = ", ".join(repr(template.name) for template in templates)
     raise UsageError(

@@ -14,7 +14,6 @@ from rewardkit import registry
 from rewardkit.errors import DataError, UnknownName, UsageError
 from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.options import DEFAULTS, AllOptions, EvalKwargs, flag
-from rewardkit.harness.prompts.fewshot import FewshotSource
 from rewardkit.harness.store.run_folder import plain
 from rewardkit.harness.store.shard import Shard
 from rewardkit.protocols import ConfiguredTask, Task
@@ -29,7 +28,7 @@ _OF_EXAMPLES = ("num_fewshot", "fewshot_data")
 class EvalOptions(AllOptions):
     """What to evaluate, and a checked value for every option; `prompt` None is the task's own."""
 
-    tasks: tuple[str | Task, ...]
+    tasks: tuple[Task, ...]
     model: str
     prompt: str | None = None
     from_tasks: Mapping[str, Any] = field(default_factory=dict)
@@ -44,11 +43,13 @@ class EvalOptions(AllOptions):
         **given: Unpack[EvalKwargs],
     ) -> EvalOptions:
         """Complete what is given with defaults, and check it. Raises UsageError."""
-        return _checked(_resolved(cls(tasks=tasks, model=model, prompt=prompt), given))
+        return _checked(_resolved(tasks, model, prompt, given))
 
-    def given(self) -> dict[str, Any]:
-        """Every option's value by name, without tasks, model and prompt."""
-        return {name: getattr(self, name) for name in DEFAULTS}
+    def recorded(self) -> dict[str, Any]:
+        """The model, the prompt and every option by name, without secrets."""
+        names = ("model", "prompt", *DEFAULTS)
+        values: dict[str, Any] = redact_value({name: getattr(self, name) for name in names})
+        return values
 
     def is_given(self, name: str) -> bool:
         """Whether the user set the option to a value other than its default.
@@ -62,12 +63,6 @@ class EvalOptions(AllOptions):
     def set_by_tasks(self) -> dict[str, Any]:
         """The options that the tasks set to other values than the defaults."""
         return {name: value for name, value in self.from_tasks.items() if value != DEFAULTS[name]}
-
-    def fewshot(self) -> FewshotSource | None:
-        """The source of few-shot examples; None for the task's own examples."""
-        if self.num_fewshot is None:
-            return None
-        return FewshotSource(self.num_fewshot, self.seed, self.fewshot_data)
 
     def part(self) -> Shard | None:
         """The part of the problems to evaluate; None: all."""
@@ -95,18 +90,21 @@ def options_for(
 
     UsageError if two tasks set an option differently and it isn't given.
     """
-    options = _resolved(EvalOptions(tasks=tasks, model=model, prompt=prompt), given)
+    options = _resolved(tasks, model, prompt, given)
     settings = _settings(options, given)
     return _checked(replace(options, from_tasks=settings, **_read(settings)))
 
 
-def _resolved(options: EvalOptions, given: Mapping[str, Any]) -> EvalOptions:
-    """The options with what is given, and with the tasks' files read."""
-    options = replace(options, **_read(given))
+def _resolved(
+    tasks: tuple[str | Task, ...], model: str, prompt: str | None, given: Mapping[str, Any]
+) -> EvalOptions:
+    """The options with what is given, and with the tasks loaded."""
+    values = _read(given)
     for name in ("data", "fewshot_data", "split", "output_dir"):
-        if getattr(options, name) == "":
+        if values.get(name) == "":
             raise UsageError(f"{flag(name)} is empty; name one, or leave it out")
-    return replace(options, tasks=resolved_tasks(options.tasks, options))
+    loaded = resolved_tasks(tasks, AllOptions(**values))
+    return EvalOptions(tasks=loaded, model=model, prompt=prompt, **values)
 
 
 def _read(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,12 +140,9 @@ def as_typed(settings: Mapping[str, Any]) -> str:
 def _settings(options: EvalOptions, given: Mapping[str, Any]) -> dict[str, Any]:
     """What the tasks set and `given` doesn't; examples only for the tasks' own prompts."""
     settings: dict[str, Any] = {}
-    resolved = [
-        registry.installed().task(task) if isinstance(task, str) else task for task in options.tasks
-    ]
     each = {
         task.name: task.eval_settings() if isinstance(task, ConfiguredTask) else {}
-        for task in resolved
+        for task in options.tasks
     }
     for name in dict.fromkeys(name for values in each.values() for name in values):
         if name in given or (options.prompt is not None and name in _OF_EXAMPLES):
@@ -237,8 +232,8 @@ def verifiers_named_in(rows: Iterable[Mapping[str, Any]], column: str) -> tuple[
 _OWN = ("verifier", "verifier_field", "verifier_args", "question_field", "reference_field")
 
 
-def resolved_tasks(tasks: Sequence[str | Task], options: AllOptions) -> tuple[str | Task, ...]:
-    """Return the tasks with their TOML files read; without any, the set that the options describe.
+def resolved_tasks(tasks: Sequence[str | Task], options: AllOptions) -> tuple[Task, ...]:
+    """Return the tasks, loaded; without any, the set that the options describe.
 
     UsageError if options about a set are missing, if a task is named beside them, or for
     parameters of several tasks or of a task that isn't a name.
@@ -253,10 +248,7 @@ def resolved_tasks(tasks: Sequence[str | Task], options: AllOptions) -> tuple[st
         return (task_with_arguments(tasks, options.task_args),)
     if tasks:
         return tuple(
-            registry.installed().task(task)
-            if isinstance(task, str) and task.endswith(".toml")
-            else task
-            for task in tasks
+            registry.installed().task(task) if isinstance(task, str) else task for task in tasks
         )
     if not given:
         raise UsageError(
@@ -304,18 +296,11 @@ _RECORDED_IF_SET = ("chat_template_args", "reasoning_effort")
 
 def settings_of(options: EvalOptions, backend_name: str) -> dict[str, Any]:
     """The options of the command and of the engine, without secrets, for a run's record."""
-    values = {name: value for name, value in options.given().items() if name not in _PLACES}
-    engine = {
-        "backend": backend_name,
-        "dtype": options.dtype,
-        "chat_template": options.chat_template,
-        "max_model_len": options.max_model_len,
-        "arguments": dict(options.backend_args),
-    }
-    engine |= {name: value for name, value in values.items() if name in _RECORDED_IF_SET and value}
-    named = {"model": options.model, "prompt": options.prompt}
-    settings: dict[str, Any] = redact_value({**named, **values, "engine": engine})
-    return settings
+    values = {name: value for name, value in options.recorded().items() if name not in _PLACES}
+    engine = {name: values[name] for name in ("dtype", "chat_template", "max_model_len")}
+    engine |= {"backend": backend_name, "arguments": values["backend_args"]}
+    engine |= {name: values[name] for name in _RECORDED_IF_SET if values[name]}
+    return {**values, "engine": engine}
 
 
 def differing_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -334,11 +319,11 @@ def default_folder(options: EvalOptions, name: str | None = None) -> str:
     Its name is made of the options that differ from their defaults: a new option with a default
     changes no name. `name` replaces the model's own name in it.
     """
-    named = {"model": options.model, "prompt": options.prompt, **options.given()}
+    values = options.recorded()
     for option in (*_PLACES, *_WITHOUT_EFFECT):
-        del named[option]
-    tasks = [task if isinstance(task, str) else task.name for task in options.tasks]
-    settings = {**differing_settings(redact_value(named)), "tasks": tasks}
+        del values[option]
+    tasks = [task.name for task in options.tasks]
+    settings = {**differing_settings(values), "tasks": tasks}
     text = json.dumps(settings, sort_keys=True, default=str)
     digest = hashlib.sha256(text.encode()).hexdigest()
     model = name or options.model.rstrip("/").rpartition("/")[2]

@@ -13,8 +13,7 @@ from typing import Any, cast
 
 from rewardkit import registry
 from rewardkit.errors import DataError, PromptTooLong, UsageError
-from rewardkit.harness.options import flag
-from rewardkit.harness.prompts.fewshot import FewshotSource
+from rewardkit.harness.options import CallbackOptions, flag
 from rewardkit.harness.prompts.strategies import check_fewshot, check_rendering, resolve_prompt
 from rewardkit.harness.prompts.template import PromptTemplate
 from rewardkit.harness.run.judging_thread import TaskVerifiers
@@ -114,7 +113,7 @@ def plan_tasks(
         for prompt in prompts
     }
     templates = [task_plan.template for task_plans in plans.values() for task_plan in task_plans]
-    check_fewshot(templates, options.fewshot())
+    check_fewshot(templates, options)
     return plans
 
 
@@ -159,34 +158,19 @@ def load_backend(options: EvalOptions, name: str, reporter: Reporter) -> Backend
 
 def _check_prompt(options: EvalOptions) -> None:
     """UsageError for a prompt that doesn't fit a task. Reads no data."""
-    no_rows = None if options.fewshot() is None else FewshotSource(0)
     for task in options.tasks:
-        resolve_prompt(_resolved(task), options.prompt, options.system_prompt, no_rows)
+        resolve_prompt(task, options.prompt, options, draw=False)
 
 
 def _reads_hub(options: EvalOptions) -> bool:
     """Whether a task's data come from the hub."""
-    on_hub = any(isinstance(_resolved(task), HubTask) for task in options.tasks)
+    on_hub = any(isinstance(task, HubTask) for task in options.tasks)
     return on_hub and options.data is None
 
 
-def _resolved(task: str | Task) -> Task:
-    return registry.installed().task(task) if isinstance(task, str) else task
-
-
-def _plan_task(options: EvalOptions, task: str | Task) -> TaskPlan:
-    resolved = _resolved(task)
-    template = resolve_prompt(resolved, options.prompt, options.system_prompt, options.fewshot())
-    plan = plan_task(
-        resolved,
-        template,
-        data=options.data,
-        split=options.split,
-        seed=options.seed,
-        limit=options.limit,
-        thinking=options.thinking,
-    )
-    check_rendering(template, plan.samples)
+def _plan_task(options: EvalOptions, task: Task) -> TaskPlan:
+    plan = plan_task(task, resolve_prompt(task, options.prompt, options), options)
+    check_rendering(plan.template, plan.samples)
     return plan
 
 
@@ -261,25 +245,17 @@ class RenderedTask:
         return _longest(self.prompts) + self.sampling.max_tokens
 
 
-def plan_task(
-    task: Task,
-    template: PromptTemplate,
-    *,
-    data: str | None,
-    split: str | None,
-    seed: int,
-    limit: int | None,
-    thinking: Thinking | None = None,
-) -> TaskPlan:
+def plan_task(task: Task, template: PromptTemplate, options: CallbackOptions) -> TaskPlan:
     """Load the task's samples, at most `limit`, of each group in turn if the data come by group.
 
     DataError if two share an id, or one has a reference, a question or an id that isn't text.
     """
-    samples = limited(task.load(data=data, split=split, seed=seed), limit, task.group_by)
+    rows = task.load(data=options.data, split=options.split, seed=options.seed)
+    samples = limited(rows, options.limit, task.group_by)
     if not samples:
         raise UsageError(f"task {task.name!r} has no samples here; --limit must be at least 1")
     _check_samples(task, samples)
-    return TaskPlan(task, samples, template, thinking)
+    return TaskPlan(task, samples, template, options.thinking)
 
 
 def _check_samples(task: Task, samples: Sequence[Sample]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from rewardkit import registry
 from rewardkit.errors import DataError, PromptTooLong, UnknownName, UsageError
 from rewardkit.harness.backends import tokenization
+from rewardkit.harness.options import CallbackOptions
 from rewardkit.harness.prompts.strategies import resolve_prompt
 from rewardkit.harness.run.plan import TaskPlan, plan_task
 from rewardkit.harness.run.reporter import Reporter
@@ -113,12 +114,17 @@ def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
 
 def _plan_task(recipe: Recipe) -> TaskPlan:
     task = registry.installed().task(recipe.task)
-    template = resolve_prompt(task, recipe.prompt, recipe.system_prompt)
-    task.verifier(template.reading)
     data = recipe.data
-    return plan_task(
-        task, template, data=data.file, split=data.split, seed=data.seed, limit=data.limit
+    options = CallbackOptions(
+        system_prompt=recipe.system_prompt,
+        data=data.file,
+        split=data.split,
+        seed=data.seed,
+        limit=data.limit,
     )
+    template = resolve_prompt(task, recipe.prompt, options)
+    task.verifier(template.reading)
+    return plan_task(task, template, options)
 
 
 def _rows(recipe: Recipe, task_plan: TaskPlan, folder: Path, reporter: Reporter) -> TrainingRows:

@@ -9,6 +9,7 @@ from typing import Any
 from rewardkit import registry
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.backends.tokenization import Tokenizer
+from rewardkit.harness.options import CallbackOptions
 from rewardkit.harness.prompts.solutions import solve_samples
 from rewardkit.harness.prompts.strategies import resolve_prompt
 from rewardkit.harness.run.fingerprint import data_hash
@@ -109,8 +110,11 @@ def train_dataset(
     UsageError for an unknown name, or a column whose name TRL reserves.
     """
     resolved = registry.installed().task(task) if isinstance(task, str) else task
-    template = resolve_prompt(resolved, prompt, system_prompt)
-    task_plan = plan_task(resolved, template, data=data, split=split, seed=seed, limit=limit)
+    options = CallbackOptions(
+        system_prompt=system_prompt, data=data, split=split, seed=seed, limit=limit
+    )
+    template = resolve_prompt(resolved, prompt, options)
+    task_plan = plan_task(resolved, template, options)
     _check_columns(task_plan)
     return _dataset(
         [_row(sample, turns(template.messages(sample))) for sample in task_plan.samples]

@@ -15,7 +15,7 @@ import rewardkit
 from rewardkit import Sample, registry
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.backends.tokenization import Tokenizer
-from rewardkit.harness.prompts.fewshot import FewshotSource
+from rewardkit.harness.options import CallbackOptions
 from rewardkit.harness.prompts.strategies import (
     check_fewshot,
     check_rendering,
@@ -91,7 +91,7 @@ def text_of(messages: list[Message]) -> str:
 @pytest.mark.parametrize(("task_name", "name"), ALL)
 def test_every_strategy_states_the_form_of_the_answer(task_name: str, name: str) -> None:
     task, sample = task_and_sample(task_name)
-    template = resolve_prompt(task, name, None)
+    template = resolve_prompt(task, name)
     messages = template.messages(sample)
     roles = [message.role for message in messages]
     assert roles[-1] == "user"
@@ -107,7 +107,7 @@ def test_every_strategy_states_the_form_of_the_answer(task_name: str, name: str)
 @pytest.mark.parametrize(("task_name", "name"), ALL)
 def test_every_strategy_renders_as_chat_and_plain(task_name: str, name: str) -> None:
     task, sample = task_and_sample(task_name)
-    messages = resolve_prompt(task, name, None).messages(sample)
+    messages = resolve_prompt(task, name).messages(sample)
     tokenizer = Tokenizer(engine=Letters(), special={"bos_token": ""}, chat_template=CHAT_TEMPLATE)
     chat = tokenizer.prompt(messages, chat=True).text
     plain = tokenizer.prompt(messages, chat=False).text
@@ -128,7 +128,7 @@ class Letters:
 )
 def test_the_verifier_accepts_every_worked_example_in_its_style(task_name: str, name: str) -> None:
     task, sample = task_and_sample(task_name)
-    template = resolve_prompt(task, name, None)
+    template = resolve_prompt(task, name)
     worked = worked_examples(template)
     assert len(worked) >= (2 if name == "long_cot" else 4)
     verdicts = judge_many(task.verifier(template.reading), worked)
@@ -143,7 +143,7 @@ def test_structured_styles_count_only_answers_in_form(task_name: str, style: str
     task, _ = task_and_sample(task_name)
     wording = wording_of(task)
     verifier = task.verifier(style)
-    for _, sample in worked_examples(resolve_prompt(task, "cot", None)):
+    for _, sample in worked_examples(resolve_prompt(task, "cot")):
         block = wording.form(style).replace("{}", wording.answer(sample))
         bare = wording.form(None).replace("{}", wording.answer(sample)).replace("answer>", "b>")
         right, wrong = judge_many(
@@ -156,7 +156,7 @@ def test_structured_styles_count_only_answers_in_form(task_name: str, style: str
 def test_all_steps_of_the_worked_hands_are_right() -> None:
     task, _ = task_and_sample("game24")
     for name in ("cot", "long_cot"):
-        template = resolve_prompt(task, name, None)
+        template = resolve_prompt(task, name)
         for verdict in judge_many(task.verifier(), worked_examples(template)):
             assert verdict.parts["process"] == 1.0
 
@@ -170,7 +170,7 @@ def test_every_built_in_prompt_has_a_description_and_fits_a_task(name: str) -> N
     assert fitting
     for task_name in fitting:
         task, sample = task_and_sample(task_name)
-        template = resolve_prompt(task, name, None)
+        template = resolve_prompt(task, name)
         assert template.about.endswith(".")
         assert template.messages(sample)[-1].role == "user"
     assert f"`{name}`" in DOCS.read_text()
@@ -179,7 +179,7 @@ def test_every_built_in_prompt_has_a_description_and_fits_a_task(name: str) -> N
 @pytest.mark.parametrize("name", [name for name in STRATEGIES if name not in ("cot", "auto_cot")])
 def test_an_unfit_prompt_is_refused_with_the_prompts_that_fit(name: str) -> None:
     with pytest.raises(UsageError, match=": auto_cot, cot, motion, motion_short") as refused:
-        resolve_prompt(rewardkit.load_task("motion"), name, None)
+        resolve_prompt(rewardkit.load_task("motion"), name)
     assert name in str(refused.value).partition(":")[0]
 
 
@@ -209,15 +209,15 @@ class Bare:
 def test_a_task_without_wording_takes_templates_that_need_none(tmp_path: Path) -> None:
     (sample, *_) = Bare().load(data=None, split=None, seed=0)
     for name in ("xml", "think_answer", "r1_zero"):
-        messages = resolve_prompt(Bare(), name, None).messages(sample)
+        messages = resolve_prompt(Bare(), name).messages(sample)
         assert messages[-1].content.endswith("Say 0.")
     with pytest.raises(UsageError, match="'cot' doesn't fit task 'bare', which offers no"):
-        resolve_prompt(Bare(), "cot", None)
+        resolve_prompt(Bare(), "cot")
     assert prompts_of(Bare()) == ["r1_zero", "think_answer", "xml"]
     (tmp_path / "p.jinja").write_text(
         "{% for e in examples %}{{ e.problem }} {{ e.answer }}. {% endfor %}{{ question }}"
     )
-    template = resolve_prompt(Bare(), str(tmp_path / "p.jinja"), None, FewshotSource(2))
+    template = resolve_prompt(Bare(), str(tmp_path / "p.jinja"), CallbackOptions(num_fewshot=2))
     assert template.messages(sample)[0].content.count("Say") == 3
 
 
@@ -240,13 +240,15 @@ def test_a_set_without_examples_is_refused_where_the_prompt_shows_some(
 
 
 def test_no_examples_are_shown_where_none_are_drawn() -> None:
-    template = resolve_prompt(OWN_SET, "cot", None, FewshotSource(0))
+    template = resolve_prompt(OWN_SET, "cot", CallbackOptions(num_fewshot=0))
     assert len(template.messages(Sample("1", "Say 1."))) == 1
 
 
 class TestDrawnExamples:
     def drawn(self, data: str, count: int = 3, seed: int = 0, name: str = "cot") -> PromptTemplate:
-        return resolve_prompt(GSM8K, name, None, FewshotSource(count, seed, data))
+        return resolve_prompt(
+            GSM8K, name, CallbackOptions(num_fewshot=count, seed=seed, fewshot_data=data)
+        )
 
     def questions(self, template: PromptTemplate, sample: Sample) -> list[str]:
         turns = [m.content for m in template.messages(sample) if m.role == "user"]
@@ -285,7 +287,7 @@ class TestDrawnExamples:
 
     def test_a_hand_in_another_order_is_the_same_row(self) -> None:
         task = rewardkit.load_task("game24")
-        template = resolve_prompt(task, "few_shot", None)
+        template = resolve_prompt(task, "few_shot")
         hand = task.sample({"numbers": [8, 8, 7, 4]}, 0)
         text = text_of(template.messages(hand))
         assert "4 7 8 8" not in text
@@ -311,8 +313,8 @@ class TestDrawnExamples:
     def test_the_hash_tells_what_is_shown(self, tmp_path: Path) -> None:
         data, other = gsm8k_rows(tmp_path, 50), gsm8k_rows(tmp_path, 50, start=50)
         templates = [
-            resolve_prompt(GSM8K, "cot", None),
-            resolve_prompt(MATH500, "cot", None),
+            resolve_prompt(GSM8K, "cot"),
+            resolve_prompt(MATH500, "cot"),
             self.drawn(data),
             self.drawn(data, seed=1),
             self.drawn(data, 2),
@@ -340,7 +342,7 @@ class TestDrawnExamples:
     def test_generated_tasks_draw_from_their_own_train_split(self) -> None:
         for name in ("game24", "motion"):
             task = rewardkit.load_task(name)
-            template = resolve_prompt(task, "cot", None, FewshotSource(5))
+            template = resolve_prompt(task, "cot", CallbackOptions(num_fewshot=5))
             train = {sample.question for sample in task.load(data=None, split="train", seed=0)}
             assert {sample.question for sample in template.examples.samples} <= train
             verdicts = judge_many(task.verifier(template.reading), worked_examples(template))
@@ -361,13 +363,11 @@ class TestDrawnExamples:
             "{% endfor %}{{ question }}"
         )
         path, data = str(tmp_path / "p.jinja"), gsm8k_rows(tmp_path, 9)
-        template = resolve_prompt(GSM8K, path, None, FewshotSource(2, 0, data))
+        template = resolve_prompt(GSM8K, path, CallbackOptions(num_fewshot=2, fewshot_data=data))
         (message,) = template.messages(Sample("1", "q", "x"))
         assert message.content.count(r"\boxed{") == 2
         assert (
-            resolve_prompt(GSM8K, path, None)
-            .messages(Sample("1", "q", "x"))[0]
-            .content.count(r"\boxed{")
+            resolve_prompt(GSM8K, path).messages(Sample("1", "q", "x"))[0].content.count(r"\boxed{")
             == 3
         )  # our own
 
@@ -386,7 +386,7 @@ class TestDrawnExamples:
         with pytest.raises(
             DataError, match=r"train split of task 'gsm8k'.*\(off\).*--fewshot-data"
         ):
-            resolve_prompt(GSM8K, "cot", None, FewshotSource(2))
+            resolve_prompt(GSM8K, "cot", CallbackOptions(num_fewshot=2))
 
     def test_a_file_without_the_tasks_columns_is_named(self, tmp_path: Path) -> None:
         (tmp_path / "rows.jsonl").write_text('{"problem": "p", "answer": "1"}\n')
@@ -402,9 +402,9 @@ def test_examples_come_from_the_problems_own_group(tmp_path: Path) -> None:
     ]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     task = rewardkit.load_task("mmlu_pro")
-    source = FewshotSource(2, 0, str(tmp_path / "rows.jsonl"))
-    template = resolve_prompt(task, "few_shot", None, source)
-    for sample in task.load(data=source.data, split=None, seed=0):
+    drawn = CallbackOptions(num_fewshot=2, fewshot_data=str(tmp_path / "rows.jsonl"))
+    template = resolve_prompt(task, "few_shot", drawn)
+    for sample in task.load(data=drawn.fewshot_data, split=None, seed=0):
         shown = "\n".join(message.content for message in template.messages(sample))
         assert shown.count(f"{sample.columns['category']} ") == 3
         assert shown.count(sample.question) == 1
@@ -417,12 +417,12 @@ def test_examples_come_from_the_problems_own_group(tmp_path: Path) -> None:
 
 
 def test_num_fewshot_without_a_prompt_that_shows_examples_is_refused() -> None:
-    direct, cot, long = (resolve_prompt(GSM8K, n, None) for n in ("direct", "cot", "long_cot"))
-    check_fewshot([direct], None)
-    check_fewshot([direct, cot], FewshotSource(2))
+    direct, cot, long = (resolve_prompt(GSM8K, n) for n in ("direct", "cot", "long_cot"))
+    check_fewshot([direct], CallbackOptions())
+    check_fewshot([direct, cot], CallbackOptions(num_fewshot=2))
     for templates in ([direct], [direct, long]):
         with pytest.raises(UsageError, match="--num-fewshot has no effect: 'direct'"):
-            check_fewshot(templates, FewshotSource(2))
+            check_fewshot(templates, CallbackOptions(num_fewshot=2))
 
 
 def test_fewshot_data_needs_num_fewshot() -> None:
@@ -441,7 +441,7 @@ def test_fewshot_data_needs_num_fewshot() -> None:
 )
 def test_a_prompt_is_checked_on_every_row(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "p.jinja").write_text(text)
-    template = resolve_prompt(GSM8K, str(tmp_path / "p.jinja"), None)
+    template = resolve_prompt(GSM8K, str(tmp_path / "p.jinja"))
     samples = GSM8K.load(data=gsm8k_rows(tmp_path, 3), split=None, seed=0)
     with pytest.raises(UsageError, match=said):
         check_rendering(template, samples)
@@ -451,6 +451,6 @@ def test_an_unread_style_is_refused_with_the_styles_that_are_read(tmp_path: Path
     (tmp_path / "p.jinja").write_text('+++\nreading = "roman"\n+++\n{{ question }}')
     for task in ROWS:
         with pytest.raises(UsageError, match=f"'roman', which task '{task}' doesn't read"):
-            resolve_prompt(rewardkit.load_task(task), str(tmp_path / "p.jinja"), None)
+            resolve_prompt(rewardkit.load_task(task), str(tmp_path / "p.jinja"))
     with pytest.raises(UsageError, match="these prompts fit: answer, auto_cot, boxed, cot, direct"):
-        resolve_prompt(GSM8K, "choice", None)
+        resolve_prompt(GSM8K, "choice")

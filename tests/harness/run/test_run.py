@@ -16,6 +16,7 @@ from typing import Any, cast
 import pytest
 
 from rewardkit.errors import BackendError, DataError, PromptTooLong, RunMismatch, UsageError
+from rewardkit.harness.options import CallbackOptions
 from rewardkit.harness.prompts.template import load_template
 from rewardkit.harness.run.options import EvalOptions
 from rewardkit.harness.run.plan import RunPlan, plan_task
@@ -84,8 +85,8 @@ def plan(tmp_path: Path) -> RunPlan:
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "p.jinja").write_text(PROMPT)
     template = load_template("p", tmp_path / "p.jinja")
-    asked = plan_task(GSM8K, template, data=str(data), split=None, seed=0, limit=None)
-    options = EvalOptions(tasks=("gsm8k",), model="m", max_tokens=50)
+    asked = plan_task(GSM8K, template, CallbackOptions(data=str(data)))
+    options = EvalOptions(tasks=(GSM8K,), model="m", max_tokens=50)
     return RunPlan(options, [asked], Scripted(), output_dir=tmp_path / "run", command=["test"])
 
 
@@ -255,10 +256,7 @@ def test_two_rows_with_the_same_id_are_an_error(tmp_path: Path) -> None:
         plan_task(
             GSM8K,
             load_template("p", tmp_path / "p.jinja"),
-            data=str(data),
-            split=None,
-            seed=0,
-            limit=None,
+            CallbackOptions(data=str(data)),
         )
 
 
@@ -272,7 +270,7 @@ def test_a_sample_whose_reference_is_no_text_is_an_error(tmp_path: Path) -> None
     (tmp_path / "p.jinja").write_text(PROMPT)
     template = load_template("p", tmp_path / "p.jinja")
     with pytest.raises(DataError, match="'numbers': a sample's reference is 4, of type int"):
-        plan_task(cast("Task", Numbers()), template, data=None, split=None, seed=0, limit=None)
+        plan_task(cast("Task", Numbers()), template, CallbackOptions())
 
 
 SLOW_PLUGIN = """

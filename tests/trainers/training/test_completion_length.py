@@ -53,7 +53,7 @@ def limit(
         left_out=0,
         reply_lengths=replies,
     )
-    plan = TaskPlan(TASK, samples, resolve_prompt(TASK, None, None))
+    plan = TaskPlan(TASK, samples, resolve_prompt(TASK))
     notes = Notes()
     return completion_length(recipe, plan, rows, folder, notes), notes
 

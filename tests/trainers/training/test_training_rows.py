@@ -34,7 +34,7 @@ def test_rows_have_evaluation_s_prompts_and_the_columns_that_rewards_read(
     task = rewardkit.load_task("motion")
     rows = train_dataset("motion", prompt=prompt, limit=4)
     samples = task.load(data=None, split="train", seed=0)[:4]
-    template = resolve_prompt(task, prompt, None)
+    template = resolve_prompt(task, prompt)
     assert list(rows["prompt"]) == [
         [{"role": turn.role, "content": turn.content} for turn in template.messages(sample)]
         for sample in samples

@@ -64,7 +64,7 @@ def test_a_file_of_its_points_alone_gives_the_same_problems(
 def test_the_prompt_shows_an_example_of_as_many_coordinates(kind: str, dimensions: int) -> None:
     task = MotionTask(kind=kind, dimensions=dimensions)
     sample = task.load(data=None, split=None, seed=0)[0]
-    (message,) = resolve_prompt(task, None, None).messages(sample)
+    (message,) = resolve_prompt(task).messages(sample)
     assert message.content.endswith(f"Points: {sample.question}")
     first = {1: [2.0], 2: [2.0, 1.0], 3: [2.0, 1.0, 4.0]}[dimensions]
     step = [1.5, -0.5, 0.7]
