@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import ipaddress
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from rewardkit.errors import MissingExtra, UsageError
+
+DRAIN_SECONDS = 30
+"""How long requests that have begun may take after SIGTERM."""
 
 
 def serve_command(
@@ -28,13 +34,51 @@ def serve_command(
     ] = None,
 ) -> None:
     """Serve verdicts over HTTP until SIGTERM, which lets requests in progress finish."""
-    from rewardkit.server.serving import serve
+    token = read_token(token_file) if token_file else None
+    if token is None and not is_loopback(host):
+        raise UsageError(
+            f"--host {host} can be reached from other machines; give --token-file FILE, or listen "
+            "on 127.0.0.1"
+        )
+    try:
+        import uvicorn
 
-    serve(
+        from rewardkit.server.app import ServerSettings, create_app
+    except ImportError as error:
+        raise MissingExtra.needing(str(error.name), "server", "rewardkit serve") from error
+    settings = ServerSettings(
+        verifiers=verifier or (), token=token, timeout=timeout, workers=workers
+    )
+    uvicorn.run(
+        create_app(settings),
         host=host,
         port=port,
-        token_file=token_file,
-        verifiers=verifier or (),
-        timeout=timeout,
-        workers=workers,
+        access_log=False,  # it would hold tokens in paths
+        log_level="info",
+        timeout_graceful_shutdown=DRAIN_SECONDS,
     )
+
+
+def read_token(path: Path) -> str:
+    """The token in a file, without white space around it. UsageError if there is none."""
+    try:
+        token = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"the token file {path} can't be read: {error}") from error
+    if not token:
+        raise UsageError(f"the token file {path} is empty")
+    return token
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is reached from this machine alone.
+
+    >>> [is_loopback(host) for host in ("127.0.0.1", "localhost", "::1", "0.0.0.0", "node7")]
+    [True, True, True, False, False]
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

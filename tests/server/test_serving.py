@@ -16,7 +16,7 @@ import rewardkit
 from rewardkit.errors import Unavailable, UsageError
 from rewardkit.frameworks.client import NoVerdicts, RemoteVerifier, remote
 from rewardkit.records import Sample, Verdict
-from rewardkit.server.serving import is_loopback, read_token, serve
+from rewardkit.cli.serve import is_loopback, read_token, serve_command
 from tests.server.process import end_server, start_server
 
 NOWHERE = "http://127.0.0.1:9"
@@ -146,7 +146,7 @@ def test_a_remote_verifier_is_picklable_and_keeps_its_token_to_itself() -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "node7"])
 def test_another_address_needs_a_token(host: str) -> None:
     with pytest.raises(UsageError, match="--token-file"):
-        serve(host=host, port=0, token_file=None, verifiers=(), timeout=1.0, workers=None)
+        serve_command(host=host, port=0)
 
 
 @pytest.mark.parametrize(

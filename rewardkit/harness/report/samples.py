@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
-from rewardkit.harness.metrics.outcomes import Numbers, RowColumns
+from rewardkit.harness.metrics.outcomes import Numbers, RowKind, kind_of
 from rewardkit.harness.report.runs import ReportRun, SignedRollout, group_label
 from rewardkit.harness.store.rollouts import keeps_text
 from rewardkit.harness.store.sample_row import SampleRow
@@ -21,156 +23,8 @@ OUTCOME_CODES = {True: 0, False: 1, None: 2}
 NO_FLEXIBLE = 3
 """The code of a sample without a flexible verdict."""
 
-
-class SampleTable:
-    """A column of values for each field; fields that many samples share are stored by kind."""
-
-    def __init__(self) -> None:
-        self._tasks: Numbers[str] = Numbers()
-        self._problems: Numbers[tuple[str, str]] = Numbers()
-        self._rows = RowColumns()
-        self._run: list[int] = []
-        self._problem: list[int] = []
-        self._answer: list[str | None] = []
-        self._reference: list[str] = []
-        self._rollouts: list[list[Any] | None] = []
-
-    def task_number(self, task: str) -> int:
-        """The task's index in the table's list of tasks."""
-        return self._tasks[task]
-
-    def add(self, run: int, row: SampleRow, group_by: Sequence[str]) -> None:
-        """Add a sample of the run with this index."""
-        self._rows.add(row, group_by)
-        self._run.append(run)
-        self._problem.append(self._problems[row.task, row.id])
-        answer = row.verdict.answer
-        self._answer.append(None if answer is None else answer[:LIST_TEXT])
-        self._reference.append(row.reference[:LIST_TEXT])
-
-    def add_rollouts(self, rows: Sequence[SampleRow], rollouts: Sequence[SignedRollout]) -> None:
-        """Add the samples' steps, groups, advantages and rewards, or None for each."""
-        if not rollouts:
-            self._rollouts.extend([None] * len(rows))
-        for signed in rollouts:
-            row = signed.row
-            rewards = [reward for _, reward in row.rewards]
-            self._rollouts.append(
-                [row.step, group_label(row), signed.sign, row.advantage, row.reward, rewards]
-            )
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain values, column by column; `kinds` holds the columns of the samples' kinds."""
-        failures: Numbers[str] = Numbers()
-        finishes: Numbers[str] = Numbers()
-        groups: Numbers[tuple[str, str]] = Numbers()
-        kinds = list(self._rows.kinds)
-        by_kind = {
-            "task": [self._tasks[kind.task] for kind in kinds],
-            "outcome": [OUTCOME_CODES[kind.correct] for kind in kinds],
-            "failure": [failures[kind.failure or ""] for kind in kinds],
-            "truncated": [int(kind.truncated) for kind in kinds],
-            "finish": [finishes[kind.finish_reason] for kind in kinds],
-            "flexible": [
-                OUTCOME_CODES[kind.flexible.correct] if kind.flexible else NO_FLEXIBLE
-                for kind in kinds
-            ],
-            "groups": [[groups[group] for group in kind.groups] for kind in kinds],
-        }
-        return {
-            "tasks": list(self._tasks),
-            "problems": [identifier for _, identifier in self._problems],
-            "failures": list(failures),
-            "finishes": list(finishes),
-            "groupNames": list(groups),
-            "kinds": by_kind,
-            "kind": list(self._rows.kind),
-            "run": self._run,
-            "problem": self._problem,
-            "index": list(self._rows.index),
-            "tokens": [self._rows.tokens(row) for row in range(len(self._rows))],
-            "answer": self._answer,
-            "reference": self._reference,
-            "rollouts": self._rollouts if any(self._rollouts) else [],
-        }
-
-
 BLOCK_ROWS, BLOCK_TEXT = 200, 1_000_000
 """A block ends at this many rows or characters."""
-
-
-class SampleTexts:
-    """Each sample's texts.
-
-    A prompt that an earlier sample has is stored as that sample's number, and the common start of
-    a task's prompts is stored once.
-    """
-
-    def __init__(self) -> None:
-        self.prefixes: list[tuple[int, int, str]] = []
-        """(run, task, common start of its prompts)."""
-        self._prefix = ""
-        self._first_with: dict[str, int] = {}
-        self._rows: list[list[Any]] = []
-
-    def add_task(self, run: int, task: int, rows: Sequence[SampleRow]) -> None:
-        """Add a run's samples of one task."""
-        prompts = {row.prompt or "" for row in rows}
-        common = common_start(prompts) if len(prompts) > 1 else ""
-        # cut after a newline: a search has none, so it finds the same in both parts
-        self._prefix = common[: common.rfind("\n") + 1]
-        self._first_with = {}
-        if self._prefix:
-            self.prefixes.append((run, task, self._prefix))
-        for row in rows:
-            self._add(row)
-
-    def blocks(self) -> tuple[list[list[Any]], list[int]]:
-        """All rows in blocks, and the number of each block's first row."""
-        starts = list(_block_starts(self._rows))
-        spans = itertools.pairwise([*starts, len(self._rows)])
-        return [self._rows[start:end] for start, end in spans], starts
-
-    def _add(self, row: SampleRow) -> None:
-        verdict, flexible = row.verdict, row.flexible
-        number, prompt = len(self._rows), row.prompt or ""
-        first = self._first_with.setdefault(prompt, number)
-        self._rows.append(
-            [
-                prompt[len(self._prefix) :] if first == number else first,
-                row.completion,
-                verdict.answer,
-                row.reference,
-                verdict.score,
-                verdict.message,
-                list(verdict.parts.items()),
-                None if flexible is None else flexible.answer,
-                row.prompt_tokens,
-                row.reasoning,
-                row.thinking_tokens,
-                row.prompt_ends,
-            ]
-        )
-
-
-def common_start(texts: Collection[str]) -> str:
-    """The longest common start of the texts, of which there is at least one."""
-    first, last = min(texts), max(texts)  # in order, so the others lie between them
-    for index, (one, other) in enumerate(zip(first, last, strict=False)):
-        if one != other:
-            return first[:index]
-    return first
-
-
-def _block_starts(rows: Sequence[Sequence[Any]]) -> Iterator[int]:
-    count, size = BLOCK_ROWS, 0
-    for number, (prompt, completion, *_) in enumerate(rows):
-        if count >= BLOCK_ROWS or size >= BLOCK_TEXT:
-            yield number
-            count, size = 0, 0
-        count += 1
-        size += len(completion) + (len(prompt) if isinstance(prompt, str) else 0)
-
 
 MOST_SAMPLES = 50_000
 """Maximum number of samples on a page, shared by its runs; samples.jsonl holds all."""
@@ -181,30 +35,142 @@ MOST_TEXT = 150_000_000
 
 @dataclass(frozen=True)
 class PackedSamples:
-    """Samples as plain values. `starts` are the numbers of the blocks' first samples."""
+    """Samples as plain values: a table of columns, and blocks of texts."""
 
     table: dict[str, Any]
     blocks: list[list[Any]]
-    starts: list[int]
     left_out: int
 
 
 def pack(runs: Sequence[ReportRun]) -> PackedSamples:
     """Pack the samples of the runs, as many of each as fit on a page."""
-    table, texts, shown = SampleTable(), SampleTexts(), 0
+    tasks: Numbers[str] = Numbers()
+    kinds: Numbers[RowKind] = Numbers()
+    samples: list[tuple[int, SampleRow]] = []
+    kind: list[int] = []
+    rollouts: list[list[Any] | None] = []
+    texts: list[list[Any]] = []
+    prefixes = []
     for number, run in enumerate(runs):
-        rows, rollouts = _shown(run, len(runs))
-        shown += len(rows)
-        table.add_rollouts(rows, rollouts)
-        for task, grouped in itertools.groupby(rows, key=lambda row: row.task):
+        rows, signed = _shown(run, len(runs))
+        rollouts += map(_rollout, signed) if signed else [None] * len(rows)
+        for task, grouped in itertools.groupby(rows, key=attrgetter("task")):
             task_rows = list(grouped)
-            texts.add_task(number, table.task_number(task), task_rows)
-            group_by = list(run.tasks.get(task, {}).get("groups") or {})
-            for row in task_rows:
-                table.add(number, row, group_by)
-    blocks, starts = texts.blocks()
-    plain = table.as_json() | {"prefixes": texts.prefixes, "starts": starts}
-    return PackedSamples(plain, blocks, starts, sum(len(run.rows) for run in runs) - shown)
+            prefix = _common_start(task_rows)
+            prefixes.append((number, tasks[task], prefix))
+            texts += _texts(task_rows, prefix, len(texts))
+            samples += [(number, row) for row in task_rows]
+            group_by = run.tasks.get(task, {}).get("groups") or {}
+            kind += [kinds[kind_of(row, groups=_groups(row, group_by))] for row in task_rows]
+    starts = list(_block_starts(texts))
+    table = {
+        "tasks": list(tasks),
+        **_kind_columns(kinds, tasks),
+        "kind": kind,
+        **_sample_columns(samples),
+        "rollouts": rollouts if any(rollouts) else [],
+        "prefixes": [each for each in prefixes if each[2]],
+        "starts": starts,
+    }
+    spans = itertools.pairwise([*starts, len(texts)])
+    blocks = [texts[start:end] for start, end in spans]
+    return PackedSamples(table, blocks, sum(len(run.rows) for run in runs) - len(samples))
+
+
+def _rollout(signed: SignedRollout) -> list[Any]:
+    """A completion's step, group, advantage and rewards."""
+    row = signed.row
+    rewards = [reward for _, reward in row.rewards]
+    return [row.step, group_label(row), signed.sign, row.advantage, row.reward, rewards]
+
+
+def _groups(row: SampleRow, columns: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    return tuple((column, str(row.columns.get(column, ""))) for column in columns)
+
+
+def _kind_columns(kinds: Iterable[RowKind], tasks: Mapping[str, int]) -> dict[str, Any]:
+    """What samples of a kind share, column by column."""
+    failures: Numbers[str] = Numbers()
+    finishes: Numbers[str] = Numbers()
+    groups: Numbers[tuple[str, str]] = Numbers()
+    columns = {
+        "task": [tasks[kind.task] for kind in kinds],
+        "outcome": [OUTCOME_CODES[kind.correct] for kind in kinds],
+        "failure": [failures[kind.failure or ""] for kind in kinds],
+        "truncated": [int(kind.truncated) for kind in kinds],
+        "finish": [finishes[kind.finish_reason] for kind in kinds],
+        "flexible": [
+            OUTCOME_CODES[kind.flexible.correct] if kind.flexible else NO_FLEXIBLE for kind in kinds
+        ],
+        "groups": [[groups[group] for group in kind.groups] for kind in kinds],
+    }
+    return {
+        "kinds": columns,
+        "failures": list(failures),
+        "finishes": list(finishes),
+        "groupNames": list(groups),
+    }
+
+
+def _sample_columns(samples: Sequence[tuple[int, SampleRow]]) -> dict[str, list[Any]]:
+    """What each sample has for itself, column by column, without its texts."""
+    problems: Numbers[tuple[str, str]] = Numbers()
+    answers = [row.verdict.answer for _, row in samples]
+    return {
+        "run": [run for run, _ in samples],
+        "problem": [problems[row.task, row.id] for _, row in samples],
+        "problems": [identifier for _, identifier in problems],
+        "index": [row.index for _, row in samples],
+        "tokens": [row.completion_tokens for _, row in samples],
+        "answer": [answer and answer[:LIST_TEXT] for answer in answers],
+        "reference": [row.reference[:LIST_TEXT] for _, row in samples],
+    }
+
+
+def _common_start(rows: Sequence[SampleRow]) -> str:
+    """The common start of the prompts, if they differ.
+
+    It ends with a newline: a search has none, so it finds the same in both parts of a prompt.
+    """
+    prompts = {row.prompt or "" for row in rows}
+    common = os.path.commonprefix(list(prompts)) if len(prompts) > 1 else ""  # noqa: RUF071
+    return common[: common.rfind("\n") + 1]
+
+
+def _texts(rows: Sequence[SampleRow], prefix: str, start: int) -> Iterator[list[Any]]:
+    """The texts of one task's samples, which are numbered from `start`.
+
+    A prompt lacks the common start of the task's prompts, and is an earlier sample's number if that
+    has the same prompt.
+    """
+    first_with: dict[str, int] = {}
+    for number, row in enumerate(rows, start):
+        verdict, flexible, prompt = row.verdict, row.flexible, row.prompt or ""
+        first = first_with.setdefault(prompt, number)
+        yield [
+            prompt[len(prefix) :] if first == number else first,
+            row.completion,
+            verdict.answer,
+            row.reference,
+            verdict.score,
+            verdict.message,
+            list(verdict.parts.items()),
+            None if flexible is None else flexible.answer,
+            row.prompt_tokens,
+            row.reasoning,
+            row.thinking_tokens,
+            row.prompt_ends,
+        ]
+
+
+def _block_starts(rows: Sequence[Sequence[Any]]) -> Iterator[int]:
+    count, size = BLOCK_ROWS, 0
+    for number, (prompt, completion, *_) in enumerate(rows):
+        if count >= BLOCK_ROWS or size >= BLOCK_TEXT:
+            yield number
+            count, size = 0, 0
+        count += 1
+        size += len(completion) + (len(prompt) if isinstance(prompt, str) else 0)
 
 
 def _shown(run: ReportRun, runs: int) -> tuple[Sequence[SampleRow], Sequence[SignedRollout]]:

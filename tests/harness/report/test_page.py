@@ -22,7 +22,7 @@ from rewardkit.harness.report.page import (
     page_style,
     render,
 )
-from rewardkit.harness.report.samples import common_start, pack
+from rewardkit.harness.report.samples import pack
 from rewardkit.harness.store.sample_row import SampleRow
 from tests.harness.report.hostile import HOSTILE, hostile_run
 from tests.support.runs import as_run, row
@@ -160,20 +160,28 @@ def test_what_all_prompts_begin_with_is_kept_once_and_ends_with_a_line() -> None
 
 
 @pytest.mark.parametrize(
-    ("texts", "start"),
-    [(["ab", "ac", "abc"], "a"), (["x", "y"], ""), (["one", "one"], "one"), (["", "a"], "")],
+    ("prompts", "start"),
+    [
+        (["a\nb", "a\nc", "a\nbc"], ["a\n"]),
+        (["ab", "ac"], []),
+        (["one\n", "one\n"], []),
+        (["", "a\n"], []),
+    ],
 )
-def test_the_common_start_of_texts(texts: list[str], start: str) -> None:
-    assert common_start(texts) == start
+def test_the_common_start_of_prompts_is_stored_once(prompts: list[str], start: list[str]) -> None:
+    table, texts = read([row(str(place), prompt=text) for place, text in enumerate(prompts)])
+    assert [text for *_, text in table["prefixes"]] == start
+    if start:
+        assert [start[0] + own for own, *_ in texts] == prompts
 
 
 def test_texts_lie_in_blocks_of_rows_or_of_characters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(samples, "BLOCK_TEXT", 1_000)
     rows = [row(str(place), completion="x" * size) for place, size in enumerate([10, 2_000, 10])]
-    assert pack([as_run("r", rows)]).starts == [0, 2]
+    assert pack([as_run("r", rows)]).table["starts"] == [0, 2]
     rows = [row(str(place), completion="") for place in range(samples.BLOCK_ROWS + 1)]
     monkeypatch.setattr(samples, "BLOCK_TEXT", 10**9)
-    assert pack([as_run("r", rows)]).starts == [0, samples.BLOCK_ROWS]
+    assert pack([as_run("r", rows)]).table["starts"] == [0, samples.BLOCK_ROWS]
 
 
 def test_rows_too_many_or_too_long_for_a_page_are_counted_as_left_out(
