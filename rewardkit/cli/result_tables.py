@@ -31,7 +31,12 @@ def warnings(task: TaskSummary) -> Iterator[str]:
         if count:
             verb = "is" if count == 1 else "are"
             yield f"{count:,} of {task.completions:,} completions {verb} {complaint}"
-    yield from _gap(task)
+    gap = task.metrics.get("flexible_gap")
+    if gap and gap.value >= LARGE_GAP:
+        yield (
+            f"{words('flexible_gap')} {gap.value:.0%}: these answers are right, but not in the "
+            "form that the prompt asks for"
+        )
     yield from _reach(task)
 
 
@@ -60,15 +65,6 @@ def _complaints(task: TaskSummary) -> tuple[tuple[int, str], ...]:
     )
 
 
-def _gap(task: TaskSummary) -> Iterator[str]:
-    gap = task.metrics.get("flexible_gap")
-    if gap and gap.value >= LARGE_GAP:
-        yield (
-            f"{words('flexible_gap')} {gap.value:.0%}: these answers are right, but not in the "
-            "form that the prompt asks for"
-        )
-
-
 def _reach(task: TaskSummary) -> Iterator[str]:
     most = _largest_k(task.metrics)
     if not most or f"pass@{most}" not in task.metrics:
@@ -81,7 +77,6 @@ def _reach(task: TaskSummary) -> Iterator[str]:
         )
 
 
-PIPED_WIDTH = 120
 MOST_GROUPS = 30
 _AT = re.compile(r"(pass@|pass\^|maj@)([0-9]+)")
 _FOLLOWS = re.compile(r"(?:avg|cons|m?g-pass)@.*")
@@ -92,7 +87,7 @@ def console() -> Console:
 
     It prints text as it is: names and values may contain rich's markup.
     """
-    width = None if sys.stdout.isatty() else PIPED_WIDTH
+    width = None if sys.stdout.isatty() else 120
     return Console(width=width, highlight=False, markup=False)
 
 

@@ -219,11 +219,7 @@ def _batches(items: Sequence[Item]) -> Iterator[list[Item]]:
 
 
 def _post_to(client: Any, server: str, content: bytes) -> list[Verdict]:
-    """A server's verdicts.
-
-    Raises NoVerdicts where another try may succeed, UsageError for a request that the server
-    refuses.
-    """
+    """A server's verdicts. NoVerdicts if another try may succeed, UsageError if it refuses."""
     import httpx
 
     try:
@@ -231,20 +227,16 @@ def _post_to(client: Any, server: str, content: bytes) -> list[Verdict]:
     except httpx.HTTPError as error:
         raise NoVerdicts(f"{server}: {type(error).__name__}: {error}") from error
     if response.status_code == 200:
-        return _verdicts(server, response)
+        try:
+            return [Verdict.from_json(fields) for fields in response.json()["verdicts"]]
+        except (KeyError, TypeError, ValueError) as error:
+            raise NoVerdicts(f"{server}: its answer can't be read: {error}") from error
     cause = f"{server}: {response.status_code}: {_detail(response)}"
     if response.status_code < 500 and response.status_code not in AGAIN:
         raise UsageError(f"the server refused the request: {cause}")
     seconds = response.headers.get("retry-after", "")
     retry_after = float(seconds) if seconds.isascii() and seconds.isdigit() else 0.0
     raise NoVerdicts(cause, answered=True, retry_after=min(retry_after, LONGEST_PAUSE))
-
-
-def _verdicts(server: str, response: Any) -> list[Verdict]:
-    try:
-        return [Verdict.from_json(fields) for fields in response.json()["verdicts"]]
-    except (KeyError, TypeError, ValueError) as error:
-        raise NoVerdicts(f"{server}: its answer can't be read: {error}") from error
 
 
 def _detail(response: Any) -> str:

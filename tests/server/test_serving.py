@@ -13,10 +13,10 @@ import httpx
 import pytest
 
 import rewardkit
+from rewardkit.cli.serve import is_loopback, read_token, serve_command
 from rewardkit.errors import Unavailable, UsageError
 from rewardkit.frameworks.client import NoVerdicts, RemoteVerifier, remote
 from rewardkit.records import Sample, Verdict
-from rewardkit.cli.serve import is_loopback, read_token, serve_command
 from tests.server.process import end_server, start_server
 
 NOWHERE = "http://127.0.0.1:9"

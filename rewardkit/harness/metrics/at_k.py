@@ -199,25 +199,19 @@ def ballots(problems: Sequence[Sequence[JudgedRow]], same: SameAnswers) -> list[
         index: list(votes) for index, votes in enumerate(wrong) if right[index] and len(votes) > 1
     }
     representatives = _representatives(contested, same)
-    return [
-        Ballot(
-            correct,
-            _sizes(votes, representatives.get(index, {})),
-            len(rows) - correct - votes.total(),
-        )
-        for index, (rows, correct, votes) in enumerate(zip(problems, right, wrong, strict=True))
-    ]
+    result = []
+    for index, (rows, correct, votes) in enumerate(zip(problems, right, wrong, strict=True)):
+        chosen = representatives.get(index, {})
+        sizes = Counter(chosen.get(answer, answer) for answer in votes.elements())
+        by_size = tuple(sorted(sizes.values(), reverse=True))
+        result.append(Ballot(correct, by_size, len(rows) - correct - votes.total()))
+    return result
 
 
 def _wrong_answers(rows: Sequence[JudgedRow]) -> Iterator[str]:
     for row in rows:
         if row.verdict.failure == Failure.WRONG and row.verdict.answer is not None:
             yield row.verdict.answer.strip()
-
-
-def _sizes(votes: Counter[str], representatives: Mapping[str, str]) -> tuple[int, ...]:
-    sizes = Counter(representatives.get(answer, answer) for answer in votes.elements())
-    return tuple(sorted(sizes.values(), reverse=True))
 
 
 def _representatives(

@@ -168,16 +168,13 @@ class Usage:
 
     def __str__(self) -> str:
         """One line for a person; empty if nothing is known."""
-        parts = []
-        if self.prompt_tokens is not None:
-            parts.append(f"{self.prompt_tokens:,} tokens in prompts")
-        if self.completion_tokens is not None:
-            parts.append(f"{self.completion_tokens:,} in completions")
-        if self.thinking_tokens is not None:
-            parts.append(f"{self.thinking_tokens:,} of them thinking")
-        if self.cost is not None:
-            parts.append(f"cost {self.cost:,.4g}")
-        return ", ".join(parts)
+        forms = {
+            "prompt_tokens": "{:,} tokens in prompts",
+            "completion_tokens": "{:,} in completions",
+            "thinking_tokens": "{:,} of them thinking",
+            "cost": "cost {:,.4g}",
+        }
+        return ", ".join(forms[name].format(value) for name, value in self.as_json().items())
 
 
 def usage_of(rows: Iterable[SampleRow]) -> Usage:

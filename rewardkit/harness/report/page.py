@@ -236,7 +236,7 @@ def _page_data(runs: Sequence[ReportRun], left_out: int) -> dict[str, Any]:
         "remarks": {"truncated": TRUNCATED, "unjudged": UNJUDGED},
         "runs": [_run_data(run) for run in runs],
         "curves": list(_curves(runs)),
-        "trainings": _trainings(runs) if len(runs) > 1 else [],
+        "trainings": list(_trainings(runs)) if len(runs) > 1 else [],
     }
 
 
@@ -263,18 +263,12 @@ def _curves(runs: Sequence[ReportRun]) -> Iterator[dict[str, Any]]:
         yield {"task": task, "plots": [_figure(plot.as_json()) for plot in plots]}
 
 
-def _trainings(runs: Sequence[ReportRun]) -> list[dict[str, Any]]:
+def _trainings(runs: Sequence[ReportRun]) -> Iterator[dict[str, Any]]:
     """What the trainers of the runs' models logged."""
     logs = list(dict.fromkeys(run.train_log for run in runs if run.train_log))
-    return [
-        {
-            "name": name,
-            "plots": [
-                _figure(plot.as_json()) for plot in training_plots(read_training_series(log))
-            ],
-        }
-        for name, log in zip(short_names([log.parent for log in logs]), logs, strict=True)
-    ]
+    for name, log in zip(short_names([log.parent for log in logs]), logs, strict=True):
+        plots = training_plots(read_training_series(log))
+        yield {"name": name, "plots": [_figure(plot.as_json()) for plot in plots]}
 
 
 def _run_data(run: ReportRun) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rewardkit import registry
 from rewardkit.errors import UsageError
@@ -30,8 +30,7 @@ from rewardkit.harness.store.training_checkpoints import step_of
 from rewardkit.records import Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class SignedRollout:
+class SignedRollout(NamedTuple):
     """A completion of a training, and the sign of its advantage: 1, 0 or -1."""
 
     row: RolloutRow
@@ -95,7 +94,9 @@ def read_rollout_run(folder: Path, name: str) -> ReportRun:
         for row, sign in zip(batch, _signs(record, batch), strict=True)
         if row.has_text
     ]
-    task = f"{_verdict_name(kept)}, training"
+    # the verifier or task of the first verdicts, which decide whether a completion is right
+    judge = next((name for rollout in kept for name in rollout.row.verdicts or ()), "completions")
+    task = f"{judge}, training"
     rows = [_sample(rollout.row, task) for rollout in kept]
     summaries = {name: summary.as_json() for name, summary in summarise_tasks(rows, {}).items()}
     for summary in summaries.values():
@@ -117,11 +118,6 @@ def _signs(record: RolloutRecord, batch: Sequence[RolloutRow]) -> list[int]:
         [row.advantage for row in batch],
         aggregation=record.multi_objective_aggregation,
     )
-
-
-def _verdict_name(rows: Sequence[SignedRollout]) -> str:
-    """The verifier or task of the first verdicts, which decide whether a completion is right."""
-    return next((name for rollout in rows for name in rollout.row.verdicts or ()), "completions")
 
 
 def _sample(row: RolloutRow, task: str) -> SampleRow:
@@ -182,10 +178,6 @@ def _means(
     return points
 
 
-OPTIONAL = {"lengths", "examples", "figures"}
-"""Fields that a summary may lack."""
-
-
 def read_runs(folders: Sequence[Path]) -> list[ReportRun]:
     """Read run folders; each run gets the shortest name that is different from the others."""
     names = short_names(folders)
@@ -223,13 +215,10 @@ def _read_run(path: Path, name: str) -> ReportRun:
     tasks = _task_summaries(path, rows, record)
     order = {task: number for number, task in enumerate(tasks)}
     rows.sort(key=lambda row: (order[row.task], natural(row.id), row.index))
-    return ReportRun(name, tasks, rows, record, _train_log(path))
-
-
-def _train_log(path: Path) -> Path | None:
-    """The log of the training that wrote the run to its evaluation/step-N."""
-    log = path.resolve().parent.parent / TRAIN_LOG
-    return log if path.resolve().parent.name == EVALUATIONS and log.is_file() else None
+    evaluations = path.resolve().parent  # a training writes its runs to evaluation/step-N
+    log = evaluations.parent / TRAIN_LOG
+    is_training = evaluations.name == EVALUATIONS and log.is_file()
+    return ReportRun(name, tasks, rows, record, log if is_training else None)
 
 
 def _task_summaries(
@@ -241,7 +230,9 @@ def _task_summaries(
     except FileNotFoundError:
         stored = {}
     names = {row.task for row in rows}
-    if names <= set(stored) and all(task.keys() >= OPTIONAL for task in stored.values()):
+    if names <= set(stored) and all(
+        task.keys() >= {"lengths", "examples", "figures"} for task in stored.values()
+    ):
         return stored
     task_records = record.get("tasks", {})
     offered = registry.installed().offers("tasks")
