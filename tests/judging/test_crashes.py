@@ -15,7 +15,7 @@ import pytest
 
 import rewardkit
 from rewardkit import Bounded, Failure, Sample, Unavailable, Verdict
-from rewardkit.harness.run.judging_thread import Generated, TaskVerifiers, judged_rows
+from rewardkit.harness.run.judging_thread import TaskVerifiers, generated, judged_rows
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.scoring.jobs import FileJob
 from rewardkit.harness.scoring.score import score
@@ -306,12 +306,7 @@ def by_evaluation() -> list[float | None]:
     judges = TaskVerifiers(task.verifier(), task.flexible(), task.perfect)
     texts = [Completion("bad"), Completion(PERFECT)]
     sample = Sample(REFERENCE)
-    rows = judged_rows(
-        [
-            Generated(key="k", task="t", index=0, sample=sample, completion=text, verifiers=judges)
-            for text in texts
-        ]
-    )
+    rows = judged_rows([generated("t", sample, 0, text, judges) for text in texts])
     assert [row.flexible and row.flexible.correct for row in rows] == [False, True]
     return [row.verdict.score for row in rows]
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from rewardkit.harness.metrics.metric import Metric, interval_of_means
 from rewardkit.harness.metrics.paired import seed_spread
-from rewardkit.harness.store.sample_row import JudgedRow
+from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.judging import judge_many
 from rewardkit.protocols import Task, Verifier
 from rewardkit.records import Failure, Sample
@@ -185,7 +185,7 @@ def same_to(task: Task) -> SameAnswers:
     return same
 
 
-def ballots(problems: Sequence[Sequence[JudgedRow]], same: SameAnswers) -> list[Ballot]:
+def ballots(problems: Sequence[Sequence[SampleRow]], same: SameAnswers) -> list[Ballot]:
     """The ballot of each problem, from its judged rows.
 
     All right completions vote for one answer, the reference. Wrong ones vote for their answer's
@@ -208,7 +208,7 @@ def ballots(problems: Sequence[Sequence[JudgedRow]], same: SameAnswers) -> list[
     return result
 
 
-def _wrong_answers(rows: Sequence[JudgedRow]) -> Iterator[str]:
+def _wrong_answers(rows: Sequence[SampleRow]) -> Iterator[str]:
     for row in rows:
         if row.verdict.failure == Failure.WRONG and row.verdict.answer is not None:
             yield row.verdict.answer.strip()
@@ -238,7 +238,7 @@ def _representatives(
     return chosen
 
 
-def multi_sample_metrics(judged: Sequence[JudgedRow], same: SameAnswers) -> dict[str, Metric]:
+def multi_sample_metrics(judged: Sequence[SampleRow], same: SameAnswers) -> dict[str, Metric]:
     """The metrics of k completions, for problems of which some have several; else none.
 
     With n the most judged completions of any problem: pass@k, pass^k and maj@k for k = 1 … n,
@@ -261,7 +261,7 @@ def multi_sample_metrics(judged: Sequence[JudgedRow], same: SameAnswers) -> dict
     return metrics if spread is None else metrics | {"seed_spread": spread}
 
 
-def _has_votes(judged: Sequence[JudgedRow]) -> bool:
+def _has_votes(judged: Sequence[SampleRow]) -> bool:
     """Whether maj@k means something: not if the verifier judges answers without naming them.
 
     If no completion has an answer, there is nothing to name, and the majority is wrong.

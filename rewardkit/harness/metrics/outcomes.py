@@ -9,12 +9,12 @@ from itertools import compress
 from typing import Any, NamedTuple, TypeVar
 
 from rewardkit.harness.metrics.metric import Metric, mean
-from rewardkit.harness.store.sample_row import BriefVerdict, JudgedRow, SampleRow
+from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow
 from rewardkit.records import Failure, Verdict
 from rewardkit.thinking import thinking_is_open
 
 
-def is_thinking_unclosed(row: JudgedRow) -> bool:
+def is_thinking_unclosed(row: SampleRow) -> bool:
     """Whether a completion never closed its thinking block.
 
     Where a server returns thinking separately, a completion that is empty beside its thinking
@@ -70,7 +70,7 @@ _FLEXIBLE = {correct: BriefVerdict(correct) for correct in (True, False, None)}
 
 
 def kind_of(
-    row: JudgedRow,
+    row: SampleRow,
     parts: tuple[str, ...] = (),
     scores: tuple[float | None, ...] | None = None,
     groups: tuple[tuple[str, str], ...] = (),
@@ -194,7 +194,7 @@ def _mean(values: Iterable[float], problems: Iterable[int]) -> Metric | None:
     return mean(numbers, array("I", problems)) if numbers else None
 
 
-def read_outcomes(rows: Sequence[JudgedRow]) -> Outcomes:
+def read_outcomes(rows: Sequence[SampleRow]) -> Outcomes:
     """The outcomes of rows; the rows of one problem are next to each other."""
     outcomes = Outcomes()
     distinct: Numbers[RowKind] = Numbers()

@@ -12,7 +12,7 @@ from itertools import accumulate
 from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.metrics.names import PART
 from rewardkit.harness.metrics.outcomes import Outcomes, RowKind
-from rewardkit.harness.store.sample_row import JudgedRow, SampleRow
+from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.records import Failure
 
 WITHOUT_FORM = (Failure.NO_ANSWER, Failure.FORMAT, Failure.NO_REASONING, Failure.TRUNCATED)
@@ -138,7 +138,7 @@ class Lengths:
     count: int
 
 
-def lengths_by_outcome(rows: Sequence[JudgedRow], outcomes: Outcomes) -> dict[str, Lengths]:
+def lengths_by_outcome(rows: Sequence[SampleRow], outcomes: Outcomes) -> dict[str, Lengths]:
     """The lengths of each bucket that occurs, of all, and of the thinking of those that think;
     empty where no tokens are counted."""
     counts: dict[str, Counter[int]] = defaultdict(Counter)

@@ -15,10 +15,10 @@ from rewardkit.harness.metrics.figures import Figure, ShowsFigures, Table
 from rewardkit.harness.metrics.metric import Metric, mean
 from rewardkit.harness.metrics.outcomes import Outcomes, read_outcomes
 from rewardkit.harness.metrics.rates import Lengths, lengths_by_outcome, rates
-from rewardkit.harness.store.sample_row import JudgedRow, SampleRow
+from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.protocols import Task
 
-Row = TypeVar("Row", bound=JudgedRow)
+Row = TypeVar("Row", bound=SampleRow)
 
 __all__ = ["Lengths", "Metric", "TaskSummary", "summarise", "summarise_task", "summarise_tasks"]
 
@@ -93,7 +93,7 @@ def task_figures(task: Task, rows: Sequence[SampleRow]) -> tuple[Figure, ...]:
 
 
 def summarise(
-    rows: Sequence[JudgedRow], group_by: Sequence[str] = (), *, same: SameAnswers = same_text
+    rows: Sequence[SampleRow], group_by: Sequence[str] = (), *, same: SameAnswers = same_text
 ) -> TaskSummary:
     """The figures of one task's rows.
 
@@ -123,7 +123,7 @@ def _in_order(rows: Sequence[Row]) -> list[Row]:
 
 
 def _multi_sample(
-    rows: Sequence[JudgedRow], outcomes: Outcomes, same: SameAnswers
+    rows: Sequence[SampleRow], outcomes: Outcomes, same: SameAnswers
 ) -> dict[str, Metric]:
     if len(rows) == outcomes.problems:
         return {}
@@ -131,7 +131,7 @@ def _multi_sample(
     return multi_sample_metrics([row for row, kind in pairs if kind.correct is not None], same)
 
 
-def _grouped(rows: Sequence[JudgedRow], outcomes: Outcomes, column: str) -> dict[str, Metric]:
+def _grouped(rows: Sequence[SampleRow], outcomes: Outcomes, column: str) -> dict[str, Metric]:
     """The accuracy of each group of a column."""
     values: dict[str, array[float]] = defaultdict(lambda: array("d"))
     problems: dict[str, array[int]] = defaultdict(lambda: array("I"))
@@ -143,7 +143,7 @@ def _grouped(rows: Sequence[JudgedRow], outcomes: Outcomes, column: str) -> dict
     return {group: mean(numbers, problems[group]) for group, numbers in sorted(values.items())}
 
 
-def _examples(rows: Sequence[JudgedRow], outcomes: Outcomes) -> dict[str, list[str]]:
+def _examples(rows: Sequence[SampleRow], outcomes: Outcomes) -> dict[str, list[str]]:
     """The keys of the first few rows of each kind of failure, one row per problem."""
     keys: dict[str, dict[str, str]] = defaultdict(dict)
     for row, kind in zip(rows, outcomes, strict=True):

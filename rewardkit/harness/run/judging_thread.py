@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow
@@ -16,6 +16,9 @@ from rewardkit.thinking import Thinking, text_to_read, thinking_is_open, thinkin
 
 ALL_THINKING = "the budget went into thinking, and no answer came"
 """The message where a server returned thinking separately, and no completion with it."""
+
+NOTHING = "nothing was generated: "
+"""The start of the message where the engine failed."""
 
 BEFORE_AN_ANSWER = (Failure.NO_ANSWER, Failure.FORMAT, Failure.NO_REASONING)
 
@@ -32,76 +35,74 @@ class TaskVerifiers:
     """How much of a thinking block is read; None: as each verifier declares."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Generated:
-    """A completion without its verdict, and the other fields of its row."""
+    """A completion to judge."""
 
-    key: str
-    task: str
-    index: int
+    row: SampleRow
+    """Its row; where nothing was generated, its verdict has the cause."""
     sample: Sample
-    completion: Completion
     verifiers: TaskVerifiers
-    prompt: str | None = None
-    prompt_ends: tuple[tuple[int, ...], tuple[int, ...]] | None = None
-    label: bool | None = None
-    before: BriefVerdict | None = None
-    others: Mapping[str, Any] = field(default_factory=dict)
 
-    def judged(self, verdict: Verdict, flexible: BriefVerdict | None) -> SampleRow:
-        """Make the row with this verdict."""
-        return SampleRow(
-            key=self.key,
-            task=self.task,
-            id=self.sample.id,
-            index=self.index,
-            completion=self.completion.text,
-            finish_reason=self.completion.finish_reason,
-            reference=self.sample.reference,
-            verdict=verdict,
-            prompt=self.prompt,
-            prompt_tokens=self.completion.prompt_tokens,
-            completion_tokens=self.completion.completion_tokens,
-            reasoning=self.completion.reasoning,
-            thinking_tokens=self.completion.thinking_tokens,
-            cost=self.completion.cost,
-            prompt_ends=self.prompt_ends,
-            columns=self.sample.columns,
-            flexible=flexible,
-            label=self.label,
-            before=self.before,
-            others=self.others,
-        )
+
+def generated(
+    task: str,
+    sample: Sample,
+    index: int,
+    completion: Completion,
+    verifiers: TaskVerifiers,
+    **others: Any,
+) -> Generated:
+    """A completion to judge; `others` are further fields of its row."""
+    row = SampleRow(
+        key=f"{task}/{sample.id}/{index}",
+        task=task,
+        id=sample.id,
+        index=index,
+        completion=completion.text,
+        finish_reason=completion.finish_reason,
+        reference=sample.reference,
+        verdict=Verdict.unjudged(completion.message),
+        prompt_tokens=completion.prompt_tokens,
+        completion_tokens=completion.completion_tokens,
+        columns=sample.columns,
+        reasoning=completion.reasoning,
+        thinking_tokens=completion.thinking_tokens,
+        cost=completion.cost,
+        **others,
+    )
+    return Generated(row, sample, verifiers)
 
 
 def judged_rows(batch: Sequence[Generated], workers: int | None = None) -> list[SampleRow]:
     """The rows of a batch, with their verdicts, by verifiers and in order. `workers` as for
     `judge_many`."""
     rows: list[SampleRow] = []
-    for verifiers in dict.fromkeys(generated.verifiers for generated in batch):
-        same = [generated for generated in batch if generated.verifiers is verifiers]
+    for verifiers in dict.fromkeys(one.verifiers for one in batch):
+        same = [one for one in batch if one.verifiers is verifiers]
         options = JudgingOptions(workers=workers, thinking=verifiers.thinking)
         strict = _verdicts(verifiers, same, options)
         flexible = _flexible(verifiers, same, strict, options)
-        rows += map(Generated.judged, same, strict, flexible)
+        rows += [
+            replace(one.row, verdict=verdict, flexible=brief)
+            for one, verdict, brief in zip(same, strict, flexible, strict=True)
+        ]
     return rows
 
 
-def finished(
-    verdict: Verdict, completion: Completion, prompt: str = "", *, unread: bool = False
-) -> Verdict:
+def _finished(verdict: Verdict, row: SampleRow, *, unread: bool) -> Verdict:
     """Adjust a verdict to how the completion ended; `unread` if it is thinking and nothing else."""
-    if completion.finish_reason == "error":
-        return Verdict.unjudged(f"nothing was generated: {completion.message}")
-    if verdict.correct is False and not completion.text and completion.thinking_tokens:
+    if row.finish_reason == "error":
+        return Verdict.unjudged(NOTHING + row.verdict.message.removeprefix(NOTHING))
+    if verdict.correct is False and not row.completion and row.thinking_tokens:
         return verdict.with_failure(Failure.NO_ANSWER, ALL_THINKING)
     if verdict.failure not in BEFORE_AN_ANSWER and not (verdict.correct is False and unread):
         return verdict
-    if completion.finish_reason == "length":
+    if row.finish_reason == "length":
         return verdict.with_failure(
             Failure.TRUNCATED, "the token limit was reached before an answer"
         )
-    if thinking_is_open(prompt, completion.text):
+    if thinking_is_open(row.prompt or "", row.completion):
         return verdict.with_failure(
             Failure.NO_ANSWER, "the thinking block is never closed, and no answer is given"
         )
@@ -112,10 +113,8 @@ def _texts(verifier: Verifier, batch: Sequence[Generated], thinking: Thinking | 
     """What is judged of each completion: where the prompt opens a thinking block that is never
     closed, with the opening tag."""
     if thinking_of(verifier, thinking) is None:
-        return [generated.completion.text for generated in batch]
-    return [
-        _with_open_tag(generated.prompt or "", generated.completion.text) for generated in batch
-    ]
+        return [one.row.completion for one in batch]
+    return [_with_open_tag(one.row.prompt or "", one.row.completion) for one in batch]
 
 
 def _is_unread(text: str, thinking: Thinking | None) -> bool:
@@ -135,13 +134,11 @@ def _verdicts(
 ) -> list[Verdict]:
     thinking = thinking_of(verifiers.strict, options.thinking)
     texts = _texts(verifiers.strict, batch, options.thinking)
-    items = [(text, generated.sample) for text, generated in zip(texts, batch, strict=True)]
+    items = [(text, one.sample) for text, one in zip(texts, batch, strict=True)]
     verdicts = judge_many(verifiers.strict, items, options, control=verifiers.control)
     return [
-        finished(
-            verdict, generated.completion, generated.prompt or "", unread=_is_unread(text, thinking)
-        )
-        for verdict, text, generated in zip(verdicts, texts, batch, strict=True)
+        _finished(verdict, one.row, unread=_is_unread(text, thinking))
+        for verdict, text, one in zip(verdicts, texts, batch, strict=True)
     ]
 
 

@@ -15,7 +15,7 @@ from rewardkit.harness.metrics.summary import TaskSummary, Usage, summarise_task
 from rewardkit.harness.report.page import render
 from rewardkit.harness.report.runs import ReportRun
 from rewardkit.harness.run.fingerprint import run_fingerprint, task_hashes
-from rewardkit.harness.run.judging_thread import ALL_THINKING, Generated, JudgingThread
+from rewardkit.harness.run.judging_thread import ALL_THINKING, JudgingThread, generated
 from rewardkit.harness.run.plan import RenderedTask, RunPlan, render_task
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.store.environment import hardware, now, versions
@@ -315,13 +315,12 @@ def _generate(
         for request, completion in completions:
             _, sample, index = waiting.pop(request.key)
             judging.put(
-                Generated(
-                    key=request.key,
-                    task=rendered.task.name,
-                    index=index,
-                    sample=sample,
-                    completion=completion,
-                    verifiers=verifiers,
+                generated(
+                    rendered.task.name,
+                    sample,
+                    index,
+                    completion,
+                    verifiers,
                     prompt=request.prompt.text,
                     prompt_ends=_ends(request.prompt.token_ids),
                     others={SOURCE_ROW: rows[sample.id]} if rendered.shard else {},

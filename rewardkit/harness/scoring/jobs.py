@@ -9,7 +9,12 @@ from typing import Any, ClassVar
 import cloudpickle
 
 from rewardkit.errors import DataError, JudgingError, RunMismatch
-from rewardkit.harness.run.judging_thread import Generated, TaskVerifiers, judged_rows
+from rewardkit.harness.run.judging_thread import (
+    Generated,
+    TaskVerifiers,
+    generated,
+    judged_rows,
+)
 from rewardkit.harness.scoring.sources import (
     Chunk,
     FileFields,
@@ -135,13 +140,12 @@ class FileJob:
         prompt_tokens = token_count(row, "prompt_tokens")
         completion_tokens = token_count(row, "completion_tokens")
         for index, text in enumerate(completions(row, number, self.columns)):
-            yield Generated(
-                key="",
-                task=self.name,
-                index=index,
-                sample=sample,
-                completion=Completion(text, reason, prompt_tokens, completion_tokens),
-                verifiers=self.verifiers,
+            yield generated(
+                self.name,
+                sample,
+                index,
+                Completion(text, reason, prompt_tokens, completion_tokens),
+                self.verifiers,
                 label=row_labels[index] if row_labels else None,
                 others={SOURCE_ROW: number} if self.shard else {},
             )
@@ -209,29 +213,9 @@ class RunJob:
                 yield number, replace(row, others={**row.others, SOURCE_ROW: number})
 
     def _generated(self, row: SampleRow) -> Generated:
-        completion = Completion(
-            row.completion,
-            row.finish_reason,
-            row.prompt_tokens,
-            row.completion_tokens,
-            row.verdict.message.removeprefix("nothing was generated: "),
-            reasoning=row.reasoning,
-            thinking_tokens=row.thinking_tokens,
-            cost=row.cost,
-        )
-        return Generated(
-            key=row.key,
-            task=row.task,
-            index=row.index,
-            sample=Sample(row.reference, id=row.id, columns=row.columns),
-            completion=completion,
-            verifiers=self.verifiers[row.task],
-            prompt=row.prompt,
-            prompt_ends=row.prompt_ends,
-            label=row.label,
-            before=BriefVerdict(row.verdict.correct, row.verdict.answer),
-            others=row.others,
-        )
+        before = BriefVerdict(row.verdict.correct, row.verdict.answer)
+        sample = Sample(row.reference, id=row.id, columns=row.columns)
+        return Generated(replace(row, before=before), sample, self.verifiers[row.task])
 
 
 Job = FileJob | RunJob

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from types import SimpleNamespace
+from typing import Any, cast
 
 from rewardkit.harness.metrics.outcomes import RowColumns, RowKind
-from rewardkit.harness.store.sample_row import BriefVerdict, JudgedRow, SampleRow
+from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.records import Verdict
 
 MOST_SHOWN = 20
@@ -95,56 +96,33 @@ ANSWERED = "answer"
 """The text of any completion that is not thinking alone."""
 
 
-class _Shared(NamedTuple):
-    """The fields that are the same in all rows of a kind."""
-
-    kind: RowKind
-    columns: Mapping[str, str]
-    completion: str
-    verdict: Verdict | None
-    """The verdict, if all rows of the kind share it and no metric reads their answers."""
-
-    @classmethod
-    def of(cls, kind: RowKind, *, with_verdict: bool) -> _Shared:
-        """What rows of `kind` share; their verdict only where `with_verdict`."""
-        verdict = kind.verdict(kind.scores, None) if with_verdict and kind.scores else None
-        completion = OPEN_THINKING if kind.thinking_open else ANSWERED
-        return cls(kind, dict(kind.groups), completion, verdict)
-
-
 class _PackedRow:
-    """A row that reads its fields from a tally on access."""
+    """A row that reads the fields that figures need from a tally, on access.
+
+    `shared` has those that all rows of its kind have in common.
+    """
 
     __slots__ = ("_number", "_shared", "_tally", "id")
 
     prompt: str | None = None
     reasoning: str = ""
 
-    def __init__(self, tally: Tally, number: int, identifier: str, shared: _Shared) -> None:
+    def __init__(self, tally: Tally, number: int, identifier: str, shared: SimpleNamespace) -> None:
         self.id = identifier
         self._tally = tally
         self._number = number
         self._shared = shared
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._shared, name)
 
     @property
     def key(self) -> str:
         return f"{self.task}/{self.id}/{self.index}"
 
     @property
-    def task(self) -> str:
-        return self._shared.kind.task
-
-    @property
     def index(self) -> int:
         return self._tally.columns.index[self._number]
-
-    @property
-    def completion(self) -> str:
-        return self._shared.completion
-
-    @property
-    def finish_reason(self) -> str:
-        return self._shared.kind.finish_reason
 
     @property
     def completion_tokens(self) -> int | None:
@@ -155,16 +133,21 @@ class _PackedRow:
         return self._tally.columns.thinking_tokens(self._number)
 
     @property
-    def columns(self) -> Mapping[str, str]:
-        return self._shared.columns
-
-    @property
     def verdict(self) -> Verdict:
-        return self._shared.verdict or self._tally.verdict(self._number, self._shared.kind)
+        return self._shared.same_verdict or self._tally.verdict(self._number, self._shared.kind)
 
-    @property
-    def flexible(self) -> BriefVerdict | None:
-        return self._shared.kind.flexible
+
+def _shared(kind: RowKind, *, with_verdict: bool) -> SimpleNamespace:
+    """What rows of `kind` share; their verdict only where no metric reads their answers."""
+    return SimpleNamespace(
+        kind=kind,
+        task=kind.task,
+        finish_reason=kind.finish_reason,
+        flexible=kind.flexible,
+        columns=dict(kind.groups),
+        completion=OPEN_THINKING if kind.thinking_open else ANSWERED,
+        same_verdict=kind.verdict(kind.scores, None) if with_verdict and kind.scores else None,
+    )
 
 
 LONGEST_ANSWER = 64
@@ -220,18 +203,17 @@ class Tally:
         """Set each row's index: its number among the completions of its problem."""
         self.columns.index = array("I", indices)
 
-    def rows(self) -> dict[str, list[JudgedRow]]:
+    def rows(self) -> dict[str, list[SampleRow]]:
         """The rows by task; each unpacks its fields when they are read.
 
         Only rows of problems with several completions unpack their answers, for the votes.
         """
         votes = any(self.columns.index)
-        kinds = [_Shared.of(kind, with_verdict=not votes) for kind in self.columns.kinds]
-        rows: dict[str, list[JudgedRow]] = {}
+        kinds = [_shared(kind, with_verdict=not votes) for kind in self.columns.kinds]
+        rows: dict[str, list[SampleRow]] = {}
         for number, kind in enumerate(self.columns.kind):
-            shared = kinds[kind]
-            row = _PackedRow(self, number, self._ids[number], shared)
-            rows.setdefault(shared.kind.task, []).append(row)
+            row = _PackedRow(self, number, self._ids[number], kinds[kind])
+            rows.setdefault(row.task, []).append(cast("SampleRow", row))
         return rows
 
     def verdict(self, number: int, kind: RowKind) -> Verdict:

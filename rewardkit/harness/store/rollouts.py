@@ -135,20 +135,9 @@ class RolloutRow:
 
         In `columns`, a value that JSON lacks, such as a Decimal, becomes text.
         """
-        record = {
-            "step": self.step,
-            "batch": self.batch,
-            "group": self.group,
-            "index": self.index,
-            "prompt": self.prompt,
-            "completion": self.completion,
-            "messages": self.messages,
+        record = {name: getattr(self, name) for name in self.__slots__} | {
             "columns": None if self.columns is None else json.dumps(self.columns, default=str),
-            "finish_reason": self.finish_reason,
-            "completion_tokens": self.completion_tokens,
             "rewards": [{"name": name, "reward": reward} for name, reward in self.rewards],
-            "reward": self.reward,
-            "advantage": self.advantage,
             "verdicts": None
             if self.verdicts is None
             else [_verdict_record(name, verdict) for name, verdict in self.verdicts.items()],

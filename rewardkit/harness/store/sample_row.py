@@ -7,69 +7,12 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 import msgspec
 
 from rewardkit.errors import RunMismatch
 from rewardkit.records import Verdict
-
-
-class JudgedRow(Protocol):
-    """A judged completion, in memory or packed."""
-
-    @property
-    def key(self) -> str:
-        """`TASK/ID/INDEX`."""
-
-    @property
-    def task(self) -> str:
-        """The task's name."""
-
-    @property
-    def id(self) -> str:
-        """The problem's id."""
-
-    @property
-    def index(self) -> int:
-        """The completion's number among those of its problem, from 0."""
-
-    @property
-    def prompt(self) -> str | None:
-        """The prompt as it was sent."""
-
-    @property
-    def completion(self) -> str:
-        """The model's text."""
-
-    @property
-    def finish_reason(self) -> str:
-        """ "stop", "length" or "error"."""
-
-    @property
-    def completion_tokens(self) -> int | None:
-        """The completion's length in tokens."""
-
-    @property
-    def reasoning(self) -> str:
-        """Thinking that a server returned separately from the completion."""
-
-    @property
-    def thinking_tokens(self) -> int | None:
-        """The tokens of thinking, in the completion or separate from it; None without any."""
-
-    @property
-    def columns(self) -> Mapping[str, Any]:
-        """The other columns of the problem's row in its data set."""
-
-    @property
-    def verdict(self) -> Verdict:
-        """The strict verdict."""
-
-    @property
-    def flexible(self) -> BriefVerdict | None:
-        """The flexible verdict; None if the task has no flexible verifier."""
-
 
 LARGEST_COUNT = 2**31 - 1
 Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST_COUNT)]
@@ -132,41 +75,22 @@ class SampleRow:
 
     def as_json(self) -> dict[str, Any]:
         """Convert to plain values, in the order of the fields of a line."""
-        row: dict[str, Any] = {
-            "key": self.key,
-            "task": self.task,
-            "id": self.id,
-            "index": self.index,
-            "prompt": self.prompt,
-            "completion": self.completion,
-            "finish_reason": self.finish_reason,
-            "prompt_tokens": self.prompt_tokens,
-            "completion_tokens": self.completion_tokens,
-            "reference": self.reference,
-            "columns": dict(self.columns),
-        }
-        if self.reasoning:
-            row["reasoning"] = self.reasoning
-        if self.thinking_tokens is not None:
-            row["thinking_tokens"] = self.thinking_tokens
-        if self.cost is not None:
-            row["cost"] = self.cost
-        if self.prompt_ends is not None:
-            row["prompt_ends"] = [list(ids) for ids in self.prompt_ends]
-        if self.label is not None:
-            row["label"] = self.label
-        if self.before is not None:
-            row["before"] = _brief_fields(self.before)
+        row = {name: getattr(self, name) for name in _ALWAYS}
+        row["columns"] = dict(self.columns)
+        for name in _IF_KNOWN:
+            if (value := getattr(self, name)) not in (None, ""):
+                row[name] = msgspec.to_builtins(value)
         row["verdict"] = self.verdict.as_json()
-        row["flexible"] = None if self.flexible is None else _brief_fields(self.flexible)
+        row["flexible"] = msgspec.to_builtins(self.flexible)
         return row | dict(self.others) if self.others else row
 
 
+_ALWAYS = (
+    *("key", "task", "id", "index", "prompt", "completion", "finish_reason"),
+    *("prompt_tokens", "completion_tokens", "reference"),
+)
+_IF_KNOWN = ("reasoning", "thinking_tokens", "cost", "prompt_ends", "label", "before")
 _KNOWN = frozenset(SampleRow.__dataclass_fields__) - {"others"}  # not a field of the line
-
-
-def _brief_fields(verdict: BriefVerdict) -> dict[str, Any]:
-    return {"correct": verdict.correct, "answer": verdict.answer}
 
 
 SAMPLES = "samples.jsonl"

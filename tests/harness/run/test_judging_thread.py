@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewardkit.harness.run.judging_thread import Generated, TaskVerifiers, judged_rows
+from rewardkit.harness.run.judging_thread import TaskVerifiers, generated, judged_rows
 from rewardkit.records import Completion, Sample
 from rewardkit.thinking import Thinking
 from rewardkit.verifiers.gsm8k import Gsm8k
@@ -33,16 +33,8 @@ def test_why_there_is_no_answer_depends_on_how_the_completion_ended(
     prompt: str | None, completion: Completion, failure: str | None
 ) -> None:
     sample = Sample("5", id="a")
-    generated = Generated(
-        key="t/a/0",
-        task="t",
-        index=0,
-        sample=sample,
-        completion=completion,
-        verifiers=TaskVerifiers(Gsm8k(), None),
-        prompt=prompt,
-    )
-    (row,) = judged_rows([generated])
+    judges = TaskVerifiers(Gsm8k(), None)
+    (row,) = judged_rows([generated("t", sample, 0, completion, judges, prompt=prompt)])
     assert row.verdict.failure == failure
 
 
@@ -65,13 +57,6 @@ def equal(text: str, sample: Sample) -> bool:
 def test_the_runs_policy_holds_for_a_verifier_that_knows_no_thinking(
     thinking: Thinking | None, text: str, failure: str | None
 ) -> None:
-    generated = Generated(
-        key="t/a/0",
-        task="t",
-        index=0,
-        sample=Sample("5", id="a"),
-        completion=Completion(text),
-        verifiers=TaskVerifiers(equal, None, thinking=thinking),
-    )
-    (row,) = judged_rows([generated])
+    judges = TaskVerifiers(equal, None, thinking=thinking)
+    (row,) = judged_rows([generated("t", Sample("5", id="a"), 0, Completion(text), judges)])
     assert row.verdict.failure == failure
