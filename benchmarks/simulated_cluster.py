@@ -35,8 +35,9 @@ from rewardkit.harness.scoring.scoring_plan import (
     VerifierChoice,
     plan_scoring,
 )
-from rewardkit.harness.scoring.sources import Chunk, FileFields, JsonLines
+from rewardkit.harness.scoring.sources import FileFields
 from rewardkit.harness.scoring.worker_processes import pickled_result
+from rewardkit.harness.store.data_files import Chunk, JsonLines
 
 ACTORS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1000)
 CHUNKS_AN_ACTOR = 6

@@ -23,8 +23,8 @@ from rewardkit.harness.backends.ray_cluster import (
     resources_of,
 )
 from rewardkit.harness.scoring.jobs import ChunkOrder, ChunkResult, Job, pickled_job
-from rewardkit.harness.scoring.sources import Chunk, JsonLines
 from rewardkit.harness.scoring.worker_processes import AHEAD, freeze_loaded, pickled_result
+from rewardkit.harness.store.data_files import Chunk, JsonLines
 
 
 class RaySpread:

@@ -20,7 +20,8 @@ from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.scoring.jobs import FileJob
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScorePlan
-from rewardkit.harness.scoring.sources import FileFields, open_source
+from rewardkit.harness.scoring.sources import FileFields
+from rewardkit.harness.store.data_files import open_source
 from rewardkit.harness.store.sample_row import read_samples
 from rewardkit.judging import close_pools, judge, judge_many, pool
 from rewardkit.protocols import Verifier

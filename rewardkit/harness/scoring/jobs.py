@@ -16,17 +16,14 @@ from rewardkit.harness.run.judging_thread import (
     judged_rows,
 )
 from rewardkit.harness.scoring.sources import (
-    Chunk,
     FileFields,
-    JsonLines,
-    Source,
     completions,
     labels,
     reference,
     token_count,
 )
 from rewardkit.harness.scoring.tally import Agreement, Tally
-from rewardkit.harness.store.data_files import field_value
+from rewardkit.harness.store.data_files import Chunk, JsonLines, Source, field_value
 from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow, as_line
 from rewardkit.harness.store.shard import SOURCE_ROW, Shard
 from rewardkit.judging import LimitCounts, take_limit_counts

@@ -17,9 +17,9 @@ from rewardkit.harness.metrics.summary import TaskSummary, summarise, task_figur
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.scoring.jobs import ChunkResult, FileJob, Job, RunJob
 from rewardkit.harness.scoring.scoring_plan import ScorePlan
-from rewardkit.harness.scoring.sources import Chunk
 from rewardkit.harness.scoring.tally import Agreement, Tally
 from rewardkit.harness.scoring.worker_processes import judge_in_processes
+from rewardkit.harness.store.data_files import Chunk
 from rewardkit.harness.store.environment import hardware, now, versions
 from rewardkit.harness.store.run_folder import RunFolder
 from rewardkit.harness.store.sample_row import SAMPLES, SampleRow, read_samples

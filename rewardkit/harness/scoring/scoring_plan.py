@@ -17,8 +17,8 @@ from rewardkit.harness.run.options import (
     verifiers_named_in,
 )
 from rewardkit.harness.scoring.jobs import FileJob, RunJob
-from rewardkit.harness.scoring.sources import FileFields, JsonLines, open_source
-from rewardkit.harness.store.data_files import iterate_rows
+from rewardkit.harness.scoring.sources import FileFields
+from rewardkit.harness.store.data_files import JsonLines, iterate_rows, open_source
 from rewardkit.harness.store.model_folder import hash_file
 from rewardkit.harness.store.run_folder import RUN, RunFolder
 from rewardkit.harness.store.sample_row import SAMPLES, replaced_rows

@@ -1,107 +1,14 @@
-"""Files of rows by their format: JSONL, CSV and Parquet."""
+"""Which fields of a file's rows are completions, references and labels."""
 
 from __future__ import annotations
 
-import io
-import itertools
-import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.store.data_files import (
-    by_suffix,
-    csv_rows,
-    field_value,
-    json_row,
-    open_parquet,
-)
+from rewardkit.harness.store.data_files import field_value
 from rewardkit.harness.store.sample_row import LARGEST_COUNT
-
-Row = dict[str, Any]
-
-CHUNK_BYTES = 256 * 2**10
-"""Bytes of JSON in a chunk: a few hundred completions."""
-
-CHUNK_ROWS = 500
-"""Rows in a chunk of CSV or Parquet."""
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """Some successive rows of a file, not parsed yet."""
-
-    first: int
-    """The number of its first row, from 0."""
-    count: int
-    content: bytes
-    end: int
-    """Where in the file it ends, in the units of `Source.size`."""
-    line: int = 0
-    """The number of its first line, from 1, in a file of lines."""
-
-
-class Source(Protocol):
-    """A file of rows."""
-
-    @property
-    def size(self) -> int:
-        """The size of its rows in bytes."""
-
-    def chunks(self, skip: int) -> Iterator[Chunk]:
-        """The file's rows without the first `skip`."""
-
-    def rows(self, chunk: Chunk) -> Iterator[Row]:
-        """The rows of one of its chunks. DataError if they can't be read."""
-
-
-@dataclass(frozen=True)
-class JsonLines:
-    """A file with a JSON object on every line that isn't blank."""
-
-    path: Path
-
-    @property
-    def size(self) -> int:
-        """Bytes."""
-        return self.path.stat().st_size
-
-    def chunks(self, skip: int) -> Iterator[Chunk]:
-        """Chunks of whole lines, not parsed."""
-        row, line = 0, 1
-        with self.path.open("rb") as file:
-            while block := file.read(CHUNK_BYTES):
-                block += file.readline()
-                lines = block.split(b"\n")
-                count = sum(1 for one in lines if one.strip())
-                if row + count > skip:
-                    yield _without(skip - row, Chunk(row, count, block, file.tell(), line))
-                row, line = row + count, line + len(lines) - (not lines[-1])
-
-    def rows(self, chunk: Chunk) -> Iterator[Row]:
-        """The parsed lines. DataError names the file and the line."""
-        for number, line in enumerate(chunk.content.split(b"\n"), chunk.line):
-            if line.strip():
-                yield json_row(line, number, self.path.name)
-
-
-def _without(surplus: int, chunk: Chunk) -> Chunk:
-    """The chunk without its first `surplus` rows."""
-    if surplus <= 0:
-        return chunk
-    lines = chunk.content.split(b"\n")
-    filled = (index for index, line in enumerate(lines) if line.strip())
-    start = next(itertools.islice(filled, surplus, None))
-    return Chunk(
-        chunk.first + surplus,
-        chunk.count - surplus,
-        b"\n".join(lines[start:]),
-        chunk.end,
-        chunk.line + start,
-    )
-
 
 COMPLETION_FIELDS = ("completion", "response", "output", "generation", "solution", "text")
 """Fields tried for the completion if none is named; the first that a row has is used."""
@@ -192,77 +99,3 @@ def _paths(row: Mapping[str, Any], levels: int = 6) -> Iterable[str]:
             yield from (f"{name}.{path}" for path in _paths(inner, levels - 1))
         else:
             yield str(name)
-
-
-@dataclass(frozen=True)
-class Csv:
-    """A CSV file with a header. The reader parses it: a quoted field may hold newlines."""
-
-    path: Path
-
-    @property
-    def size(self) -> int:
-        """Bytes."""
-        return self.path.stat().st_size
-
-    def chunks(self, skip: int) -> Iterator[Chunk]:
-        """Chunks of pickled rows."""
-        with self.path.open("rb") as file:
-            lines = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-            rows = itertools.islice(csv_rows(lines, self.path.name), skip, None)
-            while batch := list(itertools.islice(rows, CHUNK_ROWS)):
-                yield Chunk(skip, len(batch), pickle.dumps(batch), file.tell())
-                skip += len(batch)
-
-    def rows(self, chunk: Chunk) -> Iterator[Row]:
-        """The unpickled rows."""
-        return iter(pickle.loads(chunk.content))
-
-
-@dataclass(frozen=True)
-class Parquet:
-    """A Parquet file, read as a stream: a row group may be larger than the memory."""
-
-    path: Path
-
-    @property
-    def size(self) -> int:
-        """Bytes of its columns before compression."""
-        metadata = open_parquet(self.path).metadata
-        groups = range(metadata.num_row_groups)
-        return sum(metadata.row_group(group).total_byte_size for group in groups)
-
-    def chunks(self, skip: int) -> Iterator[Chunk]:
-        """Chunks of Arrow record batches in Arrow's stream format."""
-        import pyarrow
-
-        file = open_parquet(self.path)
-        size, total = self.size, file.metadata.num_rows
-        row = 0
-        for batch in file.iter_batches(batch_size=CHUNK_ROWS):
-            start, row = row, row + batch.num_rows
-            if row > skip:
-                rest = batch.slice(max(0, skip - start))
-                sink = pyarrow.BufferOutputStream()
-                with pyarrow.ipc.new_stream(sink, rest.schema) as stream:
-                    stream.write_batch(rest)
-                content = sink.getvalue().to_pybytes()
-                yield Chunk(row - rest.num_rows, rest.num_rows, content, size * row // total)
-
-    def rows(self, chunk: Chunk) -> Iterator[Row]:
-        """The rows as Python values."""
-        import pyarrow
-
-        with pyarrow.ipc.open_stream(chunk.content) as stream:
-            for batch in stream:
-                yield from batch.to_pylist()
-
-
-def open_source(path: Path) -> Source:
-    """The file, by its suffix. Raises DataError."""
-    kinds: dict[str, Callable[[Path], Source]] = {
-        "jsonl": JsonLines,
-        "csv": Csv,
-        "parquet": Parquet,
-    }
-    return by_suffix(path, **kinds)(path)

@@ -22,7 +22,7 @@ from typing import cast
 
 from rewardkit.errors import JudgingError
 from rewardkit.harness.scoring.jobs import ChunkOrder, ChunkResult, Job, pickled_job
-from rewardkit.harness.scoring.sources import Chunk
+from rewardkit.harness.store.data_files import Chunk
 from rewardkit.judging.frames import FrameChannel, FrameError
 
 AHEAD = 4

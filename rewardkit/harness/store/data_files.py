@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import codecs
 import csv
+import io
 import itertools
 import json
+import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import Any, TextIO
 
 from rewardkit.errors import DataError, MissingExtra, UsageError
 from rewardkit.harness.store.files import check_target, replaced_file
@@ -21,8 +24,6 @@ from rewardkit.protocols import SizedTask, Task
 from rewardkit.records import Sample
 
 Row = dict[str, Any]
-Reader = TypeVar("Reader")
-
 IDENTIFIERS = ("id", "unique_id")
 """Columns that identify a row, by preference. A row without any is identified by its number."""
 
@@ -55,23 +56,28 @@ def read_rows(path: str | Path) -> list[Row]:
 
 def iterate_rows(path: str | Path) -> Iterator[Row]:
     """Yield the rows of a file in bounded memory. Raises DataError."""
-    file = Path(path)
-    return by_suffix(file, jsonl=_jsonl, csv=_csv, parquet=_parquet)(file)
+    source = open_source(Path(path))
+    return (row for chunk in source.chunks(0) for row in source.rows(chunk))
 
 
-def by_suffix(file: Path, *, jsonl: Reader, csv: Reader, parquet: Reader) -> Reader:
-    """The reader of the file's format. DataError if there is no file, or none for its suffix."""
-    if file.is_dir():
-        raise DataError(f"{file} is a folder; name a .jsonl, .parquet or .csv file in it")
-    if not file.is_file():
-        raise DataError(f"there is no data file {str(file)!r}; give .jsonl, .parquet or .csv")
-    readers = {".jsonl": jsonl, ".json": jsonl, ".csv": csv, ".parquet": parquet}
-    try:
-        return readers[file.suffix.lower()]
-    except KeyError:
+def open_source(path: Path) -> Source:
+    """The file, by its suffix. DataError if there is no file, or its suffix isn't known."""
+    if path.is_dir():
+        raise DataError(f"{path} is a folder; name a .jsonl, .parquet or .csv file in it")
+    if not path.is_file():
+        raise DataError(f"there is no data file {str(path)!r}; give .jsonl, .parquet or .csv")
+    kinds: Mapping[str, type[Source]] = {
+        ".jsonl": JsonLines,
+        ".json": JsonLines,
+        ".csv": Csv,
+        ".parquet": Parquet,
+    }
+    kind = kinds.get(path.suffix.lower())
+    if kind is None:
         raise DataError(
-            f"{file.name}: the suffix {file.suffix!r} isn't one of .jsonl, .parquet, .csv"
-        ) from None
+            f"{path.name}: the suffix {path.suffix!r} isn't one of .jsonl, .parquet, .csv"
+        )
+    return kind(path)
 
 
 def hub_rows(
@@ -97,11 +103,71 @@ def hub_rows(
     return [dict(row) for row in loaded]
 
 
-def _jsonl(file: Path) -> Iterator[Row]:
-    with file.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
+CHUNK_BYTES = 256 * 2**10
+"""Bytes of JSON in a chunk: a few hundred completions."""
+
+CHUNK_ROWS = 500
+"""Rows in a chunk of CSV or Parquet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some successive rows of a file, not parsed yet."""
+
+    first: int
+    """The number of its first row, from 0."""
+    count: int
+    content: bytes
+    end: int
+    """Where in the file it ends, in the units of the source's `size`."""
+    line: int = 0
+    """The number of its first line, from 1, in a file of lines."""
+
+
+@dataclass(frozen=True)
+class JsonLines:
+    """A file with a JSON object on every line that isn't blank."""
+
+    path: Path
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.path.stat().st_size
+
+    def chunks(self, skip: int) -> Iterator[Chunk]:
+        """Chunks of whole lines, not parsed."""
+        row, line = 0, 1
+        with self.path.open("rb") as file:
+            while block := file.read(CHUNK_BYTES):
+                block += file.readline()
+                lines = block.split(b"\n")
+                count = sum(1 for one in lines if one.strip())
+                if row + count > skip:
+                    yield _without(skip - row, Chunk(row, count, block, file.tell(), line))
+                row, line = row + count, line + len(lines) - (not lines[-1])
+
+    def rows(self, chunk: Chunk) -> Iterator[Row]:
+        """The parsed lines. DataError names the file and the line."""
+        for number, line in enumerate(chunk.content.split(b"\n"), chunk.line):
             if line.strip():
-                yield json_row(line, number, file.name)
+                yield json_row(line, number, self.path.name)
+
+
+def _without(surplus: int, chunk: Chunk) -> Chunk:
+    """The chunk without its first `surplus` rows."""
+    if surplus <= 0:
+        return chunk
+    lines = chunk.content.split(b"\n")
+    filled = (index for index, line in enumerate(lines) if line.strip())
+    start = next(itertools.islice(filled, surplus, None))
+    return Chunk(
+        chunk.first + surplus,
+        chunk.count - surplus,
+        b"\n".join(lines[start:]),
+        chunk.end,
+        chunk.line + start,
+    )
 
 
 def json_row(line: bytes, number: int, name: str) -> Row:
@@ -118,12 +184,7 @@ def json_row(line: bytes, number: int, name: str) -> Row:
     return row
 
 
-def _csv(file: Path) -> Iterator[Row]:
-    with file.open(encoding="utf-8-sig", newline="") as lines:
-        yield from csv_rows(lines, file.name)
-
-
-def csv_rows(lines: TextIO, name: str) -> Iterator[Row]:
+def _csv_rows(lines: TextIO, name: str) -> Iterator[Row]:
     """Yield the rows of an open CSV file. DataError names the file and the line."""
     # the csv module's default limit, 131,072 characters a field, is too low for long completions
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_FIELD))
@@ -140,15 +201,6 @@ def csv_rows(lines: TextIO, name: str) -> Iterator[Row]:
         raise DataError(f"{name}, after line {reader.line_num}, isn't CSV: {error}") from error
 
 
-def _parquet(file: Path) -> Iterator[Row]:
-    batches = open_parquet(file).iter_batches()
-    try:
-        for batch in batches:
-            yield from batch.to_pylist()
-    except Exception as error:  # pyarrow's errors share no base of their own
-        raise DataError(f"{file.name} is a damaged Parquet file: {_first_line(error)}") from error
-
-
 def load_pyarrow(use: str) -> tuple[Any, Any]:
     """Import `pyarrow` and `pyarrow.parquet`. MissingExtra says that `use` needs them."""
     try:
@@ -159,13 +211,88 @@ def load_pyarrow(use: str) -> tuple[Any, Any]:
     return pyarrow, parquet
 
 
-def open_parquet(file: Path) -> Any:
+def _open_parquet(file: Path) -> Any:
     """Open a pyarrow.parquet.ParquetFile that streams its columns."""
     _, parquet = load_pyarrow(f"reading {file.name}")
     try:
         return parquet.ParquetFile(file, buffer_size=1 << 20)
     except Exception as error:  # pyarrow's errors share no base of their own
         raise DataError(f"{file.name} isn't a Parquet file: {_first_line(error)}") from error
+
+
+def _undamaged(batches: Iterator[Any], path: Path) -> Iterator[Any]:
+    try:
+        yield from batches
+    except Exception as error:  # pyarrow's errors share no base of their own
+        raise DataError(f"{path.name} is a damaged Parquet file: {_first_line(error)}") from error
+
+
+@dataclass(frozen=True)
+class Csv:
+    """A CSV file with a header. The reader parses it: a quoted field may hold newlines."""
+
+    path: Path
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.path.stat().st_size
+
+    def chunks(self, skip: int) -> Iterator[Chunk]:
+        """Chunks of pickled rows."""
+        with self.path.open("rb") as file:
+            lines = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+            rows = itertools.islice(_csv_rows(lines, self.path.name), skip, None)
+            while batch := list(itertools.islice(rows, CHUNK_ROWS)):
+                yield Chunk(skip, len(batch), pickle.dumps(batch), file.tell())
+                skip += len(batch)
+
+    def rows(self, chunk: Chunk) -> Iterator[Row]:
+        """The unpickled rows."""
+        return iter(pickle.loads(chunk.content))
+
+
+@dataclass(frozen=True)
+class Parquet:
+    """A Parquet file, read as a stream: a row group may be larger than the memory."""
+
+    path: Path
+
+    @property
+    def size(self) -> int:
+        """Bytes of its columns before compression."""
+        metadata = _open_parquet(self.path).metadata
+        groups = range(metadata.num_row_groups)
+        return sum(metadata.row_group(group).total_byte_size for group in groups)
+
+    def chunks(self, skip: int) -> Iterator[Chunk]:
+        """Chunks of Arrow record batches in Arrow's stream format."""
+        import pyarrow
+
+        file = _open_parquet(self.path)
+        size, total = self.size, file.metadata.num_rows
+        row = 0
+        for batch in _undamaged(file.iter_batches(batch_size=CHUNK_ROWS), self.path):
+            start, row = row, row + batch.num_rows
+            if row > skip:
+                rest = batch.slice(max(0, skip - start))
+                sink = pyarrow.BufferOutputStream()
+                with pyarrow.ipc.new_stream(sink, rest.schema) as stream:
+                    stream.write_batch(rest)
+                content = sink.getvalue().to_pybytes()
+                yield Chunk(row - rest.num_rows, rest.num_rows, content, size * row // total)
+
+    def rows(self, chunk: Chunk) -> Iterator[Row]:
+        """The rows as Python values."""
+        import pyarrow
+
+        with pyarrow.ipc.open_stream(chunk.content) as stream:
+            rows = (row for batch in stream for row in batch.to_pylist())
+            yield from _undamaged(rows, self.path)
+
+
+Source = JsonLines | Csv | Parquet
+"""A file of rows."""
 
 
 def _first_line(error: BaseException) -> str:

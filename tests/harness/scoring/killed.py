@@ -16,11 +16,12 @@ from pathlib import Path
 from rewardkit import Bounded, Sample, Verdict
 from rewardkit.harness.run.judging_thread import TaskVerifiers
 from rewardkit.harness.run.reporter import Reporter
-from rewardkit.harness.scoring import sources
 from rewardkit.harness.scoring.jobs import FileJob
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScorePlan
-from rewardkit.harness.scoring.sources import FileFields, open_source
+from rewardkit.harness.scoring.sources import FileFields
+from rewardkit.harness.store import data_files
+from rewardkit.harness.store.data_files import open_source
 
 HOME = os.getpid()
 
@@ -43,7 +44,7 @@ class ResumeReporter(Reporter):
 
 
 file, folder, processes, mark = sys.argv[1:]
-sources.CHUNK_BYTES = 1_500
+data_files.CHUNK_BYTES = 1_500
 job = FileJob(
     open_source(Path(file)),
     "t",

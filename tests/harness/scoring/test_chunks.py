@@ -13,9 +13,8 @@ import pyarrow.parquet
 import pytest
 
 from rewardkit.errors import DataError
-from rewardkit.harness.scoring import sources
-from rewardkit.harness.scoring.sources import open_source
-from rewardkit.harness.store.data_files import read_rows
+from rewardkit.harness.store import data_files
+from rewardkit.harness.store.data_files import open_source, read_rows
 
 ROWS = [
     {"number": str(number), "text": 'a "quoted"\nline, and ' + "x" * 40} for number in range(97)
@@ -48,8 +47,8 @@ FORMS = [("a.jsonl", jsonl), ("b.jsonl", windows), ("c.csv", table), ("d.parquet
 
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "CHUNK_BYTES", 700)
-    monkeypatch.setattr(sources, "CHUNK_ROWS", 7)
+    monkeypatch.setattr(data_files, "CHUNK_BYTES", 700)
+    monkeypatch.setattr(data_files, "CHUNK_ROWS", 7)
 
 
 @pytest.mark.parametrize(("name", "write"), FORMS)

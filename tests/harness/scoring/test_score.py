@@ -22,11 +22,13 @@ from rewardkit.errors import DataError, JudgingError, RunMismatch
 from rewardkit.harness.metrics.summary import summarise
 from rewardkit.harness.run.judging_thread import TaskVerifiers
 from rewardkit.harness.run.reporter import Reporter
-from rewardkit.harness.scoring import jobs, sources
+from rewardkit.harness.scoring import jobs
 from rewardkit.harness.scoring.jobs import FileJob
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScorePlan
-from rewardkit.harness.scoring.sources import FileFields, open_source
+from rewardkit.harness.scoring.sources import FileFields
+from rewardkit.harness.store import data_files
+from rewardkit.harness.store.data_files import open_source
 from rewardkit.harness.store.sample_row import read_samples
 from rewardkit.judging import LimitCounts, close_pools
 from rewardkit.protocols import Verifier
@@ -37,7 +39,7 @@ SCRIPT = Path(__file__).with_name("killed.py")
 
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(sources, "CHUNK_BYTES", 1_500)
+    monkeypatch.setattr(data_files, "CHUNK_BYTES", 1_500)
     yield
     close_pools()
 
@@ -310,7 +312,7 @@ def test_no_judging_process_outlives_the_caller(tmp_path: Path) -> None:
         "from rewardkit.harness.run.judging_thread import TaskVerifiers\n"
         "from rewardkit.harness.scoring.sources import FileFields\n"
         "from rewardkit.harness.scoring.jobs import FileJob\n"
-        "from rewardkit.harness.scoring.sources import open_source\n"
+        "from rewardkit.harness.store.data_files import open_source\n"
         "from rewardkit.harness.scoring.score import score\n"
         "from rewardkit.harness.run.reporter import Reporter\n"
         "from rewardkit.harness.scoring.scoring_plan import ScorePlan\n"
