@@ -29,11 +29,11 @@ _OPTION = "--shard"
 
 def shard_command(record: Mapping[str, Any], shard: Shard, *, overwrite: bool = False) -> str:
     """The command that runs `shard`, from the record of another shard of the run."""
-    words = whole_command(record)
-    if _OPTION not in _names(record.get("command", ())):
+    command = [str(word) for word in record.get("command", ())]
+    if all(word.partition("=")[0] != _OPTION for word in command):
         more = " and overwrite=True" if overwrite else ""
         return f"the call that wrote the other shards, with shard='{shard}'{more}"
-    words = [word for word in words if word != "--overwrite"]
+    words = [word for word in whole_command(record) if word != "--overwrite"]
     words += [_OPTION, str(shard), *(["--overwrite"] if overwrite else [])]
     if words[0].rpartition("/")[2] in ("rewardkit", "__main__.py"):
         words[0] = "rewardkit"
@@ -42,19 +42,13 @@ def shard_command(record: Mapping[str, Any], shard: Shard, *, overwrite: bool = 
 
 def whole_command(record: Mapping[str, Any]) -> list[str]:
     """The words of a shard's command without `--shard`."""
-    return list(_without_shard(list(map(str, record.get("command", ())))))
-
-
-def _names(words: Sequence[object]) -> set[str]:
-    return {str(word).partition("=")[0] for word in words}
-
-
-def _without_shard(words: Sequence[str]) -> Iterator[str]:
+    words: list[str] = []
     is_value = False
-    for word in words:
-        if not is_value and not word.startswith(f"{_OPTION}=") and word != _OPTION:
-            yield word
+    for word in map(str, record.get("command", ())):
+        if not is_value and word.partition("=")[0] != _OPTION:
+            words.append(word)
         is_value = word == _OPTION and not is_value
+    return words
 
 
 @dataclass(frozen=True)
@@ -64,30 +58,13 @@ class FinishedShard:
     shard: Shard
     path: Path
     record: Mapping[str, Any]
-    completions: int
-    """How many there are, according to its summary."""
-    set_by_tasks: Mapping[str, Any]
-    """The options that the tasks set, according to its summary."""
-
-    @property
-    def max_errors(self) -> float:
-        """The largest share of errors of an evaluation. RunMismatch if its record lost it."""
-        try:
-            return float(self.record["settings"]["max_errors"])
-        except KeyError:
-            self.refuse(f"its {RUN} has no settings.max_errors")
-
-    def check_row(self, row: SampleRow, number: int) -> None:
-        """RunMismatch for a row of another shard, or of a task that the run lacks."""
-        if row.task not in self.record.get("tasks", {}):
-            self.refuse(f"line {number} of its {SAMPLES} names the unknown task {row.task!r}")
-        if not self.shard.takes(row.task, row.id):
-            self.refuse(f"line {number} of its {SAMPLES}, {row.key!r}, belongs to another shard")
+    summary: Mapping[str, Any]
 
     def check_count(self, rows: int) -> None:
         """RunMismatch where rows were lost or doubled since the summary."""
-        if rows != self.completions:
-            self.refuse(f"its {SAMPLES} has {rows:,} completions, its summary {self.completions:,}")
+        completions = sum(task["completions"] for task in self.summary["tasks"].values())
+        if rows != completions:
+            self.refuse(f"its {SAMPLES} has {rows:,} completions, its summary {completions:,}")
 
     def refuse(self, cause: str) -> NoReturn:
         """Raise RunMismatch with the command that runs the shard again."""
@@ -105,7 +82,10 @@ def finished_shards(run: Path) -> list[FinishedShard]:
         raise RunMismatch(f"no shard in {run} has a {RUN} yet; wait for the first, or run one")
     _check_one_run(places, started)
     _check_all_there(run, places, started)
-    return [_finished(shard, path, records[shard]) for shard, path in sorted(places.items())]
+    return [
+        FinishedShard(shard, path, records[shard], read_run_summary(path / SUMMARY))
+        for shard, path in sorted(places.items())
+    ]
 
 
 def _places(run: Path) -> dict[Shard, Path]:
@@ -142,12 +122,16 @@ def _check_one_run(
     places: Mapping[Shard, Path], records: Mapping[Shard, Mapping[str, Any]]
 ) -> None:
     """RunMismatch for a shard of another run, or a copy of another shard."""
-    texts = {shard: _identity(record) for shard, record in records.items()}
+    texts = {
+        shard: repr((record.get("shard", {}).get("command"), sorted(record["fingerprint"].items())))
+        for shard, record in records.items()
+    }
     ((majority, _),) = Counter(texts.values()).most_common(1)
     example = next(records[shard] for shard, text in texts.items() if text == majority)
     for shard, record in records.items():
         if texts[shard] != majority:
-            names = _differing(record["fingerprint"], example["fingerprint"])
+            own, other = record["fingerprint"], example["fingerprint"]
+            names = [name for name in sorted({*own, *other}) if own.get(name) != other.get(name)]
             raise RunMismatch(
                 f"{places[shard]} belongs to another run than the other shards: it differs in "
                 f"{', '.join(names) or 'its command'}. {_remedy(example, shard)}"
@@ -180,23 +164,8 @@ def _check_all_there(
         )
 
 
-def _identity(record: Mapping[str, Any]) -> str:
-    command = record.get("shard", {}).get("command")
-    return repr((command, sorted(record["fingerprint"].items())))
-
-
-def _differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> Sequence[str]:
-    return [name for name in sorted({*first, *second}) if first.get(name) != second.get(name)]
-
-
 def _remedy(record: Mapping[str, Any], shard: Shard) -> str:
     return f"To run it again: {shard_command(record, shard, overwrite=True)}"
-
-
-def _finished(shard: Shard, path: Path, record: Mapping[str, Any]) -> FinishedShard:
-    summary = read_run_summary(path / SUMMARY)
-    completions = sum(task["completions"] for task in summary["tasks"].values())
-    return FinishedShard(shard, path, record, completions, summary.get("set_by_tasks", {}))
 
 
 _Numbered = tuple[int, int, SampleRow]
@@ -236,7 +205,11 @@ def _in_file_order(shard: FinishedShard) -> Iterator[_Numbered]:
 
 
 def _numbered(shard: FinishedShard, row: SampleRow, line: int) -> _Numbered:
-    shard.check_row(row, line)
+    """RunMismatch for a row of another shard, or of a task that the run lacks."""
+    if row.task not in shard.record.get("tasks", {}):
+        shard.refuse(f"line {line} of its {SAMPLES} names the unknown task {row.task!r}")
+    if not shard.shard.takes(row.task, row.id):
+        shard.refuse(f"line {line} of its {SAMPLES}, {row.key!r}, belongs to another shard")
     others = dict(row.others)
     number = others.pop(SOURCE_ROW, None)
     if not isinstance(number, int):
@@ -269,14 +242,6 @@ def merged_record(shards: Sequence[FinishedShard]) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
-class _Tasks:
-    """The tasks of a run by name, and the columns to group by."""
-
-    installed: Mapping[str, Task]
-    group_by: Mapping[str, tuple[str, ...]]
-
-
 def merge(run: Path, *, overwrite: bool = False) -> RunSummary:
     """Write the rows, the record, the summary and the report of all shards into `run`.
 
@@ -289,54 +254,55 @@ def merge(run: Path, *, overwrite: bool = False) -> RunSummary:
             locks.enter_context(RunFolder(shard.path).locked())
         fingerprint = shards[0].record["fingerprint"]
         locks.enter_context(folder.opened(fingerprint, overwrite=overwrite))
-        tasks = _tasks(run, shards[0].record)
         folder.write_record(merged_record(shards))
         if shards[0].record["shard"]["command"] == "score":
-            return _merge_scoring(folder, shards, tasks)
-        return _merge_evaluation(folder, shards, tasks)
+            return _merge_scoring(folder, shards)
+        return _merge_evaluation(folder, shards)
 
 
-def _tasks(run: Path, record: Mapping[str, Any]) -> _Tasks:
+def _tasks(
+    folder: RunFolder, record: Mapping[str, Any]
+) -> tuple[dict[str, Task], dict[str, tuple[str, ...]]]:
+    """The installed tasks of a run by name, and for each task the columns to group by."""
     records: Mapping[str, Any] = record.get("tasks", {})
-    resolved = {name: resolve_task(run, name, of_task)[1] for name, of_task in records.items()}
-    return _Tasks(
+    resolved = {name: resolve_task(folder.path, name, one)[1] for name, one in records.items()}
+    return (
         {name: task for name, task in resolved.items() if task is not None},
-        {name: tuple(of_task.get("group_by", ())) for name, of_task in records.items()},
+        {name: tuple(one.get("group_by", ())) for name, one in records.items()},
     )
 
 
-def _merge_scoring(folder: RunFolder, shards: Sequence[FinishedShard], tasks: _Tasks) -> RunSummary:
+def _merge_scoring(folder: RunFolder, shards: Sequence[FinishedShard]) -> RunSummary:
+    tasks, group_by = _tasks(folder, shards[0].record)
     tally = Tally()
 
     def counted() -> Iterator[SampleRow]:
         for row in scored_rows(shards):
-            tally.add(row, tasks.group_by[row.task])
+            tally.add(row, group_by[row.task])
             yield row
 
     _replace_rows(folder, counted())
-    samples = folder.path / SAMPLES
-    summaries = summarise_with_figures(tally, tasks.installed, tasks.group_by, samples)
+    summaries = summarise_with_figures(tally, tasks, group_by, folder.path / SAMPLES)
     summary = RunSummary(summaries, folder.path, failed=False)
     folder.write_summary(summary.as_json())
     return summary
 
 
-def _merge_evaluation(
-    folder: RunFolder, shards: Sequence[FinishedShard], tasks: _Tasks
-) -> RunSummary:
-    rows = evaluated_rows(shards, list(tasks.group_by))
+def _merge_evaluation(folder: RunFolder, shards: Sequence[FinishedShard]) -> RunSummary:
+    first = shards[0]
+    tasks, group_by = _tasks(folder, first.record)
+    if "max_errors" not in first.record.get("settings", {}):
+        first.refuse(f"its {RUN} has no settings.max_errors")
+    rows = evaluated_rows(shards, list(group_by))
     _replace_rows(folder, rows)
     summaries = {
-        name: summarise_task(
-            tasks.installed[name], [row for row in rows if row.task == name], columns
-        )
-        for name, columns in tasks.group_by.items()
+        name: summarise_task(tasks[name], [row for row in rows if row.task == name], columns)
+        for name, columns in group_by.items()
     }
     errors = sum(summary.unjudged for summary in summaries.values())
-    allowed = shards[0].max_errors * len(rows)
-    summary = RunSummary(
-        summaries, folder.path, errors > allowed, usage_of(rows), shards[0].set_by_tasks
-    )
+    failed = errors > first.record["settings"]["max_errors"] * len(rows)
+    set_by_tasks = first.summary.get("set_by_tasks", {})
+    summary = RunSummary(summaries, folder.path, failed, usage_of(rows), set_by_tasks)
     write_results(folder, summary, rows)
     return summary
 

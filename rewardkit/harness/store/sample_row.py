@@ -80,6 +80,8 @@ class SampleRow:
         for name in _IF_KNOWN:
             if (value := getattr(self, name)) not in (None, ""):
                 row[name] = msgspec.to_builtins(value)
+        if self.prompt_ends is not None:
+            row["prompt_ends"] = [list(ids) for ids in self.prompt_ends]
         row["verdict"] = self.verdict.as_json()
         row["flexible"] = msgspec.to_builtins(self.flexible)
         return row | dict(self.others) if self.others else row
