@@ -37,7 +37,7 @@ class RaySpread:
 
     def __call__(self, job: Job, chunks: Iterator[Chunk]) -> Iterator[tuple[Chunk, ChunkResult]]:
         """Yield each chunk with its result, in order."""
-        source = SourceFile.of(job.source.path) if isinstance(job.source, JsonLines) else None
+        source = source_file(job.source.path) if isinstance(job.source, JsonLines) else None
         pickled = pickled_job(job, "other nodes")
         with connected(self._address) as ray:
             self._actors = JudgingActors(ray, pickled, source, self._note)
@@ -237,26 +237,17 @@ class Actor:
         return SentChunk(number, replace(chunk, content=b""), len(chunk.content))
 
 
-@dataclass(frozen=True)
-class SourceFile:
-    """The file of the completions, and what shows that a node has the same."""
+SourceFile = tuple[Path, int, int]
+"""The path of the completions' file, its size and its time, which show that a node has the same."""
 
-    path: Path
-    size: int
-    modified: int
 
-    @classmethod
-    def of(cls, path: Path) -> SourceFile:
-        """The file on this node."""
+def source_file(path: Path) -> SourceFile | None:
+    """The file on this node; None if it isn't here."""
+    try:
         status = path.stat()
-        return cls(path.absolute(), status.st_size, status.st_mtime_ns)
-
-    def is_here(self) -> bool:
-        """Whether this node has the file."""
-        try:
-            return SourceFile.of(self.path) == self
-        except OSError:
-            return False
+    except OSError:
+        return None
+    return path.absolute(), status.st_size, status.st_mtime_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,10 +270,8 @@ class JudgingActor:
 
     def describe(self) -> dict[str, Any]:
         """The actor's node, its versions, and whether it can read the file itself."""
-        return {
-            **describe_node(),
-            "reads_file": self._source is not None and self._source.is_here(),
-        }
+        reads_file = self._source is not None and source_file(self._source[0]) == self._source
+        return {**describe_node(), "reads_file": reads_file}
 
     def judge(self, chunks: Sequence[SentChunk]) -> tuple[float, list[bytes]]:
         """The seconds that judging took, and each chunk's number and result, pickled."""
@@ -296,6 +285,6 @@ class JudgingActor:
     def _read(self, sent: SentChunk) -> Chunk:
         if sent.length is None or self._source is None:
             return sent.chunk
-        with self._source.path.open("rb") as file:
+        with self._source[0].open("rb") as file:
             file.seek(sent.chunk.end - sent.length)
             return replace(sent.chunk, content=file.read(sent.length))

@@ -97,6 +97,10 @@ def run_fingerprint(
     }
     flat: dict[str, Any] = {f"model.{name}": value for name, value in backend.items()}
     flat |= {f"engine.{name}": value for name, value in plan.settings.get("engine", {}).items()}
+    if isinstance(arguments := flat.get("engine.arguments"), Mapping):
+        flat["engine.arguments"] = {  # without those that change no completion
+            name: value for name, value in arguments.items() if name not in CLIENT_ARGUMENTS
+        }
     flat |= {f"sampling.{name}": value for name, value in sampling.items()}
     flat["thinking"] = plan.settings.get("thinking")
     flat["tasks"] = [rendered_task.task.name for rendered_task in rendered]
@@ -105,7 +109,11 @@ def run_fingerprint(
             f"{rendered_task.task.name}.{name}": value
             for name, value in task_hashes(rendered_task).items()
         }
-    return _without_defaults(flat)
+    return {
+        name: value
+        for name, value in flat.items()
+        if name not in _DEFAULTS or plain(value) != _DEFAULTS[name]
+    }
 
 
 def task_hashes(rendered: RenderedTask) -> dict[str, str]:
@@ -125,19 +133,3 @@ def data_hash(samples: Sequence[Sample]) -> str:
         line = json.dumps([sample.id, sample.question, sample.reference])
         digest.update(line.encode())
     return digest.hexdigest()
-
-
-def _without_defaults(fingerprint: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {name: _with_effect(name, value) for name, value in fingerprint.items()}
-    return {
-        name: value
-        for name, value in kept.items()
-        if name not in _DEFAULTS or plain(value) != _DEFAULTS[name]
-    }
-
-
-def _with_effect(name: str, value: Any) -> Any:
-    """The arguments of an engine without those that change no completion."""
-    if name != "engine.arguments" or not isinstance(value, Mapping):
-        return value
-    return {key: inner for key, inner in value.items() if key not in CLIENT_ARGUMENTS}

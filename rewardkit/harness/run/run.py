@@ -137,7 +137,14 @@ def _open(
         folder,
         rendered,
         record,
-        [open_requests(rendered_task, done) for rendered_task in rendered],
+        [
+            {
+                request.key: (request, sample, index)
+                for request, sample, index in task.requests()
+                if request.key not in done
+            }
+            for task in rendered
+        ],
     )
     exit_stack.callback(_end_session, active)
     return active
@@ -159,17 +166,7 @@ def _finish(active: _ActiveRun, engine: RewardkitError | None, reporter: Reporte
     if active.missing:
         if engine is not None:
             raise engine
-
-        def write(rows: list[SampleRow]) -> None:
-            active.folder.append(rows)
-            reporter.written(rows)
-
-        take_limit_counts()  # drop the counts of earlier judging in this process
-        generate_and_judge(active.plan.backend, active.rendered, active.requests, write)
-        limits = take_limit_counts()
-        active.record["sessions"][-1]["deadlines"] = asdict(limits)
-        if limits.extended:
-            reporter.note(str(limits))
+        _generate_and_judge(active, reporter)
     _end_session(active)
     rows = _in_order(active.folder.rows(), active.rendered)
     summary = _summarise(active.plan, rows)
@@ -277,30 +274,26 @@ OpenRequests = Mapping[str, tuple[Request, Sample, int]]
 """Requests by key, each with its sample and its index among the sample's completions."""
 
 
-def open_requests(rendered: RenderedTask, done: set[str]) -> OpenRequests:
-    """The requests of a task whose completions are missing."""
-    return {
-        request.key: (request, sample, index)
-        for request, sample, index in rendered.requests()
-        if request.key not in done
-    }
+def _generate_and_judge(active: _ActiveRun, reporter: Reporter) -> None:
+    """Generate and judge what is missing; the engine must be running."""
 
+    def write(rows: list[SampleRow]) -> None:
+        active.folder.append(rows)
+        reporter.written(rows)
 
-def generate_and_judge(
-    backend: Backend,
-    rendered: Sequence[RenderedTask],
-    open_requests_by_task: Sequence[OpenRequests],
-    write: Callable[[list[SampleRow]], None],
-) -> None:
-    """Generate and judge the open requests of each task; the engine must be running."""
+    take_limit_counts()  # drop the counts of earlier judging in this process
     judging = JudgingThread(write)
     try:
-        for task, requests in zip(rendered, open_requests_by_task, strict=True):
+        for task, requests in zip(active.rendered, active.requests, strict=True):
             if requests:
-                _generate(backend, task, requests, judging)
+                _generate(active.plan.backend, task, requests, judging)
     finally:
         # however generation ends, the completions it finished are judged and written
         judging.finish()
+    limits = take_limit_counts()
+    active.record["sessions"][-1]["deadlines"] = asdict(limits)
+    if limits.extended:
+        reporter.note(str(limits))
 
 
 def _generate(
@@ -314,6 +307,7 @@ def _generate(
     try:
         for request, completion in completions:
             _, sample, index = waiting.pop(request.key)
+            ids = request.prompt.token_ids
             judging.put(
                 generated(
                     rendered.task.name,
@@ -322,7 +316,7 @@ def _generate(
                     completion,
                     verifiers,
                     prompt=request.prompt.text,
-                    prompt_ends=_ends(request.prompt.token_ids),
+                    prompt_ends=(tuple(ids[:ENDS]), tuple(ids[-ENDS:])) if ids else None,
                     others={SOURCE_ROW: rows[sample.id]} if rendered.shard else {},
                 )
             )
@@ -334,8 +328,3 @@ def _generate(
         raise BackendError(
             f"the backend ended without completing {len(waiting)} of {len(requests)} requests"
         )
-
-
-def _ends(ids: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """The first and the last few token ids of a prompt; None without ids."""
-    return (tuple(ids[:ENDS]), tuple(ids[-ENDS:])) if ids else None

@@ -65,7 +65,12 @@ def write_errors(path: Path, size: int | None = None) -> Iterator[None]:
         own = (path, _partial(path), *path.parents)
         if error.filename is not None and Path(error.filename) not in own:
             raise
-        raise _write_error(path, size, error) from error
+        needed = "" if size is None else f" ({size:,} bytes are needed)"
+        remedy = _REMEDIES.get(error.errno or 0, "make it writable")
+        raise WriteError(
+            f"{path} can't be written: {error.strerror or error}{needed}. Nothing that was "
+            f"finished is lost; {remedy}, and the same command resumes"
+        ) from error
 
 
 def check_target(path: Path, *, overwrite: bool) -> None:
@@ -78,15 +83,6 @@ def check_target(path: Path, *, overwrite: bool) -> None:
 
 def _partial(path: Path) -> Path:
     return path.with_name(f".{path.name}.part")
-
-
-def _write_error(path: Path, size: int | None, error: OSError) -> WriteError:
-    needed = "" if size is None else f" ({size:,} bytes are needed)"
-    remedy = _REMEDIES.get(error.errno or 0, "make it writable")
-    return WriteError(
-        f"{path} can't be written: {error.strerror or error}{needed}. Nothing that was finished "
-        f"is lost; {remedy}, and the same command resumes"
-    )
 
 
 def finite(value: Any) -> Any:

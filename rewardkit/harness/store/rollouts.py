@@ -200,14 +200,8 @@ def _schema(pyarrow: Any) -> Any:
 
     return pyarrow.schema(
         [
-            ("step", number),
-            ("batch", number),
-            ("group", number),
-            ("index", number),
-            ("prompt", text),
-            ("completion", text),
-            ("messages", text),
-            ("columns", text),
+            *((name, number) for name in ("step", "batch", "group", "index")),
+            *((name, text) for name in ("prompt", "completion", "messages", "columns")),
             ("finish_reason", text),
             ("completion_tokens", number),
             ("rewards", records(("name", text), ("reward", figure))),

@@ -6,7 +6,6 @@ import contextlib
 import fcntl
 import itertools
 import json
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -27,9 +26,6 @@ from rewardkit.redaction import redact_value
 RUN, SUMMARY, REPORT = "run.json", "summary.json", "report.html"
 LOCK = ".lock"
 HASH = re.compile(r"[0-9a-f]{40,}")
-
-BLOCK = 2**16
-"""Bytes that are read at once to find the last whole line."""
 
 MOST_CHANGES = 4
 """Maximum number of differences from another run that an error lists."""
@@ -166,12 +162,7 @@ class RunFolder:
         if not path.exists():
             return
         with path.open("rb+") as file:
-            start, newline = file.seek(0, os.SEEK_END), -1
-            while start and newline < 0:
-                end, start = start, max(0, start - BLOCK)
-                file.seek(start)
-                newline = file.read(end - start).rfind(b"\n")
-            file.truncate(start + newline + 1)
+            file.truncate(sum(len(line) for line in file if line.endswith(b"\n")))
 
 
 def _as_document(value: Mapping[str, Any]) -> str:

@@ -98,7 +98,7 @@ def _of_deleted(
 
 
 def _outline(plan: Sweep, model: str, prompt: str | None) -> SweepRun:
-    label = plan.labels.of(model, prompt)
+    label = plan.label(model, prompt)
     return SweepRun(label, model, prompt, step_of(model), plan.folder / label)
 
 

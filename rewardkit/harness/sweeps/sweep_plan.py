@@ -13,22 +13,6 @@ from rewardkit.harness.store.training_checkpoints import expand, family, in_orde
 
 
 @dataclass(frozen=True)
-class Labels:
-    """The names of a sweep's runs, built from the differences between them."""
-
-    prompts: Mapping[str | None, str]
-    """Each prompt's name; empty for a single prompt."""
-    by_model: bool
-    with_parent: bool
-    """Whether labels include the parent folder, because several checkpoints share a name."""
-
-    def of(self, model: str, prompt: str | None) -> str:
-        """The run's label and folder: `checkpoint-100`, `cot`, `checkpoint-100+cot`."""
-        parts = [_name(model, with_parent=self.with_parent)] if self.by_model else []
-        return "+".join([*parts, *([self.prompts[prompt]] if self.prompts else [])])
-
-
-@dataclass(frozen=True)
 class Sweep:
     """Runs that differ in their checkpoint and prompt only, each in a folder inside `folder`.
 
@@ -39,9 +23,19 @@ class Sweep:
     models: Sequence[str]
     """The checkpoints; in a watch, the patterns that they match."""
     prompts: Sequence[str | None]
-    labels: Labels
     folder: Path
+    prompt_names: Mapping[str | None, str]
+    """Each prompt's name in labels; empty for a single prompt."""
+    by_model: bool
+    """Whether labels include the checkpoint."""
+    with_parent: bool
+    """Whether labels include its parent folder, because several checkpoints share a name."""
     command: tuple[str, ...] = ()
+
+    def label(self, model: str, prompt: str | None) -> str:
+        """The run's label and folder: `checkpoint-100`, `cot`, `checkpoint-100+cot`."""
+        parts = [_name(model, with_parent=self.with_parent)] if self.by_model else []
+        return "+".join([*parts, *([self.prompt_names[prompt]] if self.prompt_names else [])])
 
 
 def is_sweep(models: Sequence[str], prompts: Sequence[str]) -> bool:
@@ -59,7 +53,7 @@ def plan_sweep(options: EvalOptions, models: Sequence[str], prompts: Sequence[st
         options, checkpoints, prompts, by_model=by_model, with_parent=max(names.values()) > 1
     )
     labels = Counter(
-        sweep.labels.of(model, prompt) for model in checkpoints for prompt in sweep.prompts
+        sweep.label(model, prompt) for model in checkpoints for prompt in sweep.prompts
     )
     for label, count in labels.items():
         if count > 1:
@@ -87,29 +81,19 @@ def _sweep(
     if options.shard:
         raise UsageError("--shard splits one run; give one --model and one --prompt")
     chosen: list[str | None] = [*dict.fromkeys(prompts)] or [None]
-    labels = Labels(_prompt_names(chosen), by_model, with_parent)
-    folder = options.output_dir or _default_folder(options, models, chosen, labels)
-    return Sweep(options, models, chosen, labels, Path(folder))
-
-
-def _default_folder(
-    options: EvalOptions, models: Sequence[str], prompts: Sequence[str | None], labels: Labels
-) -> str:
-    """A name that stays the same with more checkpoints and prompts, to find finished runs."""
-    parents = sorted({str(Path(model).parent) for model in models})
-    common = replace(
-        options,
-        model=",".join(f"{parent}/*" for parent in parents) if labels.by_model else models[0],
-        prompt="*" if labels.prompts else prompts[0],
-    )
-    names = "+".join(Path(parent).absolute().name for parent in parents)
-    return default_folder(common, names if labels.by_model else None)
-
-
-def _prompt_names(prompts: Sequence[str | None]) -> dict[str | None, str]:
-    if len(prompts) == 1:
-        return {}
-    return {prompt: file_name(Path(prompt or "").stem) for prompt in prompts}
+    several = chosen if len(chosen) > 1 else ()
+    names = {prompt: file_name(Path(prompt or "").stem) for prompt in several}
+    folder = options.output_dir
+    if not folder:  # a name that stays the same with more checkpoints and prompts
+        parents = sorted({str(Path(model).parent) for model in models})
+        common = replace(
+            options,
+            model=",".join(f"{parent}/*" for parent in parents) if by_model else models[0],
+            prompt="*" if names else chosen[0],
+        )
+        folder_names = "+".join(Path(parent).absolute().name for parent in parents)
+        folder = default_folder(common, folder_names if by_model else None)
+    return Sweep(options, models, chosen, Path(folder), names, by_model, with_parent)
 
 
 def _name(model: str, *, with_parent: bool) -> str:

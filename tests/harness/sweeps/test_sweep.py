@@ -371,7 +371,7 @@ def test_runs_are_named_by_their_differences(
     checkpoint(1)
     checkpoint(2)
     plan = plan_sweep(options(), models, prompts)
-    found = [plan.labels.of(model, prompt) for model in plan.models for prompt in plan.prompts]
+    found = [plan.label(model, prompt) for model in plan.models for prompt in plan.prompts]
     assert found == labels
 
 
