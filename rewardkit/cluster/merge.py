@@ -217,9 +217,6 @@ def _numbered(shard: FinishedShard, row: SampleRow, line: int) -> _Numbered:
     return number, row.index, replace(row, others=others)
 
 
-_PER_SHARD = ("backend", "versions", "hardware")
-
-
 def merged_record(shards: Sequence[FinishedShard]) -> dict[str, Any]:
     """The record as one machine would have written it, with what each shard ran on."""
     first = shards[0].record
@@ -235,7 +232,9 @@ def merged_record(shards: Sequence[FinishedShard]) -> dict[str, Any]:
         "sessions": sorted(sessions, key=lambda session: str(session.get("started"))),
         "shards": {
             str(shard.shard): {
-                name: shard.record[name] for name in _PER_SHARD if name in shard.record
+                name: shard.record[name]
+                for name in ("backend", "versions", "hardware")
+                if name in shard.record
             }
             for shard in shards
         },

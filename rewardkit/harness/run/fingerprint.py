@@ -45,10 +45,6 @@ def identity_of(value: Any) -> str:
         return "{" + ", ".join(f"{name!r}: {identity_of(of)}" for name, of in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(identity_of, value)) + "]"
-    return _of_object(value)
-
-
-def _of_object(value: Any) -> str:
     text = repr(value)
     if not _ADDRESS.search(text):
         return text

@@ -112,9 +112,15 @@ def _finished(verdict: Verdict, row: SampleRow, *, unread: bool) -> Verdict:
 def _texts(verifier: Verifier, batch: Sequence[Generated], thinking: Thinking | None) -> list[str]:
     """What is judged of each completion: where the prompt opens a thinking block that is never
     closed, with the opening tag."""
+    texts = [one.row.completion for one in batch]
     if thinking_of(verifier, thinking) is None:
-        return [one.row.completion for one in batch]
-    return [_with_open_tag(one.row.prompt or "", one.row.completion) for one in batch]
+        return texts
+    return [
+        f"<think>{text}"
+        if thinking_is_open(one.row.prompt or "", text) and "<think" not in text
+        else text
+        for text, one in zip(texts, batch, strict=True)
+    ]
 
 
 def _is_unread(text: str, thinking: Thinking | None) -> bool:
@@ -122,11 +128,6 @@ def _is_unread(text: str, thinking: Thinking | None) -> bool:
     if thinking is None or not thinking_is_open("", text):
         return False
     return not text_to_read(text, thinking).strip()
-
-
-def _with_open_tag(prompt: str, text: str) -> str:
-    opened_by_prompt = thinking_is_open(prompt, text) and "<think" not in text
-    return f"<think>{text}" if opened_by_prompt else text
 
 
 def _verdicts(

@@ -26,7 +26,6 @@ from rewardkit.harness.store.shard import Shard
 from rewardkit.harness.tasks.defined.definition import definition_of, plain_definition
 from rewardkit.harness.tasks.defined.task import DefinedTask, load_task_file
 from rewardkit.protocols import Task
-from rewardkit.records import Sample
 from rewardkit.thinking import Thinking
 from rewardkit.verifiers.by_row import ByRow
 
@@ -82,7 +81,11 @@ class VerifierChoice:
             return TaskVerifiers(
                 installed.verifier(self.name, **self.parameters), None, thinking=thinking
             ), None
-        task = self._task(self.task)
+        if self.definition:
+            named = f"task {self.task!r}"
+            task: Task = DefinedTask(definition_of(self.definition, named, name=self.task))
+        else:
+            task = installed.task(self.task, **self.task_args)
         strict, flexible = task.verifier(reading), task.flexible()
         if self.parameters:
             strict = registry.with_parameters(type(strict).__name__, strict, dict(self.parameters))
@@ -96,11 +99,6 @@ class VerifierChoice:
         if isinstance(task, DefinedTask):
             thinking = thinking or task.definition.thinking or None
         return TaskVerifiers(strict, flexible, task.perfect, thinking), task
-
-    def _task(self, name: str) -> Task:
-        if not self.definition:
-            return registry.installed().task(name, **self.task_args)
-        return DefinedTask(definition_of(self.definition, f"task {name!r}", name=name))
 
 
 def completed_choice(choice: VerifierChoice, path: Path) -> VerifierChoice:
@@ -196,7 +194,10 @@ def plan_scoring(
     """Plan to score a file; `data` holds the task's problems if the file has only their ids."""
     choice = completed_choice(choice, path)
     verifiers, task = choice.resolve()
-    samples = _samples(task, data)
+    if data is not None and task is None:
+        raise UsageError("--data holds a task's problems; name the --task")
+    problems = task.load(data=data, split=None, seed=0) if task and data is not None else []
+    samples = {sample.id: sample for sample in problems}
     job = FileJob(
         open_source(path),
         choice.name,
@@ -224,15 +225,6 @@ def plan_scoring(
     settings = {"model": path.name, "file": str(path), "columns": asdict(columns), "data": data}
     record = {**output.record(), "settings": settings, "tasks": {choice.name: task_record}}
     return ScorePlan(job, group_by, tasks, output.folder, fingerprint, record, output.overwrite)
-
-
-def _samples(task: Task | None, data: str | None) -> dict[str, Sample]:
-    """The task's problems by id."""
-    if data is None:
-        return {}
-    if task is None:
-        raise UsageError("--data holds a task's problems; name the --task")
-    return {sample.id: sample for sample in task.load(data=data, split=None, seed=0)}
 
 
 def plan_rescoring(

@@ -108,9 +108,22 @@ def judge_in_processes(
     sent to a process, or a process ends by itself.
     """
     pickled = pickled_job(job, "other processes")
+    order = ChunkOrder(chunks)
+    busy: dict[socket.socket, _WorkerProcess] = {}
     with contextlib.ExitStack() as exit_stack:
-        workers = [exit_stack.enter_context(_WorkerProcess(pickled)) for _ in range(processes)]
-        yield from _in_order(workers, ChunkOrder(chunks))
+        idle = [exit_stack.enter_context(_WorkerProcess(pickled)) for _ in range(processes)]
+        while True:
+            while idle and len(order.waiting) < AHEAD * processes and (chunk := order.next()):
+                worker = idle.pop()
+                worker.send(*chunk)
+                busy[worker.socket] = worker
+            if not order.waiting:
+                return
+            for ready in wait(list(busy)):
+                worker = busy.pop(cast("socket.socket", ready))
+                order.add(*worker.receive())
+                idle.append(worker)
+            yield from order.in_turn()
 
 
 class _WorkerProcess:
@@ -167,22 +180,3 @@ class _WorkerProcess:
             ) from None
         except FrameError as error:
             raise JudgingError(f"a judging process sent no result: {error}") from error
-
-
-def _in_order(
-    workers: list[_WorkerProcess], order: ChunkOrder
-) -> Iterator[tuple[Chunk, ChunkResult]]:
-    idle = list(workers)
-    busy: dict[socket.socket, _WorkerProcess] = {}
-    while True:
-        while idle and len(order.waiting) < AHEAD * len(workers) and (chunk := order.next()):
-            worker = idle.pop()
-            worker.send(*chunk)
-            busy[worker.socket] = worker
-        if not order.waiting:
-            return
-        for ready in wait(list(busy)):
-            worker = busy.pop(cast("socket.socket", ready))
-            order.add(*worker.receive())
-            idle.append(worker)
-        yield from order.in_turn()

@@ -13,7 +13,7 @@ import itertools
 import json
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -161,12 +161,12 @@ def _without(surplus: int, chunk: Chunk) -> Chunk:
     lines = chunk.content.split(b"\n")
     filled = (index for index, line in enumerate(lines) if line.strip())
     start = next(itertools.islice(filled, surplus, None))
-    return Chunk(
-        chunk.first + surplus,
-        chunk.count - surplus,
-        b"\n".join(lines[start:]),
-        chunk.end,
-        chunk.line + start,
+    return replace(
+        chunk,
+        first=chunk.first + surplus,
+        count=chunk.count - surplus,
+        content=b"\n".join(lines[start:]),
+        line=chunk.line + start,
     )
 
 

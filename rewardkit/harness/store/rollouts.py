@@ -117,12 +117,6 @@ class RolloutRow:
         """Whether the text is kept."""
         return self.completion is not None
 
-    def without_text(self) -> RolloutRow:
-        """The row with its numbers alone."""
-        return replace(
-            self, prompt=None, completion=None, messages=None, columns=None, verdicts=None
-        )
-
     def conversation(self) -> tuple[Any, Any]:
         """Prompt and completion as TRL passed them to the reward functions."""
         if self.messages is None:
@@ -245,11 +239,6 @@ class RolloutFile:
         )
 
 
-def batch_name(step: int, batch: int) -> str:
-    """The name of a file with one generated batch."""
-    return f"step-{step:06d}-{batch:03d}.parquet"
-
-
 def merged_name(first: int, last: int) -> str:
     """The name of a file with the steps `first` to `last`."""
     return f"steps-{first:06d}-{last:06d}.parquet"
@@ -326,7 +315,7 @@ class RolloutWriter:
         if self._is_full or not rows:
             return
         first = rows[0]
-        path = self._folder / batch_name(first.step, first.batch)
+        path = self._folder / f"step-{first.step:06d}-{first.batch:03d}.parquet"
         write_rows(_thinned(rows, self._share), path)
         self._size += path.stat().st_size
         self._loose.append(RolloutFile(first.step, first.step, first.batch, path))
@@ -369,7 +358,9 @@ def keeps_text(row: RolloutRow, share: float) -> bool:
 
 
 def _thinned(rows: Iterable[RolloutRow], share: float) -> Iterator[RolloutRow]:
-    return (row if keeps_text(row, share) else row.without_text() for row in rows)
+    text = ("prompt", "completion", "messages", "columns", "verdicts")
+    without: dict[str, Any] = dict.fromkeys(text)
+    return (row if keeps_text(row, share) else replace(row, **without) for row in rows)
 
 
 def remove_steps_after(folder: Path, step: int) -> None:

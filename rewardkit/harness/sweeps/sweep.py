@@ -157,12 +157,9 @@ def _refuse_foreign(folder: Path) -> None:
     if folder.is_file():
         raise UsageError(f"{folder} is a file; --output-dir must name a folder")
     refuse_checkpoint_folder(folder)
-    if folder.is_dir() and any(folder.iterdir()) and not _holds_runs(folder):
+    entries = list(folder.iterdir()) if folder.is_dir() else []
+    if entries and not any((entry / name).exists() for entry in entries for name in (LOCK, RUN)):
         raise UsageError(f"{folder} has files but no runs; choose another --output-dir")
-
-
-def _holds_runs(folder: Path) -> bool:
-    return any((entry / name).exists() for entry in folder.iterdir() for name in (LOCK, RUN))
 
 
 SECONDS_BETWEEN_LOOKS = 3.0

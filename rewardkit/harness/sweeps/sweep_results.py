@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -81,18 +81,9 @@ def _draw(path: Path, runs: Sequence[SweepRun], note: Callable[[str], None]) -> 
 
 
 def _point(step: int, runs: Sequence[SweepRun]) -> CurvePoint:
-    panels = list(_panels(step, runs))
-    return CurvePoint(
-        step,
-        {name: metrics for name, metrics, _ in panels},
-        amounts={name: amounts for name, _, amounts in panels},
-    )
-
-
-def _panels(
-    step: int, runs: Sequence[SweepRun]
-) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     """Each task's metrics and amounts at a step; a row of panels for each prompt and training."""
+    metrics: dict[str, dict[str, Any]] = {}
+    amounts: dict[str, dict[str, Any]] = {}
     prompts = {run.prompt for run in runs}
     trainings = {Path(run.model).parent for run in runs if run.step is not None}
     for run in runs:
@@ -101,5 +92,7 @@ def _panels(
         labels = [Path(run.model).parent.name] if len(trainings) > 1 else []
         labels += [run.prompt or "default prompt"] if len(prompts) > 1 else []
         for task, figures in run.summary.as_json()["tasks"].items():
-            amounts = {name: asdict(one) for name, one in run.amounts.get(task, {}).items()}
-            yield " · ".join([task, *labels]), figures["metrics"], amounts
+            of_task = {name: asdict(one) for name, one in run.amounts.get(task, {}).items()}
+            panel = " · ".join([task, *labels])
+            metrics[panel], amounts[panel] = figures["metrics"], of_task
+    return CurvePoint(step, metrics, amounts=amounts)
