@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import importlib
 import importlib.metadata
 import inspect
 import os
+import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -48,7 +48,7 @@ class Offer:
         try:
             if self.value.endswith(".toml"):
                 return _load_task_file(self.value)
-            return _imported(self.value)
+            return pkgutil.resolve_name(self.value)
         except Exception as error:  # whatever a plugin's module raises names the plugin
             raise PluginError(
                 f"plugin {self.owner!r} offers {self.name!r} as {self.value!r}, which can't be "
@@ -259,13 +259,8 @@ def _parameters(loaded: Any) -> Iterator[str]:
             yield parameter.name
 
 
-def _imported(name: str) -> Any:
-    module, _, attribute = name.partition(":")
-    return getattr(importlib.import_module(module), attribute)
-
-
 def _load_task_file(path: str) -> Any:
-    return _imported(builtin.TASK_FILE)(path)
+    return pkgutil.resolve_name(builtin.TASK_FILE)(path)
 
 
 def _described(error: BaseException) -> str:

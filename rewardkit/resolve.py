@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 from rewardkit import registry
@@ -20,19 +21,6 @@ from rewardkit.protocols import Judged, Task, Verifier
 from rewardkit.records import REFERENCE_COLUMNS, Sample
 
 SyncOrAsyncVerifier = Callable[[str, Sample], Judged | Coroutine[Any, Any, Judged]]
-
-
-@dataclass(frozen=True)
-class AsyncVerifier:
-    """Runs an async verifier to its end in the worker."""
-
-    verifier: Any
-
-    def __call__(self, text: str, sample: Sample, /) -> Judged:
-        """The awaited result."""
-        import asyncio
-
-        return cast("Judged", asyncio.run(self.verifier(text, sample)))
 
 
 def resolve_verifier(verifier: str | SyncOrAsyncVerifier) -> Verifier:
@@ -48,8 +36,15 @@ def resolve_verifier(verifier: str | SyncOrAsyncVerifier) -> Verifier:
         )
     called = getattr(verifier, "func", verifier)  # functools.partial
     if inspect.iscoroutinefunction(called) or inspect.iscoroutinefunction(type(called).__call__):
-        return AsyncVerifier(verifier)
+        return partial(_awaited, verifier)
     return cast("Verifier", verifier)
+
+
+def _awaited(verifier: Any, text: str, sample: Sample, /) -> Judged:
+    """Run an async verifier to its end, in the worker."""
+    import asyncio
+
+    return cast("Judged", asyncio.run(verifier(text, sample)))
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ variable REWARDKIT_REWARDS, JSON such as {"math": {"timeout": 2, "low": -1}}.
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from rewardkit.errors import UsageError
 from rewardkit.frameworks.scoring import by_name
@@ -42,16 +43,12 @@ def _reward(name: str) -> RewardFunction:
 def _from_environment() -> dict[str, dict[str, Any]]:
     written = os.environ.get(SETTINGS_VARIABLE, "{}")
     try:
-        settings = json.loads(written)
-    except ValueError as error:
-        raise UsageError(f"{SETTINGS_VARIABLE} isn't JSON: {error}") from error
-    if not isinstance(settings, dict) or not all(
-        isinstance(one, dict) for one in settings.values()
-    ):
+        return msgspec.json.decode(written, type=dict[str, dict[str, Any]])
+    except msgspec.DecodeError as error:
         raise UsageError(
-            f'{SETTINGS_VARIABLE} is {written[:80]!r}; it must be like {{"math": {{"timeout": 2}}}}'
-        )
-    return settings
+            f"{SETTINGS_VARIABLE} is {written[:80]!r} ({error}); it must be JSON like "
+            '{"math": {"timeout": 2}}'
+        ) from error
 
 
 def __dir__() -> list[str]:

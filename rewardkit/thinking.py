@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterable
 from typing import Literal, cast
 
-from rewardkit.protocols import DeclaresThinking
-
 Thinking = Literal["strip", "keep"]
 
 WHOLE = "whole"
@@ -41,7 +39,7 @@ def thinking_of(verifier: object, given: Thinking | None = None) -> Thinking | N
 
     None: it gets the whole completion.
     """
-    declared = _declared(verifier)
+    declared = getattr(verifier, "thinking", None)
     if declared == WHOLE:
         return None
     if given is None and declared in ("strip", "keep"):
@@ -51,12 +49,8 @@ def thinking_of(verifier: object, given: Thinking | None = None) -> Thinking | N
 
 def shared_thinking(verifiers: Iterable[object]) -> str | None:
     """What all of these verifiers declare; "whole" if they differ."""
-    declared = {_declared(verifier) for verifier in verifiers}
+    declared = {getattr(verifier, "thinking", None) for verifier in verifiers}
     return declared.pop() if len(declared) == 1 else WHOLE
-
-
-def _declared(verifier: object) -> str | None:
-    return verifier.thinking if isinstance(verifier, DeclaresThinking) else None
 
 
 def split_thinking(text: str, prompt: str = "") -> tuple[str, str]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rewardkit.errors import Unavailable
-from rewardkit.protocols import StagedVerifier, Verifier
+from rewardkit.protocols import Verifier
 from rewardkit.records import Failure, Sample, Verdict
 
 LONGEST_MESSAGE = 2000
@@ -49,8 +49,9 @@ def run_stages(verifier: Verifier, text: str, sample: Sample) -> Iterator[tuple[
     False."""
     partial: Verdict | None = None
     try:
-        if isinstance(verifier, StagedVerifier):
-            for partial in verifier.stages(text, sample):
+        stages = getattr(verifier, "stages", None)  # isinstance() of a protocol takes 10 µs
+        if stages is not None:
+            for partial in stages(text, sample):
                 yield partial, False
             if partial is None:
                 raise ValueError("stages() yielded no verdict")

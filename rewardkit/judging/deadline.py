@@ -22,23 +22,16 @@ class ProcessTime:
     """Seconds of a process's life so far.
 
     `computed` is its CPU time; `waited` is how long its main thread was ready to run and waited
-    for a processor, or None where the system doesn't count that.
+    for a processor, or None where the system doesn't count that. `asleep`: all its threads sleep.
     """
 
     computed: float = 0.0
     waited: float | None = 0.0
+    asleep: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessState:
-    """A process's time, and whether all of its threads sleep."""
-
-    time: ProcessTime
-    asleep: bool
-
-
-def process_state(pid: int, proc: Path = Path("/proc")) -> ProcessState | None:
-    """Return the state of another process; None if it is gone, or on other systems than Linux."""
+def process_time(pid: int, proc: Path = Path("/proc")) -> ProcessTime | None:
+    """Return the time of another process; None if it is gone, or on other systems than Linux."""
     folder = proc / str(pid)
     try:
         fields = _stat_fields(folder)
@@ -46,7 +39,7 @@ def process_state(pid: int, proc: Path = Path("/proc")) -> ProcessState | None:
     except (OSError, IndexError):
         return None
     computed = (int(fields[11]) + int(fields[12])) * _TICK
-    return ProcessState(ProcessTime(computed, _waited(folder)), asleep)
+    return ProcessTime(computed, _waited(folder), asleep)
 
 
 def _stat_fields(folder: Path) -> list[str]:
@@ -155,8 +148,8 @@ class Deadline:
         elapsed = self.elapsed()
         if elapsed < self._allowed:
             return self._allowed - elapsed
-        state = process_state(self._pid)
-        cause = self._passed(elapsed, state)
+        now = process_time(self._pid)
+        cause = self._passed(elapsed, now)
         if cause:
             raise LimitPassed(f"judging it would pass the deadline: {cause}")
         self._looks += 1
@@ -168,25 +161,25 @@ class Deadline:
                 f"judging it was stopped after {elapsed:.1f} s: the machine was too busy "
                 "to give it its time"
             )
-        self._last = state.time if state else None
+        self._last = now
         return min(LOOK_EVERY, self._backstop - elapsed)
 
-    def _passed(self, elapsed: float, state: ProcessState | None) -> str:
+    def _passed(self, elapsed: float, now: ProcessTime | None) -> str:
         """The reason why the verifier's own time is over; empty if it isn't."""
-        if state is None:
+        if now is None:
             return f"{elapsed:.2f} s have passed"
-        computed = state.time.computed - self._before.computed
+        computed = now.computed - self._before.computed
         if computed >= ALMOST * self._allowed:
             return f"it used {computed:.2f} s of CPU time"
-        if elapsed - self._waited(elapsed, computed, state) < ALMOST * self._allowed:
+        if elapsed - self._waited(elapsed, computed, now) < ALMOST * self._allowed:
             return ""
-        if state.asleep:
+        if now.asleep:
             return f"it was asleep after {elapsed:.2f} s"
-        if self._last is None or self._last.computed == state.time.computed:
+        if self._last is None or self._last.computed == now.computed:
             return ""  # ready to run, and not seen running: it may be waiting for a processor
         return f"it computed and slept for {elapsed:.2f} s"
 
-    def _waited(self, elapsed: float, computed: float, state: ProcessState) -> float:
-        if state.time.waited is None or self._before.waited is None:
-            return 0.0 if state.asleep else elapsed - computed
-        return state.time.waited - self._before.waited
+    def _waited(self, elapsed: float, computed: float, now: ProcessTime) -> float:
+        if now.waited is None or self._before.waited is None:
+            return 0.0 if now.asleep else elapsed - computed
+        return now.waited - self._before.waited

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from fractions import Fraction
+from operator import add, mul, sub, truediv
 
 LONGEST = 600
 MOST_TOKENS = 96
@@ -23,6 +24,7 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?(?![0-9.]))"
     r"|(?P<other>\\frac|[-+*/()\[\]{}]))"
 )
+_OPERATIONS = {"+": add, "-": sub, "*": mul, "/": truediv}
 _CLOSES = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -111,13 +113,9 @@ class _Reader:
 
     def product(self) -> Fraction | None:
         value = self.factor()
-        while (operator := self.product_operator()) is not None:
-            value = calculate(value, operator, self.factor())
+        while (operator := self.take("*", "/")) or self.peek() in ("(", "["):
+            value = calculate(value, operator or "*", self.factor())
         return value
-
-    def product_operator(self) -> str | None:
-        implied = self.peek() in ("(", "[")
-        return self.take("*", "/") or ("*" if implied else None)
 
     def factor(self) -> Fraction | None:
         token = self.take(*_CLOSES)
@@ -160,12 +158,7 @@ class _Reader:
 
 def calculate(left: Fraction | None, operator: str, right: Fraction | None) -> Fraction | None:
     """Return `left operator right`, exactly; None if it or an operand divides by zero."""
-    if left is None or right is None:
+    if left is None or right is None or (operator == "/" and not right):
         return None
-    if operator == "+":
-        return left + right
-    if operator == "-":
-        return left - right
-    if operator == "*":
-        return left * right
-    return left / right if right else None
+    value: Fraction = _OPERATIONS[operator](left, right)
+    return value

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rewardkit.protocols import DeclaresReference, PreparedVerifier, QuickVerifier, Verifier
+from rewardkit.protocols import CombinesMembers, Verifier, quick_verdict
 from rewardkit.records import Sample, Verdict
 from rewardkit.thinking import WHOLE, shared_thinking, text_to_read, thinking_of
 
 
 @dataclass(frozen=True)
-class ByRow:
+class ByRow(CombinesMembers):
     """The verdict of the verifier that a row's `column` names, out of `verifiers`."""
 
     column: str
@@ -31,9 +31,7 @@ class ByRow:
         verifier = self.verifier_of(sample.columns)
         if verifier is None:
             return self._unknown(sample)
-        if not isinstance(verifier, QuickVerifier):
-            return None
-        return verifier.quick(self._text(verifier, text), sample)
+        return quick_verdict(verifier, self._text(verifier, text), sample)
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`."""
@@ -58,12 +56,6 @@ class ByRow:
         """Return the verdict of the row's verifier."""
         return next(iter(verdicts.values()), self._unknown(sample))
 
-    def prepare(self) -> None:
-        """Prepare all of them."""
-        for verifier in self.verifiers.values():
-            if isinstance(verifier, PreparedVerifier):
-                verifier.prepare()
-
     def _text(self, verifier: Verifier, text: str) -> str:
         """Return what a verifier reads of a completion that is passed on whole."""
         thinking = thinking_of(verifier) if self.thinking == WHOLE else None
@@ -83,4 +75,4 @@ def needs_reference(verifier: Verifier, columns: Mapping[str, object]) -> bool:
     A verifier that reads none says so with an attribute: `needs_reference = False`.
     """
     chosen = verifier.verifier_of(columns) if isinstance(verifier, ByRow) else verifier
-    return chosen.needs_reference if isinstance(chosen, DeclaresReference) else True
+    return getattr(chosen, "needs_reference", True)

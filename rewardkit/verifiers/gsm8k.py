@@ -17,6 +17,7 @@ from rewardkit.verifiers.reading import (
     after_marker,
     answer_block,
     boxes,
+    last_digit,
     last_match,
     numbers,
 )
@@ -126,8 +127,6 @@ DATA_MARKER = "####"
 """The marker before the answer in GSM8K's own `answer` column."""
 
 _CONTEXT = 60
-_CHUNK = 256
-_DIGIT = re.compile("[0-9]")
 _FOLLOWS = re.compile(  # what belongs to a number before it: "2 million", "5 or six", "5x"
     rf"\s?(?:{'|'.join(SCALES)}|percent)\b"
     r"|\sor\s\w{1,20}|\s?[+*×÷^]\s?\w{1,20}|[xyn]\b"
@@ -215,8 +214,8 @@ def reference_value(reference: str, marker: str = DATA_MARKER) -> Value | None:
 
 def last_stated_number(text: str) -> str | None:
     """Return the last number in `text` with the words that change it: "5 or 6", "2 million"."""
-    digit = _last_digit(text)
-    if digit is None:
+    digit = last_digit(text)
+    if digit < 0:
         return None
     start = digit - 2 * _CONTEXT
     last = last_match(NUMBER, text, start=max(0, start))
@@ -229,15 +228,6 @@ def loose_answer(text: str) -> str | None:
     """Return the last box in `text`, else the last number that it states; None without either."""
     boxed = boxes(text)
     return boxed[-1] if boxed else last_stated_number(text)
-
-
-def _last_digit(text: str) -> int | None:
-    for end in range(len(text), 0, -_CHUNK):
-        start = max(0, end - _CHUNK)
-        digit = last_match(_DIGIT, text, end, start=start)
-        if digit is not None:
-            return digit.start()
-    return None
 
 
 def _with_context(text: str, last: re.Match[str]) -> str:

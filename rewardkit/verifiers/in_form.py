@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from rewardkit.protocols import Bounded, PreparedVerifier, QuickVerifier, Verifier
+from rewardkit.protocols import Bounded, CombinesMembers, Verifier, quick_verdict
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.thinking import shared_thinking
 from rewardkit.verifiers.gsm8k import loose_answer
@@ -34,7 +34,7 @@ class AnswerBlockFormat(Bounded):
 
 
 @dataclass(frozen=True)
-class InForm:
+class InForm(CombinesMembers):
     """The verdict of `answer` if `form` is right, otherwise that of `form`."""
 
     form: Bounded
@@ -50,7 +50,7 @@ class InForm:
         form = self.form(text, sample)
         if not form.correct:
             return form
-        return self.answer.quick(text, sample) if isinstance(self.answer, QuickVerifier) else None
+        return quick_verdict(self.answer, text, sample)
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`."""
@@ -69,11 +69,6 @@ class InForm:
     def combine(self, text: str, sample: Sample, verdicts: Mapping[str, Verdict], /) -> Verdict:
         """Return the verdict of `answer`, otherwise that of the form."""
         return verdicts["answer"] if verdicts else self.form(text, sample)
-
-    def prepare(self) -> None:
-        """Prepare `answer`."""
-        if isinstance(self.answer, PreparedVerifier):
-            self.answer.prepare()
 
 
 def rubric_in_form(form: Bounded, rubric: Rubric) -> Rubric:

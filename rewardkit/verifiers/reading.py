@@ -129,11 +129,15 @@ def numbers(text: str) -> Iterator[tuple[str, Decimal]]:
 
 def last_number(text: str) -> tuple[str, Decimal] | None:
     """Return the last number in the text, as written, and its exact value; None without one."""
-    end = max(text.rfind(digit) for digit in "0123456789")
-    start = max(0, end - LONGEST_NUMBER)
+    start = max(0, last_digit(text) - LONGEST_NUMBER)
     last = last_match(NUMBER, text, start=start)
     value = _value(last) if last else None
     return (last.group().strip(), value) if last and value is not None else None
+
+
+def last_digit(text: str) -> int:
+    """Return where the last digit 0-9 of the text is; -1 without one."""
+    return max(text.rfind(digit) for digit in "0123456789")
 
 
 def _value(match: re.Match[str]) -> Decimal | None:

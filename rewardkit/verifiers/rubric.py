@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from rewardkit.protocols import PreparedVerifier, QuickVerifier, Verifier
+from rewardkit.protocols import CombinesMembers, Verifier, quick_verdict
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.thinking import shared_thinking
 
@@ -13,7 +13,7 @@ _OUT_OF_TIME = Verdict.wrong(Failure.TIMEOUT, message="judging it would pass a l
 
 
 @dataclass(frozen=True)
-class Rubric:
+class Rubric(CombinesMembers):
     """Judge by `parts`; the score is the weighted mean of their scores, in [0, 1].
 
     The reward is the weighted sum, in [0, sum of weights]. `decides` names the part whose
@@ -76,7 +76,14 @@ class Rubric:
 
     def combine(self, text: str, sample: Sample, verdicts: Mapping[str, Verdict], /) -> Verdict:
         """Return the combined verdict; a part without a verdict counts as `timeout`."""
-        return self._combine(verdicts)
+        parts = {name: verdicts.get(name, _OUT_OF_TIME) for name in self.parts}
+        scores: dict[str, float] = {}
+        for name, verdict in parts.items():
+            if verdict.score is None:
+                return Verdict.unjudged(f"{name}: {verdict.message}", answer=verdict.answer)
+            scores[name] = verdict.score
+        total = sum(self.weights[name] * score for name, score in scores.items())
+        return replace(parts[self.decides], score=min(1.0, total / self.scale), parts=scores)
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the combined verdict on `text`."""
@@ -90,41 +97,20 @@ class Rubric:
         """
         decided = self._quick_verdicts(text, sample)
         waiting = [name for name in self.parts if name not in decided]
-        for name in sorted(waiting, key=self._cost_key):
-            yield self._combine(decided)
+        # those that have a `quick` are likely slower, and the deciding part comes last
+        waiting.sort(key=lambda name: (hasattr(self.parts[name], "quick"), name == self.decides))
+        for name in waiting:
+            yield self.combine(text, sample, decided)
             decided[name] = Verdict.of(self.parts[name](text, sample))
-        yield self._combine(decided)
+        yield self.combine(text, sample, decided)
 
     def quick(self, text: str, sample: Sample, /) -> Verdict | None:
         """Return the combined verdict if every part decides quickly, else None."""
         decided = self._quick_verdicts(text, sample)
-        return self._combine(decided) if len(decided) == len(self.parts) else None
-
-    def _cost_key(self, name: str) -> tuple[bool, bool]:
-        """The sort key of a slow part: those that have a `quick`, and the deciding one, last."""
-        return isinstance(self.parts[name], QuickVerifier), name == self.decides
+        if len(decided) < len(self.parts):
+            return None
+        return self.combine(text, sample, decided)
 
     def _quick_verdicts(self, text: str, sample: Sample) -> dict[str, Verdict]:
-        quick = {
-            name: part.quick(text, sample)
-            for name, part in self.parts.items()
-            if isinstance(part, QuickVerifier)
-        }
+        quick = {name: quick_verdict(part, text, sample) for name, part in self.parts.items()}
         return {name: verdict for name, verdict in quick.items() if verdict is not None}
-
-    def prepare(self) -> None:
-        """Prepare the parts."""
-        for part in self.parts.values():
-            if isinstance(part, PreparedVerifier):
-                part.prepare()
-
-    def _combine(self, decided: Mapping[str, Verdict]) -> Verdict:
-        verdicts = {name: decided.get(name, _OUT_OF_TIME) for name in self.parts}
-        scores: dict[str, float] = {}
-        for name, verdict in verdicts.items():
-            if verdict.score is None:
-                return Verdict.unjudged(f"{name}: {verdict.message}", answer=verdict.answer)
-            scores[name] = verdict.score
-        leading = verdicts[self.decides]
-        total = sum(self.weights[name] * score for name, score in scores.items())
-        return replace(leading, score=min(1.0, total / self.scale), parts=scores)

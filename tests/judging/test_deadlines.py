@@ -21,7 +21,7 @@ from rewardkit.judging import (
     judge_many,
     take_limit_counts,
 )
-from rewardkit.judging.deadline import Deadline, LimitPassed, OwnTime, ProcessTime, process_state
+from rewardkit.judging.deadline import Deadline, LimitPassed, OwnTime, ProcessTime, process_time
 
 TIMEOUT = 1.0
 
@@ -135,16 +135,13 @@ def machine(folder: Path, *, state: str, ticks: int, waited: float | None) -> Pa
 
 def test_a_process_s_time_is_read(tmp_path: Path) -> None:
     proc = machine(tmp_path, state="R", ticks=3 * os.sysconf("SC_CLK_TCK"), waited=1.5)
-    state = process_state(7, proc)
-    assert state is not None
-    assert (state.time, state.asleep) == (ProcessTime(3.0, 1.5), False)
+    assert process_time(7, proc) == ProcessTime(3.0, 1.5, asleep=False)
 
 
 def test_a_system_that_does_not_count_waiting_is_read_too(tmp_path: Path) -> None:
-    state = process_state(7, machine(tmp_path, state="S", ticks=0, waited=None))
-    assert state is not None
-    assert (state.time, state.asleep) == (ProcessTime(0.0, None), True)
-    assert process_state(8, tmp_path) is None
+    proc = machine(tmp_path, state="S", ticks=0, waited=None)
+    assert process_time(7, proc) == ProcessTime(0.0, None, asleep=True)
+    assert process_time(8, tmp_path) is None
 
 
 def test_a_process_that_is_gone_has_no_time_left() -> None:

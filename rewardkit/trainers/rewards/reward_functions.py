@@ -23,7 +23,7 @@ from rewardkit.resolve import (
     resolve_task,
     resolve_verifier,
 )
-from rewardkit.trainers.rewards.batch_judge import BatchJudge, LogExtra, LogMetric, TrainerLogs
+from rewardkit.trainers.rewards.batch_judge import BatchJudge, LogExtra, LogMetric
 from rewardkit.trainers.rewards.reward_batch import check_reference_columns, read_batch
 from rewardkit.verifiers.r1_zero import R1Zero, R1ZeroFormat
 from rewardkit.verifiers.rubric import Rubric
@@ -146,10 +146,8 @@ class RewardFunction:
         if log_metric is not None:  # only a trainer passes it
             check_distinct(self.__name__, self, completions)
         batch = read_batch(completions, prompts, columns)
-        logs = TrainerLogs(log_extra, log_metric)
-        return [
-            self._reward(verdict) for verdict in self._judge.verdicts(batch, self.__name__, logs)
-        ]
+        verdicts = self._judge.verdicts(batch, self.__name__, log_extra, log_metric)
+        return [self._reward(verdict) for verdict in verdicts]
 
     @property
     def last_verdicts(self) -> tuple[str, Sequence[Verdict]]:

@@ -12,11 +12,9 @@ from rewardkit.judging import JudgingOptions
 from rewardkit.judging.rows import SampleReader
 from rewardkit.protocols import Bounded, Verifier
 from rewardkit.records import Sample, Verdict
-from rewardkit.trainers.rewards.batch_judge import BatchJudge, TrainerLogs
+from rewardkit.trainers.rewards.batch_judge import BatchJudge
 from rewardkit.trainers.rewards.reward_batch import RewardBatch, read_batch
 from rewardkit.verifiers.motion import motion
-
-NO_LOGS = TrainerLogs()
 
 
 @dataclass(eq=False)
@@ -45,7 +43,7 @@ def test_a_batch_is_judged_once_for_all_functions() -> None:
     counting = Counting()
     judging, asked = judge(counting), batch(("a", "a"), ("b", "c"))
     for name in ("accuracy", "format", "length"):
-        verdicts = judging.verdicts(asked, name, NO_LOGS)
+        verdicts = judging.verdicts(asked, name)
         assert [verdict.correct for verdict in verdicts] == [True, False]
     assert counting.seen == ["a", "b"]
 
@@ -53,8 +51,8 @@ def test_a_batch_is_judged_once_for_all_functions() -> None:
 def test_a_second_call_of_one_function_means_a_new_batch() -> None:
     counting = Counting()
     judging, asked = judge(counting), batch(("a", "a"))
-    judging.verdicts(asked, "accuracy", NO_LOGS)
-    judging.verdicts(asked, "accuracy", NO_LOGS)
+    judging.verdicts(asked, "accuracy")
+    judging.verdicts(asked, "accuracy")
     assert counting.seen == ["a", "a"]
 
 
@@ -63,9 +61,9 @@ def test_train_and_eval_batches_may_take_turns() -> None:
     train, held_out = batch(("a", "a")), batch(("a", "b"))
     for _ in range(2):
         for name in ("one", "two"):
-            assert judging.verdicts(train, name, NO_LOGS)[0].correct is True
+            assert judging.verdicts(train, name)[0].correct is True
         for name in ("one", "two"):
-            assert judging.verdicts(held_out, name, NO_LOGS)[0].correct is False
+            assert judging.verdicts(held_out, name)[0].correct is False
 
 
 def test_threads_that_call_at_once_share_the_judging() -> None:
@@ -74,7 +72,7 @@ def test_threads_that_call_at_once_share_the_judging() -> None:
 
     def ask(name: str) -> int:
         barrier.wait()
-        return len(judging.verdicts(asked, name, NO_LOGS))
+        return len(judging.verdicts(asked, name))
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(ask, "abcd")) == [50] * 4
@@ -84,23 +82,26 @@ def test_threads_that_call_at_once_share_the_judging() -> None:
 def test_nothing_judged_at_first_is_an_error_and_later_a_bad_row() -> None:
     judging = judge(Counting())
     with pytest.raises(DataError, match="'answers' can't judge any of the 2 .* no reference"):
-        judging.verdicts(batch(("a", ""), ("b", "")), "answers", NO_LOGS)
-    judging.verdicts(batch(("a", ""), ("b", "b")), "answers", NO_LOGS)
-    assert judging.verdicts(batch(("a", "")), "answers", NO_LOGS)[0].correct is None
+        judging.verdicts(batch(("a", ""), ("b", "")), "answers")
+    judging.verdicts(batch(("a", ""), ("b", "b")), "answers")
+    assert judging.verdicts(batch(("a", "")), "answers")[0].correct is None
 
 
 def test_verdicts_answers_failures_and_parts_are_logged_once() -> None:
     extra: dict[str, list[str]] = {}
     metrics: list[tuple[str, float]] = []
-    logs = TrainerLogs(
-        lambda name, values: extra.setdefault(name, []).extend(values),
-        lambda name, value: metrics.append((name, value)),
-    )
+
+    def log_extra(name: str, values: list[str]) -> None:
+        extra.setdefault(name, []).extend(values)
+
+    def log_metric(name: str, value: float) -> None:
+        metrics.append((name, value))
+
     targets = "(6.0), (7.0), (8.0), (9.0), (10.0)"
     asked = batch((f"[Analysis] [ANSWER] {targets} [End]", targets), ("", targets), ("x", "?"))
     judging = judge(motion)
-    judging.verdicts(asked, "accuracy", logs)
-    judging.verdicts(asked, "format", logs)
+    judging.verdicts(asked, "accuracy", log_extra, log_metric)
+    judging.verdicts(asked, "format", log_extra, log_metric)
     assert extra == {
         "answers/verdict": ["right", "wrong", "unjudged"],
         "answers/answer": [targets, "", ""],
@@ -120,9 +121,9 @@ def test_verdicts_answers_failures_and_parts_are_logged_once() -> None:
 def test_a_judge_survives_pickling_with_a_closure_inside() -> None:
     wanted = "a"
     copy = pickle.loads(pickle.dumps(judge(lambda text, sample: text == wanted)))
-    verdicts = copy.verdicts(batch(("a", "1"), ("b", "1")), "answers", NO_LOGS)
+    verdicts = copy.verdicts(batch(("a", "1"), ("b", "1")), "answers")
     assert [verdict.correct for verdict in verdicts] == [True, False]
 
 
 def test_an_empty_batch_has_no_verdicts() -> None:
-    assert judge(Counting()).verdicts(batch(), "answers", NO_LOGS) == []
+    assert judge(Counting()).verdicts(batch(), "answers") == []

@@ -246,17 +246,22 @@ def _sets(answer: Node, reference: Node, policy: Policy) -> Comparison:
     """Sets of numbers, as the intervals that they are."""
     if isinstance(answer, NumberSet) and isinstance(reference, NumberSet):
         return Comparison(answer.name == reference.name, "sets of numbers")
+    return _regions(answer, reference) or _unworked_sets(answer, reference, policy)
+
+
+def _regions(answer: Node, reference: Node) -> Comparison | None:
+    """Compare what can be worked out as intervals; None if a side can't."""
     try:
-        same = same_region(region(answer), region(reference))
+        return Comparison(same_region(region(answer), region(reference)), "sets of real numbers")
     except NoRegionError:
-        return _unworked_sets(answer, reference, policy)
-    return Comparison(same, "sets of real numbers")
+        return None
 
 
 def _unworked_sets(answer: Node, reference: Node, policy: Policy) -> Comparison:
     for node, point in ((answer, reference), (reference, answer)):
         if isinstance(node, (Relation, Sequence)) and not isinstance(point, (Relation, Sequence)):
-            return _single_point(node, point)
+            # x ≥ 1 and x ≤ 1 for 1
+            return _regions(node, Sequence((point,), "⦃", "⦄")) or DIFFERENT
     match answer, reference:
         case Relation(), Relation():
             return same_relation(answer, reference)
@@ -265,15 +270,6 @@ def _unworked_sets(answer: Node, reference: Node, policy: Policy) -> Comparison:
         case Sequence(), Sequence() if is_region(answer) == is_region(reference):
             return _lists(answer, reference, policy)
     return DIFFERENT
-
-
-def _single_point(node: Node, point: Node) -> Comparison:
-    """x ≥ 1 and x ≤ 1 for 1."""
-    try:
-        same = same_region(region(node), region(Sequence((point,), "⦃", "⦄")))
-    except NoRegionError:
-        return DIFFERENT
-    return Comparison(same, "sets of real numbers")
 
 
 def _relations(answer: Node, reference: Node, _: Policy) -> Comparison:

@@ -197,11 +197,8 @@ def _matrix_product(one: Matrix, other: Matrix) -> Matrix:
     if len(one.rows[0]) != inner or len(one.rows) * inner * len(other.rows[0]) > MOST_WORK:
         raise NoMatrixError
     columns = list(zip(*other.rows, strict=True))
-    return Matrix(tuple(tuple(_dot(row, column) for column in columns) for row in one.rows))
-
-
-def _dot(row: tuple[Node, ...], column: tuple[Node, ...]) -> Node:
-    return Sum(tuple(map(Product, zip(row, column, strict=True))))
+    rows = [[zip(row, column, strict=True) for column in columns] for row in one.rows]
+    return Matrix(tuple(tuple(Sum(tuple(map(Product, cell))) for cell in row) for row in rows))
 
 
 def same_matrices(answer: Node, reference: Node, policy: Policy, compare: Compare) -> Comparison:

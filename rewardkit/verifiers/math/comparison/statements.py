@@ -45,7 +45,8 @@ def definition(node: Node | None) -> tuple[Node, Node] | None:
     if not isinstance(node, Relation) or None in node.sides:
         return None
     sides = [side for side in node.sides if side is not None]
-    if not {*node.operators} <= {"=", "≡"} and not _approximates(node, sides):
+    formula = node.operators == ("≈",) and symbols(sides[-1])  # whose rounding doesn't matter
+    if not {*node.operators} <= {"=", "≡"} and not formula:
         return None
     if not any(map(symbols, sides)) and not any(map(names_value, sides)):
         worked_out = not isinstance(sides[0], (Number, Quantity))
@@ -58,11 +59,6 @@ def definition(node: Node | None) -> tuple[Node, Node] | None:
     if not symbols(values[-1]):
         values = [value for value in values if not symbols(value)]
     return (name, values[-1]) if _all_same(values) else None
-
-
-def _approximates(node: Relation, sides: list[Node]) -> bool:
-    """Whether it is `Δp ≈ -ħω/c`: a formula, whose rounding doesn't matter."""
-    return node.operators == ("≈",) and bool(symbols(sides[-1]))
 
 
 def _all_same(values: list[Node]) -> bool:
@@ -187,9 +183,7 @@ def _expanded(node: Node) -> Node:
     if not any(isinstance(part, PlusMinus) for part in nodes(node)):
         return node
     if isinstance(node, Sequence) and node.opening in ("", "⦃", "["):
-        items: list[Node] = []
-        for item in node.items:
-            items.extend(_both(item))
+        items = [signed for item in node.items for signed in _both(item)]
         return Sequence(tuple(items[: 2 * MOST_SIGNS]), node.opening, node.closing, node.joint)
     both = _both(node)
     return Sequence(both, joint="or") if len(both) == 2 else node
