@@ -123,21 +123,6 @@ class Bounded:
         raise NotImplementedError(f"{type(self).__name__} has no __call__")
 
 
-class CombinesMembers:
-    """The base class of our own `CompositeVerifier`s: what they do with each member alike."""
-
-    @property
-    def members(self) -> Mapping[str, Verifier]:
-        """The verifiers by name."""
-        raise NotImplementedError(f"{type(self).__name__} has no members")
-
-    def prepare(self) -> None:
-        """Prepare the members."""
-        for member in self.members.values():
-            if isinstance(member, PreparedVerifier):
-                member.prepare()
-
-
 def quick_verdict(verifier: Verifier, text: str, sample: Sample) -> Verdict | None:
     """Return the verdict of a verifier's `quick`; None if it has none."""
     quick = getattr(verifier, "quick", None)  # isinstance() of a protocol takes 10 µs

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rewardkit.protocols import CombinesMembers, Verifier, quick_verdict
+from rewardkit.protocols import PreparedVerifier, Verifier, quick_verdict
 from rewardkit.records import Sample, Verdict
 from rewardkit.thinking import WHOLE, shared_thinking, text_to_read, thinking_of
 
 
 @dataclass(frozen=True)
-class ByRow(CombinesMembers):
+class ByRow:
     """The verdict of the verifier that a row's `column` names, out of `verifiers`."""
 
     column: str
@@ -55,6 +55,12 @@ class ByRow(CombinesMembers):
     def combine(self, text: str, sample: Sample, verdicts: Mapping[str, Verdict], /) -> Verdict:
         """Return the verdict of the row's verifier."""
         return next(iter(verdicts.values()), self._unknown(sample))
+
+    def prepare(self) -> None:
+        """Prepare all of them."""
+        for verifier in self.verifiers.values():
+            if isinstance(verifier, PreparedVerifier):
+                verifier.prepare()
 
     def _text(self, verifier: Verifier, text: str) -> str:
         """Return what a verifier reads of a completion that is passed on whole."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from rewardkit.protocols import Bounded, CombinesMembers, Verifier, quick_verdict
+from rewardkit.protocols import Bounded, PreparedVerifier, Verifier, quick_verdict
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.thinking import shared_thinking
 from rewardkit.verifiers.gsm8k import loose_answer
@@ -34,7 +34,7 @@ class AnswerBlockFormat(Bounded):
 
 
 @dataclass(frozen=True)
-class InForm(CombinesMembers):
+class InForm:
     """The verdict of `answer` if `form` is right, otherwise that of `form`."""
 
     form: Bounded
@@ -69,6 +69,11 @@ class InForm(CombinesMembers):
     def combine(self, text: str, sample: Sample, verdicts: Mapping[str, Verdict], /) -> Verdict:
         """Return the verdict of `answer`, otherwise that of the form."""
         return verdicts["answer"] if verdicts else self.form(text, sample)
+
+    def prepare(self) -> None:
+        """Prepare `answer`."""
+        if isinstance(self.answer, PreparedVerifier):
+            self.answer.prepare()
 
 
 def rubric_in_form(form: Bounded, rubric: Rubric) -> Rubric:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from rewardkit.protocols import CombinesMembers, Verifier, quick_verdict
+from rewardkit.protocols import PreparedVerifier, Verifier, quick_verdict
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.thinking import shared_thinking
 
@@ -13,7 +13,7 @@ _OUT_OF_TIME = Verdict.wrong(Failure.TIMEOUT, message="judging it would pass a l
 
 
 @dataclass(frozen=True)
-class Rubric(CombinesMembers):
+class Rubric:
     """Judge by `parts`; the score is the weighted mean of their scores, in [0, 1].
 
     The reward is the weighted sum, in [0, sum of weights]. `decides` names the part whose
@@ -110,6 +110,12 @@ class Rubric(CombinesMembers):
         if len(decided) < len(self.parts):
             return None
         return self.combine(text, sample, decided)
+
+    def prepare(self) -> None:
+        """Prepare the parts."""
+        for part in self.parts.values():
+            if isinstance(part, PreparedVerifier):
+                part.prepare()
 
     def _quick_verdicts(self, text: str, sample: Sample) -> dict[str, Verdict]:
         quick = {name: quick_verdict(part, text, sample) for name, part in self.parts.items()}
