@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hmac
 import json
-from collections.abc import AsyncIterator, Sequence
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from prometheus_client import generate_latest
@@ -16,13 +19,16 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rewardkit import __version__
+from rewardkit import __version__, registry
+from rewardkit.errors import RewardkitError, UnknownName
 from rewardkit.frameworks.nemo_gym import output_text, reference_row
 from rewardkit.frameworks.openrlhf import single
 from rewardkit.frameworks.scoring import without_special_tokens
+from rewardkit.judging import JudgingOptions, judge_many
+from rewardkit.protocols import Verifier
 from rewardkit.records import REFERENCE_COLUMNS, Sample, Verdict
-from rewardkit.server.access import BodyLimitMiddleware, TokenMiddleware
 from rewardkit.server.requests import (
     GymRequest,
     RewardRequest,
@@ -32,11 +38,19 @@ from rewardkit.server.requests import (
     read_body,
     read_json,
 )
-from rewardkit.server.scoring_queue import ScoringQueue, ServerMetrics
-from rewardkit.server.verifiers import OfferedVerifiers
+from rewardkit.server.scoring_queue import RETRY_AFTER, ScoringQueue, ServerMetrics
 
 LONGEST_DETAIL = 500
 """Characters of an error's text that a client gets."""
+
+MOST_LOADED = 128
+"""Verifiers kept loaded, with their parameters."""
+
+OPEN_PATHS = ("/health",)
+PATH_PREFIX = "/token/"
+"""Access by a token for hosts that send no headers: the path starts with it."""
+
+logger = logging.getLogger(__name__)
 
 
 class Answer(JSONResponse):
@@ -272,3 +286,131 @@ def _gym_text(response: dict[str, Any]) -> str:
         return output_text(response)
     except ValueError as error:
         raise HTTPException(422, str(error)) from error
+
+
+class OfferedVerifiers:
+    """The verifiers `names`; all installed ones if empty. UnknownName for one that isn't there."""
+
+    def __init__(self, names: Sequence[str], *, timeout: float, workers: int | None) -> None:
+        installed = registry.installed().offers("verifiers")
+        for name in names:
+            registry.installed().find("verifiers", name)
+        self.names = sorted(names or installed)
+        self._timeout = timeout
+        self._workers = workers
+        self._load: Callable[[str, str], Verifier] = lru_cache(maxsize=MOST_LOADED)(
+            lambda name, parameters: registry.installed().verifier(name, **json.loads(parameters))
+        )
+
+    @property
+    def default(self) -> str:
+        """The verifier of the routes whose hosts name none. HTTPException if there are several."""
+        if len(self.names) != 1:
+            raise HTTPException(
+                400,
+                "this server offers several verifiers: put the name at the path's end, as in "
+                "/rm/math, or start it with --verifier NAME alone",
+            )
+        return self.names[0]
+
+    def load(self, name: str, parameters: Mapping[str, Any]) -> Verifier:
+        """Return a verifier. HTTPException 404 for a name, 422 for parameters that don't exist."""
+        if name not in self.names:
+            raise HTTPException(404, str(UnknownName.among("verifier", name, self.names)))
+        try:
+            return self._load(name, json.dumps(parameters, sort_keys=True))
+        except Exception as error:  # a plugin's verifier may raise anything for its parameters
+            raise HTTPException(422, f"parameters: {error}") from error
+
+    def judge(
+        self, verifier: Verifier, items: Sequence[tuple[str, Sample]], timeout: float | None
+    ) -> list[Verdict]:
+        """Return the verdicts; unjudged ones that say why where the verifier can't start."""
+        options = JudgingOptions(timeout=timeout or self._timeout, workers=self._workers)
+        try:
+            return judge_many(verifier, items, options)
+        except RewardkitError as error:
+            return [Verdict.unjudged(str(error)) for _ in items]
+
+    def warm(self) -> None:
+        """Start the workers of every offered verifier that loads without parameters."""
+        for name in self.names:
+            try:
+                verifier = self._load(name, "{}")
+            except Exception as error:  # a plugin's verifier may need parameters
+                logger.warning("%s is not loaded before its first request: %s", name, error)
+            else:
+                self.judge(verifier, [("", Sample("0"))], None)
+
+
+class TokenMiddleware:
+    """Answers 401 to every request without the token, but for `/health`.
+
+    The token is a bearer token, or the path starts with `/token/TOKEN`. It is compared in constant
+    time and never logged.
+    """
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._token = token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, its path without the token, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        path, given = _split(scope["path"])
+        scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            given = bearer.strip()
+        if path in OPEN_PATHS or hmac.compare_digest(given.encode("utf-8", "replace"), self._token):
+            await self._app({**scope, "path": path, "raw_path": path.encode()}, receive, send)
+            return
+        refusal = JSONResponse({"detail": "the token is missing or wrong"}, 401)
+        await refusal(scope, receive, send)
+
+
+def _split(path: str) -> tuple[str, str]:
+    """The path without its token, and the token."""
+    if not path.startswith(PATH_PREFIX):
+        return path, ""
+    token, _, rest = path.removeprefix(PATH_PREFIX).partition("/")
+    return f"/{rest}", token
+
+
+class BodyLimitMiddleware:
+    """Counts the bytes of bodies from their arrival until their requests are answered.
+
+    A request whose body doesn't fit beside the others gets 429.
+    """
+
+    def __init__(self, app: ASGIApp, *, most: int, metrics: ServerMetrics) -> None:
+        self._app = app
+        self._most = most
+        self._metrics = metrics
+        self._total = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        size = 0
+
+        async def count() -> Message:
+            nonlocal size
+            message = await receive()
+            received = len(message.get("body", b""))
+            size += received
+            self._total += received
+            if received and self._total > self._most and self._total > size:
+                self._metrics.refused.inc()
+                raise HTTPException(
+                    429,
+                    f"the bodies of all requests have more than {self._most:,} bytes; try again",
+                    headers={"Retry-After": str(RETRY_AFTER)},
+                )
+            return message
+
+        try:
+            await self._app(scope, count, send)
+        finally:
+            self._total -= size
