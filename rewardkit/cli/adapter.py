@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -72,6 +71,7 @@ def adapter_command(
     ] = False,
 ) -> None:
     """Write the file that a trainer loads its reward from."""
+    from rewardkit import registry
     from rewardkit.frameworks.scoring import scorer
     from rewardkit.harness.store.files import check_target, replace_text
 
@@ -85,24 +85,16 @@ def adapter_command(
         raise UnknownName.among("trainer with a reward file", host, FILES)
     arguments = key_values(verifier_arg or (), "--verifier-arg")
     scorer(verifier, **arguments)  # the name and its parameters exist
-    if host == "lm-eval":
-        _check_for_lm_eval(verifier, arguments)
+    tasks = registry.installed().offers("tasks")
+    if host == "lm-eval" and verifier not in tasks:
+        raise UnknownName.among("task", verifier, tasks)
+    if host == "lm-eval" and arguments:
+        raise UsageError(
+            "lm-eval's task files can't hold a verifier's parameters; put "
+            f"my_{verifier} = process_results({verifier!r}, …) of rewardkit.frameworks.lm_eval "
+            f"into a module of yours, and name it in the file: !function my_module.my_{verifier}"
+        )
     check_target(output, overwrite=overwrite)
     written = "".join(f", {name}={value!r}" for name, value in arguments.items())
     replace_text(output, FILES[host].format(verifier=verifier, arguments=written))
     typer.echo(f"wrote {output}", err=True)
-
-
-def _check_for_lm_eval(name: str, arguments: Mapping[str, object]) -> None:
-    """UnknownName unless `name` is a task; UsageError for parameters, which the file can't hold."""
-    from rewardkit import registry
-
-    tasks = registry.installed().offers("tasks")
-    if name not in tasks:
-        raise UnknownName.among("task", name, tasks)
-    if arguments:
-        raise UsageError(
-            "lm-eval's task files can't hold a verifier's parameters; put "
-            f"my_{name} = process_results({name!r}, …) of rewardkit.frameworks.lm_eval into a "
-            f"module of yours, and name it in the file: !function my_module.my_{name}"
-        )

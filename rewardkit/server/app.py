@@ -176,7 +176,10 @@ class ScoringServer:
     async def gym_verify(self, request: Request) -> Response:
         """NeMo-Gym's verify request: its fields again, with the reward."""
         content: Any = await read_json(request, largest=self.settings.largest_body)
-        text = _gym_text(fields_of(content, GymRequest).response)
+        try:
+            text = output_text(fields_of(content, GymRequest).response)
+        except ValueError as error:
+            raise HTTPException(422, str(error)) from error
         columns = {
             name: value
             for name, value in content.items()
@@ -279,13 +282,6 @@ def _gym_reference(columns: dict[str, Any]) -> str:
             return str(row[name])
     names = ", ".join(("expected_answer", *REFERENCE_COLUMNS))
     raise HTTPException(422, f"the row has no reference; name it {names}")
-
-
-def _gym_text(response: dict[str, Any]) -> str:
-    try:
-        return output_text(response)
-    except ValueError as error:
-        raise HTTPException(422, str(error)) from error
 
 
 class OfferedVerifiers:

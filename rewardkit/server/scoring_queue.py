@@ -17,8 +17,6 @@ from rewardkit.judging import take_limit_counts
 from rewardkit.records import Verdict
 from rewardkit.server.requests import DISCONNECTED
 
-_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
-
 
 class ServerMetrics:
     """Counts of one server."""
@@ -44,7 +42,7 @@ class ServerMetrics:
         self.latency = Histogram(
             "rewardkit_request_seconds",
             "Seconds from a request's arrival to its answer.",
-            buckets=_BUCKETS,
+            buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
             registry=self.registry,
         )
         self.waiting = gauge("rewardkit_waiting_completions", "Completions in the queue.")
