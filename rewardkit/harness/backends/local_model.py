@@ -34,9 +34,8 @@ class LocalModel:
         positions = self.text_config.get("max_position_embeddings")
         known = positions if isinstance(positions, int) else None
         self.max_model_len = options.max_model_len or known
-        self._chat = options.chat_template
-        self._template_args = options.chat_template_args
-        if self._template_args and self.tokenizer.chat_template is None:
+        self._options = options
+        if options.chat_template_args and self.tokenizer.chat_template is None:
             raise UsageError(
                 f"{self.folder} has no chat template, and --chat-template-arg sets what a chat "
                 "template reads; leave it out"
@@ -83,7 +82,10 @@ class LocalModel:
 
     def render(self, messages: Sequence[Message]) -> Prompt:
         """Render a prompt with the model's chat template, or as plain text."""
-        return self.tokenizer.prompt(messages, chat=self._chat, arguments=self._template_args)
+        options = self._options
+        return self.tokenizer.prompt(
+            messages, chat=options.chat_template, arguments=options.chat_template_args
+        )
 
     def reader(self, request: Request, sampling: Sampling) -> CompletionReader:
         """The reader of the request's completion."""
@@ -91,7 +93,7 @@ class LocalModel:
 
     def fingerprint(self) -> Mapping[str, str]:
         """Hashes of every file that decides the output."""
-        chat_template = self.tokenizer.chat_template if self._chat else None
+        chat_template = self.tokenizer.chat_template if self._options.chat_template else None
         return model_folder.fingerprint(self.folder, chat_template)
 
     def describe(self) -> Mapping[str, object]:
@@ -99,7 +101,7 @@ class LocalModel:
         template = "on" if self.tokenizer.chat_template is not None else "none in tokenizer"
         return {
             "model": str(self.folder),
-            "chat_template": template if self._chat else "off",
+            "chat_template": template if self._options.chat_template else "off",
             "stop_token_ids": list(self.stop_ids),
         }
 

@@ -134,7 +134,7 @@ class Generation:
         self._actors = actors
         self._sampling = sampling
         options = actors.job.options
-        self._queue = RequestQueue(requests, options.argument("batch_size", BATCH, backend="ray"))
+        self._queue = RequestQueue(requests, options.argument("batch_size", BATCH))
         self._streams: dict[Any, _RunningChunk] = {}
 
     def completions(self) -> Iterator[tuple[Request, Completion]]:
@@ -294,7 +294,10 @@ class EngineActors:
         if now - self._looked >= _SECONDS_BETWEEN_NODE_CHECKS:
             self._looked = now
             self._start_missing()
-        self._load_placed()
+        for engine, description in self._ready(self._placing):
+            check_versions(description)
+            engine.node = description["node"]
+            self._loading[engine.handle.load.remote(self.job)] = engine
         self._take_loaded()
         if self.loaded or self._loading:
             self._placed = now
@@ -336,12 +339,6 @@ class EngineActors:
             )(EngineActor)
             handle = remote.remote()
             self._placing[handle.describe.remote()] = EngineHandle(handle)
-
-    def _load_placed(self) -> None:
-        for engine, description in self._ready(self._placing):
-            check_versions(description)
-            engine.node = description["node"]
-            self._loading[engine.handle.load.remote(self.job)] = engine
 
     def _take_loaded(self) -> None:
         for engine, description in self._ready(self._loading):

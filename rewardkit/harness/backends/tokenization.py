@@ -236,13 +236,9 @@ def _add_missing_tokens(engine: Any, settings: Mapping[str, object]) -> None:
 
 
 def _special_tokens(settings: Mapping[str, object]) -> dict[str, str]:
-    special = {}
-    for name in _SPECIAL:
-        token = settings.get(name)
-        content = token.get("content") if isinstance(token, dict) else token
-        if isinstance(content, str):
-            special[name] = content
-    return special
+    tokens = {name: settings.get(name) for name in _SPECIAL}
+    texts = {name: t.get("content") if isinstance(t, dict) else t for name, t in tokens.items()}
+    return {name: text for name, text in texts.items() if isinstance(text, str)}
 
 
 def _chat_template(folder: Path, settings: Mapping[str, object]) -> str | None:

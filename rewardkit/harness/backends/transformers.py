@@ -45,8 +45,7 @@ class TransformersBackend(LocalModel):
             ["batch_size", "device", "threads", *_PASSED_ON], "transformers"
         )
         super().__init__(model, options, backend="transformers")
-        self._options = options
-        self._batch_size = options.argument("batch_size", BATCH, backend="transformers")
+        self._batch_size = options.argument("batch_size", BATCH)
         self._model: Any = None
         self._threads_before: int | None = None
 
@@ -60,9 +59,7 @@ class TransformersBackend(LocalModel):
         if self._model.device.type == "cpu":
             self._threads_before = torch.get_num_threads()
             default = self.useful_threads(self._threads_before)
-            torch.set_num_threads(
-                self._options.argument("threads", default, backend="transformers")
-            )
+            torch.set_num_threads(self._options.argument("threads", default))
 
     def _load(self) -> Any:
         import torch
@@ -90,20 +87,18 @@ class TransformersBackend(LocalModel):
         self, requests: Sequence[Request], sampling: Sampling
     ) -> Iterator[tuple[Request, Completion]]:
         """Each request with its completion, in batches of similar length, the longest first."""
-        for batch in batches(requests, self._batch_size):
-            yield from zip(batch, self._complete(batch, sampling), strict=True)
-
-    def _complete(self, batch: Sequence[Request], sampling: Sampling) -> list[Completion]:
         import torch
 
-        try:
-            with torch.inference_mode():
-                return complete(self._model, self, batch, sampling)
-        except torch.OutOfMemoryError as error:
-            raise BackendError(
-                f"{too_large(batch, sampling)}; use --backend-arg "
-                f"batch_size={max(1, len(batch) // 2)}"
-            ) from error
+        for batch in batches(requests, self._batch_size):
+            try:
+                with torch.inference_mode():
+                    completions = complete(self._model, self, batch, sampling)
+            except torch.OutOfMemoryError as error:
+                raise BackendError(
+                    f"{too_large(batch, sampling)}; use --backend-arg "
+                    f"batch_size={max(1, len(batch) // 2)}"
+                ) from error
+            yield from zip(batch, completions, strict=True)
 
     def describe(self) -> Mapping[str, object]:
         """Version, device and dtype, once the weights are loaded."""

@@ -36,7 +36,6 @@ class VllmBackend(LocalModel):
             raise MissingExtra.needing("vllm", "vllm", "the vllm backend")
         options.reject_arguments_named(_SET_BY_US, "vLLM")
         super().__init__(model, options, backend="vllm")
-        self._options = options
         self._arguments: Mapping[str, Any] = {}
         self._engine: Engine | Ranks | None = None
 
@@ -318,13 +317,14 @@ def watch_engine(engine_core: Any, closed: threading.Event) -> None:
     vLLM marks such an engine as dead, but `step()` waits for its outputs forever. An engine in this
     process has no such queue and needs no watch.
     """
-    if not (hasattr(engine_core, "resources") and hasattr(engine_core, "outputs_queue")):
-        return
+    resources: Any = getattr(engine_core, "resources", None)
+    outputs: Any = getattr(engine_core, "outputs_queue", None)
 
     def watch() -> None:
         while not closed.wait(_SECONDS_BETWEEN_LOOKS):
-            if engine_core.resources.engine_dead:
-                engine_core.outputs_queue.put(RuntimeError("the engine's process has died"))
+            if resources.engine_dead:
+                outputs.put(RuntimeError("the engine's process has died"))
                 return
 
-    threading.Thread(target=watch, daemon=True).start()
+    if resources is not None and outputs is not None:
+        threading.Thread(target=watch, daemon=True).start()

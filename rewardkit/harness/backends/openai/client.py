@@ -378,7 +378,6 @@ class ServerClient:
         return await pool.send("POST", self.endpoint, seconds=self.seconds, body=body)
 
     def _body(self, request: Request, sampling: Sampling) -> dict[str, Any]:
-        """The body of a request."""
         body: dict[str, Any] = {
             "model": self.model,
             "n": 1,

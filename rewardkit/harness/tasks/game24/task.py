@@ -105,9 +105,15 @@ class Game24Task:
             raise UsageError(f"highest is {self.highest}; the numbers are cards, 1 to {HIGHEST}")
 
     def load(self, *, data: str | None, split: str | None, seed: int) -> list[Sample]:
-        """Load the quadruples of `split` ("test", the default, or "train"), shuffled by `seed`."""
+        """Load the quadruples of `split` ("test", the default, or "train"), shuffled by `seed`.
+
+        DataError for a row of the file `data` that doesn't hold four numbers from 1 to 13.
+        """
         if data is not None:
-            return [self._checked(row, index) for index, row in enumerate(read_rows(data))]
+            samples = [self.sample(row, index) for index, row in enumerate(read_rows(data))]
+            for number, sample in enumerate(samples, 1):
+                _numbers(sample, f"row {number}: ")
+            return samples
         split_name = split or "test"
         if split_name not in SPLITS:
             raise UsageError(f"game24 has the splits {', '.join(SPLITS)}, not {split_name!r}")
@@ -137,12 +143,6 @@ class Game24Task:
         else:
             raise DataError(f"row {index + 1}: 'numbers' is {numbers!r}, not a list of four")
         return Sample(text, question=text, id=str(row.get("id", index)), columns=row)
-
-    def _checked(self, row: Mapping[str, object], index: int) -> Sample:
-        """A row of a file. DataError unless it holds four numbers from 1 to 13."""
-        sample = self.sample(row, index)
-        _numbers(sample, f"row {index + 1}: ")
-        return sample
 
     def verifier(self, reading: str | None = None) -> Verifier:
         """Outcome, process and length, 0.55 : 0.30 : 0.15. UsageError for an unknown style."""

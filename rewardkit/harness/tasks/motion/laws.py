@@ -148,14 +148,8 @@ def format_in_brackets(point: Vector) -> str:
     return f"({', '.join(f'{value:f}' for value in point)})"
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """Predicted points, the formula of each, and the lines after the mean speed in step S2."""
-
-    points: Sequence[Vector]
-    reasons: Sequence[str]
-    notes: Sequence[str] = ()
-
+Prediction = tuple[Sequence[Vector], Sequence[str], Sequence[str]]
+"""Predicted points, the formula of each, and the lines after the mean speed in step S2."""
 
 Method = Callable[[Sequence[Vector], Sequence[Vector], Vector], Prediction]
 """Takes the five points, their four differences and the rounded mean of the differences."""
@@ -164,10 +158,8 @@ Method = Callable[[Sequence[Vector], Sequence[Vector], Vector], Prediction]
 def uniform(given: Sequence[Vector], differences: Sequence[Vector], speed: Vector) -> Prediction:
     """Each point is its predecessor plus the mean speed."""
     steps = range(1, AHEAD + 1)
-    return Prediction(
-        [total(given[-1], times(speed, step)) for step in steps],
-        [f"x{GIVEN + step} = x{GIVEN + step - 1} + v" for step in steps],
-    )
+    points = [total(given[-1], times(speed, step)) for step in steps]
+    return points, [f"x{GIVEN + step} = x{GIVEN + step - 1} + v" for step in steps], []
 
 
 def accelerated(
@@ -185,7 +177,7 @@ def accelerated(
         f"a = (Δx4 - Δx1) / 3 = ({format_point(differences[-1])} - {format_term(differences[0])}) "
         f"/ 3 = {format_point(gain)}"
     )
-    return Prediction(points[1:], reasons, [note])
+    return points[1:], reasons, [note]
 
 
 def periodic(given: Sequence[Vector], differences: Sequence[Vector], speed: Vector) -> Prediction:
@@ -198,7 +190,7 @@ def periodic(given: Sequence[Vector], differences: Sequence[Vector], speed: Vect
         points.append(total(points[-1], following))
         reasons.append(f"x{before + 1} = x{before} + (kΔx{before - 1} - Δx{before - 2})")
     note = f"k = (Δx2(Δx1 + Δx3) + Δx3(Δx2 + Δx4)) / (Δx2Δx2 + Δx3Δx3) = {format_point(turning)}"
-    return Prediction(points[1:], reasons, [note])
+    return points[1:], reasons, [note]
 
 
 def _turning(differences: Sequence[Decimal]) -> Decimal:
@@ -232,20 +224,20 @@ def write_solution(
     differences = [minus(after, before) for before, after in pairwise(given)]
     sum_of_differences, count = total(*differences), len(differences)
     speed = rounded(times(sum_of_differences, Decimal(1) / count), "0.01")
-    prediction = METHODS[kind](given, differences, speed)
+    predicted, reasons, notes = METHODS[kind](given, differences, speed)
     answer_points = (
-        [vector(p) for p in answer] if answer else [rounded(p, "0.1") for p in prediction.points]
+        [vector(p) for p in answer] if answer else [rounded(p, "0.1") for p in predicted]
     )
     terms, mean = " + ".join(map(format_term, differences)), format_point(sum_of_differences)
     lines = [
         *("[Analysis]", "S1: differences", *_difference_lines(given, differences)),
         "S2: mean speed",
         f"v = ({terms}) / {count} = {mean} / {count} = {format_point(speed)}",
-        *prediction.notes,
+        *notes,
         "S3: prediction",
         *(
             f"{reason} = {format_point(rounded(point, '0.01'))}"
-            for reason, point in zip(prediction.reasons, prediction.points, strict=True)
+            for reason, point in zip(reasons, predicted, strict=True)
         ),
         *("[ANSWER]", ", ".join(map(format_in_brackets, answer_points)), "[End]"),
     ]
