@@ -66,11 +66,14 @@ class EngineOptions:
                 f"{_REMEDIES.get(name, f'use --{name.replace(chr(95), chr(45))}')}"
             )
 
-    def argument(self, name: str, default: int) -> int:
+    def argument(self, name: str, default: int, *, backend: str) -> int:
         """The argument `name`, a whole number from 1. UsageError for any other value."""
         value = self.arguments.get(name, default)
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise UsageError(f"--backend-arg {name}={value} must be a whole number, at least 1")
+            raise UsageError(
+                f"--backend-arg {name}={value} of the {backend} backend must be a whole number, "
+                "at least 1"
+            )
         return value
 
     def reject_arguments_but(self, known: Iterable[str], backend: str) -> None:

@@ -8,7 +8,6 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +57,7 @@ class RayBackend:
         self.max_model_len = self._local.max_model_len
         path = Path(self.model).expanduser()
         self.model = str(path.absolute()) if path.exists() else self.model
+        self._fingerprint: Mapping[str, str] = {}
         self._stack = contextlib.ExitStack()
         self._actors: EngineActors | None = None
 
@@ -67,11 +67,8 @@ class RayBackend:
 
     def fingerprint(self) -> Mapping[str, str]:
         """The hashes of the model's files here; every node compares its own with them."""
+        self._fingerprint = self._fingerprint or self._local.fingerprint()
         return self._fingerprint
-
-    @cached_property
-    def _fingerprint(self) -> Mapping[str, str]:
-        return self._local.fingerprint()
 
     def start(self, requests: int, longest: int) -> None:
         """Connect to the cluster, and wait until the first engine has loaded the weights."""
@@ -82,7 +79,7 @@ class RayBackend:
             backend=self.name,
             model=self.model,
             options=self.options,
-            fingerprint=self._fingerprint,
+            fingerprint=self.fingerprint(),
             requests=requests,
             longest=longest,
         )
@@ -134,7 +131,7 @@ class Generation:
         self._actors = actors
         self._sampling = sampling
         options = actors.job.options
-        self._queue = RequestQueue(requests, options.argument("batch_size", BATCH))
+        self._queue = RequestQueue(requests, options.argument("batch_size", BATCH, backend="ray"))
         self._streams: dict[Any, _RunningChunk] = {}
 
     def completions(self) -> Iterator[tuple[Request, Completion]]:

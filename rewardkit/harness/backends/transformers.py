@@ -45,7 +45,7 @@ class TransformersBackend(LocalModel):
             ["batch_size", "device", "threads", *_PASSED_ON], "transformers"
         )
         super().__init__(model, options, backend="transformers")
-        self._batch_size = options.argument("batch_size", BATCH)
+        self._batch_size = options.argument("batch_size", BATCH, backend="transformers")
         self._model: Any = None
         self._threads_before: int | None = None
 
@@ -59,7 +59,9 @@ class TransformersBackend(LocalModel):
         if self._model.device.type == "cpu":
             self._threads_before = torch.get_num_threads()
             default = self.useful_threads(self._threads_before)
-            torch.set_num_threads(self._options.argument("threads", default))
+            torch.set_num_threads(
+                self._options.argument("threads", default, backend="transformers")
+            )
 
     def _load(self) -> Any:
         import torch

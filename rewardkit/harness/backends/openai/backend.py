@@ -54,19 +54,20 @@ class OpenAIBackend:
                 "--reasoning-effort needs the chat endpoint; leave out --no-chat-template"
             )
         options.reject_arguments_named(_SET_BY_US, "the server")
+        argument = partial(options.argument, backend="openai")
         url = options.base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL
         remember_url(url)
         remember_arguments(options.arguments)
         key = options.arguments.get("api_key") or os.environ.get("OPENAI_API_KEY") or "EMPTY"
-        self._concurrency = options.argument("concurrency", DEFAULT_CONCURRENCY)
+        self._concurrency = argument("concurrency", DEFAULT_CONCURRENCY)
         first = self._concurrency if "concurrency" in options.arguments else FIRST_CONCURRENCY
         self._client = ServerClient(
             url=url,
             api_key=str(key),
             model=model,
             chat=options.chat_template,
-            retries=options.argument("max_retries", 5),
-            seconds=options.argument("timeout", 600),
+            retries=argument("max_retries", 5),
+            seconds=argument("timeout", 600),
             extra_fields=_body_fields(options),
             limit=ConcurrencyLimit(first, self._concurrency),
             prices=_prices(options),
