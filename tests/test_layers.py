@@ -53,7 +53,6 @@ HEAVY = {
 AT_THE_EDGE = {
     "trainers/evaluation/callback.py",  # a subclass of transformers' callback
     "trainers/momentum.py",  # a subclass of TRL's trainer: its base must be there to define it
-    "trainers/silent_groups.py",  # the same
     "trainers/rollouts/callback.py",  # a subclass of transformers' callback
     "trainers/training/trainer_callbacks.py",  # subclasses of transformers' callback
 }

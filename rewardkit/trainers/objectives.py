@@ -107,21 +107,16 @@ def momentum_advantages(
     judged = ~mean.isnan()
     after = history
     if judged.any():
-        current = History(mean[judged].mean().item(), std[judged].mean().item())
-        after = _blended(history, current, momentum)
+        after = History(mean[judged].mean().item(), std[judged].mean().item())
+        if history is not None:
+            after = History(
+                momentum * history.mean + (1 - momentum) * after.mean,
+                momentum * history.std + (1 - momentum) * after.std,
+            )
     if history is not None:
         mean = momentum * history.mean + (1 - momentum) * mean
         std = momentum * history.std + (1 - momentum) * std
     return _normalised(rewards, mean, std + eps), after
-
-
-def _blended(history: History | None, current: History, momentum: float) -> History:
-    if history is None:
-        return current
-    return History(
-        momentum * history.mean + (1 - momentum) * current.mean,
-        momentum * history.std + (1 - momentum) * current.std,
-    )
 
 
 def _normalised(rewards: Tensor, mean: Tensor, scale: Tensor) -> Tensor:

@@ -15,8 +15,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # TRL imports vLLM where there is one, which warns
     from trl import GRPOConfig, GRPOTrainer
 
-    from rewardkit.trainers.momentum import MomentumGRPOTrainer
-    from rewardkit.trainers.silent_groups import SkippingGRPOTrainer
+    from rewardkit.trainers.momentum import MomentumGRPOTrainer, SkippingGRPOTrainer
 
 __all__ = ["GRPOTrainer", "MomentumGRPOTrainer", "SkippingGRPOTrainer", "rows", "trainer"]
 

@@ -25,12 +25,12 @@ from rewardkit.trainers.evaluation.best_checkpoint import (
     improves,
     refuse_trainers_choice,
 )
-from rewardkit.trainers.evaluation.live_backend import (
+from rewardkit.trainers.evaluation.live_evaluation import (
     LiveCheckpoint,
+    LiveEvaluation,
     TrainerEngine,
     broadcast_from_main,
 )
-from rewardkit.trainers.evaluation.live_evaluation import LiveEvaluation
 from rewardkit.trainers.evaluation.train_log import TrainLog
 
 RUN_DEPENDENT_PREFIXES = (

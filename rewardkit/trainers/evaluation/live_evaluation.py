@@ -1,82 +1,32 @@
-"""Evaluate the model in training with the harness's own run."""
+"""Evaluate the model in training with the harness's own run, as its saved checkpoint would be."""
 
 from __future__ import annotations
 
 import contextlib
+import itertools
+import logging
 import random
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import BackendError
+from rewardkit.harness.backends.engine_options import EngineOptions
+from rewardkit.harness.backends.local_model import LocalModel
 from rewardkit.harness.backends.tokenization import Tokenizer
+from rewardkit.harness.backends.transformers import batches, complete, too_large
 from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.options import CallbackOptions
 from rewardkit.harness.run.options import EvalOptions
 from rewardkit.harness.run.plan import RunPlan, TaskPlan, plan_tasks
 from rewardkit.harness.run.run import RunSummary, run
+from rewardkit.protocols import Message, Prompt, Request
+from rewardkit.records import Completion, Sampling
 from rewardkit.settings import types_of
-from rewardkit.trainers.evaluation.live_backend import (
-    LiveBackend,
-    LiveCheckpoint,
-    TrainerEngine,
-    broadcast_from_main,
-)
 
-
-@contextlib.contextmanager
-def eval_mode(model: Any, gradient_checkpointing: Mapping[str, Any] | None) -> Iterator[None]:
-    """Put the model in evaluation mode; restore it and all random states afterwards.
-
-    `gradient_checkpointing` are the arguments with which it was switched on, if it was.
-    """
-    from accelerate.utils import extract_model_from_parallel
-    from trl.models.utils import disable_gradient_checkpointing
-
-    inner = extract_model_from_parallel(model)
-    modes = [(module, module.training) for module in model.modules()]
-    with (
-        disable_gradient_checkpointing(inner, gradient_checkpointing),
-        _without_generation_defaults(inner),
-        _random_states_restored(inner.device),
-    ):
-        model.eval()
-        try:
-            yield
-        finally:
-            for module, training in modes:
-                module.training = training
-
-
-@contextlib.contextmanager
-def _without_generation_defaults(model: Any) -> Iterator[None]:
-    """Remove the model's sampling defaults, which would replace every setting that we leave out."""
-    from transformers import GenerationConfig
-
-    # an adapter's wrapper generates with its base model's configuration
-    owner = model.get_base_model() if hasattr(model, "get_base_model") else model
-    defaults = owner.generation_config
-    owner.generation_config = GenerationConfig()
-    try:
-        yield
-    finally:
-        owner.generation_config = defaults
-
-
-@contextlib.contextmanager
-def _random_states_restored(device: Any) -> Iterator[None]:
-    """Restore the state of every random generator afterwards."""
-    import numpy as np
-    import torch
-
-    python_state, numpy_state = random.getstate(), np.random.get_state()
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        try:
-            yield
-        finally:
-            random.setstate(python_state)
-            np.random.set_state(numpy_state)
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -137,22 +87,319 @@ class LiveEvaluation:
         return summaries
 
     def _run_in_main(self, backend: LiveBackend, step: int, folder: Path) -> RunSummary:
+        model = f"in training, at step {step}"
+        given = {name: getattr(self.options, name) for name in types_of(CallbackOptions)}
         summary: RunSummary | None = None
         try:
-            summary = run(self._run_plan(backend, step, folder))
+            summary = run(
+                RunPlan(
+                    # an earlier training's evaluation there is of other weights
+                    replace(self.options, model=model, overwrite=True),
+                    self.task_plans,
+                    backend,
+                    output_dir=folder,
+                    settings={"model": model, "prompt": self.options.prompt, **given},
+                )
+            )
         finally:
             backend.close()
             broadcast_from_main(None if summary is None else summary.tasks)
         return summary
 
-    def _run_plan(self, backend: LiveBackend, step: int, folder: Path) -> RunPlan:
-        model = f"in training, at step {step}"
-        given = {name: getattr(self.options, name) for name in types_of(CallbackOptions)}
-        return RunPlan(
-            # an earlier training's evaluation there is of other weights
-            replace(self.options, model=model, overwrite=True),
-            self.task_plans,
-            backend,
-            output_dir=folder,
-            settings={"model": model, "prompt": self.options.prompt, **given},
+
+@contextlib.contextmanager
+def eval_mode(model: Any, gradient_checkpointing: Mapping[str, Any] | None) -> Iterator[None]:
+    """Put the model in evaluation mode; restore it and all random states afterwards.
+
+    `gradient_checkpointing` are the arguments with which it was switched on, if it was.
+    """
+    from accelerate.utils import extract_model_from_parallel
+    from trl.models.utils import disable_gradient_checkpointing
+
+    inner = extract_model_from_parallel(model)
+    modes = [(module, module.training) for module in model.modules()]
+    with (
+        disable_gradient_checkpointing(inner, gradient_checkpointing),
+        _without_generation_defaults(inner),
+        _random_states_restored(inner.device),
+    ):
+        model.eval()
+        try:
+            yield
+        finally:
+            for module, training in modes:
+                module.training = training
+
+
+@contextlib.contextmanager
+def _without_generation_defaults(model: Any) -> Iterator[None]:
+    """Remove the model's sampling defaults, which would replace every setting that we leave out."""
+    from transformers import GenerationConfig
+
+    # an adapter's wrapper generates with its base model's configuration
+    owner = model.get_base_model() if hasattr(model, "get_base_model") else model
+    defaults = owner.generation_config
+    owner.generation_config = GenerationConfig()
+    try:
+        yield
+    finally:
+        owner.generation_config = defaults
+
+
+@contextlib.contextmanager
+def _random_states_restored(device: Any) -> Iterator[None]:
+    """Restore the state of every random generator afterwards."""
+    import numpy as np
+    import torch
+
+    python_state, numpy_state = random.getstate(), np.random.get_state()
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        try:
+            yield
+        finally:
+            random.setstate(python_state)
+            np.random.set_state(numpy_state)
+
+
+class TrainerEngine:
+    """TRL's `VLLMGeneration` of a trainer, in the trainer's process or on a server.
+
+    Every process of the trainer makes the same calls, each with its own prompts, equally many.
+    """
+
+    def __init__(self, trainer: Any) -> None:
+        self._trainer = trainer
+        self._generation = trainer.vllm_generation
+
+    def max_model_len(self) -> int:
+        """Its context length in tokens; call this in the main process only."""
+        if self._generation.mode == "server":
+            config = self._generation.vllm_client.get_server_info()["model_config"]
+            return int(config["max_model_len"])
+        return int(self._generation.llm.llm_engine.model_config.max_model_len)
+
+    def complete(
+        self, batch: Sequence[Request], checkpoint: LocalModel, sampling: Sampling
+    ) -> list[Completion]:
+        """Complete the prompts with the model's current weights, in the same order."""
+        step = self._trainer.state.global_step
+        if self._trainer._last_loaded_step != step:  # the trainer syncs by the same rule
+            self._generation.sync_weights()
+            self._trainer._last_loaded_step = step
+        readers = [checkpoint.reader(request, sampling) for request in batch]
+        with self._sampling(sampling, checkpoint.stop_ids):
+            _, rows, _, _ = self._generation.generate(
+                prompts=[list(request.prompt.token_ids) for request in batch],
+                images=None,
+                num_generations=1,
+            )
+        for reader, row in zip(readers, rows, strict=True):
+            reader.add(row)
+        return [reader.completion() for reader in readers]
+
+    @contextlib.contextmanager
+    def _sampling(self, sampling: Sampling, stop_ids: Sequence[int]) -> Iterator[None]:
+        """Draw by `sampling`, and afterwards by the trainer's settings again."""
+        settings = {
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            "top_k": sampling.top_k,
+            "min_p": sampling.min_p,
+            "repetition_penalty": sampling.repetition_penalty,
+            "max_completion_length": sampling.max_tokens,
+            "structured_outputs_regex": None,
+            "generation_kwargs": {
+                "presence_penalty": sampling.presence_penalty,
+                "frequency_penalty": sampling.frequency_penalty,
+                "stop": list(sampling.stop),
+                "stop_token_ids": list(stop_ids),
+            },
+        }
+        before = {name: getattr(self._generation, name) for name in settings}
+        vars(self._generation).update(settings)
+        try:
+            yield
+        finally:
+            vars(self._generation).update(before)
+
+    def describe(self) -> Mapping[str, object]:
+        """The engine's part of a run's record."""
+        import vllm
+
+        return {
+            "generation": f"the trainer's vLLM {vllm.__version__} ({self._generation.mode})",
+            "seed": "the engine's",
+        }
+
+
+class LiveCheckpoint(LocalModel):
+    """Everything of the checkpoint that a trainer would save now, except the weights.
+
+    The tokenizer and the configurations are saved and read again like a checkpoint's, so that
+    prompts, stops and texts equal those of evaluating the saved checkpoint, token for token.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, options: EngineOptions) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            tokenizer.save_pretrained(folder)
+            model.config.save_pretrained(folder)
+            if getattr(model, "generation_config", None) is not None:
+                model.generation_config.to_json_file(folder / "generation_config.json")
+            super().__init__(name, options, backend="live")
+            # both read the folder, which is deleted after this block
+            self._fingerprint = dict(super().fingerprint())
+            _ = self.stop_ids
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """Hashes of everything except the weights, which change during training."""
+        return {name: value for name, value in self._fingerprint.items() if name != "weights"}
+
+
+class LiveBackend:
+    """The model at a step of its training; all processes share the work.
+
+    It generates with `engine`, the trainer's, or with the model itself where that is None.
+    A model that is sharded over the processes needs all of them in every call, so each process
+    takes part in each batch. The main process calls `generate` and then `close`; meanwhile the
+    others are in `follow`.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        checkpoint: LiveCheckpoint,
+        *,
+        step: int,
+        batch_size: int,
+        engine: TrainerEngine | None = None,
+    ) -> None:
+        from accelerate import PartialState
+        from accelerate.utils import extract_model_from_parallel
+
+        self.max_model_len = checkpoint.max_model_len
+        self._wrapped = model
+        self._model = extract_model_from_parallel(model)
+        self._checkpoint = checkpoint
+        self._step = step
+        self._batch_size = batch_size
+        self._engine = engine
+        self._processes = PartialState()
+        self._closed = False
+
+    def render(self, messages: Sequence[Message]) -> Prompt:
+        """The prompt that the saved checkpoint would get."""
+        return self._checkpoint.render(messages)
+
+    def start(self, requests: int, longest: int) -> None:
+        """Generate with the model itself if its trainer's engine has too little room."""
+        room = None if self._engine is None else self._engine.max_model_len()
+        if room is not None and room < longest:
+            logger.warning(
+                "evaluation generates without vLLM, which is slower: it needs %d tokens, and the "
+                "trainer's vLLM takes %d; set vllm_max_model_length=%d, or lower "
+                "evaluation.max_tokens",
+                longest,
+                room,
+                longest,
+            )
+            self._engine = None
+
+    def generate(
+        self, requests: Sequence[Request], sampling: Sampling
+    ) -> Iterator[tuple[Request, Completion]]:
+        """Generate in batches of prompts of similar length, each shared among the processes.
+
+        An engine gets all requests at once and makes its own batches.
+        """
+        size = self._batch_size * self._processes.num_processes
+        with_engine = self._engine is not None
+        for batch in batches(requests, max(1, len(requests)) if with_engine else size):
+            broadcast_from_main((batch, sampling, with_engine))
+            yield from self._take_part(batch, sampling, with_engine)
+
+    def follow(self) -> None:
+        """Take part in the main process's batches until it closes."""
+        while (work := broadcast_from_main(None)) is not None:
+            self._take_part(*work)
+
+    def close(self) -> None:
+        """End `follow` in the other processes; the trainer keeps the model."""
+        if not self._closed:
+            self._closed = True
+            broadcast_from_main(None)
+
+    def _take_part(
+        self, batch: Sequence[Request], sampling: Sampling, with_engine: bool
+    ) -> list[tuple[Request, Completion]]:
+        from accelerate.utils import gather_object
+
+        processes = self._processes.num_processes
+        own = batch[self._processes.process_index :: processes]
+        # a process without a request of its own takes part too, and drops the result; an engine
+        # wants as many prompts from each
+        padding = -(-len(batch) // processes) - len(own) if with_engine else int(not own)
+        shared = [*own, *itertools.repeat(batch[0], padding)]
+        if self._engine is not None and with_engine:
+            completions = self._engine.complete(shared, self._checkpoint, sampling)
+        else:
+            completions = self._complete(shared, sampling)
+        by_key = dict(
+            gather_object(
+                [
+                    (request.key, completion)
+                    for request, completion in zip(own, completions, strict=False)
+                ]
+            )
         )
+        return [(request, by_key[request.key]) for request in batch]
+
+    def _complete(self, batch: Sequence[Request], sampling: Sampling) -> list[Completion]:
+        import torch
+
+        try:
+            # not inference_mode: training can't use a tensor that a module caches in it
+            with torch.no_grad(), _root_parameters_gathered(self._wrapped):
+                return complete(self._model, self._checkpoint, batch, sampling)
+        except torch.OutOfMemoryError as error:
+            raise BackendError(
+                f"{too_large(batch, sampling)} beside the training's; use "
+                f"EvaluationCallback(batch_size={max(1, len(batch) // 2)})"
+            ) from error
+
+    def describe(self) -> Mapping[str, object]:
+        """The backend's part of the run's record."""
+        import transformers
+
+        return {
+            **self._checkpoint.describe(),
+            "name": "live",
+            "model": f"in training, at step {self._step}",
+            "version": transformers.__version__,
+            "device": str(self._model.device),
+            "dtype": str(self._model.dtype).removeprefix("torch."),
+            "batch_size": self._batch_size,
+            "processes": self._processes.num_processes,
+            "seed": "per request",
+            **({} if self._engine is None else self._engine.describe()),
+        }
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """The checkpoint's hashes; the step identifies the weights."""
+        return {**self._checkpoint.fingerprint(), "weights": f"in training, at step {self._step}"}
+
+
+def broadcast_from_main(value: Any) -> Any:
+    """Return the main process's value in every process."""
+    from accelerate.utils import broadcast_object_list
+
+    return broadcast_object_list([value])[0]
+
+
+def _root_parameters_gathered(model: Any) -> contextlib.AbstractContextManager[None]:
+    """Gather the parameters that fully sharded data parallelism (version 1) keeps at the root."""
+    from torch.distributed.fsdp import FullyShardedDataParallel
+
+    if isinstance(model, FullyShardedDataParallel):
+        return FullyShardedDataParallel.summon_full_params(model, recurse=False, writeback=False)
+    return contextlib.nullcontext()

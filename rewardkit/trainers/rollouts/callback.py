@@ -23,8 +23,6 @@ from rewardkit.trainers.rollouts.generated_batch import (
     watch_batches,
 )
 
-MEGABYTE = 1_000_000
-
 logger = logging.getLogger(__name__)
 
 
@@ -69,7 +67,7 @@ class RolloutsCallback(TrainerCallback):  # type: ignore[misc]  # transformers h
             self._folder,
             step=state.global_step,
             share=self._share,
-            max_bytes=self._max_megabytes * MEGABYTE,
+            max_bytes=self._max_megabytes * 1_000_000,
             on_less=self._keep_less,
         )
         self._write_record(self._share)
@@ -123,7 +121,7 @@ class RolloutsCallback(TrainerCallback):  # type: ignore[misc]  # transformers h
 
     def _write_record(self, share: float) -> None:
         trainer = self._trainer
-        record = RolloutRecord(
+        RolloutRecord(
             share=share,
             trainer=f"{type(trainer).__module__}.{type(trainer).__qualname__}",
             num_generations=trainer.num_generations,
@@ -139,5 +137,4 @@ class RolloutsCallback(TrainerCallback):  # type: ignore[misc]  # transformers h
                     strict=True,
                 )
             ],
-        )
-        record.write(self._folder)
+        ).write(self._folder)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rewardkit.errors import UsageError
-from rewardkit.harness.store.rollouts import RolloutRow
 from rewardkit.records import Verdict
 from rewardkit.trainers.objectives import weighted_rewards
 from rewardkit.trainers.rewards.reward_batch import last_text, read_batch
@@ -34,11 +33,6 @@ class Numbers:
     rewards: tuple[float | None, ...]
     reward: float | None
     advantage: float | None
-
-    @classmethod
-    def of(cls, row: RolloutRow) -> Numbers:
-        """The numbers of a row."""
-        return cls(tuple(reward for _, reward in row.rewards), row.reward, row.advantage)
 
 
 def watch_batches(trainer: Any, on_batch: OnBatch) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import groupby
@@ -23,9 +25,13 @@ from rewardkit.harness.store.rollouts import (
     read_batches,
     read_record,
 )
-from rewardkit.trainers.rewards.reward_functions import RewardOrigin, reward_func, reward_funcs
-from rewardkit.trainers.rollouts.advantage_replay import AdvantageReplay
-from rewardkit.trainers.rollouts.generated_batch import Numbers, Rewards
+from rewardkit.trainers.rewards.reward_functions import reward_func, reward_funcs
+from rewardkit.trainers.rollouts.generated_batch import (
+    Numbers,
+    Rewards,
+    batch_numbers,
+    watch_batches,
+)
 
 RewardCall = Callable[..., Sequence[float | None]]
 """A reward function as TRL calls it."""
@@ -192,7 +198,10 @@ def _replayed(
     before = AdvantageReplay(record, [(reward.name, reward.weight) for reward in record.rewards])
     after = AdvantageReplay(record, [(reward.name, reward.weight) for reward in rewards])
     for rows in read_batches(folder):
-        recorded = [Numbers.of(row) for row in rows]
+        recorded = [
+            Numbers(tuple(reward for _, reward in row.rewards), row.reward, row.advantage)
+            for row in rows
+        ]
         same = before.numbers([numbers.rewards for numbers in recorded])
         other = after.numbers(rewards_of_batch(rows, rewards))
         # A GPU may have rounded differently: numbers that don't change stay as recorded.
@@ -267,21 +276,18 @@ def same_rewards(record: RolloutRecord) -> list[ReplayReward]:
     """The rewards of the training; those that can't be made again stay as recorded."""
     functions: dict[str, RewardCall] = {}
     for reward in record.rewards:
-        if reward.origin is not None and reward.name not in functions:
-            functions |= _call_again(reward.origin)
+        if reward.origin is None or reward.name in functions:
+            continue
+        arguments: Mapping[str, Any] = reward.origin["arguments"]
+        if reward.origin["function"] == "reward_func":
+            made = [reward_func(**arguments)]
+        else:
+            made, _ = reward_funcs(**arguments)
+        functions |= {function.__name__: function for function in made}
     return [
         ReplayReward(reward.name, reward.weight, functions.get(reward.name), place)
         for place, reward in enumerate(record.rewards)
     ]
-
-
-def _call_again(origin: RewardOrigin) -> dict[str, RewardCall]:
-    arguments: Mapping[str, Any] = origin["arguments"]
-    if origin["function"] == "reward_func":
-        made = [reward_func(**arguments)]
-    else:
-        made, _ = reward_funcs(**arguments)
-    return {function.__name__: function for function in made}
 
 
 def other_rewards(
@@ -326,7 +332,15 @@ def rewards_of_batch(
     """
     texts = [row for row in rows if row.has_text]
     arguments = _arguments(texts)  # the same objects for all functions of a task, which judge once
-    columns = [_column(texts, arguments, reward) for reward in replay_rewards]
+    columns: list[Sequence[float | None]] = []
+    for reward in replay_rewards:
+        if not texts:
+            columns.append([])
+        elif reward.call is not None:
+            columns.append(reward.call(**arguments))
+        else:
+            assert reward.recorded is not None
+            columns.append([row.rewards[reward.recorded][1] for row in texts])
     judged = iter(zip(*columns, strict=True))
     return [next(judged) if row.has_text else _as_recorded(row, replay_rewards) for row in rows]
 
@@ -339,16 +353,6 @@ def _as_recorded(row: RolloutRow, replay_rewards: Sequence[ReplayReward]) -> Rew
     return [row.rewards[place][1] for place in places]
 
 
-def _column(
-    rows: Sequence[RolloutRow], arguments: Mapping[str, Any], reward: ReplayReward
-) -> Sequence[float | None]:
-    """One reward of each row."""
-    if reward.call is None:
-        assert reward.recorded is not None
-        return [row.rewards[reward.recorded][1] for row in rows]
-    return reward.call(**arguments) if rows else []
-
-
 def _arguments(rows: Sequence[RolloutRow]) -> dict[str, Any]:
     """What TRL passes to a reward function, except the token ids."""
     turns = [row.conversation() for row in rows]
@@ -358,6 +362,114 @@ def _arguments(rows: Sequence[RolloutRow]) -> dict[str, Any]:
         "prompts": [prompt for prompt, _ in turns],
         "completions": [completion for _, completion in turns],
     }
+
+
+class AdvantageReplay:
+    """The trainer's own code over given rewards, batch by batch in the order of the training.
+
+    The trainer is configured as `record` says, with the (name, weight) pairs of `weights` as its
+    rewards, and has a model of one small layer. Generation and reward functions are replaced by
+    recorded values; all code after them is the trainer's.
+    """
+
+    def __init__(self, record: RolloutRecord, weights: Sequence[tuple[str, float]]) -> None:
+        self._given: Sequence[Rewards] = ()
+        self._numbers: list[Numbers] = []
+        with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+            warnings.simplefilter("ignore")  # TRL warns that generation is replaced
+            from trl import GRPOConfig
+
+            config = GRPOConfig(
+                output_dir=folder,
+                num_generations=record.num_generations,
+                per_device_train_batch_size=record.num_generations,
+                scale_rewards=record.scale_rewards,
+                multi_objective_aggregation=record.multi_objective_aggregation,
+                reward_weights=[weight for _, weight in weights],
+                beta=0.0,
+                use_cpu=True,
+                bf16=False,
+                report_to="none",
+            )
+            functions = [self._function(place, name) for place, (name, _) in enumerate(weights)]
+            self._trainer = _trainer(config, functions, record.momentum)
+        self._trainer.model.train()
+        watch_batches(self._trainer, self._take)
+
+    def numbers(self, rewards: Sequence[Rewards]) -> list[Numbers]:
+        """The numbers of each completion of the next batch."""
+        self._given = rewards
+        self._trainer._generate_and_score_completions([{"prompt": "x"} for _ in rewards])
+        self._trainer._metrics["train"].clear()
+        return self._numbers
+
+    def _take(self, completions: object, per_function: Any, advantages: Any) -> None:
+        self._numbers = batch_numbers(self._trainer, per_function, advantages)
+
+    def _function(self, place: int, name: str) -> Any:
+        def recorded(completions: Sequence[object], **_: object) -> list[float | None]:
+            return [rewards[place] for rewards in self._given]
+
+        recorded.__name__ = name
+        return recorded
+
+
+def _trainer(config: Any, functions: Sequence[Any], momentum: Mapping[str, float] | None) -> Any:
+    from datasets import Dataset
+    from trl import GRPOTrainer
+
+    from rewardkit.trainers.momentum import MomentumGRPOTrainer
+
+    arguments: dict[str, Any] = {
+        "model": _smallest_model(),
+        "reward_funcs": list(functions),
+        "args": config,
+        "train_dataset": Dataset.from_dict({"prompt": ["x"]}),
+        "processing_class": _smallest_tokenizer(),
+        "rollout_func": _no_rollouts,
+    }
+    if momentum is None:
+        return GRPOTrainer(**arguments)
+    return MomentumGRPOTrainer(**(arguments | dict(momentum)))
+
+
+def _no_rollouts(prompts: Sequence[object], trainer: object) -> dict[str, Any]:
+    """One token in place of each completion."""
+    count = len(prompts)
+    return {
+        "prompt_ids": [[1]] * count,
+        "completion_ids": [[1]] * count,
+        "logprobs": [[0.0]] * count,
+    }
+
+
+def _smallest_model() -> Any:
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    config = LlamaConfig(
+        vocab_size=4,
+        hidden_size=4,
+        intermediate_size=4,
+        num_hidden_layers=1,
+        num_attention_heads=1,
+        bos_token_id=1,
+        eos_token_id=2,
+        pad_token_id=3,
+    )
+    return LlamaForCausalLM(config)
+
+
+def _smallest_tokenizer() -> Any:
+    from tokenizers import Tokenizer, models
+    from transformers import PreTrainedTokenizerFast
+
+    words = {"x": 0, "<s>": 1, "</s>": 2, "<pad>": 3}
+    return PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer(models.WordLevel(words, unk_token="x")),
+        bos_token="<s>",
+        eos_token="</s>",
+        pad_token="<pad>",
+    )
 
 
 def check_folder(folder: Path, *, overwrite: bool) -> None:

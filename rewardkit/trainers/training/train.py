@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.metadata
 import logging
 import sys
@@ -29,9 +30,6 @@ from rewardkit.trainers.training.train_options import (
 )
 from rewardkit.trainers.training.training_plan import TrainingPlan, plan_training
 
-LOGGERS = ("rewardkit", "trl")
-"""The loggers whose warnings a person should see."""
-
 
 @contextlib.contextmanager
 def only_warnings(warned: Callable[[str], None]) -> Iterator[None]:
@@ -46,8 +44,14 @@ def only_warnings(warned: Callable[[str], None]) -> Iterator[None]:
     transformers_logging.disable_progress_bar()
     datasets_show_bars = datasets.is_progress_bar_enabled()
     datasets.disable_progress_bars()
-    handler = _WarningHandler(warned)
-    loggers = [logging.getLogger(name) for name in LOGGERS]
+    warn_once = functools.cache(warned)
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            warn_once(record.getMessage())
+
+    handler = Handler(logging.WARNING)
+    loggers = [logging.getLogger(name) for name in ("rewardkit", "trl")]
     propagated = [logger.propagate for logger in loggers]
     for logger in loggers:
         logger.addHandler(handler)
@@ -56,7 +60,7 @@ def only_warnings(warned: Callable[[str], None]) -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.simplefilter("default", UserWarning)
-            warnings.showwarning = lambda message, *_, **__: handler.warn_once(str(message))
+            warnings.showwarning = lambda message, *_, **__: warn_once(str(message))
             yield
     finally:
         for logger, before in zip(loggers, propagated, strict=True):
@@ -67,21 +71,6 @@ def only_warnings(warned: Callable[[str], None]) -> Iterator[None]:
             transformers_logging.enable_progress_bar()
         if datasets_show_bars:
             datasets.enable_progress_bars()
-
-
-class _WarningHandler(logging.Handler):
-    def __init__(self, warned: Callable[[str], None]) -> None:
-        super().__init__(logging.WARNING)
-        self._warned = warned
-        self._seen: set[str] = set()
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.warn_once(record.getMessage())
-
-    def warn_once(self, text: str) -> None:
-        if text not in self._seen:
-            self._seen.add(text)
-            self._warned(text)
 
 
 def session_record(plan: TrainingPlan, command: Sequence[str]) -> dict[str, Any]:
@@ -148,8 +137,7 @@ def _trainer_class(plan: TrainingPlan) -> tuple[Any, dict[str, Any]]:
     """The trainer's class and the arguments that only it takes."""
     import trl
 
-    from rewardkit.trainers.momentum import MomentumGRPOTrainer
-    from rewardkit.trainers.silent_groups import SkippingGRPOTrainer
+    from rewardkit.trainers.momentum import MomentumGRPOTrainer, SkippingGRPOTrainer
 
     recipe = plan.recipe
     if recipe.is_sft:

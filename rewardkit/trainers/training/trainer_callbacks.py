@@ -102,7 +102,9 @@ class InterruptCallback(TrainerCallback):  # type: ignore[misc]
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
         """Have this step saved if any process was interrupted."""
-        if _any_process(self._interrupted, args.device):
+        from accelerate.utils import gather_object
+
+        if any(gather_object([self._interrupted])):
             self._saving = control.should_save = True
         return control
 
@@ -116,13 +118,3 @@ class InterruptCallback(TrainerCallback):  # type: ignore[misc]
             raise KeyboardInterrupt
         self._interrupted = True
         self._note("stopping after this step, with a checkpoint; Ctrl-C again stops at once")
-
-
-def _any_process(interrupted: bool, device: Any) -> bool:
-    import torch
-
-    if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
-        return interrupted
-    flag = torch.tensor(float(interrupted), device=device)
-    torch.distributed.all_reduce(flag, op=torch.distributed.ReduceOp.MAX)
-    return bool(flag.item())

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypedDict
 
 from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.store.documents import FORMAT, check_format
+from rewardkit.harness.store.environment import now
 from rewardkit.harness.store.files import replace_text
 from rewardkit.harness.store.training_checkpoints import STATE, step_of
 from rewardkit.trainers.evaluation.train_log import as_json, read_json
@@ -73,11 +73,11 @@ def check_same(folder: Path, fingerprint: Mapping[str, Any]) -> None:
     recorded = _read_record(folder)
     if recorded is None:
         return
-    before, now = _comparable(recorded["fingerprint"]), _comparable(fingerprint)
-    for name in sorted({*before, *now}):
-        if name.startswith(FREE) or before.get(name) == now.get(name):
+    before, after = _comparable(recorded["fingerprint"]), _comparable(fingerprint)
+    for name in sorted({*before, *after}):
+        if name.startswith(FREE) or before.get(name) == after.get(name):
             continue
-        was, is_now = (values.get(name, "unset") for values in (before, now))
+        was, is_now = (values.get(name, "unset") for values in (before, after))
         raise RunMismatch(
             f"{folder} was trained with {name.removeprefix('settings.')} {was}, and now it is "
             f"{is_now}; resume with the same settings, or choose another --output-dir"
@@ -89,7 +89,7 @@ def begin(
 ) -> None:
     """Write the training's record, with a session for each time it was started or resumed."""
     earlier = (_read_record(folder) if resumed else None) or {"sessions": []}
-    sessions = [*earlier["sessions"], {**session, "started": _now(), "ended": None}]
+    sessions = [*earlier["sessions"], {**session, "started": now(), "ended": None}]
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder, {"fingerprint": dict(fingerprint), "sessions": sessions})
 
@@ -99,7 +99,7 @@ def end(folder: Path, **result: object) -> None:
     record = _read_record(folder)
     if record is None:
         return
-    record["sessions"][-1] |= {"ended": _now(), **result}
+    record["sessions"][-1] |= {"ended": now(), **result}
     _write(folder, record)
 
 
@@ -139,7 +139,3 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         else:
             flat[f"{prefix}{name}"] = value
     return flat
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -322,9 +322,10 @@ def check_same_prompts(tokenizer: Any, rows: TrainingRows) -> None:
 def _encode(tokenizer: Any, prompts: list[Any], *, chat: bool) -> list[list[int]]:
     """Encode prompts as TRL does."""
     if not chat:
-        ids: list[list[int]] = tokenizer(text=prompts)["input_ids"]
-        return ids
-    chat_ids: list[list[int]] = tokenizer.apply_chat_template(
-        prompts, add_generation_prompt=True, tokenize=True, return_dict=True
-    )["input_ids"]
-    return chat_ids
+        encoded = tokenizer(text=prompts)
+    else:
+        encoded = tokenizer.apply_chat_template(
+            prompts, add_generation_prompt=True, tokenize=True, return_dict=True
+        )
+    ids: list[list[int]] = encoded["input_ids"]
+    return ids

@@ -54,8 +54,7 @@ class TrainingRows:
 
     def dataset(self) -> Any:
         """The rows as a `datasets.Dataset`. DataError if a column mixes types."""
-        pairs = zip(self.samples, self.trl_prompts(), strict=True)
-        return _dataset([_row(sample, prompt) for sample, prompt in pairs])
+        return _dataset(self.samples, self.trl_prompts())
 
 
 def render_rows(
@@ -116,15 +115,24 @@ def train_dataset(
     template = resolve_prompt(resolved, prompt, options)
     task_plan = plan_task(resolved, template, options)
     _check_columns(task_plan)
-    return _dataset(
-        [_row(sample, turns(template.messages(sample))) for sample in task_plan.samples]
-    )
+    samples = task_plan.samples
+    return _dataset(samples, [turns(template.messages(sample)) for sample in samples])
 
 
-def _dataset(rows: list[dict[str, Any]]) -> Any:
+def _dataset(samples: Sequence[Sample], prompts: Sequence[object]) -> Any:
+    """A row for each problem: the task's columns, question, reference and prompt."""
     import pyarrow
     from datasets import Dataset
 
+    rows = [
+        {
+            **{name: value for name, value in sample.columns.items() if name not in TRL_COLUMNS},
+            "question": sample.question,
+            "reference": sample.reference,
+            "prompt": prompt,
+        }
+        for sample, prompt in zip(samples, prompts, strict=True)
+    ]
     try:
         return Dataset.from_list(rows)
     except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
@@ -132,17 +140,6 @@ def _dataset(rows: list[dict[str, Any]]) -> Any:
             f"the rows make no table, since a column mixes types: {error}; give every row the "
             "same kind of value"
         ) from error
-
-
-def _row(sample: Sample, prompt: object) -> dict[str, Any]:
-    """A row of the data set: the task's columns, question, reference and prompt."""
-    columns = {name: value for name, value in sample.columns.items() if name not in TRL_COLUMNS}
-    return {
-        **columns,
-        "question": sample.question,
-        "reference": sample.reference,
-        "prompt": prompt,
-    }
 
 
 def turns(messages: Sequence[Message]) -> list[dict[str, str]]:

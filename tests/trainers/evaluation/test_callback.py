@@ -1,4 +1,4 @@
-"""What the callback writes, keeps and refuses; test_live_backend.py tests its results."""
+"""What the callback writes, keeps and refuses; test_live_evaluation.py tests its results."""
 
 from __future__ import annotations
 

@@ -17,8 +17,7 @@ from rewardkit import evaluate
 from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.protocols import Message
 from rewardkit.trainers import EvaluationCallback, reward_func
-from rewardkit.trainers.evaluation.live_backend import LiveCheckpoint
-from rewardkit.trainers.evaluation.live_evaluation import eval_mode
+from rewardkit.trainers.evaluation.live_evaluation import LiveCheckpoint, eval_mode
 from tests.trainers.evaluated import Says, SaysAtRandom, data, metrics, samples, task
 from tests.trainers.forms import letters
 from tests.trainers.tiny_training import GRPOTrainer, MomentumGRPOTrainer, trainer
