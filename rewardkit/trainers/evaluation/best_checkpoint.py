@@ -73,10 +73,6 @@ class BestCheckpoint:
         state.best_global_step = step
         state.best_model_checkpoint = str(self.folder(step))
 
-    def clear(self, state: Any) -> None:
-        """Start without a best checkpoint."""
-        state.best_metric = state.best_global_step = state.best_model_checkpoint = None
-
     def write(self, state: Any) -> None:
         """Write best.json from the trainer's state, or remove it if there is no best."""
         if state.best_global_step is None:

@@ -190,7 +190,7 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
         if broadcast_from_main(state.is_world_process_zero and self._best.is_kept(state)):
             self._best.choose(state, state.best_metric, state.best_global_step)
         else:
-            self._best.clear(state)
+            state.best_metric = state.best_global_step = state.best_model_checkpoint = None
         if state.is_world_process_zero:
             self._best.write(state)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -80,40 +80,29 @@ GAP = 0.3
 """The least distance of a share in training above the evaluation's interval that is a sign."""
 
 
-@dataclass(frozen=True)
-class Sign:
-    """A sign that the log shows; `name` stays the same while the sign lasts."""
-
-    name: str
-    message: str
+Signs = Iterator[tuple[str, str]]
+"""Names and messages of signs; a name stays the same while its sign lasts."""
 
 
-def signs(entries: Sequence[Entry], *, truncation_share: float) -> list[Sign]:
+def signs(entries: Sequence[Entry], *, truncation_share: float) -> dict[str, str]:
     """Every sign that the log shows at its end. Rewards are compared with its first task."""
     tasks = list(dict.fromkeys(task for entry in entries for task in entry["evaluation"]))
-    candidates: list[Sign | None] = [
-        silent_groups(entries),
-        truncated_training(entries, truncation_share),
-    ]
+    found = [*silent_groups(entries), *truncated_training(entries, truncation_share)]
     for task in tasks:
-        candidates += [
-            format_without_accuracy(entries, task),
-            unfinished_evaluation(entries, task, truncation_share),
-        ]
+        found += format_without_accuracy(entries, task)
+        found += unfinished_evaluation(entries, task, truncation_share)
     for task in tasks[:1]:
-        candidates += [
-            reward_without_accuracy(entries, task),
-            reward_above_evaluation(entries, task),
-        ]
-    return [sign for sign in candidates if sign is not None]
+        found += reward_without_accuracy(entries, task)
+        found += reward_above_evaluation(entries, task)
+    return dict(found)
 
 
-def format_without_accuracy(entries: Sequence[Entry], task: str) -> Sign | None:
+def format_without_accuracy(entries: Sequence[Entry], task: str) -> Signs:
     """Format rose and accuracy fell since an earlier evaluation, both beyond their intervals."""
     *earlier, latest = evaluations(entries, task)
     for before in earlier:
         if has_risen(before, latest, "format_rate") and has_risen(latest, before, "accuracy"):
-            return Sign(
+            yield (
                 f"format/{task}",
                 f"{task}: from step {before.step} to {latest.step} the format rate rose from "
                 f"{before.value('format_rate'):.2f} to {latest.value('format_rate'):.2f} while "
@@ -122,10 +111,10 @@ def format_without_accuracy(entries: Sequence[Entry], task: str) -> Sign | None:
                 f"wrong replies of step {latest.step}'s evaluation, and weigh the format reward "
                 "less",
             )
-    return None
+            return
 
 
-def reward_without_accuracy(entries: Sequence[Entry], task: str) -> Sign | None:
+def reward_without_accuracy(entries: Sequence[Entry], task: str) -> Signs:
     """The training's reward rose beyond its noise while accuracy fell beyond its interval."""
     noise = noise_deviation([reward for _, reward in logged_values(entries, "reward")])
     *earlier, latest = evaluations(entries, task)
@@ -137,7 +126,7 @@ def reward_without_accuracy(entries: Sequence[Entry], task: str) -> Sign | None:
         error = noise * math.sqrt(1 / len(old_rewards) + 1 / len(new_rewards))
         rise = fmean(new_rewards) - fmean(old_rewards)
         if rise > STANDARD_ERRORS * error and has_risen(latest, before, "accuracy"):
-            return Sign(
+            yield (
                 f"reward/{task}",
                 f"{task}: from step {before.step} to {latest.step} the training's mean reward rose "
                 f"from {fmean(old_rewards):.3g} to {fmean(new_rewards):.3g} while accuracy fell "
@@ -145,10 +134,10 @@ def reward_without_accuracy(entries: Sequence[Entry], task: str) -> Sign | None:
                 "rewards pay for something else: read the best paid completions, and look at which "
                 "rewards/NAME/mean rose",
             )
-    return None
+            return
 
 
-def reward_above_evaluation(entries: Sequence[Entry], task: str) -> Sign | None:
+def reward_above_evaluation(entries: Sequence[Entry], task: str) -> Signs:
     """Training counts far more completions right than evaluation, at two evaluations in a row.
 
     The share in training is the log's TASK/correct, or the reward if TASK/correct isn't logged
@@ -158,7 +147,7 @@ def reward_above_evaluation(entries: Sequence[Entry], task: str) -> Sign | None:
     if not logged_values(entries, name):
         name = "reward"
         if not all(0 <= reward <= 1 for _, reward in logged_values(entries, name)):
-            return None
+            return
     last = evaluations(entries, task)[-2:]
     windows = [values_up_to(entries, evaluation, name) for evaluation in last]
     gaps = [
@@ -167,8 +156,8 @@ def reward_above_evaluation(entries: Sequence[Entry], task: str) -> Sign | None:
         if window and "accuracy" in evaluation.metrics
     ]
     if len(gaps) < 2 or min(gaps) <= GAP:
-        return None
-    return Sign(
+        return
+    yield (
         f"apart/{task}",
         f"{task}: the training's mean {name} is {fmean(windows[-1]):.2f} up to step "
         f"{last[-1].step}, and accuracy in evaluation {last[-1].value('accuracy'):.2f}, after "
@@ -177,14 +166,14 @@ def reward_above_evaluation(entries: Sequence[Entry], task: str) -> Sign | None:
     )
 
 
-def silent_groups(entries: Sequence[Entry]) -> Sign | None:
+def silent_groups(entries: Sequence[Entry]) -> Signs:
     """In each of the last logs, all groups' rewards were equal: nothing is learnt."""
     last = logged_values(entries, "frac_reward_zero_std")[-RECENT_LOGS:]
     if len(last) < RECENT_LOGS or min(share for _, share in last) < 1:
-        return None
+        return
     rewards = [reward for _, reward in logged_values(entries, "reward")[-RECENT_LOGS:]]
     mean = f" (mean reward {fmean(rewards):.3g})" if rewards else ""
-    return Sign(
+    yield (
         "silent_groups",
         f"in the last {RECENT_LOGS} logs, up to step {last[-1][0]}, the rewards of every group "
         f"were all equal{mean}, so nothing is learnt; read completions, and choose problems that "
@@ -192,12 +181,12 @@ def silent_groups(entries: Sequence[Entry]) -> Sign | None:
     )
 
 
-def truncated_training(entries: Sequence[Entry], share: float) -> Sign | None:
+def truncated_training(entries: Sequence[Entry], share: float) -> Signs:
     """Too many of the training's completions reach the length limit."""
     last = logged_values(entries, "completions/clipped_ratio")[-RECENT_LOGS:]
     if len(last) < RECENT_LOGS or fmean(ratio for _, ratio in last) <= share:
-        return None
-    return Sign(
+        return
+    yield (
         "truncated_training",
         f"in the last {RECENT_LOGS} logs, up to step {last[-1][0]}, "
         f"{fmean(ratio for _, ratio in last):.0%} of the training's completions reached the "
@@ -206,12 +195,12 @@ def truncated_training(entries: Sequence[Entry], share: float) -> Sign | None:
     )
 
 
-def unfinished_evaluation(entries: Sequence[Entry], task: str, share: float) -> Sign | None:
+def unfinished_evaluation(entries: Sequence[Entry], task: str, share: float) -> Signs:
     """Too many of the latest evaluation's completions reach the length limit."""
     latest = evaluations(entries, task)[-1]
     if latest.metrics.get("unfinished_rate", {"value": 0.0})["value"] <= share:
-        return None
-    return Sign(
+        return
+    yield (
         f"unfinished/{task}",
         f"{task}: {latest.value('unfinished_rate'):.0%} of the completions of step "
         f"{latest.step}'s evaluation are unfinished, more than {share:.0%}; read some: raise "

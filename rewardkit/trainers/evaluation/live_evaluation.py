@@ -73,9 +73,7 @@ class LiveEvaluation:
         from accelerate import PartialState
 
         with eval_mode(model, gradient_checkpointing):
-            backend = LiveBackend(
-                model, checkpoint, step=step, batch_size=self.batch_size, engine=engine
-            )
+            backend = LiveBackend(model, checkpoint, step, self.batch_size, engine)
             if PartialState().is_main_process:
                 return self._run_in_main(backend, step, folder).tasks
             backend.follow()
@@ -113,52 +111,33 @@ def eval_mode(model: Any, gradient_checkpointing: Mapping[str, Any] | None) -> I
 
     `gradient_checkpointing` are the arguments with which it was switched on, if it was.
     """
+    import numpy as np
+    import torch
     from accelerate.utils import extract_model_from_parallel
+    from transformers import GenerationConfig
     from trl.models.utils import disable_gradient_checkpointing
 
     inner = extract_model_from_parallel(model)
+    # an adapter's wrapper generates with its base model's configuration
+    owner = inner.get_base_model() if hasattr(inner, "get_base_model") else inner
+    defaults = owner.generation_config
     modes = [(module, module.training) for module in model.modules()]
+    python_state, numpy_state = random.getstate(), np.random.get_state()
     with (
         disable_gradient_checkpointing(inner, gradient_checkpointing),
-        _without_generation_defaults(inner),
-        _random_states_restored(inner.device),
+        torch.random.fork_rng(devices=[inner.device] if inner.device.type == "cuda" else []),
     ):
+        # the model's sampling defaults would replace every setting that we leave out
+        owner.generation_config = GenerationConfig()
         model.eval()
-        try:
-            yield
-        finally:
-            for module, training in modes:
-                module.training = training
-
-
-@contextlib.contextmanager
-def _without_generation_defaults(model: Any) -> Iterator[None]:
-    """Remove the model's sampling defaults, which would replace every setting that we leave out."""
-    from transformers import GenerationConfig
-
-    # an adapter's wrapper generates with its base model's configuration
-    owner = model.get_base_model() if hasattr(model, "get_base_model") else model
-    defaults = owner.generation_config
-    owner.generation_config = GenerationConfig()
-    try:
-        yield
-    finally:
-        owner.generation_config = defaults
-
-
-@contextlib.contextmanager
-def _random_states_restored(device: Any) -> Iterator[None]:
-    """Restore the state of every random generator afterwards."""
-    import numpy as np
-    import torch
-
-    python_state, numpy_state = random.getstate(), np.random.get_state()
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         try:
             yield
         finally:
             random.setstate(python_state)
             np.random.set_state(numpy_state)
+            owner.generation_config = defaults
+            for module, training in modes:
+                module.training = training
 
 
 class TrainerEngine:
@@ -256,6 +235,7 @@ class LiveCheckpoint(LocalModel):
         return {name: value for name, value in self._fingerprint.items() if name != "weights"}
 
 
+@dataclass
 class LiveBackend:
     """The model at a step of its training; all processes share the work.
 
@@ -265,35 +245,28 @@ class LiveBackend:
     others are in `follow`.
     """
 
-    def __init__(
-        self,
-        model: Any,
-        checkpoint: LiveCheckpoint,
-        *,
-        step: int,
-        batch_size: int,
-        engine: TrainerEngine | None = None,
-    ) -> None:
+    wrapped: Any
+    checkpoint: LiveCheckpoint
+    step: int
+    batch_size: int
+    engine: TrainerEngine | None
+
+    def __post_init__(self) -> None:
         from accelerate import PartialState
         from accelerate.utils import extract_model_from_parallel
 
-        self.max_model_len = checkpoint.max_model_len
-        self._wrapped = model
-        self._model = extract_model_from_parallel(model)
-        self._checkpoint = checkpoint
-        self._step = step
-        self._batch_size = batch_size
-        self._engine = engine
+        self.max_model_len = self.checkpoint.max_model_len
+        self._model = extract_model_from_parallel(self.wrapped)
         self._processes = PartialState()
         self._closed = False
 
     def render(self, messages: Sequence[Message]) -> Prompt:
         """The prompt that the saved checkpoint would get."""
-        return self._checkpoint.render(messages)
+        return self.checkpoint.render(messages)
 
     def start(self, requests: int, longest: int) -> None:
         """Generate with the model itself if its trainer's engine has too little room."""
-        room = None if self._engine is None else self._engine.max_model_len()
+        room = None if self.engine is None else self.engine.max_model_len()
         if room is not None and room < longest:
             logger.warning(
                 "evaluation generates without vLLM, which is slower: it needs %d tokens, and the "
@@ -303,7 +276,7 @@ class LiveBackend:
                 room,
                 longest,
             )
-            self._engine = None
+            self.engine = None
 
     def generate(
         self, requests: Sequence[Request], sampling: Sampling
@@ -312,8 +285,8 @@ class LiveBackend:
 
         An engine gets all requests at once and makes its own batches.
         """
-        size = self._batch_size * self._processes.num_processes
-        with_engine = self._engine is not None
+        size = self.batch_size * self._processes.num_processes
+        with_engine = self.engine is not None
         for batch in batches(requests, max(1, len(requests)) if with_engine else size):
             broadcast_from_main((batch, sampling, with_engine))
             yield from self._take_part(batch, sampling, with_engine)
@@ -340,8 +313,8 @@ class LiveBackend:
         # wants as many prompts from each
         padding = -(-len(batch) // processes) - len(own) if with_engine else int(not own)
         shared = [*own, *itertools.repeat(batch[0], padding)]
-        if self._engine is not None and with_engine:
-            completions = self._engine.complete(shared, self._checkpoint, sampling)
+        if self.engine is not None and with_engine:
+            completions = self.engine.complete(shared, self.checkpoint, sampling)
         else:
             completions = self._complete(shared, sampling)
         by_key = dict(
@@ -359,8 +332,8 @@ class LiveBackend:
 
         try:
             # not inference_mode: training can't use a tensor that a module caches in it
-            with torch.no_grad(), _root_parameters_gathered(self._wrapped):
-                return complete(self._model, self._checkpoint, batch, sampling)
+            with torch.no_grad(), _root_parameters_gathered(self.wrapped):
+                return complete(self._model, self.checkpoint, batch, sampling)
         except torch.OutOfMemoryError as error:
             raise BackendError(
                 f"{too_large(batch, sampling)} beside the training's; use "
@@ -372,21 +345,21 @@ class LiveBackend:
         import transformers
 
         return {
-            **self._checkpoint.describe(),
+            **self.checkpoint.describe(),
             "name": "live",
-            "model": f"in training, at step {self._step}",
+            "model": f"in training, at step {self.step}",
             "version": transformers.__version__,
             "device": str(self._model.device),
             "dtype": str(self._model.dtype).removeprefix("torch."),
-            "batch_size": self._batch_size,
+            "batch_size": self.batch_size,
             "processes": self._processes.num_processes,
             "seed": "per request",
-            **({} if self._engine is None else self._engine.describe()),
+            **({} if self.engine is None else self.engine.describe()),
         }
 
     def fingerprint(self) -> Mapping[str, str]:
         """The checkpoint's hashes; the step identifies the weights."""
-        return {**self._checkpoint.fingerprint(), "weights": f"in training, at step {self._step}"}
+        return {**self.checkpoint.fingerprint(), "weights": f"in training, at step {self.step}"}
 
 
 def broadcast_from_main(value: Any) -> Any:

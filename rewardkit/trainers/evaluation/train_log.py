@@ -18,7 +18,7 @@ from rewardkit.harness.report.curve import CurvePoint, draw_curve
 from rewardkit.harness.report.training_series import TRAIN_LOG, training_series
 from rewardkit.harness.store.documents import Count
 from rewardkit.harness.store.files import finite, replace_text
-from rewardkit.trainers.evaluation.hacking_signs import Sign, signs
+from rewardkit.trainers.evaluation.hacking_signs import signs
 
 CURVE = "eval_curve.png"
 Entry = dict[str, Any]
@@ -83,7 +83,7 @@ class TrainLog:
         self.entries = [entry for entry in earlier if entry["step"] <= resumed_at]
         # earlier lines are kept as text: a long training's log takes too long to format again
         self._lines = [as_json(entry) for entry in self.entries]
-        self._present_signs = {sign.name for sign in self._signs()}
+        self._present_signs = self._signs()
 
     def add_logs(self, step: int, logs: Mapping[str, Any]) -> None:
         """Record what the trainer logged; a step may log more than once."""
@@ -143,14 +143,14 @@ class TrainLog:
         entry = self._entry(step)
         entry |= values
         present = self._signs()
-        new = [sign.message for sign in present if sign.name not in self._present_signs]
+        new = [message for name, message in present.items() if name not in self._present_signs]
         for message in new:
             logger.warning("%s", message)
         entry["warnings"] += new
-        self._present_signs = {sign.name for sign in present}
+        self._present_signs = present
         self._lines[-1] = as_json(entry)
         self._folder.mkdir(parents=True, exist_ok=True)
         replace_text(self._folder / TRAIN_LOG, "[\n" + ",\n".join(self._lines) + "\n]\n")
 
-    def _signs(self) -> list[Sign]:
+    def _signs(self) -> dict[str, str]:
         return signs(self.entries, truncation_share=self._truncation_share)

@@ -27,7 +27,6 @@ from rewardkit.trainers.training.train_options import (
     resolve_recipe,
 )
 from rewardkit.trainers.training.training_rows import (
-    SupervisedRows,
     TrainingRows,
     render_rows,
     supervise,
@@ -76,7 +75,7 @@ def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
     rows = _rows(recipe, task_plan, folder, reporter)
     evaluation = _evaluation(recipe, task_plan, reporter)
     functions, weights = _rewards(recipe, task_plan)
-    if isinstance(rows, SupervisedRows):
+    if recipe.is_sft:
         config = trl_config.build_sft_config(
             recipe, output_dir, longest=rows.longest_row, note=reporter.note
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rewardkit import registry
@@ -30,7 +30,9 @@ class TrainingRows:
     left_out: int
     """Prompts longer than the recipe allows."""
     reply_lengths: Sequence[int]
-    """Tokens of each problem's worked reply, the end token included."""
+    """Tokens of each problem's worked reply, or of its completion, the end token included."""
+    completions: Sequence[tuple[int, ...]] | None = None
+    """Token ids of the completions, which end by eos, for SFT; GRPO has none."""
 
     @property
     def longest(self) -> int:
@@ -42,9 +44,18 @@ class TrainingRows:
         """Tokens of the longest worked reply, the end token included."""
         return max(self.reply_lengths)
 
+    @property
+    def longest_row(self) -> int:
+        """Tokens of the longest prompt with its reply."""
+        lengths = (len(prompt.token_ids) for prompt in self.prompts)
+        return max(map(sum, zip(lengths, self.reply_lengths, strict=True)))
+
     def hash(self) -> str:
-        """A hash of the problems."""
-        return data_hash(self.samples)
+        """A hash of the problems, and of the completions if there are any."""
+        if self.completions is None:
+            return data_hash(self.samples)
+        pairs = zip(self.samples, self.completions, strict=True)
+        return data_hash([Sample(str(ids), sample.question, sample.id) for sample, ids in pairs])
 
     def trl_prompts(self) -> list[Any]:
         """TRL's column `prompt`: messages, or text if there is no chat template."""
@@ -53,8 +64,23 @@ class TrainingRows:
         return [turns(prompt.messages) for prompt in self.prompts]
 
     def dataset(self) -> Any:
-        """The rows as a `datasets.Dataset`. DataError if a column mixes types."""
-        return _dataset(self.samples, self.trl_prompts())
+        """The rows as a `datasets.Dataset`. DataError if a column mixes types.
+
+        Those with completions are tokenized, since TRL's own tokenization may differ.
+        """
+        if self.completions is None:
+            return _dataset(self.samples, self.trl_prompts())
+        from datasets import Dataset
+
+        return Dataset.from_list(
+            [
+                {
+                    "input_ids": [*prompt.token_ids, *ids],
+                    "completion_mask": [0] * len(prompt.token_ids) + [1] * len(ids),
+                }
+                for prompt, ids in zip(self.prompts, self.completions, strict=True)
+            ]
+        )
 
 
 def render_rows(
@@ -151,37 +177,6 @@ def _check_columns(task_plan: TaskPlan) -> None:
     check_columns({name for sample in task_plan.samples for name in sample.columns})
 
 
-@dataclass(frozen=True)
-class SupervisedRows(TrainingRows):
-    """The problems, their prompts, and the token ids of the completions, which end by eos."""
-
-    completions: Sequence[tuple[int, ...]]
-
-    @property
-    def longest_row(self) -> int:
-        """Tokens of the longest prompt with its completion."""
-        return max(map(_length, self.prompts, self.completions))
-
-    def hash(self) -> str:
-        """A hash of the problems and the completions."""
-        pairs = zip(self.samples, self.completions, strict=True)
-        return data_hash([Sample(str(ids), sample.question, sample.id) for sample, ids in pairs])
-
-    def dataset(self) -> Any:
-        """The rows as a `datasets.Dataset`, tokenized: TRL's own tokenization may differ."""
-        from datasets import Dataset
-
-        return Dataset.from_list(
-            [
-                {
-                    "input_ids": [*prompt.token_ids, *ids],
-                    "completion_mask": [0] * len(prompt.token_ids) + [1] * len(ids),
-                }
-                for prompt, ids in zip(self.prompts, self.completions, strict=True)
-            ]
-        )
-
-
 def supervise(
     rows: TrainingRows,
     task_plan: TaskPlan,
@@ -191,7 +186,7 @@ def supervise(
     seed: int,
     limit: int | None,
     note: Note,
-) -> SupervisedRows:
+) -> TrainingRows:
     """Add a completion to each row: the column `completion` of the data, else a worked solution.
 
     Rows without a right solution, or of more than `limit` tokens, are left out. UsageError if none
@@ -209,13 +204,13 @@ def supervise(
     kept = [
         (sample, prompt, ids)
         for sample, prompt, ids in solved
-        if limit is None or _length(prompt, ids) <= limit
+        if limit is None or len(prompt.token_ids) + len(ids) <= limit
     ]
     _report(rows, len(solved), len(kept), limit, note)
-    return SupervisedRows(
+    return replace(
+        rows,
         samples=[sample for sample, _, _ in kept],
         prompts=[prompt for _, prompt, _ in kept],
-        conversational=rows.conversational,
         left_out=rows.left_out + len(texts) - len(kept),
         reply_lengths=[len(ids) for _, _, ids in kept],
         completions=[ids for _, _, ids in kept],
@@ -273,7 +268,3 @@ def _given(sample: Sample, task_plan: TaskPlan) -> str | None:
     raise DataError(
         f"the completion of sample {sample.id!r} is neither text nor a list of one message"
     )
-
-
-def _length(prompt: Prompt, completion: Sequence[int]) -> int:
-    return len(prompt.token_ids) + len(completion)
