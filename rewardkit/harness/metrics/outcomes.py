@@ -105,12 +105,6 @@ class RowColumns:
     def __len__(self) -> int:
         return len(self.kind)
 
-    @property
-    def size(self) -> int:
-        """Bytes in use, without the kinds, of which there are few."""
-        columns = (self.kind, self.index, self._tokens, self._thinking_tokens)
-        return sum(len(column) * column.itemsize for column in columns)
-
     def add(
         self,
         row: SampleRow,

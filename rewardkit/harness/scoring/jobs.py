@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import cloudpickle
 
@@ -20,11 +20,10 @@ from rewardkit.harness.scoring.sources import (
     completions,
     labels,
     reference,
-    token_count,
 )
 from rewardkit.harness.scoring.tally import Agreement, Tally
 from rewardkit.harness.store.data_files import Chunk, JsonLines, Source, field_value
-from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow, as_line
+from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow, as_line, token_count
 from rewardkit.harness.store.shard import SOURCE_ROW, Shard
 from rewardkit.judging import LimitCounts, take_limit_counts
 from rewardkit.protocols import Task
@@ -105,11 +104,6 @@ class FileJob:
     shard: Shard | None = None
     """The part of the problems to judge; None: all."""
 
-    @property
-    def completions_a_row(self) -> int:
-        """The number of completions in each row."""
-        return self.columns.completions_a_row
-
     def __call__(self, chunk: Chunk) -> ChunkResult:
         """Judge the rows of a chunk."""
         ids = []
@@ -134,8 +128,8 @@ class FileJob:
     ) -> Iterator[Generated]:
         row_labels = labels(row, number, self.columns)
         reason = str(row.get("finish_reason") or "stop")
-        prompt_tokens = token_count(row, "prompt_tokens")
-        completion_tokens = token_count(row, "completion_tokens")
+        prompt_tokens = token_count(row.get("prompt_tokens"))
+        completion_tokens = token_count(row.get("completion_tokens"))
         for index, text in enumerate(completions(row, number, self.columns)):
             yield generated(
                 self.name,
@@ -155,17 +149,14 @@ class FileJob:
             return self.samples[identifier]
         if self.columns.reference is None and self.task is not None:
             return self.task.sample(row, number)
-        return Sample(self._reference(row, number), id=identifier, columns=row)
-
-    def _reference(self, row: Mapping[str, Any], number: int) -> str:
         # the last question takes longest, and most rows have a reference
-        if (
+        needless = (
             self.columns.reference is None
             and field_value(row, "reference") is None
             and not needs_reference(self.verifiers.strict, row)
-        ):
-            return ""
-        return reference(row, number, self.columns)
+        )
+        text = "" if needless else reference(row, number, self.columns)
+        return Sample(text, id=identifier, columns=row)
 
 
 @dataclass(frozen=True)
@@ -180,7 +171,6 @@ class RunJob:
     keep_rows: bool = True
     workers: int | None = None
     shard: Shard | None = None
-    completions_a_row: ClassVar[int] = 1
 
     def __call__(self, chunk: Chunk) -> ChunkResult:
         """Judge the rows of a chunk again."""

@@ -78,7 +78,9 @@ class _Scoring:
         self._plan = plan
         self._reporter = reporter
         self._spread = spread
-        self._numbering = Numbering(plan.job.completions_a_row)
+        job = plan.job
+        self._per_row = job.columns.completions_a_row if isinstance(job, FileJob) else 1
+        self._numbering = Numbering(self._per_row)
         self._done = 0
         self.totals = ChunkResult()
 
@@ -135,15 +137,14 @@ class _Scoring:
     def _number(self, result: ChunkResult) -> None:
         job = self._plan.job
         if isinstance(job, FileJob):
-            offsets = range(job.completions_a_row)
+            offsets = range(self._per_row)
             firsts = (self._numbering.first(identifier) for identifier in result.ids)
             result.number(job.name, [first + offset for first in firsts for offset in offsets])
 
     def _resume(self, folder: RunFolder) -> None:
         """Count the stored rows, and skip the rows of the file that they came from."""
-        job, tally = self._plan.job, self.totals.tally
-        per_row = job.completions_a_row
-        folder.keep(lambda rows: rows - rows % per_row)
+        tally = self.totals.tally
+        folder.drop_rest(self._per_row)
         last: SampleRow | None = None
         for number, last in enumerate(read_samples(folder.path)):
             if last.task not in self._plan.group_by:
@@ -152,7 +153,7 @@ class _Scoring:
                     f"{last.task!r}, which this scoring doesn't judge; use --overwrite to start "
                     "again"
                 )
-            if number % per_row == 0:
+            if number % self._per_row == 0:
                 self._numbering.first(last.id)
             tally.add(last, self._plan.group_by[last.task])
             self.totals.agreement.add(last)
@@ -171,7 +172,7 @@ class _Scoring:
                     "--overwrite to start again"
                 )
             return number + 1
-        done = len(self.totals.tally) // job.completions_a_row
+        done = len(self.totals.tally) // self._per_row
         if isinstance(job, RunJob):
             for dropped in sorted(job.dropped):
                 done += dropped < done

@@ -8,7 +8,6 @@ from typing import Any
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.store.data_files import field_value
-from rewardkit.harness.store.sample_row import LARGEST_COUNT
 
 COMPLETION_FIELDS = ("completion", "response", "output", "generation", "solution", "text")
 """Fields tried for the completion if none is named; the first that a row has is used."""
@@ -61,14 +60,6 @@ def reference(row: Mapping[str, Any], number: int, columns: FileFields) -> str:
 def labels(row: Mapping[str, Any], number: int, columns: FileFields) -> list[bool]:
     """The labels of a row's completions. DataError for a label that is neither true nor false."""
     return [_label(row, number, name) for name in columns.labels]
-
-
-def token_count(row: Mapping[str, Any], name: str) -> int | None:
-    """A number of tokens; None if the field holds none."""
-    value = row.get(name)
-    if not isinstance(value, int) or isinstance(value, bool):
-        return None
-    return value if 0 <= value <= LARGEST_COUNT else None
 
 
 def _completion_field(row: Mapping[str, Any], number: int) -> str:

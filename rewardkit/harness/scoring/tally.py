@@ -74,11 +74,6 @@ class PackedStrings:
         start = self._ends[index - 1] if index else 0
         return self._text[start : self._ends[index]].decode("utf-8", "surrogatepass")
 
-    @property
-    def size(self) -> int:
-        """Bytes in use."""
-        return len(self._text) + self._ends.itemsize * len(self._ends)
-
     def append(self, text: str) -> None:
         """Append one string."""
         self._text += text.encode("utf-8", "surrogatepass")
@@ -171,12 +166,6 @@ class Tally:
 
     def __len__(self) -> int:
         return len(self.columns)
-
-    @property
-    def size(self) -> int:
-        """Bytes in use, without the kinds, of which there are few."""
-        scores = sum(len(column) * column.itemsize for column in (self._scores, self._scores_start))
-        return self.columns.size + scores + self._ids.size + self._answers.size
 
     def add(self, row: SampleRow, group_by: Sequence[str] = ()) -> None:
         """Add a row, with the columns that its figures are grouped by."""

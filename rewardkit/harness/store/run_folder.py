@@ -7,7 +7,7 @@ import fcntl
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -90,23 +90,22 @@ class RunFolder:
 
     def append(self, rows: Sequence[SampleRow]) -> None:
         """Append rows to samples.jsonl in one write."""
-        append_bytes(self.path / SAMPLES, "".join(as_line(row.as_json()) for row in rows).encode())
+        self.append_lines([as_line(row.as_json()).encode() for row in rows])
 
     def append_lines(self, lines: Sequence[bytes]) -> None:
         """Append lines to samples.jsonl in one write."""
         append_bytes(self.path / SAMPLES, b"".join(lines))
 
-    def keep(self, wanted: Callable[[int], int]) -> None:
-        """Drop rows from the end of samples.jsonl; `wanted` maps their number to the
-        number to keep."""
+    def drop_rest(self, multiple: int) -> None:
+        """Drop rows from the end of samples.jsonl until their number is a multiple of this."""
         path = self.path / SAMPLES
         if not path.exists():
             return
         with path.open("rb+") as file:
             rows = sum(1 for _ in file)
-            if (stay := wanted(rows)) < rows:
-                file.seek(0)
-                file.truncate(sum(len(line) for line in itertools.islice(file, stay)))
+            file.seek(0)
+            whole = itertools.islice(file, rows - rows % multiple)
+            file.truncate(sum(len(line) for line in whole))
 
     def _refuse_file(self) -> None:
         if self.path.is_file():

@@ -19,6 +19,13 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST_COUNT)]
 """An int from 0 to LARGEST_COUNT."""
 
 
+def token_count(value: object) -> int | None:
+    """The value where it is a number of tokens, else None."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value <= LARGEST_COUNT else None
+
+
 @dataclass(frozen=True, slots=True)
 class BriefVerdict:
     """Whether a completion is right, and the answer that the verifier extracted."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.harness.backends.openai.errors import BadReply, BrokenReply, shortened
-from rewardkit.harness.store.sample_row import LARGEST_COUNT
+from rewardkit.harness.store.sample_row import token_count
 from rewardkit.records import Completion
 
 
@@ -129,13 +129,6 @@ def _reasoning(message: dict[str, Any]) -> str:
     """The thinking that the server separates from the content; empty if there is none."""
     values = (message.get(name) for name in ("reasoning_content", "reasoning"))
     return next((value for value in values if isinstance(value, str) and value), "")
-
-
-def token_count(value: object) -> int | None:
-    """The value where it is a number of tokens, else None."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        return None
-    return value if 0 <= value <= LARGEST_COUNT else None
 
 
 def _token_counts(usage: object) -> tuple[dict[str, int], tuple[str, ...]]:
