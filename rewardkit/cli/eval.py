@@ -167,42 +167,29 @@ def evaluate_several(
     models: list[str],
     prompts: list[str],
     output: OutputOptions,
-) -> None:
-    """Complete every run and print all of them. The exit status is 1 where a run failed."""
-    from rewardkit.harness.sweeps.sweep import sweep
-    from rewardkit.harness.sweeps.sweep_plan import plan_sweep
-
-    reporter = output.reporter()
-    plan = plan_sweep(options, models, prompts)
-    plan = replace(plan, command=tuple(sys.argv))
-    runs, interrupted = _collect(sweep(plan, reporter), reporter)
-    _print(runs, plan.folder, output)
-    if interrupted:
-        typer.echo("interrupted; the same command resumes", err=True)
-        raise typer.Exit(INTERRUPTED)
-    _fail_by(runs)
-
-
-def watch_several(
-    options: EvalOptions,
-    models: list[str],
-    prompts: list[str],
-    output: OutputOptions,
     *,
-    timeout: float | None,
+    watch: bool = False,
+    timeout: float | None = None,
 ) -> None:
-    """Do the same for checkpoints as they are written, until an interrupt or the timeout."""
-    from rewardkit.harness.sweeps.sweep import watch_sweep
-    from rewardkit.harness.sweeps.sweep_plan import plan_watch
+    """Complete every run and print all of them. The exit status is 1 where a run failed.
+
+    With `watch`, evaluate checkpoints as they are written, until an interrupt or the timeout.
+    """
+    from rewardkit.harness.sweeps.sweep import sweep, watch_sweep
+    from rewardkit.harness.sweeps.sweep_plan import plan_sweep, plan_watch
 
     reporter = output.reporter()
-    plan = plan_watch(options, models, prompts)
+    plan = (plan_watch if watch else plan_sweep)(options, models, prompts)
     plan = replace(plan, command=tuple(sys.argv))
-    runs, interrupted = _collect(watch_sweep(plan, reporter, timeout=timeout), reporter)
+    ending = watch_sweep(plan, reporter, timeout=timeout) if watch else sweep(plan, reporter)
+    runs, interrupted = _collect(ending, reporter)
     _print(runs, plan.folder, output)
     if interrupted:
-        typer.echo("stopped; the same command resumes", err=True)
-    elif not runs:
+        what = "stopped" if watch else "interrupted"
+        typer.echo(f"{what}; the same command resumes", err=True)
+        if not watch:
+            raise typer.Exit(INTERRUPTED)
+    elif watch and not runs:
         raise BackendError(f"no checkpoint appeared: {', '.join(plan.models)}")
     _fail_by(runs)
 
@@ -212,14 +199,15 @@ def _collect(runs: Iterable[SweepRun], reporter: Reporter) -> tuple[list[SweepRu
     from rewardkit.harness.sweeps.sweep_results import sort_by_step
 
     ended: list[SweepRun] = []
+    interrupted = False
     try:
         for run in runs:
             ended.append(run)
             for text in line(run):
                 reporter.note(text)
     except KeyboardInterrupt:
-        return sort_by_step(ended), True
-    return sort_by_step(ended), False
+        interrupted = True
+    return sort_by_step(ended), interrupted
 
 
 def _print(runs: list[SweepRun], folder: Path, output: OutputOptions) -> None:
@@ -308,10 +296,8 @@ def eval_command(
         raise UsageError("--watch-timeout has no effect without --watch; add --watch")
     output = OutputOptions(quiet=quiet, as_json=as_json, log_to=log_to)
     output.check()
-    if watch:
-        watch_several(options, models, prompts, output, timeout=watch_timeout)
-    elif is_sweep(models, prompts):
-        evaluate_several(options, models, prompts, output)
+    if watch or is_sweep(models, prompts):
+        evaluate_several(options, models, prompts, output, watch=watch, timeout=watch_timeout)
     else:
         _evaluate(options, output)
 

@@ -92,7 +92,8 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def with_table(context: typer.Context, **values: Any) -> None:
         for name in from_table:
-            if name in optional and _is_default(context, name):
+            source = getattr(context.get_parameter_source(name), "name", "DEFAULT")
+            if name in optional and source == "DEFAULT":
                 del values[name]
             else:
                 values[name] = _value(name, values[name])
@@ -109,16 +110,13 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     return with_table
 
 
-def _is_default(context: typer.Context, name: str) -> bool:
-    return getattr(context.get_parameter_source(name), "name", "DEFAULT") == "DEFAULT"
-
-
 def _parameter(name: str) -> inspect.Parameter:
     kind, default = kinds_of(TYPES[name])[0], _DEFAULTS[name]
     described = msgspec.inspect.type_info(TYPES[name])
     assert isinstance(described, msgspec.inspect.Metadata)
     extra = described.extra or {}
     annotation = _KINDS.get(type(kind), str)
+    pairs = "KEY=VALUE" if isinstance(kind, msgspec.inspect.DictType) else None
     if isinstance(kind, _LISTS):
         annotation, default = list[str] | None, None
     elif default is None:
@@ -126,7 +124,7 @@ def _parameter(name: str) -> inspect.Parameter:
     option = typer.Option(
         *[text for text in (extra.get("flag", flag(name)), extra.get("short")) if text],
         help=(described.extra_json_schema or {})["description"],
-        metavar=extra.get("metavar", _METAVARS.get(type(kind))),
+        metavar=extra.get("metavar", pairs),
         rich_help_panel=_PANELS[name],
     )
     return inspect.Parameter(
@@ -135,9 +133,6 @@ def _parameter(name: str) -> inspect.Parameter:
         default=False if annotation is bool else default,
         annotation=Annotated[annotation, option],
     )
-
-
-_METAVARS: Mapping[type, str] = {msgspec.inspect.DictType: "KEY=VALUE"}
 
 
 def _value(name: str, value: Any) -> Any:

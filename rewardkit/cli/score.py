@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rewardkit.harness.metrics.summary import TaskSummary
     from rewardkit.harness.scoring.score import ScoreResult
     from rewardkit.harness.scoring.scoring_plan import ScorePlan
-    from rewardkit.harness.scoring.tally import Agreement, Disagreement
+    from rewardkit.harness.scoring.tally import Agreement
     from rewardkit.harness.store.rollouts import RolloutRecord
     from rewardkit.trainers.rollouts.replay import Replay, ReplayedStep
 
@@ -150,8 +150,6 @@ def _reading(record: RolloutRecord, task: str) -> str | None:
 
 
 def _show_step(step: int) -> None:
-    import sys
-
     if sys.stderr.isatty():
         sys.stderr.write(f"\rstep {step} ")
 
@@ -319,10 +317,8 @@ def score_command(
         plan = plan_scoring(file, choice, columns, output, data=data)
     result = _score(plan, ray, quiet=quiet)
     _print(result.summaries, plan.output_dir, as_json=as_json)
-    if file.is_dir():
-        _print_flips(result.agreement, as_json=as_json)
-    elif label_field:
-        _print_agreement(result.agreement, as_json=as_json)
+    if file.is_dir() or label_field:
+        _print_differing(result.agreement, with_labels=not file.is_dir(), as_json=as_json)
     if str(result.limits):
         typer.echo(str(result.limits), err=True)
 
@@ -357,35 +353,18 @@ def _print(summaries: Mapping[str, TaskSummary], output_dir: Path | None, *, as_
         console().print(str(output_dir), style="dim", markup=False, soft_wrap=True)
 
 
-def _print_flips(agreement: Agreement, *, as_json: bool) -> None:
-    typer.echo(f"{agreement.differing:,} verdicts flipped", err=as_json)
-    for row in agreement.shown:
-        _print_differing(row, f"{WORD[row.earlier]} → {_word(row)}", as_json=as_json)
-    _print_rest(agreement, as_json=as_json)
-
-
-def _print_agreement(agreement: Agreement, *, as_json: bool) -> None:
+def _print_differing(agreement: Agreement, *, with_labels: bool, as_json: bool) -> None:
+    """Print which verdicts flipped since the run, or which differ from the labels."""
     agreeing = agreement.compared - agreement.differing
-    typer.echo(
-        f"{agreeing:,} of {agreement.compared:,} verdicts agree with the labels", err=as_json
-    )
+    title = f"{agreement.differing:,} verdicts flipped"
+    if with_labels:
+        title = f"{agreeing:,} of {agreement.compared:,} verdicts agree with the labels"
+    typer.echo(title, err=as_json)
     for row in agreement.shown:
-        _print_differing(row, f"{_word(row)}, labelled {row.earlier}", as_json=as_json)
-    _print_rest(agreement, as_json=as_json)
-
-
-def _print_differing(row: Disagreement, what: str, *, as_json: bool) -> None:
-    typer.echo(
-        f"  {row.key}: {what}, read {row.verdict.answer!r}, reference {row.reference!r}",
-        err=as_json,
-    )
-
-
-def _print_rest(agreement: Agreement, *, as_json: bool) -> None:
+        word = WORD[row.verdict.correct]
+        what = f"{word}, labelled {row.earlier}" if with_labels else f"{WORD[row.earlier]} → {word}"
+        read = f"read {row.verdict.answer!r}, reference {row.reference!r}"
+        typer.echo(f"  {row.key}: {what}, {read}", err=as_json)
     more = agreement.differing - len(agreement.shown)
     if more:
         typer.echo(f"  … and {more:,} more", err=as_json)
-
-
-def _word(row: Disagreement) -> str:
-    return WORD[row.verdict.correct]

@@ -167,7 +167,7 @@ def test_a_watch_to_which_nothing_came_says_where_it_looked(
     Path("data.jsonl").write_text('{"question": "a", "answer": "#### 1"}')
     options = EvalOptions.of(("gsm8k",), "a", data="data.jsonl", backend="transformers")
     with pytest.raises(BackendError, match=r"no checkpoint appeared: rnu/checkpoint-\*"):
-        cli.watch_several(options, ["rnu"], [], QUIETLY, timeout=0)
+        cli.evaluate_several(options, ["rnu"], [], QUIETLY, watch=True, timeout=0)
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,11 @@ def source_rows(source: DataSource, split: str | None = None) -> list[Row]:
     if source.file:
         rows = read_rows(source.file)
     else:
-        rows = [row for subset in source.subset or (None,) for row in _hub_rows(source, subset)]
+        rows = []
+        for subset in source.subset or (None,):
+            own = hub_rows(source.repository, subset, source.split, source.revision or None)
+            named = {"subset": subset} if len(source.subset) > 1 else {}
+            rows += [{**named, **row} for row in own]
     if not rows:
         raise DataError(f"{source.file or source.repository} holds no rows")
     return rows
@@ -80,31 +84,16 @@ def filtered_rows(rows: list[Row], wanted: Mapping[str, Any]) -> list[Row]:
     return rows
 
 
-def _hub_rows(source: DataSource, subset: str | None) -> list[Row]:
-    rows = hub_rows(source.repository, subset, source.split, source.revision or None)
-    if len(source.subset) > 1:
-        return [{"subset": subset, **row} for row in rows]
-    return rows
-
-
-@dataclass(frozen=True, slots=True)
-class ArrangedOptions:
-    """The options as the prompt lists them, and the letter of the right one."""
-
-    options: list[str]
-    letter: str
-
-
 def arranged_options(
     choices: Choices, row: Mapping[str, object], reference: str, order: str
-) -> ArrangedOptions:
-    """Return a row's options, in their order or shuffled by the seed `order`.
+) -> tuple[list[str], str]:
+    """A row's options as the prompt lists them, or shuffled by `order`, and the right one's letter.
 
     Raises ValueError or DataError where the row has none, or none that is right.
 
     >>> choices = Choices(columns=("options",), answer="index")
-    >>> arranged_options(choices, {"options": ["Rome", "Oslo"]}, "1", "").options
-    ['(A) Rome', '(B) Oslo']
+    >>> arranged_options(choices, {"options": ["Rome", "Oslo"]}, "1", "")
+    (['(A) Rome', '(B) Oslo'], 'B')
     """
     texts, labels = _texts_and_labels(choices, row)
     if not 2 <= len(texts) <= len(LETTERS):
@@ -117,7 +106,7 @@ def arranged_options(
         choices.form.replace("{letter}", letter).replace("{text}", texts[place])
         for letter, place in zip(LETTERS, places, strict=False)
     ]
-    return ArrangedOptions(options, LETTERS[places.index(right)])
+    return options, LETTERS[places.index(right)]
 
 
 def _texts_and_labels(choices: Choices, row: Mapping[str, object]) -> tuple[list[str], list[str]]:
@@ -167,36 +156,108 @@ _FORMS: Mapping[str, str] = {
     "xml": "<answer>\n{}\n</answer>",
     "r1_zero": "<think>\n...\n</think> <answer> {} </answer>",
 }
+_SHOWN: Mapping[str, str] = {**_FORMS, "r1_zero": "<answer> {} </answer>"}
+"""The forms that a model is shown: those of the whole reply, without the thinking."""
 _OWN_STYLE: Mapping[str, str] = {"math": "boxed", "gsm8k": "hash", "choice": "strict"}
 _FRAMES: Mapping[str, Bounded] = {"xml": AnswerBlockFormat(), "r1_zero": R1ZeroFormat()}
 
 
+_PROMPTS: Mapping[str, str] = {
+    "boxed": "boxed",
+    "hash": "gsm8k",
+    "strict": "choice",
+    "xml": "answer",
+}
+"""The default prompt of each answer style."""
+
+_INSTRUCTION = "Answer this question."
+_INSTRUCTIONS: Mapping[str, str] = {
+    "boxed": "Solve this problem.",
+    "hash": "Solve this problem.",
+    "strict": "Answer this multiple-choice question.",
+}
+
+
 @dataclass(frozen=True)
-class AnswerStyles:
-    """The verifiers of a definition, by answer style."""
+class DefinedTask:
+    """A task that a definition describes, over a data set on the hub or a file."""
 
     definition: TaskDefinition
 
     @property
-    def own(self) -> str:
-        """The answer style of the task's own prompt; empty: any text."""
-        section = self.definition.verifier
-        if section.names:
-            return "xml"
-        return _OWN_STYLE.get(section.name, "xml" if section.name in FORGIVING else "")
+    def name(self) -> str:
+        """The name that users type."""
+        return self.definition.name
 
-    def form(self, reading: str | None) -> str:
-        """How an answer is written in this style, with {} for the answer."""
-        return _FORMS.get(reading or self.own, "{}")
+    @property
+    def about(self) -> str:
+        """A line for `rewardkit list`."""
+        return self.definition.about
 
-    def forms(self) -> dict[str, str]:
-        """The forms of the task's own style and of those that every task reads."""
-        styles = dict.fromkeys([self.own, "xml", "r1_zero"])
-        shown = {**_FORMS, "r1_zero": "<answer> {} </answer>"}
-        return {style: shown.get(style, "{}") for style in styles}
+    @property
+    def prompt(self) -> str:
+        """The default prompt: the definition's, or the one for the verifier."""
+        own = _PROMPTS[self._style] if self._style else "question"
+        if own == "choice" and not self.definition.choices.columns:
+            own = "answer"
+        return self.definition.prompt or own
 
-    def strict(self, reading: str | None) -> Verifier:
-        """The verifier of an answer style. UsageError for a style that isn't read."""
+    @property
+    def max_tokens(self) -> int:
+        """The default limit of a completion."""
+        return self.definition.max_tokens
+
+    @property
+    def group_by(self) -> tuple[str, ...]:
+        """Columns for whose values accuracy is also reported separately."""
+        return self.definition.group_by
+
+    @property
+    def fewshot_split(self) -> str:
+        """The split that examples are drawn from."""
+        return self.definition.fewshot.split
+
+    @property
+    def fewshot_by(self) -> str:
+        """The column in which examples agree with the problem; empty: none."""
+        return self.definition.fewshot.by
+
+    @property
+    def wording(self) -> TaskWording:
+        """The words for the prompt strategies."""
+        words = self.definition.wording
+        options = "\n{{ options | join('\n') }}" if self.definition.choices.columns else ""
+        noun = "LETTER" if self.definition.verifier.name == "choice" else "ANSWER"
+        return TaskWording(
+            instruction=words.instruction or _INSTRUCTIONS.get(self._style, _INSTRUCTION),
+            noun=words.noun or noun,
+            # the style of the prompt, and those that every task reads
+            forms={style: _SHOWN.get(style, "{}") for style in (self._style, "xml", "r1_zero")},
+            problem=words.problem or "{{ question }}" + options,
+            solution=lambda sample: str(sample.columns.get(words.solution) or "").strip(),
+        )
+
+    def eval_settings(self) -> dict[str, Any]:
+        """Return the options of an evaluation that the definition sets, by name."""
+        return self.definition.settings()
+
+    def recorded_definition(self) -> dict[str, Any]:
+        """Return the definition as plain values, for a run's record."""
+        return plain_definition(self.definition)
+
+    def load(self, *, data: str | None, split: str | None, seed: int) -> list[Sample]:
+        """The rows that pass the filter, of `data` (a file or a hub id) or of the definition's."""
+        source = named_source(data) if data else self.definition.data
+        kept = split or self.definition.data.split
+        rows = filtered_rows(source_rows(source, kept), self.definition.filter)
+        return [self._sample(row, index, seed) for index, row in enumerate(rows)]
+
+    def sample(self, row: Mapping[str, object], index: int) -> Sample:
+        """One row as a sample; options are shuffled as with seed 0."""
+        return self._sample(row, index, 0)
+
+    def verifier(self, reading: str | None = None) -> Verifier:
+        """The verifier for an answer style. UsageError for a style that isn't read."""
         section = self.definition.verifier
         if reading is None or (section.names and reading not in _FRAMES):
             return self._plain({})
@@ -241,116 +302,14 @@ class AnswerStyles:
             verifiers[name] = registry.installed().verifier(name, **parameters)
         return ByRow(self.definition.columns.verifier, verifiers)
 
-
-_PROMPTS: Mapping[str, str] = {
-    "boxed": "boxed",
-    "hash": "gsm8k",
-    "strict": "choice",
-    "xml": "answer",
-}
-"""The default prompt of each answer style."""
-
-_INSTRUCTION = "Answer this question."
-_INSTRUCTIONS: Mapping[str, str] = {
-    "boxed": "Solve this problem.",
-    "hash": "Solve this problem.",
-    "strict": "Answer this multiple-choice question.",
-}
-
-
-@dataclass(frozen=True)
-class DefinedTask:
-    """A task that a definition describes, over a data set on the hub or a file."""
-
-    definition: TaskDefinition
-
-    @property
-    def name(self) -> str:
-        """The name that users type."""
-        return self.definition.name
-
-    @property
-    def about(self) -> str:
-        """A line for `rewardkit list`."""
-        return self.definition.about
-
-    @property
-    def prompt(self) -> str:
-        """The default prompt: the definition's, or the one for the verifier."""
-        own = "question" if not self._styles.own else _PROMPTS[self._styles.own]
-        if own == "choice" and not self.definition.choices.columns:
-            own = "answer"
-        return self.definition.prompt or own
-
-    @property
-    def max_tokens(self) -> int:
-        """The default limit of a completion."""
-        return self.definition.max_tokens
-
-    @property
-    def group_by(self) -> tuple[str, ...]:
-        """Columns for whose values accuracy is also reported separately."""
-        return self.definition.group_by
-
-    @property
-    def fewshot_split(self) -> str:
-        """The split that examples are drawn from."""
-        return self.definition.fewshot.split
-
-    @property
-    def fewshot_by(self) -> str:
-        """The column in which examples agree with the problem; empty: none."""
-        return self.definition.fewshot.by
-
-    @property
-    def wording(self) -> TaskWording:
-        """The words for the prompt strategies."""
-        words = self.definition.wording
-        options = "\n{{ options | join('\n') }}" if self.definition.choices.columns else ""
-        noun = "LETTER" if self.definition.verifier.name == "choice" else "ANSWER"
-        return TaskWording(
-            instruction=words.instruction or _INSTRUCTIONS.get(self._styles.own, _INSTRUCTION),
-            noun=words.noun or noun,
-            forms=self._styles.forms(),
-            problem=words.problem or "{{ question }}" + options,
-            solution=lambda sample: str(sample.columns.get(words.solution) or "").strip(),
-        )
-
-    def eval_settings(self) -> dict[str, Any]:
-        """Return the options of an evaluation that the definition sets, by name."""
-        return self.definition.settings()
-
-    def recorded_definition(self) -> dict[str, Any]:
-        """Return the definition as plain values, for a run's record."""
-        return plain_definition(self.definition)
-
-    def load(self, *, data: str | None, split: str | None, seed: int) -> list[Sample]:
-        """The rows that pass the filter, of `data` (a file or a hub id) or of the definition's."""
-        source = named_source(data) if data else self.definition.data
-        kept = split or self.definition.data.split
-        rows = filtered_rows(source_rows(source, kept), self.definition.filter)
-        return [self._sample(row, index, seed) for index, row in enumerate(rows)]
-
-    def sample(self, row: Mapping[str, object], index: int) -> Sample:
-        """One row as a sample; options are shuffled as with seed 0."""
-        return self._sample(row, index, 0)
-
-    def verifier(self, reading: str | None = None) -> Verifier:
-        """The verifier for an answer style."""
-        return self._styles.strict(reading)
-
-    def flexible(self) -> Verifier | None:
-        """The verifier that forgives the form of an answer, or None."""
-        return self._styles.flexible()
-
     def perfect(self, sample: Sample) -> str:
         """The reference, as the default prompt asks for it."""
-        return self._styles.form(self._reading).replace("{}", sample.reference)
+        return self._written(sample.reference, self._reading)
 
     def posed(self, answer: str, other: str) -> tuple[str, Sample]:
         """A completion that gives `answer`, and a sample whose reference is `other`: equal answers
         vote together."""
-        return self._styles.form(None).replace("{}", answer), Sample(other)
+        return self._written(answer, None), Sample(other)
 
     def validate(self) -> None:
         """Raise UsageError for a verifier or a prompt that doesn't exist or fit."""
@@ -358,8 +317,16 @@ class DefinedTask:
         self.flexible()
 
     @property
-    def _styles(self) -> AnswerStyles:
-        return AnswerStyles(self.definition)
+    def _style(self) -> str:
+        """The answer style of the task's own prompt; empty: any text."""
+        section = self.definition.verifier
+        if section.names:
+            return "xml"
+        return _OWN_STYLE.get(section.name, "xml" if section.name in FORGIVING else "")
+
+    def _written(self, answer: str, reading: str | None) -> str:
+        """The answer as it is written in this style."""
+        return _FORMS.get(reading or self._style, "{}").replace("{}", answer)
 
     @cached_property
     def _reading(self) -> str | None:
@@ -375,12 +342,12 @@ class DefinedTask:
         reference = self._reference(row, index)
         if self.definition.choices.columns:
             try:
-                arranged = arranged_options(
+                options, reference = arranged_options(
                     self.definition.choices, row, reference, f"{seed}/{identifier}"
                 )
             except (ValueError, DataError) as error:
                 raise DataError(f"row {index + 1} of task {self.name!r}: {error}") from error
-            row, reference = {**row, "options": arranged.options}, arranged.letter
+            row = {**row, "options": options}
         return Sample(reference, question, identifier, columns=row)
 
     def _question(self, row: Mapping[str, object], index: int) -> str:
@@ -395,7 +362,7 @@ class DefinedTask:
         if self.definition.choices.answer == "first":
             return ""
         value = field_value(row, columns.reference) if columns.reference else None
-        if value is None and not needs_reference(self._styles.strict(None), row):
+        if value is None and not needs_reference(self.verifier(), row):
             return ""
         if not columns.reference:
             raise UsageError(
