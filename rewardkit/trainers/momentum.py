@@ -192,10 +192,6 @@ class MomentumGRPOTrainer(SkippingGRPOTrainer):
         )
         if not rewards.isnan().all():
             self._steps += 1
-        self._log_step(momentum, rewards)
-        return advantages
-
-    def _log_step(self, momentum: float, rewards: torch.Tensor) -> None:
         metrics = self._metrics["train"]
         metrics["momentum/m"].append(momentum)
         silent = zero_variance(rewards, self.num_generations)
@@ -203,6 +199,7 @@ class MomentumGRPOTrainer(SkippingGRPOTrainer):
         if self._history is not None:
             metrics["momentum/reward_mean"].append(self._history.mean)
             metrics["momentum/reward_std"].append(self._history.std)
+        return advantages
 
     def _correct_table(self, advantages: torch.Tensor) -> None:
         """Put these advantages where TRL logged its own beside the completions."""

@@ -37,13 +37,6 @@ def only_warnings(warned: Callable[[str], None]) -> Iterator[None]:
     import datasets
     from transformers.utils import logging as transformers_logging
 
-    verbosity = transformers_logging.get_verbosity()
-    shows_bars = transformers_logging.is_progress_bar_enabled()
-    transformers_logging.set_verbosity_error()
-    logging.getLogger("vllm").setLevel(logging.ERROR)  # TRL imports it wherever it is installed
-    transformers_logging.disable_progress_bar()
-    datasets_show_bars = datasets.is_progress_bar_enabled()
-    datasets.disable_progress_bars()
     warn_once = functools.cache(warned)
 
     class Handler(logging.Handler):
@@ -51,26 +44,25 @@ def only_warnings(warned: Callable[[str], None]) -> Iterator[None]:
             warn_once(record.getMessage())
 
     handler = Handler(logging.WARNING)
-    loggers = [logging.getLogger(name) for name in ("rewardkit", "trl")]
-    propagated = [logger.propagate for logger in loggers]
-    for logger in loggers:
-        logger.addHandler(handler)
-        logger.propagate = False
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            warnings.simplefilter("default", UserWarning)
-            warnings.showwarning = lambda message, *_, **__: warn_once(str(message))
-            yield
-    finally:
-        for logger, before in zip(loggers, propagated, strict=True):
-            logger.removeHandler(handler)
-            logger.propagate = before
-        transformers_logging.set_verbosity(verbosity)
-        if shows_bars:
-            transformers_logging.enable_progress_bar()
-        if datasets_show_bars:
-            datasets.enable_progress_bars()
+    logging.getLogger("vllm").setLevel(logging.ERROR)  # TRL imports it wherever it is installed
+    with contextlib.ExitStack() as restored, warnings.catch_warnings():
+        restored.callback(transformers_logging.set_verbosity, transformers_logging.get_verbosity())
+        transformers_logging.set_verbosity_error()
+        if transformers_logging.is_progress_bar_enabled():
+            restored.callback(transformers_logging.enable_progress_bar)
+            transformers_logging.disable_progress_bar()
+        if datasets.is_progress_bar_enabled():
+            restored.callback(datasets.enable_progress_bars)
+            datasets.disable_progress_bars()
+        for logger in map(logging.getLogger, ("rewardkit", "trl")):
+            restored.callback(setattr, logger, "propagate", logger.propagate)
+            restored.callback(logger.removeHandler, handler)
+            logger.addHandler(handler)
+            logger.propagate = False
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = lambda message, *_, **__: warn_once(str(message))
+        yield
 
 
 def session_record(plan: TrainingPlan, command: Sequence[str]) -> dict[str, Any]:

@@ -306,8 +306,14 @@ def check_same_prompts(tokenizer: Any, rows: TrainingRows) -> None:
     longest = lengths.index(max(lengths))
     compared = sorted({longest, *range(min(COMPARED, len(rows.prompts)))})
     prompts = rows.trl_prompts()
-    encoded = _encode(tokenizer, [prompts[at] for at in compared], chat=rows.conversational)
-    for at, ids in zip(compared, encoded, strict=True):
+    texts = [prompts[at] for at in compared]
+    if rows.conversational:  # encoded as TRL does
+        encoded = tokenizer.apply_chat_template(
+            texts, add_generation_prompt=True, tokenize=True, return_dict=True
+        )
+    else:
+        encoded = tokenizer(text=texts)
+    for at, ids in zip(compared, encoded["input_ids"], strict=True):
         if tuple(ids) != rows.prompts[at].token_ids:
             raise UsageError(
                 f"the prompt of sample {rows.samples[at].id!r} has other tokens in training "
@@ -316,15 +322,3 @@ def check_same_prompts(tokenizer: Any, rows: TrainingRows) -> None:
                 "tokenizer.json and tokenizer_config.json in the model's folder disagree: save "
                 "the tokenizer again with save_pretrained"
             )
-
-
-def _encode(tokenizer: Any, prompts: list[Any], *, chat: bool) -> list[list[int]]:
-    """Encode prompts as TRL does."""
-    if not chat:
-        encoded = tokenizer(text=prompts)
-    else:
-        encoded = tokenizer.apply_chat_template(
-            prompts, add_generation_prompt=True, tokenize=True, return_dict=True
-        )
-    ids: list[list[int]] = encoded["input_ids"]
-    return ids
