@@ -41,7 +41,7 @@ def test_published_predictions_are_judged_compared_and_reported_beside_the_print
     assert "| in-02 | 5.0, 5.5, 6.0, 6.5, 7.0 | 5.0, 5.5, 6.1, 6.6, 7.3 | 0.10 | 0.30 |" in output
     assert "in_distribution: mean 0.050, printed 0.150; 1 of 2 agree" in output
     assert "out_of_distribution: mean 0.110, printed 0.110; 2 of 2 agree" in output
-    assert "motion: mse (lower is better) on 4 problems" in output
+    assert "motion: MSE (lower is better) on 4 problems" in output
     assert "Predictions beside truth" in (tmp_path / "out" / "report.html").read_text()
     summary = json.loads((tmp_path / "out" / "mean_speed" / "summary.json").read_text())
     assert summary["tasks"]["motion"]["metrics"]["accuracy"]["value"] == 1.0

@@ -53,6 +53,7 @@ def test_two_nodes_generate_the_same_rows_though_an_engine_is_killed(tiny_checkp
     assert sum(node["engines"] for node in cluster["nodes"].values()) >= 2
 
 
+@pytest.mark.faults
 @pytest.mark.vllm
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 def test_the_process_of_a_vllm_engine_is_killed_and_another_engine_does_its_requests(

@@ -28,6 +28,7 @@ def write(rows: int) -> None:
     Path("rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
+@pytest.mark.faults
 def test_two_nodes_write_the_same_bytes_though_an_actor_is_killed() -> None:
     write(60_000)
     done = on_two_nodes(

@@ -421,6 +421,8 @@ def test_a_caller_near_the_recursion_limit_costs_no_text_its_verdict(frames_left
         return rewardkit.verify(Math(), text, rf"\frac{{2x+{number}}}{{x+{number}}}")
 
     assert right(7).correct is True  # the modules are loaded
+    needs_a_worker = rewardkit.verify(Math(), r"\boxed{\int_1^4 3t^2\,dt}", "63")
+    assert needs_a_worker.correct is True  # the worker is there
     assert at_depth(frames_left, lambda: right(frames_left)).correct is True
 
 

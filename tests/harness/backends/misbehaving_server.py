@@ -65,10 +65,12 @@ class MisbehavingServer:
         self.connections = 0
         self.open_requests = 0
         self.url = ""
+        self.serving: set[asyncio.Task[Any] | None] = set()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer the requests of one connection."""
         self.connections += 1
+        self.serving.add(asyncio.current_task())
         try:
             with contextlib.suppress(OSError, asyncio.IncompleteReadError):
                 while await self._exchange(reader, writer):
@@ -209,8 +211,8 @@ def misbehaving_server() -> Iterator[MisbehavingServer]:
 
     async def stop(listening: asyncio.Server) -> None:
         listening.close()
-        for _ in range(10):  # the connections that are accepted by now get to their first read
-            await asyncio.sleep(0)
+        while not asyncio.all_tasks() - {asyncio.current_task()} <= server.serving:
+            await asyncio.sleep(0.001)  # what is accepted by now gets to its first read
         others = asyncio.all_tasks() - {asyncio.current_task()}
         for task in others:
             task.cancel()

@@ -78,6 +78,7 @@ SMALL_STEPS = {
 }
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize(
     ("backend", "temperature"),
     [

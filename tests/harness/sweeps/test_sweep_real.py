@@ -75,6 +75,7 @@ def figures(out: str) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.faults
 def test_a_killed_sweep_resumes_to_the_same_result(training: Path, tmp_path: Path) -> None:
     shell = [str(training / "checkpoint-10"), str(training / "checkpoint-9")]
     whole = subprocess.run(

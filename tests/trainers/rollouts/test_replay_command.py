@@ -107,10 +107,10 @@ def test_another_verifier_judges_in_place_of_the_trainings(
         (["--thinking", "keep"], "--thinking has no effect on a training's folder"),
         (["--task", "motion", "--verifier", "math"], "by --task or by --verifier"),
         (["--task", "motion", "--verifier-arg", "x=1"], "add --verifier NAME"),
-        (["--reference-field", "answer"], "is for --task or --verifier"),
+        (["--reference-field", "answer"], "needs --task or --verifier"),
         (["--reward-weight", "acuracy=1"], "did you mean 'accuracy'"),
-        (["--reward-weight", "accuracy=high"], "no number for a weight"),
-        (["--reward-weight", "accuracy=true"], "no number for a weight"),
+        (["--reward-weight", "accuracy=high"], "has no number as its weight"),
+        (["--reward-weight", "accuracy=true"], "has no number as its weight"),
     ],
 )
 def test_options_that_do_not_fit_are_errors(
