@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import importlib.metadata
 import inspect
@@ -15,7 +14,8 @@ from typing import Any, cast
 import pluggy
 
 from rewardkit import builtin, hookspecs
-from rewardkit.errors import PluginError, UnknownName, UsageError
+from rewardkit.errors import PluginError, UnknownName
+from rewardkit.parameters import set_parameters, with_parameters
 from rewardkit.protocols import Task, Verifier
 
 PLUGINS_VARIABLE = "REWARDKIT_PLUGINS"
@@ -97,7 +97,7 @@ class Registry:
         else:
             loaded = self.find("tasks", name).load()
         if parameters:
-            loaded = _with_parameters("task", name, loaded, parameters)
+            loaded = set_parameters("task", name, loaded, parameters)
         return cast("Task", loaded() if callable(loaded) else loaded)
 
     def prompt(self, name: str) -> str:
@@ -222,41 +222,6 @@ def _called(hook: pluggy.HookImpl, kind: str) -> Mapping[str, object]:
             f"{source} returns {offered!r}; it must return a mapping from names to offers"
         )
     return offered
-
-
-def with_parameters(name: str, loaded: Any, parameters: dict[str, object]) -> Verifier:
-    """Return the verifier that `loaded` (a class, an instance or a function) gives with parameters.
-
-    Parameters are the fields of a class or a dataclass, or keyword-only arguments of a function.
-    """
-    if not isinstance(loaded, type) and not parameters:
-        return cast("Verifier", loaded)
-    return cast("Verifier", _with_parameters("verifier", name, loaded, parameters))
-
-
-def _with_parameters(kind: str, name: str, loaded: Any, parameters: dict[str, object]) -> Any:
-    known = list(_parameters(loaded))
-    for parameter in parameters:
-        if parameter not in known:
-            raise UnknownName.among(f"parameter of {kind} {name!r}", parameter, known)
-    try:
-        if dataclasses.is_dataclass(loaded) and not isinstance(loaded, type):
-            return dataclasses.replace(loaded, **parameters)
-        if not isinstance(loaded, type):
-            return functools.partial(loaded, **parameters)
-        return loaded(**parameters)
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"{kind} {name!r}: {error}") from error
-
-
-def _parameters(loaded: Any) -> Iterator[str]:
-    if dataclasses.is_dataclass(loaded):
-        yield from (field.name for field in dataclasses.fields(loaded) if field.init)
-        return
-    for parameter in inspect.signature(loaded).parameters.values():
-        is_field = isinstance(loaded, type) and parameter.kind is not parameter.VAR_KEYWORD
-        if is_field or parameter.kind is parameter.KEYWORD_ONLY:
-            yield parameter.name
 
 
 def _load_task_file(path: str) -> Any:

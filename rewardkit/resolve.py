@@ -17,6 +17,7 @@ from rewardkit import registry
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.judging import Control
 from rewardkit.judging.rows import SampleReader
+from rewardkit.parameters import with_parameters
 from rewardkit.protocols import Judged, Task, Verifier
 from rewardkit.records import REFERENCE_COLUMNS, Sample
 
@@ -89,7 +90,7 @@ def resolve(name: str, reading: str | None = None, **parameters: object) -> Reso
             return Resolved(installed.verifier(name, **style, **parameters))
         task = installed.task(name)
         verifier = installed.verifier(name) if reading is None else task.verifier(reading)
-        return Resolved(registry.with_parameters(name, verifier, parameters), task)
+        return Resolved(with_parameters(name, verifier, parameters), task)
     if not is_task:
         raise UnknownName.among("verifier or task", name, known_names())
     task = installed.task(name, **parameters)

@@ -154,6 +154,38 @@ def _bare(info: inspect.Type) -> inspect.Type:
     return info.type if isinstance(info, inspect.Metadata) else info
 
 
+_PLAIN = (
+    inspect.AnyType,
+    inspect.BoolType,
+    inspect.DictType,
+    inspect.FloatType,
+    inspect.IntType,
+    inspect.ListType,
+    inspect.LiteralType,
+    inspect.Metadata,
+    inspect.NoneType,
+    inspect.StrType,
+    inspect.UnionType,
+    inspect.VarTupleType,
+)
+
+
+def is_plain(kind: Any) -> bool:
+    """Whether a type consists of those that a file or a command line can state."""
+    try:
+        return _consists_of_plain(inspect.type_info(kind))
+    except TypeError:  # msgspec can't read all unions
+        return False
+
+
+def _consists_of_plain(info: inspect.Type) -> bool:
+    if isinstance(info, inspect.UnionType):
+        return all(map(_consists_of_plain, info.types))
+    inner = [getattr(info, name, None) for name in ("type", "item_type", "value_type")]
+    parts = [part for part in inner if isinstance(part, inspect.Type)]
+    return isinstance(info, _PLAIN) and all(map(_consists_of_plain, parts))
+
+
 def _words(kind: inspect.Type, value: object, choices: Sequence[str]) -> str:
     """Say what a type takes: its range if `value` is only out of range."""
     if isinstance(kind, inspect.IntType | inspect.FloatType):
@@ -162,15 +194,21 @@ def _words(kind: inspect.Type, value: object, choices: Sequence[str]) -> str:
         return _range(kind) if fits else "a whole number" if is_whole else "a number"
     if isinstance(kind, inspect.LiteralType):
         return choices[0] if len(choices) == 1 else f"one of {', '.join(choices)}"
+    if isinstance(kind, inspect.ListType | inspect.VarTupleType):
+        items = _bare(kind.item_type)
+        return f"a list of {_PLURALS[type(items)]}" if type(items) in _PLURALS else "a list"
     return _WORDS.get(type(kind), "something else")
 
 
 _WORDS: Mapping[type, str] = {
     inspect.BoolType: "true or false",
     inspect.DictType: "a table",
-    inspect.ListType: "a list",
     inspect.StrType: "text",
-    inspect.VarTupleType: "a list of texts",
+}
+_PLURALS: Mapping[type, str] = {
+    inspect.FloatType: "numbers",
+    inspect.IntType: "whole numbers",
+    inspect.StrType: "texts",
 }
 
 

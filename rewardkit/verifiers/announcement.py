@@ -8,7 +8,6 @@ from typing import Literal
 from rewardkit.verifiers.reading import answer_block, boxes, last_match
 
 Reading = Literal["strict", "lenient"]
-READINGS = ("strict", "lenient")
 
 IN_CHINESE = "答案(?:是|为|為|應為|应为)?[:：]?"
 ANNOUNCEMENT = re.compile(
@@ -20,12 +19,6 @@ ANNOUNCEMENT = re.compile(
 """What announces an answer: `the answer is`, `**Answer:**`, `####`."""
 
 _WRAPPERS = " \t\r\n*_`\"'“”‘’$"
-
-
-def check_reading(reading: str) -> None:
-    """Raise ValueError unless `reading` is one of `READINGS`."""
-    if reading not in READINGS:
-        raise ValueError(f"reading is 'strict' or 'lenient', not {reading!r}")
 
 
 def stated_answer(text: str, reading: Reading = "strict") -> str:

@@ -13,7 +13,6 @@ from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.announcement import (
     IN_CHINESE,
     Reading,
-    check_reading,
     stated_answer,
     unwrapped,
 )
@@ -239,9 +238,6 @@ class Choice(Bounded):
 
     reading: Reading = "strict"
     options: str = ""
-
-    def __post_init__(self) -> None:
-        check_reading(self.reading)
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`."""

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.verifiers.announcement import Reading, check_reading, stated_answer, unwrapped
+from rewardkit.verifiers.announcement import Reading, stated_answer, unwrapped
 from rewardkit.verifiers.reading import last_match
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b", re.IGNORECASE)
@@ -107,7 +107,6 @@ class Exact:
     pattern: str = ""
 
     def __post_init__(self) -> None:
-        check_reading(self.reading)
         try:
             re.compile(self.pattern)
         except re.error as error:
@@ -159,9 +158,6 @@ class F1(Bounded):
     reading: Reading = "strict"
     aliases: str = ""
 
-    def __post_init__(self) -> None:
-        check_reading(self.reading)
-
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`."""
         return _best_verdict(stated_answer(text, self.reading), sample, self.aliases, token_f1)
@@ -178,9 +174,6 @@ def token_f1(answer: str, reference: str) -> float:
         return float(answer.strip() == reference.strip())
     shared = (answer_words & reference_words).total()
     return 2 * shared / (answer_words.total() + reference_words.total())
-
-
-MATCHES = ("full", "search")
 
 
 @dataclass(frozen=True)
@@ -200,11 +193,6 @@ class Regex:
     reading: Reading = "strict"
     match: Literal["full", "search"] = "full"
     ignore_case: bool = False
-
-    def __post_init__(self) -> None:
-        check_reading(self.reading)
-        if self.match not in MATCHES:
-            raise ValueError(f"match is 'full' or 'search', not {self.match!r}")
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`."""

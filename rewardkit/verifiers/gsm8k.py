@@ -121,7 +121,6 @@ def _ratio(value: Value) -> Fraction | None:
 
 
 Reading = Literal["hash", "xml", "boxed", "flexible"]
-READINGS = ("hash", "xml", "boxed", "flexible")
 
 DATA_MARKER = "####"
 """The marker before the answer in GSM8K's own `answer` column."""
@@ -160,8 +159,6 @@ class Gsm8k(Bounded):
     marker: str = DATA_MARKER
 
     def __post_init__(self) -> None:
-        if self.reading not in READINGS:
-            raise ValueError(f"reading is one of {', '.join(READINGS)}, not {self.reading!r}")
         if not self.marker:
             raise ValueError("marker must not be empty; GSM8K's own is '####'")
 
@@ -273,10 +270,6 @@ class Correctness(Bounded):
     thinking: ClassVar = "strip"
 
     by: Literal["string", "value"] = "string"
-
-    def __post_init__(self) -> None:
-        if self.by not in ("string", "value"):
-            raise ValueError(f"by is 'string' or 'value', not {self.by!r}")
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`."""

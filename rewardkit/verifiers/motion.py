@@ -362,10 +362,6 @@ class MotionFormat(Bounded):
 
     analysis: Literal["figures", "form"] = "figures"
 
-    def __post_init__(self) -> None:
-        if self.analysis not in ("figures", "form"):
-            raise ValueError(f"analysis is 'figures' or 'form', not {self.analysis!r}")
-
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on the form; the reference only shows a point's dimensions."""
         dimensions, _ = five_points(sample.reference) or (1, [])

@@ -163,11 +163,6 @@ def test_a_hostile_reply_is_wrong_in_time(name: str) -> None:
     assert time.process_time() - started < 3
 
 
-def test_an_unknown_reading_is_refused() -> None:
-    with pytest.raises(ValueError, match="'strict' or 'lenient'"):
-        Choice(reading="loose")  # type: ignore[arg-type]
-
-
 PLACES = ["Bergen", "Oslo", "Vitamin C", "Both A and B"]
 
 

@@ -3,6 +3,8 @@ from typing import Any, Literal
 
 import pytest
 
+import rewardkit
+from rewardkit.errors import UsageError
 from rewardkit.records import Failure, Sample
 from rewardkit.verifiers.gsm8k import Gsm8k
 
@@ -174,5 +176,5 @@ def test_a_hostile_reply_is_wrong_in_time(name: str, reading: Reading) -> None:
 
 @pytest.mark.parametrize("parameters", [{"reading": "last"}, {"marker": ""}])
 def test_a_bad_parameter_is_refused(parameters: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"reading is one of|must not be empty"):
-        Gsm8k(**parameters)
+    with pytest.raises(UsageError, match=r"one of hash, xml, boxed|must not be empty"):
+        rewardkit.load_verifier("gsm8k", **parameters)

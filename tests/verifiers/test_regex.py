@@ -1,7 +1,6 @@
 import pytest
 
 import rewardkit
-from rewardkit.errors import UsageError
 from rewardkit.records import Failure, Sample
 from rewardkit.verifiers.exact import Regex
 
@@ -47,9 +46,3 @@ def test_an_expression_that_backtracks_without_end_is_a_timeout(match: str) -> N
     verifier = rewardkit.load_verifier("regex", match=match)
     verdict = rewardkit.verify(verifier, "a" * 60 + "!", "(a+)+b", timeout=0.5)
     assert verdict.failure is Failure.TIMEOUT
-
-
-@pytest.mark.parametrize("given", [{"reading": "loose"}, {"match": "prefix"}])
-def test_parameters_that_mean_nothing_are_refused(given: dict[str, str]) -> None:
-    with pytest.raises(UsageError, match="not"):
-        rewardkit.load_verifier("regex", **given)

@@ -25,6 +25,7 @@ from rewardkit.harness.store.sample_row import SAMPLES, replaced_rows
 from rewardkit.harness.store.shard import Shard
 from rewardkit.harness.tasks.defined.definition import definition_of, plain_definition
 from rewardkit.harness.tasks.defined.task import DefinedTask, load_task_file
+from rewardkit.parameters import with_parameters
 from rewardkit.protocols import Task
 from rewardkit.thinking import Thinking
 from rewardkit.verifiers.by_row import ByRow
@@ -88,14 +89,14 @@ class VerifierChoice:
             task = installed.task(self.task, **self.task_args)
         strict, flexible = task.verifier(reading), task.flexible()
         if self.parameters:
-            strict = registry.with_parameters(type(strict).__name__, strict, dict(self.parameters))
+            strict = with_parameters(type(strict).__name__, strict, self.parameters)
             shared = {
                 name: self.parameters[name]
                 for name in REFERENCE_PARAMETERS
                 if name in self.parameters and hasattr(flexible, name)
             }
             if flexible is not None:
-                flexible = registry.with_parameters(type(flexible).__name__, flexible, shared)
+                flexible = with_parameters(type(flexible).__name__, flexible, shared)
         if isinstance(task, DefinedTask):
             thinking = thinking or task.definition.thinking or None
         return TaskVerifiers(strict, flexible, task.perfect, thinking), task

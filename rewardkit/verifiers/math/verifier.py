@@ -71,12 +71,6 @@ class Math:
     def __post_init__(self) -> None:
         if self.tolerance is not None and not 0 <= self.tolerance < 1:
             raise ValueError(f"tolerance is a relative error in [0, 1), not {self.tolerance}")
-        if self.units not in ("lenient", "strict", "ignored"):
-            raise ValueError(f"units is lenient, strict or ignored, not {self.units!r}")
-        if self.percent not in ("unit", "exact"):
-            raise ValueError(f"percent is unit or exact, not {self.percent!r}")
-        if self.thinking not in ("strip", "keep"):
-            raise ValueError(f"thinking is strip or keep, not {self.thinking!r}")
 
     def quick(self, text: str, sample: Sample, /) -> Verdict | None:
         """Return the verdict if it needs no symbolic engine, else None."""

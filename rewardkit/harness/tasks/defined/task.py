@@ -261,13 +261,14 @@ class DefinedTask:
         section = self.definition.verifier
         if reading is None or (section.names and reading not in _FRAMES):
             return self._plain({})
+        own = self._plain({})
         if not section.names:
             try:
                 return self._plain({"reading": reading})
             except UsageError:
                 pass  # the verifier has no such reading of its own
         if reading in _FRAMES:
-            return InForm(_FRAMES[reading], self.flexible() or self._plain({}))
+            return InForm(_FRAMES[reading], self.flexible() or own)
         raise UsageError(
             f"the prompt asks for answers in the style {reading!r}, which verifier "
             f"{section.name!r} doesn't read; choose a --prompt in one of {', '.join(_FRAMES)}"

@@ -152,7 +152,7 @@ def test_a_worked_solution_says_how_it_accelerates_and_turns() -> None:
     [
         ({"kind": "peridic"}, "did you mean 'periodic'"),
         ({"dimensions": 4}, "1, 2 or 3"),
-        ({"dimensions": "2"}, "1, 2 or 3"),
+        ({"dimensions": "2"}, "it must be a whole number"),
         ({"test": 0}, "test is 0; it must be a whole number from 1"),
         ({"train": 2.5}, "train is 2.5"),
         ({"speeds": 1}, "speeds is 1; it must be two numbers"),
