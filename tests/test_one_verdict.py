@@ -97,7 +97,8 @@ def verify(name: str, texts: list[str], reference: str) -> Scores:
 
 def server(name: str, texts: list[str], reference: str) -> Scores:
     items = [{"completion": text, "reference": reference} for text in texts]
-    with TestClient(create_app(ServerSettings(verifiers=(name,), workers=1))) as client:
+    app = create_app(ServerSettings(verifiers=(name,), workers=1))
+    with TestClient(app, base_url="http://127.0.0.1") as client:
         answer = client.post("/v1/score", json={"verifier": name, "items": items})
         rewards = [
             client.post("/rm", json={"response": text, "label": reference}) for text in texts[:9]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import ipaddress
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from rewardkit.errors import MissingExtra, UsageError
+from rewardkit.cli.arguments import key_values
+from rewardkit.errors import MissingExtra
 
 DRAIN_SECONDS = 30
 """How long requests that have begun may take after SIGTERM."""
@@ -26,6 +27,13 @@ def serve_command(
         list[str] | None,
         typer.Option(metavar="NAME", help="A verifier to offer; repeatable. By default all."),
     ] = None,
+    verifier_arg: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE",
+            help="A parameter; repeatable. Write VERIFIER.KEY=VALUE if there are several.",
+        ),
+    ] = None,
     timeout: Annotated[
         float, typer.Option(help="Seconds for a verdict, if a request sets no other limit.")
     ] = 1.0,
@@ -34,51 +42,47 @@ def serve_command(
     ] = None,
 ) -> None:
     """Serve verdicts over HTTP until SIGTERM, which lets requests in progress finish."""
-    token = read_token(token_file) if token_file else None
-    if token is None and not is_loopback(host):
-        raise UsageError(
-            f"--host {host} can be reached from other machines; give --token-file FILE, or listen "
-            "on 127.0.0.1"
-        )
     try:
         import uvicorn
 
+        from rewardkit.server.access import check_access, read_token
         from rewardkit.server.app import ServerSettings, create_app
+        from rewardkit.server.connection import Connection
     except ImportError as error:
         raise MissingExtra.needing(str(error.name), "server", "rewardkit serve") from error
+    token = read_token(token_file) if token_file else None
+    check_access(host, token)
     settings = ServerSettings(
-        verifiers=verifier or (), token=token, timeout=timeout, workers=workers
+        verifiers=verifier or (),
+        parameters=parameters_of(verifier or (), verifier_arg or ()),
+        token=token,
+        timeout=timeout,
+        workers=workers,
     )
     uvicorn.run(
         create_app(settings),
         host=host,
         port=port,
+        http=Connection,
+        ws="none",
         access_log=False,  # it would hold tokens in paths
         log_level="info",
         timeout_graceful_shutdown=DRAIN_SECONDS,
     )
 
 
-def read_token(path: Path) -> str:
-    """The token in a file, without white space around it. UsageError if there is none."""
-    try:
-        token = path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"the token file {path} can't be read: {error}") from error
-    if not token:
-        raise UsageError(f"the token file {path} is empty")
-    return token
+def parameters_of(verifiers: Sequence[str], pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The parameters of each verifier, from `KEY=VALUE` for one and `VERIFIER.KEY=VALUE` for more.
 
-
-def is_loopback(host: str) -> bool:
-    """Whether an address is reached from this machine alone.
-
-    >>> [is_loopback(host) for host in ("127.0.0.1", "localhost", "::1", "0.0.0.0", "node7")]
-    [True, True, True, False, False]
+    >>> parameters_of(["math", "gsm8k"], ["gsm8k.reading=xml"])
+    {'gsm8k': {'reading': 'xml'}}
     """
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    from rewardkit import registry
+    from rewardkit.harness.run.options import parameters_by_verifier
+
+    arguments = key_values(pairs, "--verifier-arg")
+    if len(verifiers) == 1:
+        return {verifiers[0]: arguments} if arguments else {}
+    return parameters_by_verifier(
+        arguments, verifiers or list(registry.installed().offers("verifiers"))
+    )

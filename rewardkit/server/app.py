@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hmac
 import json
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from prometheus_client import generate_latest
@@ -29,6 +27,7 @@ from rewardkit.frameworks.scoring import without_special_tokens
 from rewardkit.judging import JudgingOptions, judge_many
 from rewardkit.protocols import Verifier
 from rewardkit.records import REFERENCE_COLUMNS, Sample, Verdict
+from rewardkit.server.access import LoopbackMiddleware, TokenMiddleware
 from rewardkit.server.requests import (
     GymRequest,
     RewardRequest,
@@ -42,13 +41,6 @@ from rewardkit.server.scoring_queue import RETRY_AFTER, ScoringQueue, ServerMetr
 
 LONGEST_DETAIL = 500
 """Characters of an error's text that a client gets."""
-
-MOST_LOADED = 128
-"""Verifiers kept loaded, with their parameters."""
-
-OPEN_PATHS = ("/health",)
-PATH_PREFIX = "/token/"
-"""Access by a token for hosts that send no headers: the path starts with it."""
 
 logger = logging.getLogger(__name__)
 
@@ -72,10 +64,12 @@ async def error_answer(_: Request, error: Exception) -> Response:
 class ServerSettings:
     """The verifiers and the limits of a server.
 
-    `timeout` is in seconds for each completion; sizes are in bytes.
+    `parameters` are those of the verifiers that have any. `timeout` is in seconds for each
+    completion; sizes are in bytes.
     """
 
     verifiers: Sequence[str] = ()
+    parameters: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     token: str | None = None
     timeout: float = 1.0
     workers: int | None = None
@@ -93,9 +87,7 @@ class ScoringServer:
         self.settings = settings
         self.metrics = ServerMetrics()
         self.queue = ScoringQueue(self.metrics, most_waiting=settings.most_waiting)
-        self.verifiers = OfferedVerifiers(
-            settings.verifiers, timeout=settings.timeout, workers=settings.workers
-        )
+        self.verifiers = OfferedVerifiers(settings)
         self.ready = False
 
     async def verdicts(
@@ -104,11 +96,11 @@ class ScoringServer:
         name: str,
         items: Sequence[tuple[str, Sample]],
         *,
-        parameters: dict[str, object] | None = None,
+        parameters: Mapping[str, object] | None = None,
         timeout: float | None = None,
     ) -> list[Verdict]:
         """Judge items when their turn in the queue comes, and return the verdicts."""
-        verifier = self.verifiers.load(name, parameters or {})
+        verifier = self.verifiers.find(name, parameters or {})
         verdicts = await self.queue.run(
             request, len(items), lambda: self.verifiers.judge(verifier, items, timeout)
         )
@@ -137,8 +129,9 @@ class ScoringServer:
         return Answer({"ready": self.ready}, 200 if self.ready else 503)
 
     async def names(self, _: Request) -> Response:
-        """`GET /v1/verifiers`: the names of the offered verifiers."""
-        return Answer({"verifiers": self.verifiers.names})
+        """`GET /v1/verifiers`: the names of the offered verifiers, and their parameters."""
+        offered = self.verifiers
+        return Answer({"verifiers": offered.names, "parameters": offered.parameters})
 
     async def exposition(self, _: Request) -> Response:
         """`GET /metrics`, for Prometheus."""
@@ -259,6 +252,8 @@ def create_app(settings: ServerSettings) -> Starlette:
     middleware = [Middleware(BodyLimitMiddleware, most=settings.most_bytes, metrics=server.metrics)]
     if settings.token is not None:
         middleware.insert(0, Middleware(TokenMiddleware, token=settings.token))
+    else:
+        middleware.insert(0, Middleware(LoopbackMiddleware))
     return Starlette(
         routes=routes,
         middleware=middleware,
@@ -285,18 +280,24 @@ def _gym_reference(columns: dict[str, Any]) -> str:
 
 
 class OfferedVerifiers:
-    """The verifiers `names`; all installed ones if empty. UnknownName for one that isn't there."""
+    """The verifiers that the settings name, all installed ones if none, loaded once.
 
-    def __init__(self, names: Sequence[str], *, timeout: float, workers: int | None) -> None:
-        installed = registry.installed().offers("verifiers")
-        for name in names:
-            registry.installed().find("verifiers", name)
-        self.names = sorted(names or installed)
-        self._timeout = timeout
-        self._workers = workers
-        self._load: Callable[[str, str], Verifier] = lru_cache(maxsize=MOST_LOADED)(
-            lambda name, parameters: registry.installed().verifier(name, **json.loads(parameters))
-        )
+    UnknownName for one that isn't installed, UsageError for parameters that it doesn't have.
+    """
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self.parameters = {name: dict(values) for name, values in settings.parameters.items()}
+        self._settings = settings
+        self._loaded: dict[str, Verifier] = {}
+        installed = registry.installed()
+        for name in settings.verifiers or installed.offers("verifiers"):
+            try:
+                self._loaded[name] = installed.verifier(name, **self.parameters.get(name, {}))
+            except Exception as error:  # a plugin's verifier may raise anything
+                if name in settings.verifiers or name in self.parameters:
+                    raise
+                logger.warning("%s is not offered: %s", name, error)
+        self.names = sorted(self._loaded)
 
     @property
     def default(self) -> str:
@@ -309,70 +310,40 @@ class OfferedVerifiers:
             )
         return self.names[0]
 
-    def load(self, name: str, parameters: Mapping[str, Any]) -> Verifier:
-        """Return a verifier. HTTPException 404 for a name, 422 for parameters that don't exist."""
-        if name not in self.names:
+    def find(self, name: str, parameters: Mapping[str, object]) -> Verifier:
+        """Return a verifier. HTTPException 404 for a name, 422 for other parameters than its own.
+
+        A request without parameters means those that the server was started with.
+        """
+        if name not in self._loaded:
             raise HTTPException(404, str(UnknownName.among("verifier", name, self.names)))
-        try:
-            return self._load(name, json.dumps(parameters, sort_keys=True))
-        except Exception as error:  # a plugin's verifier may raise anything for its parameters
-            raise HTTPException(422, f"parameters: {error}") from error
+        if parameters and parameters != self.parameters.get(name, {}):
+            raise HTTPException(
+                422,
+                "parameters: they are set where the server starts, with --verifier-arg; "
+                f"this server offers {', '.join(map(self._described, self.names))}",
+            )
+        return self._loaded[name]
+
+    def _described(self, name: str) -> str:
+        parameters = self.parameters.get(name)
+        return f"{name} with {json.dumps(parameters)}" if parameters else name
 
     def judge(
         self, verifier: Verifier, items: Sequence[tuple[str, Sample]], timeout: float | None
     ) -> list[Verdict]:
         """Return the verdicts; unjudged ones that say why where the verifier can't start."""
-        options = JudgingOptions(timeout=timeout or self._timeout, workers=self._workers)
+        settings = self._settings
+        options = JudgingOptions(timeout=timeout or settings.timeout, workers=settings.workers)
         try:
             return judge_many(verifier, items, options)
         except RewardkitError as error:
             return [Verdict.unjudged(str(error)) for _ in items]
 
     def warm(self) -> None:
-        """Start the workers of every offered verifier that loads without parameters."""
-        for name in self.names:
-            try:
-                verifier = self._load(name, "{}")
-            except Exception as error:  # a plugin's verifier may need parameters
-                logger.warning("%s is not loaded before its first request: %s", name, error)
-            else:
-                self.judge(verifier, [("", Sample("0"))], None)
-
-
-class TokenMiddleware:
-    """Answers 401 to every request without the token, but for `/health`.
-
-    The token is a bearer token, or the path starts with `/token/TOKEN`. It is compared in constant
-    time and never logged.
-    """
-
-    def __init__(self, app: ASGIApp, token: str) -> None:
-        self._app = app
-        self._token = token.encode()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, its path without the token, or refuse it."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        request = Request(scope)
-        path, given = _split(scope["path"])
-        scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer":
-            given = bearer.strip()
-        if path in OPEN_PATHS or hmac.compare_digest(given.encode("utf-8", "replace"), self._token):
-            await self._app({**scope, "path": path, "raw_path": path.encode()}, receive, send)
-            return
-        refusal = JSONResponse({"detail": "the token is missing or wrong"}, 401)
-        await refusal(scope, receive, send)
-
-
-def _split(path: str) -> tuple[str, str]:
-    """The path without its token, and the token."""
-    if not path.startswith(PATH_PREFIX):
-        return path, ""
-    token, _, rest = path.removeprefix(PATH_PREFIX).partition("/")
-    return f"/{rest}", token
+        """Start the workers of every offered verifier."""
+        for verifier in self._loaded.values():
+            self.judge(verifier, [("", Sample("0"))], None)
 
 
 class BodyLimitMiddleware:

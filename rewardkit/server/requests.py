@@ -17,6 +17,12 @@ MOST_ITEMS = 10_000
 DEEPEST = 64
 """Maximum number of lists and objects inside one another."""
 
+MOST_VALUES = 250_000
+"""Maximum number of values in a body, counted before parsing, which holds up all threads."""
+
+LARGE_BODY = 2**20
+"""Bytes from which a body is parsed in a thread."""
+
 BODY_SECONDS = 60
 """How long a body may take to arrive."""
 
@@ -70,8 +76,8 @@ class GymRequest(msgspec.Struct):
 async def read_json(request: Request, *, largest: int) -> object:
     """Read the JSON of a request's body.
 
-    HTTPException 413 beyond `largest` bytes, 408 for a body that doesn't arrive in time, 400 for
-    what isn't JSON, 422 for what is nested too deeply.
+    HTTPException 413 beyond `largest` bytes or `MOST_VALUES` values, 408 for a body that doesn't
+    arrive in time, 400 for what isn't JSON, 422 for what is nested too deeply.
     """
     try:
         async with asyncio.timeout(BODY_SECONDS):
@@ -80,15 +86,9 @@ async def read_json(request: Request, *, largest: int) -> object:
         raise HTTPException(408, f"the body took more than {BODY_SECONDS} s to arrive") from error
     except ClientDisconnect as error:
         raise HTTPException(DISCONNECTED, "the client disconnected") from error
-    try:
-        content = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise HTTPException(400, f"the body isn't JSON: {error}") from error
-    if _too_deep(content):
-        raise HTTPException(
-            422, f"the body has more than {DEEPEST} lists and objects inside one another"
-        )
-    return content
+    if len(body) < LARGE_BODY:
+        return _parsed(body)
+    return await asyncio.to_thread(_parsed, body)
 
 
 def fields_of(content: object, model: type[Body]) -> Body:
@@ -105,7 +105,7 @@ async def read_body(request: Request, model: type[Body], *, largest: int) -> Bod
     return fields_of(await read_json(request, largest=largest), model)
 
 
-async def _received(request: Request, largest: int) -> bytes:
+async def _received(request: Request, largest: int) -> bytearray:
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
@@ -113,7 +113,38 @@ async def _received(request: Request, largest: int) -> bytes:
             raise HTTPException(
                 413, f"the body is longer than {largest:,} bytes; send less at once"
             )
-    return bytes(body)
+    return body
+
+
+def _parsed(body: bytearray) -> object:
+    try:
+        text = body.decode(json.detect_encoding(body), "surrogatepass")
+        if _has_too_many_values(text):
+            raise HTTPException(
+                413, f"the body has more than {MOST_VALUES:,} values; send less at once"
+            )
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise HTTPException(400, f"the body isn't JSON: {error}") from error
+    if _too_deep(content):
+        raise HTTPException(
+            422, f"the body has more than {DEEPEST} lists and objects inside one another"
+        )
+    return content
+
+
+def _has_too_many_values(text: str) -> bool:
+    """Whether a JSON text has more than `MOST_VALUES` values."""
+    if _separators(text) <= MOST_VALUES:
+        return False
+    unescaped = text.replace(r"\\", "").replace(r"\"", "")
+    if unescaped.count('"') > 4 * MOST_VALUES:  # a value is a name and a string at most
+        return True
+    return _separators("".join(unescaped.split('"')[::2])) > MOST_VALUES
+
+
+def _separators(text: str) -> int:
+    return sum(map(text.count, ",[{"))
 
 
 def _too_deep(content: object) -> bool:

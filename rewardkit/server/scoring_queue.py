@@ -119,18 +119,16 @@ async def _acquire_unless_disconnected(places: asyncio.Semaphore, request: Reque
         await places.acquire()
         return
     acquired = asyncio.ensure_future(places.acquire())
-    disconnected = asyncio.ensure_future(_disconnected(request))
+    # after the whole body, the next message says that the client sends no more, or is gone
+    disconnected = asyncio.ensure_future(request.receive())
     try:
         await asyncio.wait({acquired, disconnected}, return_when=asyncio.FIRST_COMPLETED)
         if acquired.done() and not acquired.cancelled():
             return
-        raise HTTPException(DISCONNECTED, "the client disconnected")
+        raise HTTPException(
+            DISCONNECTED, "the client closed its side of the connection while its request waited"
+        )
     finally:
         disconnected.cancel()
         if not acquired.done():
             acquired.cancel()
-
-
-async def _disconnected(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        continue

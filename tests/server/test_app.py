@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import AsyncIterator, Iterator
+from types import ModuleType
 
 import httpx
 import pytest
@@ -14,17 +15,35 @@ from hypothesis import strategies as st
 from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.testclient import TestClient
+from starlette.types import ASGIApp
 
 import rewardkit
+from rewardkit import Sample, hookimpl, registry
+from rewardkit.errors import UnknownName
+from rewardkit.registry import Registry
+from rewardkit.server import requests
 from rewardkit.server.app import ServerSettings, create_app
 
 TOKEN = "a-token-of-the-tests"
 
 
+class LocalClient(TestClient):
+    """A program on this machine, which sends JSON."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        headers = {"Content-Type": "application/json"}
+        super().__init__(app, base_url="http://127.0.0.1:8000", headers=headers)
+
+
 @pytest.fixture(scope="module")
-def client() -> Iterator[TestClient]:
-    with TestClient(
-        create_app(ServerSettings(verifiers=("math", "gsm8k", "game24", "exact")))
+def client() -> Iterator[LocalClient]:
+    with LocalClient(
+        create_app(
+            ServerSettings(
+                verifiers=("math", "gsm8k", "game24", "exact"),
+                parameters={"gsm8k": {"reading": "xml"}},
+            )
+        )
     ) as client:
         yield client
 
@@ -33,7 +52,7 @@ def item(completion: str, reference: str) -> dict[str, object]:
     return {"completion": completion, "reference": reference}
 
 
-def test_verdicts_are_those_of_verify_batch(client: TestClient) -> None:
+def test_verdicts_are_those_of_verify_batch(client: LocalClient) -> None:
     completions = [r"\boxed{1/2}", "none", r"\boxed{2" + "^2" * 1000 + "}", r"\boxed{5}"]
     references = ["0.5", "0.5", "4", ""]
     body = {"verifier": "math", "items": list(map(item, completions, references))}
@@ -43,14 +62,47 @@ def test_verdicts_are_those_of_verify_batch(client: TestClient) -> None:
     assert answer.json()["verdicts"] == [verdict.as_json() for verdict in verdicts]
 
 
-def test_parameters_and_columns(client: TestClient) -> None:
-    body = {
+def test_parameters_and_columns(client: LocalClient) -> None:
+    body: dict[str, object] = {
         "verifier": "gsm8k",
-        "parameters": {"reading": "xml"},
         "timeout": 2,
         "items": [{**item("<answer>12</answer>", "12"), "columns": {"level": 3}}],
     }
-    assert client.post("/v1/score", json=body).json()["verdicts"][0]["correct"] is True
+    for parameters in ({}, {"reading": "xml"}):
+        answer = client.post("/v1/score", json=body | {"parameters": parameters})
+        assert answer.json()["verdicts"][0]["correct"] is True
+
+
+def test_the_names_and_the_parameters_are_listed(client: LocalClient) -> None:
+    assert client.get("/v1/verifiers").json() == {
+        "verifiers": ["exact", "game24", "gsm8k", "math"],
+        "parameters": {"gsm8k": {"reading": "xml"}},
+    }
+
+
+def test_a_verifier_that_does_not_load_is_refused_where_it_is_named(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(UnknownName, match="readin"):
+        create_app(ServerSettings(verifiers=("gsm8k",), parameters={"gsm8k": {"readin": "xml"}}))
+    plugin = ModuleType("plugin")
+    plugin.rewardkit_verifiers = hookimpl(  # type: ignore[attr-defined]
+        lambda: {"whole": lambda text, sample: 1.0, "needs": NeedsAnArgument}
+    )
+    monkeypatch.setattr(registry, "installed", lambda: Registry(plugin))
+    with LocalClient(create_app(ServerSettings())) as client:
+        names = client.get("/v1/verifiers").json()["verifiers"]
+    assert "whole" in names
+    assert "needs" not in names
+    assert "needs is not offered" in caplog.text
+
+
+class NeedsAnArgument:
+    def __init__(self, argument: str) -> None:
+        self.argument = argument
+
+    def __call__(self, text: str, sample: Sample) -> float:
+        return 1.0
 
 
 def nested(depth: int) -> dict[str, object]:
@@ -60,7 +112,7 @@ def nested(depth: int) -> dict[str, object]:
 ODD = "\ud800\x00"
 
 
-def test_any_text_is_judged(client: TestClient) -> None:
+def test_any_text_is_judged(client: LocalClient) -> None:
     completion = f"<answer>{ODD}</answer>"
     body = {"verifier": "exact", "items": [item(completion, ODD)]}
     answer = client.post("/v1/score", content=json.dumps(body)).json()
@@ -81,15 +133,15 @@ def test_any_text_is_judged(client: TestClient) -> None:
         ),
     ],
 )
-def test_any_text_comes_back(client: TestClient, path: str, body: dict[str, object]) -> None:
+def test_any_text_comes_back(client: LocalClient, path: str, body: dict[str, object]) -> None:
     answer = client.post(path, content=json.dumps(body))
     assert answer.status_code == 200
     if "other" in body:
         assert answer.json()["other"] == body["other"]
 
 
-@pytest.mark.parametrize("host", ["[::1", "node:99999", "node:x"])
-def test_a_host_header_that_is_no_address(client: TestClient, host: str) -> None:
+@pytest.mark.parametrize("host", ["[::1", "127.0.0.1:99999", "127.0.0.1:x"])
+def test_a_host_header_that_is_no_address(client: LocalClient, host: str) -> None:
     assert client.get("/global_config_dict_yaml", headers={"Host": host}).status_code < 500
 
 
@@ -117,11 +169,17 @@ def test_a_host_header_that_is_no_address(client: TestClient, host: str) -> None
         ({"verifier": "math", "items": [], "a" * 9999: 1}, 422, "a" * 400),
         ({"verifier": "mth", "items": []}, 404, "did you mean 'math'"),
         ({"verifier": "choice", "items": []}, 404, "choice"),
-        ({"verifier": "math", "items": [], "parameters": {"x": 1}}, 422, "parameters"),
-        ({"verifier": "math", "items": [], "parameters": {"units": "odd"}}, 422, "parameters"),
+        (
+            {"verifier": "math", "items": [], "parameters": {"tolerance": 0.1}},
+            422,
+            '--verifier-arg; this server offers exact, game24, gsm8k with {"reading": "xml"}, math',
+        ),
+        ({"verifier": "gsm8k", "items": [], "parameters": {"reading": "hash"}}, 422, "parameters"),
     ],
 )
-def test_a_bad_request_is_named(client: TestClient, body: object, status: int, detail: str) -> None:
+def test_a_bad_request_is_named(
+    client: LocalClient, body: object, status: int, detail: str
+) -> None:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     answer = client.post("/v1/score", content=content)
     assert answer.status_code == status
@@ -144,7 +202,7 @@ def test_a_bad_request_is_named(client: TestClient, body: object, status: int, d
         ),
     ).map(lambda value: json.dumps(value).encode()),
 )
-def test_no_body_makes_the_server_fail(client: TestClient, path: str, body: bytes) -> None:
+def test_no_body_makes_the_server_fail(client: LocalClient, path: str, body: bytes) -> None:
     assert client.post(path, content=body).status_code < 500
 
 
@@ -162,7 +220,10 @@ def test_bodies_that_do_not_fit_together_are_refused_until_one_is_answered() -> 
             yield body[-1:]
 
         transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://a") as client:
+        headers = {"Content-Type": "application/json"}
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://[::1]", headers=headers
+        ) as client:
             first = asyncio.create_task(client.post("/v1/score", content=slowly()))
             await half_sent.wait()
             refused = await client.post("/v1/score", content=body)
@@ -178,25 +239,43 @@ def test_bodies_that_do_not_fit_together_are_refused_until_one_is_answered() -> 
     asyncio.run(talk())
 
 
+def test_values_are_counted_before_they_are_parsed(
+    client: LocalClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requests, "MOST_VALUES", 2000)
+    texts = r'{"a": ",,,[{[", "b": "\\\"[,{,[", "c": "\\\\"}'
+    many = '{"items": [' + ", ".join([texts] * 200) + "]}"  # 1,003 values
+    answer = client.post("/rm/math", content=many.encode("utf-16"))
+    assert (answer.status_code, "response" in answer.json()["detail"]) == (422, True)
+    monkeypatch.setattr(json, "loads", None)
+    columns = json.dumps({f"c{number}": "," for number in range(2001)})
+    brackets = "[" * 2001
+    quotes = '"' * (10_000) + brackets
+    for body in (columns, many[:-2] + columns, brackets, quotes):
+        answer = client.post("/rm/math", content=body)
+        assert answer.status_code == 413
+        assert "more than 2,000 values" in answer.text
+
+
 def test_a_large_body_is_refused() -> None:
-    with TestClient(create_app(ServerSettings(largest_body=1000))) as client:
+    with LocalClient(create_app(ServerSettings(largest_body=1000))) as client:
         body = {"verifier": "math", "items": [item("a" * 2000, "1")]}
         assert client.post("/v1/score", json=body).status_code == 413
 
 
 class TestHosts:
-    def test_slime(self, client: TestClient) -> None:
+    def test_slime(self, client: LocalClient) -> None:
         body = {"prompt": "2+3?", "response": r"\boxed{5}", "label": "5"}
         assert client.post("/rm/math", json=body).json() == 1.0
         assert client.post("/rm/math", json=body | {"label": None}).json() == 0.0
 
-    def test_the_name_is_needed_where_several_may_be_meant(self, client: TestClient) -> None:
+    def test_the_name_is_needed_where_several_may_be_meant(self, client: LocalClient) -> None:
         answer = client.post("/rm", json={"response": "5"})
         assert (answer.status_code, "/rm/math" in answer.json()["detail"]) == (400, True)
-        with TestClient(create_app(ServerSettings(verifiers=("math",)))) as alone:
+        with LocalClient(create_app(ServerSettings(verifiers=("math",)))) as alone:
             assert alone.post("/rm", json={"response": r"\boxed{5}", "label": 5}).json() == 1.0
 
-    def test_openrlhf(self, client: TestClient) -> None:
+    def test_openrlhf(self, client: LocalClient) -> None:
         body = {
             "query": [r"2+3? \boxed{5}<|im_end|>", "2+3? no</s>"],
             "prompts": ["2+3?", "2+3?"],
@@ -209,7 +288,7 @@ class TestHosts:
         assert answer == {"rewards": 1.0, "scores": 1.0, "extra_logs": {"acc": 1.0, "unjudged": 0}}
         assert client.post("/get_reward/math", json=body | {"labels": []}).status_code == 422
 
-    def test_nemo_gym(self, client: TestClient) -> None:
+    def test_nemo_gym(self, client: LocalClient) -> None:
         message = {"type": "message", "content": [{"type": "output_text", "text": r"\boxed{5}"}]}
         body = {
             "responses_create_params": {"input": "2+3?"},
@@ -226,15 +305,15 @@ class TestHosts:
         assert client.post("/seed_session", json={}).status_code == 200
         assert client.get("/").text == "rewardkit"
 
-    def test_nemo_gym_s_clients_find_the_server(self, client: TestClient) -> None:
+    def test_nemo_gym_s_clients_find_the_server(self, client: LocalClient) -> None:
         written = client.get("/global_config_dict_yaml").json()
         (kinds,) = json.loads(written).values()
-        assert kinds == {"resources_servers": {"rewardkit": {"host": "testserver", "port": 80}}}
+        assert kinds == {"resources_servers": {"rewardkit": {"host": "127.0.0.1", "port": 8000}}}
 
 
 @pytest.fixture(scope="module")
-def guarded() -> Iterator[TestClient]:
-    with TestClient(create_app(ServerSettings(verifiers=("math",), token=TOKEN))) as client:
+def guarded() -> Iterator[LocalClient]:
+    with LocalClient(create_app(ServerSettings(verifiers=("math",), token=TOKEN))) as client:
         yield client
 
 
@@ -244,7 +323,7 @@ class TestToken:
         "headers", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": TOKEN}]
     )
     def test_nothing_but_health_answers_without_it(
-        self, guarded: TestClient, method: str, headers: dict[str, str]
+        self, guarded: LocalClient, method: str, headers: dict[str, str]
     ) -> None:
         assert isinstance(guarded.app, Starlette)
         paths = [route.path for route in guarded.app.routes if isinstance(route, Route)]
@@ -255,24 +334,24 @@ class TestToken:
                 wrong = guarded.request(method, f"/token/wrong{path}", headers=headers)
                 assert wrong.status_code == 401
 
-    def test_health_answers(self, guarded: TestClient) -> None:
+    def test_health_answers(self, guarded: LocalClient) -> None:
         assert guarded.get("/health").json()["status"] == "ok"
 
-    def test_in_the_header_or_in_the_path(self, guarded: TestClient) -> None:
+    def test_in_the_header_or_in_the_path(self, guarded: LocalClient) -> None:
         headers = {"Authorization": f"Bearer {TOKEN}"}
-        assert guarded.get("/v1/verifiers", headers=headers).json() == {"verifiers": ["math"]}
+        assert guarded.get("/v1/verifiers", headers=headers).status_code == 200
         body = {"response": r"\boxed{5}", "label": "5"}
         assert guarded.post(f"/token/{TOKEN}/rm", json=body).json() == 1.0
 
 
-def test_metrics_count_by_verifier_and_outcome(client: TestClient) -> None:
+def test_metrics_count_by_verifier_and_outcome(client: LocalClient) -> None:
     client.post("/rm/game24", json={"response": "none", "label": "4 7 8 8"})
     text = client.get("/metrics").text
     assert 'rewardkit_verdicts_total{outcome="no_answer",verifier="game24"} 1.0' in text
     assert "rewardkit_request_seconds_count" in text
 
 
-def test_requests_in_parallel_get_their_own_verdicts(client: TestClient) -> None:
+def test_requests_in_parallel_get_their_own_verdicts(client: LocalClient) -> None:
     answers: dict[int, float] = {}
 
     def ask(number: int) -> None:

@@ -50,7 +50,10 @@ class Requests:
 
     def _post(self, body: bytes, headers: bytes = b"", path: str = "") -> bytes:
         path = path or self._random.choice(PATHS)
-        head = f"POST {path} HTTP/1.1\r\nHost: a\r\nContent-Length: {len(body)}\r\n"
+        kind = self._random.choices(("application/json", "text/plain"), (9, 1))[0]
+        host = self._random.choices(("127.0.0.1", "a"), (9, 1))[0]
+        head = f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: {kind}\r\n"
+        head += f"Content-Length: {len(body)}\r\n"
         return head.encode() + headers + b"Connection: close\r\n\r\n" + body
 
     def _bytes(self, longest: int) -> bytes:
@@ -141,7 +144,7 @@ class Requests:
 
     def _large(self) -> list[bytes]:
         size = self._random.choice((10**5, 10**6, 3 * 10**6))
-        filling = self._random.choice((b"[", b"{}", b'"a",', b"9", b"\xff", b'{"a":'))
+        filling = self._random.choice((b"[", b"{},", b'"a",', b"9", b"\xff", b'{"a":', b'\\"'))
         end = self._random.choice((b"", b"]"))
         return [self._post(b"[" + filling * (size // len(filling)) + end)]
 
@@ -170,7 +173,7 @@ class Requests:
         path = self._random.choice(
             (*PATHS, "/rm/" + "a" * 3000, "//", "/token//rm", "/../etc", "/%2e")
         )
-        host = self._random.choice(("a", "[::1", "a:99999", "", "a:b"))
+        host = self._random.choice(("127.0.0.1", "[::1", "localhost:99999", "", "a:b", "[::1]:a"))
         host_line = f"Host: {host}\r\nConnection: close\r\n\r\n"
         path = self._random.choice((path, "/global_config_dict_yaml"))
         return [f"{method} {path} HTTP/1.1\r\n{host_line}".encode()]
@@ -232,7 +235,8 @@ def send_all(address: tuple[str, int], numbers: range, faults: list[str]) -> Non
 def judges(address: tuple[str, int]) -> bool:
     """Whether the server gives the right reward for an answer that needs a worker."""
     body = json.dumps({"response": r"\boxed{\sqrt{4}}", "label": "2"}).encode()
-    head = f"POST /rm/math HTTP/1.1\r\nHost: a\r\nContent-Length: {len(body)}\r\n"
+    head = "POST /rm/math HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    head += f"Content-Length: {len(body)}\r\n"
     with socket.create_connection(address, SECONDS) as connection:
         connection.sendall(head.encode() + b"Connection: close\r\n\r\n" + body)
         return connection.makefile("rb").read().endswith(b"\r\n\r\n1.0")

@@ -13,12 +13,14 @@ import httpx
 import pytest
 
 import rewardkit
-from rewardkit.cli.serve import is_loopback, read_token, serve_command
+from rewardkit.cli.serve import parameters_of, serve_command
 from rewardkit.errors import Unavailable, UsageError
 from rewardkit.frameworks.client import NoVerdicts, RemoteVerifier, remote
 from rewardkit.records import Sample, Verdict
+from rewardkit.server.access import is_loopback, read_token
 from tests.server.process import end_server, start_server
 
+TOKEN = "secret-of-the-tests"
 NOWHERE = "http://127.0.0.1:9"
 
 
@@ -26,17 +28,17 @@ NOWHERE = "http://127.0.0.1:9"
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """A server on a free port, and its address."""
     token = tmp_path_factory.mktemp("server") / "token"
-    token.write_text("secret-of-the-tests\n")
+    token.write_text(f"{TOKEN}\n")
     address, process = start_server("--verifier", "math", "--token-file", str(token))
     yield address, process
     rest = end_server(process)
     assert process.returncode in (0, -signal.SIGTERM, 143)
     assert "Traceback" not in rest
-    assert "secret-of-the-tests" not in rest
+    assert TOKEN not in rest
 
 
 def asking(address: str) -> RemoteVerifier:
-    return remote(address, verifier="math", token="secret-of-the-tests")
+    return remote(address, verifier="math", token=TOKEN)
 
 
 def test_the_verdicts_are_those_of_verify_batch(server: tuple[str, subprocess.Popen[str]]) -> None:
@@ -55,7 +57,7 @@ def test_a_remote_verifier_is_a_verifier(server: tuple[str, subprocess.Popen[str
 def test_the_next_server_answers_for_one_that_is_gone(
     server: tuple[str, subprocess.Popen[str]],
 ) -> None:
-    verifier = remote(NOWHERE, server[0], verifier="math", token="secret-of-the-tests")
+    verifier = remote(NOWHERE, server[0], verifier="math", token=TOKEN)
     assert verifier(r"\boxed{5}", Sample("5")).correct is True
 
 
@@ -63,7 +65,7 @@ def test_a_refused_request_is_an_error_that_names_the_cause(
     server: tuple[str, subprocess.Popen[str]],
 ) -> None:
     with pytest.raises(UsageError, match="did you mean 'math'"):
-        remote(server[0], verifier="mat", token="secret-of-the-tests").verify_batch(["a"], ["b"])
+        remote(server[0], verifier="mat", token=TOKEN).verify_batch(["a"], ["b"])
     with pytest.raises(UsageError, match="the token is missing or wrong"):
         remote(server[0], verifier="math").verify_batch(["a"], ["b"])
 
@@ -137,16 +139,26 @@ def test_a_column_that_is_not_json_is_named() -> None:
 
 
 def test_a_remote_verifier_is_picklable_and_keeps_its_token_to_itself() -> None:
-    verifier = remote(NOWHERE, verifier="math", token="secret-of-the-tests", tolerance=0.1)
+    verifier = remote(NOWHERE, verifier="math", token=TOKEN, tolerance=0.1)
     copy = pickle.loads(pickle.dumps(verifier))
     assert copy == verifier
-    assert "secret-of-the-tests" not in repr(verifier)
+    assert TOKEN not in repr(verifier)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "node7"])
 def test_another_address_needs_a_token(host: str) -> None:
     with pytest.raises(UsageError, match="--token-file"):
         serve_command(host=host, port=0)
+
+
+def test_a_server_s_verifiers_have_parameters() -> None:
+    assert parameters_of(["gsm8k"], ["reading=xml"]) == {"gsm8k": {"reading": "xml"}}
+    assert parameters_of([], ["gsm8k.reading=xml"]) == {"gsm8k": {"reading": "xml"}}
+    assert parameters_of([], []) == parameters_of(["math"], []) == {}
+    with pytest.raises(UsageError, match=r"such as math\.reading=xml"):
+        parameters_of(["math", "gsm8k"], ["reading=xml"])
+    with pytest.raises(UsageError, match="did you mean 'gsm8k'"):
+        parameters_of(["math", "gsm8k"], ["gms8k.reading=xml"])
 
 
 @pytest.mark.parametrize(

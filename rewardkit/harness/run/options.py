@@ -206,11 +206,11 @@ def parameters_by_verifier(
         name, dot, parameter = key.partition(".")
         if not dot:
             raise UsageError(
-                f"--verifier-arg {key}: rows name their verifiers, so name the parameter's, such "
+                f"--verifier-arg {key}: there are several verifiers, so name the parameter's, such "
                 f"as {names[0]}.{key}={value}"
             )
         if name not in names:
-            raise UnknownName.among("verifier in the rows", name, names)
+            raise UnknownName.among("verifier", name, names)
         parameters.setdefault(name, {})[parameter] = value
     return parameters
 

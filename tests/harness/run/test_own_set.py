@@ -286,7 +286,7 @@ def test_score_refuses_them_as_well(
         ),
         (
             {"verifier_field": "kind", "verifier_args": {"exat.ignore_case": True}},
-            "no verifier in the rows named 'exat'; did you mean 'exact'",
+            "no verifier named 'exat'; did you mean 'exact'",
         ),
         (
             {"verifier_field": "kind", "verifier_args": {"exact.ignore_cases": True}},
