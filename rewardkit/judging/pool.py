@@ -353,6 +353,9 @@ KEPT = 8
 MOST_KEPT = 64
 """The same if closed pools are needed again: a training may have many rewards."""
 
+LEAST_CPU_SECONDS = 122
+"""Enough for every deadline of up to a minute, so that other deadlines need no other pools."""
+
 _pools: OrderedDict[PoolKey, Pool] = OrderedDict()
 _pools_lock = threading.Lock()
 _kept = KEPT
@@ -386,7 +389,8 @@ def end_idle_workers(verifier: Verifier, options: JudgingOptions) -> None:
 
 def _key(verifier: Verifier, options: JudgingOptions) -> PoolKey:
     passed = passed_variables(options.env)
-    return PoolKey(_pickled(verifier), int(2 * options.timeout) + 2, passed)
+    cpu_seconds = max(LEAST_CPU_SECONDS, int(2 * options.timeout) + 2)
+    return PoolKey(_pickled(verifier), cpu_seconds, passed)
 
 
 def _reserve(key: PoolKey) -> Pool:

@@ -18,8 +18,9 @@ from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 
 import rewardkit
-from rewardkit import Sample, hookimpl, registry
+from rewardkit import Sample, hookimpl, judging, registry
 from rewardkit.errors import UnknownName
+from rewardkit.judging import pool
 from rewardkit.registry import Registry
 from rewardkit.server import requests
 from rewardkit.server.app import ServerSettings, create_app
@@ -110,6 +111,16 @@ def nested(depth: int) -> dict[str, object]:
 
 
 ODD = "\ud800\x00"
+
+
+def test_requests_with_other_timeouts_share_their_processes() -> None:
+    judging.close_pools()
+    with LocalClient(create_app(ServerSettings(verifiers=("regex",), workers=1))) as client:
+        for timeout in (1, 2, 30, 60):
+            items = [item("<answer>grey</answer>", "gr[ae]y")]
+            body = {"verifier": "regex", "items": items, "timeout": timeout}
+            assert client.post("/v1/score", json=body).json()["verdicts"][0]["correct"] is True
+    assert len(pool._pools) == 1
 
 
 def test_any_text_is_judged(client: LocalClient) -> None:
