@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -180,7 +178,6 @@ def evaluate_several(
 
     reporter = output.reporter()
     plan = (plan_watch if watch else plan_sweep)(options, models, prompts)
-    plan = replace(plan, command=tuple(sys.argv))
     ending = watch_sweep(plan, reporter, timeout=timeout) if watch else sweep(plan, reporter)
     runs, interrupted = _collect(ending, reporter)
     _print(runs, plan.folder, output)
@@ -310,7 +307,7 @@ def _evaluate(options: EvalOptions, output: OutputOptions) -> None:
 
     reporter = output.reporter()
     try:
-        summary = run(plan_for(options, reporter, tuple(sys.argv)), reporter)
+        summary = run(plan_for(options, reporter), reporter)
     except KeyboardInterrupt:
         typer.echo("interrupted; the same command resumes", err=True)
         raise typer.Exit(INTERRUPTED) from None

@@ -51,12 +51,11 @@ def problems(
     from datasets import Dataset
 
     from rewardkit.harness.options import CallbackOptions
-    from rewardkit.harness.prompts.strategies import resolve_prompt
     from rewardkit.harness.run.plan import plan_task
 
     resolved = registry.installed().task(task)
-    template = resolve_prompt(resolved, prompt)
-    plan = plan_task(resolved, template, CallbackOptions(data=data, split=split))
+    plan = plan_task(resolved, prompt, CallbackOptions(data=data, split=split))
+    template = plan.template
     rows = []
     for sample in plan.samples:
         messages = template.messages(sample)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -70,14 +70,15 @@ class EvalOptions(AllOptions):
 
     def sampling(self) -> Sampling:
         """The sampling parameters; the length is the task's own unless `max_tokens` is set."""
-        names = {one.name for one in fields(Sampling)} - {"max_tokens"}
-        return Sampling(**{name: getattr(self, name) for name in names})
+        return Sampling(**self._of(Sampling, "max_tokens"))
 
     def engine(self) -> EngineOptions:
         """The options for the backend."""
-        names = {one.name for one in fields(EngineOptions)} - {"arguments"}
-        shared = {name: getattr(self, name) for name in names}
-        return EngineOptions(**shared, arguments=self.backend_args)
+        return EngineOptions(**self._of(EngineOptions, "arguments"), arguments=self.backend_args)
+
+    def _of(self, kind: type, *others: str) -> dict[str, Any]:
+        """The options that `kind` has too, except `others`."""
+        return {name: getattr(self, name) for name in types_of(kind) if name not in others}
 
 
 def options_for(
@@ -91,8 +92,8 @@ def options_for(
     UsageError if two tasks set an option differently and it isn't given.
     """
     options = _resolved(tasks, model, prompt, given)
-    settings = _settings(options, given)
-    return _checked(replace(options, from_tasks=settings, **_read(settings)))
+    settings = _read(_settings(options, given))
+    return _checked(replace(options, from_tasks=settings, **settings))
 
 
 def _resolved(

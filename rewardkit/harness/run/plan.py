@@ -60,44 +60,42 @@ class RunPlan:
     output_dir: Path
     settings: Mapping[str, Any] = field(default_factory=dict)
     """The options for the record."""
-    command: Sequence[str] = ()
 
 
-def plan_for(options: EvalOptions, reporter: Reporter, command: tuple[str, ...] = ()) -> RunPlan:
+def plan_for(options: EvalOptions, reporter: Reporter) -> RunPlan:
     """Resolve names, load the tokenizer, parse prompts and read data; no weights yet.
 
     The model's name comes before the choice of an engine, whose import takes seconds, and before
     data from the hub, which may take long to fetch.
     """
-    _check_prompt(options)
-    early = None if _reads_hub(options) else plan_tasks(options, [options.prompt])
+    for task in options.tasks:  # no row is read
+        resolve_prompt(task, options.prompt, options, draw=False)
+    on_hub = options.data is None and any(isinstance(task, HubTask) for task in options.tasks)
+    task_plans = None if on_hub else plan_tasks(options, [options.prompt])
     if note := settings_note(options):
         reporter.note(note)
     if options.backend == AUTO and options.ray is None:
         model_folder.resolve(options.model)
-    engine = backend_name(options, reporter)
-    backend = load_backend(options, engine, reporter)
-    task_plans = early or plan_tasks(options, [options.prompt])
-    return plan_with(options, task_plans[options.prompt], backend, engine=engine, command=command)
+    backend_name = choose_backend(options, reporter)
+    backend = load_backend(options, backend_name, reporter)
+    task_plans = task_plans or plan_tasks(options, [options.prompt])
+    return plan_with(options, task_plans[options.prompt], backend, backend_name)
 
 
 def plan_with(
     options: EvalOptions,
     task_plans: Sequence[TaskPlan],
     backend: Backend,
-    *,
-    engine: str,
-    command: tuple[str, ...] = (),
+    backend_name: str,
 ) -> RunPlan:
-    """The plan of a run over `backend`, whose name is `engine`."""
+    """The plan of a run over `backend`."""
     folder, part = Path(options.output_dir or default_folder(options)), options.part()
     return RunPlan(
         options,
         task_plans,
         backend,
         output_dir=part.folder(folder) if part else folder,
-        settings=settings_of(options, engine),
-        command=command,
+        settings=settings_of(options, backend_name),
     )
 
 
@@ -109,44 +107,43 @@ def plan_tasks(
     UsageError if examples are to be drawn and no prompt shows any.
     """
     plans = {
-        prompt: [_plan_task(replace(options, prompt=prompt), task) for task in options.tasks]
-        for prompt in prompts
+        prompt: [plan_task(task, prompt, options) for task in options.tasks] for prompt in prompts
     }
-    templates = [task_plan.template for task_plans in plans.values() for task_plan in task_plans]
-    check_fewshot(templates, options)
+    task_plans = list(chain.from_iterable(plans.values()))
+    for task_plan in task_plans:
+        check_rendering(task_plan.template, task_plan.samples)
+    check_fewshot([task_plan.template for task_plan in task_plans], options)
     return plans
 
 
-def backend_name(options: EvalOptions, reporter: Reporter) -> str:
+def choose_backend(options: EvalOptions, reporter: Reporter) -> str:
     """The backend's name; "auto" is resolved, and a note gives the reason."""
-    name = options.backend
-    if name == AUTO:
-        name, why = choose()
-        reporter.note(f"backend {name}: {why}")
-    registry.installed().backend(name)
-    return name
+    backend_name = options.backend
+    if backend_name == AUTO:
+        backend_name, why = choose()
+        reporter.note(f"backend {backend_name}: {why}")
+    registry.installed().backend(backend_name)
+    return backend_name
 
 
-def load_backend(options: EvalOptions, name: str, reporter: Reporter) -> Backend:
+def load_backend(options: EvalOptions, backend_name: str, reporter: Reporter) -> Backend:
     """Construct the backend with the model's tokenizer; no weights yet.
 
     UsageError for an option that was given and that the backend ignores.
     """
-    kind = registry.installed().backend(name)
-    ignored_options: Sequence[str] = (
-        kind.ignored_options if isinstance(kind, IgnoresOptions) else ()
-    )
-    for ignored in ignored_options:
-        if options.is_given(ignored):
+    kind = registry.installed().backend(backend_name)
+    ignored: Sequence[str] = kind.ignored_options if isinstance(kind, IgnoresOptions) else ()
+    for name in ignored:
+        if options.is_given(name):
             raise UsageError(
-                f"the {name} backend generates nothing, so {flag(ignored)} has no effect; leave it "
-                "out"
+                f"the {backend_name} backend generates nothing, so {flag(name)} has no effect; "
+                "leave it out"
             )
     if options.ray is not None:
         from rewardkit.harness.backends.ray_backend import RayBackend
 
         return RayBackend(
-            name,
+            backend_name,
             options.model,
             options.engine(),
             address=options.ray,
@@ -154,24 +151,6 @@ def load_backend(options: EvalOptions, name: str, reporter: Reporter) -> Backend
             note=reporter.note,
         )
     return cast("Backend", kind(options.model, options.engine()))
-
-
-def _check_prompt(options: EvalOptions) -> None:
-    """UsageError for a prompt that doesn't fit a task. Reads no data."""
-    for task in options.tasks:
-        resolve_prompt(task, options.prompt, options, draw=False)
-
-
-def _reads_hub(options: EvalOptions) -> bool:
-    """Whether a task's data come from the hub."""
-    on_hub = any(isinstance(task, HubTask) for task in options.tasks)
-    return on_hub and options.data is None
-
-
-def _plan_task(options: EvalOptions, task: Task) -> TaskPlan:
-    plan = plan_task(task, resolve_prompt(task, options.prompt, options), options)
-    check_rendering(plan.template, plan.samples)
-    return plan
 
 
 def limited(samples: Sequence[Sample], limit: int | None, group_by: Sequence[str]) -> list[Sample]:
@@ -245,11 +224,13 @@ class RenderedTask:
         return _longest(self.prompts) + self.sampling.max_tokens
 
 
-def plan_task(task: Task, template: PromptTemplate, options: CallbackOptions) -> TaskPlan:
-    """Load the task's samples, at most `limit`, of each group in turn if the data come by group.
+def plan_task(task: Task, prompt: str | None, options: CallbackOptions) -> TaskPlan:
+    """Resolve the prompt and load the task's samples.
 
-    DataError if two share an id, or one has a reference, a question or an id that isn't text.
+    There are at most `limit`, of each group in turn if the data come by group. DataError if two
+    share an id, or one has a reference, a question or an id that isn't text.
     """
+    template = resolve_prompt(task, prompt, options)
     rows = task.load(data=options.data, split=options.split, seed=options.seed)
     samples = limited(rows, options.limit, task.group_by)
     if not samples:

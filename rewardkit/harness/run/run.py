@@ -229,7 +229,7 @@ def new_record(
     part = plan.options.part()
     shard = {"shard": part.record("eval")} if part else {}
     return {
-        "command": list(plan.command or sys.argv),
+        "command": list(sys.argv),
         "settings": dict(plan.settings),
         **shard,
         "fingerprint": dict(fingerprint),

@@ -15,7 +15,7 @@ from rewardkit.harness.run.options import differing_settings, settings_note, set
 from rewardkit.harness.run.plan import (
     RunPlan,
     TaskPlan,
-    backend_name,
+    choose_backend,
     load_backend,
     plan_tasks,
     plan_with,
@@ -63,21 +63,21 @@ def _sweep(plan: Sweep, models: Iterable[str], reporter: Reporter) -> Iterator[S
     task_plans = plan_tasks(plan.options, plan.prompts)
     if note := settings_note(plan.options):
         reporter.note(note)
-    engine = backend_name(plan.options, reporter)
+    backend_name = choose_backend(plan.options, reporter)
     note_once = cache(reporter.note)
-    finished = list(_of_deleted(plan, task_plans, engine))
+    finished = list(_of_deleted(plan, task_plans, backend_name))
     yield from finished
     for model in models:
         runs = [_outline(plan, model, prompt) for prompt in plan.prompts]
         reporter.note(f"evaluating {model}")
-        ended = _evaluate(plan, runs, task_plans, engine, reporter)
+        ended = _evaluate(plan, runs, task_plans, backend_name, reporter)
         finished += ended
         write_together(plan.folder, sort_by_step(finished), note_once)
         yield from ended
 
 
 def _of_deleted(
-    plan: Sweep, task_plans: Mapping[str | None, Sequence[TaskPlan]], engine: str
+    plan: Sweep, task_plans: Mapping[str | None, Sequence[TaskPlan]], backend_name: str
 ) -> Iterator[SweepRun]:
     """The finished runs of an earlier call whose checkpoints have been deleted."""
     for path in sorted(plan.folder.glob(f"*/{SUMMARY}")):
@@ -87,7 +87,7 @@ def _of_deleted(
         if not isinstance(model, str) or Path(model).exists() or prompt not in plan.prompts:
             continue
         run = _outline(plan, model, prompt)
-        same = settings_of(replace(plan.options, model=model, prompt=prompt), engine)
+        same = settings_of(replace(plan.options, model=model, prompt=prompt), backend_name)
         recorded, wanted = map(differing_settings, (record["settings"], same))
         if run.output_dir == folder.path and recorded == wanted:
             by_name = {task_plan.task.name: task_plan.task for task_plan in task_plans[prompt]}
@@ -106,13 +106,13 @@ def _evaluate(
     plan: Sweep,
     runs: Sequence[SweepRun],
     task_plans: Mapping[str | None, Sequence[TaskPlan]],
-    engine: str,
+    backend_name: str,
     reporter: Reporter,
 ) -> list[SweepRun]:
     """Execute the runs of one checkpoint. Errors are kept as text: an exception would keep the
     engine alive through the frames in its traceback."""
     try:
-        plans = _plans(plan, runs, task_plans, engine, reporter)
+        plans = _plans(plan, runs, task_plans, backend_name, reporter)
         outcomes = run_all(plans, reporter)
     except RewardkitError as error:
         return [replace(run, error=str(error)) for run in runs]
@@ -138,17 +138,16 @@ def _plans(
     plan: Sweep,
     runs: Sequence[SweepRun],
     task_plans: Mapping[str | None, Sequence[TaskPlan]],
-    engine: str,
+    backend_name: str,
     reporter: Reporter,
 ) -> list[RunPlan]:
     chosen = [
         replace(plan.options, model=run.model, prompt=run.prompt, output_dir=str(run.output_dir))
         for run in runs
     ]
-    backend = load_backend(chosen[0], engine, reporter)
+    backend = load_backend(chosen[0], backend_name, reporter)
     return [
-        plan_with(options, task_plans[options.prompt], backend, engine=engine, command=plan.command)
-        for options in chosen
+        plan_with(options, task_plans[options.prompt], backend, backend_name) for options in chosen
     ]
 
 

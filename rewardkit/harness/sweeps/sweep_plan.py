@@ -30,7 +30,6 @@ class Sweep:
     """Whether labels include the checkpoint."""
     with_parent: bool
     """Whether labels include its parent folder, because several checkpoints share a name."""
-    command: tuple[str, ...] = ()
 
     def label(self, model: str, prompt: str | None) -> str:
         """The run's label and folder: `checkpoint-100`, `cot`, `checkpoint-100+cot`."""

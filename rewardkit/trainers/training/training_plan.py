@@ -12,7 +12,6 @@ from rewardkit import registry
 from rewardkit.errors import DataError, PromptTooLong, UnknownName, UsageError
 from rewardkit.harness.backends import tokenization
 from rewardkit.harness.options import CallbackOptions
-from rewardkit.harness.prompts.strategies import resolve_prompt
 from rewardkit.harness.run.plan import TaskPlan, plan_task
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.store import model_folder as model_folders
@@ -121,9 +120,7 @@ def _plan_task(recipe: Recipe) -> TaskPlan:
         seed=data.seed,
         limit=data.limit,
     )
-    template = resolve_prompt(task, recipe.prompt, options)
-    task.verifier(template.reading)
-    return plan_task(task, template, options)
+    return plan_task(task, recipe.prompt, options)
 
 
 def _rows(recipe: Recipe, task_plan: TaskPlan, folder: Path, reporter: Reporter) -> TrainingRows:

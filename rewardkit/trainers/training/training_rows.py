@@ -11,7 +11,6 @@ from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.backends.tokenization import Tokenizer
 from rewardkit.harness.options import CallbackOptions
 from rewardkit.harness.prompts.solutions import solve_samples
-from rewardkit.harness.prompts.strategies import resolve_prompt
 from rewardkit.harness.run.fingerprint import data_hash
 from rewardkit.harness.run.plan import TaskPlan, plan_task
 from rewardkit.protocols import Message, Prompt, Task
@@ -138,11 +137,10 @@ def train_dataset(
     options = CallbackOptions(
         system_prompt=system_prompt, data=data, split=split, seed=seed, limit=limit
     )
-    template = resolve_prompt(resolved, prompt, options)
-    task_plan = plan_task(resolved, template, options)
+    task_plan = plan_task(resolved, prompt, options)
     _check_columns(task_plan)
     samples = task_plan.samples
-    return _dataset(samples, [turns(template.messages(sample)) for sample in samples])
+    return _dataset(samples, [turns(task_plan.template.messages(sample)) for sample in samples])
 
 
 def _dataset(samples: Sequence[Sample], prompts: Sequence[object]) -> Any:

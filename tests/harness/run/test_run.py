@@ -17,7 +17,6 @@ import pytest
 
 from rewardkit.errors import BackendError, DataError, PromptTooLong, RunMismatch, UsageError
 from rewardkit.harness.options import CallbackOptions
-from rewardkit.harness.prompts.template import load_template
 from rewardkit.harness.run.options import EvalOptions
 from rewardkit.harness.run.plan import RunPlan, plan_task
 from rewardkit.harness.run.run import run
@@ -84,10 +83,9 @@ def plan(tmp_path: Path) -> RunPlan:
     rows = [{"question": f"{i} is", "answer": f"so\n#### {i if i % 2 else 99}"} for i in range(10)]
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "p.jinja").write_text(PROMPT)
-    template = load_template("p", tmp_path / "p.jinja")
-    asked = plan_task(GSM8K, template, CallbackOptions(data=str(data)))
+    asked = plan_task(GSM8K, str(tmp_path / "p.jinja"), CallbackOptions(data=str(data)))
     options = EvalOptions(tasks=(GSM8K,), model="m", max_tokens=50)
-    return RunPlan(options, [asked], Scripted(), output_dir=tmp_path / "run", command=["test"])
+    return RunPlan(options, [asked], Scripted(), output_dir=tmp_path / "run")
 
 
 def with_options(plan: RunPlan, **changed: Any) -> RunPlan:
@@ -253,11 +251,7 @@ def test_two_rows_with_the_same_id_are_an_error(tmp_path: Path) -> None:
     data.write_text('{"id": 1, "question": "a", "answer": "1"}\n' * 2)
     (tmp_path / "p.jinja").write_text(PROMPT)
     with pytest.raises(DataError, match="two rows have the id '1'"):
-        plan_task(
-            GSM8K,
-            load_template("p", tmp_path / "p.jinja"),
-            CallbackOptions(data=str(data)),
-        )
+        plan_task(GSM8K, str(tmp_path / "p.jinja"), CallbackOptions(data=str(data)))
 
 
 def test_a_sample_whose_reference_is_no_text_is_an_error(tmp_path: Path) -> None:
@@ -267,10 +261,12 @@ def test_a_sample_whose_reference_is_no_text_is_an_error(tmp_path: Path) -> None
         def load(self, **_: object) -> list[Sample]:
             return [Sample(4, question="2 + 2", id="0")]  # type: ignore[arg-type]
 
+        def verifier(self, reading: str | None) -> None:
+            """Read any answer style."""
+
     (tmp_path / "p.jinja").write_text(PROMPT)
-    template = load_template("p", tmp_path / "p.jinja")
     with pytest.raises(DataError, match="'numbers': a sample's reference is 4, of type int"):
-        plan_task(cast("Task", Numbers()), template, CallbackOptions())
+        plan_task(cast("Task", Numbers()), str(tmp_path / "p.jinja"), CallbackOptions())
 
 
 SLOW_PLUGIN = """
