@@ -308,4 +308,4 @@ def _merge_evaluation(folder: RunFolder, shards: Sequence[FinishedShard]) -> Run
 
 def _replace_rows(folder: RunFolder, rows: Iterable[SampleRow]) -> None:
     with replaced_file(folder.path / SAMPLES) as partial, partial.open("wb") as file:
-        file.writelines(as_line(row.as_json()).encode() for row in rows)
+        file.writelines(as_line(row.as_json()) for row in rows)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow
@@ -39,10 +40,12 @@ class TaskVerifiers:
 class Generated:
     """A completion to judge."""
 
-    row: SampleRow
-    """Its row; where nothing was generated, its verdict has the cause."""
+    completion: Completion
+    prompt: str
     sample: Sample
     verifiers: TaskVerifiers
+    row: Callable[..., SampleRow]
+    """Makes its row from `verdict` and `flexible`."""
 
 
 def generated(
@@ -54,7 +57,8 @@ def generated(
     **others: Any,
 ) -> Generated:
     """A completion to judge; `others` are further fields of its row."""
-    row = SampleRow(
+    row = partial(
+        SampleRow,
         key=f"{task}/{sample.id}/{index}",
         task=task,
         id=sample.id,
@@ -62,7 +66,6 @@ def generated(
         completion=completion.text,
         finish_reason=completion.finish_reason,
         reference=sample.reference,
-        verdict=Verdict.unjudged(completion.message),
         prompt_tokens=completion.prompt_tokens,
         completion_tokens=completion.completion_tokens,
         columns=sample.columns,
@@ -71,7 +74,7 @@ def generated(
         cost=completion.cost,
         **others,
     )
-    return Generated(row, sample, verifiers)
+    return Generated(completion, others.get("prompt") or "", sample, verifiers, row)
 
 
 def judged_rows(batch: Sequence[Generated], workers: int | None = None) -> list[SampleRow]:
@@ -84,25 +87,25 @@ def judged_rows(batch: Sequence[Generated], workers: int | None = None) -> list[
         strict = _verdicts(verifiers, same, options)
         flexible = _flexible(verifiers, same, strict, options)
         rows += [
-            replace(one.row, verdict=verdict, flexible=brief)
+            one.row(verdict=verdict, flexible=brief)
             for one, verdict, brief in zip(same, strict, flexible, strict=True)
         ]
     return rows
 
 
-def _finished(verdict: Verdict, row: SampleRow, *, unread: bool) -> Verdict:
+def _finished(verdict: Verdict, completion: Completion, prompt: str, *, unread: bool) -> Verdict:
     """Adjust a verdict to how the completion ended; `unread` if it is thinking and nothing else."""
-    if row.finish_reason == "error":
-        return Verdict.unjudged(NOTHING + row.verdict.message.removeprefix(NOTHING))
-    if verdict.correct is False and not row.completion and row.thinking_tokens:
+    if completion.finish_reason == "error":
+        return Verdict.unjudged(NOTHING + completion.message.removeprefix(NOTHING))
+    if verdict.correct is False and not completion.text and completion.thinking_tokens:
         return verdict.with_failure(Failure.NO_ANSWER, ALL_THINKING)
     if verdict.failure not in BEFORE_AN_ANSWER and not (verdict.correct is False and unread):
         return verdict
-    if row.finish_reason == "length":
+    if completion.finish_reason == "length":
         return verdict.with_failure(
             Failure.TRUNCATED, "the token limit was reached before an answer"
         )
-    if thinking_is_open(row.prompt or "", row.completion):
+    if thinking_is_open(prompt, completion.text):
         return verdict.with_failure(
             Failure.NO_ANSWER, "the thinking block is never closed, and no answer is given"
         )
@@ -112,13 +115,11 @@ def _finished(verdict: Verdict, row: SampleRow, *, unread: bool) -> Verdict:
 def _texts(verifier: Verifier, batch: Sequence[Generated], thinking: Thinking | None) -> list[str]:
     """What is judged of each completion: where the prompt opens a thinking block that is never
     closed, with the opening tag."""
-    texts = [one.row.completion for one in batch]
+    texts = [one.completion.text for one in batch]
     if thinking_of(verifier, thinking) is None:
         return texts
     return [
-        f"<think>{text}"
-        if thinking_is_open(one.row.prompt or "", text) and "<think" not in text
-        else text
+        f"<think>{text}" if thinking_is_open(one.prompt, text) and "<think" not in text else text
         for text, one in zip(texts, batch, strict=True)
     ]
 
@@ -138,7 +139,7 @@ def _verdicts(
     items = [(text, one.sample) for text, one in zip(texts, batch, strict=True)]
     verdicts = judge_many(verifiers.strict, items, options, control=verifiers.control)
     return [
-        _finished(verdict, one.row, unread=_is_unread(text, thinking))
+        _finished(verdict, one.completion, one.prompt, unread=_is_unread(text, thinking))
         for verdict, text, one in zip(verdicts, texts, batch, strict=True)
     ]
 

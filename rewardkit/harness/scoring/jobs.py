@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import cloudpickle
@@ -74,13 +75,10 @@ class ChunkResult:
 
 def unnumbered_line(row: SampleRow) -> bytes:
     """A line of samples.jsonl with `INDEX` in both places of the index."""
-    fields = row.as_json()
-    del fields["key"], fields["index"]
-    start = as_line(f"{row.task}/{row.id}/")[:-2]  # without the quote and the newline
-    task, identifier = (as_line(fields.pop(name))[:-1] for name in ("task", "id"))
-    index = INDEX.decode()
-    head = f'{{"key": {start}{index}", "task": {task}, "id": {identifier}, "index": {index}, '
-    return (head + as_line(fields)[1:]).encode()
+    line = as_line({**row.as_json(), "key": f"{row.task}/{row.id}/", "index": 0})
+    # a string can't contain these bytes, because JSON escapes the quotes in it
+    line = line.replace(b'", "task": ', INDEX + b'", "task": ', 1)
+    return line.replace(b'"index": 0', b'"index": ' + INDEX, 1)
 
 
 @dataclass(frozen=True)
@@ -182,7 +180,7 @@ class RunJob:
             result.tally.add(row, self.group_by[row.task])
             result.agreement.add(row)
             if self.keep_rows:
-                result.lines.append(as_line(row.as_json()).encode())
+                result.lines.append(as_line(row.as_json()))
         return result
 
     def _rows(self, chunk: Chunk) -> Iterable[tuple[int, SampleRow]]:
@@ -202,7 +200,14 @@ class RunJob:
     def _generated(self, row: SampleRow) -> Generated:
         before = BriefVerdict(row.verdict.correct, row.verdict.answer)
         sample = Sample(row.reference, id=row.id, columns=row.columns)
-        return Generated(replace(row, before=before), sample, self.verifiers[row.task])
+        completion = Completion(
+            row.completion,
+            row.finish_reason,
+            message=row.verdict.message,
+            thinking_tokens=row.thinking_tokens,
+        )
+        judged = partial(replace, row, before=before)
+        return Generated(completion, row.prompt or "", sample, self.verifiers[row.task], judged)
 
 
 Job = FileJob | RunJob

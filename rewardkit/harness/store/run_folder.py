@@ -90,7 +90,7 @@ class RunFolder:
 
     def append(self, rows: Sequence[SampleRow]) -> None:
         """Append rows to samples.jsonl in one write."""
-        self.append_lines([as_line(row.as_json()).encode() for row in rows])
+        self.append_lines([as_line(row.as_json()) for row in rows])
 
     def append_lines(self, lines: Sequence[bytes]) -> None:
         """Append lines to samples.jsonl in one write."""

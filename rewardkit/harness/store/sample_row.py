@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,7 +83,7 @@ class SampleRow:
 
     def as_json(self) -> dict[str, Any]:
         """Convert to plain values, in the order of the fields of a line."""
-        row = {name: getattr(self, name) for name in _ALWAYS}
+        row = dict(zip(_ALWAYS, _always_of(self), strict=True))
         row["columns"] = dict(self.columns)
         for name in _IF_KNOWN:
             if (value := getattr(self, name)) not in (None, ""):
@@ -98,6 +99,7 @@ _ALWAYS = (
     *("key", "task", "id", "index", "prompt", "completion", "finish_reason"),
     *("prompt_tokens", "completion_tokens", "reference"),
 )
+_always_of = operator.attrgetter(*_ALWAYS)
 _IF_KNOWN = ("reasoning", "thinking_tokens", "cost", "prompt_ends", "label", "before")
 _KNOWN = frozenset(SampleRow.__dataclass_fields__) - {"others"}  # not a field of the line
 
@@ -151,11 +153,9 @@ def current_rows(path: Path) -> Iterator[SampleRow]:
 _encode = json.JSONEncoder(ensure_ascii=False, default=str).encode
 
 
-def as_line(value: Any) -> str:
+def as_line(value: Any) -> bytes:
     """A value as a line of JSON; lone surrogates, which UTF-8 can't encode, are escaped."""
-    line = _encode(value)
     try:
-        line.encode()
+        return f"{_encode(value)}\n".encode()
     except UnicodeEncodeError:
-        line = json.dumps(value, default=str)
-    return line + "\n"
+        return f"{json.dumps(value, default=str)}\n".encode()
