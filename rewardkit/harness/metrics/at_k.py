@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
-from itertools import groupby
-from math import comb, lcm
+from itertools import accumulate, groupby
 from operator import attrgetter
 from statistics import fmean
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -26,12 +26,14 @@ def pass_at(k: int, correct: int, count: int) -> float:
     """The chance that at least one of k completions is right, where `correct` of `count` are.
 
     1 − C(n − c, k) / C(n, k) for 1 ≤ k ≤ n, the unbiased estimator of pass@k; M. Chen et al.,
-    Evaluating Large Language Models Trained on Code, arXiv:2107.03374 (2021), equation 1. Computed
-    as 1 − Π (1 − k / i) over i = n − c + 1 … n, which can't overflow.
+    Evaluating Large Language Models Trained on Code, arXiv:2107.03374 (2021), equation 1. The
+    quotient is Π (1 − k / (n − i)) over i = 0 … c − 1, which can't overflow, and the same with k
+    and c exchanged; the shorter product is computed.
     """
-    if count - correct < k:
+    fewer, more = sorted((k, correct))
+    if more + fewer > count:
         return 1.0
-    return 1.0 - math.prod(1.0 - k / i for i in range(count - correct + 1, count + 1))
+    return 1.0 - math.prod(1.0 - more / (count - i) for i in range(fewer))
 
 
 THRESHOLDS = (0.25, 0.5, 0.75, 1.0)
@@ -54,7 +56,7 @@ def g_pass_at(k: int, threshold: float, correct: int, count: int) -> float:
     Are Your LLMs Capable of Stable Reasoning?, arXiv:2412.13147 (2024).
     """
     needed = max(1, math.ceil(Fraction(str(threshold)) * k))
-    return _at_least(needed, k, correct, count)
+    return _at_least(k, correct, count)[needed]
 
 
 def mean_g_pass_at(k: int, correct: int, count: int) -> float:
@@ -62,73 +64,132 @@ def mean_g_pass_at(k: int, correct: int, count: int) -> float:
 
     As in the same paper, which divides by k / 2: for an even k, the number of terms.
     """
-    first = -(-k // 2) + 1
-    return fmean(_at_least(needed, k, correct, count) for needed in range(first, k + 1))
+    return fmean(_at_least(k, correct, count)[-(-k // 2) + 1 :])
+
+
+@lru_cache(maxsize=1000)
+def _at_least(k: int, correct: int, count: int) -> array[float]:
+    """For j = 0 … k, the chance that at least j of k are right, drawn without replacement.
+
+    The numbers of ways are exact: each follows from the one before by a product and a quotient.
+    """
+    ways = [0] * (k + 1)
+    first = max(0, k - (count - correct))
+    ways[first] = math.comb(correct, first) * math.comb(count - correct, k - first)
+    for right in range(first, min(k, correct)):
+        left = (correct - right) * (k - right)
+        ways[right + 1] = ways[right] * left // ((right + 1) * (count - correct - k + right + 1))
+    total = math.comb(count, k)
+    return array("d", [some / total for some in reversed(list(accumulate(reversed(ways))))])
+
+
+NEGLIGIBLE = 1e-18
+"""The chance from which a number of right answers counts in maj@k."""
 
 
 @lru_cache(maxsize=100_000)
-def _at_least(needed: int, k: int, correct: int, count: int) -> float:
-    """The chance that at least `needed` of k are right, drawn without replacement."""
-    ways = sum(
-        math.comb(correct, right) * math.comb(count - correct, k - right)
-        for right in range(needed, min(k, correct) + 1)
-    )
-    return ways / math.comb(count, k)
+def majority_at(k: int, correct: int, wrong: tuple[int, ...], silent: int) -> float:
+    """maj@k: the expected correctness of the majority's answer among k completions.
+
+    Of a problem's n completions, `correct` give the right answer, `wrong[i]` the i-th wrong
+    answer, and `silent` give none and don't vote. The result is the mean over all C(n, k) choices
+    of k, to about 1e-13: in each choice the answer with the most votes wins, t answers tied with
+    the right one share its 1 as 1 / (t + 1), and a choice without votes counts 0. Majority voting:
+    X. Wang et al., Self-Consistency Improves Chain of Thought Reasoning, arXiv:2203.11171 (2022).
+
+    Let each completion be drawn by itself with the chance k / n. Given that k are drawn, all
+    choices are equally likely. The right answer has v votes with chance b(c, v), a binomial one;
+    the others have k − v votes in all, and none more than v, with a chance that is a coefficient:
+
+        Σ_v b(c, v) [x^(k − v)] ∫_0^1 Π_i (Σ_{j<v} b(wᵢ, j) xʲ + b(wᵢ, v) xᵛ y) dy / b(n, k)
+
+    The integral turns yᵗ, for t ties, into 1 / (t + 1).
+    """
+    count = correct + sum(wrong) + silent
+    if k == count:
+        rivals = sum(size >= correct for size in wrong)
+        return 1.0 / (rivals + 1) if correct and max(wrong, default=0) <= correct else 0.0
+    chances = partial(_binomial, k / count)
+    right, others = chances(correct), chances(count - correct)
+    total = chances(count)[k]
+    likely = [
+        votes
+        for votes in range(max(1, k - count + correct), min(k, correct) + 1)
+        if right[votes] * others[k - votes] > NEGLIGIBLE * total
+    ]
+    unbeaten = _unbeaten(k, likely, wrong, count - correct, count)
+    won = sum(right[votes] * chance for votes, chance in zip(likely, unbeaten, strict=True))
+    return float(won / total)
+
+
+def _unbeaten(
+    k: int, likely: Sequence[int], wrong: Sequence[int], others: int, count: int
+) -> Iterator[float]:
+    """For each number of votes, the chance that no wrong answer has more, and all have k − votes.
+
+    A draw in which t wrong answers have as many counts 1 / (t + 1). The coefficient is read off a
+    discrete Fourier transform that is long enough for all likely sums of votes.
+    """
+    import numpy as np
+
+    share, sizes = k / count, Counter(wrong)
+    length = min(others + 1, 60 + math.ceil(18 * math.sqrt(k * (1 - share))))
+    x, folds = _roots(length)
+    powers = x ** np.arange(max(likely, default=0) + 1)[:, None]
+    terms = {size: _binomial(share, size)[: len(powers), None] for size in sizes}
+    terms = {size: chances * powers[: len(chances)] for size, chances in terms.items()}
+    fewer = {size: chances.cumsum(axis=0) for size, chances in terms.items()}
+    for votes in likely:
+        rivals = [(size, answers) for size, answers in sizes.items() if size >= votes]
+        ties = min(sum(answers for _, answers in rivals), (k - votes) // votes)
+        nodes, weights = _gauss(ties // 2 + 1)
+        free = others - sum(size * answers for size, answers in rivals)
+        product = _power(1 - share + share * x, free)
+        for size, answers in rivals:
+            either = fewer[size][votes - 1] + nodes * terms[size][votes]
+            product = product * _power(either, answers)
+        yield float(np.vdot(folds * x ** (k - votes), weights @ np.atleast_2d(product)).real)
+
+
+def _power(values: Any, exponent: int) -> Any:
+    """The power by squares: numpy's own takes a logarithm of each complex number."""
+    result: Any = 1.0 if exponent else values**0
+    while exponent:
+        if exponent & 1:
+            result = result * values
+        values, exponent = values * values, exponent >> 1
+    return result
+
+
+@lru_cache(maxsize=1000)
+def _roots(length: int) -> tuple[Any, Any]:
+    """The roots of unity that a real transform needs, and the share of each in a coefficient."""
+    import numpy as np
+
+    x = np.exp(2j * np.pi * np.arange(length // 2 + 1) / length)
+    return x, np.where((x.imag > 1e-9), 2.0, 1.0) / length
 
 
 @lru_cache(maxsize=10_000)
-def majorities(correct: int, wrong: tuple[int, ...], silent: int) -> tuple[float, ...]:
-    """maj@k for k = 1 … n: the expected correctness of the majority's answer among k completions.
+def _binomial(share: float, size: int) -> Any:
+    """The chances of 0 … `size` out of `size`, each with the chance `share` in (0, 1)."""
+    import numpy as np
 
-    Of a problem's n completions, `correct` give the right answer, `wrong[i]` the i-th wrong
-    answer, and `silent` give none and don't vote. The result is the exact mean over all C(n, k)
-    choices of k: in each choice the answer with the most votes wins, t answers tied with the right
-    one share its 1 as 1 / (t + 1), and a choice without votes counts 0. Majority voting: X. Wang
-    et al., Self-Consistency Improves Chain of Thought Reasoning, arXiv:2203.11171 (2022).
-
-    Choices are counted by the number v of right answers among the k. Those in which t wrong
-    answers have v votes and the others fewer are the coefficients, at y^t and by size k in x, of
-
-        C(correct, v) x^v · (1 + x)^silent · Π_i (Σ_{j<v} C(wrong_i, j) x^j + C(wrong_i, v) x^v y)
-    """
-    from flint import fmpz_poly  # takes 40 ms, and only several completions a problem need it
-
-    count, largest = correct + sum(wrong) + silent, max(wrong, default=0)
-    shares = lcm(*range(1, len(wrong) + 2))
-    either = fmpz_poly([1, 1])  # a completion is chosen or it isn't
-    unrivalled = [comb(correct, votes) for votes in range(largest + 1, correct + 1)]
-    total = fmpz_poly([0] * (largest + 1) + unrivalled) * either ** (count - correct) * shares
-    for votes in range(1, min(largest, correct) + 1):
-        rivals = Counter(size for size in wrong if size >= votes)
-        free = either ** (count - correct - sum(rivals.elements()))
-        total += comb(correct, votes) * free * _won(votes, rivals, shares)
-    return tuple(int(total[k]) / (shares * comb(count, k)) for k in range(1, count + 1))
+    mode = min(size, int((size + 1) * share))
+    below, above = np.arange(mode, 0, -1.0), np.arange(mode, size, 1.0)
+    down = np.cumprod(below / (size - below + 1) * ((1 - share) / share))[::-1]
+    up = np.cumprod((size - above) / (above + 1) * (share / (1 - share)))
+    chances = np.concatenate([down, [1.0], up])
+    return chances / chances.sum()
 
 
-def _won(votes: int, rivals: Mapping[int, int], shares: int) -> Any:
-    """Count the choices, with `votes` right answers, in which no wrong answer has more votes.
+@lru_cache(maxsize=1000)
+def _gauss(count: int) -> Any:
+    """Nodes, as a column, and weights on [0, 1], for polynomials of a degree below 2 × `count`."""
+    import numpy as np
 
-    `rivals` maps the sizes of wrong answers, each at least `votes`, to how many are that large. A
-    choice in which t of them have `votes` counts `shares` / (t + 1). The result is a polynomial,
-    flint.fmpz_poly, which has no annotations.
-    """
-    from flint import fmpz_poly
-
-    by_ties = [fmpz_poly([1])]  # the factor (x^v)^t is left to the sum at the end
-    for size, answers in rivals.items():
-        *ways, equal = (comb(size, chosen) for chosen in range(votes + 1))
-        fewer = fmpz_poly(ways)
-        grown = [fmpz_poly()] * (len(by_ties) + answers)
-        for ties in range(answers + 1):
-            chosen = comb(answers, ties) * equal**ties * fewer ** (answers - ties)
-            for before, polynomial in enumerate(by_ties):
-                grown[before + ties] += polynomial * chosen
-        by_ties = grown
-    won = fmpz_poly()
-    right = fmpz_poly([0] * votes + [1])
-    for ties, polynomial in reversed(list(enumerate(by_ties))):
-        won = (won + shares // (ties + 1) * polynomial) * right
-    return won
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    return (nodes[:, None] + 1) / 2, weights / 2
 
 
 Pair = tuple[str, str]
@@ -158,6 +219,11 @@ class Ballot(NamedTuple):
     """The votes for each wrong answer, most first."""
     silent: int
     """Completions without a vote."""
+
+    @property
+    def completions(self) -> int:
+        """All completions."""
+        return self.correct + sum(self.wrong) + self.silent
 
 
 def same_text(pairs: Sequence[Pair]) -> list[bool]:
@@ -196,7 +262,9 @@ def ballots(problems: Sequence[Sequence[SampleRow]], same: SameAnswers) -> list[
     right = [sum(bool(row.verdict.correct) for row in rows) for rows in problems]
     wrong = [Counter(_wrong_answers(rows)) for rows in problems]
     contested = {
-        index: list(votes) for index, votes in enumerate(wrong) if right[index] and len(votes) > 1
+        index: [answer for answer, _ in votes.most_common()]
+        for index, votes in enumerate(wrong)
+        if right[index] and len(votes) > 1 and same is not same_text
     }
     representatives = _representatives(contested, same)
     result = []
@@ -214,15 +282,21 @@ def _wrong_answers(rows: Sequence[SampleRow]) -> Iterator[str]:
             yield row.verdict.answer.strip()
 
 
+MOST_COMPARED = 1000
+"""Pairs of a problem's wrong answers that are compared: all pairs of 45 answers."""
+
+
 def _representatives(
     problems: Mapping[int, Sequence[str]], same: SameAnswers
 ) -> dict[int, dict[str, str]]:
     """For each problem, each of its answers with the first answer that is the same.
 
-    Each round takes the first remaining answer of every problem and compares it with that
-    problem's others. A round is one batch, in which no pair occurs twice.
+    Each round takes the first remaining answer of every problem, the most frequent one, and
+    compares it with that problem's others. A round is one batch, in which no pair occurs twice. A
+    problem's rounds end with `MOST_COMPARED` pairs: rare answers beyond them vote as texts.
     """
     chosen: dict[int, dict[str, str]] = {index: {} for index in problems}
+    compared: Counter[int] = Counter()
     remaining = dict(problems)
     while remaining:
         pairs = sorted({(other, first) for first, *rest in remaining.values() for other in rest})
@@ -230,10 +304,12 @@ def _representatives(
         for index, (first, *rest) in remaining.items():
             alike = [other for other in rest if (other, first) in equal]
             chosen[index] |= dict.fromkeys([first, *alike], first)
+            compared[index] += len(rest)
         remaining = {
             index: left
             for index, answers in remaining.items()
-            if (left := [answer for answer in answers if answer not in chosen[index]])
+            if compared[index] < MOST_COMPARED
+            and (left := [answer for answer in answers if answer not in chosen[index]])
         }
     return chosen
 
@@ -241,10 +317,11 @@ def _representatives(
 def multi_sample_metrics(judged: Sequence[SampleRow], same: SameAnswers) -> dict[str, Metric]:
     """The metrics of k completions, for problems of which some have several; else none.
 
-    With n the most judged completions of any problem: pass@k, pass^k and maj@k for k = 1 … n,
-    G-Pass@k for k = 2, 4, 8 … n, avg@n, cons@n (maj@n by another name), and `seed_spread`. Each is
-    a mean over problems with its interval over problems. Problems with fewer than k judged
-    completions are left out of it; its `count` is the number of problems in it. A problem's rows
+    With n the most judged completions of any problem: pass@k, pass^k and maj@k for the k of
+    `reported_k`, G-Pass@k for k = 2, 4, 8 … n, avg@n, cons@n (maj@n by another name), and
+    `seed_spread`. Each is a mean over problems with its interval over problems. Problems with
+    fewer than k judged completions are left out of it; its `count` is the number of problems in
+    it. avg@n is the accuracy over the problems with n, with its interval. A problem's rows
     are next to each other in `judged`.
     """
     problems = [list(rows) for _, rows in groupby(judged, key=attrgetter("id"))]
@@ -253,7 +330,8 @@ def multi_sample_metrics(judged: Sequence[SampleRow], same: SameAnswers) -> dict
         return {}
     counts = [(sum(bool(row.verdict.correct) for row in rows), len(rows)) for rows in problems]
     metrics = dict(_over_choices(counts, most))
-    metrics[f"avg@{most}"] = _metric_at_k(counts, most, lambda correct, count: correct / count)
+    full = [(correct, count) for correct, count in counts if count == most]
+    metrics[f"avg@{most}"] = _metric_at_k(full, 1, lambda correct, count: correct / count)
     if _has_votes(judged):
         metrics |= _majority_at_k(ballots(problems, same), most)
         metrics[f"cons@{most}"] = metrics[f"maj@{most}"]
@@ -275,13 +353,31 @@ Counts = Sequence[tuple[int, int]]
 """For each problem, how many of its judged completions are right, and how many there are."""
 
 
+EVERY_K = 16
+"""The k up to which every one is reported."""
+
+
+def reported_k(most: int) -> list[int]:
+    """The k of the metrics of k completions: each up to 16, then powers of 2, and `most`.
+
+    >>> reported_k(100)[14:]
+    [15, 16, 32, 64, 100]
+    """
+    small = range(1, min(most, EVERY_K) + 1)
+    return list(dict.fromkeys([*small, *_powers_of_two(EVERY_K, most), most]))
+
+
+def _powers_of_two(first: int, last: int) -> list[int]:
+    return [2**power for power in range(first.bit_length() - 1, last.bit_length())]
+
+
 def _over_choices(counts: Counts, most: int) -> Iterator[tuple[str, Metric]]:
     """The metrics of k completions that follow from how many are right."""
-    for k in range(1, most + 1):
+    for k in reported_k(most):
         yield f"pass@{k}", _metric_at_k(counts, k, partial(pass_at, k))
-    for k in range(1, most + 1):
+    for k in reported_k(most):
         yield f"pass^{k}", _metric_at_k(counts, k, partial(all_right, k))
-    for k in dict.fromkeys([*(2**power for power in range(1, most.bit_length())), most]):
+    for k in dict.fromkeys([*_powers_of_two(2, most), most]):
         for share in THRESHOLDS:
             yield f"g-pass@{k}_{share:g}", _metric_at_k(counts, k, partial(g_pass_at, k, share))
         yield f"mg-pass@{k}", _metric_at_k(counts, k, partial(mean_g_pass_at, k))
@@ -294,10 +390,10 @@ def _metric_at_k(counts: Counts, k: int, estimator: Callable[[int, int], float])
 
 
 def _majority_at_k(votes: Sequence[Ballot], most: int) -> Iterator[tuple[str, Metric]]:
-    by_problem = [majorities(*ballot) for ballot in votes]
-    for k in range(1, most + 1):
-        enough = [values for values in by_problem if len(values) >= k]
-        yield f"maj@{k}", _metric([values[k - 1] for values in enough], k, list(map(len, enough)))
+    for k in reported_k(most):
+        enough = [ballot for ballot in votes if ballot.completions >= k]
+        values = [majority_at(k, *ballot) for ballot in enough]
+        yield f"maj@{k}", _metric(values, k, [ballot.completions for ballot in enough])
 
 
 def _metric(values: Sequence[float], k: int, counts: Sequence[int]) -> Metric:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rewardkit.harness.metrics.at_k import majorities
+from rewardkit.harness.metrics.at_k import majority_at
 
 
 def elected(votes: Sequence[object]) -> float:
@@ -29,11 +29,9 @@ def test_maj_at_k_is_the_mean_over_all_choices(right: int, wrong: list[int], sil
     assume(1 <= right + sum(wrong) + silent <= 10)
     votes: list[object] = ["right"] * right + [None] * silent
     votes += [index for index, count in enumerate(wrong) for _ in range(count)]
-    found = majorities(right, tuple(wrong), silent)
-    assert len(found) == len(votes)
-    for k, value in enumerate(found, 1):
+    for k in range(1, len(votes) + 1):
         expected = fmean(elected(chosen) for chosen in combinations(votes, k))
-        assert value == pytest.approx(expected, abs=1e-12)
+        assert majority_at(k, right, tuple(wrong), silent) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -52,12 +50,13 @@ def test_maj_at_k_is_the_mean_over_all_choices(right: int, wrong: list[int], sil
 def test_ties_are_shared_and_no_answer_is_no_vote(
     right: int, wrong: tuple[int, ...], silent: int, expected: list[float]
 ) -> None:
-    assert majorities(right, wrong, silent) == pytest.approx(expected, abs=1e-12)
+    found = [majority_at(k, right, wrong, silent) for k in range(1, len(expected) + 1)]
+    assert found == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_hundred_samples_of_two_answers_are_counted_exactly() -> None:
-    found = majorities(60, (40,), 0)
-    for k, value in enumerate(found, 1):
+    for k in range(1, 101):
         ways = [comb(60, votes) * comb(40, k - votes) for votes in range(k + 1)]
         more = sum(ways[k // 2 + 1 :]) + (Fraction(ways[k // 2], 2) if k % 2 == 0 else 0)
-        assert value == float(Fraction(more) / comb(100, k))
+        exact = float(Fraction(more) / comb(100, k))
+        assert majority_at(k, 60, (40,), 0) == pytest.approx(exact, abs=1e-12)

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
-from rewardkit.harness.metrics.at_k import multi_sample_metrics, same_text
+from rewardkit.harness.metrics import at_k
+from rewardkit.harness.metrics.at_k import Pair, multi_sample_metrics, same_text
+from rewardkit.harness.metrics.summary import summarise
 from tests.harness.metrics.making import problem, row
 
 
@@ -61,6 +65,52 @@ def test_a_problem_with_too_few_judged_completions_is_left_out_of_the_larger_k()
     assert found["pass@1"].value == pytest.approx((2 / 3 + 1 / 2) / 2)
     assert found["maj@3"].value == 1.0
     assert "pass@4" not in found
+
+
+def test_one_figure_has_one_interval_under_every_name() -> None:
+    rows = [*problem("a", "7", "8", "9", right=1), *problem("b", right=4)]
+    rows += [*problem("c", "1", "2", right=2), *problem("d", "1", right=3)]
+    metrics = summarise(rows).metrics
+    accuracy = metrics["accuracy"]
+    for name in ("avg@4", "pass@1", "pass^1", "maj@1"):
+        found = metrics[name]
+        assert (found.value, found.low, found.high) == pytest.approx(
+            (accuracy.value, accuracy.low, accuracy.high)
+        )
+
+
+def test_many_completions_have_few_figures() -> None:
+    rows = [*problem("a", *map(str, range(999)), right=1001), *problem("b", right=2000)]
+    metrics = summarise(rows).metrics
+    assert {"pass@1000", "pass@1023"}.isdisjoint(metrics)
+    assert {"pass@16", "maj@1024", "pass^2000", "avg@2000", "cons@2000"} <= set(metrics)
+    assert len(metrics) < 200
+    assert metrics["maj@2000"].value == 1.0
+
+
+def test_the_chances_of_one_k_are_computed_once_for_all_thresholds() -> None:
+    at_k._at_least.cache_clear()
+    for threshold in at_k.THRESHOLDS:
+        at_k.g_pass_at(501, threshold, 1003, 2001)
+    at_k.mean_g_pass_at(501, 1003, 2001)
+    assert at_k._at_least.cache_info().misses == 1
+
+
+def test_rare_answers_are_compared_a_bounded_number_of_times() -> None:
+    compared: list[Pair] = []
+
+    def same(pairs: Sequence[Pair]) -> list[bool]:
+        compared.extend(pairs)
+        return [False] * len(pairs)
+
+    answers = [str(number) for number in range(500)]
+    found = at_k.ballots([problem("a", *answers, *answers[:9], right=2)], same)
+    assert found == [at_k.Ballot(2, (2,) * 9 + (1,) * 491, 0)]
+    assert len(compared) < at_k.MOST_COMPARED + len(answers)
+    assert {first for _, first in compared} <= set(answers[:9])  # the most frequent ones
+    compared.clear()
+    at_k.ballots([problem("a", *answers[:45], right=2)], same)
+    assert len(compared) == 45 * 44 // 2
 
 
 def test_without_any_answer_read_there_is_no_vote() -> None:
