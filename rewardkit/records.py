@@ -25,12 +25,17 @@ class Failure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A problem: its reference (gold answer), its question, and the data set's other columns."""
+    """A problem: its reference (gold answer), its question, and the data set's other columns.
+
+    A completion that meets one of `references`, the further right answers, is right as well; a
+    verifier gets a sample with one reference at a time.
+    """
 
     reference: str
     question: str = ""
     id: str = ""
     columns: Mapping[str, object] = field(default_factory=dict)
+    references: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +193,21 @@ class Verdict:
 
 REFERENCE_COLUMNS = ("reference", "answer", "solution", "ground_truth", "label")
 """Default columns of the reference; the first that a row has counts."""
+
+
+def references_of(value: object) -> tuple[str, ...]:
+    """Return the texts of a reference: several if it is a list, none if it is None or NaN.
+
+    TypeError unless it is text, a number, or a list, tuple or array of them.
+    """
+    for method in ("to_pylist", "tolist", "as_py"):  # pyarrow, numpy and pandas; pyarrow's scalars
+        value = getattr(value, method, lambda value=value: value)()
+    alternatives = value if isinstance(value, (list, tuple)) else (value,)
+    for one in alternatives:
+        if one is not None and not isinstance(one, (str, numbers.Number)):
+            inside = "" if alternatives is not value else "a list with "
+            raise TypeError(f"{inside}a value of type {type(one).__name__}")
+    return tuple(str(one) for one in alternatives if one is not None and one == one)
 
 
 def plain_columns(row: Mapping[str, object]) -> dict[str, object]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rewardkit.frameworks.scoring import by_name, scorer, without_special_tokens
+from rewardkit.frameworks.scoring import by_name, scorer
 
 
 class RewardFunction:
@@ -30,8 +30,7 @@ class RewardFunction:
         **row: Any,
     ) -> float:
         """Return the score of one completion of a row."""
-        text = without_special_tokens(completions)
-        scores, _ = scorer(self._name, **self._arguments).score([text], [row])
+        scores, _ = scorer(self._name, **self._arguments).score([completions], [row])
         return scores[0]
 
 

@@ -27,11 +27,8 @@ def verifier(
 
     async def score(state: TaskState, target: Target) -> Score:
         judge = scoring.scorer(name, **parameters)
-        row = {**state.metadata, "question": state.input_text}
-        rows = [{**row, "reference": reference} for reference in target]
-        texts = [state.output.completion] * len(rows)
-        verdicts = await asyncio.to_thread(judge.verdicts, texts, rows)
-        verdict = max(verdicts, key=lambda each: -1.0 if each.score is None else each.score)
+        row = {**state.metadata, "question": state.input_text, "reference": list(target)}
+        (verdict,) = await asyncio.to_thread(judge.verdicts, [state.output.completion], [row])
         facts = {
             "answer": verdict.answer,
             "explanation": verdict.message,

@@ -33,16 +33,12 @@ def metric(name: str, **arguments: Any) -> Any:
         def compute(self, doc: Any, model_response: Any, **_: object) -> dict[str, float]:
             """Return the figures of a problem."""
             columns = {**(doc.specific or {}), "question": doc.query}
-            rows = [{**columns, "reference": gold} for gold in doc.get_golds()]
+            row = {**columns, "reference": list(doc.get_golds())}
             texts = model_response.final_text
-            pairs = [(text, row) for text in texts for row in rows]
-            judge = scorer(name, **arguments)
-            verdicts = iter(judge.verdicts([text for text, _ in pairs], [row for _, row in pairs]))
-            scores = [[next(verdicts).score for _ in rows] for _ in texts]
-            judged = [[score for score in each if score is not None] for each in scores]
+            verdicts = scorer(name, **arguments).verdicts(texts, [row] * len(texts))
             return {
-                names[0]: fmean(max(each, default=0.0) for each in judged),
-                names[1]: fmean(float(not each) for each in judged),
+                names[0]: fmean(verdict.score or 0.0 for verdict in verdicts),
+                names[1]: fmean(float(verdict.score is None) for verdict in verdicts),
             }
 
     return SampleLevelMetricGrouping(

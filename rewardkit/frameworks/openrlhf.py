@@ -13,7 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rewardkit.frameworks.scoring import by_name, scorer, without_special_tokens
+from rewardkit.frameworks.scoring import by_name, scorer
+from rewardkit.records import Verdict
+from rewardkit.transcripts import without_prompt
 
 
 def reward_function(name: str, **arguments: Any) -> Callable[..., dict[str, Any]]:
@@ -26,17 +28,22 @@ def reward_function(name: str, **arguments: Any) -> Callable[..., dict[str, Any]
 
         A list of one would give OpenRLHF's rewards a second dimension.
         """
-        texts = [
-            without_special_tokens(query.removeprefix(prompt))
-            for query, prompt in zip(queries, prompts, strict=True)
-        ]
+        completions = [completion_of(*pair) for pair in zip(queries, prompts, strict=True)]
         rewards, infos = scorer(name, **arguments).score(
-            texts, [{"reference": label} for label in labels]
+            completions, [{"reference": label} for label in labels]
         )
         logs = {key: single([info[key] for info in infos]) for key in ("acc", "unjudged")}
         return {"rewards": single(rewards), "scores": logs["acc"], "extra_logs": logs}
 
     return reward_func
+
+
+def completion_of(query: str, prompt: str) -> str | Verdict:
+    """What follows the prompt in a query; an unjudged verdict if the prompt isn't there."""
+    completion = without_prompt(query, prompt)
+    if completion is None:
+        return Verdict.unjudged("the query doesn't start with the prompt, nor with its end")
+    return completion
 
 
 def single(values: Sequence[Any]) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,17 +14,12 @@ from rewardkit.errors import UnknownName, UsageError
 from rewardkit.judging import Control, JudgingOptions, judge_many
 from rewardkit.judging.rows import Row, SampleReader, Scale, judge_samples
 from rewardkit.protocols import Verifier
-from rewardkit.records import Sample, Verdict, plain_columns
+from rewardkit.records import Sample, Verdict
 from rewardkit.resolve import known_names, resolve
 from rewardkit.verifiers.rubric import Rubric
 
 Info = dict[str, float | str]
 Offered = TypeVar("Offered")
-
-LONGEST_SPECIAL = 44
-"""Characters of the longest special token that is dropped."""
-
-_SPECIAL = re.compile(r"(?:<\|[^|<>\n]{1,40}\|>|</?s>|<(?:eos|bos|pad|end_of_turn)>)\Z")
 
 
 @dataclass(frozen=True)
@@ -43,7 +37,7 @@ class Scorer:
     control: Control | None
 
     def score(
-        self, completions: Sequence[str], rows: Sequence[Row]
+        self, completions: Sequence[object], rows: Sequence[Row]
     ) -> tuple[list[float], list[Info]]:
         """Return a score and an info for each completion, in order.
 
@@ -57,9 +51,9 @@ class Scorer:
         infos = [self._info(verdict, parts) for verdict in verdicts]
         return [float(info["score"]) for info in infos], infos
 
-    def verdicts(self, completions: Sequence[str], rows: Sequence[Row]) -> list[Verdict]:
+    def verdicts(self, completions: Sequence[object], rows: Sequence[Row]) -> list[Verdict]:
         """Return the verdicts on completions of rows, in order."""
-        samples = [self.reader(plain_columns(row), index) for index, row in enumerate(rows)]
+        samples = [self.reader(row, index) for index, row in enumerate(rows)]
         return judge_samples(self.verifier, completions, samples, self.options, self.control)
 
     def warm(self) -> Scorer:
@@ -121,23 +115,6 @@ def in_ray_actor() -> bool:
     """Whether this process is a worker of a Ray cluster."""
     ray = sys.modules.get("ray")
     return bool(ray and ray.is_initialized() and os.environ.get("RAY_JOB_ID"))
-
-
-def without_special_tokens(text: str) -> str:
-    """The text without the special tokens and the white space at its end.
-
-    >>> without_special_tokens("so it is 5.<|im_end|></s>")
-    'so it is 5.'
-    """
-    end = len(text.rstrip())
-    while text.endswith(">", 0, end):
-        token = _SPECIAL.search(text, max(0, end - LONGEST_SPECIAL), end)
-        if token is None:
-            break
-        end = token.start()
-        while end and text[end - 1].isspace():
-            end -= 1
-    return text[:end]
 
 
 def by_name(module: str, make: Callable[[str], Offered]) -> Callable[[str], Offered]:

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from rewardkit.frameworks.scoring import by_name, scorer, without_special_tokens
+from rewardkit.frameworks.scoring import by_name, scorer
 
 
 def reward_function(
@@ -23,7 +23,7 @@ def reward_function(
     async def custom_rm(args: object, samples: Any, **_: object) -> float | list[float]:
         """Return the score of a sample, or those of a list of samples."""
         group = samples if isinstance(samples, list) else [samples]
-        texts = [without_special_tokens(sample.response) for sample in group]
+        texts = [sample.response for sample in group]
         rows = [{**(sample.metadata or {}), "reference": sample.label} for sample in group]
         scores, _infos = await asyncio.to_thread(scorer(name, **arguments).score, texts, rows)
         return scores if isinstance(samples, list) else scores[0]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 
 from rewardkit.available_cores import available_cores
 from rewardkit.judging.crashes import (
@@ -22,6 +23,7 @@ from rewardkit.judging.pool import ForkServerGone, end_idle_workers, pool_in_use
 from rewardkit.protocols import BatchVerifier, CompositeVerifier, QuickVerifier, Verifier
 from rewardkit.records import Sample, Verdict
 from rewardkit.thinking import text_to_read, thinking_of
+from rewardkit.transcripts import model_text, without_special_tokens
 
 HEADROOM = 0.15
 """The share of a deadline kept back for reading the text here and replacing a killed worker."""
@@ -60,8 +62,12 @@ def judge_many(
     wrong (`crashed`), unless a control text crashes it there, too. `control` gives a sample's
     perfect completion; without it, the reference is the control. A worker that is lost is replaced,
     and the other verdicts stay. The same item gets the same verdict in any batch.
-    `rewardkit.thinking` says which part of a text with thinking is read.
+    Of a transcript the model's last turn is read (`rewardkit.transcripts`), and of a text with
+    thinking the part that `rewardkit.thinking` says.
     """
+    items = [_last_turn(text, sample) for text, sample in items]
+    if any(sample.references for _, sample in items):
+        return _judge_alternatives(verifier, items, options, control)
     allowed = options.timeout * (1 - HEADROOM)
     thinking = thinking_of(verifier, options.thinking)
 
@@ -88,6 +94,32 @@ def judge_many(
                 items, crashes, judge_there, allowed=allowed, control=control
             )
     return [verdicts[i] for i in range(len(items))]
+
+
+def _judge_alternatives(
+    verifier: Verifier, items: Sequence[Item], options: JudgingOptions, control: Control | None
+) -> list[Verdict]:
+    """Return the best verdict on each text, of those against each of its sample's references."""
+    choices = [
+        [replace(sample, reference=one, references=()) for one in references]
+        for _, sample in items
+        for references in [(sample.reference, *sample.references)]
+    ]
+    pairs = [(text, one) for (text, _), some in zip(items, choices, strict=True) for one in some]
+    verdicts = iter(judge_many(verifier, pairs, options, control=control))
+    return [max(islice(verdicts, len(some)), key=_score) for some in choices]
+
+
+def _score(verdict: Verdict) -> float:
+    return -1.0 if verdict.score is None else verdict.score
+
+
+def _last_turn(text: str, sample: Sample) -> Item:
+    """The item to judge; where a transcript is cut, the column `conversation` has the whole."""
+    last = model_text(text)
+    if last != without_special_tokens(text):
+        sample = replace(sample, columns={"conversation": text, **sample.columns})
+    return last, sample
 
 
 def _outcomes(

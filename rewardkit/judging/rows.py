@@ -5,14 +5,22 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.judging.boundary import judge_many
 from rewardkit.judging.crashes import Control
 from rewardkit.judging.options import JudgingOptions
 from rewardkit.protocols import Task, Verifier
-from rewardkit.records import REFERENCE_COLUMNS, Sample, Verdict
+from rewardkit.records import (
+    REFERENCE_COLUMNS,
+    Failure,
+    Sample,
+    Verdict,
+    plain_columns,
+    references_of,
+)
+from rewardkit.transcripts import last_message
 
 Row = Mapping[str, object]
 
@@ -21,7 +29,8 @@ Row = Mapping[str, object]
 class SampleReader:
     """Reads the sample of a row.
 
-    The reference is in the first of `columns` that the row fills; () reads none. With a `task`, a
+    The reference is in the column `reference` if the row has it, else in the first of `columns`
+    that the row fills; () reads none. With a `task`, a
     row without a column `reference` is read as evaluation reads it, and from `columns` only if the
     task can't read it.
     """
@@ -32,32 +41,51 @@ class SampleReader:
     def __call__(self, row: Row, index: int = 0, question: str = "") -> Sample | Verdict:
         """Return the row's sample, or an unjudged verdict if its reference is empty.
 
-        `question` is the sample's if the row has none. DataError if no column holds the reference.
+        `question` is the sample's if the row has none. DataError if no column holds the reference,
+        or if one holds anything but text, numbers and lists of them.
         """
         if self.task is None or "reference" in row:
             return self._from_columns(row, index, question)
         try:
-            return _task_sample(self.task, row, index, question)
+            return _task_sample(self.task, plain_columns(row), index, question)
         except DataError:
             if not any(name in row for name in self.columns):
                 raise
             return self._from_columns(row, index, question)
 
     def _from_columns(self, row: Row, index: int, question: str) -> Sample | Verdict:
-        filled = [name for name in self.columns if row.get(name) is not None]
-        if filled or not self.columns:
-            reference = str(row[filled[0]]) if filled else ""
-            return Sample(reference, str(row.get("question") or question), columns=row)
-        empty = [name for name in self.columns if name in row]
-        if empty:
-            return Verdict.unjudged(
-                f"the column {empty[0]!r} holds neither text nor a number in row {index + 1}"
+        names = [name for name in self.columns if name in row]
+        if "reference" in names:  # a host gave it; no other column takes its place
+            names = ["reference"]
+        if self.columns and not names:
+            raise DataError(
+                f"row {index + 1} has no column {' or '.join(map(repr, self.columns))} to read "
+                f"the reference from; it has {', '.join(sorted(map(str, row))) or 'none'}. Name "
+                "the column with reference="
             )
-        raise DataError(
-            f"row {index + 1} has no column {' or '.join(map(repr, self.columns))} to read the "
-            f"reference from; it has {', '.join(sorted(map(str, row))) or 'none'}. Name the column "
-            "with reference="
+        for references in (_references(row, name, index) for name in names):
+            if references:
+                break
+        else:
+            if names:
+                return Verdict.unjudged(
+                    f"the column {names[0]!r} holds neither text nor a number in row {index + 1}"
+                )
+            references = ("",)
+        question = str(row.get("question") or question)
+        return Sample(
+            references[0], question, columns=plain_columns(row), references=references[1:]
         )
+
+
+def _references(row: Row, name: str, index: int) -> tuple[str, ...]:
+    try:
+        return references_of(row[name])
+    except TypeError as error:
+        raise DataError(
+            f"row {index + 1}: the reference in the column {name!r} is {error}; it must be text, a "
+            "number, or a list of them, of which one must be met"
+        ) from error
 
 
 def _task_sample(task: Task, row: Row, index: int, question: str) -> Sample:
@@ -89,19 +117,33 @@ def paired_samples(
 
 def judge_samples(
     verifier: Verifier,
-    texts: Sequence[str],
+    completions: Sequence[object],
     samples: Sequence[Sample | Verdict],
     options: JudgingOptions,
     control: Control | None = None,
 ) -> list[Verdict]:
-    """Return the verdicts on texts, in order; a verdict in place of a sample stays as it is."""
-    items = [
-        (text, sample)
-        for text, sample in zip(texts, samples, strict=True)
-        if isinstance(sample, Sample)
-    ]
+    """Return the verdicts on completions, in order.
+
+    A completion is a text, a list of messages, whose last one of the assistant counts, or None. A
+    verdict in place of a completion or a sample stays as it is.
+    """
+    pairs = [_item(*pair) for pair in zip(completions, samples, strict=True)]
+    items = [pair for pair in pairs if not isinstance(pair, Verdict)]
     verdicts = iter(judge_many(verifier, items, options, control=control))
-    return [sample if isinstance(sample, Verdict) else next(verdicts) for sample in samples]
+    return [pair if isinstance(pair, Verdict) else next(verdicts) for pair in pairs]
+
+
+def _item(completion: object, sample: Sample | Verdict) -> tuple[str, Sample] | Verdict:
+    if isinstance(sample, Verdict):
+        return sample
+    if isinstance(completion, Verdict):
+        return completion
+    if completion is None:
+        return Verdict.wrong(Failure.NO_ANSWER, message="there is no completion")
+    if isinstance(completion, str):
+        return completion, sample
+    columns = plain_columns({"conversation": completion}) | dict(sample.columns)
+    return last_message(completion), replace(sample, columns=columns)
 
 
 @dataclass(frozen=True)

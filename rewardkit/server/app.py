@@ -7,7 +7,7 @@ import contextlib
 import json
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from prometheus_client import generate_latest
@@ -20,11 +20,11 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rewardkit import __version__, registry
-from rewardkit.errors import RewardkitError, UnknownName
+from rewardkit.errors import DataError, RewardkitError, UnknownName
 from rewardkit.frameworks.nemo_gym import output_text, reference_row
-from rewardkit.frameworks.openrlhf import single
-from rewardkit.frameworks.scoring import without_special_tokens
-from rewardkit.judging import JudgingOptions, judge_many
+from rewardkit.frameworks.openrlhf import completion_of, single
+from rewardkit.judging import JudgingOptions
+from rewardkit.judging.rows import SampleReader, judge_samples
 from rewardkit.protocols import Verifier
 from rewardkit.records import REFERENCE_COLUMNS, Sample, Verdict
 from rewardkit.server.access import LoopbackMiddleware, TokenMiddleware
@@ -41,6 +41,9 @@ from rewardkit.server.scoring_queue import RETRY_AFTER, ScoringQueue, ServerMetr
 
 LONGEST_DETAIL = 500
 """Characters of an error's text that a client gets."""
+
+ScoredItem = tuple[object, Sample | Verdict]
+"""A completion, or the verdict in its place, with its sample."""
 
 logger = logging.getLogger(__name__)
 
@@ -94,7 +97,7 @@ class ScoringServer:
         self,
         request: Request,
         name: str,
-        items: Sequence[tuple[str, Sample]],
+        items: Sequence[ScoredItem],
         *,
         parameters: Mapping[str, object] | None = None,
         timeout: float | None = None,
@@ -112,7 +115,7 @@ class ScoringServer:
         with self.metrics.latency.time():
             body = await read_body(request, ScoreRequest, largest=self.settings.largest_body)
             items = [
-                (item.completion, Sample(item.reference, item.question, columns=item.columns))
+                (item.completion, _sample(item.reference, item.question, item.columns))
                 for item in body.items
             ]
             verdicts = await self.verdicts(
@@ -142,7 +145,7 @@ class ScoringServer:
     async def slime_reward(self, request: Request) -> Response:
         """slime's `{prompt, response, label}`: a bare number."""
         body = await read_body(request, SampleRequest, largest=self.settings.largest_body)
-        sample = Sample(_text(body.label), question=_text(body.prompt))
+        sample = _sample(body.label, body.prompt)
         (verdict,) = await self._default_verdicts(request, [(body.response, sample)])
         return Answer(_reward(verdict))
 
@@ -155,7 +158,7 @@ class ScoringServer:
         if not len(body.query) == len(body.prompts) == len(body.labels):
             raise HTTPException(422, "query, prompts and labels must have the same length")
         items = [
-            (without_special_tokens(query.removeprefix(prompt)), Sample(_text(label)))
+            (completion_of(query, prompt), _sample(label))
             for query, prompt, label in zip(body.query, body.prompts, body.labels, strict=True)
         ]
         verdicts = await self._default_verdicts(request, items)
@@ -178,7 +181,7 @@ class ScoringServer:
             for name, value in content.items()
             if name not in GymRequest.__struct_fields__
         }
-        sample = Sample(_gym_reference(columns), columns=columns)
+        sample = _sample(_gym_reference(columns), columns=columns)
         (verdict,) = await self._default_verdicts(request, [(text, sample)])
         facts = {
             "reward": _reward(verdict),
@@ -209,7 +212,7 @@ class ScoringServer:
         return Answer(json.dumps(servers))
 
     async def _default_verdicts(
-        self, request: Request, items: list[tuple[str, Sample]]
+        self, request: Request, items: Sequence[ScoredItem]
     ) -> list[Verdict]:
         """The verdicts of the verifier that the path names, or else of the only one."""
         name = request.path_params.get("verifier") or self.verifiers.default
@@ -266,15 +269,26 @@ def _reward(verdict: Verdict) -> float:
     return verdict.score or 0.0
 
 
+def _sample(
+    reference: object, question: object = "", columns: Mapping[str, object] | None = None
+) -> Sample | Verdict:
+    """A sample, or an unjudged verdict without a reference. HTTPException 422 for another type."""
+    try:
+        sample = SampleReader(("reference",))({"reference": reference}, question=_text(question))
+    except DataError as error:
+        raise HTTPException(422, str(error)) from error
+    return sample if isinstance(sample, Verdict) else replace(sample, columns=columns or {})
+
+
 def _text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _gym_reference(columns: dict[str, Any]) -> str:
+def _gym_reference(columns: dict[str, Any]) -> object:
     row = reference_row(columns)
     for name in REFERENCE_COLUMNS:
         if row.get(name) is not None:
-            return str(row[name])
+            return row[name]
     names = ", ".join(("expected_answer", *REFERENCE_COLUMNS))
     raise HTTPException(422, f"the row has no reference; name it {names}")
 
@@ -330,13 +344,14 @@ class OfferedVerifiers:
         return f"{name} with {json.dumps(parameters)}" if parameters else name
 
     def judge(
-        self, verifier: Verifier, items: Sequence[tuple[str, Sample]], timeout: float | None
+        self, verifier: Verifier, items: Sequence[ScoredItem], timeout: float | None
     ) -> list[Verdict]:
         """Return the verdicts; unjudged ones that say why where the verifier can't start."""
         settings = self._settings
         options = JudgingOptions(timeout=timeout or settings.timeout, workers=settings.workers)
         try:
-            return judge_many(verifier, items, options)
+            completions, samples = [one for one, _ in items], [sample for _, sample in items]
+            return judge_samples(verifier, completions, samples, options)
         except RewardkitError as error:
             return [Verdict.unjudged(str(error)) for _ in items]
 

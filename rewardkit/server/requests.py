@@ -33,10 +33,13 @@ Body = TypeVar("Body", bound=msgspec.Struct)
 
 
 class ScoreItem(msgspec.Struct, forbid_unknown_fields=True):
-    """A completion with its sample: the reference, the question, and the verifier's columns."""
+    """A completion with its sample: the reference, the question, and the verifier's columns.
 
-    completion: str
-    reference: str
+    A completion is a text or a list of messages, a reference a text, a number or a list of them.
+    """
+
+    completion: str | list[dict[str, Any]] | None
+    reference: Any
     question: str = ""
     columns: dict[str, Any] = {}
 

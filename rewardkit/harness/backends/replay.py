@@ -15,6 +15,7 @@ from rewardkit.harness.store.model_folder import hash_file
 from rewardkit.harness.store.sample_row import token_count
 from rewardkit.protocols import Message, Prompt, Request
 from rewardkit.records import Completion, Sampling
+from rewardkit.transcripts import chat_text
 
 _BUDGET = "thinking_token_budget"
 _REASONS = ("stop", "length", "error")
@@ -109,7 +110,7 @@ def _key(row: Mapping[str, Any], seen: Counter[str], place: str) -> str:
 
 
 def _completion(row: Mapping[str, Any], place: str) -> Completion:
-    text = row.get("completion", row.get("text"))
+    text = chat_text(row.get("completion", row.get("text")))
     if not isinstance(text, str):
         raise DataError(
             f'{place} holds no text in "completion" (or "text"); it has {", ".join(sorted(row))}'

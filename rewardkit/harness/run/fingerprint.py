@@ -126,6 +126,6 @@ def data_hash(samples: Sequence[Sample]) -> str:
     """Hash the problems: ids, questions and references, in order."""
     digest = hashlib.sha256()
     for sample in samples:
-        line = json.dumps([sample.id, sample.question, sample.reference])
+        line = json.dumps([sample.id, sample.question, sample.reference, *sample.references])
         digest.update(line.encode())
     return digest.hexdigest()

@@ -66,6 +66,7 @@ def generated(
         completion=completion.text,
         finish_reason=completion.finish_reason,
         reference=sample.reference,
+        references=sample.references,
         prompt_tokens=completion.prompt_tokens,
         completion_tokens=completion.completion_tokens,
         columns=sample.columns,

@@ -20,7 +20,7 @@ from rewardkit.harness.scoring.sources import (
     FileFields,
     completions,
     labels,
-    reference,
+    references,
 )
 from rewardkit.harness.scoring.tally import Agreement, Tally
 from rewardkit.harness.store.data_files import Chunk, JsonLines, Source, field_value
@@ -153,8 +153,8 @@ class FileJob:
             and field_value(row, "reference") is None
             and not needs_reference(self.verifiers.strict, row)
         )
-        text = "" if needless else reference(row, number, self.columns)
-        return Sample(text, id=identifier, columns=row)
+        first, *others = [""] if needless else references(row, number, self.columns)
+        return Sample(first, id=identifier, columns=row, references=tuple(others))
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ class RunJob:
 
     def _generated(self, row: SampleRow) -> Generated:
         before = BriefVerdict(row.verdict.correct, row.verdict.answer)
-        sample = Sample(row.reference, id=row.id, columns=row.columns)
+        sample = Sample(row.reference, id=row.id, columns=row.columns, references=row.references)
         completion = Completion(
             row.completion,
             row.finish_reason,

@@ -8,6 +8,8 @@ from typing import Any
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.store.data_files import field_value
+from rewardkit.records import references_of
+from rewardkit.transcripts import chat_text
 
 COMPLETION_FIELDS = ("completion", "response", "output", "generation", "solution", "text")
 """Fields tried for the completion if none is named; the first that a row has is used."""
@@ -41,20 +43,25 @@ class FileFields:
 def completions(row: Mapping[str, Any], number: int, columns: FileFields) -> list[str]:
     """The texts of a row's completions. DataError names the row and the missing field."""
     fields = columns.completions or [_completion_field(row, number)]
-    texts = [field_value(row, name) for name in fields]
-    for name, text in zip(fields, texts, strict=True):
+    texts = []
+    for name in fields:
+        text = chat_text(field_value(row, name))
         if not isinstance(text, str):
             raise _missing(row, number, f"no text in {name!r}", "--completion-field")
+        texts.append(text)
     return texts
 
 
-def reference(row: Mapping[str, Any], number: int, columns: FileFields) -> str:
-    """A row's reference. DataError names the row and the missing field."""
+def references(row: Mapping[str, Any], number: int, columns: FileFields) -> tuple[str, ...]:
+    """A row's references, at least one. DataError names the row and the missing field."""
     name = columns.reference or "reference"
-    value = field_value(row, name)
-    if value is None:
+    try:
+        texts = references_of(field_value(row, name))
+    except TypeError as error:
+        raise _missing(row, number, f"{error} in {name!r}", "--reference-field") from error
+    if not texts:
         raise _missing(row, number, f"nothing in {name!r}", "--reference-field")
-    return str(value)
+    return texts
 
 
 def labels(row: Mapping[str, Any], number: int, columns: FileFields) -> list[bool]:
@@ -64,7 +71,7 @@ def labels(row: Mapping[str, Any], number: int, columns: FileFields) -> list[boo
 
 def _completion_field(row: Mapping[str, Any], number: int) -> str:
     for name in COMPLETION_FIELDS:
-        if isinstance(row.get(name), str):
+        if isinstance(chat_text(row.get(name)), str):
             return name
     tried = ", ".join(COMPLETION_FIELDS)
     raise _missing(row, number, f"no text in any of {tried}", "--completion-field")

@@ -47,6 +47,8 @@ class SampleRow:
     finish_reason: str
     reference: str
     verdict: Verdict
+    references: tuple[str, ...] = ()
+    """Further right answers."""
     prompt: str | None = None
     prompt_tokens: Count | None = None
     completion_tokens: Count | None = None
@@ -86,7 +88,7 @@ class SampleRow:
         row = dict(zip(_ALWAYS, _always_of(self), strict=True))
         row["columns"] = dict(self.columns)
         for name in _IF_KNOWN:
-            if (value := getattr(self, name)) not in (None, ""):
+            if (value := getattr(self, name)) not in (None, "", ()):
                 row[name] = msgspec.to_builtins(value)
         if self.prompt_ends is not None:
             row["prompt_ends"] = [list(ids) for ids in self.prompt_ends]
@@ -100,7 +102,7 @@ _ALWAYS = (
     *("prompt_tokens", "completion_tokens", "reference"),
 )
 _always_of = operator.attrgetter(*_ALWAYS)
-_IF_KNOWN = ("reasoning", "thinking_tokens", "cost", "prompt_ends", "label", "before")
+_IF_KNOWN = ("references", "reasoning", "thinking_tokens", "cost", "prompt_ends", "label", "before")
 _KNOWN = frozenset(SampleRow.__dataclass_fields__) - {"others"}  # not a field of the line
 
 

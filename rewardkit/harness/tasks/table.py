@@ -11,7 +11,7 @@ from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.prompts.wording import GENERIC_WORDING, TaskWording
 from rewardkit.harness.store.data_files import IDENTIFIERS, hub_rows, read_rows
 from rewardkit.protocols import Verifier
-from rewardkit.records import Sample
+from rewardkit.records import Sample, references_of
 
 
 def check_count(name: str, value: object) -> None:
@@ -104,8 +104,15 @@ class TableTask:
                     f"it has {', '.join(sorted(row))}"
                 )
         identifier = next((str(row[name]) for name in IDENTIFIERS if row.get(name)), str(index))
-        reference = self.extract_answer(str(row[self.reference]))
-        return Sample(reference, str(row[self.question]), identifier, columns=row)
+        try:
+            texts = references_of(row[self.reference]) or [""]
+        except TypeError as error:
+            raise DataError(
+                f"row {index + 1}: the column {self.reference!r} is {error}, not text"
+            ) from error
+        first, *others = map(self.extract_answer, texts)
+        question = str(row[self.question])
+        return Sample(first, question, identifier, columns=row, references=tuple(others))
 
     def verifier(self, reading: str | None = None) -> Verifier:
         """The verifier for an answer style. UsageError for a style that the task doesn't read."""

@@ -61,7 +61,7 @@ class BatchJudge:
                 return self.last_verdicts
             samples = batch.samples(self.reader)
             verdicts = judge_samples(
-                self.verifier, batch.texts, samples, self.options, self.control
+                self.verifier, batch.completions, samples, self.options, self.control
             )
             self._check(verdicts)
             self._last_batch, self.last_verdicts, self._readers = batch, verdicts, {function}

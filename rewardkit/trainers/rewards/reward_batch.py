@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.judging.rows import SampleReader
 from rewardkit.records import Sample, Verdict, plain_columns
+from rewardkit.transcripts import last_message
 
 TRL_ARGUMENTS = (
     "completion_ids",
@@ -38,15 +39,16 @@ class RewardBatch:
 
         DataError when the batch has none of the reader's columns.
         """
-        rows = zip(self.rows(), self.questions, strict=True)
+        rows = zip(self._rows(), self.questions, strict=True)
         return [_sample(reader, row, at, question) for at, (row, question) in enumerate(rows)]
 
     def rows(self) -> list[dict[str, object]]:
         """The data set's row of each completion: its plain columns except `prompt`."""
-        return [
-            plain_columns({name: values[index] for name, values in self.columns.items()})
-            for index in range(len(self.texts))
-        ]
+        return [plain_columns(row) for row in self._rows()]
+
+    def _rows(self) -> Iterator[dict[str, object]]:
+        for index in range(len(self.texts)):
+            yield {name: values[index] for name, values in self.columns.items()}
 
     def is_same(self, other: RewardBatch) -> bool:
         """Whether both hold TRL's same batch: the same objects, unchanged since."""
@@ -75,7 +77,7 @@ def read_batch(
     columns: Mapping[str, object],
 ) -> RewardBatch:
     """A batch from TRL's arguments. DataError for a column of another length."""
-    questions = [last_text(prompt, "user") for prompt in prompts or [""] * len(completions)]
+    questions = [last_message(prompt, "user") for prompt in prompts or [""] * len(completions)]
     if len(questions) != len(completions):
         raise DataError(
             f"{len(completions)} completions, but {len(questions)} prompts: pass one for each"
@@ -91,19 +93,8 @@ def read_batch(
                 f"column {name!r} has {len(values)} values for {len(completions)} completions: "
                 "pass one for each"
             )
-    texts = [last_text(completion, "assistant") for completion in completions]
+    texts = [last_message(completion, "assistant") for completion in completions]
     return RewardBatch(completions, texts, questions, lists)
-
-
-def last_text(turns: object, role: str) -> str:
-    """The text itself, or that of the last message of `role`; empty if there is none."""
-    if isinstance(turns, str):
-        return turns
-    messages = turns if isinstance(turns, (list, tuple)) else []
-    for message in reversed(messages):
-        if isinstance(message, Mapping) and message.get("role") == role:
-            return _content(message.get("content"))
-    return ""
 
 
 def check_columns(names: Iterable[str]) -> None:
@@ -124,10 +115,3 @@ def check_reference_columns(names: Iterable[str]) -> None:
                 f"the reference can't be in a column {name!r}: TRL keeps that name for itself; "
                 "rename the column"
             )
-
-
-def _content(content: object) -> str:
-    """A message's content as text: parts of other kinds, such as images, are left out."""
-    if isinstance(content, (list, tuple)):
-        return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
-    return content if isinstance(content, str) else ""

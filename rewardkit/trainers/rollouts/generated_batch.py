@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from rewardkit.errors import UsageError
 from rewardkit.records import Verdict
 from rewardkit.trainers.objectives import weighted_rewards
-from rewardkit.trainers.rewards.reward_batch import last_text, read_batch
+from rewardkit.trainers.rewards.reward_batch import read_batch
+from rewardkit.transcripts import last_message
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -124,7 +125,7 @@ def _verdicts(trainer: Any, count: int) -> dict[str, Sequence[Verdict]]:
 def _prompt_text(prompt: Any) -> str:
     if isinstance(prompt, str):
         return prompt
-    return "\n\n".join(last_text([turn], turn.get("role")) for turn in prompt)
+    return "\n\n".join(last_message([turn], turn.get("role")) for turn in prompt)
 
 
 def _messages(prompt: Any, completion: Any) -> str | None:

@@ -152,7 +152,9 @@ def _dataset(samples: Sequence[Sample], prompts: Sequence[object]) -> Any:
         {
             **{name: value for name, value in sample.columns.items() if name not in TRL_COLUMNS},
             "question": sample.question,
-            "reference": sample.reference,
+            "reference": [sample.reference, *sample.references]
+            if sample.references
+            else sample.reference,
             "prompt": prompt,
         }
         for sample, prompt in zip(samples, prompts, strict=True)

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from rewardkit.errors import DataError, UsageError
-from rewardkit.trainers.rewards.reward_batch import check_columns, last_text, read_batch
+from rewardkit.trainers.rewards.reward_batch import check_columns, read_batch
+from rewardkit.transcripts import last_message
 
 
 def said(role: str, content: object) -> dict[str, object]:
@@ -28,7 +29,7 @@ def said(role: str, content: object) -> dict[str, object]:
     ],
 )
 def test_the_last_assistant_message_counts(completion: object, text: str) -> None:
-    assert last_text(completion, "assistant") == text
+    assert last_message(completion) == text
 
 
 def test_a_batch_holds_the_rows_without_what_trl_adds() -> None:

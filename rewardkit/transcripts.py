@@ -1,0 +1,193 @@
+"""What the model itself wrote in a transcript: the text of its last turn.
+
+Hosts pass whole trajectories: prompts, tool results and users' turns beside the model's own. In a
+text, the markers of chat templates separate them: ChatML (Qwen), Llama 3 and 4, Mistral, gpt-oss,
+DeepSeek, Gemma, GLM, Phi and Kimi. Whatever a text contains, parts of it are only left out.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+
+LONGEST_SPECIAL = 44
+"""Characters of the longest special token that is dropped."""
+
+FEWEST_MATCHING = 16
+"""Characters of a prompt cut off at its start that the start of a query must match."""
+
+_SPECIAL = re.compile(
+    r"(?:<\|[^|<>\n]{1,40}\|>|<｜[^｜<>\n]{1,40}｜>|</?s>|<(?:eos|bos|pad|end_of_turn)>)\Z"
+)
+_HINTS = ("<|", "<｜", "INST]", "TOOL_RESULTS]", "tool_response>", "<start_of_turn>")
+_MARKER = re.compile(
+    r"""<\|im_(?:start|user|assistant|system)\|>(?P<chatml>[^\n<]{0,80})(?:<\|im_(?:sep|middle)\|>)?
+    |<\|(?:start_header_id|header_start)\|>(?P<llama>[^\n<]{0,80})<\|(?:end_header_id|header_end)\|>
+    |(?:<\|start\|>(?P<author>[^<]{0,200}))?(?:<\|channel\|>(?P<channel>[^<]{0,200}))?
+        (?:<\|constrain\|>[^<]{0,80})?<\|message\|>
+    |<\|(?P<bare>user|assistant|system|developer|tool|observation|ipython)\|>
+    |<start_of_turn>(?P<gemma>\w{1,20})
+    |<｜(?P<deepseek>User|Assistant|tool▁outputs?▁(?:begin|end))｜>
+    |\[(?P<mistral>/?(?:INST|TOOL_RESULTS|SYSTEM_PROMPT|AVAILABLE_TOOLS))\]
+    |<(?P<block>/?tool_response)>""",
+    re.VERBOSE,
+)
+_LINE_OR_MARKER = re.compile(
+    rf"(?m:^(?P<line>user|assistant|system|tool)\n)|{_MARKER.pattern}", re.VERBOSE
+)
+_LINE_OF_ANOTHER = re.compile(r"^(?:user|system|tool)\n", re.MULTILINE)
+_LINE_OF_THE_MODEL = "\nassistant\n"
+
+_NAMES_OF_THE_MODEL = ("assistant", "model")
+_ENDS = ("/INST", "/TOOL_RESULTS", "tool▁outputs▁end", "tool▁output▁end")
+"""Markers that end another's text; the model's follows."""
+
+_REPEATED_IMAGE = re.compile(r"(<\|?\w*(?:image|img|video|audio|pad)\w*\|?>)\1+", re.IGNORECASE)
+
+
+def model_text(text: str) -> str:
+    r"""The last assistant turn of a text, without special tokens at its end.
+
+    A text without markers is the model's. Where decoding has dropped the special tokens, a line
+    `assistant` after a line `user`, `tool` or `system` is a marker. Of gpt-oss's channels only
+    `final` is read.
+
+    >>> model_text("<|im_start|>user\n\\boxed{4}?<|im_end|>\n<|im_start|>assistant\nNo.<|im_end|>")
+    'No.'
+    """
+    markers = _markers(text)
+    if markers is None or markers.search(text) is None:
+        return without_special_tokens(text)
+    last = ""
+    for part, owner, has_header in _turns(text, markers):
+        if owner is not None and (has_header or part.strip()):
+            last = part if owner else ""
+    return without_special_tokens(last).strip()
+
+
+def _markers(text: str) -> re.Pattern[str] | None:
+    """The pattern of the markers that a text may contain."""
+    if _LINE_OF_THE_MODEL in text:
+        first = _LINE_OF_ANOTHER.search(text)
+        if first and first.start() < text.rfind(_LINE_OF_THE_MODEL):
+            return _LINE_OR_MARKER
+    return _MARKER if any(hint in text for hint in _HINTS) else None
+
+
+def _turns(text: str, markers: re.Pattern[str]) -> Iterator[tuple[str, bool | None, bool]]:
+    """Yield each part between markers, its owner, and whether a header opens it.
+
+    The owner is True for the model's text, False for its thinking and its calls of tools in
+    channels, None for another's text.
+    """
+    owner: bool | None = True
+    enclosing: bool | None = True
+    start, has_header = 0, False
+    for match in markers.finditer(text):
+        kind = match.lastgroup or "message"
+        name = "" if kind == "message" else match[kind]
+        ends_another = name in _ENDS or name == "/tool_response"
+        yield text[start : match.start()], None if ends_another else owner, has_header
+        if kind == "block":
+            owner = enclosing if ends_another else None
+        else:
+            owner = enclosing = _owner(match, kind, name)
+        start, has_header = match.end(), not ends_another
+    yield text[start:], owner, has_header
+
+
+def _owner(match: re.Match[str], kind: str, name: str) -> bool | None:
+    if kind in ("author", "channel", "message"):
+        author, channel = match["author"] or "assistant", match["channel"] or ""
+        if author.split()[:1] != ["assistant"]:
+            return None
+        return channel.strip() in ("", "final") and "to=" not in author
+    first = name.strip().partition(" ")[0].lower()
+    return True if name in _ENDS or first in _NAMES_OF_THE_MODEL else None
+
+
+def without_special_tokens(text: str) -> str:
+    """The text without the special tokens at its end, and the white space before them.
+
+    >>> without_special_tokens("so it is 5.<|im_end|></s>")
+    'so it is 5.'
+    """
+    kept, end = len(text), len(text.rstrip())
+    while text.endswith(">", 0, end):
+        token = _SPECIAL.search(text, max(0, end - LONGEST_SPECIAL), end)
+        if token is None:
+            break
+        end = token.start()
+        while end and text[end - 1].isspace():
+            end -= 1
+        kept = end
+    return text[:kept]
+
+
+def without_prompt(query: str, prompt: str) -> str | None:
+    """What follows the prompt in a query; None if the query doesn't start with the prompt.
+
+    Decoding may compose characters, change white space, repeat an image's token, and lose the start
+    of a long prompt; at least FEWEST_MATCHING characters of its end must be left.
+    """
+    if query.startswith(prompt):
+        return query[len(prompt) :]
+    text = _composed(query).lstrip("\ufffd")
+    places = [place for place, character in enumerate(text) if not character.isspace()]
+    found = "".join(text[place] for place in places)
+    wanted = "".join(_composed(prompt).split())
+    start = 0
+    while start >= 0:
+        if found.startswith(wanted[start:]):
+            matching = len(wanted) - start
+            return text[places[matching] :] if matching < len(places) else ""
+        start = wanted.find(found[:FEWEST_MATCHING], start + 1, len(wanted))
+        if len(wanted) - start < FEWEST_MATCHING:
+            break
+    return None
+
+
+def _composed(text: str) -> str:
+    return unicodedata.normalize("NFC", _REPEATED_IMAGE.sub(r"\1", text))
+
+
+def last_message(turns: object, role: str = "assistant") -> str:
+    """The text itself, or that of the last message of `role`; empty if there is none.
+
+    Parts of other kinds than text, such as images, are left out.
+    """
+    if isinstance(turns, str):
+        return turns
+    messages = turns if isinstance(turns, (list, tuple)) else []
+    for message in reversed(messages):
+        if isinstance(message, Mapping) and message.get("role") == role:
+            return _content(message.get("content"))
+    return ""
+
+
+def chat_text(value: object) -> object:
+    """The text of the assistant's last message in a list of messages; another value as it is."""
+    is_chat = isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value)
+    return last_message(value) if is_chat else value
+
+
+def _content(content: object) -> str:
+    if isinstance(content, (list, tuple)):
+        return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
+    return content if isinstance(content, str) else ""
+
+
+def last_run(mask: Sequence[int]) -> slice:
+    """The last tokens in a row that a mask marks as the model's own.
+
+    >>> last_run([1, 1, 0, 1, 1, 0])
+    slice(3, 5, None)
+    """
+    end = len(mask)
+    while end and not mask[end - 1]:
+        end -= 1
+    start = end
+    while start and mask[start - 1]:
+        start -= 1
+    return slice(start, end)
