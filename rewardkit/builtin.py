@@ -8,7 +8,7 @@ from pathlib import Path
 from rewardkit.hookspecs import hookimpl
 
 TASK_FILE = "rewardkit.harness.tasks.defined.task:load_task_file"
-"""What loads a task that is offered, or named, as a TOML file."""
+"""The loader of a task that is offered, or named, as a TOML file."""
 
 _PROMPTS = Path(__file__).parent / "harness" / "prompts"
 _SETS = Path(__file__).parent / "harness" / "tasks" / "sets"

@@ -61,9 +61,9 @@ class Completion:
 class Sampling:
     """How completions are drawn.
 
-    `temperature` 0 is greedy. Off are `top_k` and `min_p` at 0, `top_p` and `repetition_penalty` at
+    `temperature` 0 is greedy. `top_k` and `min_p` are off at 0, `top_p` and `repetition_penalty` at
     1, the other penalties at 0. `thinking_token_budget` is the number of tokens after which the
-    engine closes a thinking block; None: no limit but `max_tokens`.
+    engine closes a thinking block; with None, only `max_tokens` limits it.
     """
 
     max_tokens: int = 1024
@@ -150,7 +150,7 @@ class Verdict:
 
     @classmethod
     def of(cls, judged: Verdict | bool | float) -> Verdict:
-        """Return the verdict that a verifier's result is.
+        """Convert a verifier's result to a verdict.
 
         A bool is right or wrong, a number in [0, 1] a score. Raises ValueError for anything else.
 

@@ -9,7 +9,7 @@ from typing import Literal, cast
 Thinking = Literal["strip", "keep"]
 
 WHOLE = "whole"
-"""What a verifier declares as its `thinking` that always reads the whole completion."""
+"""The `thinking` that a verifier declares if it always reads the whole completion."""
 
 _CLOSED = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _OPENED = re.compile(r"<think(?:ing)?>", re.IGNORECASE)

@@ -79,8 +79,7 @@ def adapter_command(
         name = host.replace("-", "_")
         if name.isidentifier() and importlib.util.find_spec(f"rewardkit.frameworks.{name}"):
             raise UsageError(
-                f"{host} needs no file: it takes its reward by import, "
-                f"from rewardkit.frameworks.{name}"
+                f"{host} needs no file: import its reward from rewardkit.frameworks.{name}"
             )
         raise UnknownName.among("trainer with a reward file", host, FILES)
     arguments = key_values(verifier_arg or (), "--verifier-arg")
@@ -92,7 +91,7 @@ def adapter_command(
         raise UsageError(
             "lm-eval's task files can't hold a verifier's parameters; put "
             f"my_{verifier} = process_results({verifier!r}, …) of rewardkit.frameworks.lm_eval "
-            f"into a module of yours, and name it in the file: !function my_module.my_{verifier}"
+            f"into your own module, and name it in the file: !function my_module.my_{verifier}"
         )
     check_target(output, overwrite=overwrite)
     written = "".join(f", {name}={value!r}" for name, value in arguments.items())

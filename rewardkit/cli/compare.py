@@ -31,7 +31,7 @@ LEVEL = 0.05
 """The p-value below which a difference counts as significant; it matches the 95% intervals."""
 
 MOST_GROUPS = 5
-"""A column with more groups, or with one, is not printed; `--json` has all."""
+"""A column with more groups, or with only one, is not printed; `--json` has all."""
 
 
 def value_text(value: float, kind: str, *, sign: str = "", digits: int = 1) -> str:
@@ -74,7 +74,7 @@ def forecast_lines(forecast: Forecast) -> Iterator[str]:
 
 
 def seed_lines(of_task: Sequence[TaskComparison]) -> Iterator[str]:
-    """The spread of the runs of one task that differ from the baseline in the seed alone."""
+    """The spread of the runs of one task that differ from the baseline only in the seed."""
     alike = [each for each in of_task if list(each.differs_in) == ["sampling.seed"]]
     if alike:
         kind = alike[0].kind
@@ -184,11 +184,10 @@ def _without_value(comparison: TaskComparison) -> str:
         for count, total in zip(comparison.with_value, comparison.completions, strict=True)
     )
     left_out = comparison.left_out
-    problems = "1 problem has" if left_out == 1 else f"{left_out:,} problems have"
+    problems = "1 problem is" if left_out == 1 else f"{left_out:,} problems are"
     return (
         f"only {comparison.defined_for} have a value: {of_baseline} in the baseline, {of_run} in "
-        f"the run; {problems} none in one of the runs and {'is' if left_out == 1 else 'are'} "
-        "left out"
+        f"the run; {problems} left out, without a value in one of the runs"
     )
 
 
@@ -257,10 +256,12 @@ def compare_command(
     detect: Annotated[
         float | None,
         typer.Option(
-            help="Print how much data detects this difference, such as 0.02; also for one run."
+            help="Print how much data this difference needs, such as 0.02; one run is enough."
         ),
     ] = None,
-    flips: Annotated[int, typer.Option(help="Number of changed problems to list each way.")] = 10,
+    flips: Annotated[
+        int, typer.Option(help="Number of changed problems to list in each direction.")
+    ] = 10,
     fail_if_worse: Annotated[
         bool,
         typer.Option(
@@ -315,7 +316,7 @@ def _print_json(results: Sequence[TaskComparison | Forecast]) -> None:
 def _print_forecast(
     run: Path, detect: float, *, task: str | None, metric: str, as_json: bool
 ) -> None:
-    """Print how much data finds the difference `detect`, estimated from one run."""
+    """Print how much data the difference `detect` needs, estimated from one run."""
     from rewardkit.harness.comparison.comparison import forecast as forecast_tasks
 
     forecasts = forecast_tasks(run, detect, task=task, metric=metric)

@@ -192,7 +192,7 @@ def evaluate_several(
 
 
 def _collect(runs: Iterable[SweepRun], reporter: Reporter) -> tuple[list[SweepRun], bool]:
-    """The runs that ended, each noted as it did, and whether an interrupt stopped the rest."""
+    """The runs that ended, each noted as it ended, and whether an interrupt stopped the rest."""
     from rewardkit.harness.sweeps.sweep_results import sort_by_step
 
     ended: list[SweepRun] = []
@@ -253,7 +253,7 @@ def eval_command(
         list[str] | None,
         typer.Argument(
             metavar="MODEL",
-            help="More folders, where a shell has expanded the pattern of --model.",
+            help="More folders, if the shell has expanded the pattern of --model.",
         ),
     ] = None,
     prompt: Annotated[

@@ -26,7 +26,7 @@ COMMANDS = {
     "compare": "Compare runs with a baseline, problem by problem.",
     "report": "Write a self-contained HTML page that shows one run or compares several.",
     "export": "Write the samples of runs as Parquet, or their metrics as metadata of a model card.",
-    "train": "Train a model by a recipe, with GRPO or on worked solutions.",
+    "train": "Train a model with a recipe, by GRPO or on worked solutions.",
     "serve": "Serve verdicts over HTTP until SIGTERM, which lets requests in progress finish.",
     "adapter": "Write the file that a trainer loads its reward from.",
     "list": "List what is installed, and which plugin provides it.",

@@ -94,7 +94,7 @@ class ProgressDisplay(Reporter):
         self._progress.start()
 
     def _advance(self, done: int, figures: str | None = None, line: str = "") -> None:
-        """Move the bar; without one, print `line` with figures and time left at times."""
+        """Move the bar; without one, print `line` with figures and time left every half minute."""
         self._done = done
         if self._progress is not None:
             fields: dict[str, Any] = {} if figures is None else {"figures": figures}

@@ -41,7 +41,7 @@ def warnings(task: TaskSummary) -> Iterator[str]:
 
 
 def of_runs(runs: Sequence[tuple[str, TaskSummary]]) -> Iterator[str]:
-    """Warnings about several runs: one sentence of a kind, with the runs' names."""
+    """Warnings about several runs: one sentence for each kind, with the runs' names."""
     total = sum(task.completions for _, task in runs)
     for counted in zip(*(_complaints(task) for _, task in runs), strict=True):
         shares = [

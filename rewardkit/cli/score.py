@@ -32,7 +32,7 @@ MOST_LINES = 12
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayOptions:
-    """What `score` takes for a training: other rewards or other weights, and where they go."""
+    """The options of `score` for a training: other rewards or weights, and the output folder."""
 
     task: str | None
     task_args: Mapping[str, Any]
@@ -45,7 +45,7 @@ class ReplayOptions:
 
     def __post_init__(self) -> None:
         if self.task and self.verifier:
-            raise UsageError("a training is judged by --task or by --verifier, not by both")
+            raise UsageError("a training takes --task or --verifier, not both; leave one out")
         if self.task_args:
             from rewardkit.harness.run.options import task_with_arguments  # loads plugins
 
@@ -64,7 +64,7 @@ def weights_by_name(pairs: Iterable[str]) -> dict[str, float]:
     for name, value in key_values(pairs, "--reward-weight").items():
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not is_number or not math.isfinite(value):
-            raise UsageError(f"--reward-weight {name}={value} has no number as its weight")
+            raise UsageError(f"the weight in --reward-weight {name}={value} isn't a number")
         weights[name] = float(value)
     return weights
 
@@ -172,8 +172,8 @@ def _print_replay(replay: Replay) -> None:
     if replay.reproduced < total:
         out.print(
             f"! the recorded advantages of {total - replay.reproduced:,} completions differ from "
-            "those that the trainer computes here over the recorded rewards: it was another "
-            "trainer, or another device rounded them",
+            "those that the trainer computes here from the recorded rewards: another trainer "
+            "computed them, or another device rounded them differently",
             style="yellow",
         )
 
@@ -236,7 +236,7 @@ def score_command(
         list[str] | None,
         typer.Option(
             metavar="NAME=WEIGHT",
-            help="For a training's folder: another weight of a reward; repeatable.",
+            help="Another weight for a reward, only with a training's folder; repeatable.",
             rich_help_panel="Judging",
         ),
     ] = None,
@@ -258,7 +258,7 @@ def score_command(
 
     With --output-dir, the same command resumes after an interruption.
 
-    Given a training's folder, show the rewards that it would have paid.
+    For a training's folder, show the rewards that it would have given.
     """
     from rewardkit.harness.store.rollouts import find_rollouts
 
@@ -301,7 +301,7 @@ def score_command(
     output = ScoreOutput(output_dir=folder, overwrite=overwrite, command=command, shard=part)
     if file.is_dir():
         if (file / RUN).exists():
-            where = "a run's folder, which records what judges it"
+            where = "a run's folder, which records its verifier"
             refuse_given({**judging, **of_files}, where)
         plan = plan_rescoring(file, output, thinking=thinking)
     else:

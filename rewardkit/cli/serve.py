@@ -17,7 +17,7 @@ DRAIN_SECONDS = 30
 
 def serve_command(
     host: Annotated[
-        str, typer.Option(help="The address to listen on; all but loopback need a token.")
+        str, typer.Option(help="The address to listen on; any except loopback needs a token.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 chooses a free port.")] = 8000,
     token_file: Annotated[

@@ -1,4 +1,4 @@
-"""`rewardkit train`: GRPO with the verifiers as rewards, or supervised training, by a recipe."""
+"""`rewardkit train`: GRPO with the verifiers as rewards, or supervised training, from a recipe."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def train_command(
     output_dir: str | None,
     quiet: bool,
 ) -> None:
-    """Train a model by a recipe, with GRPO or on worked solutions.
+    """Train a model with a recipe, by GRPO or on worked solutions.
 
     The rewards of GRPO are the verdicts that `eval` gives.
 

@@ -38,7 +38,7 @@ def verify_command(
     ] = None,
     timeout: Annotated[float, typer.Option(help="Time limit of the verdict in seconds.")] = 1.0,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show how each side was read and what decided.")
+        bool, typer.Option("--explain", help="Show how each side was read and which step decided.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
 ) -> None:

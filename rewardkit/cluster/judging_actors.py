@@ -95,7 +95,7 @@ class InOrder:
             self._actors.busy += 1
 
     def _take(self) -> Sequence[_Attempt]:
-        """The chunks of the next call. One over which an actor died goes alone."""
+        """The chunks of the next call. A chunk that an actor died over goes alone."""
         taken: list[_Attempt] = []
         while len(taken) < self._chunks_a_call and (attempt := self._next()) is not None:
             if attempt.deaths:

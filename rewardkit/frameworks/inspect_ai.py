@@ -3,7 +3,7 @@
     inspect score LOG --scorer rewardkit/verifier -S name=gsm8k
 
 In a task of your own: `Task(…, scorer=verifier("math"))`. The target is the reference; with
-several, one that the completion meets is enough. The sample's metadata are the row's columns.
+several, the completion must match one of them. The sample's metadata are the row's columns.
 Only Inspect imports this module, by the entry point.
 """
 

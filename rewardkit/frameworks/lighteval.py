@@ -3,7 +3,7 @@
     from rewardkit.frameworks.lighteval import gsm8k
     LightevalTaskConfig(…, metrics=[gsm8k])
 
-The gold choice is the reference; with several, one that the completion meets is enough.
+The gold choice is the reference; with several, the completion must match one.
 `Doc.specific` has the row's columns. A problem's figure is the mean over its completions.
 """
 

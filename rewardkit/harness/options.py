@@ -105,24 +105,24 @@ class SeedOption:
 
     seed: Annotated[
         Annotated[int, Meta(ge=0, le=2**63 - 1)],
-        about("Seeds sampling, examples and generated data."),
+        about("Seed of sampling, examples and generated data."),
     ] = 0
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class ThinkingOptions:
-    """What models think, and what verdicts read of it."""
+    """How long models think, and how much of the thinking verifiers read."""
 
     thinking: Annotated[
         Thinking | None,
         about(
             "How to read a thinking block: strip ignores it, keep reads it if no answer follows. "
-            "By default as the task or the verifier does, or as a run was judged."
+            "The default is the task's or the verifier's; to score a run again, the run's own."
         ),
     ] = None
     thinking_token_budget: Annotated[
         NaturalNumber | None,
-        about("Tokens after which vLLM, or a server that can, closes a thinking block."),
+        about("Tokens after which vLLM, or a server that supports it, closes a thinking block."),
     ] = None
     reasoning_effort: Annotated[
         str | None, about("How long the openai backend's model thinks, such as low or high.")
@@ -153,7 +153,7 @@ class BackendOptions:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class VerdictOptions:
-    """What judges, and when a run counts as failed."""
+    """The verifier, and when a run counts as failed."""
 
     verifier: Annotated[str | None, about("The verifier that judges the rows, without a task.")] = (
         None
@@ -187,7 +187,8 @@ class ClusterOptions:
         about("Part I of N of the problems; `rewardkit merge` joins the parts.", metavar="I/N"),
     ] = None
     ray: Annotated[
-        str | None, about("Work on the Ray cluster at HOST:PORT, or auto.", metavar="ADDRESS")
+        str | None,
+        about("Use the Ray cluster at HOST:PORT; auto finds or starts one.", metavar="ADDRESS"),
     ] = None
     engines: Annotated[
         Count | None, about("Copies of the model on the Ray cluster; by default all that fit.")

@@ -153,7 +153,7 @@ class WorkerHandle:
 
 
 MEMORY = 384 * 2**20
-"""Bytes by which a worker may grow over what its verifier loaded with."""
+"""Bytes by which a worker may grow after its verifier is loaded."""
 
 _BOOT = (
     "import sys; sys.path[:] = sys.argv[4:]; "
@@ -351,7 +351,7 @@ KEPT = 8
 """Pools kept alive; the least recently used one is closed for the next."""
 
 MOST_KEPT = 64
-"""The same if closed pools are needed again: a training may have many rewards."""
+"""Pools kept alive if closed ones are needed again: a training may have many rewards."""
 
 LEAST_CPU_SECONDS = 122
 """Enough for every deadline of up to a minute, so that other deadlines need no other pools."""

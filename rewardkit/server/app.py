@@ -320,7 +320,7 @@ class OfferedVerifiers:
             raise HTTPException(
                 400,
                 "this server offers several verifiers: put the name at the path's end, as in "
-                "/rm/math, or start it with --verifier NAME alone",
+                "/rm/math, or start it with a single --verifier",
             )
         return self.names[0]
 

@@ -35,7 +35,7 @@ def game24_solution(numbers: tuple[int, ...]) -> str | None:
 def game24_search_trace(
     numbers: tuple[int, ...], seed: int | str, attempts: int | None = None
 ) -> str:
-    """A reply that tries `attempts` ways to 24 in vain before it finds one.
+    """A reply with `attempts` failed ways to make 24 before one that works.
 
     By default the seed draws from 1 to 12 attempts. ValueError if the numbers can't make 24.
     """

@@ -126,7 +126,7 @@ class MomentumGRPOTrainer(SkippingGRPOTrainer):
     above `m_max`; `eps` is added to the deviation. Groups with equal rewards have advantage 0 and
     are counted; with `skip_silent_groups` they do not contribute to a step, not even through the KL
     term, whatever the momentum. Evaluation is TRL's own. With momentum 0 throughout and TRL's
-    `eps`, advantages and weights are those of GRPOTrainer, bit for bit. The history is saved in
+    `eps`, advantages and weights equal those of GRPOTrainer, bit for bit. The history is saved in
     each checkpoint.
     UsageError for settings with which TRL normalises by other statistics than a group's.
     """

@@ -1,6 +1,6 @@
 """The formulas of group-relative policy optimisation, as short functions over tensors.
 
-They are written to be read and to check the trainer against; training itself runs on TRL.
+They document the objectives and check the trainer; training itself runs on TRL.
 B completions in groups of G to a prompt, each of at most T tokens.
 """
 

@@ -284,7 +284,7 @@ def _fault(sides: list[Expression], numbers: tuple[int, ...]) -> str:
         return f"it must use each of {', '.join(map(str, numbers))} exactly once"
     for side in sides:
         if side.value != TARGET:
-            return f"it is {'no number' if side.value is None else side.value}, not {TARGET}"
+            return f"it is {'undefined' if side.value is None else side.value}, not {TARGET}"
     return ""
 
 

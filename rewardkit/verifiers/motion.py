@@ -218,8 +218,8 @@ def differences_follow(analysis: str, given: Sequence[Vector], dimensions: int =
 def speed_follows(analysis: str, given: Sequence[Vector], dimensions: int = 1) -> bool:
     """Return whether the first speed line ends in the mean difference, and its chain agrees.
 
-    The mean is of the `given` points, else of the stated differences. A member of the chain that
-    is not arithmetic, such as a formula in other symbols, is not checked.
+    The mean difference is that of the `given` points, else that of the stated differences. Members
+    of the chain that are not arithmetic, such as formulas in other symbols, are not checked.
     """
     statement = forms(dimensions).speed.search(analysis)
     if statement is None:

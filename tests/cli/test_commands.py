@@ -216,7 +216,7 @@ def test_verify_reads_standard_input_and_gives_json() -> None:
             "--fewshot-data no.jsonl: there is no data file",
         ),
         (["score", "no.jsonl", "--task", "gsm8k"], "no data file"),
-        (["score", "no.jsonl"], "--task NAME or --verifier NAME"),
+        (["score", "no.jsonl"], "--task NAME, --verifier NAME or --verifier-field COLUMN"),
         (["eval", "--task", "motion", "--model", "m", "--log-to", "wanbd"], "mean 'wandb'"),
         (["export", "nowhere", "--parquet", "s.parquet"], "nowhere holds no run.json"),
         (["export", "nowhere"], "--parquet FILE, --model-index FILE"),

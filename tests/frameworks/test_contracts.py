@@ -252,7 +252,7 @@ class TestFiles:
             return str(CliRunner().invoke(app(command), command).exception)
 
         assert "no task named 'exact'" in failure("--verifier", "exact")
-        assert "module of yours" in failure(
+        assert "your own module" in failure(
             "--verifier", "gsm8k", "--verifier-arg", "reading=boxed"
         )
         assert not list(tmp_path.iterdir())
@@ -264,7 +264,7 @@ class TestFiles:
     def test_a_trainer_that_needs_no_file_is_told_apart_from_a_typing_error(self) -> None:
         words = ["adapter", "verl", "--verifier", "math", "-o", "x.py"]
         error = str(CliRunner().invoke(app(words), words).exception)
-        assert "verl needs no file: it takes its reward by import" in error
+        assert "verl needs no file: import its reward from" in error
 
 
 @pytest.mark.parametrize("path", sorted(FRAMEWORKS.glob("*.py")), ids=lambda path: path.stem)

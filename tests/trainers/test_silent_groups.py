@@ -1,4 +1,4 @@
-"""A group whose rewards are all equal has no share in a step, where that is asked for."""
+"""A group whose rewards are all equal is left out of a step, if that is asked for."""
 
 from __future__ import annotations
 

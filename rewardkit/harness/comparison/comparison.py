@@ -63,17 +63,17 @@ def by_group(
 
 @dataclass(frozen=True)
 class StatisticalPower:
-    """Which differences comparisons of a size find, at level 5% in 80% of them."""
+    """The differences that comparisons of a size find in 80% of cases, at level 5%."""
 
     detectable_difference: float
-    """The smallest one, with the problems and completions at hand."""
+    """The smallest such difference, with the given problems and completions."""
     difference: float
-    """The difference that the next two figures are about: the observed one, or one given."""
+    """The difference to find: the observed one, or a given one."""
     needed_problems: int | None
-    """How many problems it needs, with as many completions each; None if it is 0."""
+    """How many problems this difference needs, with as many completions each; None if it is 0."""
     needed_completions: int | None
-    """How many completions per problem it needs on the problems at hand; None: no number of them is
-    enough, or it can't be estimated because problems have one completion each."""
+    """How many completions per problem it needs on the given problems; None if no number is enough,
+    or if it can't be estimated because problems have one completion each."""
 
 
 @dataclass(frozen=True)

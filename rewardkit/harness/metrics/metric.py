@@ -29,7 +29,7 @@ Interval = tuple[float, float]
 class Metric:
     """A mean over problems with its 95% interval.
 
-    `count` is the number of completions; for those of k completions, of problems.
+    `count` is the number of completions, or of problems for metrics of k completions.
     """
 
     value: float

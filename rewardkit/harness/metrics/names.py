@@ -12,11 +12,11 @@ WORDS = {
     "mae": "MAE",
     "mse": "MSE",
 }
-"""The words of the keys that are not their own words with underscores for spaces."""
+"""The words of the keys for which replacing underscores by spaces is not enough."""
 
 TRUNCATED = "truncated at the token limit or inside an open thinking block"
 UNJUDGED = "unjudged and left out of the means"
-"""What completions are that a warning counts."""
+"""The states of completions that warnings count."""
 
 
 def words(key: str) -> str:

@@ -37,7 +37,7 @@ class Numbers(dict[T, int]):
 
 
 class RowKind(NamedTuple):
-    """What many rows have in common, and all that a rate needs of a row besides its scores."""
+    """What many rows have in common: all that a rate needs of a row besides its scores."""
 
     task: str
     finish_reason: str
@@ -167,7 +167,7 @@ class Outcomes:
         return self.problem[-1] + 1 if self.problem else 0
 
     def rate(self, value_of: Callable[[RowKind], float | None]) -> Metric | None:
-        """The mean of a value in [0, 1] over the rows where it isn't None; None without such."""
+        """The mean of a value in [0, 1] over the rows where it isn't None; None without any."""
         distinct = [value_of(kind) for kind in self.distinct]
         numbers = [value or 0.0 for value in distinct]
         values = map(numbers.__getitem__, self.kind)

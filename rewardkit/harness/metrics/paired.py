@@ -156,9 +156,9 @@ def paired_noise(baseline: Groups, other: Groups, scale: Scale) -> Noise:
 
 
 def pilot_noise(groups: Groups, scale: Scale) -> Noise:
-    """The noise of this run beside another like it, of a model that finds other problems hard.
+    """The noise beside a similar run of a model that finds other problems hard.
 
-    Two models that find the same problems hard differ less from each other; this is caution.
+    This is cautious: two models that find the same problems hard differ less.
     """
     single = _noise(group_means(groups), (groups,), scale)
     return Noise(2 * single.between, None if single.sampling is None else 2 * single.sampling)

@@ -93,8 +93,8 @@ def rates(outcomes: Outcomes) -> dict[str, Metric]:
 
     Over judged completions:
 
-    - accuracy: the share that is right; accuracy_flexible: the share with form forgiven;
-    - flexible_gap: the share that is right only with form forgiven. Completions that are right
+    - accuracy: the share that are right; accuracy_flexible: the share that are right in any form;
+    - flexible_gap: the share that are right only in another form. Completions that are right
       strictly are right flexibly too, so it equals accuracy_flexible − accuracy, and the interval
       of this share is that of the paired difference;
     - score: the mean score of the verdicts; part_NAME: the mean of a component of the score;
@@ -102,7 +102,7 @@ def rates(outcomes: Outcomes) -> dict[str, Metric]:
     - accuracy_untruncated, accuracy_truncated: accuracy over the completions that are not truncated
       and over those that are; both only if some are truncated;
     - unfinished_rate: the share that reached the limit before an answer (failure "truncated");
-    - error_rate: the share that is wrong for another reason. accuracy + unfinished_rate +
+    - error_rate: the share that are wrong for another reason. accuracy + unfinished_rate +
       error_rate is 1: a completion that answered before it was truncated counts by its answer.
 
     Over all completions:

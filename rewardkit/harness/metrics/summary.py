@@ -159,7 +159,7 @@ class Usage:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     thinking_tokens: int | None = None
-    """Those of the completion tokens that are thinking."""
+    """The completion tokens that are thinking."""
     cost: float | None = None
 
     def as_json(self) -> dict[str, Any]:

@@ -69,9 +69,7 @@ def solution_rows(
     """The rows of the samples whose solution is right, with the columns of COLUMNS added."""
     for name in COLUMNS:
         if any(name in row for row in rows):
-            raise UsageError(
-                f"the data have a column {name!r}, which --solutions writes; rename it"
-            )
+            raise UsageError(f"the data has a column {name!r}, which --solutions writes; rename it")
     solutions = solve_samples(task, template, samples, long=long, seed=seed)
     return [
         row | _columns(template, solution)

@@ -151,7 +151,7 @@ def _flexible(
     strict: Sequence[Verdict],
     options: JudgingOptions,
 ) -> Sequence[BriefVerdict | None]:
-    """The verdicts with form forgiven; a completion that is right strictly is right here too."""
+    """The flexible verdicts; a completion that is right strictly is also right flexibly."""
     if verifiers.flexible is None:
         return [None] * len(batch)
     verdicts = list(strict)

@@ -118,7 +118,7 @@ def _checked(options: EvalOptions) -> EvalOptions:
         raise UsageError("--fewshot-data holds rows to draw from; say how many: --num-fewshot")
     if options.num_samples > 1 and options.temperature == 0:
         raise UsageError(
-            f"{options.num_samples} samples a problem at temperature 0 would all be the "
+            f"{options.num_samples} completions per problem at temperature 0 would all be the "
             "same; set --temperature"
         )
     if options.engines is not None and options.ray is None:
@@ -130,7 +130,7 @@ def _checked(options: EvalOptions) -> EvalOptions:
 def settings_note(options: EvalOptions) -> str:
     """Return a sentence about the options that the tasks set; empty if they set none."""
     settings = as_typed(options.set_by_tasks())
-    return f"set by the task: {settings}; an option that you type replaces it" if settings else ""
+    return f"set by the task: {settings}; an option that you pass replaces it" if settings else ""
 
 
 def as_typed(settings: Mapping[str, Any]) -> str:
@@ -172,7 +172,7 @@ def own_set(options: AllOptions) -> Task:
     if not options.data:
         raise UsageError("--verifier judges the rows of --data; name a file, or owner/name")
     if (options.verifier is None) == (options.verifier_field is None):
-        raise UsageError("name what judges, either --verifier NAME or --verifier-field COLUMN")
+        raise UsageError("name the verifier: give --verifier NAME or --verifier-field COLUMN")
     source = named_source(options.data)
     names: tuple[str, ...] = ()
     parameters = options.verifier_args
@@ -253,8 +253,8 @@ def resolved_tasks(tasks: Sequence[str | Task], options: AllOptions) -> tuple[Ta
         )
     if not given:
         raise UsageError(
-            "no task is named; see: rewardkit list tasks, or name what judges rows of your own: "
-            "--data FILE --verifier NAME"
+            "no task is named; give --task (rewardkit list tasks shows them), or evaluate your own "
+            "rows with --data FILE --verifier NAME"
         )
     return (own_set(options),)
 
@@ -268,7 +268,8 @@ def task_with_arguments(tasks: Sequence[str | Task], arguments: Mapping[str, Any
         raise UsageError("--task-arg sets the parameters of a task; name it with --task")
     if len(tasks) != 1:
         raise UsageError(
-            f"--task-arg sets the parameters of one task, not of {len(tasks)}; evaluate each alone"
+            f"--task-arg sets the parameters of one task, not of {len(tasks)}; evaluate each task "
+            "separately"
         )
     task = tasks[0]
     if not isinstance(task, str):

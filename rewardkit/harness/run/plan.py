@@ -66,7 +66,7 @@ def plan_for(options: EvalOptions, reporter: Reporter) -> RunPlan:
     """Resolve names, load the tokenizer, parse prompts and read data; no weights yet.
 
     The model's name comes before the choice of an engine, whose import takes seconds, and before
-    data from the hub, which may take long to fetch.
+    data from the hub, which may be slow to fetch.
     """
     for task in options.tasks:  # no row is read
         resolve_prompt(task, options.prompt, options, draw=False)

@@ -42,7 +42,7 @@ class Reporter:
         """Training: this step is done."""
 
     def logged(self, logs: Mapping[str, float]) -> None:
-        """Training: TRL's figures by name, and `reward_share`: of the steps' time."""
+        """Training: TRL's figures by name, and `reward_share`, the rewards' share of the time."""
 
     def evaluated(self, step: int, summaries: Mapping[str, TaskSummary]) -> None:
         """Training: the model was evaluated at this step."""

@@ -57,7 +57,7 @@ class VerifierChoice:
         ]
         if len(named) != 1:
             raise UsageError(
-                "name what judges, either --task NAME or --verifier NAME or --verifier-field COLUMN"
+                "name the verifier: give --task NAME, --verifier NAME or --verifier-field COLUMN"
             )
 
     @property
@@ -243,7 +243,7 @@ def plan_rescoring(
     if not (path / SAMPLES).exists():
         raise RunMismatch(f"{path} holds no completions yet; its run ended before the first")
     if output.shard and "shard" in record:
-        raise UsageError(f"{path} is a shard of a run; score it whole, or merge the run first")
+        raise UsageError(f"{path} is a shard of a run; leave out --shard, or merge the run first")
     task_records = record.get("tasks", {})
     if thinking is not None:
         task_records = {

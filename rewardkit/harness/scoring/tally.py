@@ -146,7 +146,7 @@ def _shared(kind: RowKind, *, with_verdict: bool) -> SimpleNamespace:
 
 
 LONGEST_ANSWER = 64
-"""Characters of an answer stored in full; of a longer one, its start and its hash are stored."""
+"""The longest answer stored in full, in characters; of a longer one, the start and a hash."""
 
 ALL_OR_NOTHING = (0.0, 1.0, None)
 """Scores that many rows share; they are stored once, with the kind of the rows."""

@@ -50,7 +50,7 @@ class BestCheckpoint:
         return self.checkpoints / f"checkpoint-{step}"
 
     def is_kept(self, state: Any) -> bool:
-        """Whether the best of a resumed training is by this metric and its checkpoint exists."""
+        """Whether a resumed training chose its best checkpoint by this metric and still has it."""
         step = state.best_global_step
         if not step:
             return False

@@ -131,8 +131,8 @@ def reward_without_accuracy(entries: Sequence[Entry], task: str) -> Signs:
                 f"{task}: from step {before.step} to {latest.step} the training's mean reward rose "
                 f"from {fmean(old_rewards):.3g} to {fmean(new_rewards):.3g} while accuracy fell "
                 f"from {before.value('accuracy'):.2f} to {latest.value('accuracy'):.2f}; the "
-                "rewards pay for something else: read the best paid completions, and look at which "
-                "rewards/NAME/mean rose",
+                "rewards measure something else: read the completions with the highest rewards, "
+                "and check which rewards/NAME/mean rose",
             )
             return
 
@@ -162,7 +162,7 @@ def reward_above_evaluation(entries: Sequence[Entry], task: str) -> Signs:
         f"{task}: the training's mean {name} is {fmean(windows[-1]):.2f} up to step "
         f"{last[-1].step}, and accuracy in evaluation {last[-1].value('accuracy'):.2f}, after "
         "a similar gap at the evaluation before; check that both use the same prompt, length limit "
-        "and temperature, that the training has enough problems, and what the rewards pay for",
+        "and temperature, that the training has enough problems, and what the rewards measure",
     )
 
 

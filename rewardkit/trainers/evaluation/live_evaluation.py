@@ -91,7 +91,7 @@ class LiveEvaluation:
         try:
             summary = run(
                 RunPlan(
-                    # an earlier training's evaluation there is of other weights
+                    # an earlier training's evaluation there used other weights
                     replace(self.options, model=model, overwrite=True),
                     self.task_plans,
                     backend,

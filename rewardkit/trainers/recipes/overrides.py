@@ -178,8 +178,8 @@ def _unknown(name: str, settings: Sequence[Setting]) -> UnknownName:
     known = {setting.name for setting in settings} | {setting.key for setting in settings}
     if not difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.5):
         return UnknownName(
-            f"no setting named {name!r}; see rewardkit train RECIPE --check for a recipe's, and "
-            "TRL's GRPOConfig or SFTConfig for the trainer's"
+            f"no setting named {name!r}; rewardkit train RECIPE --check shows those of a recipe, "
+            "and TRL's GRPOConfig or SFTConfig those of the trainer"
         )
     return UnknownName.among("setting", name, known)
 

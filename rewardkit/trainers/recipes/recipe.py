@@ -32,7 +32,7 @@ class DataSettings:
     split: str = "train"
     limit: Count | None = None
     seed: int = 0
-    """Of the task's draw, in training and evaluation: two seeds may share problems."""
+    """Seed of the task's problems, in training and evaluation: two seeds may share problems."""
     max_prompt_length: Count | None = None
     """Tokens; longer prompts are left out."""
     max_total_length: Count | None = None
@@ -98,13 +98,13 @@ class Recipe:
     name: str
     task: str
     verifier: str | None = None
-    """What judges the completions of training; None: the task's own for the prompt."""
+    """The verifier of the training's completions; None: the task's own for the prompt."""
     about: str = ""
     prompt: str | None = None
     system_prompt: str | None = None
     chat_template: bool = True
     skip_silent_groups: bool = False
-    """Whether groups whose rewards are all equal have no share in a step."""
+    """Whether groups whose rewards are all equal are left out of a step."""
     data: DataSettings = DataSettings()
     model: ModelSettings = ModelSettings()
     rewards: dict[str, float] = field(default_factory=dict)

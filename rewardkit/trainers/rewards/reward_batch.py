@@ -102,8 +102,8 @@ def check_columns(names: Iterable[str]) -> None:
     reserved = sorted(set(names) & set(TRL_ARGUMENTS))
     if reserved:
         raise UsageError(
-            f"the data set has a column {reserved[0]!r}, a name that TRL passes its own argument "
-            f"by; rename it: dataset.rename_column({reserved[0]!r}, …)"
+            f"the data set has a column {reserved[0]!r}, a name that TRL uses for an argument of "
+            f"its own; rename it: dataset.rename_column({reserved[0]!r}, …)"
         )
 
 

@@ -110,8 +110,8 @@ class RolloutsCallback(TrainerCallback):  # type: ignore[misc]  # transformers h
 
     def _keep_less(self, share: float) -> None:
         logger.warning(
-            "%s: the completions of this training need more than %d MB, so that from step %d on, "
-            "and in all steps before, %s; raise max_megabytes, or keep a smaller share",
+            "%s: the completions of this training need more than %d MB, so from step %d on, and in "
+            "all earlier steps, %s; raise max_megabytes, or keep a smaller share",
             self._folder,
             self._max_megabytes,
             self._last[0],

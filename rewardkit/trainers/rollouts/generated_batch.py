@@ -23,8 +23,8 @@ CompletionFields = Mapping[str, Any]
 """The fields of a RolloutRow except its place in the training and its numbers."""
 
 OnBatch = Callable[[Sequence[CompletionFields], "Tensor", "Tensor"], None]
-"""Takes this process's completions, and of all processes the rewards (B, functions) and the
-advantages (B,)."""
+"""Takes the completions of this process, and the rewards (B, functions) and the advantages (B,) of
+all processes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ class ReplayedRow:
     sign: int
     """The advantage's sign: 1, 0 or -1; 0 in a group whose rewards are all equal."""
     is_reproduced: bool
-    """Whether the trainer's code over the recorded rewards gives the recorded advantage again."""
+    """Whether the trainer's code computes the recorded advantage from the recorded rewards."""
 
     @property
     def has_other_reward(self) -> bool:

@@ -1,1 +1,1 @@
-"""A training by a recipe: plan it, check it, run it, report it."""
+"""A training with a recipe: plan it, check it, run it, report it."""

@@ -1,4 +1,4 @@
-"""Train by a recipe: run TRL's trainer over a checked plan."""
+"""Train with a recipe: run TRL's trainer over a checked plan."""
 
 from __future__ import annotations
 
@@ -169,9 +169,9 @@ def train(
     reporter: Reporter | None = None,
     **options: Unpack[TrainValues],
 ) -> TrainingResult:
-    """Train `model` by a recipe's name or TOML file, with `settings` over the recipe's.
+    """Train `model` with a recipe, a name or a TOML file, whose settings `settings` override.
 
-    `settings` are those of --set, and `options` the other ones of `rewardkit train`: data,
+    `settings` are those of --set, and `options` the other options of `rewardkit train`: data,
     output_dir, resume, seed, rollouts. UsageError, before any weights load, for every setting, name
     or data that can't be used.
     """
@@ -189,7 +189,7 @@ def train(
 def run_training(
     plan: TrainingPlan, reporter: Reporter, command: Sequence[str] = ()
 ) -> TrainingResult:
-    """Train by the plan and save the model.
+    """Train as planned and save the model.
 
     KeyboardInterrupt on Ctrl-C, once a checkpoint is saved.
     """

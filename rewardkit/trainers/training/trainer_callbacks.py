@@ -47,8 +47,8 @@ class ProgressCallback(TrainerCallback):  # type: ignore[misc]  # transformers h
         """Report the number of steps. UsageError if none is left: TRL would train one more."""
         if state.global_step >= state.max_steps:
             raise UsageError(
-                f"{args.output_dir} is trained already: its last checkpoint is of step "
-                f"{state.global_step}, of {state.max_steps}; set max_steps or num_train_epochs "
+                f"the training in {args.output_dir} is complete: its last checkpoint has step "
+                f"{state.global_step} of {state.max_steps}; set max_steps or num_train_epochs "
                 "higher to continue"
             )
         if state.is_world_process_zero:

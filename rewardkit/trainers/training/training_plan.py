@@ -170,8 +170,8 @@ def _evaluation(recipe: Recipe, task_plan: TaskPlan, reporter: Reporter) -> Any:
         )
     except DataError as error:
         raise DataError(
-            f"the problems to evaluate on can't be read: {error}. --set evaluation.data=FILE names "
-            "others, and --set evaluation.every=0 leaves the evaluation out"
+            f"the problems to evaluate on can't be read: {error}. Name others with --set "
+            "evaluation.data=FILE, or leave the evaluation out with --set evaluation.every=0"
         ) from error
 
 
@@ -244,7 +244,7 @@ def _remainder(total: int, rows: TrainingRows, reporter: Reporter) -> int | None
     if left < rows.longest_reply:
         reporter.note(
             f"data.max_total_length {total} doesn't apply: the longest prompt has {rows.longest} "
-            f"tokens and the longest worked reply {rows.longest_reply}, so that the limit of a "
+            f"tokens and the longest worked reply {rows.longest_reply}, so the limit of a "
             "completion follows from the worked replies"
         )
         return None

@@ -243,7 +243,7 @@ def _completions(
             place = given.index(None)
             raise DataError(f"sample {rows.samples[place].id!r} has no completion, and others have")
         if long:
-            raise UsageError("the data have completions of their own; set data.long=0")
+            raise UsageError("the data has its own completions; set data.long=0")
         return given
     solutions = solve_samples(
         task_plan.task, task_plan.template, rows.samples, long=long, seed=seed

@@ -1,4 +1,4 @@
-"""Build TRL's SFTConfig from a recipe, for this machine."""
+"""Build TRL's GRPOConfig or SFTConfig from a recipe, for this machine."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def check_enough(config: Any, rows: int) -> None:
     if rows < wanted:
         raise UsageError(
             f"a generated batch takes {wanted} prompts ({config.generation_batch_size} "
-            f"completions, num_generations {config.num_generations}) and the data have {rows}; "
+            f"completions, num_generations {config.num_generations}) and the data has {rows}; "
             "lower gradient_accumulation_steps or per_device_train_batch_size, or give more data"
         )
 
@@ -249,7 +249,7 @@ def _vllm_imports() -> bool:
 
 
 def row_limit(recipe: Recipe, model_folder: Path) -> int | None:
-    """The most tokens of a prompt with its completion: of the recipe and of the model."""
+    """The token limit of a prompt with its completion: the lowest of the recipe and the model."""
     limits = (
         recipe.data.max_total_length,
         recipe.trainer_settings.get("max_length"),

@@ -50,15 +50,16 @@ class Math:
     r"""Right when the last `\boxed{…}` is mathematically equal to the reference.
 
     `require_simplified` also asks for the simplest form: 2/4 is wrong against 0.5.
-    `reading="flexible"` reads a text without a box too: the `<answer>` block, what is announced,
+    `reading="flexible"` also reads a text without a box: the `<answer>` block, an announced answer,
     the last formula, the last number. `thinking="strip"` reads nothing before the last `</think>`;
-    "keep" reads it where nothing follows.
-    `percent="unit"` takes a sign on one side only as a unit: 20% is right for 20 and for 0.2;
-    "exact" compares values alone.
-    `tolerance` is the relative error that a value may have; 0: none; None, the default: none but
-    that an irrational answer meets a decimal reference that it rounds to (π meets 3.14).
-    `units="lenient"` compares units where both sides have one; "strict" asks for one where the
-    other has one; "ignored" drops them.
+    "keep" reads it if nothing follows.
+    `percent="unit"` treats a percent sign on one side only as a unit: 20% is right for 20 and for
+    0.2; "exact" compares only values.
+    `tolerance` is the relative error that a value may have; 0 allows none. None, the default,
+    allows none either, except that an irrational answer matches a decimal reference that it
+    rounds to (π matches 3.14).
+    `units="lenient"` compares units if both sides have one; "strict" requires one if the other side
+    has one; "ignored" drops them.
     """
 
     require_simplified: bool = False
@@ -83,7 +84,7 @@ class Math:
     def _judge(
         self, text: str, sample: Sample, compare_one: Callable[[str, str], MaybeVerdict]
     ) -> MaybeVerdict | Verdict:
-        """Right where every different answer is; else the verdict on the first that isn't."""
+        """Right if every different answer is right; else the verdict on the first wrong one."""
         read = self.read(text, sample.reference)
         if isinstance(read, Verdict):
             return read

@@ -163,7 +163,7 @@ def test_completions_without_a_value_are_counted_and_said(
     assert "motion: MSE (lower is better) on 2 problems" in output
     assert (
         "only judged completions with 5 points in the required form have a value: 3 of 4 in the "
-        "baseline, 2 of 4 in the run; 2 problems have none in one of the runs and are left out"
+        "baseline, 2 of 4 in the run; 2 problems are left out, without a value in one of the runs"
     ) in output
 
 
@@ -174,7 +174,7 @@ def test_one_problem_that_is_left_out_is_said_in_the_singular(
     after = write_run(tmp_path / "b", off_by(1, 2, None))
     assert run_command("compare", before, after, "--metric", "mse") == 0
     output = " ".join(capsys.readouterr().out.split())
-    assert "2 of 3 in the run; 1 problem has none in one of the runs and is left out" in output
+    assert "2 of 3 in the run; 1 problem is left out, without a value in one of the runs" in output
 
 
 def test_runs_with_values_for_different_problems_show_how_many(

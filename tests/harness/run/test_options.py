@@ -85,7 +85,7 @@ def test_paths_and_numpy_s_floats_are_taken() -> None:
         ({"temperature": None}, "temperature is None; it must be a number"),
         ({"chat_template": 1}, "chat_template is 1; it must be true or false"),
         ({"stop": "."}, "stop is '.'; it must be a list of texts"),
-        ({"num_samples": 2}, "2 samples a problem at temperature 0"),
+        ({"num_samples": 2}, "2 completions per problem at temperature 0"),
         ({"fewshot_data": "f.jsonl"}, "say how many: --num-fewshot"),
     ],
 )

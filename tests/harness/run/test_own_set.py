@@ -276,8 +276,8 @@ def test_score_refuses_them_as_well(
     ("options", "said"),
     [
         ({"verifier": "maths"}, "no verifier named 'maths'; did you mean 'math'"),
-        ({"verifier": "math", "verifier_field": "kind"}, "either --verifier NAME or --verifier-f"),
-        ({"question_field": "q"}, "either --verifier NAME or --verifier-field"),
+        ({"verifier": "math", "verifier_field": "kind"}, "give --verifier NAME or --verifier-f"),
+        ({"question_field": "q"}, "give --verifier NAME or --verifier-field"),
         ({"verifier_field": "q"}, "no verifier named 'What"),
         ({"verifier_field": "none"}, "row 1 names no verifier in 'none'; it has a, kind, q"),
         (

@@ -84,7 +84,7 @@ def test_set_takes_leaf_and_dotted_names_and_toml_values(
     [
         ("learning_rte=1", "no setting named 'learning_rte'; did you mean 'learning_rate'?"),
         ("trainer.max_step=1", "did you mean 'trainer.max_steps'?"),
-        ("zzz=1", "see rewardkit train RECIPE --check"),
+        ("zzz=1", "rewardkit train RECIPE --check shows"),
         ("learning_rate", "--set 'learning_rate' isn't KEY=VALUE"),
         ("=1", "isn't KEY=VALUE"),
         ("learning_rate=fast", "trainer.learning_rate is 'fast'; it must be a number"),

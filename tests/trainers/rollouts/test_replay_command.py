@@ -105,12 +105,12 @@ def test_another_verifier_judges_in_place_of_the_trainings(
         (["--shard", "1/2"], "--shard has no effect on a training's folder"),
         (["--label-field", "x"], "--label-field has no effect on a training's folder"),
         (["--thinking", "keep"], "--thinking has no effect on a training's folder"),
-        (["--task", "motion", "--verifier", "math"], "by --task or by --verifier"),
+        (["--task", "motion", "--verifier", "math"], "--task or --verifier, not both"),
         (["--task", "motion", "--verifier-arg", "x=1"], "add --verifier NAME"),
         (["--reference-field", "answer"], "needs --task or --verifier"),
         (["--reward-weight", "acuracy=1"], "did you mean 'accuracy'"),
-        (["--reward-weight", "accuracy=high"], "has no number as its weight"),
-        (["--reward-weight", "accuracy=true"], "has no number as its weight"),
+        (["--reward-weight", "accuracy=high"], "accuracy=high isn't a number"),
+        (["--reward-weight", "accuracy=true"], "accuracy=True isn't a number"),
     ],
 )
 def test_options_that_do_not_fit_are_errors(

@@ -450,7 +450,7 @@ def test_a_resumed_training_may_go_on_for_longer(tiny_checkpoint: Path, trained:
 def test_a_training_that_is_done_is_not_trained_a_step_more(
     tiny_checkpoint: Path, trained: Path
 ) -> None:
-    with pytest.raises(UsageError, match=r"trained already: .* step 1, of 1; set max_steps"):
+    with pytest.raises(UsageError, match=r"is complete: .* step 1 of 1; set max_steps"):
         train(
             "motion",
             model=str(tiny_checkpoint),

@@ -254,7 +254,7 @@ class Attempts:
         return True
 
     def _is_patient(self, error: RequestError, seconds: float) -> bool:
-        """Whether to try again after refusals of so long; BackendError if they end the run."""
+        """Whether to try again after refusals of `seconds`; BackendError if they end the run."""
         if self._refusals >= MOST_REFUSALS:
             return False
         if seconds <= PATIENCE:

@@ -80,7 +80,7 @@ def filtered_rows(rows: list[Row], wanted: Mapping[str, Any]) -> list[Row]:
         values = value if isinstance(value, list) else [value]
         rows = [row for row in rows if row.get(column) in values]
         if not rows:
-            raise DataError(f"no row's {column!r} is one of {values!r}, as `filter` wants")
+            raise DataError(f"`filter` leaves no row: no row's {column!r} is one of {values!r}")
     return rows
 
 

@@ -158,9 +158,9 @@ def _errors(groups: Groups) -> Table:
         "Errors",
         ["", *groups],
         rows,
-        note=f"MSE and MAE are means over the problems of the replies with {PREDICTED} points in "
-        "the required form. “within 0.2” is the share of all judged replies with a mean absolute "
-        "error below 0.2.",
+        note="MSE and MAE are means over the problems of the completions with "
+        f"{PREDICTED} points in the required form. “within 0.2” is the share of all judged "
+        "completions with a mean absolute error below 0.2.",
     )
 
 

@@ -37,7 +37,7 @@ AGREEMENT = 320
 MOST_WORK = 4_000_000
 """Bits of precision times nodes: some tens of milliseconds."""
 
-UNDECIDED = "no step: undecided, so taken for different"
+UNDECIDED = "no step: undecided, so it counts as different"
 """The step where neither numbers nor sympy decide."""
 
 NO_VALUE = "no value that can be worked out"

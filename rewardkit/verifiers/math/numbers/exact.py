@@ -146,7 +146,7 @@ def _long(value: Fraction) -> bool:
 LONGEST_EXPONENT = 64
 """Bits of the highest exponent, far from the prime's order."""
 
-_draw = random.SystemRandom().getrandbits  # no text can be made to meet the prime or the points
+_draw = random.SystemRandom().getrandbits  # no text can anticipate the prime or the points
 
 
 @functools.cache
