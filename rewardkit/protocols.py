@@ -94,7 +94,7 @@ class ExplainingVerifier(Protocol):
 class DeclaresThinking(Protocol):
     """A verifier that says how it reads thinking.
 
-    "strip": it judges what follows the thinking; "keep": also thinking that nothing follows;
+    "strip": it reads the text after the thinking; "keep": also thinking that no text follows;
     "whole": all of the text.
     """
 

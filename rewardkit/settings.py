@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Texts = tuple[str, ...]
 else:
     Texts = str | tuple[str, ...]
-    """A list of texts, for which a file may have one text alone."""
+    """A list of texts, for which a file may have a single text."""
 
 Count = Annotated[int, Meta(ge=1)]
 NaturalNumber = Annotated[int, Meta(ge=0)]

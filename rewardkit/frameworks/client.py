@@ -130,7 +130,7 @@ class RemoteVerifier:
         except (TypeError, ValueError) as error:
             raise UsageError(
                 f"a parameter or a column can't be sent to a server as JSON: {error}; "
-                "pass the columns alone that the verifier reads"
+                "pass only the columns that the verifier reads"
             ) from error
         verdicts = self._post(content)
         if len(verdicts) != len(items):

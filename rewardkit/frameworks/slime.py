@@ -2,8 +2,8 @@
 
     --custom-rm-path rewardkit.frameworks.slime.math
 
-With `--group-rm` a group is judged as one batch. Rollouts share an event loop, which goes on while
-a thread judges.
+With `--group-rm` a group is judged as one batch. Rollouts share an event loop, which keeps running
+while a thread judges.
 """
 
 from __future__ import annotations

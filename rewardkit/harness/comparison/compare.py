@@ -113,7 +113,7 @@ def compare(
     metric: str = "accuracy",
     detect: float | None = None,
 ) -> list[TaskComparison]:
-    """Compare each run with the baseline, on each task that both have or on `task` alone.
+    """Compare each run with the baseline, on each task that both have or only on `task`.
 
     A folder of several runs, such as a sweep's, counts as those runs; the first run of all is the
     baseline. Each comparison's power is about the difference `detect`, or about the observed one.

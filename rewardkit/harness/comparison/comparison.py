@@ -113,7 +113,7 @@ def power_of(
 
 
 def forecast(path: Path, difference: float, *, task: str | None, metric: str) -> list[Forecast]:
-    """Forecast a comparison that should find `difference`, on each task of a run or on one alone.
+    """Forecast a comparison that should find `difference`, on each task of a run or only on one.
 
     RunMismatch if the run lacks the task or has too few values of the metric.
     """

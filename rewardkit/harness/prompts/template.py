@@ -263,7 +263,7 @@ def _check_blocks(name: str, tree: nodes.Template) -> None:
     if ("example" in blocks) != ("reply" in blocks):
         lone = "example" if "example" in blocks else "reply"
         raise UsageError(
-            f"prompt {name!r} has a block {lone!r} alone; define both 'example' and 'reply': "
+            f"prompt {name!r} has only the block {lone!r}; define both 'example' and 'reply': "
             "the user's question and the assistant's answer"
         )
 

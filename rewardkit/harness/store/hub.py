@@ -30,7 +30,7 @@ def hub_is_reachable() -> bool:
 
 @contextlib.contextmanager
 def cache_alone_if_offline() -> Iterator[None]:
-    """Let `datasets` read its cache alone while the hub can't be reached, without retries."""
+    """Let `datasets` read only its cache while the hub can't be reached, without retries."""
     import datasets.config
     import huggingface_hub.constants
 

@@ -1,6 +1,6 @@
 """Signs of reward hacking in a train log: rewards rise while answers do not get better.
 
-Each sign is a function of the log's entries alone. Rates are compared by their 95% intervals, and
+Each sign depends only on the log's entries. Rates are compared by their 95% intervals, and
 logged rewards by the deviation of their noise, so noise alone gives no sign.
 """
 
@@ -25,7 +25,7 @@ class StepEvaluation:
     step: int
     metrics: Mapping[str, Mapping[str, float]]
     previous_step: int
-    """The step of the evaluation before: what was logged after it belongs to this one."""
+    """The step of the evaluation before: later logs belong to this one."""
 
     def value(self, metric: str) -> float:
         """The metric's mean."""

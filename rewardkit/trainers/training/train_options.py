@@ -36,7 +36,7 @@ class WarningReporter(Reporter):
 
 
 def quiet_reporter() -> Reporter:
-    """Report warnings alone, and only in the main process."""
+    """Report only warnings, and only in the main process."""
     return WarningReporter() if is_main_process() else Reporter()
 
 

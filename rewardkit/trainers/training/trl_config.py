@@ -261,7 +261,7 @@ def row_limit(recipe: Recipe, model_folder: Path) -> int | None:
 def build_sft_config(recipe: Recipe, output_dir: Path, *, longest: int, note: Note) -> Any:
     """Build the SFTConfig. UsageError, with the settings' names, for those that TRL refuses.
 
-    Loss is on the completion alone, and no row is cut, unless the recipe says otherwise.
+    The loss covers only the completion, and no row is cut, unless the recipe says otherwise.
     """
     values = base_values(recipe, output_dir, note)
     values.setdefault("completion_only_loss", True)

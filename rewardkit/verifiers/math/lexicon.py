@@ -456,7 +456,7 @@ def known_unit(text: str) -> Unit | None:
 
 
 def unit(text: str, *, of_one: bool = False) -> Unit:
-    """Return what the words after a value measure; unknown nouns are a kind of their own.
+    """Return the kind of unit that the words after a value name; unknown nouns are kinds too.
 
     `of_one`: the value is 1, so that a noun may be singular. Raises UnreadableError where a word
     may change the value: "or", "not", "at least", "reciprocal".
