@@ -54,7 +54,7 @@ def test_the_hash_differs_between_templates_and_between_system_prompts(tmp_path:
         ("{% include 'other' %}", "sample '0': TypeError: no loader"),
         ("{% for x in options %}{{ question }}", "prompt 'p', line 1"),
         ("{% block sytem %}{% endblock %}", r"unknown blocks \['sytem'\]; known: 'system'"),
-        ("{% block reply %}a{% endblock %}", "block 'reply' alone"),
+        ("{% block reply %}a{% endblock %}", "only the block 'reply'"),
         ("a\n{% if 1 %}{% block system %}a{% endblock %}{% endif %}", "line 2: block 'system'"),
         (
             "+++\nreading = 1\n+++\n",
