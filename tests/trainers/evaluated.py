@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import torch
-
 from rewardkit.harness.tasks.table import TableTask
 from rewardkit.protocols import Bounded, Verifier
 from rewardkit.records import Sample, Verdict
@@ -37,6 +34,9 @@ class SaysAtRandom(Bounded):
     """Draws from every generator that a training uses too."""
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        import numpy as np
+        import torch
+
         draw = random.random() + np.random.rand() + float(torch.rand(()))
         return Verdict.judged(draw > 1.5, answer=text[:3])
 

@@ -22,6 +22,16 @@ def words(text: str, sample: Sample) -> float:
     return min(1.0, len(text.split()) / 4)
 
 
+def some_equal(text: str, sample: Sample) -> float:
+    """Graded by its text, or always the same, as the row's reference says."""
+    return 0.3 if sample.reference == "equal" else letters(text, sample)
+
+
+def varied(text: str, sample: Sample) -> float:
+    """Five rewards, by the text's length."""
+    return (len(text) % 5) / 4
+
+
 def gives_verdict(text: str, sample: Sample) -> Verdict:
     return Verdict.judged("a" in text, answer=text[:1])
 

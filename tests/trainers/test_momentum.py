@@ -13,10 +13,9 @@ from datasets import concatenate_datasets
 from transformers import TrainerCallback
 
 from rewardkit.errors import UsageError
-from rewardkit.records import Sample
 from rewardkit.trainers import reward_func
 from rewardkit.trainers.objectives import History, momentum_advantages, std_advantages
-from tests.trainers.forms import letters
+from tests.trainers.forms import letters, some_equal
 from tests.trainers.tiny_training import GRPOTrainer, MomentumGRPOTrainer, rows, trainer
 
 pytestmark = pytest.mark.engines
@@ -143,12 +142,9 @@ def test_a_checkpoint_of_another_trainer_starts_a_new_history(
 def test_groups_without_signal_are_masked_counted_and_logged(
     tiny_checkpoint: Path, tmp_path: Path
 ) -> None:
-    def sometimes(text: str, sample: Sample) -> float:
-        return letters(text, sample) if sample.reference == "graded" else 0.3
-
     data = rows(answer=["graded", "equal", "graded", "equal"])
     ours = trained(
-        tiny_checkpoint, tmp_path, MomentumGRPOTrainer, reward=sometimes, m0=0.2, data=data
+        tiny_checkpoint, tmp_path, MomentumGRPOTrainer, reward=some_equal, m0=0.2, data=data
     )
     silent = 0
     for rewards, got in ours.batches:

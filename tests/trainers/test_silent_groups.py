@@ -11,9 +11,8 @@ import torch
 from transformers import TrainerCallback
 
 from rewardkit.errors import UsageError
-from rewardkit.records import Sample
 from rewardkit.trainers import reward_func
-from tests.trainers.forms import letters
+from tests.trainers.forms import letters, some_equal
 from tests.trainers.tiny_training import (
     GRPOTrainer,
     MomentumGRPOTrainer,
@@ -31,11 +30,6 @@ ACCUMULATED: Mapping[str, Any] = {
     "beta": 0.5,
 }
 """A step is eight micro-batches, which share four groups of four; the KL term is large."""
-
-
-def some_equal(text: str, sample: Sample) -> float:
-    """Graded by its text, or always the same, as the row's reference says."""
-    return 0.3 if sample.reference == "equal" else letters(text, sample)
 
 
 class Gradients(TrainerCallback):  # type: ignore[misc]

@@ -22,6 +22,7 @@ from rewardkit.trainers.training.train_options import TrainOptions
 from rewardkit.trainers.training.training_folder import checkpoints
 from rewardkit.trainers.training.training_plan import longest_evaluated, plan_training
 from tests.support.tiny import build
+from tests.trainers.forms import varied
 
 pytestmark = pytest.mark.engines
 
@@ -118,10 +119,6 @@ def test_a_recipe_trains_evaluates_and_saves(
     assert record["sessions"][0]["ended"]
     for name in ("train_log.json", "eval_curve.png", "best.json", "checkpoint-2"):
         assert (found.output_dir / name).exists(), name
-
-
-def varied(text: str, sample: object) -> float:
-    return (len(text) % 5) / 4
 
 
 @pytest.fixture
