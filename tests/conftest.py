@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import os
 import signal
 from pathlib import Path
@@ -41,6 +42,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("engines")
         if not any(item.get_closest_marker(lane) for lane in OTHER_LANES):
             item.add_marker("core")
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector what stays until the end: every training calls it."""
+    gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    """Let the interpreter clear everything as it exits."""
+    gc.unfreeze()
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cluster.two_nodes import ROOT, on_two_nodes
+from tests.cluster.two_nodes import on_two_nodes
 from tests.support.commands import run_command
 
 pytestmark = pytest.mark.engines
@@ -35,6 +34,7 @@ def record(folder: str) -> dict[str, Any]:
     return content
 
 
+@pytest.mark.faults
 def test_two_nodes_generate_the_same_rows_though_an_engine_is_killed(tiny_checkpoint: Path) -> None:
     command = evaluation(tiny_checkpoint)
     on_cluster = (*command, "-o", "run", "--engines", 2)
@@ -71,72 +71,3 @@ def test_the_process_of_a_vllm_engine_is_killed_and_another_engine_does_its_requ
     rows = [sorted(Path(name, "samples.jsonl").read_text().splitlines()) for name in ("run", "one")]
     assert rows[0] == rows[1]
     assert record("run")["sessions"][-1]["cluster"]["died"] == 1
-
-
-def test_a_node_with_another_version_of_the_checkpoint_is_an_error(tiny_checkpoint: Path) -> None:
-    other = Path("other")
-    other.mkdir()
-    for path in tiny_checkpoint.iterdir():
-        other.joinpath(path.name).write_bytes(path.read_bytes())
-    with other.joinpath("model.safetensors").open("ab") as file:
-        file.write(b" ")
-    node = f"unshare --mount {ROOT}/tests/cluster/bind.sh {other.absolute()} {tiny_checkpoint}"
-    done = on_two_nodes(*evaluation(tiny_checkpoint), cpus=(0, 2), node=node)
-    assert done.returncode == 1
-    assert "127.0.0.3) can't start" in done.stderr
-    assert "differs in weights from the copy where the command runs" in done.stderr
-
-
-def test_a_node_without_the_checkpoint_is_an_error(tiny_checkpoint: Path) -> None:
-    shutil.copytree(tiny_checkpoint, "models/tiny")
-    models, empty = Path("models").absolute(), Path("empty").absolute()
-    empty.mkdir()
-    node = f"unshare --mount {ROOT}/tests/cluster/bind.sh {empty} {models}"
-    done = on_two_nodes(*evaluation(models / "tiny"), cpus=(0, 2), node=node)
-    assert done.returncode == 1
-    message = f"127.0.0.3) can't start: there is no {models}/tiny; copy the model to all nodes"
-    assert message in done.stderr
-
-
-ANOTHER_VERSION = "import rewardkit; rewardkit.__version__ = '0.0.1'"
-
-
-@pytest.mark.parametrize(
-    ("file", "content", "message"),
-    [
-        ("sitecustomize.py", ANOTHER_VERSION, "(127.0.0.3) has rewardkit 0.0.1, and this machine"),
-        (
-            "rewardkit/__init__.py",
-            "",
-            "an engine can't start: ModuleNotFoundError: No module named 'rewardkit.harness'",
-        ),
-    ],
-    ids=["another version", "without rewardkit"],
-)
-def test_a_node_with_another_rewardkit_or_none_is_an_error(
-    file: str, content: str, message: str
-) -> None:
-    place = Path("on_node", file)
-    place.parent.mkdir(parents=True)
-    place.write_text(content)
-    rows = [json.dumps({"id": str(n), "index": i, "text": ""}) for n in range(20) for i in range(4)]
-    Path("replies.jsonl").write_text("\n".join(rows))
-    command = ("eval", "--task", "gsm8k", "--data", "data.jsonl", "--quiet")
-    replay = ("--backend", "replay", "--model", "replies.jsonl")
-    path = f"env PYTHONPATH={Path('on_node').absolute()}:{ROOT}"
-    done = on_two_nodes(*command, *replay, cpus=(0, 2), node=path)
-    assert done.returncode == 1
-    assert message in done.stderr
-
-
-def test_a_cluster_without_cpus_is_an_error_that_says_how_many_there_are(
-    tiny_checkpoint: Path,
-) -> None:
-    done = on_two_nodes(*evaluation(tiny_checkpoint), cpus=(0, 0), seconds_to_start=1)
-    assert done.returncode == 1
-    assert "for 1 s: each needs 1 CPU, and the Ray cluster has 0 CPUs, 0 of them" in done.stderr
-
-
-def test_engines_without_a_cluster_are_refused(capfd: pytest.CaptureFixture[str]) -> None:
-    assert run_command("eval", "--task", "gsm8k", "--model", "m", "--engines", 2) == 2
-    assert "--engines counts copies of the model on a Ray cluster" in capfd.readouterr().err

@@ -11,7 +11,7 @@ from transformers import PreTrainedTokenizerFast
 from rewardkit import load_task
 from rewardkit.records import Verdict
 from tests.examples.scripts import load_script
-from tests.trainers.conftest import DRAW_CURVE, write_blank
+from tests.trainers.conftest import DRAW_CURVE, write_points
 
 pytestmark = pytest.mark.engines
 
@@ -43,7 +43,7 @@ def test_the_demonstrations_are_mixed_and_most_are_flawed(
 def test_grpo_corrects_what_the_traces_taught_wrong(
     story: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(DRAW_CURVE, write_blank)
+    monkeypatch.setattr(DRAW_CURVE, write_points)
     supervised, reinforced = story.train_both(
         tmp_path, story.hands(HANDS, 0), long=0.25, steps=STEPS, seed=0
     )

@@ -9,16 +9,16 @@ import pytest
 DRAW_CURVE = "rewardkit.trainers.evaluation.train_log.draw_curve"
 
 
-def write_blank(points: object, path: Path, series: object) -> None:
-    """Stand in for `draw_curve`."""
-    path.write_bytes(b"a curve")
+def write_points(points: object, path: Path, series: object) -> None:
+    """Stand in for `draw_curve`: write what it would draw."""
+    path.write_text(repr((points, series)), encoding="utf-8")
 
 
 @pytest.fixture(autouse=True)
-def blank_curve(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the curve blank, except in tests that use `drawn_curve`."""
+def undrawn_curve(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write what the curve would show, except in tests that use `drawn_curve`."""
     if "drawn_curve" not in request.fixturenames:
-        monkeypatch.setattr(DRAW_CURVE, write_blank)
+        monkeypatch.setattr(DRAW_CURVE, write_points)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from rewardkit.harness.run.options import EvalOptions
 from rewardkit.trainers import EvaluationCallback, RolloutsCallback, reward_func
 from rewardkit.trainers.evaluation.live_evaluation import LiveCheckpoint, LiveEvaluation
 from tests.trainers import without_vllm  # noqa: F401  # first: others import TRL
-from tests.trainers.conftest import DRAW_CURVE, write_blank
+from tests.trainers.conftest import DRAW_CURVE, write_points
 from tests.trainers.evaluated import Says, task
 from tests.trainers.forms import letters
 from tests.trainers.test_momentum import recording
@@ -124,7 +124,7 @@ def evaluate_sharded(checkpoint: Path, output: Path, data: str) -> None:
 def main(checkpoint: Path, output: Path) -> None:
     """Do everything in the same processes: starting them takes longest."""
     data = str(output / "questions.jsonl")
-    with mock.patch(DRAW_CURVE, write_blank):
+    with mock.patch(DRAW_CURVE, write_points):
         train_evaluated(checkpoint, output, data)
     train_with_momentum(checkpoint, output)
     train_without_silent_groups(checkpoint, output)

@@ -262,7 +262,6 @@ def measured(**measures: Measure) -> Measured:
     return Measured(**values, measures=measures)
 
 
-@pytest.mark.usefixtures("drawn_curve")
 def test_the_amounts_that_a_task_declares_are_kept_and_drawn(
     tiny_checkpoint: Path, tmp_path: Path
 ) -> None:
@@ -302,7 +301,6 @@ def test_a_measure_that_fails_costs_the_training_nothing_but_its_curve(
     ]
 
 
-@pytest.mark.usefixtures("drawn_curve")
 def test_rotation_of_checkpoints_leaves_all_that_the_curve_shows(
     tiny_checkpoint: Path, tmp_path: Path
 ) -> None:
