@@ -90,6 +90,7 @@ def test_generating_without_a_start_is_said(tiny_checkpoint: Path) -> None:
         backend.generate([], Sampling())
 
 
+@pytest.mark.faults
 @pytest.mark.vllm
 def test_two_engines_share_a_job(tiny_checkpoint: Path) -> None:
     backend = VllmBackend(str(tiny_checkpoint), EngineOptions(data_parallel_size=2))
@@ -111,6 +112,7 @@ def test_the_reason_of_a_rank_is_reported_before_weights_load(tmp_path: Path) ->
         Ranks(str(tmp_path / "nowhere"), options, 2, 64)
 
 
+@pytest.mark.faults
 @pytest.mark.vllm
 def test_a_rank_that_cannot_start_is_said_with_its_reason(tiny_checkpoint: Path) -> None:
     options = EngineOptions(data_parallel_size=2, arguments={"max_num_seq": 1})

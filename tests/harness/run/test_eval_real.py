@@ -14,6 +14,9 @@ from typing import Any
 
 import pytest
 
+from rewardkit import evaluate
+from tests.support.commands import rewardkit
+
 pytestmark = pytest.mark.engines
 
 ROWS = 24
@@ -30,11 +33,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def command(model: Path, data: Path, backend: str, output: Path, *more: str) -> list[str]:
+def words(model: Path, data: Path, backend: str, output: Path, *more: str) -> list[str]:
     return [
-        sys.executable,
-        "-m",
-        "rewardkit",
         "eval",
         "--task",
         "gsm8k",
@@ -51,6 +51,10 @@ def command(model: Path, data: Path, backend: str, output: Path, *more: str) -> 
         "--quiet",
         *more,
     ]
+
+
+def command(*arguments: Any) -> list[str]:
+    return [sys.executable, "-m", "rewardkit", *words(*arguments)]
 
 
 def finish(arguments: list[str]) -> subprocess.CompletedProcess[str]:
@@ -111,24 +115,24 @@ def test_other_weights_under_the_same_path_are_refused(
     model = tmp_path / "model"
     shutil.copytree(tiny_checkpoint, model)
     before = sorted(path.name for path in model.iterdir())
-    arguments = command(model, data, "transformers", tmp_path / "run", "--limit", "2")
-    assert finish(arguments).returncode == 0
+    arguments = words(model, data, "transformers", tmp_path / "run", "--limit", "2")
+    assert rewardkit(*arguments).status == 0
     weights = bytearray((model / "model.safetensors").read_bytes())
     weights[-100] ^= 1
     (model / "model.safetensors").write_bytes(weights)
-    done = finish(arguments)
-    assert done.returncode == 1
-    assert "differs in model.weights" in done.stderr
+    done = rewardkit(*arguments)
+    assert done.status == 1
+    assert "differs in model.weights" in done.err
     assert sorted(path.name for path in model.iterdir()) == before
 
 
 def test_the_record_contains_the_sent_requests(
     tiny_checkpoint: Path, data: Path, tmp_path: Path
 ) -> None:
-    arguments = command(tiny_checkpoint, data, "transformers", tmp_path / "run", "--limit", "2")
-    done = finish([*arguments, "--system-prompt", "Be brief.", "--max-tokens", "5", "--json"])
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["tasks"]["gsm8k"]["truncated"] == 2
+    arguments = words(tiny_checkpoint, data, "transformers", tmp_path / "run", "--limit", "2")
+    done = rewardkit(*arguments, "--system-prompt", "Be brief.", "--max-tokens", "5", "--json")
+    assert done.status == 0, done.err
+    assert json.loads(done.out)["tasks"]["gsm8k"]["truncated"] == 2
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     assert record["tasks"]["gsm8k"]["sampling"] == {
         "max_tokens": 5,
@@ -155,9 +159,7 @@ def test_the_record_contains_the_sent_requests(
 def test_an_evaluation_from_python_is_the_same(
     tiny_checkpoint: Path, data: Path, tmp_path: Path
 ) -> None:
-    import rewardkit
-
-    summary = rewardkit.evaluate(
+    summary = evaluate(
         task="gsm8k",
         model=str(tiny_checkpoint),
         backend="transformers",

@@ -84,6 +84,7 @@ def address(runs: Runs) -> Iterator[Any]:
         yield pool.submit(stack.enter_context, server)
 
 
+@pytest.mark.faults
 @pytest.mark.vllm
 def test_engines_and_a_server_with_a_reasoning_parser_give_the_same_verdicts(
     runs: Runs, address: Any

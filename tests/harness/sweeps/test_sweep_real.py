@@ -19,6 +19,7 @@ import pytest
 import rewardkit
 from rewardkit.harness.backends.transformers import TransformersBackend
 from rewardkit.harness.backends.vllm import VllmBackend
+from tests.support.commands import rewardkit as run_here
 from tests.support.tiny import build
 
 pytestmark = pytest.mark.engines
@@ -42,11 +43,8 @@ def training(tmp_path: Path) -> Path:
     return run
 
 
-def command(run: Path, output: Path, *more: str) -> list[str]:
+def words(run: Path, output: Path, *more: str) -> list[str]:
     return [
-        sys.executable,
-        "-m",
-        "rewardkit",
         "eval",
         "--task",
         "gsm8k",
@@ -66,6 +64,10 @@ def command(run: Path, output: Path, *more: str) -> list[str]:
         "--quiet",
         *more,
     ]
+
+
+def command(run: Path, output: Path, *more: str) -> list[str]:
+    return [sys.executable, "-m", "rewardkit", *words(run, output, *more)]
 
 
 def figures(out: str) -> list[dict[str, Any]]:
@@ -158,16 +160,12 @@ def test_an_interrupted_watch_prints_its_table(training: Path, tmp_path: Path) -
 def test_a_damaged_checkpoint_fails_only_its_own_run(training: Path, tmp_path: Path) -> None:
     weights = training / "checkpoint-9" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:3000])
-    done = subprocess.run(
-        command(training, tmp_path / "out", "--model", str(training / "checkpoint-*")),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert "checkpoint-9+gsm8k, checkpoint-9+boxed: transformers can't load" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert [run["failed"] for run in json.loads(done.stdout)] == [True, True, False, False]
+    arguments = words(training, tmp_path / "out", "--model", str(training / "checkpoint-*"))
+    done = run_here(*arguments)
+    assert done.status == 1
+    assert "checkpoint-9+gsm8k, checkpoint-9+boxed: transformers can't load" in done.err
+    assert "Traceback" not in done.err
+    assert [run["failed"] for run in json.loads(done.out)] == [True, True, False, False]
 
 
 BACKENDS = {"transformers": TransformersBackend, "vllm": VllmBackend}
