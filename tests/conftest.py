@@ -29,7 +29,7 @@ settings.register_profile(
 )
 settings.load_profile("rewardkit")
 
-OTHER_LANES = ("engines", "browser", "faults")
+OTHER_LANES = ("slow", "engines", "browser", "faults")
 ENGINE_FIXTURES = {"tiny_checkpoint"}
 
 

@@ -11,6 +11,8 @@ import pytest
 
 from rewardkit.available_cores import available_cores
 
+pytestmark = pytest.mark.slow
+
 ALL = 4
 
 

@@ -20,6 +20,8 @@ from rewardkit.server.app import ServerSettings, create_app
 from rewardkit.trainers import reward_func, reward_funcs
 from tests.support.commands import run_command
 
+pytestmark = pytest.mark.slow
+
 Scores = list[float | None]
 Route = Callable[[str, list[str], str], Scores]
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROWS = [
     {"question": f"q{i}", "answer": f"#### {i}", "completion": f"#### {i} {'x' * 200}", "id": i}
     for i in range(200)

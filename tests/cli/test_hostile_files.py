@@ -13,6 +13,8 @@ import pytest
 
 from tests.support.commands import run_command
 
+pytestmark = pytest.mark.slow
+
 JUNK: tuple[Any, ...] = (None, True, -1, 1e400, 10**400, "", "x", [], [[]], {}, {"a": {}}, "\ud800")
 GARBLED = (
     b"",

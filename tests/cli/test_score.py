@@ -15,6 +15,8 @@ import pytest
 
 from tests.support.commands import run_command
 
+pytestmark = pytest.mark.slow
+
 
 def score(*arguments: str) -> tuple[int, str, str]:
     done = subprocess.run(

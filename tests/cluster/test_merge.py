@@ -17,6 +17,8 @@ from rewardkit.harness.run.options import EvalOptions, default_folder
 from rewardkit.harness.store.run_folder import RunFolder
 from tests.support.commands import run_command
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., int]
 
 

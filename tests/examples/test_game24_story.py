@@ -15,8 +15,8 @@ from tests.trainers.conftest import DRAW_CURVE, write_points
 
 pytestmark = pytest.mark.engines
 
-HANDS, STEPS = 8, (80, 8)
-"""Half of the script's default, and two thirds of its steps."""
+HANDS, STEPS = 8, (80, 4)
+"""Half of the script's default, two thirds of its first steps and a third of the others."""
 
 
 @pytest.fixture

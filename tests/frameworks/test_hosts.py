@@ -33,5 +33,6 @@ def test_each_version_is_exact(path: Path) -> None:
     assert all(re.fullmatch(r"[\w.-]+==[\w.]+|# \S.*", line) for line in lines)
 
 
+@pytest.mark.slow
 def test_the_cases_have_every_outcome() -> None:
     module(FOLDER / "hosts" / "shared_cases.py").check_cases()

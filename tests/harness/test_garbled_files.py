@@ -30,6 +30,8 @@ from rewardkit.harness.store.find_runs import find_runs
 from rewardkit.harness.store.run_folder import RunFolder
 from tests.support.runs import row, write_run
 
+pytestmark = pytest.mark.slow
+
 FILES = ("run.json", "samples.jsonl", "summary.json")
 ODD = [None, True, 0, -1, 2**70, 1.5, float("nan"), "", "x", "\ud800", [], [1], {}, {"a": 1}]
 odd_values = st.sampled_from(ODD) | st.recursive(

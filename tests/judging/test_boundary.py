@@ -25,6 +25,8 @@ from rewardkit.judging.pool import Pool
 from rewardkit.verifiers.rubric import Rubric
 from tests.support.processes import children_of, wait_until
 
+pytestmark = pytest.mark.slow
+
 DEADLINE = 0.5
 OPTIONS = JudgingOptions(timeout=DEADLINE)
 

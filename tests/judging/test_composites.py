@@ -15,6 +15,8 @@ from rewardkit.verifiers.by_row import ByRow
 from rewardkit.verifiers.in_form import AnswerBlockFormat, InForm
 from rewardkit.verifiers.rubric import Rubric
 
+pytestmark = pytest.mark.slow
+
 DEADLINE = 0.2
 NOWHERE = remote("http://127.0.0.1:9", verifier="math", max_wall=0.3)
 

@@ -30,6 +30,8 @@ from rewardkit.trainers import reward_func, reward_funcs
 from rewardkit.verifiers.math import Math
 from rewardkit.verifiers.rubric import Rubric
 
+pytestmark = pytest.mark.slow
+
 REFERENCE = "4"
 PERFECT = "the perfect reply"
 

@@ -23,6 +23,8 @@ from rewardkit.judging import (
 )
 from rewardkit.judging.deadline import Deadline, LimitPassed, OwnTime, ProcessTime, process_time
 
+pytestmark = pytest.mark.slow
+
 TIMEOUT = 1.0
 
 

@@ -15,6 +15,8 @@ from rewardkit import Sample
 from rewardkit.errors import JudgingError
 from rewardkit.judging import close_pools, judge, pool
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module", autouse=True)
 def _no_process_left() -> Iterator[None]:

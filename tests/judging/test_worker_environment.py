@@ -19,6 +19,8 @@ from rewardkit.judging.pool import (
 )
 from rewardkit.trainers import reward_func
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def _secrets(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:

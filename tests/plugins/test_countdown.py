@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SOURCE = Path(__file__).parents[2] / "plugins" / "rewardkit-countdown"
 
 

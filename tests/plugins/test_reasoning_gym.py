@@ -18,6 +18,8 @@ from rewardkit.errors import UsageError
 from rewardkit.records import Sample, Verdict
 from rewardkit.registry import Registry
 
+pytestmark = pytest.mark.slow
+
 MANY_PLACES = {"max_num_decimal_places": 9}
 SOURCE = Path(__file__).parents[2] / "plugins" / "rewardkit-reasoning-gym"
 

@@ -17,6 +17,8 @@ from rewardkit.records import Verdict
 from tests.server.process import end_server, start_server
 from tests.support.processes import children_of, wait_until
 
+pytestmark = pytest.mark.slow
+
 CASES = [(f"<answer>{'a' * 16}{'b' * (n % 3)}</answer>", f"(a+)+b{{{n % 2}}}") for n in range(30)]
 """Regular expressions that only a worker may match, and that take it milliseconds."""
 

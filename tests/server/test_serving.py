@@ -20,6 +20,8 @@ from rewardkit.records import Sample, Verdict
 from rewardkit.server.access import is_loopback, read_token
 from tests.server.process import end_server, start_server
 
+pytestmark = pytest.mark.slow
+
 TOKEN = "secret-of-the-tests"
 NOWHERE = "http://127.0.0.1:9"
 

@@ -1,3 +1,5 @@
+import pytest
+
 from rewardkit.judging import judge_many
 from rewardkit.records import Sample
 from rewardkit.verifiers.by_row import ByRow, needs_reference
@@ -16,6 +18,7 @@ def row(kind: object, reference: str = "") -> Sample:
     return Sample(reference, columns={"kind": kind})
 
 
+@pytest.mark.slow
 def test_each_row_is_judged_by_the_verifier_that_it_names() -> None:
     items = [
         ("Oslo", row("exact", "Oslo")),

@@ -156,6 +156,7 @@ def test_an_unreadable_reference_is_unjudged(reference: str, reading: Reading) -
     assert Choice(reading=reading)("B", Sample(reference)).correct is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_reply_is_wrong_in_time(name: str) -> None:
     started = time.process_time()

@@ -39,6 +39,8 @@ from tests.harness.backends.misbehaving_server import (
 )
 from tests.harness.backends.sample_requests import complete, requests
 
+pytestmark = pytest.mark.slow
+
 QUESTIONS = [f"q{number}" for number in range(30)]
 
 UNUSUAL: dict[str, Behaviour] = {

@@ -27,6 +27,8 @@ from tests.harness.backends.openai_server import (
 )
 from tests.harness.backends.sample_requests import complete, requests
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def server() -> Iterator[OpenAIServer]:

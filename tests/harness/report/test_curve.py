@@ -10,6 +10,8 @@ import pytest
 from rewardkit.harness.report.curve import CurvePoint, amounts_plot, draw_curve, draw_plot, spread
 from rewardkit.harness.report.training_series import TrainingSeries
 
+pytestmark = pytest.mark.slow
+
 PNG = b"\x89PNG\r\n\x1a\n"
 
 

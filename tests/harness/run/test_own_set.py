@@ -201,6 +201,7 @@ class LongTask:
         return "x" * self.least
 
 
+@pytest.mark.slow
 def test_parameters_of_the_task_are_set_and_used_again_to_score_the_run(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,6 +24,8 @@ from rewardkit.harness.tasks.gsm8k import GSM8K
 from rewardkit.protocols import Message, Prompt, Request, Task
 from rewardkit.records import Completion, Sample, Sampling
 
+pytestmark = pytest.mark.slow
+
 
 class Scripted:
     """Answers with the question's first number; stops, fails or truncates on command."""

@@ -12,6 +12,8 @@ from rewardkit.harness.run.fingerprint import identity_of
 from rewardkit.records import Sample
 from rewardkit.verifiers.gsm8k import Gsm8k
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class Inner:

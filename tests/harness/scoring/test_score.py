@@ -34,6 +34,8 @@ from rewardkit.judging import LimitCounts, close_pools
 from rewardkit.protocols import Verifier
 from tests.support.processes import wait_until
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).with_name("killed.py")
 
 

@@ -65,6 +65,7 @@ def test_the_summary_is_that_of_the_rows(completions: int, values: list[float]) 
         assert replace(judged.verdict, answer=None) == replace(original.verdict, answer=None)
 
 
+@pytest.mark.slow
 def test_a_row_takes_a_few_dozen_bytes() -> None:
     tally = Tally()
     for number in range(20_000):

@@ -21,6 +21,8 @@ from rewardkit.harness.store.data_files import read_rows
 from rewardkit.harness.store.run_folder import RunFolder
 from rewardkit.harness.store.sample_row import SampleRow, read_samples
 
+pytestmark = pytest.mark.slow
+
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "version_0_2_0" / "whole"
 LINE: dict[str, Any] = json.loads((FIXTURE / "samples.jsonl").read_text().splitlines()[0])
 RECORD: dict[str, Any] = json.loads((FIXTURE / "run.json").read_text())

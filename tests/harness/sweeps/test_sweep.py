@@ -25,6 +25,8 @@ from rewardkit.protocols import Message, Prompt, Request
 from rewardkit.records import Completion, Sampling
 from rewardkit.registry import Plugin
 
+pytestmark = pytest.mark.slow
+
 PROBLEMS = 6
 
 

@@ -16,6 +16,8 @@ import pytest
 from rewardkit.errors import MissingExtra, UnknownName
 from rewardkit.harness.export.tracking import check_tools, log_runs, read_tracked_runs
 
+pytestmark = pytest.mark.slow
+
 
 def finished_run(folder: Path, model: str = "m/checkpoint-20", accuracy: float = 0.5) -> Path:
     metric = {"value": accuracy, "low": 0.25, "high": 0.75, "count": 8}

@@ -153,6 +153,7 @@ def test_a_hostile_reply_is_wrong_in_time(text: str) -> None:
     assert time.process_time() - started < 3
 
 
+@pytest.mark.slow
 def test_twenty_hostile_ones_in_a_thousand_cost_the_others_nothing() -> None:
     texts = [rf"so \boxed{{{i}}}" for i in range(1000)]
     for place, i in enumerate(range(0, 1000, 50)):

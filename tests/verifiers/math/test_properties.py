@@ -15,6 +15,8 @@ from rewardkit.verifiers.math import Math
 from rewardkit.verifiers.math.numbers.equality import NO_VALUE, same_value
 from rewardkit.verifiers.math.parser import read
 
+pytestmark = pytest.mark.slow
+
 FRAGMENTS = re.split(
     " ",
     r"\frac \sqrt { } ( ) [ ] ^ _ 1 2 10 x y + - * / \pm , ; \text{ \text{or} \infty \pi e i = <"

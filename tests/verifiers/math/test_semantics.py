@@ -680,6 +680,7 @@ def test_simplest_form_of_expressions(answer: str, reference: str, correct: bool
     assert judged(answer, reference, Math(require_simplified=True)).correct is correct
 
 
+@pytest.mark.slow
 def test_verdicts_depend_on_nothing_but_the_pair() -> None:
     alone = [rewardkit.verify("math", *pair) for pair in PAIRS]
     order = list(range(len(PAIRS)))

@@ -23,6 +23,8 @@ from rewardkit.harness.store.rollouts import (
 )
 from rewardkit.records import Failure, Verdict
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[4]
 GROUP, MERGED = 2, 6
 
