@@ -31,6 +31,7 @@ from rewardkit.verifiers.math.parser import read
         (r"\sqrt[4]{16}", 1, 0),
         (r"\sqrt{\frac{1}{16}}", 0, 2),
         (r"\sqrt{\frac{64}{16}}", 5, 4),
+        (r"\sqrt{\frac{4}{64}}", 2, 4),
         ("8^3", 9, 0),
         ("8^{-3}", 0, 9),
         ("16^{1/2}", 2, 0),
@@ -47,7 +48,10 @@ def test_sizes(expression: str, over: float, under: float) -> None:
     ("left", "right", "bits", "size"),
     [
         ("8", "4", 1, 3),
+        ("4", "8", 1, 3),
         (r"\frac14", r"\frac12", 4, 0),
+        (r"\sqrt{16}", r"\frac14", 8, 2),
+        ("i", "1", 2, 0),
         (r"\sqrt{16}", "4", 4, 2),
         (r"\sqrt{16}+\sqrt{256}", "4", 19, 5),
         (r"\sqrt[3]{8}", "2", 5, 1),
@@ -85,10 +89,18 @@ def test_what_has_no_bound(expression: str) -> None:
         (r"\prod_{k=1}^{4} k", 24),
         (r"\arcsec 2 \cdot \frac{3}{\pi}", 1),
         ("3:4", Fraction(3, 4)),
+        (r"2\text{ rad}", 2),
+        (r"\log_2 \frac12", -1),
+        (r"\lfloor \pi \rfloor", 3),
+        # a ball round 1 would have two floors
+        (r"\lfloor 3 \cdot \frac13 \rfloor", 1),
+        (r"\lfloor x \cdot \frac13 \rfloor", 1),
+        (r"\sum_{k=x}^{6} k", 18),
+        (r"\sum_{k=600}^{605} k", 3615),
     ],
 )
 def test_balls_enclose_the_value(expression: str, value: Fraction) -> None:
-    ball = RealEvaluator({}, natural_log=False)(read(expression))
+    ball = RealEvaluator({"x": Fraction(3)}, natural_log=False)(read(expression))
     assert ball.overlaps(
         flint.arb(flint.fmpq(Fraction(value).numerator, Fraction(value).denominator))
     )
@@ -124,6 +136,11 @@ def test_complex_values() -> None:
         ("i^2", -1),
         (r"e^{i\pi}", -1),
         (r"\ln i", 1.5708j),
+        (r"\sqrt{4}", 2),
+        (r"\sqrt[4]{0}", 0),
+        (r"\sqrt[3]{-8}", -2),
+        (r"\sqrt[4]{-4}", 1 + 1j),
+        ("5!", 120),
     ):
         ball = evaluate(read(expression))
         assert complex(float(ball.real.mid()), float(ball.imag.mid())) == pytest.approx(

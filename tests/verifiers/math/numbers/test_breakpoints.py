@@ -48,6 +48,12 @@ def test_points_lie_on_both_sides_of_every_breakpoint(whole: bool) -> None:
     assert not whole or all(value > 0 and value.denominator == 1 for value in values)
 
 
+def test_a_point_lies_beyond_each_end_of_the_breakpoints() -> None:
+    points = SamplePoints(["x"], "seed", whole=False, pieces=True)
+    values = sorted(point["x"] for point in points.between([Change(read("x"), (1, 2))]))
+    assert values[0] < 1 < values[1] < 2 < values[2]
+
+
 def test_the_same_seed_gives_the_same_points() -> None:
     def points(seed: str) -> list[dict[str, Fraction]]:
         drawn = SamplePoints(["x", "y"], seed, whole=False, pieces=False).draw(8)

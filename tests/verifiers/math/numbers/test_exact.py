@@ -1,11 +1,43 @@
-"""Rational functions compared modulo primes."""
+"""Rational values, and rational functions compared modulo primes."""
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import pytest
 
-from rewardkit.verifiers.math.numbers.exact import same_rational_function
+from rewardkit.verifiers.math.numbers.exact import (
+    LARGEST_FACTORIAL,
+    rational,
+    same_rational_function,
+)
 from rewardkit.verifiers.math.parser import read
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        (r"50\%", Fraction(1, 2)),
+        (r"x\%", Fraction(2, 25)),
+        ("3:4", Fraction(3, 4)),
+        ("x:4", 2),
+        ("0^0", None),
+        ("1^{1/101}", None),
+        ("0!", 1),
+        (f"{LARGEST_FACTORIAL}!", math.factorial(LARGEST_FACTORIAL)),
+        (f"{LARGEST_FACTORIAL + 1}!", None),
+        ("0!!", 1),
+        ("7!!", 105),
+        (r"\binom{0}{0}", 1),
+        (r"\binom{6}{2}", 15),
+        (rf"\binom{{{2 * LARGEST_FACTORIAL + 1}}}{{2}}", None),
+        (r"\gcd(12, 18)", 6),
+        (r"\sqrt{2}", None),
+    ],
+)
+def test_exact_values(expression: str, value: Fraction | None) -> None:
+    assert rational(read(expression), {"x": Fraction(8)}) == value
 
 
 @pytest.mark.parametrize(

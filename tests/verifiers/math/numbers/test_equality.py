@@ -1,0 +1,29 @@
+"""Values that are too close, or too wide a ball, to be told apart at the first look."""
+
+from __future__ import annotations
+
+import pytest
+
+from rewardkit.verifiers.math.numbers.equality import compare_size, same_value
+from rewardkit.verifiers.math.parser import read
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "sign"),
+    [
+        ("1+1", "2", 0),
+        (r"\sqrt{8}", r"2\sqrt{2}", 0),
+        (r"\sqrt{2}", "1", 1),
+        ("1", r"\sqrt{2}", -1),
+        (r"\log 1000", "4", -1),
+        (r"\pi", r"\pi+10^{-60}", -1),
+        ("i", "1", None),
+    ],
+)
+def test_sizes_are_compared(one: str, other: str, sign: int | None) -> None:
+    assert compare_size(read(one), read(other)) == sign
+
+
+@pytest.mark.parametrize(("other", "equal"), [(r"\pi", None), (r"\pi+\frac{1}{1000}", False)])
+def test_what_cancels_is_never_equal_without_a_proof(other: str, equal: bool | None) -> None:
+    assert same_value(read(r"e^{4000}+\pi-e^{4000}"), read(other)).equal is equal
