@@ -10,10 +10,11 @@ exceptions. So a text raises none: one that can't be judged scores 0 and counts 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rewardkit.frameworks.scoring import by_name, scorer
+from rewardkit.frameworks.scoring import Scorer, by_name, scorer
 from rewardkit.records import Verdict
 from rewardkit.transcripts import without_prompt
 
@@ -29,13 +30,37 @@ def reward_function(name: str, **arguments: Any) -> Callable[..., dict[str, Any]
         A list of one would give OpenRLHF's rewards a second dimension.
         """
         completions = [completion_of(*pair) for pair in zip(queries, prompts, strict=True)]
-        rewards, infos = scorer(name, **arguments).score(
-            completions, [{"reference": label} for label in labels]
-        )
-        logs = {key: single([info[key] for info in infos]) for key in ("acc", "unjudged")}
-        return {"rewards": single(rewards), "scores": logs["acc"], "extra_logs": logs}
+        return _rewards(scorer(name, **arguments), completions, labels)
 
     return reward_func
+
+
+def agent_executor(name: str, **arguments: Any) -> type:
+    """Return OpenRLHF's `AgentExecutor` of one turn: it judges the generated tokens alone."""
+    from openrlhf.utils.agent import SingleTurnAgentExecutor
+
+    class AgentExecutor(SingleTurnAgentExecutor):  # type: ignore[misc]
+        async def execute(self, *, label: object, hf_tokenizer: Any, **call: Any) -> dict[str, Any]:
+            """Generate and judge a completion."""
+            output: dict[str, Any] = await super().execute(
+                label=label, hf_tokenizer=hf_tokenizer, **call
+            )
+            start, end = output["action_ranges"][-1]
+            tokens = output["observation_tokens"][start:end]
+            text = hf_tokenizer.decode(tokens, skip_special_tokens=False)
+            judge = scorer(name, **arguments)
+            rewards = await asyncio.to_thread(_rewards, judge, [text], [label])
+            return output | {"reward": rewards.pop("rewards"), **rewards}
+
+    return AgentExecutor
+
+
+def _rewards(
+    judge: Scorer, completions: Sequence[object], labels: Sequence[object]
+) -> dict[str, Any]:
+    rewards, infos = judge.score(completions, [{"reference": label} for label in labels])
+    logs = {key: single([info[key] for info in infos]) for key in ("acc", "unjudged")}
+    return {"rewards": single(rewards), "scores": logs["acc"], "extra_logs": logs}
 
 
 def completion_of(query: str, prompt: str) -> str | Verdict:

@@ -6,14 +6,23 @@
 
 Every installed verifier and task is a name. verl calls it in threads of its reward workers, one
 sample a call, and reads the keys of a batch from its first sample.
+
+For trajectories of several turns, verl's manager `naive` drops the special tokens that separate
+them. The manager of this module keeps them:
+
+    reward.reward_manager.source=importlib
+    reward.reward_manager.module.path=pkg://rewardkit.frameworks.verl
+    reward.reward_manager.name=RewardManager
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from rewardkit.frameworks.scoring import Info, by_name, scorer
+from rewardkit.transcripts import last_run
 
 
 def reward_function(name: str, **arguments: Any) -> Callable[..., Info]:
@@ -34,4 +43,47 @@ def reward_function(name: str, **arguments: Any) -> Callable[..., Info]:
     return compute_score
 
 
-__getattr__ = by_name(__name__, reward_function)
+class WithSpecialTokens:
+    """A tokenizer that decodes special tokens too."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+
+    def decode(self, ids: Any, **_: object) -> str:
+        """Return the text of the tokens."""
+        return str(self._tokenizer.decode(ids, skip_special_tokens=False))
+
+
+@cache
+def _reward_manager() -> type:
+    from verl.experimental.reward_loop.reward_manager.naive import NaiveRewardManager
+
+    class RewardManager(NaiveRewardManager):  # type: ignore[misc]
+        """verl's manager `naive` for the model's last turn.
+
+        Its tokens are those of the last run of `response_mask`, if the batch has one; else the text
+        keeps the special tokens, by which its turns are told apart.
+        """
+
+        def __init__(self, config: Any, tokenizer: Any, *arguments: Any, **named: Any) -> None:
+            super().__init__(config, WithSpecialTokens(tokenizer), *arguments, **named)
+
+        async def run_single(self, data: Any) -> Any:
+            """Return the reward of the last sequence, and the facts about it."""
+            data = data[-1:]
+            if "response_mask" in data.batch.keys():  # noqa: SIM118  a TensorDict
+                run = last_run(data.batch["response_mask"][0].tolist())
+                tokens = data.batch["responses"][:, run]
+                tensors = {"responses": tokens, "attention_mask": tokens.new_ones(tokens.shape)}
+                data = type(data).from_dict(tensors, non_tensors=data.non_tensor_batch)
+            return await super().run_single(data)
+
+    RewardManager.__module__, RewardManager.__qualname__ = __name__, "RewardManager"
+    return RewardManager
+
+
+_by_name = by_name(__name__, reward_function)
+
+
+def __getattr__(name: str) -> Any:
+    return _reward_manager() if name == "RewardManager" else _by_name(name)

@@ -107,6 +107,25 @@ class TestSlime:
         assert asyncio.run(slime.exact(None, self.sample("A<|im_end|>\n", "A"))) == 1.0
         assert asyncio.run(slime.math(None, self.sample("5", None))) == 0.0
 
+    def test_of_a_masked_sample_the_last_run_of_tokens_is_judged(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        tokenizer = SimpleNamespace(decode=lambda ids: "".join(map(chr, ids)))
+        rollout = ModuleType("slime.rollout.sglang_rollout")
+        rollout.GenerateState = lambda args: SimpleNamespace(tokenizer=tokenizer)  # type: ignore[attr-defined]
+        for name in ("slime", "slime.rollout"):
+            monkeypatch.setitem(sys.modules, name, ModuleType(name))
+        monkeypatch.setitem(sys.modules, rollout.__name__, rollout)
+        call, result = "Look it up. ", r"<information>\boxed{4}</information> "
+        for reply, score in (("I do not know.", 0.0), (r"\boxed{4}", 1.0)):
+            text = call + result + reply
+            sample = self.sample(text, "4")
+            sample.tokens = [ord(character) for character in "prompt " + text]
+            sample.loss_mask = [1] * len(call) + [0] * len(result) + [1] * len(reply)
+            assert asyncio.run(slime.math(None, sample)) == score
+        sample.loss_mask = [1] * len(text)
+        assert asyncio.run(slime.exact(None, self.sample("A", "A"))) == 1.0
+
     def test_a_group_is_a_list(self) -> None:
         group = [self.sample(*RIGHT), self.sample(*WRONG), self.sample(*UNREADABLE)]
         assert asyncio.run(slime.math(None, group)) == [1.0, 0.0, 0.0]

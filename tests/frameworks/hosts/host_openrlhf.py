@@ -51,6 +51,39 @@ def outputs(executor: Any, verifier: str) -> list[dict[str, Any]]:
     return asyncio.run(generate())
 
 
+def executed(executor: Any, prompt: str, reply: str, *, most: int = 10**6) -> Any:
+    """OpenRLHF's output for a prompt and a reply, with the prompt's last `most` - 10 tokens."""
+    return asyncio.run(
+        executor.execute(
+            prompt=prompt,
+            label="4",
+            sampling_params=SimpleNamespace(max_tokens=10, logprobs=None),
+            max_length=most,
+            hf_tokenizer=Tokenizer(),
+            llm_engine=Engine(reply),
+            images=None,
+        )
+    )
+
+
+LONG = r"Is the number \boxed{4}, or is it another one? Think about it, then say so. "
+
+
+@pytest.mark.parametrize("most", [10**6, 60])
+@pytest.mark.parametrize(("reply", "reward"), [("I do not know.", 0.0), (r"\boxed{4}", 1.0)])
+def test_the_prompt_s_answer_does_not_pay(
+    reply: str, reward: float, most: int, tmp_path: Path
+) -> None:
+    agent = importlib.import_module("openrlhf.utils.agent")
+    from rewardkit.frameworks.openrlhf import agent_executor
+
+    by_text = agent.SingleTurnAgentExecutor([adapter_file("openrlhf", "math", tmp_path)])
+    for executor in (by_text, agent_executor("math")()):
+        output = executed(executor, LONG, reply, most=most)
+        assert (output["reward"], output["scores"]) == (reward, reward)
+        assert output["extra_logs"]["unjudged"] == 0.0
+
+
 @pytest.mark.parametrize("verifier", ["math", "regex"])
 def test_the_verdicts_are_those_of_verify_batch(verifier: str, tmp_path: Path) -> None:
     check_cases()

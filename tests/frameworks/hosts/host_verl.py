@@ -67,5 +67,62 @@ def test_the_verdicts_are_those_of_verify_batch(verifier: str) -> None:
     ]
 
 
+PIECES = {1: "Let me look.", 2: r"<|im_start|>user\n\boxed{4}<|im_end|>", 3: "I do not know."}
+PIECES |= {4: r"\boxed{4}", 5: r"<information>\boxed{4}</information>", 6: "<|im_start|>assistant"}
+
+
+class Pieces:
+    """A tokenizer whose tokens are pieces of a trajectory."""
+
+    def decode(self, ids: Any, *, skip_special_tokens: bool = False) -> str:
+        assert not skip_special_tokens
+        return "\n".join(PIECES[int(one)] for one in ids)
+
+
+@pytest.mark.parametrize(
+    ("responses", "mask", "reward"),
+    [
+        ([1, 2, 6, 3], None, 0.0),
+        ([1, 2, 6, 4], None, 1.0),
+        ([1, 5, 3], [1, 0, 1], 0.0),
+        ([1, 5, 4], [1, 0, 1], 1.0),
+        ([4, 5, 3], [1, 0, 0], 1.0),
+        ([5], [0], 0.0),
+    ],
+)
+def test_our_manager_reads_the_model_s_last_turn(
+    responses: list[int], mask: list[int] | None, reward: float
+) -> None:
+    torch, numpy = importlib.import_module("torch"), importlib.import_module("numpy")
+    tensors = {
+        "responses": torch.tensor([responses]),
+        "attention_mask": torch.ones(1, len(responses), dtype=torch.long),
+    }
+    if mask is not None:
+        tensors["response_mask"] = torch.tensor([mask])
+    batch = importlib.import_module("verl.protocol").DataProto.from_dict(
+        tensors=tensors,
+        non_tensors={
+            "data_source": numpy.array(["cases"], dtype=object),
+            "reward_model": numpy.array([{"ground_truth": "4"}], dtype=object),
+            "extra_info": numpy.array([{}], dtype=object),
+        },
+    )
+    chosen = configuration("math")
+    chosen.reward.reward_manager = {
+        "source": "importlib",
+        "name": "RewardManager",
+        "module": {"path": "pkg://rewardkit.frameworks.verl"},
+    }
+
+    async def judge() -> Any:
+        load = importlib.import_module("verl.trainer.ppo.reward").load_reward_manager
+        manager = load(chosen, Pieces(), reward_router_address=None, reward_model_tokenizer=None)
+        manager.loop = asyncio.get_running_loop()
+        return await manager.run_single(batch)
+
+    assert asyncio.run(judge())["reward_score"] == reward
+
+
 def test_reward_kwargs_reach_the_verifier() -> None:
     assert min(result["reward_score"] for result in results("math", low=-2)) == -2.0
