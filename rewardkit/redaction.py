@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import quote, unquote, unquote_plus
 
 MASK = "***"
 SHORTEST = 8
@@ -26,8 +26,14 @@ _VARIABLE_NAME = re.compile(
     r"(?:.*_)?KEY\Z|.*(?:APIKEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE)\Z", re.IGNORECASE
 )
 _ASSIGNMENT = re.compile(r"((?:--[\w-]+=)?([\w.-]+)=).+", re.DOTALL)
-_USERINFO = re.compile(r"([a-z][a-z0-9+.-]*://)[^/?#\s\"']+@", re.IGNORECASE)
-_QUERY = re.compile(rf"([?&](?:key|{_ARGUMENT})=)[^&#\s\"']+", re.IGNORECASE)
+# with a colon, so a password, the part before @ may hold / and ?; a mistyped URL may lack a slash
+_USERINFO = re.compile(
+    r"([a-z][a-z0-9+.-]*:/+)(?:[^/?#\s\"']+|[^/?#@:\s\"']*:[^\s\"']*)@", re.IGNORECASE
+)
+_ADDRESS_START = re.compile(r"\A(?:[a-z][a-z0-9+.-]*:)?/+", re.IGNORECASE)
+_QUERY = re.compile(
+    rf"([?&;](?:key|pass|pwd|auth|sig|signature|code|{_ARGUMENT})=)[^&;#\s\"']+", re.IGNORECASE
+)
 
 _remembered: set[str] = set()
 
@@ -56,21 +62,21 @@ def remember_arguments(arguments: Mapping[str, object]) -> None:
 
 
 def remember_url(url: str) -> None:
-    """Remember the credentials in a URL: a server may repeat them in another form."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:  # not a URL: the client that opens it reports that
-        return
-    remember_secret(unquote(parts.password or ""))
-    for name, value in parse_qsl(parts.query):
-        if name == "key" or is_secret_argument(name):
-            remember_secret(value)
+    """Remember the credentials in a URL, mistyped or not: a server may repeat them elsewhere."""
+    user, colon, password = _ADDRESS_START.sub("", url).rpartition("@")[0].partition(":")
+    if colon:
+        _remembered.add(f"{user}:{password}@")
+        remember_secret(password)
+        remember_secret(unquote(password))
+    for value in _QUERY.finditer(url):
+        secret = value[0].removeprefix(value[1])
+        remember_secret(unquote_plus(secret))
 
 
 def redact(text: str) -> str:
     """The text with *** in the place of every known secret and of credentials in URLs."""
     for secret in sorted(_known_forms(), key=len, reverse=True):
-        text = text.replace(secret, MASK)
+        text = text.replace(secret, f"{MASK}@" if secret.endswith("@") else MASK)
     return _QUERY.sub(rf"\1{MASK}", _USERINFO.sub(rf"\1{MASK}@", text))
 
 

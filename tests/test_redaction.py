@@ -58,6 +58,11 @@ def test_a_short_value_is_left_alone_but_next_to_its_name(monkeypatch: pytest.Mo
         ("see https://token@host/v1, or mail a@b", "see https://***@host/v1, or mail a@b"),
         ("http://host/v1?a=1&api_key=zz&b=2", "http://host/v1?a=1&api_key=***&b=2"),
         ("http://host/v1?key=zz", "http://host/v1?key=***"),
+        ("http://host/v1?x=1&pass=z%2Fz&sig=y", "http://host/v1?x=1&pass=***&sig=***"),
+        ("htp:/bob:PW@host/v1 isn't", "htp:/***@host/v1 isn't"),
+        ("http://bob:P/W?#@W@host:8/v1", "http://***@host:8/v1"),
+        ("http://host:8000/v1", "http://host:8000/v1"),
+        ("https://github.com/owner/name@main", "https://github.com/owner/name@main"),
         ("http://host/v1?sort_key=zz&max_tokens=3", "http://host/v1?sort_key=zz&max_tokens=3"),
     ],
 )
@@ -69,6 +74,15 @@ def test_what_a_url_held_is_recognised_elsewhere() -> None:
     remember_url("http://user:pass%2Fword-91@host/v1?token=query-token-91")
     assert redact("no user pass/word-91 with query-token-91") == "no user *** with ***"
     remember_url("http://[")
+
+
+@pytest.mark.parametrize(
+    "url", ["bob:P W@host", "http:bob:P/W@host", "http://bob:P\"W'@host", "//bob:@PW@host"]
+)
+def test_a_short_password_in_an_address_without_form_is_replaced(url: str) -> None:
+    remember_url(url)
+    assert redact(f"--base-url {url}/v1 isn't an address").endswith("***@host/v1 isn't an address")
+    assert redact_value(["--base-url", url])[1].endswith("***@host")
 
 
 def test_what_an_argument_held_is_recognised_elsewhere() -> None:

@@ -24,6 +24,7 @@ from typing import Any
 from rewardkit.errors import MissingExtra, Unavailable, UsageError
 from rewardkit.judging.rows import paired_samples
 from rewardkit.records import Sample, Verdict
+from rewardkit.redaction import redact, remember_secret, remember_url
 
 FIRST_PAUSE = 0.1
 """Seconds before every server is tried again; each later pause is about twice as long."""
@@ -175,7 +176,7 @@ class RemoteVerifier:
             headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
             headers["Content-Type"] = "application/json"
             timeout = httpx.Timeout(self.max_wall, connect=min(CONNECT_SECONDS, self.max_wall))
-            client = httpx.Client(headers=headers, timeout=timeout)
+            client = httpx.Client(headers=headers, timeout=timeout, follow_redirects=False)
             weakref.finalize(self, client.close)
             self._clients = {os.getpid(): client}
         return self._clients[os.getpid()]
@@ -196,10 +197,12 @@ def remote(
     """
     if not servers:
         raise UsageError("no server is named; give its URL, such as http://node1:8000")
+    remember_secret(token)
     for server in servers:
+        remember_url(server)
         if not server.startswith(("http://", "https://")):
             raise UsageError(
-                f"{server!r} isn't the URL of a server; write it like http://node1:8000"
+                f"{redact(server)!r} isn't the URL of a server; write it like http://node1:8000"
             )
     return RemoteVerifier(tuple(servers), verifier, parameters, timeout, max_wall, token)
 
@@ -222,16 +225,24 @@ def _post_to(client: Any, server: str, content: bytes) -> list[Verdict]:
     """A server's verdicts. NoVerdicts if another try may succeed, UsageError if it refuses."""
     import httpx
 
+    name = redact(server)
     try:
         response = client.post(f"{server.rstrip('/')}/v1/score", content=content)
     except httpx.HTTPError as error:
-        raise NoVerdicts(f"{server}: {type(error).__name__}: {error}") from error
+        raise NoVerdicts(redact(f"{name}: {type(error).__name__}: {error}")) from error
+    if response.is_redirect:
+        raise UsageError(
+            redact(
+                f"{name} redirects to {response.headers['location']}, which gets no completions "
+                "and no token; name that server if you trust it"
+            )
+        )
     if response.status_code == 200:
         try:
             return [Verdict.from_json(fields) for fields in response.json()["verdicts"]]
         except (KeyError, TypeError, ValueError) as error:
-            raise NoVerdicts(f"{server}: its answer can't be read: {error}") from error
-    cause = f"{server}: {response.status_code}: {_detail(response)}"
+            raise NoVerdicts(f"{name}: its answer can't be read: {error}") from error
+    cause = redact(f"{name}: {response.status_code}: {_detail(response)}")
     if response.status_code < 500 and response.status_code not in AGAIN:
         raise UsageError(f"the server refused the request: {cause}")
     seconds = response.headers.get("retry-after", "")

@@ -85,6 +85,22 @@ def test_a_refused_key_is_not_printed(
     assert "refuses the key" in assert_no_secret(tmp_path, capsys, "run.json")
 
 
+@pytest.mark.parametrize("address", ["htp:/bob:P:W@h/v1", "http://bob:P/W@h/v1", "bob:P W@h/v1"])
+def test_a_password_in_a_mistyped_address_is_not_shown(
+    address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "data.jsonl"
+    data.write_text(json.dumps({"question": "a", "answer": "#### 1"}) + "\n")
+    command = ["eval", "--task", "gsm8k", "--data", data, "--backend", "openai", "--model", "tiny"]
+    assert run_command(*command, "--base-url", address, "-o", tmp_path / "run") == 2
+    shown = "".join(capsys.readouterr())
+    assert "***@h/v1 isn't an address" in shown
+    stored = "".join(path.read_text() for path in (tmp_path / "run").rglob("*.*"))
+    assert "***@h/v1" in stored
+    password = address.partition("bob:")[2].partition("@")[0]
+    assert password not in shown + stored
+
+
 def test_a_sweep_shows_and_stores_no_secret(
     server: OpenAIServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -274,6 +274,18 @@ def test_a_redirection_that_keeps_the_request_is_followed(server: MisbehavingSer
     assert_all_right(server, answers(server, backend_for(server)))
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirection_to_another_server_gets_no_prompt_and_no_key(
+    server: MisbehavingServer, status: int
+) -> None:
+    with misbehaving_server() as other:
+        location = f"Location: {other.url}/chat/completions"
+        server.every = sends(http(b"", f"{status} Moved", location), stays_open=True)
+        with pytest.raises(UsageError, match="it redirects to http://127.0.0.1:.* gets no prompt"):
+            answers(server, backend_for(server, concurrency=2))
+        assert other.connections == 0
+
+
 def test_a_server_learns_nothing_twice(server: MisbehavingServer) -> None:
     backend = backend_for(server, concurrency=1)
     wants_other = b'{"error": {"message": "Unsupported: use \'max_completion_tokens\' instead"}}'

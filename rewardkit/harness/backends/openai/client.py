@@ -129,7 +129,20 @@ async def connected(address: str, api_key: str) -> AsyncIterator[ConnectionPool]
         "Accept": "application/json",
         "User-Agent": f"rewardkit/{__version__}",
     }
+
+    async def refuse_other_servers(
+        request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+    ) -> aiohttp.ClientResponse:
+        """Send nothing to the address of a redirection unless it is on the same server."""
+        if request.url.origin() != url.origin():
+            raise Misdirected(
+                f"it redirects to {request.url.origin()}, which gets no prompt and no key; name "
+                "that server if you trust it"
+            )
+        return await handler(request)
+
     async with aiohttp.ClientSession(
+        middlewares=(refuse_other_servers,),
         connector=aiohttp.TCPConnector(limit=0),  # the gate limits them
         headers=headers,
         cookie_jar=aiohttp.DummyCookieJar(),

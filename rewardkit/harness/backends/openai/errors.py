@@ -51,7 +51,7 @@ class TooManyOpenFiles(RequestError):
 
 
 class Misdirected(RequestError):
-    """A malformed address, or a redirection that drops the request."""
+    """A malformed address, or a redirection that drops the request or leaves the server."""
 
     transient = False
 
