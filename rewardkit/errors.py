@@ -5,9 +5,15 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from rewardkit.printable import printable
+
 
 class RewardkitError(Exception):
     """The base class of rewardkit's errors; the text names the cause and the remedy."""
+
+    def __str__(self) -> str:
+        """The text, printable: it may quote a file, a completion or a server."""
+        return printable(super().__str__())
 
 
 class UsageError(RewardkitError):

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from rewardkit.cli.arguments import key_values
+from rewardkit.cli.echo import echo
 from rewardkit.errors import UnknownName, UsageError
 
 FILES = {
@@ -96,4 +97,4 @@ def adapter_command(
     check_target(output, overwrite=overwrite)
     written = "".join(f", {name}={value!r}" for name, value in arguments.items())
     replace_text(output, FILES[host].format(verifier=verifier, arguments=written))
-    typer.echo(f"wrote {output}", err=True)
+    echo(f"wrote {output}", err=True)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from rewardkit import registry
+from rewardkit.cli.echo import echo
 from rewardkit.errors import DataError, RewardkitError, UnknownName
 from rewardkit.harness.prompts.strategies import (
     check_rendering,
@@ -158,8 +159,8 @@ def check_command(
     failed = False
     for finding in check_installation(tasks=task or (), plugins=plugin or (), data=data):
         failed |= not finding.passed
-        typer.echo(f"{'ok  ' if finding.passed else 'FAIL'}  {finding.title}")
+        echo(f"{'ok  ' if finding.passed else 'FAIL'}  {finding.title}")
         for line in finding.details:
-            typer.echo(f"      {line}")
+            echo(f"      {line}")
     if failed:
         raise typer.Exit(1)

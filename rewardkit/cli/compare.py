@@ -13,6 +13,7 @@ import typer
 from rich.padding import Padding
 from rich.table import Table
 
+from rewardkit.cli.echo import echo
 from rewardkit.errors import UsageError
 from rewardkit.harness.metrics.names import words
 
@@ -106,7 +107,7 @@ def _need(power: StatisticalPower, problems: int, kind: str) -> Iterator[str]:
 
 def print_comparisons(comparisons: Sequence[TaskComparison], most: int) -> None:
     """Print a table for each task and each comparison's details, with `most` flips each way."""
-    from rewardkit.cli.result_tables import console
+    from rewardkit.cli.console import console
     from rewardkit.harness.store.find_runs import short_names
 
     out = console()
@@ -305,12 +306,12 @@ def compare_command(
         if fail_if_worse and comparison.is_worse(margin)
     ]
     if worse:
-        typer.echo("\n".join(worse), err=True)
+        echo("\n".join(worse), err=True)
         raise typer.Exit(1)
 
 
 def _print_json(results: Sequence[TaskComparison | Forecast]) -> None:
-    typer.echo(json.dumps([result.as_json() for result in results], ensure_ascii=False))
+    echo(json.dumps([result.as_json() for result in results], ensure_ascii=False))
 
 
 def _print_forecast(
@@ -323,4 +324,4 @@ def _print_forecast(
     if as_json:
         _print_json(forecasts)
     else:
-        typer.echo("\n".join(line for forecast in forecasts for line in forecast_lines(forecast)))
+        echo("\n".join(line for forecast in forecasts for line in forecast_lines(forecast)))

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from rewardkit.cli.arguments import key_values
+from rewardkit.cli.echo import echo
 from rewardkit.cli.options import with_options
 from rewardkit.errors import UsageError
 
@@ -81,8 +82,8 @@ def data_command(
         if len(rows) < len(samples):
             left_out = f"; left out {len(samples) - len(rows):,} whose solution is not judged right"
     if output is None:
-        typer.echo("\n".join(map(as_json, rows)))
+        echo("\n".join(map(as_json, rows)))
     else:
         write_rows(rows, output, overwrite=overwrite)
     if output or left_out:
-        typer.echo(f"{len(rows):,} problems in {output or 'stdout'}{left_out}", err=True)
+        echo(f"{len(rows):,} problems in {output or 'stdout'}{left_out}", err=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rewardkit.cli.arguments import INTERRUPTED, existing, names
+from rewardkit.cli.echo import echo
 from rewardkit.cli.options import OutputOptions, in_what, with_options
 from rewardkit.errors import BackendError, UsageError
 from rewardkit.harness.metrics.names import words
@@ -183,7 +184,7 @@ def evaluate_several(
     _print(runs, plan.folder, output)
     if interrupted:
         what = "stopped" if watch else "interrupted"
-        typer.echo(f"{what}; the same command resumes", err=True)
+        echo(f"{what}; the same command resumes", err=True)
         if not watch:
             raise typer.Exit(INTERRUPTED)
     elif watch and not runs:
@@ -208,16 +209,17 @@ def _collect(runs: Iterable[SweepRun], reporter: Reporter) -> tuple[list[SweepRu
 
 
 def _print(runs: list[SweepRun], folder: Path, output: OutputOptions) -> None:
-    from rewardkit.cli.result_tables import console, of_runs
+    from rewardkit.cli.console import console
+    from rewardkit.cli.result_tables import of_runs
 
     if output.as_json:
-        typer.echo(json.dumps([run.as_json() for run in runs]))
+        echo(json.dumps([run.as_json() for run in runs]))
     elif runs:
         out = console()
         out.print(table(runs, out.width))
         for warning in of_runs(list(labelled(runs))):
-            out.print(f"! {warning}", style="yellow", markup=False)
-        out.print(str(folder), style="dim", markup=False, soft_wrap=True)
+            out.print(f"! {warning}", style="yellow")
+        out.print(str(folder), style="dim", soft_wrap=True)
     if any(run.summary for run in runs):
         output.log(folder)
 
@@ -229,7 +231,7 @@ def _fail_by(runs: list[SweepRun]) -> None:
         if run.failed:
             alike[run.error or _TOO_MANY_ERRORS].append(run.label)
     for why, labels in alike.items():
-        typer.echo(f"rewardkit: {', '.join(labels)}: {why}", err=True)
+        echo(f"rewardkit: {', '.join(labels)}: {why}", err=True)
     if alike:
         raise typer.Exit(1)
 
@@ -309,13 +311,13 @@ def _evaluate(options: EvalOptions, output: OutputOptions) -> None:
     try:
         summary = run(plan_for(options, reporter), reporter)
     except KeyboardInterrupt:
-        typer.echo("interrupted; the same command resumes", err=True)
+        echo("interrupted; the same command resumes", err=True)
         raise typer.Exit(INTERRUPTED) from None
     if output.as_json:
-        typer.echo(json.dumps({**summary.as_json(), "output_dir": str(summary.output_dir)}))
+        echo(json.dumps({**summary.as_json(), "output_dir": str(summary.output_dir)}))
     else:
         print_run(summary)
     output.log(summary.output_dir)
     if summary.failed:
-        typer.echo(f"rewardkit: {too_many_errors(summary.output_dir)}", err=True)
+        echo(f"rewardkit: {too_many_errors(summary.output_dir)}", err=True)
         raise typer.Exit(1)

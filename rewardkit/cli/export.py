@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from rewardkit.cli.echo import echo
 from rewardkit.errors import UsageError
 
 
@@ -38,7 +39,7 @@ def export_command(
             raise UsageError(f"{folder} holds no {RUN}; give the folder of a run")
     if parquet is not None:
         count = write_parquet(run, parquet, overwrite=overwrite)
-        typer.echo(f"{parquet}: {count:,} samples")
+        echo(f"{parquet}: {count:,} samples")
     if model_index is not None:
         name = write_model_index(run, model_index, overwrite=overwrite)
-        typer.echo(f"{model_index}: the metrics of {name}")
+        echo(f"{model_index}: the metrics of {name}")

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import importlib
 import io
 import sys
 import traceback
-from collections.abc import Callable, Sequence
-from typing import Annotated
+from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from rewardkit import __version__
 from rewardkit.cli.arguments import BAD_ARGUMENT, FAILED
+from rewardkit.cli.echo import echo
 from rewardkit.errors import RewardkitError, UsageError
+from rewardkit.printable import printable
 from rewardkit.redaction import redact
 
 COMMANDS = {
@@ -48,7 +52,7 @@ HELP = (["--help"], ["-h"])
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"rewardkit {__version__}")
+        echo(f"rewardkit {__version__}")
         raise typer.Exit
 
 
@@ -66,6 +70,29 @@ def _options(
     pass
 
 
+class _Program(typer.core.TyperGroup):
+    """All commands; an error shows the words of the command line printably."""
+
+    def make_context(self, *arguments: Any, **settings: Any) -> Any:
+        with _printable_errors():
+            return super().make_context(*arguments, **settings)
+
+    def invoke(self, *arguments: Any, **settings: Any) -> Any:
+        with _printable_errors():
+            return super().invoke(*arguments, **settings)
+
+
+@contextlib.contextmanager
+def _printable_errors() -> Iterator[None]:
+    """Replace the message of Typer's errors, which Typer prints itself."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(message := getattr(error, "message", None), str):
+            error.message = printable(message)  # type: ignore[attr-defined]
+        raise
+
+
 def app(arguments: Sequence[str] = ()) -> typer.Typer:
     """The command line: the command that the arguments begin with, or else all of them.
 
@@ -73,6 +100,7 @@ def app(arguments: Sequence[str] = ()) -> typer.Typer:
     """
     program = typer.Typer(
         name="rewardkit",
+        cls=_Program,
         help="One definition of correct: verifiers for training rewards and for evaluation.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
@@ -122,5 +150,5 @@ def run() -> None:
 
 
 def _fail(error: RewardkitError | str, status: int) -> int:
-    typer.echo(f"rewardkit: {redact(str(error))}", err=True)
+    echo(f"rewardkit: {redact(str(error))}", err=True)
     return status

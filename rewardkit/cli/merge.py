@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from rewardkit.cli.arguments import FAILED
+from rewardkit.cli.echo import echo
 
 
 def merge_command(
@@ -31,9 +32,9 @@ def merge_command(
 
     summary = merge(run, overwrite=overwrite)
     if as_json:
-        typer.echo(json.dumps({**summary.as_json(), "output_dir": str(summary.output_dir)}))
+        echo(json.dumps({**summary.as_json(), "output_dir": str(summary.output_dir)}))
     else:
         print_run(summary)
     if summary.failed:
-        typer.echo(f"rewardkit: {too_many_errors(summary.output_dir)}", err=True)
+        echo(f"rewardkit: {too_many_errors(summary.output_dir)}", err=True)
         raise typer.Exit(FAILED)

@@ -13,6 +13,7 @@ import msgspec
 import typer
 
 from rewardkit.cli.arguments import key_values
+from rewardkit.cli.echo import echo
 from rewardkit.errors import UsageError
 from rewardkit.harness.options import DEFAULTS, PANELS, AllOptions, flag
 from rewardkit.harness.run.reporter import Reporter
@@ -48,7 +49,7 @@ class OutputOptions:
         if self.log_to:
             from rewardkit.harness.export.tracking import log_runs
 
-            log_runs(folder, self.log_to, lambda text: typer.echo(f"! {text}", err=True))
+            log_runs(folder, self.log_to, lambda text: echo(f"! {text}", err=True))
 
 
 TYPES: Mapping[str, Any] = {**types_of(AllOptions), **types_of(OutputOptions)}

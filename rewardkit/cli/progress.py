@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -21,6 +20,7 @@ from rich.progress import (
 )
 from rich.table import Column
 
+from rewardkit.cli.console import PrintableConsole
 from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.redaction import redact
@@ -44,7 +44,7 @@ class ProgressDisplay(Reporter):
     """Whether the bar disappears at the end."""
 
     def __init__(self) -> None:
-        self._console = Console(file=sys.stderr)
+        self._console = PrintableConsole(file=sys.stderr)
         self._progress: Progress | None = None
         self._bar: Any = None
         self._total = self._done = self._first = 0
@@ -66,7 +66,7 @@ class ProgressDisplay(Reporter):
 
     def _print(self, text: str, style: str) -> None:
         text = redact(text)
-        self._console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+        self._console.print(text, style=style, soft_wrap=True)
 
     @property
     def _is_wide(self) -> bool:
@@ -80,10 +80,10 @@ class ProgressDisplay(Reporter):
             return
         unbroken = Column(no_wrap=True)
         columns = [
-            TextColumn("{task.description}", table_column=unbroken),
+            TextColumn("{task.description}", markup=False, table_column=unbroken),
             BarColumn(bar_width=None),
             self.counts(table_column=unbroken),
-            TextColumn("{task.fields[figures]}", table_column=unbroken),
+            TextColumn("{task.fields[figures]}", markup=False, table_column=unbroken),
             TimeRemainingColumn(compact=True, table_column=unbroken),
             *([TimeElapsedColumn()] if self._is_wide else []),
         ]

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from rewardkit.cli.echo import echo
 from rewardkit.errors import UsageError
 
 OPEN = ("auto", "yes", "no")
@@ -50,8 +51,8 @@ def report_command(
         raise UsageError(f"{path.parent} isn't a folder; create it, or choose another --output")
     shown = render_runs(runs, path)
     names = ", ".join(run.name for run in shown)
-    typer.echo(f"{len(shown)} runs: {names}" if len(shown) > 1 else names, err=True)
-    typer.echo(str(path))
+    echo(f"{len(shown)} runs: {names}" if len(shown) > 1 else names, err=True)
+    echo(str(path))
     if open_it == "yes" or (open_it == "auto" and sys.stdout.isatty()):
         _show(path)
 
@@ -60,4 +61,4 @@ def _show(path: Path) -> None:
     import webbrowser
 
     if not webbrowser.open(path.resolve().as_uri()):
-        typer.echo(f"no browser could be opened here; open {path} in one", err=True)
+        echo(f"no browser could be opened here; open {path} in one", err=True)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 
-from rich.console import Console
 from rich.table import Table
 
+from rewardkit.cli.console import console
 from rewardkit.harness.metrics import figures
 from rewardkit.harness.metrics.names import TRUNCATED, UNJUDGED, words
 from rewardkit.harness.metrics.summary import Metric, TaskSummary
@@ -80,15 +79,6 @@ def _reach(task: TaskSummary) -> Iterator[str]:
 MOST_GROUPS = 30
 _AT = re.compile(r"(pass@|pass\^|maj@)([0-9]+)")
 _FOLLOWS = re.compile(r"(?:avg|cons|m?g-pass)@.*")
-
-
-def console() -> Console:
-    """A console on stdout: as wide as the terminal, or 120 columns where it is piped.
-
-    It prints text as it is: names and values may contain rich's markup.
-    """
-    width = None if sys.stdout.isatty() else 120
-    return Console(width=width, highlight=False, markup=False)
 
 
 def print_run(summary: RunSummary) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rewardkit.cli.arguments import INTERRUPTED, key_values
+from rewardkit.cli.echo import echo
 from rewardkit.cli.options import in_what, refuse_given, with_options
 from rewardkit.cli.verify import WORD
 from rewardkit.errors import UnknownName, UsageError
@@ -88,11 +89,11 @@ def replay_training(folder: Path, options: ReplayOptions, *, quiet: bool, as_jso
     if options.output_dir is not None:
         write_replay(result, options.output_dir)
     if as_json:
-        typer.echo(json.dumps(result.as_json()))
+        echo(json.dumps(result.as_json()))
         return
     _print_replay(result)
     if options.output_dir is not None:
-        typer.echo(str(options.output_dir))
+        echo(str(options.output_dir))
 
 
 def _rewards(
@@ -155,13 +156,13 @@ def _show_step(step: int) -> None:
 
 
 def _print_replay(replay: Replay) -> None:
-    from rewardkit.cli.result_tables import console
+    from rewardkit.cli.console import console
 
     total, judged = len(replay.rows), replay.judged
     out = console()
     out.print(_table(replay))
     if replay.kept_as_recorded:
-        out.print(f"as recorded: {', '.join(replay.kept_as_recorded)}", markup=False)
+        out.print(f"as recorded: {', '.join(replay.kept_as_recorded)}")
     out.print(f"{judged:,} of {total:,} completions have a text to judge")
     for count, what, first in (
         (replay.changed_rewards, "another reward", replay.first_changed_reward),
@@ -320,7 +321,7 @@ def score_command(
     if file.is_dir() or label_field:
         _print_differing(result.agreement, with_labels=not file.is_dir(), as_json=as_json)
     if str(result.limits):
-        typer.echo(str(result.limits), err=True)
+        echo(str(result.limits), err=True)
 
 
 def _score(plan: ScorePlan, ray: str | None, *, quiet: bool) -> ScoreResult:
@@ -332,25 +333,26 @@ def _score(plan: ScorePlan, ray: str | None, *, quiet: bool) -> ScoreResult:
     if ray is not None:
         from rewardkit.cluster.judging_actors import RaySpread
 
-        spread = RaySpread(ray, lambda text: typer.echo(text, err=True))
+        spread = RaySpread(ray, lambda text: echo(text, err=True))
     try:
         return score(plan, Reporter() if quiet else ScoreProgress(), spread)
     except KeyboardInterrupt:
         kept = "; the same command resumes" if plan.output_dir else ""
-        typer.echo(f"interrupted{kept}", err=True)
+        echo(f"interrupted{kept}", err=True)
         raise typer.Exit(INTERRUPTED) from None
 
 
 def _print(summaries: Mapping[str, TaskSummary], output_dir: Path | None, *, as_json: bool) -> None:
-    from rewardkit.cli.result_tables import console, print_summaries
+    from rewardkit.cli.console import console
+    from rewardkit.cli.result_tables import print_summaries
 
     if as_json:
         plain = {"tasks": {name: summary.as_json() for name, summary in summaries.items()}}
-        typer.echo(json.dumps(plain))
+        echo(json.dumps(plain))
         return
     print_summaries(summaries)
     if output_dir is not None:
-        console().print(str(output_dir), style="dim", markup=False, soft_wrap=True)
+        console().print(str(output_dir), style="dim", soft_wrap=True)
 
 
 def _print_differing(agreement: Agreement, *, with_labels: bool, as_json: bool) -> None:
@@ -359,12 +361,12 @@ def _print_differing(agreement: Agreement, *, with_labels: bool, as_json: bool) 
     title = f"{agreement.differing:,} verdicts flipped"
     if with_labels:
         title = f"{agreeing:,} of {agreement.compared:,} verdicts agree with the labels"
-    typer.echo(title, err=as_json)
+    echo(title, err=as_json)
     for row in agreement.shown:
         word = WORD[row.verdict.correct]
         what = f"{word}, labelled {row.earlier}" if with_labels else f"{WORD[row.earlier]} → {word}"
         read = f"read {row.verdict.answer!r}, reference {row.reference!r}"
-        typer.echo(f"  {row.key}: {what}, {read}", err=as_json)
+        echo(f"  {row.key}: {what}, {read}", err=as_json)
     more = agreement.differing - len(agreement.shown)
     if more:
-        typer.echo(f"  … and {more:,} more", err=as_json)
+        echo(f"  … and {more:,} more", err=as_json)

@@ -13,6 +13,7 @@ import typer
 from rich.table import Table
 
 from rewardkit.cli.arguments import INTERRUPTED
+from rewardkit.cli.echo import echo
 from rewardkit.cli.options import with_options
 
 if TYPE_CHECKING:  # --help needs none of them
@@ -23,17 +24,17 @@ if TYPE_CHECKING:  # --help needs none of them
 def print_plan(plan: TrainingPlan) -> None:
     """Print the resolved configuration as TOML, and the size of a step."""
     for line in _toml(plan):
-        typer.echo(line)
+        echo(line)
 
 
 def print_training(result: TrainingResult, plan: TrainingPlan) -> None:
     """Print the accuracies, the paths of the results, and the next command."""
-    from rewardkit.cli.result_tables import console
+    from rewardkit.cli.console import console
 
     if result.evaluations:
-        console().print(_accuracies(result), markup=False)
+        console().print(_accuracies(result))
     for label, text in _results(result, plan):
-        typer.echo(f"{label:14}{text}" if label else text)
+        echo(f"{label:14}{text}" if label else text)
 
 
 def _results(result: TrainingResult, plan: TrainingPlan) -> Iterator[tuple[str, str]]:
@@ -248,7 +249,7 @@ def train_command(
         result = run_training(plan, reporter, tuple(sys.argv))
     except KeyboardInterrupt:
         if main:
-            typer.echo(_carrying_on(plan.output_dir), err=True)
+            echo(_carrying_on(plan.output_dir), err=True)
         raise typer.Exit(INTERRUPTED) from None
     if main:
         print_training(result, plan)

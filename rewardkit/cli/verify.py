@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from rewardkit.cli.arguments import key_values
+from rewardkit.cli.echo import echo
 from rewardkit.errors import UsageError
 from rewardkit.harness.metrics.names import words
 from rewardkit.protocols import ExplainingVerifier
@@ -58,12 +59,12 @@ def verify_command(
         columns=key_values(column or (), "--column"),
     )
     if as_json:
-        typer.echo(json.dumps(verdict.as_json()))
+        echo(json.dumps(verdict.as_json()))
     else:
         lines = _lines(verdict, reference)
         if explain:
             lines = _explained(lines, judge, completion, Sample(reference or ""), verdict)
-        typer.echo("\n".join(lines))
+        echo("\n".join(lines))
     raise typer.Exit(STATUS[verdict.correct])
 
 

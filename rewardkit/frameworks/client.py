@@ -12,7 +12,6 @@ that no server judges are unjudged, never 0.
 from __future__ import annotations
 
 import json
-import logging
 import os
 import random
 import time
@@ -23,6 +22,7 @@ from typing import Any
 
 from rewardkit.errors import MissingExtra, Unavailable, UsageError
 from rewardkit.judging.rows import paired_samples
+from rewardkit.printable import get_logger
 from rewardkit.records import Sample, Verdict
 from rewardkit.redaction import redact, remember_secret, remember_url
 
@@ -57,7 +57,7 @@ BATCH = 256
 BATCH_CHARACTERS = 2**22
 """Characters after which a request gets no further completion."""
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 Item = tuple[str, Sample]
 

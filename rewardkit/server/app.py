@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -25,6 +24,7 @@ from rewardkit.frameworks.nemo_gym import output_text, reference_row
 from rewardkit.frameworks.openrlhf import completion_of, single
 from rewardkit.judging import JudgingOptions
 from rewardkit.judging.rows import SampleReader, judge_samples
+from rewardkit.printable import get_logger
 from rewardkit.protocols import Verifier
 from rewardkit.records import REFERENCE_COLUMNS, Sample, Verdict
 from rewardkit.server.access import LoopbackMiddleware, TokenMiddleware
@@ -45,7 +45,7 @@ LONGEST_DETAIL = 500
 ScoredItem = tuple[object, Sample | Verdict]
 """A completion, or the verdict in its place, with its sample."""
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 
 class Answer(JSONResponse):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from trl import GRPOTrainer
 
 from rewardkit.errors import UsageError
 from rewardkit.harness.store.files import replace_text
+from rewardkit.printable import get_logger
 from rewardkit.trainers.objectives import (
     EPS,
     History,
@@ -29,7 +29,7 @@ TOKEN_LOSSES = ("cispo", "dapo", "vespo")
 KEPT, SCALE = "kept", "kept_scale"
 """Keys of a batch: whether each completion's group is kept (B,), and the factor of its loss."""
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 
 class SkippingGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types

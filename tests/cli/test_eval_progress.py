@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from rewardkit.cli import progress
+from rewardkit.cli.console import PrintableConsole
 from rewardkit.cli.progress import ProgressReporter
 from tests.harness.metrics.making import row
 
@@ -51,10 +50,10 @@ def test_lines_where_stderr_is_no_terminal(clock: Clock, capsys: Any) -> None:
 def test_a_bar_fits_the_terminal(
     clock: Clock, monkeypatch: pytest.MonkeyPatch, capsys: Any, width: int, tokens: bool
 ) -> None:
-    def terminal(**options: Any) -> Console:
-        return Console(file=sys.stderr, force_terminal=True, width=width, color_system=None)
+    def terminal(file: Any) -> PrintableConsole:
+        return PrintableConsole(file=file, force_terminal=True, width=width, color_system=None)
 
-    monkeypatch.setattr(progress, "Console", terminal)
+    monkeypatch.setattr(progress, "PrintableConsole", terminal)
     reporter = ProgressReporter()
     reporter.started(20, 0)
     reporter.generating()

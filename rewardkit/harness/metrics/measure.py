@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,9 +14,10 @@ from rewardkit.harness.metrics.names import PART
 from rewardkit.harness.metrics.outcomes import kind_of
 from rewardkit.harness.metrics.rates import RATES, Rate
 from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.printable import get_logger
 from rewardkit.protocols import Task
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 
 @dataclass(frozen=True)

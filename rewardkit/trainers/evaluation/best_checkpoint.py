@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,12 @@ from typing import Any
 from rewardkit.errors import UsageError
 from rewardkit.harness.metrics.rates import LOWER_IS_BETTER
 from rewardkit.harness.store.files import replace_text
+from rewardkit.printable import get_logger
 from rewardkit.trainers.evaluation.train_log import as_json, read_json
 
 BEST = "best.json"
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 
 def improves(metric: str, value: float, best: float | None) -> bool:

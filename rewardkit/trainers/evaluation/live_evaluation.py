@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import logging
 import random
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,11 +21,12 @@ from rewardkit.harness.options import CallbackOptions
 from rewardkit.harness.run.options import EvalOptions
 from rewardkit.harness.run.plan import RunPlan, TaskPlan, plan_tasks
 from rewardkit.harness.run.run import RunSummary, run
+from rewardkit.printable import get_logger
 from rewardkit.protocols import Message, Prompt, Request
 from rewardkit.records import Completion, Sampling
 from rewardkit.settings import types_of
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 
 @dataclass(frozen=True)

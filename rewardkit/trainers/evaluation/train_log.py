@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -18,6 +17,7 @@ from rewardkit.harness.report.curve import CurvePoint, draw_curve
 from rewardkit.harness.report.training_series import TRAIN_LOG, training_series
 from rewardkit.harness.store.documents import Count
 from rewardkit.harness.store.files import finite, replace_text
+from rewardkit.printable import get_logger
 from rewardkit.trainers.evaluation.hacking_signs import signs
 
 CURVE = "eval_curve.png"
@@ -34,7 +34,7 @@ class _Entry(TypedDict):
     warnings: list[str]
 
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 
 def as_json(value: object) -> str:

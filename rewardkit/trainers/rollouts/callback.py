@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,13 +16,14 @@ from rewardkit.harness.store.rollouts import (
     RolloutRow,
     RolloutWriter,
 )
+from rewardkit.printable import get_logger
 from rewardkit.trainers.rollouts.generated_batch import (
     CompletionFields,
     batch_numbers,
     watch_batches,
 )
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 
 class RolloutsCallback(TrainerCallback):  # type: ignore[misc]  # transformers has no types

@@ -13,6 +13,8 @@ from typing import TypedDict
 from rewardkit.errors import MissingExtra, UsageError
 from rewardkit.harness.run.options import RUNS, file_name
 from rewardkit.harness.run.reporter import Reporter
+from rewardkit.printable import printable
+from rewardkit.redaction import redact
 from rewardkit.trainers.recipes.overrides import apply_overrides, build_recipe
 from rewardkit.trainers.recipes.recipe import Recipe, find_recipe, trainer_section
 from rewardkit.trainers.training.trl_config import trainer_fields
@@ -32,7 +34,7 @@ class WarningReporter(Reporter):
 
     def warned(self, text: str) -> None:
         """Write a line."""
-        sys.stderr.write(f"warning: {text}\n")
+        sys.stderr.write(f"warning: {printable(redact(text))}\n")
 
 
 def quiet_reporter() -> Reporter:
