@@ -206,6 +206,7 @@ def train_command(
         ),
     ] = None,
     *,
+    trust_remote_code: bool,
     output_dir: str | None,
     quiet: bool,
 ) -> None:
@@ -239,6 +240,7 @@ def train_command(
         resume=resume,
         seed=seed,
         rollouts=rollouts,
+        trust_remote_code=trust_remote_code,
     )
     plan = plan_training(options, reporter)
     if check:

@@ -149,6 +149,9 @@ class BackendOptions:
         Mapping[str, Any], about("An argument for the backend itself; repeatable.")
     ] = field(default_factory=dict)
     base_url: Annotated[str | None, about("Address of an OpenAI-compatible server.")] = None
+    trust_remote_code: Annotated[
+        bool, about("Run the Python code that a checkpoint brings; read it first.")
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -280,6 +283,7 @@ class EvalKwargs(CallbackKwargs, total=False):
     gpu_memory_utilization: float | None
     backend_args: Mapping[str, Any]
     base_url: str | None
+    trust_remote_code: bool
     verifier: str | None
     verifier_args: Mapping[str, Any]
     verifier_field: str | None

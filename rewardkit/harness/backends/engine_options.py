@@ -23,6 +23,7 @@ LOCAL_OPTIONS = (
     "tensor_parallel_size",
     "data_parallel_size",
     "gpu_memory_utilization",
+    "trust_remote_code",
 )
 """Options of engines that load a model here."""
 
@@ -39,6 +40,8 @@ class EngineOptions:
     gpu_memory_utilization: float | None = None
     seed: int = 0
     base_url: str | None = None
+    trust_remote_code: bool = False
+    """Whether code that a checkpoint brings may run."""
     arguments: Mapping[str, object] = field(default_factory=dict)
     chat_template_args: Mapping[str, object] = field(default_factory=dict)
     reasoning_effort: str | None = None

@@ -30,7 +30,7 @@ class LocalModel:
             raise UsageError(f"no dtype {options.dtype!r}; known: {', '.join(DTYPES)}")
         self.folder: Path = model_folder.resolve(model)
         self.config = model_folder.read_json(self.folder / "config.json")
-        self.tokenizer = tokenization.load(self.folder)
+        self.tokenizer = tokenization.load(self.folder, trust_remote_code=options.trust_remote_code)
         positions = self.text_config.get("max_position_embeddings")
         known = positions if isinstance(positions, int) else None
         self.max_model_len = options.max_model_len or known

@@ -22,7 +22,7 @@ from jinja2.parser import Parser
 
 from rewardkit.errors import MissingExtra, UsageError
 from rewardkit.harness.prompts.wording import sandbox
-from rewardkit.harness.store.model_folder import read_json
+from rewardkit.harness.store.model_folder import loading_error, read_json
 from rewardkit.protocols import Message, Prompt
 
 _SET_BY_US = ("messages", "tools", "documents", "add_generation_prompt")
@@ -169,10 +169,10 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def load(folder: Path) -> Tokenizer:
+def load(folder: Path, *, trust_remote_code: bool = False) -> Tokenizer:
     """Load the tokenizer in a checkpoint's folder. Raises UsageError or MissingExtra."""
     settings = read_json(folder / "tokenizer_config.json")
-    engine = _load_engine(folder)
+    engine = _load_engine(folder, trust_remote_code)
     engine.no_truncation()
     engine.no_padding()
     try:
@@ -193,10 +193,10 @@ def load(folder: Path) -> Tokenizer:
     )
 
 
-def _load_engine(folder: Path) -> Any:
+def _load_engine(folder: Path, trust_remote_code: bool) -> Any:
     path = folder / "tokenizer.json"
     if not path.is_file():
-        return _convert_engine(folder)
+        return _convert_engine(folder, trust_remote_code)
     try:
         from tokenizers import Tokenizer as Engine
     except ImportError:
@@ -207,7 +207,7 @@ def _load_engine(folder: Path) -> Any:
         raise UsageError(f"{path} can't be read as a tokenizer: {error}") from error
 
 
-def _convert_engine(folder: Path) -> Any:
+def _convert_engine(folder: Path, trust_remote_code: bool) -> Any:
     """Let transformers convert sentencepiece or vocabulary files."""
     if not any(path for pattern in _SOURCES for path in folder.glob(pattern)):
         raise UsageError(f"no tokenizer in {folder}; save it beside the weights")
@@ -216,11 +216,14 @@ def _convert_engine(folder: Path) -> Any:
     except ImportError:
         raise MissingExtra.needing("transformers", "transformers", "this tokenizer") from None
     try:
-        engine = AutoTokenizer.from_pretrained(folder).backend_tokenizer
+        engine = AutoTokenizer.from_pretrained(
+            folder, trust_remote_code=trust_remote_code
+        ).backend_tokenizer
     except (OSError, ValueError, AttributeError) as error:
-        raise UsageError(
+        raise loading_error(
             f"{folder} holds no tokenizer.json, and transformers can't make one of its other "
-            f"files ({error}); save the tokenizer with save_pretrained"
+            "files; save the tokenizer with save_pretrained",
+            error,
         ) from error
     return engine
 

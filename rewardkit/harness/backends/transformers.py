@@ -10,9 +10,10 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rewardkit.errors import BackendError, MissingExtra, UsageError
+from rewardkit.errors import BackendError, MissingExtra
 from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.backends.local_model import CompletionReader, LocalModel
+from rewardkit.harness.store.model_folder import loading_error
 from rewardkit.protocols import Request
 from rewardkit.records import Completion, Sampling
 
@@ -20,14 +21,13 @@ if TYPE_CHECKING:
     import torch
 
 BATCH = 64
-_PASSED_ON = ("attn_implementation", "trust_remote_code")
 
 
 class TransformersBackend(LocalModel):
     """Run a checkpoint with transformers.
 
     Arguments: `batch_size`, `device`, `threads` (torch's, on a CPU), and from_pretrained's
-    `attn_implementation` and `trust_remote_code`.
+    `attn_implementation`.
     """
 
     def __init__(self, model: str, options: EngineOptions) -> None:
@@ -41,8 +41,9 @@ class TransformersBackend(LocalModel):
             "gpu_memory_utilization",
             "thinking_token_budget",
         )
+        options.reject_arguments_named(["trust_remote_code"], "transformers")
         options.reject_arguments_but(
-            ["batch_size", "device", "threads", *_PASSED_ON], "transformers"
+            ["batch_size", "device", "threads", "attn_implementation"], "transformers"
         )
         super().__init__(model, options, backend="transformers")
         self._batch_size = options.argument("batch_size", BATCH, backend="transformers")
@@ -77,10 +78,12 @@ class TransformersBackend(LocalModel):
             model = AutoModelForCausalLM.from_pretrained(
                 self.folder,
                 dtype=self.dtype_on_cpu(dtype) if device == "cpu" else dtype,
-                **{name: arguments[name] for name in _PASSED_ON if name in arguments},
+                attn_implementation=arguments.get("attn_implementation"),
+                trust_remote_code=self._options.trust_remote_code,
+                weights_only=True,
             )
         except Exception as error:  # transformers', safetensors' or torch's, of any class
-            raise UsageError(f"transformers can't load {self.folder}: {error}") from error
+            raise loading_error(f"transformers can't load {self.folder}", error) from error
         # the checkpoint's sampling defaults would fill what a run leaves unset
         model.generation_config = GenerationConfig()
         return model.to(device).eval()

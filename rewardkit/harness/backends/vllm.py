@@ -13,10 +13,11 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
-from rewardkit.errors import BackendError, MissingExtra, UnknownName, UsageError
+from rewardkit.errors import BackendError, MissingExtra, UnknownName
 from rewardkit.harness.backends.data_parallel import Ranks
 from rewardkit.harness.backends.engine_options import LOCAL_OPTIONS, EngineOptions
 from rewardkit.harness.backends.local_model import CompletionReader, LocalModel
+from rewardkit.harness.store.model_folder import loading_error
 from rewardkit.protocols import Request
 from rewardkit.records import Completion, Sampling
 
@@ -114,6 +115,7 @@ def engine_arguments(
         # prompts go in as token ids, and our own tokenizer decodes
         "skip_tokenizer_init": True,
         "use_tqdm_on_load": False,
+        "trust_remote_code": options.trust_remote_code,
     }
     if not on_gpu:
         # compiling costs 7 to 20 s, and gains little where no kernels are launched
@@ -282,7 +284,7 @@ def _build(arguments: Mapping[str, Any]) -> Any:
             return vllm.LLM(**arguments)
     except (ValueError, TypeError) as error:
         _clean_up()
-        raise UsageError(f"vLLM refuses this model or these arguments: {error}") from error
+        raise loading_error("vLLM refuses this model or these arguments", error) from error
     except Exception as error:  # vLLM's, torch's or safetensors', of any class
         _clean_up()
         raise BackendError(f"vLLM's engine did not start: {error}") from error

@@ -289,6 +289,7 @@ _WITHOUT_EFFECT = (
     "gpu_memory_utilization",
     "tensor_parallel_size",
     "data_parallel_size",
+    "trust_remote_code",
 )
 """Options that don't change the completions."""
 

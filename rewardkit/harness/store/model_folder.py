@@ -56,6 +56,16 @@ def resolve(model: str) -> Path:
     return _download(model)
 
 
+def loading_error(what: str, error: Exception) -> UsageError:
+    """The error for a checkpoint that can't be loaded; it names the option that its code needs."""
+    if "trust_remote_code" in str(error):
+        return UsageError(
+            f"{what}: it needs Python code that the checkpoint brings, which runs only with "
+            "--trust-remote-code; read that code first"
+        )
+    return UsageError(f"{what}: {error}")
+
+
 def _incomplete(folder: Path) -> str:
     base = read_json(folder / "adapter_config.json").get("base_model_name_or_path")
     if base is None:

@@ -81,6 +81,7 @@ MOVED = {
     "output_dir": "pass --output-dir",
     "resume_from_checkpoint": "pass --resume",
     "reward_weights": "set rewards.NAME, a component's weight",
+    "trust_remote_code": "pass --trust-remote-code",
     "model_init_kwargs": "set model.dtype or model.attn_implementation",
 }
 """Settings that were removed or moved."""

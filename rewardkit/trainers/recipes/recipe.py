@@ -49,6 +49,8 @@ class ModelSettings:
     name: str | None = None
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "float32"
     attn_implementation: str | None = None
+    trust_remote_code: bool = False
+    """Whether code that the checkpoint brings may run; no recipe's file may say so."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
-from rewardkit.errors import UnknownName, UsageError
+from rewardkit.errors import UnknownName
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.store.environment import hardware, versions
+from rewardkit.harness.store.model_folder import loading_error
 from rewardkit.harness.store.rollouts import ROLLOUTS, remove_steps_after
 from rewardkit.harness.store.training_checkpoints import step_of
 from rewardkit.redaction import redact_value
@@ -103,7 +104,7 @@ def build_trainer(plan: TrainingPlan, progress: Any, interrupt: Any) -> Any:
             **arguments,
         )
     except (OSError, ValueError, ImportError, NotImplementedError) as error:
-        raise UsageError(f"TRL can't begin to train {plan.model_folder}: {error}") from error
+        raise loading_error(f"TRL can't begin to train {plan.model_folder}", error) from error
     trainer.remove_callback(PrinterCallback)
     if not plan.recipe.is_sft:
         progress.time_rewards(trainer)
@@ -231,7 +232,8 @@ def _threads(plan: TrainingPlan) -> Iterator[None]:
 
     before = torch.get_num_threads()
     if plan.config.use_cpu:
-        local = LocalModel(str(plan.model_folder), EngineOptions(), backend="transformers")
+        trust = EngineOptions(trust_remote_code=plan.recipe.model.trust_remote_code)
+        local = LocalModel(str(plan.model_folder), trust, backend="transformers")
         torch.set_num_threads(local.useful_threads(before))
     try:
         yield

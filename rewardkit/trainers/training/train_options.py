@@ -55,6 +55,7 @@ class TrainValues(TypedDict, total=False):
     resume: bool
     seed: int | None
     rollouts: float | None
+    trust_remote_code: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,17 +70,22 @@ class TrainOptions:
     resume: bool = False
     seed: int | None = None
     rollouts: float | None = None
+    trust_remote_code: bool = False
 
 
 def resolve_recipe(options: TrainOptions) -> Recipe:
     """The recipe with every setting of the command applied."""
     name, contents = find_recipe(options.recipe)
+    model = contents.get("model")
+    if isinstance(model, Mapping) and model.get("trust_remote_code"):
+        raise UsageError(f"recipe {name!r} sets trust_remote_code; pass --trust-remote-code")
     section = trainer_section(contents)
     values = {
         "model.name": options.model and str(options.model),
         "data.file": options.data and str(options.data),
         f"{section}.seed": options.seed,
         "rollouts.share": options.rollouts,
+        "model.trust_remote_code": options.trust_remote_code or None,
     }
     settings = {
         **options.settings,

@@ -89,7 +89,7 @@ def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
             note=reporter.note,
         )
         trl_config.check_enough(config, len(rows.samples))
-    tokenizer = load_tokenizer(folder)
+    tokenizer = load_tokenizer(folder, trust_remote_code=recipe.model.trust_remote_code)
     check_same_prompts(tokenizer, rows)
     fingerprint = _fingerprint(recipe, task_plan, rows, folder)
     if resumed_from:
@@ -125,7 +125,7 @@ def _plan_task(recipe: Recipe) -> TaskPlan:
 
 def _rows(recipe: Recipe, task_plan: TaskPlan, folder: Path, reporter: Reporter) -> TrainingRows:
     """The rows to train on; with completions for SFT."""
-    tokenizer = tokenization.load(folder)
+    tokenizer = tokenization.load(folder, trust_remote_code=recipe.model.trust_remote_code)
     rows = render_rows(
         task_plan,
         tokenizer,
@@ -276,7 +276,7 @@ def _warn_of_short_limit(length: int, task: str, rows: TrainingRows, reporter: R
         )
 
 
-def load_tokenizer(folder: Path) -> Any:
+def load_tokenizer(folder: Path, *, trust_remote_code: bool = False) -> Any:
     """Load the folder's tokenizer for TRL. UsageError if that fails or it has no eos_token.
 
     It is read from tokenizer.json if there is one: AutoTokenizer would rebuild the tokenizer that
@@ -286,9 +286,15 @@ def load_tokenizer(folder: Path) -> Any:
 
     loader = PreTrainedTokenizerFast if (folder / "tokenizer.json").is_file() else AutoTokenizer
     try:
-        tokenizer = loader.from_pretrained(folder, padding_side="left", truncation_side="left")
+        tokenizer = loader.from_pretrained(
+            folder,
+            padding_side="left",
+            truncation_side="left",
+            trust_remote_code=trust_remote_code,
+        )
     except (OSError, ValueError) as error:
-        raise UsageError(f"transformers can't load the tokenizer in {folder}: {error}") from error
+        what = f"transformers can't load the tokenizer in {folder}"
+        raise model_folders.loading_error(what, error) from error
     if tokenizer.eos_token is None:
         raise UsageError(
             f"the tokenizer in {folder} has no eos_token, so no completion would ever end; "

@@ -47,6 +47,8 @@ def base_values(recipe: Recipe, output_dir: Path, note: Note) -> dict[str, Any]:
         "model_init_kwargs": _loading_arguments(recipe.model, on_gpu=on_gpu),
         "disable_tqdm": True,
     }
+    if recipe.model.trust_remote_code:
+        values["trust_remote_code"] = True
     values.setdefault("report_to", "none")
     if not on_gpu:
         values |= ON_CPU
@@ -66,7 +68,10 @@ def build_config(config_class: Any, values: Mapping[str, Any]) -> Any:
 
 
 def _loading_arguments(model: ModelSettings, *, on_gpu: bool) -> dict[str, Any]:
-    arguments: dict[str, Any] = {"dtype": model.dtype if on_gpu else "float32"}
+    arguments: dict[str, Any] = {
+        "dtype": model.dtype if on_gpu else "float32",
+        "trust_remote_code": model.trust_remote_code,
+    }
     if model.attn_implementation is not None:
         arguments["attn_implementation"] = model.attn_implementation
     return arguments
@@ -74,6 +79,7 @@ def _loading_arguments(model: ModelSettings, *, on_gpu: bool) -> dict[str, Any]:
 
 SET_ELSEWHERE = (
     *("output_dir", "resume_from_checkpoint", "reward_weights", "model_init_kwargs"),
+    "trust_remote_code",
     # of the preparation of rows, which rewardkit does itself
     *("assistant_only_loss", "chat_template_path", "dataset_kwargs", "dataset_text_field"),
     *("eos_token", "pad_token", "truncation_mode"),
