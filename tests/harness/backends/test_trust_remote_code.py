@@ -81,8 +81,8 @@ def test_code_of_a_tokenizer_runs_only_with_the_option(with_code: tuple[Path, Pa
     model, ran = with_code
     (model / "tokenizer.json").unlink()
     (model / "vocab.json").write_text("{}")
-    config = {"auto_map": {"AutoTokenizer": ["modeling_own.OwnConfig", None]}}
-    config |= {"tokenizer_class": "OwnTokenizer"}
+    auto_map = {"AutoTokenizer": ["modeling_own.OwnConfig", None]}
+    config = {"tokenizer_class": "OwnTokenizer", "auto_map": auto_map}
     (model / "tokenizer_config.json").write_text(json.dumps(config))
     for load in (tokenization.load, load_tokenizer):
         with pytest.raises(UsageError, match="--trust-remote-code"):
