@@ -2,15 +2,27 @@
 
     rewardkit adapter nemo-gym --verifier math -o resources_servers/rewardkit_math/app.py
 
-The text is the last message of the response. The reference is the field `expected_answer` of the
+The text is the assistant's last message. The reference is the field `expected_answer` of the
 row, else the usual columns, there or in `verifier_metadata`.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from statistics import fmean, median, stdev
 from typing import Any
 
 from rewardkit.frameworks.scoring import by_name, scorer
+
+REVERIFY_MODE = "stateless"
+"""A response that was verified before may be verified again, without its session."""
+
+TASK_INDEX = "_ng_task_index"
+
+NOT_JUDGED = "it couldn't be judged: its reference can't be read, or the verifier failed"
+
+LARGEST = 1e100
+"""Larger numbers aren't figures of rollouts, and would overflow."""
 
 
 def resources_server(name: str, **arguments: Any) -> type:
@@ -33,9 +45,70 @@ def resources_server(name: str, **arguments: Any) -> type:
             score = scorer(name, **arguments).score
             _, (info,) = await asyncio.to_thread(score, [text], [row])
             facts = {"reward": info.pop("score"), "extracted_answer": info.pop("pred"), **info}
+            facts |= measurement(NOT_JUDGED if info["unjudged"] else None)
             return VerifyResponse(**(body.model_dump() | facts))
 
+        async def get_reverify_mode(self) -> str:
+            return REVERIFY_MODE
+
     return ResourcesServer
+
+
+def measurement(failure: str | None) -> dict[str, Any]:
+    """The fields that say whether a reward measures the model; `failure` says why it doesn't."""
+    return {
+        "mask_sample": failure is not None,
+        "failure_kind": None if failure is None else "verifier_error",
+        "failure_reason": failure,
+    }
+
+
+def aggregate_metrics(responses: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Figures of the numeric fields of verify responses, for each task and overall.
+
+    Masked samples count in the coverage alone.
+    """
+    measured: list[Mapping[str, Any]] = []
+    masked = 0
+    tasks: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    for response in responses:
+        if response.get("mask_sample"):
+            masked += 1
+            continue
+        measured.append(response)
+        index = response.get(TASK_INDEX, 0)
+        tasks[index if isinstance(index, int) else 0].append(response)
+    coverage = {
+        "coverage/measured_rollouts": len(measured),
+        "coverage/masked_rollouts": masked,
+    }
+    figures = _figures(measured) | (coverage if masked else {})
+    return {
+        "group_level_metrics": [
+            {TASK_INDEX: index, **_figures(tasks[index])} for index in sorted(tasks)
+        ],
+        "agent_metrics": figures,
+        "key_metrics": {
+            name: figure for name, figure in figures.items() if name.startswith(("mean/", "cov"))
+        },
+    }
+
+
+def _figures(responses: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    values: dict[str, list[float]] = defaultdict(list)
+    for response in responses:
+        for name, value in response.items():
+            is_figure = isinstance(value, int | float) and abs(value) <= LARGEST
+            if is_figure and name != "mask_sample" and not name.startswith("_"):
+                values[name].append(float(value))
+    figures: dict[str, float] = {}
+    for name, numbers in values.items():
+        figures[f"mean/{name}"] = fmean(numbers)
+        figures[f"max/{name}"] = max(numbers)
+        figures[f"min/{name}"] = min(numbers)
+        figures[f"median/{name}"] = median(numbers)
+        figures[f"std/{name}"] = stdev(numbers) if len(numbers) > 1 else 0.0
+    return figures
 
 
 def reference_row(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -49,12 +122,15 @@ def reference_row(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def output_text(response: Mapping[str, Any]) -> str:
-    """The text of the last message of a Responses-API reply. ValueError without a list of items."""
+    """The text of the assistant's last message in a Responses-API reply.
+
+    ValueError without a list of items.
+    """
     output = response.get("output")
     if not isinstance(output, list):
         raise ValueError("response.output: must be a list of output items")
     for item in reversed(output):
-        if isinstance(item, dict) and item.get("type", "message") == "message":
+        if isinstance(item, dict) and _is_the_assistant_s(item):
             content = item.get("content", "")
             if isinstance(content, str):
                 return content
@@ -62,6 +138,11 @@ def output_text(response: Mapping[str, Any]) -> str:
                 parts = (part.get("text") for part in content if isinstance(part, dict))
                 return "".join(part for part in parts if isinstance(part, str))
     return ""
+
+
+def _is_the_assistant_s(item: Mapping[str, Any]) -> bool:
+    kinds = (item.get("type", "message"), item.get("role", "assistant"))
+    return kinds == ("message", "assistant")
 
 
 __getattr__ = by_name(__name__, resources_server)

@@ -20,7 +20,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rewardkit import __version__, registry
 from rewardkit.errors import DataError, RewardkitError, UnknownName
-from rewardkit.frameworks.nemo_gym import output_text, reference_row
+from rewardkit.frameworks.nemo_gym import (
+    REVERIFY_MODE,
+    aggregate_metrics,
+    measurement,
+    output_text,
+    reference_row,
+)
 from rewardkit.frameworks.openrlhf import completion_of, single
 from rewardkit.judging import JudgingOptions
 from rewardkit.judging.rows import SampleReader, judge_samples
@@ -30,6 +36,8 @@ from rewardkit.records import REFERENCE_COLUMNS, Sample, Verdict
 from rewardkit.server.access import LoopbackMiddleware, TokenMiddleware
 from rewardkit.server.requests import (
     GymRequest,
+    GymResponses,
+    GymSession,
     RewardRequest,
     SampleRequest,
     ScoreRequest,
@@ -188,12 +196,29 @@ class ScoringServer:
             "unjudged": verdict.correct is None,
             "failure": verdict.failure,
             "extracted_answer": verdict.answer,
+            **measurement(verdict.message if verdict.correct is None else None),
         }
         return Answer(content | facts)
 
-    async def gym_seed_session(self, request: Request) -> Response:
-        """NeMo-Gym's session; rewardkit stores nothing for it."""
-        return Answer({})
+    async def gym_session(self, request: Request) -> Response:
+        """NeMo-Gym's start and end of a session: its identifier. rewardkit stores nothing for it.
+
+        NeMo-Gym expects a session to have a cookie.
+        """
+        body = await read_body(request, GymSession, largest=self.settings.largest_body)
+        identifier = body.resources_session_id
+        answer = Answer({} if identifier is None else {"resources_session_id": identifier})
+        answer.set_cookie("session", "none-is-kept", httponly=True)
+        return answer
+
+    async def gym_metrics(self, request: Request) -> Response:
+        """NeMo-Gym's figures of a finished collection."""
+        body = await read_body(request, GymResponses, largest=self.settings.largest_body)
+        return Answer(await asyncio.to_thread(aggregate_metrics, body.verify_responses))
+
+    async def gym_reverify_mode(self, _: Request) -> Response:
+        """Whether NeMo-Gym may have a response verified again."""
+        return Answer(REVERIFY_MODE)
 
     async def gym_root(self, _: Request) -> Response:
         """A line that names the server."""
@@ -241,7 +266,10 @@ def create_app(settings: ServerSettings) -> Starlette:
         Route("/health", server.health),
         Route("/ready", server.is_ready),
         Route("/metrics", server.exposition),
-        Route("/seed_session", server.gym_seed_session, methods=["POST"]),
+        Route("/seed_session", server.gym_session, methods=["POST"]),
+        Route("/close_session", server.gym_session, methods=["POST"]),
+        Route("/aggregate_metrics", server.gym_metrics, methods=["POST"]),
+        Route("/reverify_mode", server.gym_reverify_mode),
         Route("/", server.gym_root),
         Route("/global_config_dict_yaml", server.gym_config),
     ]

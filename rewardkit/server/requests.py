@@ -17,7 +17,7 @@ MOST_ITEMS = 10_000
 DEEPEST = 64
 """Maximum number of lists and objects inside one another."""
 
-MOST_VALUES = 250_000
+MOST_VALUES = 500_000
 """Maximum number of values in a body, counted before parsing, which holds up all threads."""
 
 LARGE_BODY = 2**20
@@ -74,6 +74,18 @@ class GymRequest(msgspec.Struct):
 
     responses_create_params: dict[str, Any]
     response: dict[str, Any]
+
+
+class GymSession(msgspec.Struct):
+    """The body of NeMo-Gym's `POST /seed_session` and `/close_session`."""
+
+    resources_session_id: str | None = None
+
+
+class GymResponses(msgspec.Struct):
+    """The body of NeMo-Gym's `POST /aggregate_metrics`."""
+
+    verify_responses: list[dict[str, Any]]
 
 
 async def read_json(request: Request, *, largest: int) -> object:

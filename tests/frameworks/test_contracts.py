@@ -226,10 +226,51 @@ class TestNemoGym:
             ([{"type": "message", "content": "a"}, {"type": "function_call"}], "a"),
             ([{"type": "message", "content": 3}, {"type": "reasoning"}, 7], ""),
             ([], ""),
+            ([{"role": "assistant", "content": "a"}, {"role": "user", "content": "b"}], "a"),
+            (
+                [
+                    {"type": "message", "role": "assistant", "content": [{"text": "a"}]},
+                    {"type": "function_call_output", "output": "b"},
+                    {"type": "message", "role": "system", "content": "c"},
+                    {"type": "message", "role": "developer", "content": "d"},
+                    {"type": "message", "role": "tool", "content": [{"text": "e"}]},
+                    {"type": "message", "role": None, "content": "f"},
+                ],
+                "a",
+            ),
+            ([{"type": "message", "role": "user", "content": "b"}], ""),
         ],
     )
-    def test_the_text_is_the_last_message(self, output: list[Any], text: str) -> None:
+    def test_the_text_is_the_assistant_s_last_message(self, output: list[Any], text: str) -> None:
         assert nemo_gym.output_text({"output": output}) == text
+
+    def test_masked_samples_count_in_the_coverage_alone(self) -> None:
+        def row(task: int, reward: float, **more: object) -> dict[str, object]:
+            return {"_ng_task_index": task, "reward": reward, "failure": "wrong", **more}
+
+        rows = [row(1, 1.0), row(0, 0.0), row(1, 0.0), row(0, 0.0, mask_sample=True)]
+        metrics = nemo_gym.aggregate_metrics(rows)
+        first, second = metrics["group_level_metrics"]
+        assert (first["_ng_task_index"], first["mean/reward"]) == (0, 0.0)
+        assert (second["mean/reward"], second["max/reward"], second["min/reward"]) == (0.5, 1, 0)
+        assert metrics["key_metrics"] == {
+            "mean/reward": pytest.approx(1 / 3),
+            "coverage/measured_rollouts": 3,
+            "coverage/masked_rollouts": 1,
+        }
+        assert metrics["agent_metrics"].items() > metrics["key_metrics"].items()
+        assert nemo_gym.aggregate_metrics([]) == {
+            "group_level_metrics": [],
+            "agent_metrics": {},
+            "key_metrics": {},
+        }
+        all_masked = nemo_gym.aggregate_metrics([row(0, 0.0, mask_sample=True)])
+        assert "mean/reward" not in all_masked["agent_metrics"]
+
+    def test_what_is_no_figure_is_left_out(self) -> None:
+        row = {"reward": 1, "huge": 10**400, "nan": float("nan"), "_ng_x": 3, "text": "a"}
+        metrics = nemo_gym.aggregate_metrics([{**row, "_ng_task_index": "a", "right": True}])
+        assert metrics["key_metrics"] == {"mean/reward": 1.0, "mean/right": 1.0}
 
 
 class TestFiles:

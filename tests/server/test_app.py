@@ -199,14 +199,16 @@ def test_a_bad_request_is_named(
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    path=st.sampled_from(["/v1/score", "/rm/math", "/get_reward/math", "/verify/math"]),
+    path=st.sampled_from(
+        ["/v1/score", "/rm/math", "/get_reward/math", "/verify/math", "/aggregate_metrics"]
+    ),
     body=st.binary(max_size=80)
     | st.recursive(
         st.none() | st.booleans() | st.floats() | st.text(max_size=8),
         lambda inner: (
             st.lists(inner, max_size=3)
             | st.dictionaries(
-                st.sampled_from(["verifier", "items", "query", "label", "response", "output"]),
+                st.sampled_from(["verifier", "items", "response", "output", "verify_responses"]),
                 inner,
                 max_size=4,
             )
@@ -312,9 +314,60 @@ class TestHosts:
             "unjudged": False,
             "failure": None,
             "extracted_answer": "5",
+            "mask_sample": False,
+            "failure_kind": None,
+            "failure_reason": None,
         }
-        assert client.post("/seed_session", json={}).status_code == 200
         assert client.get("/").text == "rewardkit"
+
+    def test_nemo_gym_pays_the_assistant_s_last_message(self, client: LocalClient) -> None:
+        output = [
+            {"type": "message", "role": role, "content": [{"type": "text", "text": text}]}
+            for role, text in (("assistant", "I don't know."), ("user", r"It is \boxed{5}."))
+        ]
+        body = {"responses_create_params": {}, "response": {"output": output}, "answer": "5"}
+        assert client.post("/verify/math", json=body).json()["reward"] == 0.0
+
+    def test_nemo_gym_masks_what_is_not_judged(self, client: LocalClient) -> None:
+        body = {"responses_create_params": {}, "response": {"output": []}, "answer": ""}
+        answer = client.post("/verify/math", json=body).json()
+        assert (answer["reward"], answer["mask_sample"]) == (0.0, True)
+        assert answer["failure_kind"] == "verifier_error"
+        assert "reference" in answer["failure_reason"]
+
+    def test_nemo_gym_s_sessions(self, client: LocalClient) -> None:
+        """The agent's own body, and that of an environment server of NeMo-Gym 0.7."""
+        episode = {"rollout_id": "rollout-1", "attempt": 0}
+        seed = {
+            "resources_session_id": "resources-session-\r\nSet-Cookie: x=y",
+            "episode_id": episode,
+            "task_id": {"taskset": "math", "task_id": "1"},
+            "task_data": {"expected_answer": "5"},
+        }
+        for _ in range(2):
+            answer = client.post("/seed_session", json=seed)
+            assert answer.json() == {"resources_session_id": seed["resources_session_id"]}
+            assert list(answer.cookies) == ["session"]
+        for identifier in (seed["resources_session_id"], "never seeded"):
+            close = {"resources_session_id": identifier, "episode_id": episode}
+            answer = client.post("/close_session", json=close)
+            assert answer.json() == {"resources_session_id": identifier}
+        rows: tuple[dict[str, object], ...] = ({}, {"responses_create_params": {}, "answer": "5"})
+        for row in rows:
+            assert client.post("/seed_session", json=row).json() == {}
+        answer = client.post("/close_session", json=seed | {"resources_session_id": 3})
+        assert answer.status_code == 422
+
+    def test_nemo_gym_finishes_a_collection(self, client: LocalClient) -> None:
+        rows = [
+            {"_ng_task_index": 0, "_ng_rollout_index": index, "reward": reward}
+            for index, reward in enumerate((1.0, 0.0))
+        ]
+        answer = client.post("/aggregate_metrics", json={"verify_responses": rows}).json()
+        assert set(answer) == {"group_level_metrics", "agent_metrics", "key_metrics"}
+        assert answer["key_metrics"] == {"mean/reward": 0.5}
+        assert client.post("/aggregate_metrics", json={"verify_responses": [1]}).status_code == 422
+        assert client.get("/reverify_mode").json() == "stateless"
 
     def test_nemo_gym_s_clients_find_the_server(self, client: LocalClient) -> None:
         written = client.get("/global_config_dict_yaml").json()

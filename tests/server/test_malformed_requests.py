@@ -18,7 +18,10 @@ from tests.server.process import start_server
 pytestmark = pytest.mark.faults
 
 COUNT, CLIENTS = 10_000, 16
-PATHS = ("/v1/score", "/rm/math", "/get_reward/math", "/verify/math", "/rm", "/seed_session")
+PATHS = (
+    *("/v1/score", "/rm/math", "/get_reward/math", "/verify/math", "/rm"),
+    *("/seed_session", "/close_session", "/aggregate_metrics"),
+)
 SECONDS = 20.0
 """How long a client waits for an answer; a server that is silent for as long has failed."""
 
@@ -89,7 +92,7 @@ class Requests:
     def _object(self, depth: int = 0) -> dict[str, Any]:
         names = ["verifier", "items", "completion", "reference", "columns", "parameters", "timeout"]
         names += ["query", "prompts", "labels", "response", "label", "output", "content", "answer"]
-        names += ["responses_create_params", "question", self._text()]
+        names += ["responses_create_params", "question", "verify_responses", self._text()]
         chosen = self._random.choices(names, k=self._random.randrange(6))
         return {name: self._value(depth) for name in chosen}
 
