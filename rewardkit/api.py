@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack, overload
 
 from rewardkit import registry
 from rewardkit.errors import UsageError
-from rewardkit.judging import DEADLINE, JudgingOptions, judge, judge_many
+from rewardkit.judging import JudgingOptions, judge, judge_many
 from rewardkit.judging.rows import paired_samples
 from rewardkit.protocols import Task, Verifier
 from rewardkit.records import Sample, Verdict
@@ -54,7 +54,7 @@ def verify(
     completion: str,
     reference: str,
     *,
-    timeout: float = DEADLINE,
+    timeout: float | None = None,
     max_wall: float | None = None,
     columns: Mapping[str, object] | None = None,
     env: Sequence[str] = (),
@@ -82,17 +82,18 @@ def verify_batch(
     references: Sequence[str],
     *,
     workers: int | None = None,
-    timeout: float = DEADLINE,
+    timeout: float | None = None,
     max_wall: float | None = None,
     columns: Sequence[Mapping[str, object]] | None = None,
     env: Sequence[str] = (),
 ) -> list[Verdict]:
     """Return the verdicts on completions against their references, in order.
 
-    Each verdict has `timeout` seconds of the verifier's own time, computing or sleeping; a
-    completion that needs more is wrong (`timeout`), and the others keep their verdicts. On a busy
-    machine it may take longer by the clock, at most `max_wall` seconds (default: 5 × `timeout`).
-    A completion that makes the verifier crash is wrong (`crashed`).
+    Each verdict has `timeout` seconds of the verifier's own time, computing or sleeping (default:
+    what the verifier declares as its `deadline`, or 1); a completion that needs more is wrong
+    (`timeout`), and the others keep their verdicts. On a busy machine it may take longer by the
+    clock, at most `max_wall` seconds (default: 5 × `timeout`). A completion that makes the verifier
+    crash is wrong (`crashed`).
 
     `workers` processes (default: one for each available core) judge what can't be decided in this
     one. They get its environment without the variables that look like secrets, except those that

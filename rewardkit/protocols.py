@@ -102,6 +102,13 @@ class DeclaresThinking(Protocol):
 
 
 @runtime_checkable
+class DeclaresDeadline(Protocol):
+    """A verifier that says how many seconds a verdict may take, if the user sets no timeout."""
+
+    deadline: float
+
+
+@runtime_checkable
 class DeclaresReference(Protocol):
     """A verifier that says whether a row must have a reference. For others it must."""
 

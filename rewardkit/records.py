@@ -191,6 +191,9 @@ class Verdict:
         return replace(self, failure=failure, message=message or self.message)
 
 
+MANY_LATE = 0.05
+"""The share of verdicts that ran out of time from which there is a warning."""
+
 REFERENCE_COLUMNS = ("reference", "answer", "solution", "ground_truth", "label")
 """Default columns of the reference; the first that a row has counts."""
 

@@ -62,11 +62,22 @@ class Resolved:
         """What writes a right completion, to tell a crash of the verifier from one of a text."""
         return None if self.task is None else self.task.perfect
 
+    @property
+    def timeout(self) -> float | None:
+        """The seconds that the task sets for a verdict; None if it sets none."""
+        return timeout_of(self.task)
+
     def reader(self, columns: Sequence[str] | None = None) -> SampleReader:
         """Return the reader of rows, or of the reference in `columns` alone."""
         if columns is None:
             return SampleReader(self.reference_columns, self.task)
         return SampleReader(columns)
+
+
+def timeout_of(task: Task | None) -> float | None:
+    """The seconds that a task sets for a verdict; None without a task or a setting."""
+    seconds: float | None = getattr(task, "timeout", None)
+    return seconds
 
 
 def known_names() -> set[str]:

@@ -36,6 +36,7 @@ else:
 Count = Annotated[int, Meta(ge=1)]
 NaturalNumber = Annotated[int, Meta(ge=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
+Seconds = Annotated[float, Meta(gt=0)]
 
 Group = TypeVar("Group")
 

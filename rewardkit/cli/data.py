@@ -55,6 +55,7 @@ def data_command(
     data: str | None,
     split: str | None,
     seed: int,
+    timeout: float | None,
 ) -> None:
     """Write a task's problems as rows; `--data` reads the same problems from them."""
     from rewardkit.api import load_task
@@ -78,7 +79,9 @@ def data_command(
     left_out = ""
     if solutions:
         template = resolve_prompt(chosen, prompt)
-        rows = solution_rows(chosen, template, samples, rows, long=long or 0.0, seed=seed)
+        rows = solution_rows(
+            chosen, template, samples, rows, long=long or 0.0, seed=seed, timeout=timeout
+        )
         if len(rows) < len(samples):
             left_out = f"; left out {len(samples) - len(rows):,} whose solution is not judged right"
     if output is None:

@@ -13,10 +13,15 @@ from rewardkit.harness.metrics.names import TRUNCATED, UNJUDGED, words
 from rewardkit.harness.metrics.summary import Metric, TaskSummary
 from rewardkit.harness.run.options import as_typed
 from rewardkit.harness.run.run import RunSummary
+from rewardkit.records import MANY_LATE, Failure
 
 MOST_NAMED = 3
 """How many runs a warning names: those with the largest shares."""
 
+LATE = (
+    "wrong because judging ran out of time; raise --timeout if the verifier needs longer for right "
+    "answers"
+)
 LARGE_GAP = 0.05
 """The flexible gap from which there is a warning."""
 
@@ -58,9 +63,11 @@ def of_runs(runs: Sequence[tuple[str, TaskSummary]]) -> Iterator[str]:
 
 def _complaints(task: TaskSummary) -> tuple[tuple[int, str], ...]:
     """How many completions are unjudged and truncated, with the words for each."""
+    late = task.failures.get(Failure.TIMEOUT, 0)
     return (
         (task.unjudged, f"{UNJUDGED}; samples.jsonl says why"),
         (task.truncated, f"{TRUNCATED}; raise --max-tokens"),
+        (late if late > MANY_LATE * task.completions else 0, LATE),
     )
 
 

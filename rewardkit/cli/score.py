@@ -40,6 +40,7 @@ class ReplayOptions:
     verifier: str | None
     verifier_args: Mapping[str, Any]
     reference_field: str | None
+    timeout: float | None
     weights: Mapping[str, float]
     output_dir: Path | None
     overwrite: bool
@@ -56,6 +57,10 @@ class ReplayOptions:
         if self.reference_field and not (self.task or self.verifier):
             raise UsageError(
                 "--reference-field needs --task or --verifier; add one of them, or leave it out"
+            )
+        if self.timeout and not (self.task or self.verifier):
+            raise UsageError(
+                "--timeout needs --task or --verifier here: a training's rewards keep their own"
             )
 
 
@@ -128,11 +133,14 @@ def _other_functions(
             registry.installed().task(options.task, **options.task_args),
             reading=_reading(record, options.task),
             reference=options.reference_field,
+            timeout=options.timeout,
         )
     else:
         name = str(options.verifier)
         verifier = registry.installed().verifier(name, **options.verifier_args)
-        functions, weights = reward_funcs(verifier, reference=options.reference_field)
+        functions, weights = reward_funcs(
+            verifier, reference=options.reference_field, timeout=options.timeout
+        )
     foreign = [reward for reward in record.rewards if reward.origin is None]
     return (
         [*functions, *(reward.name for reward in foreign)],
@@ -245,6 +253,7 @@ def score_command(
     task_args: Mapping[str, Any],
     reference_field: str | None,
     thinking: Thinking | None,
+    timeout: float | None,
     verifier: str | None,
     verifier_args: Mapping[str, Any],
     verifier_field: str | None,
@@ -282,7 +291,9 @@ def score_command(
             {**of_files, "thinking": thinking, "shard": shard, "ray": ray}, "a training's folder"
         )
         weights = weights_by_name(reward_weight or ())
-        options = ReplayOptions(**judging, weights=weights, output_dir=folder, overwrite=overwrite)
+        options = ReplayOptions(
+            **judging, timeout=timeout, weights=weights, output_dir=folder, overwrite=overwrite
+        )
         replay_training(rollouts, options, quiet=quiet, as_json=as_json)
         return
     if reward_weight:
@@ -304,7 +315,7 @@ def score_command(
         if (file / RUN).exists():
             where = "a run's folder, which records its verifier"
             refuse_given({**judging, **of_files}, where)
-        plan = plan_rescoring(file, output, thinking=thinking)
+        plan = plan_rescoring(file, output, thinking=thinking, timeout=timeout)
     else:
         choice = VerifierChoice(
             task=task,
@@ -313,6 +324,7 @@ def score_command(
             verifier_field=verifier_field,
             parameters=verifier_args,
             thinking=thinking,
+            timeout=timeout,
         )
         columns = FileFields(completion_field or (), reference_field, label_field or ())
         plan = plan_scoring(file, choice, columns, output, data=data)

@@ -9,12 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from rewardkit.cli.arguments import key_values
+from rewardkit.cli.options import with_options
 from rewardkit.errors import MissingExtra
 
 DRAIN_SECONDS = 30
 """How long requests that have begun may take after SIGTERM."""
 
 
+@with_options
 def serve_command(
     host: Annotated[
         str, typer.Option(help="The address to listen on; any except loopback needs a token.")
@@ -34,12 +36,11 @@ def serve_command(
             help="A parameter; repeatable. Write VERIFIER.KEY=VALUE if there are several.",
         ),
     ] = None,
-    timeout: Annotated[
-        float, typer.Option(help="Seconds for a verdict, if a request sets no other limit.")
-    ] = 1.0,
     workers: Annotated[
         int | None, typer.Option(help="Number of judging processes; by default one for each core.")
     ] = None,
+    *,
+    timeout: float | None,
 ) -> None:
     """Serve verdicts over HTTP until SIGTERM, which lets requests in progress finish."""
     try:

@@ -209,6 +209,7 @@ def train_command(
     trust_remote_code: bool,
     output_dir: str | None,
     quiet: bool,
+    timeout: float | None,
 ) -> None:
     """Train a model with a recipe, by GRPO or on worked solutions.
 
@@ -241,6 +242,7 @@ def train_command(
         seed=seed,
         rollouts=rollouts,
         trust_remote_code=trust_remote_code,
+        timeout=timeout,
     )
     plan = plan_training(options, reporter)
     if check:

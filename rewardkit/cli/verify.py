@@ -10,6 +10,7 @@ import typer
 
 from rewardkit.cli.arguments import key_values
 from rewardkit.cli.echo import echo
+from rewardkit.cli.options import with_options
 from rewardkit.errors import UsageError
 from rewardkit.harness.metrics.names import words
 from rewardkit.protocols import ExplainingVerifier
@@ -19,6 +20,7 @@ STATUS = {True: 0, False: 1, None: 2}
 WORD = {True: "right", False: "wrong", None: "unjudged"}
 
 
+@with_options
 def verify_command(
     verifier: Annotated[
         str, typer.Argument(help="A verifier's name; `rewardkit list verifiers` shows them.")
@@ -37,11 +39,12 @@ def verify_command(
             metavar="KEY=VALUE", help="A column of the problem that the verifier reads; repeatable."
         ),
     ] = None,
-    timeout: Annotated[float, typer.Option(help="Time limit of the verdict in seconds.")] = 1.0,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show how each side was read and which step decided.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
+    *,
+    timeout: float | None,
 ) -> None:
     """Judge one completion. The exit status is 0 for right, 1 for wrong, 2 for unjudged."""
     from rewardkit.api import load_verifier, verify

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any, TypeVar
 
@@ -95,7 +95,7 @@ def scorer(
     return _cached_scorer(
         name,
         json.dumps([reading, reference, arguments], sort_keys=True),
-        JudgingOptions(timeout or JudgingOptions.timeout, workers=workers),
+        JudgingOptions(timeout, workers=workers),
         Scale(float(low), float(high)),
         float(unjudged),
     )
@@ -108,6 +108,8 @@ def _cached_scorer(
     reading, reference, arguments = json.loads(arguments_json)
     resolved = resolve(name, reading, **arguments)
     reader = resolved.reader(None if reference is None else (reference,))
+    options = replace(options, timeout=options.timeout or resolved.timeout)
+    options = options.of(resolved.verifier)
     return Scorer(resolved.verifier, reader, options, scale, unjudged, resolved.control)
 
 

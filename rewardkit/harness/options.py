@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypedDict
 
 from msgspec import Meta
 
-from rewardkit.settings import Count, NaturalNumber, Share, about
+from rewardkit.settings import Count, NaturalNumber, Seconds, Share, about
 from rewardkit.thinking import Thinking
 
 SharePositive = Annotated[float, Meta(gt=0, le=1)]
@@ -174,6 +174,16 @@ class VerdictOptions:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class TimeoutOption:
+    """The time limit of a verdict."""
+
+    timeout: Annotated[
+        Seconds | None,
+        about("Seconds for a verdict; by default the verifier's own deadline, or 1."),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class FolderOptions:
     """The run's folder."""
 
@@ -206,6 +216,7 @@ class CallbackOptions(
     SamplingOptions,
     SeedOption,
     ThinkingOptions,
+    TimeoutOption,
 ):
     """The options of EvaluationCallback, except the prompt."""
 
@@ -225,7 +236,7 @@ PANELS: Mapping[str, tuple[type, ...]] = {
     "Sampling": (SamplingOptions, SeedOption),
     "Thinking": (ThinkingOptions,),
     "Engine": (BackendOptions,),
-    "Judging": (VerdictOptions,),
+    "Judging": (VerdictOptions, TimeoutOption),
     "Output": (FolderOptions,),
     "Many machines": (ClusterOptions,),
 }
@@ -267,6 +278,7 @@ class CallbackKwargs(TypedDict, total=False):
     thinking_token_budget: int | None
     thinking: Thinking | None
     reasoning_effort: str | None
+    timeout: float | None
 
 
 class EvalKwargs(CallbackKwargs, total=False):

@@ -68,7 +68,8 @@ def judge_many(
     items = [_last_turn(text, sample) for text, sample in items]
     if any(sample.references for _, sample in items):
         return _judge_alternatives(verifier, items, options, control)
-    allowed = options.timeout * (1 - HEADROOM)
+    options = options.of(verifier)
+    allowed = options.seconds * (1 - HEADROOM)
     thinking = thinking_of(verifier, options.thinking)
 
     def judge_items(

@@ -389,7 +389,7 @@ def end_idle_workers(verifier: Verifier, options: JudgingOptions) -> None:
 
 def _key(verifier: Verifier, options: JudgingOptions) -> PoolKey:
     passed = passed_variables(options.env)
-    cpu_seconds = max(LEAST_CPU_SECONDS, int(2 * options.timeout) + 2)
+    cpu_seconds = max(LEAST_CPU_SECONDS, int(2 * options.seconds) + 2)
     return PoolKey(_pickled(verifier), cpu_seconds, passed)
 
 

@@ -82,7 +82,7 @@ class ServerSettings:
     verifiers: Sequence[str] = ()
     parameters: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     token: str | None = None
-    timeout: float = 1.0
+    timeout: float | None = None
     workers: int | None = None
     most_waiting: int = 50_000
     """Completions that may wait in the queue."""

@@ -10,9 +10,10 @@ from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.prompts.strategies import wording_of
 from rewardkit.harness.prompts.template import PromptTemplate
 from rewardkit.harness.store.data_files import Row
-from rewardkit.judging import judge_many
+from rewardkit.judging import JudgingOptions, judge_many
 from rewardkit.protocols import Task
 from rewardkit.records import Sample
+from rewardkit.resolve import timeout_of
 
 COLUMNS = ("prompt", "completion", "text", "long")
 """The columns that a row of solutions adds to the task's own."""
@@ -29,12 +30,19 @@ class Solution:
 
 
 def solve_samples(
-    task: Task, template: PromptTemplate, samples: Sequence[Sample], *, long: float, seed: int
+    task: Task,
+    template: PromptTemplate,
+    samples: Sequence[Sample],
+    *,
+    long: float,
+    seed: int,
+    timeout: float | None = None,
 ) -> list[Solution | None]:
     """Write a solution for each sample in the form that the prompt asks for, and judge it.
 
     A share of `long` of the samples, drawn by the seed, gets a long solution. None stands for a
-    solution that the task's verifier doesn't judge right. UsageError if the task has no long
+    solution that the task's verifier doesn't judge right in `timeout` seconds (None: as the task or
+    the verifier declares). UsageError if the task has no long
     solutions, DataError if no solution is right.
     """
     if not 0 <= long <= 1:
@@ -45,7 +53,9 @@ def solve_samples(
         _completion(task, template, sample, seed, long=place in chosen)
         for place, sample in enumerate(samples)
     ]
-    verdicts = judge_many(task.verifier(template.reading), list(zip(written, samples, strict=True)))
+    items = list(zip(written, samples, strict=True))
+    options = JudgingOptions(timeout or timeout_of(task))
+    verdicts = judge_many(task.verifier(template.reading), items, options)
     if not any(verdict.correct for verdict in verdicts):
         raise DataError(
             f"no worked solution of task {task.name!r} is judged right in prompt "
@@ -65,12 +75,13 @@ def solution_rows(
     *,
     long: float,
     seed: int,
+    timeout: float | None = None,
 ) -> list[Row]:
     """The rows of the samples whose solution is right, with the columns of COLUMNS added."""
     for name in COLUMNS:
         if any(name in row for row in rows):
             raise UsageError(f"the data has a column {name!r}, which --solutions writes; rename it")
-    solutions = solve_samples(task, template, samples, long=long, seed=seed)
+    solutions = solve_samples(task, template, samples, long=long, seed=seed, timeout=timeout)
     return [
         row | _columns(template, solution)
         for row, solution in zip(rows, solutions, strict=True)

@@ -74,6 +74,7 @@ _DEFAULTS: Mapping[str, Any] = {
     },
     "sampling.num_samples": 1,
     "thinking": None,
+    "timeout": None,
     "engine.dtype": "auto",
     "engine.chat_template": True,
     "engine.max_model_len": None,
@@ -98,7 +99,7 @@ def run_fingerprint(
             name: value for name, value in arguments.items() if name not in CLIENT_ARGUMENTS
         }
     flat |= {f"sampling.{name}": value for name, value in sampling.items()}
-    flat["thinking"] = plan.settings.get("thinking")
+    flat |= {name: plan.settings.get(name) for name in ("thinking", "timeout")}
     flat["tasks"] = [rendered_task.task.name for rendered_task in rendered]
     for rendered_task in rendered:
         flat |= {

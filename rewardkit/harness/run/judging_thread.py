@@ -34,6 +34,8 @@ class TaskVerifiers:
     """Writes the task's perfect completion, the control text after a verifier crashes."""
     thinking: Thinking | None = None
     """How much of a thinking block is read; None: as each verifier declares."""
+    timeout: float | None = None
+    """Seconds for a verdict; None: each verifier's own deadline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ def judged_rows(batch: Sequence[Generated], workers: int | None = None) -> list[
     rows: list[SampleRow] = []
     for verifiers in dict.fromkeys(one.verifiers for one in batch):
         same = [one for one in batch if one.verifiers is verifiers]
-        options = JudgingOptions(workers=workers, thinking=verifiers.thinking)
+        options = JudgingOptions(verifiers.timeout, workers=workers, thinking=verifiers.thinking)
         strict = _verdicts(verifiers, same, options)
         flexible = _flexible(verifiers, same, strict, options)
         rows += [

@@ -23,6 +23,7 @@ from rewardkit.harness.store import model_folder
 from rewardkit.harness.store.shard import Shard
 from rewardkit.protocols import Backend, HubTask, IgnoresOptions, Prompt, Request, Task
 from rewardkit.records import Sample, Sampling
+from rewardkit.resolve import timeout_of
 from rewardkit.thinking import Thinking
 
 
@@ -182,11 +183,14 @@ class TaskPlan:
     template: PromptTemplate
     thinking: Thinking | None = None
     """How much of a thinking block verifiers read; None: as each verifier declares."""
+    timeout: float | None = None
+    """Seconds for a verdict; None: each verifier's own deadline."""
 
     def verifiers(self) -> TaskVerifiers:
         """The verifiers for the answer style that the prompt asks for."""
         strict = self.task.verifier(self.template.reading)
-        return TaskVerifiers(strict, self.task.flexible(), self.task.perfect, self.thinking)
+        flexible, perfect = self.task.flexible(), self.task.perfect
+        return TaskVerifiers(strict, flexible, perfect, self.thinking, self.timeout)
 
 
 @dataclass(frozen=True)
@@ -236,7 +240,8 @@ def plan_task(task: Task, prompt: str | None, options: CallbackOptions) -> TaskP
     if not samples:
         raise UsageError(f"task {task.name!r} has no samples here; --limit must be at least 1")
     _check_samples(task, samples)
-    return TaskPlan(task, samples, template, options.thinking)
+    timeout = options.timeout or timeout_of(task)
+    return TaskPlan(task, samples, template, options.thinking, timeout)
 
 
 def _check_samples(task: Task, samples: Sequence[Sample]) -> None:

@@ -255,6 +255,7 @@ def _task_record(rendered: RenderedTask, plan: RunPlan) -> dict[str, Any]:
         "system_prompt": task_plan.template.system,
         "reading": task_plan.template.reading,
         "thinking": task_plan.thinking,
+        "timeout": task_plan.timeout,
         "prompt_hash": hashes["prompt"],
         "data_hash": hashes["data"],
         "verifier": hashes["verifier"],

@@ -27,6 +27,7 @@ from rewardkit.harness.tasks.defined.definition import definition_of, plain_defi
 from rewardkit.harness.tasks.defined.task import DefinedTask, load_task_file
 from rewardkit.parameters import with_parameters
 from rewardkit.protocols import Task
+from rewardkit.resolve import timeout_of
 from rewardkit.thinking import Thinking
 from rewardkit.verifiers.by_row import ByRow
 
@@ -50,6 +51,8 @@ class VerifierChoice:
     """The task's own parameters."""
     thinking: Thinking | None = None
     """How much of a thinking block is read; None: as the task or the verifier declares."""
+    timeout: float | None = None
+    """Seconds for a verdict; None: as the task or the verifier declares."""
 
     def __post_init__(self) -> None:
         named = [
@@ -66,22 +69,25 @@ class VerifierChoice:
         return self.task or self.verifier or self.verifier_field or ""
 
     def resolve(
-        self, reading: str | None = None, thinking: Thinking | None = None
+        self,
+        reading: str | None = None,
+        thinking: Thinking | None = None,
+        timeout: float | None = None,
     ) -> tuple[TaskVerifiers, Task | None]:
-        """The verifiers, and the task if one is named; `thinking` replaces the choice's own."""
+        """The verifiers, and the task if one is named; `thinking` and `timeout` replace the
+        choice's own."""
         installed = registry.installed()
-        thinking = thinking or self.thinking
+        limits: Any = {"thinking": thinking or self.thinking, "timeout": timeout or self.timeout}
         if self.verifier_field is not None:
             parameters = parameters_by_verifier(self.parameters, self.names)
             by_name = {
                 name: installed.verifier(name, **parameters.get(name, {})) for name in self.names
             }
             by_row = ByRow(self.verifier_field, by_name)
-            return TaskVerifiers(by_row, None, thinking=thinking), None
+            return TaskVerifiers(by_row, None, **limits), None
         if self.task is None:
-            return TaskVerifiers(
-                installed.verifier(self.name, **self.parameters), None, thinking=thinking
-            ), None
+            verifier = installed.verifier(self.name, **self.parameters)
+            return TaskVerifiers(verifier, None, **limits), None
         if self.definition:
             named = f"task {self.task!r}"
             task: Task = DefinedTask(definition_of(self.definition, named, name=self.task))
@@ -98,8 +104,9 @@ class VerifierChoice:
             if flexible is not None:
                 flexible = with_parameters(type(flexible).__name__, flexible, shared)
         if isinstance(task, DefinedTask):
-            thinking = thinking or task.definition.thinking or None
-        return TaskVerifiers(strict, flexible, task.perfect, thinking), task
+            limits["thinking"] = limits["thinking"] or task.definition.thinking or None
+        limits["timeout"] = limits["timeout"] or timeout_of(task)
+        return TaskVerifiers(strict, flexible, task.perfect, **limits), task
 
 
 def completed_choice(choice: VerifierChoice, path: Path) -> VerifierChoice:
@@ -122,12 +129,13 @@ def file_fingerprint(path: Path) -> dict[str, str]:
 
 
 def verifier_fingerprint(name: str, verifiers: TaskVerifiers) -> dict[str, str]:
-    """The verifiers with their parameters, and what they read of thinking if that is set."""
-    thinking = {f"{name}.thinking": verifiers.thinking} if verifiers.thinking else {}
+    """The verifiers with their parameters, and what they read of thinking and the timeout if they
+    are set."""
+    limits: dict[str, Any] = {"thinking": verifiers.thinking, "timeout": verifiers.timeout}
     return {
         f"{name}.verifier": identity_of(verifiers.strict),
         f"{name}.flexible": identity_of(verifiers.flexible),
-        **thinking,
+        **{f"{name}.{key}": str(value) for key, value in limits.items() if value},
     }
 
 
@@ -229,11 +237,15 @@ def plan_scoring(
 
 
 def plan_rescoring(
-    path: Path, output: ScoreOutput, *, thinking: Thinking | None = None
+    path: Path,
+    output: ScoreOutput,
+    *,
+    thinking: Thinking | None = None,
+    timeout: float | None = None,
 ) -> ScorePlan:
     """Plan to judge a run's completions again, with the installed verifiers of its tasks.
 
-    `thinking` replaces what the run read of thinking blocks.
+    `thinking` replaces what the run read of thinking blocks, `timeout` its seconds for a verdict.
     """
     record = RunFolder(path).read_record()
     if not record and any(Shard.of_folder(entry.name) for entry in path.iterdir()):
@@ -245,10 +257,11 @@ def plan_rescoring(
     if output.shard and "shard" in record:
         raise UsageError(f"{path} is a shard of a run; leave out --shard, or merge the run first")
     task_records = record.get("tasks", {})
-    if thinking is not None:
+    given = {"thinking": thinking, "timeout": timeout}
+    given = {name: value for name, value in given.items() if value is not None}
+    if given:
         task_records = {
-            name: {**task_record, "thinking": thinking}
-            for name, task_record in task_records.items()
+            name: {**task_record, **given} for name, task_record in task_records.items()
         }
         record = {**record, "tasks": task_records}
     resolved = {name: resolve_task(path, name, task) for name, task in task_records.items()}
@@ -290,4 +303,6 @@ def resolve_task(
             f"{path / RUN} doesn't say what judges {name!r}: {error}; restore it, or score "
             f"{path / SAMPLES} with --task or --verifier"
         ) from error
-    return choice.resolve(task_record.get("reading"), task_record.get("thinking"))
+    return choice.resolve(
+        task_record.get("reading"), task_record.get("thinking"), task_record.get("timeout")
+    )

@@ -17,7 +17,7 @@ from rewardkit.harness.options import (
     ThinkingOptions,
 )
 from rewardkit.harness.store.files import read_toml
-from rewardkit.settings import Count, NaturalNumber, Share
+from rewardkit.settings import Count, NaturalNumber, Seconds, Share
 from rewardkit.trainers.objectives import EPS, Schedule
 
 SFT = "sft"
@@ -101,6 +101,8 @@ class Recipe:
     task: str
     verifier: str | None = None
     """The verifier of the training's completions; None: the task's own for the prompt."""
+    timeout: Seconds | None = None
+    """Seconds for a verdict, also in evaluations; None: the verifier's own deadline, or 1."""
     about: str = ""
     prompt: str | None = None
     system_prompt: str | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,8 +14,10 @@ from rewardkit.errors import DataError
 from rewardkit.judging import Control, JudgingOptions
 from rewardkit.judging.rows import SampleReader, judge_samples
 from rewardkit.protocols import Verifier
-from rewardkit.records import Verdict
+from rewardkit.records import MANY_LATE, Failure, Verdict
 from rewardkit.trainers.rewards.reward_batch import RewardBatch
+
+logger = logging.getLogger(__name__)
 
 LogExtra = Callable[[str, list[str]], None]
 LogMetric = Callable[[str, float], None]
@@ -38,6 +41,7 @@ class BatchJudge:
     _readers: set[str] = field(default_factory=set, init=False)
     """The reward functions that have read them."""
     _has_judged: bool = field(default=False, init=False)
+    _has_warned: bool = field(default=False, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def verdicts(
@@ -64,6 +68,7 @@ class BatchJudge:
                 self.verifier, batch.completions, samples, self.options, self.control
             )
             self._check(verdicts)
+            self._warn_of_timeouts(verdicts)
             self._last_batch, self.last_verdicts, self._readers = batch, verdicts, {function}
             if log_extra is not None:
                 _log_columns(self.label, verdicts, log_extra)
@@ -77,6 +82,20 @@ class BatchJudge:
             raise DataError(
                 f"reward {self.label!r} can't judge any of the {len(verdicts)} completions of "
                 f"its first batch. {verdicts[0].message}; fix the references or the verifier"
+            )
+
+    def _warn_of_timeouts(self, verdicts: Sequence[Verdict]) -> None:
+        """Warn once, where judging runs out of time on more than a few completions of a batch."""
+        late = sum(verdict.failure is Failure.TIMEOUT for verdict in verdicts)
+        if late > MANY_LATE * len(verdicts) and not self._has_warned:
+            self._has_warned = True
+            logger.warning(
+                "reward %r: judging %d of %d completions took longer than %g s, so they are wrong; "
+                "raise timeout if the verifier needs longer for right answers",
+                self.label,
+                late,
+                len(verdicts),
+                self.options.seconds,
             )
 
     def __getstate__(self) -> bytes:
@@ -101,6 +120,7 @@ def _log_columns(label: str, verdicts: Sequence[Verdict], log: LogExtra) -> None
 def _log_metrics(label: str, verdicts: Sequence[Verdict], log: LogMetric) -> None:
     judged = [verdict for verdict in verdicts if verdict.correct is not None]
     log(f"{label}/unjudged", 1 - len(judged) / len(verdicts))
+    log(f"{label}/timeout", fmean(verdict.failure is Failure.TIMEOUT for verdict in verdicts))
     if judged:
         log(f"{label}/correct", fmean(verdict.correct is True for verdict in judged))
     for part in dict.fromkeys(part for verdict in judged for part in verdict.parts):

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from rewardkit import registry
 from rewardkit.errors import UsageError
-from rewardkit.judging import DEADLINE, JudgingOptions
+from rewardkit.judging import JudgingOptions
 from rewardkit.judging.rows import Scale
 from rewardkit.protocols import Task, Verifier
 from rewardkit.records import REFERENCE_COLUMNS, Verdict
@@ -174,7 +174,7 @@ def reward_func(
     low: float = 0.0,
     high: float = 1.0,
     reference: str | Sequence[str] | None = REFERENCE_COLUMNS,
-    timeout: float = DEADLINE,
+    timeout: float | None = None,
     max_wall: float | None = None,
     workers: int | None = None,
     env: Sequence[str] = (),
@@ -185,7 +185,8 @@ def reward_func(
     not; `reading` is the answer style that the prompt asks for. `reference` is the column that
     holds the reference, or several columns of which the first that a row fills counts, or None for
     a verifier that reads none; the other columns are the sample's `columns`. A text that takes
-    longer than `timeout` seconds is wrong; `max_wall`, `workers` and `env` are those of
+    longer than `timeout` seconds is wrong (default: the task's or the verifier's own deadline, or
+    1); `max_wall`, `workers` and `env` are those of
     `rewardkit.verify_batch`.
     """
     scale = Scale(low, high)
@@ -214,7 +215,7 @@ def reward_funcs(
     verifier: str | SyncOrAsyncVerifier | None = None,
     reading: str | None = None,
     reference: str | Sequence[str] | None = None,
-    timeout: float = DEADLINE,
+    timeout: float | None = None,
     max_wall: float | None = None,
     workers: int | None = None,
     env: Sequence[str] = (),
@@ -271,10 +272,11 @@ def _batch_judge(
 ) -> BatchJudge:
     """A judge that reads the reference from `columns`, or rows as the resolved name does."""
     check_reference_columns(columns or ())
+    options = dataclasses.replace(options, timeout=options.timeout or resolved.timeout)
     return BatchJudge(
         resolved.verifier,
         resolved.reader(columns),
         label=label,
-        options=options,
+        options=options.of(resolved.verifier),
         control=resolved.control,
     )

@@ -56,6 +56,7 @@ class TrainValues(TypedDict, total=False):
     seed: int | None
     rollouts: float | None
     trust_remote_code: bool
+    timeout: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +72,7 @@ class TrainOptions:
     seed: int | None = None
     rollouts: float | None = None
     trust_remote_code: bool = False
+    timeout: float | None = None
 
 
 def resolve_recipe(options: TrainOptions) -> Recipe:
@@ -86,6 +88,7 @@ def resolve_recipe(options: TrainOptions) -> Recipe:
         f"{section}.seed": options.seed,
         "rollouts.share": options.rollouts,
         "model.trust_remote_code": options.trust_remote_code or None,
+        "timeout": options.timeout,
     }
     settings = {
         **options.settings,

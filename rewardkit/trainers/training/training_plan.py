@@ -119,6 +119,7 @@ def _plan_task(recipe: Recipe) -> TaskPlan:
         split=data.split,
         seed=data.seed,
         limit=data.limit,
+        timeout=recipe.timeout,
     )
     return plan_task(task, recipe.prompt, options)
 
@@ -165,6 +166,7 @@ def _evaluation(recipe: Recipe, task_plan: TaskPlan, reporter: Reporter) -> Any:
             system_prompt=recipe.system_prompt,
             chat_template=recipe.chat_template,
             seed=recipe.data.seed,
+            timeout=recipe.timeout,
             on_evaluation=reporter.evaluated,
             **vars(recipe.evaluation),
         )
@@ -183,7 +185,10 @@ def _rewards(recipe: Recipe, task_plan: TaskPlan) -> tuple[list[RewardFunction],
     if recipe.is_sft:
         return [], []
     functions, weights = reward_funcs(
-        task_plan.task, verifier=recipe.verifier, reading=task_plan.template.reading
+        task_plan.task,
+        verifier=recipe.verifier,
+        reading=task_plan.template.reading,
+        timeout=recipe.timeout,
     )
     by_name = {
         function.__name__: weight for function, weight in zip(functions, weights, strict=True)

@@ -246,7 +246,12 @@ def _completions(
             raise UsageError("the data has its own completions; set data.long=0")
         return given
     solutions = solve_samples(
-        task_plan.task, task_plan.template, rows.samples, long=long, seed=seed
+        task_plan.task,
+        task_plan.template,
+        rows.samples,
+        long=long,
+        seed=seed,
+        timeout=task_plan.timeout,
     )
     return [None if solution is None else solution.completion for solution in solutions]
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.harness.options import SamplingOptions, ThinkingOptions
 from rewardkit.harness.store.files import read_toml
-from rewardkit.settings import Count, NaturalNumber, Texts, about, read_section, types_of
+from rewardkit.settings import Count, NaturalNumber, Seconds, Texts, about, read_section, types_of
 from rewardkit.thinking import Thinking
 
 
@@ -147,6 +147,10 @@ class TaskDefinition(Section, frozen=True, kw_only=True):
         Thinking | UnsetType,
         about("How to read a thinking block; by default as the verifier declares."),
     ] = UNSET
+    timeout: Annotated[
+        Seconds | UnsetType,
+        about("Seconds for a verdict; by default the verifier's own deadline, or 1."),
+    ] = UNSET
     limit: Annotated[Count | UnsetType, about("Number of problems; by default all.")] = UNSET
     group_by: Annotated[Texts, about("Columns by which accuracy is reported separately.")] = ()
     filter: Annotated[
@@ -168,6 +172,7 @@ class TaskDefinition(Section, frozen=True, kw_only=True):
             **msgspec.to_builtins(self.sampling),
             "limit": self.limit,
             "thinking": self.thinking,
+            "timeout": self.timeout,
             "num_fewshot": self.fewshot.count,
             "fewshot_data": self.fewshot.file or UNSET,
         }

@@ -208,6 +208,11 @@ class DefinedTask:
         return self.definition.max_tokens
 
     @property
+    def timeout(self) -> float | None:
+        """The seconds for a verdict; None: the verifier's own deadline."""
+        return self.definition.timeout or None
+
+    @property
     def group_by(self) -> tuple[str, ...]:
         """Columns for whose values accuracy is also reported separately."""
         return self.definition.group_by

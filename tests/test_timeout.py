@@ -1,0 +1,160 @@
+"""The time limit of a verdict means the same on every route, and every command can set it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+import rewardkit
+from rewardkit import Failure, Sample, hookimpl, registry
+from rewardkit.cli.result_tables import warnings
+from rewardkit.errors import UsageError
+from rewardkit.frameworks.scoring import scorer
+from rewardkit.harness.metrics.summary import summarise
+from rewardkit.judging import JudgingOptions
+from rewardkit.plugin import Rubric
+from rewardkit.registry import Plugin
+from rewardkit.trainers import reward_func
+from tests.harness.metrics.making import problem, row
+from tests.support.commands import rewardkit as command
+
+SHORT, LONG = 0.1, 20.0
+
+
+def slow(text: str, sample: Sample) -> bool:
+    """Right after twice SHORT."""
+    time.sleep(2 * SHORT)
+    return text == sample.reference
+
+
+class Hasty:
+    """Slow, with a deadline of its own that is too short."""
+
+    deadline: ClassVar[float] = SHORT
+
+    def __call__(self, text: str, sample: Sample, /) -> bool:
+        return slow(text, sample)
+
+
+class Slow:
+    @hookimpl
+    def rewardkit_verifiers(self) -> dict[str, Any]:
+        return {"slow": slow, "hasty": Hasty}
+
+
+@pytest.fixture(autouse=True)
+def offers(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_slow = registry.with_plugins([Plugin("slow", Slow(), "slow")])
+    monkeypatch.setattr(registry, "installed", lambda: with_slow)
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps({"question": "q", "reference": "4", "completion": "4"}) + "\n")
+    return path
+
+
+def task_file(folder: Path, verifier: str, setting: str) -> str:
+    path = folder / f"{verifier}.toml"
+    path.write_text(
+        f'{setting}\n[data]\nfile = "rows.jsonl"\n[columns]\nreference = "reference"\n'
+        f'[verifier]\nname = "{verifier}"\n'
+    )
+    return str(path)
+
+
+LIMITS = [
+    ("slow", SHORT, Failure.TIMEOUT),
+    ("slow", LONG, None),
+    ("hasty", None, Failure.TIMEOUT),
+    ("hasty", LONG, None),
+]
+
+
+@pytest.mark.parametrize(("name", "timeout", "failure"), LIMITS)
+def test_every_route_gives_the_same_verdict(
+    name: str, timeout: float | None, failure: Failure | None, rows: Path, tmp_path: Path
+) -> None:
+    assert rewardkit.verify(name, "4", "4", timeout=timeout).failure is failure
+    score = 0.0 if failure else 1.0
+    assert reward_func(name, timeout=timeout)(["4"], reference=["4"]) == [score]
+    infos = scorer(name, timeout=timeout).score(["4"], [{"reference": "4"}])[1]
+    assert infos[0]["failure"] == (failure or "")
+    typed = ["--timeout", str(timeout)] if timeout else []
+    assert command("verify", name, "4", "--reference", "4", *typed).status == (1 if failure else 0)
+    folder = tmp_path / "out"
+    end = command("score", str(rows), "--verifier", name, *typed, "-o", str(folder), "--json")
+    metrics = json.loads(end.out)["tasks"][name]
+    assert metrics["metrics"]["accuracy"]["value"] == score
+    again = json.loads(command("score", str(folder), "--json").out)  # as it was judged
+    assert again["tasks"][name]["metrics"]["accuracy"]["value"] == score
+
+
+@pytest.mark.parametrize(("setting", "score"), [(f"timeout = {SHORT}", 0.0), ("", 1.0)])
+def test_a_tasks_file_sets_it_on_every_route(
+    setting: str, score: float, rows: Path, tmp_path: Path
+) -> None:
+    task = task_file(tmp_path, "slow", setting)
+    assert reward_func(task)(["4"], answer=["4"], question=["q"], reference=["4"]) == [score]
+    end = command("score", str(rows), "--task", task, "--json")
+    assert json.loads(end.out)["tasks"]["slow"]["metrics"]["accuracy"]["value"] == score
+    end = command("score", str(rows), "--task", task, "--json", "--timeout", str(LONG))
+    assert json.loads(end.out)["tasks"]["slow"]["metrics"]["accuracy"]["value"] == 1.0
+
+
+def test_a_scoring_with_another_timeout_is_another_scoring(rows: Path, tmp_path: Path) -> None:
+    typed = ["score", str(rows), "--verifier", "exact", "-o", str(tmp_path / "out")]
+    assert command(*typed, "--timeout", "3").status == 0
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert record["tasks"]["exact"]["judging"]["timeout"] == 3.0
+    assert command(*typed, "--timeout", "3").status == 0
+    end = command(*typed, "--timeout", "4")
+    assert end.status == 1
+    assert "exact.timeout" in end.err
+
+
+def test_what_combines_verifiers_has_the_longest_of_their_deadlines() -> None:
+    def patient(text: str, sample: Sample) -> bool:
+        return True
+
+    patient.deadline = 7.0  # type: ignore[attr-defined]
+    rubric = Rubric({"a": patient, "b": Hasty(), "c": slow}, dict.fromkeys("abc", 1.0), "a")
+    assert JudgingOptions().of(rubric).timeout == 7.0
+    assert JudgingOptions(2).of(rubric).timeout == 2
+    assert JudgingOptions().of(slow).timeout == 1.0
+
+
+@pytest.mark.parametrize("value", ["2", True, 0, -1, float("inf"), float("nan")])
+def test_what_is_no_time_is_refused_at_once(value: Any) -> None:
+    with pytest.raises(UsageError, match="it must be a positive number of seconds"):
+        rewardkit.verify("exact", "4", "4", timeout=value)
+    with pytest.raises(UsageError, match="timeout is"):
+        reward_func("exact", timeout=value)
+    with pytest.raises(UsageError, match="timeout is"):
+        scorer("exact", timeout=value)
+
+
+def test_many_timeouts_are_a_warning_in_the_summary_and_in_the_trainers_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    late = [row(f"late{number}", "timeout") for number in range(2)]
+    many = summarise([*problem("a", right=1), *late])
+    assert any("2 of 3 completions are wrong because judging ran" in one for one in warnings(many))
+    few = summarise([*late[:1], *(row(f"p{number}", "wrong") for number in range(30))])
+    assert not any("ran out of time" in one for one in warnings(few))
+    logged: dict[str, float] = {}
+    function = reward_func("hasty")
+    with caplog.at_level(logging.WARNING, "rewardkit"):
+        function(["4"], reference=["4"], log_metric=logged.__setitem__)
+        function(["5"], reference=["5"], log_metric=logged.__setitem__)
+    assert logged["hasty/timeout"] == 1.0
+    assert [record.message for record in caplog.records] == [
+        "reward 'hasty': judging 1 of 1 completions took longer than 0.1 s, so they are wrong; "
+        "raise timeout if the verifier needs longer for right answers"
+    ]
