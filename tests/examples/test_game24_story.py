@@ -15,8 +15,8 @@ from tests.trainers.conftest import DRAW_CURVE, write_points
 
 pytestmark = pytest.mark.engines
 
-HANDS, STEPS = 8, (80, 4)
-"""Half of the script's default, two thirds of its first steps and a third of the others."""
+HANDS, STEPS = 8, (80, 8)
+"""Half of the script's default, and two thirds of its steps."""
 
 
 @pytest.fixture
@@ -44,6 +44,8 @@ def test_grpo_corrects_what_the_traces_taught_wrong(
     story: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(DRAW_CURVE, write_points)
+    shared = story.shared
+    monkeypatch.setattr(story, "shared", lambda *of: shared(*of) | {"evaluation.every": of[1]})
     supervised, reinforced = story.train_both(
         tmp_path, story.hands(HANDS, 0), long=0.25, steps=STEPS, seed=0
     )
