@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from rewardkit.frameworks.scoring import by_name, scorer
+from rewardkit.frameworks.scoring import by_name, check_parameters, scorer
 
 
 class RewardFunction:
     """AReaL's `reward_fn` for a verifier or a task; picklable."""
 
     def __init__(self, name: str, **arguments: Any) -> None:
+        check_parameters(name, arguments)
         self.__name__ = name
         self._name = name
         self._arguments = arguments

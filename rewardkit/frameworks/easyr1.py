@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rewardkit.frameworks.scoring import by_name, scorer
+from rewardkit.frameworks.scoring import by_name, check_parameters, scorer
 
 
 def reward_function(name: str, **arguments: Any) -> Callable[..., list[dict[str, float]]]:
     """Return EasyR1's batch reward for a verifier or a task."""
+    check_parameters(name, arguments)
 
     def compute_score(
         reward_inputs: Sequence[Mapping[str, Any]], **more_arguments: Any

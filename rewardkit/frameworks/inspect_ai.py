@@ -25,8 +25,9 @@ def verifier(
 ) -> Callable[[TaskState, Target], Awaitable[Score]]:
     """Score with a verifier or a task; an unjudged completion is unscored."""
 
+    judge = scoring.scorer(name, **parameters)
+
     async def score(state: TaskState, target: Target) -> Score:
-        judge = scoring.scorer(name, **parameters)
         row = {**state.metadata, "question": state.input_text, "reference": list(target)}
         (verdict,) = await asyncio.to_thread(judge.verdicts, [state.output.completion], [row])
         facts = {

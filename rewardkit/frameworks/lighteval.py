@@ -12,7 +12,7 @@ from __future__ import annotations
 from statistics import fmean
 from typing import Any
 
-from rewardkit.frameworks.scoring import by_name, scorer
+from rewardkit.frameworks.scoring import by_name, check_parameters, scorer
 
 
 def metric(name: str, **arguments: Any) -> Any:
@@ -21,6 +21,7 @@ def metric(name: str, **arguments: Any) -> Any:
     Their names are `rewardkit_NAME` and `rewardkit_NAME_unjudged`; an unjudged completion counts 0
     in the former.
     """
+    check_parameters(name, arguments)
     from lighteval.metrics.metrics_sample import SampleLevelComputation
     from lighteval.metrics.utils.metric_utils import SampleLevelMetricGrouping
     from lighteval.tasks.requests import SamplingMethod

@@ -15,13 +15,14 @@ from typing import Any
 
 from rewardkit import registry
 from rewardkit.errors import UsageError
-from rewardkit.frameworks.scoring import by_name, scorer
+from rewardkit.frameworks.scoring import by_name, check_parameters, scorer
 
 
 def process_results(
     name: str, **arguments: Any
 ) -> Callable[[Mapping[str, object], Sequence[Any]], dict[str, float]]:
     """Return lm-eval's `process_results` for a verifier or a task."""
+    check_parameters(name, arguments)
 
     def score_document(document: Mapping[str, object], results: Sequence[Any]) -> dict[str, float]:
         """Return the means over a problem's completions: `acc`, `score` and `unjudged`.

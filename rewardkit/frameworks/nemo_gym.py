@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from statistics import fmean, median, stdev
 from typing import Any
 
-from rewardkit.frameworks.scoring import by_name, scorer
+from rewardkit.frameworks.scoring import by_name, check_parameters, scorer
 
 REVERIFY_MODE = "stateless"
 """A response that was verified before may be verified again, without its session."""
@@ -27,6 +27,7 @@ LARGEST = 1e100
 
 def resources_server(name: str, **arguments: Any) -> type:
     """Return the class of a resources server for a verifier or a task."""
+    check_parameters(name, arguments)
     from nemo_gym import base_resources_server as gym
     from pydantic import ConfigDict
 

@@ -14,13 +14,14 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rewardkit.frameworks.scoring import Scorer, by_name, scorer
+from rewardkit.frameworks.scoring import Scorer, by_name, check_parameters, scorer
 from rewardkit.records import Verdict
 from rewardkit.transcripts import without_prompt
 
 
 def reward_function(name: str, **arguments: Any) -> Callable[..., dict[str, Any]]:
     """Return OpenRLHF's `reward_func` for a verifier or a task."""
+    check_parameters(name, arguments)
 
     def reward_func(
         queries: Sequence[str], prompts: Sequence[str], labels: Sequence[object], **_: object
@@ -37,6 +38,7 @@ def reward_function(name: str, **arguments: Any) -> Callable[..., dict[str, Any]
 
 def agent_executor(name: str, **arguments: Any) -> type:
     """Return OpenRLHF's `AgentExecutor` of one turn: it judges the generated tokens alone."""
+    check_parameters(name, arguments)
     from openrlhf.utils.agent import SingleTurnAgentExecutor
 
     class AgentExecutor(SingleTurnAgentExecutor):  # type: ignore[misc]

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rewardkit.frameworks.scoring import by_name, scorer
+from rewardkit.frameworks.scoring import by_name, check_parameters, scorer
 
 
 def evaluator(name: str, **arguments: Any) -> Callable[..., dict[str, Any]]:
     """Return rLLM's `evaluate(task, episode)` for a verifier or a task."""
+    check_parameters(name, arguments)
 
     def evaluate(task: Any, episode: Any) -> dict[str, Any]:
         """Return the reward, whether the text is right, and the other facts as signals."""
@@ -32,14 +33,19 @@ def evaluator(name: str, **arguments: Any) -> Callable[..., dict[str, Any]]:
     return evaluate
 
 
-def _text(episode: Any) -> str:
+def _text(episode: Any) -> object:
     if "answer" in episode.artifacts:
-        return str(episode.artifacts["answer"])
+        return _as_written(episode.artifacts["answer"])
     if not episode.trajectories:
         return ""
     last = episode.trajectories[-1]
     outputs = [last.output, *(step.output or step.model_response for step in last.steps[::-1])]
-    return next((str(output) for output in outputs if output), "")
+    return next((_as_written(output) for output in outputs if output), "")
+
+
+def _as_written(output: object) -> object:
+    """Messages and None as they are, any other value as text."""
+    return output if output is None or isinstance(output, list) else str(output)
 
 
 __getattr__ = by_name(__name__, evaluator)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any, TypeVar
@@ -16,6 +16,7 @@ from rewardkit.judging.rows import Row, SampleReader, Scale, judge_samples
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample, Verdict
 from rewardkit.resolve import known_names, resolve
+from rewardkit.settings import read_values
 from rewardkit.verifiers.rubric import Rubric
 
 Info = dict[str, float | str]
@@ -91,14 +92,25 @@ def scorer(
     `rewardkit.verify_batch`. In a Ray actor, of which there are many on a machine, the default is
     one worker. UnknownName for a name or an argument that doesn't exist.
     """
+    numbers = {"low": low, "high": high, "unjudged": unjudged}
+    numbers = read_values(dict.fromkeys(numbers, float), numbers, among="parameter")
     workers = workers or (1 if in_ray_actor() else None)
     return _cached_scorer(
         name,
         json.dumps([reading, reference, arguments], sort_keys=True),
         JudgingOptions(timeout, workers=workers),
-        Scale(float(low), float(high)),
-        float(unjudged),
+        Scale(numbers["low"], numbers["high"]),
+        numbers["unjudged"],
     )
+
+
+def check_parameters(name: str, arguments: Mapping[str, Any]) -> None:
+    """Raise the error of a wrong parameter while the host loads, not at its first sample.
+
+    Without arguments nothing is checked: the host may pass those that the verifier needs later.
+    """
+    if arguments:
+        scorer(name, **arguments)
 
 
 @lru_cache(maxsize=256)

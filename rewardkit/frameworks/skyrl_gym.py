@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rewardkit.frameworks.scoring import by_name, scorer
+from rewardkit.frameworks.scoring import by_name, check_parameters, scorer
 
 
 def environment_class(name: str, **arguments: Any) -> type:
     """Return an environment whose step judges the reply with a verifier or a task."""
+    check_parameters(name, arguments)
     from skyrl_gym.envs.base_text_env import BaseTextEnv
 
     class Environment(BaseTextEnv):  # type: ignore[misc]

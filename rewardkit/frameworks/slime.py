@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from rewardkit.frameworks.scoring import by_name, scorer
+from rewardkit.frameworks.scoring import by_name, check_parameters, scorer
 from rewardkit.transcripts import last_run
 
 
@@ -20,6 +20,7 @@ def reward_function(
     name: str, **arguments: Any
 ) -> Callable[..., Coroutine[Any, Any, float | list[float]]]:
     """Return slime's `custom_rm` for a verifier or a task."""
+    check_parameters(name, arguments)
 
     async def custom_rm(args: object, samples: Any, **_: object) -> float | list[float]:
         """Return the score of a sample, or those of a list of samples."""

@@ -13,11 +13,12 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from rewardkit.frameworks.scoring import by_name, scorer
+from rewardkit.frameworks.scoring import by_name, check_parameters, scorer
 
 
 def reward_function(name: str, **arguments: Any) -> Callable[..., Coroutine[Any, Any, float]]:
     """Return a reward of verifiers for a verifier or a task of rewardkit."""
+    check_parameters(name, arguments)
 
     async def reward(task: Any, trace: Any) -> float:
         """Return the score of the trace's last reply; record whether it could be judged."""

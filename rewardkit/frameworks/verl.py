@@ -21,12 +21,13 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from rewardkit.frameworks.scoring import Info, by_name, scorer
+from rewardkit.frameworks.scoring import Info, by_name, check_parameters, scorer
 from rewardkit.transcripts import last_run
 
 
 def reward_function(name: str, **arguments: Any) -> Callable[..., Info]:
     """Return verl's `compute_score` for a verifier or a task."""
+    check_parameters(name, arguments)
 
     def compute_score(
         data_source: str,

@@ -44,8 +44,10 @@ class JudgingOptions:
             raise UsageError(
                 f"max_wall is {self.max_wall}; it must be at least the timeout, {self.timeout}"
             )
-        if self.workers is not None and self.workers < 1:
-            raise UsageError(f"workers is {self.workers}; it must be at least 1")
+        if self.workers is not None and (not isinstance(self.workers, int) or self.workers < 1):
+            raise UsageError(
+                f"workers is {self.workers!r}; it must be a whole number of at least 1"
+            )
         if isinstance(self.env, str):
             raise UsageError(f"env is {self.env!r}; it must be a sequence of variables' names")
 

@@ -22,11 +22,13 @@ from rewardkit.errors import DataError, UsageError
 from rewardkit.frameworks import (
     areal,
     easyr1,
+    lighteval,
     lm_eval,
     ms_swift,
     nemo_gym,
     openrlhf,
     rllm,
+    skyrl_gym,
     slime,
     verifiers,
     verl,
@@ -162,7 +164,9 @@ class TestRllm:
         tool_call = SimpleNamespace(output=None, model_response="")
         by_steps = SimpleNamespace(output=None, steps=[step, tool_call])
         by_output = SimpleNamespace(output="B", steps=[])
-        for trajectory in (by_steps, by_output):
+        messages = [{"role": "assistant", "content": "B"}, {"role": "tool", "content": "A"}]
+        by_messages = SimpleNamespace(output=messages, steps=[])
+        for trajectory in (by_steps, by_output, by_messages):
             episode = self.episode(trajectories=[trajectory])
             assert rllm.exact({"ground_truth": "B"}, episode)["reward"] == 1.0
         assert rllm.exact({"ground_truth": "B"}, self.episode())["reward"] == 0.0
@@ -189,8 +193,6 @@ class TestSkyRlGym:
         for name in ("skyrl_gym", "skyrl_gym.envs"):
             monkeypatch.setitem(sys.modules, name, ModuleType(name))
         monkeypatch.setitem(sys.modules, base.__name__, base)
-        from rewardkit.frameworks import skyrl_gym
-
         return skyrl_gym.environment_class("math")
 
     def test_a_step_ends_the_episode(self, environment: Any) -> None:
@@ -325,6 +327,41 @@ class TestFiles:
         words = ["adapter", "verl", "--verifier", "math", "-o", "x.py"]
         error = str(CliRunner().invoke(app(words), words).exception)
         assert "verl needs no file: import its reward from" in error
+
+
+LOADERS = [
+    areal.RewardFunction,
+    easyr1.reward_function,
+    lighteval.metric,
+    lm_eval.process_results,
+    lambda name, **parameters: ms_swift.reward_class(name, **parameters)(),
+    nemo_gym.resources_server,
+    openrlhf.agent_executor,
+    openrlhf.reward_function,
+    rllm.evaluator,
+    skyrl_gym.environment_class,
+    slime.reward_function,
+    verifiers.reward_function,
+    verl.reward_function,
+]
+
+
+@pytest.mark.parametrize("load", LOADERS)
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"timeout": "2"}, "timeout is '2'; it must be a positive number"),
+        ({"timeout": 0}, "timeout is 0; it must be a positive number"),
+        ({"workers": "2"}, "workers is '2'"),
+        ({"low": "0"}, "low is '0'"),
+        ({"timout": 2}, "timout"),
+    ],
+)
+def test_a_wrong_parameter_is_an_error_while_the_host_loads(
+    load: Any, parameters: dict[str, object], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        load("math", **parameters)
 
 
 @pytest.mark.parametrize("path", sorted(FRAMEWORKS.glob("*.py")), ids=lambda path: path.stem)

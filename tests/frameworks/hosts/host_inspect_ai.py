@@ -75,6 +75,55 @@ def test_a_log_is_scored_again_by_the_entry_point(tmp_path: Path) -> None:
     assert scores(again, "verifier") == expected("math")
 
 
+@pytest.mark.parametrize(("reply", "value"), [("I do not know.", 0.0), (r"\boxed{4}", 1.0)])
+def test_a_tool_s_answer_does_not_count(reply: str, value: float, tmp_path: Path) -> None:
+    from inspect_ai.solver import generate, use_tools
+    from inspect_ai.tool import tool
+
+    @tool  # type: ignore[untyped-decorator]
+    def look_up() -> Any:
+        async def execute() -> str:
+            """Look the answer up."""
+            return r"\boxed{4}"
+
+        return execute
+
+    call = ModelOutput.for_tool_call("mockllm/model", "look_up", {})
+    last = ModelOutput.from_content("mockllm/model", reply)
+    for output in (call, last):
+        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+    (log,) = eval(
+        Task(
+            dataset=[Sample(input=r"Is it \boxed{4}?", target="4")],
+            solver=[use_tools(look_up()), generate()],
+            scorer=verifier("math"),
+        ),
+        model=get_model("mockllm/model", custom_outputs=[call, last]),
+        log_dir=str(tmp_path),
+        display="none",
+    )
+    assert log.status == "success", log.error
+    (sample,) = log.samples
+    assert [message.role for message in sample.messages] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
+    assert sample.scores["verifier"].as_float() == value
+
+
+def test_a_sample_without_a_target_is_unscored(tmp_path: Path) -> None:
+    (log,) = eval(
+        Task(dataset=[Sample(input="?", target=[])], scorer=verifier("math")),
+        model=model([r"\boxed{4}"]),
+        log_dir=str(tmp_path),
+        display="none",
+    )
+    assert log.status == "success", log.error
+    assert math.isnan(log.samples[0].scores["verifier"].as_float())
+
+
 def test_of_several_targets_one_is_enough(tmp_path: Path) -> None:
     (log,) = eval(
         Task(dataset=[Sample(input="?", target=["7", "0.5"])], scorer=verifier("math")),
