@@ -227,6 +227,9 @@ class MomentumGRPOTrainer(SkippingGRPOTrainer):
         if not path.is_file():
             logger.warning("%s holds no %s: the history starts again", checkpoint, STATE_FILE)
             return
-        state = json.loads(path.read_text(encoding="utf-8"))
-        self._steps = state["steps"]
-        self._history = History(**state["history"]) if state["history"] else None
+        try:
+            state = json.loads(path.read_text(encoding="utf-8"))
+            self._steps = state["steps"]
+            self._history = History(**state["history"]) if state["history"] else None
+        except (ValueError, KeyError, TypeError) as error:
+            raise UsageError(f"{path} is damaged ({error!r}); resume another checkpoint") from error

@@ -12,26 +12,11 @@ from typing import Any
 import pytest
 
 from tests.support.commands import run_command
+from tests.support.damaged_files import DAMAGED_FILES, GARBLED, RUN_FILES, USER_FILES
 
 pytestmark = pytest.mark.slow
 
 JUNK: tuple[Any, ...] = (None, True, -1, 1e400, 10**400, "", "x", [], [[]], {}, {"a": {}}, "\ud800")
-GARBLED = (
-    b"",
-    b"\x00",
-    b"\xff\xfe\x00",
-    b"null\n",
-    b"[]\n",
-    b'"text"\n',
-    b"3\n",
-    b"{}\n",
-    b'{"a": \n',
-    b"[" * 100_000,
-    b'{"a":' * 100_000,
-    b'{"key": NaN, "completion": Infinity}\n',
-    b"9" * 5000 + b"\n",
-    '{"\ud800": 1}\n'.encode("utf-8", "surrogatepass"),
-)
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +75,7 @@ def garbled(content: bytes, seed: int) -> bytes:
             case 2:
                 changed[place:place] = changed[place : place + chance.randrange(200)]
             case 3:
-                changed[place:place] = chance.choice(GARBLED[:8])
+                changed[place:place] = chance.choice(list(GARBLED.values())[:8])
     return bytes(changed)
 
 
@@ -107,20 +92,25 @@ def junked(value: Any, chance: random.Random) -> Any:
     return chance.choice(JUNK)
 
 
-@pytest.mark.parametrize("name", ["run.json", "samples.jsonl", "summary.json"])
-@pytest.mark.parametrize("content", GARBLED[::2], ids=range(0, len(GARBLED), 2))
+@pytest.mark.parametrize(
+    ("name", "damage"), [pair for pair in DAMAGED_FILES if pair[0] in RUN_FILES]
+)
 def test_a_garbled_file_of_a_run(
-    finished: Path, tmp_path: Path, name: str, content: bytes, capsys: pytest.CaptureFixture[str]
+    finished: Path, tmp_path: Path, name: str, damage: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for command in readers(tmp_path / "run", finished / "run"):
         shutil.copytree(finished / "run", tmp_path / "run")
-        (tmp_path / "run" / name).write_bytes(content)
+        (tmp_path / "run" / name).write_bytes(GARBLED[damage])
         assert_no_traceback(capsys, *command)
         shutil.rmtree(tmp_path / "run")
 
 
+def test_the_table_holds_at_least_forty_different_damaged_files() -> None:
+    assert len(set(DAMAGED_FILES)) == len(DAMAGED_FILES) >= 40
+
+
 @pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("name", ["run.json", "samples.jsonl", "summary.json"])
+@pytest.mark.parametrize("name", RUN_FILES)
 def test_bytes_of_a_run_changed_by_chance(
     finished: Path, tmp_path: Path, name: str, seed: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -133,7 +123,7 @@ def test_bytes_of_a_run_changed_by_chance(
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("name", ["run.json", "samples.jsonl", "summary.json"])
+@pytest.mark.parametrize("name", RUN_FILES)
 def test_values_of_a_run_of_another_type(
     finished: Path, tmp_path: Path, name: str, seed: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -186,8 +176,8 @@ FILES = {
 }
 
 
-def contents(good: bytes) -> Iterator[bytes]:
-    yield from GARBLED[1::2]
+def contents(name: str, good: bytes) -> Iterator[bytes]:
+    yield from (GARBLED[damage] for file, damage in DAMAGED_FILES if file == name)
     for seed in range(6):
         yield garbled(good, seed)
     chance = random.Random(0)
@@ -196,7 +186,7 @@ def contents(good: bytes) -> Iterator[bytes]:
             yield json.dumps(junked(json.loads(ROW), chance)).encode() + b"\n"
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", USER_FILES)
 def test_a_garbled_file_of_a_user(
     name: str,
     tmp_path: Path,
@@ -206,7 +196,7 @@ def test_a_garbled_file_of_a_user(
     monkeypatch.chdir(tmp_path)
     Path("good.jsonl").write_bytes(ROW)
     good, commands = FILES[name]
-    for content in contents(good):
+    for content in contents(name, good):
         Path(name).write_bytes(content)
         for command in commands:
             assert_no_traceback(capsys, *command.replace("FILE", name).split())
@@ -234,7 +224,7 @@ def test_a_garbled_checkpoint(
     file = model / name
     good = file.read_bytes() if file.exists() else b"{}"
     chance = random.Random(1)
-    broken = [*GARBLED[:10:2], *(garbled(good, seed) for seed in range(4))]
+    broken = [*list(GARBLED.values())[:10:2], *(garbled(good, seed) for seed in range(4))]
     if name.endswith(".json") and name != "tokenizer.json":
         broken += [json.dumps(junked(json.loads(good), chance)).encode() for _ in range(8)]
     for content in broken:

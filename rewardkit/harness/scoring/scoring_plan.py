@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -186,7 +187,7 @@ class ScorePlan:
 def refuse_own_folder(path: Path, output_dir: Path) -> None:
     """Raise UsageError if the output folder is the folder to score."""
     folder = path if path.is_dir() else path.parent
-    if output_dir.resolve() == folder.resolve():
+    if os.path.realpath(output_dir) == os.path.realpath(folder):
         raise UsageError(
             f"{output_dir} is the folder of the completions to score; choose another --output-dir"
         )

@@ -14,7 +14,6 @@ from rewardkit.errors import UsageError, WriteError
 from rewardkit.harness.store.model_folder import weight_files
 
 _REMEDIES = {
-    errno.ENOENT: "make its folder",
     errno.ENOSPC: "free space on that disk",
     errno.EDQUOT: "free space in that quota",
     errno.EFBIG: "raise the limit on a file's size (ulimit -f)",
@@ -65,6 +64,11 @@ def write_errors(path: Path, size: int | None = None) -> Iterator[None]:
         own = (path, _partial(path), *path.parents)
         if error.filename is not None and Path(error.filename) not in own:
             raise
+        if error.errno == errno.ENOENT and not path.parent.is_dir():
+            raise WriteError(
+                f"{path} can't be written: there is no folder {path.parent}. If it was deleted, "
+                "all that was stored in it is lost; make the folder and start the command again"
+            ) from error
         needed = "" if size is None else f" ({size:,} bytes are needed)"
         remedy = _REMEDIES.get(error.errno or 0, "make it writable")
         raise WriteError(
@@ -96,9 +100,14 @@ def finite(value: Any) -> Any:
     return value
 
 
-def refuse_checkpoint_folder(folder: Path) -> None:
-    """UsageError if `folder` holds a model, or is inside a folder that does."""
+def check_output_folder(folder: Path) -> None:
+    """UsageError if `folder` holds a model, is inside a folder that does, or can't be reached."""
     target = folder.expanduser().absolute()
+    for path in (target, *target.parents):
+        if path.is_symlink() and not path.exists():
+            raise UsageError(
+                f"{path} is a link that leads nowhere or in circles; choose another --output-dir"
+            )
     if (target / "config.json").exists():
         raise UsageError(
             f"{folder} holds a model; results are never written into a checkpoint's folder; "

@@ -15,7 +15,7 @@ from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.store.documents import FORMAT, read_run_record
 from rewardkit.harness.store.files import (
     append_bytes,
-    refuse_checkpoint_folder,
+    check_output_folder,
     replace_text,
     write_errors,
 )
@@ -114,7 +114,7 @@ class RunFolder:
     def _refuse_foreign(self) -> None:
         ours = {RUN, SAMPLES, SUMMARY, REPORT, LOCK}
         self._refuse_file()
-        refuse_checkpoint_folder(self.path)
+        check_output_folder(self.path)
         if self.path.is_dir():
             names = (entry.name for entry in self.path.iterdir())
             present = {name for name in names if Shard.of_folder(name) is None}
@@ -131,8 +131,10 @@ class RunFolder:
         record = self.read_record()
         if "fingerprint" not in record:
             if (self.path / SAMPLES).exists():
+                lacks = "states no fingerprint" if record else "is missing"
                 raise RunMismatch(
-                    f"{self.path} has samples but no {RUN}; use --overwrite to start again"
+                    f"{self.path} has samples, and its {RUN}, which says whose they are, {lacks}; "
+                    "restore it from a copy, or use --overwrite to start again"
                 )
             return
         if not (self.path / SAMPLES).exists():

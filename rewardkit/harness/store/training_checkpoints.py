@@ -5,15 +5,18 @@ from __future__ import annotations
 import glob
 import os
 import re
+import zipfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import UsageError
-from rewardkit.harness.store.model_folder import read_json
+from rewardkit.harness.store.model_folder import read_json, weight_files
 
 STATE = "trainer_state.json"
 _NUMBERED = re.compile(r"(?:checkpoint|global_step|step|iter|epoch)[-_]?(\d+)")
+_ENGINES = ("global_step", "pytorch_model_fsdp", "optimizer_")
+"""How the files of DeepSpeed and of sharded checkpoints begin, which those engines check."""
 _INDEXES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
 
 
@@ -86,6 +89,41 @@ def is_complete(folder: Path) -> bool:
         for index in _INDEXES
         for name in set(_object(folder / index).get("weight_map", {}).values())
     )
+
+
+def damage(folder: Path) -> str:
+    """Why no training can resume from this checkpoint; empty if one can.
+
+    transformers' Trainer resumes without a word where the optimizer's or the scheduler's state is
+    missing, and then trains to other weights.
+    """
+    if not is_complete(folder):
+        return f"its {STATE} or a shard of its weights is missing or damaged"
+    names = {path.name for path in folder.iterdir()}
+    engines = any(name.startswith(_ENGINES) for name in names)
+    if not engines and not weight_files(folder):
+        return "it has no weights"
+    if not engines and not names & {"optimizer.pt", "optimizer.bin"}:
+        return "it has no state of the optimizer"
+    if not engines and "scheduler.pt" not in names:
+        return "it has no state of the scheduler"
+    cut = next((path.name for path in sorted(folder.iterdir()) if not _is_readable(path)), None)
+    return f"its {cut} is cut short or damaged" if cut else ""
+
+
+def _is_readable(path: Path) -> bool:
+    """Whether a file of tensors is whole, as its table of contents says."""
+    if path.suffix in (".pt", ".pth", ".bin"):
+        return zipfile.is_zipfile(path)
+    if path.suffix != ".safetensors":
+        return True
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "np"):
+            return True
+    except (SafetensorError, OSError):
+        return False
 
 
 def ends_training(folder: Path) -> bool:

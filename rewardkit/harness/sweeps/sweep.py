@@ -23,7 +23,7 @@ from rewardkit.harness.run.plan import (
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.run.run import RunSummary, run_all
 from rewardkit.harness.store.documents import read_run_summary
-from rewardkit.harness.store.files import refuse_checkpoint_folder
+from rewardkit.harness.store.files import check_output_folder
 from rewardkit.harness.store.run_folder import LOCK, RUN, SUMMARY, RunFolder
 from rewardkit.harness.store.training_checkpoints import (
     STATE,
@@ -155,7 +155,7 @@ def _refuse_foreign(folder: Path) -> None:
     """Refuse a folder that does not belong to a sweep."""
     if folder.is_file():
         raise UsageError(f"{folder} is a file; --output-dir must name a folder")
-    refuse_checkpoint_folder(folder)
+    check_output_folder(folder)
     entries = list(folder.iterdir()) if folder.is_dir() else []
     if entries and not any((entry / name).exists() for entry in entries for name in (LOCK, RUN)):
         raise UsageError(f"{folder} has files but no runs; choose another --output-dir")

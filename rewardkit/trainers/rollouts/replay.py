@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import UnknownName, UsageError
-from rewardkit.harness.store.files import refuse_checkpoint_folder, replace_text, replaced_file
+from rewardkit.harness.store.files import check_output_folder, replace_text, replaced_file
 from rewardkit.harness.store.rollouts import (
     RECORD,
     ROLLOUTS,
@@ -474,7 +474,7 @@ def _smallest_tokenizer() -> Any:
 
 def check_folder(folder: Path, *, overwrite: bool) -> None:
     """UsageError if `folder` is a checkpoint's, or holds files, unless `overwrite`."""
-    refuse_checkpoint_folder(folder)
+    check_output_folder(folder)
     if folder.is_dir() and any(folder.iterdir()) and not overwrite:
         raise UsageError(f"{folder} isn't empty; choose another folder, or use --overwrite")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -10,7 +10,7 @@ from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.store.documents import FORMAT, check_format
 from rewardkit.harness.store.environment import now
 from rewardkit.harness.store.files import replace_text
-from rewardkit.harness.store.training_checkpoints import STATE, step_of
+from rewardkit.harness.store.training_checkpoints import STATE, damage, step_of
 from rewardkit.trainers.evaluation.train_log import as_json, read_json
 from rewardkit.trainers.recipes.recipe import SECTIONS, SFT, Recipe, plain_section
 
@@ -43,16 +43,17 @@ def checkpoints(folder: Path) -> list[Path]:
     return sorted(paths, key=lambda path: step_of(str(path)) or 0)
 
 
-def resumed_from(folder: Path, *, resume: bool) -> Path | None:
-    """The checkpoint to resume from, or None for a new training.
+def resumed_from(folder: Path, *, resume: bool, warned: Callable[[str], None]) -> Path | None:
+    """The newest whole checkpoint to resume from, or None for a new training.
 
-    UsageError if there is none to resume, or if a new training would overwrite another one.
+    `warned` hears of each newer one that is damaged. UsageError if there is none to resume, or if a
+    new training would overwrite another one.
     """
     saved = checkpoints(folder)
     if resume and not saved:
         raise UsageError(f"{folder} holds no checkpoint to resume from; leave --resume out")
     if resume:
-        return saved[-1]
+        return _newest_whole(saved, warned)
     if saved:
         raise UsageError(
             f"{folder} holds a training's checkpoints already (the last is {saved[-1].name}); "
@@ -63,6 +64,20 @@ def resumed_from(folder: Path, *, resume: bool) -> Path | None:
             f"{folder} holds a training's {FINAL} model already; choose another --output-dir"
         )
     return None
+
+
+def _newest_whole(saved: Sequence[Path], warned: Callable[[str], None]) -> Path:
+    damaged = []
+    for path in reversed(saved):
+        why = damage(path)
+        if not why:
+            for text in damaged:
+                warned(f"{text}; the training resumes from {path.name}")
+            return path
+        damaged.append(f"{path} can't be resumed: {why}")
+    raise UsageError(
+        f"{'; '.join(damaged)}. Restore one from a copy, or start again in another --output-dir"
+    )
 
 
 def check_same(folder: Path, fingerprint: Mapping[str, Any]) -> None:

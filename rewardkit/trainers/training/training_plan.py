@@ -15,7 +15,7 @@ from rewardkit.harness.options import CallbackOptions
 from rewardkit.harness.run.plan import TaskPlan, plan_task
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.store import model_folder as model_folders
-from rewardkit.harness.store.files import refuse_checkpoint_folder
+from rewardkit.harness.store.files import check_output_folder
 from rewardkit.trainers.recipes.recipe import Recipe
 from rewardkit.trainers.rewards.reward_functions import RewardFunction, reward_funcs
 from rewardkit.trainers.training import training_folder, trl_config
@@ -65,8 +65,10 @@ def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
     check_installed()
     recipe = resolve_recipe(options)
     output_dir = output_folder(options, recipe)
-    refuse_checkpoint_folder(output_dir)
-    resumed_from = training_folder.resumed_from(output_dir, resume=options.resume)
+    check_output_folder(output_dir)
+    resumed_from = training_folder.resumed_from(
+        output_dir, resume=options.resume, warned=reporter.warned
+    )
     task_plan = _plan_task(recipe)
     folder = model_folders.resolve(str(recipe.model.name))
     if not model_folders.weight_files(folder):

@@ -88,5 +88,5 @@ def test_an_error_of_another_file_is_not_attributed_to_this_file(tmp_path: Path)
 
 def test_a_report_in_a_folder_that_is_absent(tmp_path: Path) -> None:
     fixture = Path(__file__).parents[2] / "fixtures" / "version_0_2_0" / "whole"
-    with pytest.raises(WriteError, match=r"page\.html can't be written: .*; make its folder"):
+    with pytest.raises(WriteError, match=r"page\.html can't be written: .*; make the folder"):
         render_runs([fixture], tmp_path / "absent" / "page.html")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from rewardkit.errors import UsageError
-from rewardkit.harness.store.files import refuse_checkpoint_folder
+from rewardkit.errors import RunMismatch, UsageError, WriteError
+from rewardkit.harness.scoring.scoring_plan import refuse_own_folder
+from rewardkit.harness.store.files import check_output_folder
 from rewardkit.harness.store.run_folder import RunFolder
 
 
@@ -24,7 +26,7 @@ def model(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("inside", ["", "sub", "runs/gsm8k"])
 def test_a_checkpoint_s_folder_is_refused_at_any_depth(model: Path, inside: str) -> None:
     with pytest.raises(UsageError, match="never written into a checkpoint's folder; choose"):
-        refuse_checkpoint_folder(model / inside)
+        check_output_folder(model / inside)
     with (
         pytest.raises(UsageError, match="checkpoint's folder"),
         RunFolder(model / inside).opened({}, overwrite=True),
@@ -47,10 +49,39 @@ def test_a_relative_folder_is_refused_from_within(
 ) -> None:
     monkeypatch.chdir(model)
     with pytest.raises(UsageError, match="is inside"):
-        refuse_checkpoint_folder(Path("runs/gsm8k"))
+        check_output_folder(Path("runs/gsm8k"))
 
 
 def test_a_folder_beside_a_checkpoint_or_below_another_config_is_not(model: Path) -> None:
-    refuse_checkpoint_folder(model.parent / "runs")
+    check_output_folder(model.parent / "runs")
     (model / "model.safetensors").unlink()
-    refuse_checkpoint_folder(model / "runs")
+    check_output_folder(model / "runs")
+
+
+@pytest.mark.parametrize("inside", ["", "sub/run"])
+def test_a_link_that_leads_nowhere_is_refused(tmp_path: Path, inside: str) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    with pytest.raises(UsageError, match="a is a link that leads nowhere or in circles"):
+        check_output_folder(tmp_path / "a" / inside)
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    with pytest.raises(UsageError, match="leads nowhere or in circles; choose another"):
+        RunFolder(tmp_path / "a" / inside).opened({}, overwrite=False).__enter__()
+    refuse_own_folder(tmp_path / "rows.jsonl", tmp_path / "a")
+
+
+def test_a_run_folder_that_is_deleted_in_the_middle_is_said(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run")
+    with folder.opened({}, overwrite=False):
+        shutil.rmtree(folder.path)
+        for write in (lambda: folder.append_lines([b"{}"]), lambda: folder.write_record({})):
+            with pytest.raises(WriteError, match="no folder .*run. If it was deleted, all that"):
+                write()
+
+
+def test_a_record_without_a_fingerprint_is_not_called_missing(tmp_path: Path) -> None:
+    (tmp_path / "samples.jsonl").write_text("")
+    for content, word in ((None, "is missing"), ('{"format": 1}', "states no fingerprint")):
+        if content:
+            (tmp_path / "run.json").write_text(content)
+        with pytest.raises(RunMismatch, match=word):
+            RunFolder(tmp_path).opened({}, overwrite=False).__enter__()
