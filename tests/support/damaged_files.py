@@ -41,7 +41,7 @@ CHECKPOINT_DAMAGE = {
 
 _NAMES = list(GARBLED)
 DAMAGED_FILES: list[tuple[str, str]] = [
-    *((file, damage) for file in RUN_FILES for damage in (*_NAMES[::2], *_NAMES[-2:])),
+    *((file, damage) for file in RUN_FILES for damage in (*_NAMES[::2], "terminal escapes")),
     *((file, damage) for file in USER_FILES for damage in (*_NAMES[1::2], "a format alone")),
     *CHECKPOINT_DAMAGE.items(),
 ]

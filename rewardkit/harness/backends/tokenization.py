@@ -6,83 +6,16 @@ tokenizer.json of another kind; the file itself is what the model was trained wi
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from datetime import datetime
-from functools import lru_cache, partial
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import jinja2
-import jinja2.ext
-from jinja2 import nodes
-from jinja2.parser import Parser
-
 from rewardkit.errors import MissingExtra, UsageError
-from rewardkit.harness.prompts.wording import sandbox
+from rewardkit.harness.backends.chat_template import render_chat
 from rewardkit.harness.store.model_folder import loading_error, read_json
 from rewardkit.protocols import Message, Prompt
-
-_SET_BY_US = ("messages", "tools", "documents", "add_generation_prompt")
-
-
-def render_chat(
-    template: str, messages: Sequence[Message], variables: Mapping[str, object], model: str
-) -> str:
-    """Render `messages` up to the assistant's turn, with further variables of the template.
-
-    UsageError for any error of the template, or for a variable that rendering itself sets.
-    """
-    for name in _SET_BY_US:
-        if name in variables:
-            raise UsageError(f"--chat-template-arg {name}=… can't be set: rewardkit sets {name}")
-    turns = [asdict(message) for message in messages]
-    try:
-        return _compiled(template).render(
-            messages=turns, tools=None, documents=None, add_generation_prompt=True, **variables
-        )
-    except jinja2.TemplateSyntaxError as error:
-        raise UsageError(
-            f"the chat template of {model} can't be compiled, line {error.lineno}: "
-            f"{error.message}; fix it, or use --no-chat-template"
-        ) from error
-    except Exception as error:  # strangers write templates: every error of one must name it
-        raise UsageError(
-            f"the chat template of {model} fails for these messages: {type(error).__name__}: "
-            f"{error}; change the prompt's roles or fix the template, or use --no-chat-template"
-        ) from error
-
-
-class _GenerationTag(jinja2.ext.Extension):
-    """The tag `{% generation %}`, which marks an assistant's text: rendered as its body."""
-
-    tags = {"generation"}  # noqa: RUF012 - jinja2 types it as a plain set
-
-    def parse(self, parser: Parser) -> list[nodes.Node]:
-        next(parser.stream)
-        return list(parser.parse_statements(("name:endgeneration",), drop_needle=True))
-
-
-@lru_cache(maxsize=8)
-def _compiled(template: str) -> jinja2.Template:
-    """Compile a chat template in the environment that transformers gives it."""
-    environment = sandbox(
-        undefined=jinja2.Undefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        extensions=[_GenerationTag, jinja2.ext.loopcontrols],
-    )
-    environment.filters["tojson"] = partial(json.dumps, ensure_ascii=False)
-    environment.globals["raise_exception"] = _refuse
-    environment.globals["strftime_now"] = lambda form: datetime.now().strftime(form)
-    return environment.from_string(template)
-
-
-def _refuse(message: str) -> str:
-    raise jinja2.TemplateError(message)
-
 
 _SPECIAL = [f"{kind}_token" for kind in ("bos", "eos", "pad", "unk", "sep", "cls", "mask")]
 _SOURCES = ("*.model", "vocab.*", "tekken.json", "*.tiktoken")

@@ -67,7 +67,7 @@ def resumed_from(folder: Path, *, resume: bool, warned: Callable[[str], None]) -
 
 
 def _newest_whole(saved: Sequence[Path], warned: Callable[[str], None]) -> Path:
-    damaged = []
+    damaged: list[str] = []
     for path in reversed(saved):
         why = damage(path)
         if not why:

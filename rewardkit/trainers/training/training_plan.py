@@ -318,9 +318,15 @@ def check_same_prompts(tokenizer: Any, rows: TrainingRows) -> None:
     prompts = rows.trl_prompts()
     texts = [prompts[at] for at in compared]
     if rows.conversational:  # encoded as TRL does
-        encoded = tokenizer.apply_chat_template(
-            texts, add_generation_prompt=True, tokenize=True, return_dict=True
-        )
+        try:
+            encoded = tokenizer.apply_chat_template(
+                texts, add_generation_prompt=True, tokenize=True, return_dict=True
+            )
+        except Exception as error:  # strangers write templates: every error must name it
+            raise UsageError(
+                f"the chat template in {tokenizer.name_or_path} fails in transformers: "
+                f"{type(error).__name__}: {error}; fix it, or set chat_template=false"
+            ) from error
     else:
         encoded = tokenizer(text=texts)
     for at, ids in zip(compared, encoded["input_ids"], strict=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -73,7 +74,7 @@ def test_a_run_folder_that_is_deleted_in_the_middle_is_said(tmp_path: Path) -> N
     folder = RunFolder(tmp_path / "run")
     with folder.opened({}, overwrite=False):
         shutil.rmtree(folder.path)
-        for write in (lambda: folder.append_lines([b"{}"]), lambda: folder.write_record({})):
+        for write in (partial(folder.append_lines, [b"{}"]), partial(folder.write_record, {})):
             with pytest.raises(WriteError, match="no folder .*run. If it was deleted, all that"):
                 write()
 
