@@ -2,6 +2,7 @@
 
     scripts/frameworks verl slime       # these
     scripts/frameworks --light          # those that CI runs; says which it leaves out
+    scripts/frameworks --newest         # all that are on PyPI, in their newest release; run weekly
 
 tests/frameworks/NAME.txt lists what a host adds to the packages of this Python, with exact
 versions; tests/frameworks/hosts/host_NAME.py are its tests. Lines in the comments of NAME.txt:
@@ -22,6 +23,7 @@ import re
 import sys
 import sysconfig
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +44,12 @@ class Host:
     python: str | None
     source: tuple[str, str] | None
     pins: str
+
+    @property
+    def package(self) -> str | None:
+        """Its name on PyPI; None where its pins don't have it."""
+        own = re.search(rf"^({re.sub('_', '[-_]', self.name)})==", self.pins, re.MULTILINE)
+        return own[1] if own else None
 
     @property
     def environment(self) -> Path:
@@ -67,23 +75,43 @@ def read_host(path: Path) -> Host:
 def install(host: Host) -> Path:
     """Return the host's Python, after making its environment where there is none."""
     folder = host.environment
-    python = folder / "bin" / "python"
     done = folder / "installed"
     if done.exists():
-        return python
+        return folder / "bin" / "python"
+    python = make_environment(host, folder)
+    if host.python or re.search(r"^[^#\s]", host.pins, re.MULTILINE):
+        pip_install(python, "--no-deps", "-r", str(PINS / f"{host.name}.txt"))
+    if host.python:
+        pip_install(python, "--no-deps", "-e", str(ROOT))
+    done.touch()
+    return python
+
+
+def install_newest(host: Host) -> Path:
+    """Return the Python of a new environment with the host's newest release."""
+    python = make_environment(host, CACHE / f"{host.name}-newest")
+    own = ["pytest", "-e", str(ROOT)] if host.python else []
+    pip_install(python, "--upgrade", str(host.package), *own)
+    script = f"import importlib.metadata as m; print(m.version({host.package!r}))"
+    version = run([str(python), "-c", script], check=True, stdout=PIPE, text=True).stdout.strip()
+    print(f"{host.name}: the newest release for this Python is {version}", flush=True)
+    return python
+
+
+def make_environment(host: Host, folder: Path) -> Path:
+    """Return the Python of an empty environment; without a version of its own it adds to ours."""
     base = f"python{host.python}" if host.python else sys.executable
     run([base, "-m", "venv", "--clear", str(folder)], check=True)
-    arguments = ["--no-deps", "-r", str(PINS / f"{host.name}.txt")]
-    if host.python:
-        arguments += ["-e", str(ROOT)]
-    else:
+    if not host.python:
         purelib = Path(sysconfig.get_path("purelib"))
         inner = purelib.relative_to(sys.prefix)
         (folder / inner / "outer.pth").write_text(f"{purelib}\n")
-    if host.python or re.search(r"^[^#\s]", host.pins, re.MULTILINE):
-        run([str(python), "-m", "pip", "install", "--quiet", *arguments], check=True)
-    done.touch()
-    return python
+    return folder / "bin" / "python"
+
+
+def pip_install(python: Path, *arguments: str) -> None:
+    """Install packages into an environment."""
+    run([str(python), "-m", "pip", "install", "--quiet", *arguments], check=True)
 
 
 def checkout(host: Host, sources: Path | None) -> list[str]:
@@ -101,11 +129,16 @@ def checkout(host: Host, sources: Path | None) -> list[str]:
     return [str(folder)]
 
 
-def passes_tests(host: Host, sources: Path | None, verify_dev: Path | None) -> bool:
+def passes_tests(
+    host: Host,
+    installed: Callable[[Host], Path],
+    sources: Path | None,
+    verify_dev: Path | None,
+) -> bool:
     """Install a host and run its tests; return whether they pass."""
     start = time.monotonic()
     try:
-        python = install(host)
+        python = installed(host)
         paths = [*checkout(host, sources), str(ROOT), str(TESTS)]
     except CalledProcessError as error:
         print(f"{host.name}: NOT INSTALLED: {error}", flush=True)
@@ -135,19 +168,29 @@ def main() -> int:
     )
     parser.add_argument("names", nargs="*", choices=[*hosts, []], metavar="NAME")
     parser.add_argument("--light", action="store_true")
+    parser.add_argument("--newest", action="store_true", help="without the pins")
     parser.add_argument("--sources", type=Path)
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--verify-dev", type=Path, help="its rows are further cases")
     options = parser.parse_args()
-    names = options.names or [name for name, host in hosts.items() if host.light]
-    if not options.names and not options.light:
-        parser.error(f"name hosts, or --light; there are {', '.join(hosts)}")
+    on_pypi = [name for name, host in hosts.items() if host.package]
+    light = [name for name, host in hosts.items() if host.light]
+    names = options.names or (on_pypi if options.newest else light)
+    if not (options.names or options.light or options.newest):
+        parser.error(f"name hosts, --light or --newest; there are {', '.join(hosts)}")
+    if options.newest and (others := sorted(set(names) - set(on_pypi))):
+        parser.error(f"not on PyPI under their own name: {', '.join(others)}")
+    installed = install_newest if options.newest else install
     with ThreadPoolExecutor(options.jobs) as executor:
         runs = [
-            executor.submit(passes_tests, hosts[name], options.sources, options.verify_dev)
+            executor.submit(
+                passes_tests, hosts[name], installed, options.sources, options.verify_dev
+            )
             for name in names
         ]
     failed = [name for name, ran in zip(names, runs, strict=True) if not ran.result()]
+    if options.newest:
+        print(f"broken in their newest release: {', '.join(failed) or 'none'}")
     if options.light and (others := [name for name in hosts if name not in names]):
         print(f"not run: {', '.join(others)}; they are run by hand, see docs/guides/frameworks")
     return 1 if failed else 0

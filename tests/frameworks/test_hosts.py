@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import runpy
 from pathlib import Path
 from types import ModuleType
 
@@ -34,5 +35,14 @@ def test_each_version_is_exact(path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_hosts_on_pypi_are_found_by_their_pins() -> None:
+    script = FOLDER.parent.parent / "scripts" / "run_frameworks.py"
+    read_host = runpy.run_path(str(script))["read_host"]
+    packages = {path.stem: read_host(path).package for path in PINS}
+    assert packages["nemo_gym"] == "nemo-gym"
+    assert packages["inspect_ai"] == "inspect_ai"
+    assert packages["slime"] is None
+
+
 def test_the_cases_have_every_outcome() -> None:
     module(FOLDER / "hosts" / "shared_cases.py").check_cases()
