@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import rewardkit
-from rewardkit import Bounded, Failure, Sample, Unavailable, Verdict
+from rewardkit import Failure, Sample, Verdict
 from rewardkit.harness.run.judging_thread import TaskVerifiers, generated, judged_rows
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.scoring.jobs import FileJob
@@ -29,51 +28,30 @@ from rewardkit.records import Completion
 from rewardkit.trainers import reward_func, reward_funcs
 from rewardkit.verifiers.math import Math
 from rewardkit.verifiers.rubric import Rubric
+from tests.judging.crashing import (
+    PERFECT,
+    CrashesOn,
+    NeedsMemory,
+    OnceOnly,
+    Quickly,
+    QuicklyUnreachable,
+    after_thinking,
+    length,
+    needs_the_perfect_reply,
+    unreachable,
+    unreadable,
+    whole_number,
+)
 
 pytestmark = pytest.mark.slow
 
 REFERENCE = "4"
-PERFECT = "the perfect reply"
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _no_process_left() -> Iterator[None]:
     yield
     close_pools()
-
-
-def crash(form: str) -> object:
-    """Crash in this form, or give what is no verdict."""
-    if form == "raises":
-        raise IndexError("list index out of range")
-    if form == "raises a class of its own":
-        raise Unprintable
-    if form == "out of memory":
-        return bytearray(10**10)
-    if form == "recursion":
-        return crash(form)
-    if form == "is killed":
-        os.kill(os.getpid(), 9)
-    if form == "exits":
-        sys.exit(0)
-    if form == "ends at once":
-        os._exit(0)
-    if form == "huge reply":
-        return Verdict.wrong(Failure.WRONG, message="x" * 10**8)
-    if form == "unpicklable reply":
-        return Verdict.wrong(Failure.WRONG, message=lambda: None)  # type: ignore[arg-type]
-    if form == "garbage on its channel":
-        for descriptor in range(3, 20):
-            try:
-                os.write(descriptor, b"\xff" * 64)
-            except OSError:
-                continue
-    return {"not a number": float("nan"), "over 1": 1.5, "nothing": None, "text": "yes"}[form]
-
-
-class Unprintable(Exception):
-    def __str__(self) -> str:
-        raise ValueError("not even its text")
 
 
 IN_PROCESS = [
@@ -95,27 +73,6 @@ FORMS = [
     "garbage on its channel",
     "nothing",
 ]
-
-
-@dataclass(frozen=True)
-class CrashesOn:
-    """Right where text and reference are equal; crashes on the text "bad", or on every text."""
-
-    form: str
-    always: bool = False
-
-    def __call__(self, text: str, sample: Sample, /) -> bool:
-        if text == "bad" or self.always:
-            return crash(self.form)  # type: ignore[return-value]
-        return text == sample.reference
-
-
-@dataclass(frozen=True)
-class Quickly(CrashesOn):
-    """The same, decided in this process."""
-
-    def quick(self, text: str, sample: Sample, /) -> Verdict | None:
-        return Verdict.of(self(text, sample))
 
 
 def verdict_of(verifier: Verifier, text: str = "bad") -> Verdict:
@@ -148,10 +105,6 @@ def test_the_message_names_the_exception() -> None:
     assert message == "the verifier raised IndexError: list index out of range"
 
 
-def after_thinking(text: str, sample: Sample) -> bool:
-    return text.split("</think>")[1].strip() == sample.reference
-
-
 @pytest.mark.parametrize(
     ("text", "correct", "failure"),
     [
@@ -168,51 +121,17 @@ def test_leaving_out_the_form_is_no_escape(
     assert (verdict.correct, verdict.failure) == (correct, failure)
 
 
-def whole_number(text: str, sample: Sample) -> bool:
-    return text == str(int(sample.reference))
-
-
 def test_a_reference_that_crashes_the_verifier_leaves_every_text_unjudged() -> None:
     verdicts = judge_many(whole_number, [("4", Sample("four")), ("", Sample("four"))])
     assert [verdict.correct for verdict in verdicts] == [None, None]
-
-
-def unreadable(text: str, sample: Sample) -> Verdict:
-    if text == "bad":
-        raise ValueError(text)
-    return Verdict.unjudged("the reference can't be read")
 
 
 def test_a_control_that_is_unjudged_blames_nobody() -> None:
     assert verdict_of(unreadable).correct is None
 
 
-@dataclass(frozen=True)
-class OnceOnly:
-    """Crashes on the first text that it sees."""
-
-    flag: str
-
-    def __call__(self, text: str, sample: Sample, /) -> bool:
-        if not Path(self.flag).exists():
-            Path(self.flag).touch()
-            os._exit(1)
-        return text == sample.reference
-
-
 def test_a_text_is_judged_once_more_before_it_is_blamed(tmp_path: Path) -> None:
     assert verdict_of(OnceOnly(str(tmp_path / "flag")), REFERENCE).correct is True
-
-
-def unreachable(text: str, sample: Sample) -> bool:
-    if text == "bad":
-        raise Unavailable("no connection to the judge")
-    return True
-
-
-class QuicklyUnreachable(Bounded):
-    def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        return Verdict.of(unreachable(text, sample))
 
 
 @pytest.mark.parametrize("verifier", [unreachable, QuicklyUnreachable()])
@@ -220,12 +139,6 @@ def test_what_is_unavailable_is_no_text_s_fault(verifier: Verifier) -> None:
     verdict = verdict_of(verifier)
     assert verdict.correct is None
     assert "no connection to the judge" in verdict.message
-
-
-def needs_the_perfect_reply(text: str, sample: Sample) -> bool:
-    if text != PERFECT:
-        raise ValueError(text)
-    return True
 
 
 def perfect(sample: Sample) -> str:
@@ -243,10 +156,6 @@ def test_a_task_s_perfect_reply_is_its_control() -> None:
     assert verdict.failure is Failure.CRASHED
     by_reference = judge(CrashesOn("raises"), "bad", sample, control=broken)
     assert by_reference.failure is Failure.CRASHED
-
-
-def length(text: str, sample: Sample) -> float:
-    return 0.5
 
 
 @pytest.mark.parametrize("form", ["raises", "not a number", "ends at once"])
@@ -382,17 +291,6 @@ class BrokenHere:
 def test_a_control_that_works_elsewhere_does_not_blame_the_text(verifier: Verifier) -> None:
     verdict = verdict_of(verifier)
     assert (verdict.correct, verdict.failure) == (None, Failure.ERROR)
-
-
-@dataclass(frozen=True)
-class NeedsMemory:
-    """Decides references quickly; any other text needs 64 MiB in a worker."""
-
-    def quick(self, text: str, sample: Sample, /) -> Verdict | None:
-        return Verdict.right() if sample.reference in text else None
-
-    def __call__(self, text: str, sample: Sample, /) -> bool:
-        return len(bytearray(2**26)) > 0
 
 
 def test_a_worker_with_too_little_memory_for_any_text_leaves_texts_unjudged(
