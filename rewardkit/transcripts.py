@@ -20,7 +20,9 @@ FEWEST_MATCHING = 16
 _SPECIAL = re.compile(
     r"(?:<\|[^|<>\n]{1,40}\|>|<｜[^｜<>\n]{1,40}｜>|</?s>|<(?:eos|bos|pad|end_of_turn)>)\Z"
 )
-_HINTS = ("<|", "<｜", "INST]", "TOOL_RESULTS]", "tool_response>", "<start_of_turn>")
+_HINTS = {"<": ("<|", "<｜", "tool_response>", "<start_of_"), "]": ("INST]", "TOOL_RESULTS]")}
+"""What each marker contains, by a character that most texts lack and that is found quickly."""
+
 _MARKER = re.compile(
     r"""<\|im_(?:start|user|assistant|system)\|>(?P<chatml>[^\n<]{0,80})(?:<\|im_(?:sep|middle)\|>)?
     |<\|(?:start_header_id|header_start)\|>(?P<llama>[^\n<]{0,80})<\|(?:end_header_id|header_end)\|>
@@ -43,7 +45,9 @@ _NAMES_OF_THE_MODEL = ("assistant", "model")
 _ENDS = ("/INST", "/TOOL_RESULTS", "tool▁outputs▁end", "tool▁output▁end")
 """Markers that end another's text; the model's follows."""
 
-_REPEATED_IMAGE = re.compile(r"(<\|?\w*(?:image|img|video|audio|pad)\w*\|?>)\1+", re.IGNORECASE)
+_REPEATED_IMAGE = re.compile(
+    r"(<\|?\w{0,20}(?:image|img|video|audio|pad)\w{0,20}\|?>)\1+", re.IGNORECASE
+)
 
 
 def model_text(text: str) -> str:
@@ -72,7 +76,10 @@ def _markers(text: str) -> re.Pattern[str] | None:
         first = _LINE_OF_ANOTHER.search(text)
         if first and first.start() < text.rfind(_LINE_OF_THE_MODEL):
             return _LINE_OR_MARKER
-    return _MARKER if any(hint in text for hint in _HINTS) else None
+    for character, hints in _HINTS.items():
+        if character in text and any(hint in text for hint in hints):
+            return _MARKER
+    return None
 
 
 def _turns(text: str, markers: re.Pattern[str]) -> Iterator[tuple[str, bool | None, bool]]:

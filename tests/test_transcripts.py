@@ -93,11 +93,13 @@ def test_verifiers_get_the_whole_transcript_as_a_column() -> None:
         "<|im_end|> " * 20_000,
         "user\n" * 40_000 + "\nassistant\n",
         "<tool_response>" * 20_000,
+        "<" + "pad" * 60_000,
     ],
     ids=lambda text: text[:12],
 )
 def test_a_hostile_text_takes_linear_time(text: str) -> None:
     model_text(text)  # quadratic code would take minutes
+    assert without_prompt(text, "another prompt") is None
 
 
 class TestPrompt:

@@ -118,7 +118,7 @@ def _score(verdict: Verdict) -> float:
 def _last_turn(text: str, sample: Sample) -> Item:
     """The item to judge; where a transcript is cut, the column `conversation` has the whole."""
     last = model_text(text)
-    if last != without_special_tokens(text):
+    if last != text and last != without_special_tokens(text):
         sample = replace(sample, columns={"conversation": text, **sample.columns})
     return last, sample
 

@@ -41,6 +41,12 @@ def test_rows_answer_the_requests_that_they_name(
     }
 
 
+def test_of_messages_the_assistant_s_last_is_taken(tmp_path: Path) -> None:
+    turns = [{"role": "assistant", "content": "x"}, {"role": "tool", "content": "y"}]
+    answers = replay(tmp_path / "rows.jsonl", [{"id": "0", "completion": turns}])
+    assert answers["test/0/0"].text == "x"
+
+
 def test_a_missing_row_is_an_error_that_says_which(tmp_path: Path) -> None:
     answers = replay(tmp_path / "rows.jsonl", [{"id": "0", "completion": "x"}])
     assert answers["test/0/0"].text == "x"
