@@ -184,6 +184,38 @@ class TestEasyR1:
         ]
 
 
+class TestLighteval:
+    @pytest.fixture
+    def compute(self, monkeypatch: pytest.MonkeyPatch) -> Any:
+        """The metric's `compute` over stand-ins for lighteval."""
+        contents: dict[str, dict[str, object]] = {
+            "lighteval": {},
+            "lighteval.metrics": {},
+            "lighteval.metrics.metrics_sample": {"SampleLevelComputation": object},
+            "lighteval.metrics.utils": {},
+            "lighteval.metrics.utils.metric_utils": {"SampleLevelMetricGrouping": SimpleNamespace},
+            "lighteval.tasks": {},
+            "lighteval.tasks.requests": {"SamplingMethod": SimpleNamespace(GENERATIVE=1)},
+        }
+        for name, attributes in contents.items():
+            module = ModuleType(name)
+            vars(module).update(attributes)
+            monkeypatch.setitem(sys.modules, name, module)
+        return lighteval.metric("math").sample_level_fn.compute
+
+    @pytest.mark.parametrize(
+        ("golds", "score", "unjudged"),
+        [(["4"], 0.5, 0.0), (["7", "4"], 0.5, 0.0), (["7"], 0.0, 0.0), ([], 0.0, 1.0)],
+    )
+    def test_one_gold_is_enough(
+        self, compute: Any, golds: list[str], score: float, unjudged: float
+    ) -> None:
+        document = SimpleNamespace(specific=None, query="?", get_golds=lambda: golds)
+        response = SimpleNamespace(final_text=[r"\boxed{4}", r"\boxed{5}"])
+        figures = {"rewardkit_math": score, "rewardkit_math_unjudged": unjudged}
+        assert compute(document, response) == figures
+
+
 class TestSkyRlGym:
     @pytest.fixture
     def environment(self, monkeypatch: pytest.MonkeyPatch) -> Any:
