@@ -12,7 +12,14 @@ from typing import Any
 import pytest
 
 from tests.support.commands import run_command
-from tests.support.damaged_files import DAMAGED_FILES, GARBLED, RUN_FILES, USER_FILES
+from tests.support.damaged_files import (
+    DAMAGED_FILES,
+    GARBLED,
+    RUN_FILES,
+    SHARD_FILES,
+    SWEEP_FILES,
+    USER_FILES,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -103,6 +110,38 @@ def test_a_garbled_file_of_a_run(
         (tmp_path / "run" / name).write_bytes(GARBLED[damage])
         assert_no_traceback(capsys, *command)
         shutil.rmtree(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("files", "given"),
+    [
+        (SHARD_FILES, [("--shard", "1/2"), ("--shard", "2/2")]),
+        (SWEEP_FILES, [("--model", "copy.jsonl")]),
+    ],
+)
+def test_a_garbled_file_of_a_shard_or_a_sweep(
+    files: tuple[str, ...],
+    given: list[tuple[str, str]],
+    finished: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("rows.jsonl", "copy.jsonl"):
+        shutil.copy(finished / "rows.jsonl", name)
+    out = tmp_path / "out"
+    commands = [[*eval_command(tmp_path), "-o", out, *words] for words in given]
+    for command in commands:
+        assert run_command(*command) == 0
+    reader = ["merge", out] if len(given) == 2 else ["compare", out]
+    for name, damage in DAMAGED_FILES:
+        if name in files:
+            good = (out / name).read_bytes()
+            for command in (reader, commands[0]):
+                (out / name).write_bytes(GARBLED[damage])
+                assert_no_traceback(capsys, *command)
+            (out / name).write_bytes(good)
 
 
 def test_the_table_holds_at_least_forty_different_damaged_files() -> None:

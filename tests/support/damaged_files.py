@@ -25,6 +25,9 @@ GARBLED = {
 RUN_FILES = ("run.json", "samples.jsonl", "summary.json")
 USER_FILES = ("mine.toml", "mine.jinja", "recipe.toml", "rows.csv", "rows.parquet", "rows.jsonl")
 
+SHARD_FILES = ("shard-1-of-2/run.json", "shard-2-of-2/samples.jsonl")
+SWEEP_FILES = ("rows.jsonl/run.json", "rows.jsonl/samples.jsonl")
+
 CHECKPOINT_DAMAGE = {
     "trainer_state.json": "empty",
     "model.safetensors": "cut",
@@ -43,6 +46,7 @@ _NAMES = list(GARBLED)
 DAMAGED_FILES: list[tuple[str, str]] = [
     *((file, damage) for file in RUN_FILES for damage in (*_NAMES[::2], "terminal escapes")),
     *((file, damage) for file in USER_FILES for damage in (*_NAMES[1::2], "a format alone")),
+    *((file, damage) for file in SHARD_FILES + SWEEP_FILES for damage in _NAMES[::5]),
     *CHECKPOINT_DAMAGE.items(),
 ]
 """(file, damage) pairs; each is tried with every command that reads such a file."""
