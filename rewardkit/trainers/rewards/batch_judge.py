@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,11 +12,12 @@ import cloudpickle
 from rewardkit.errors import DataError
 from rewardkit.judging import Control, JudgingOptions
 from rewardkit.judging.rows import SampleReader, judge_samples
+from rewardkit.printable import get_logger
 from rewardkit.protocols import Verifier
 from rewardkit.records import MANY_LATE, Failure, Verdict
 from rewardkit.trainers.rewards.reward_batch import RewardBatch
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 LogExtra = Callable[[str, list[str]], None]
 LogMetric = Callable[[str, float], None]
