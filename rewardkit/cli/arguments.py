@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import typer
+
+from rewardkit.cli.echo import echo
 from rewardkit.errors import UsageError
+from rewardkit.records import Failure
 from rewardkit.redaction import remember_arguments
 
 FAILED = 1
@@ -20,17 +24,25 @@ _LONGEST = 300
 """Characters of a completion's error that are shown."""
 
 
-def too_many_errors(folder: Path) -> str:
-    """Say that more completions ended in errors than allowed, with the first of them."""
+def fail_with(reasons: Sequence[str], example: Callable[[], str]) -> None:
+    """Print why figures count as failed, and the first error; exit with 1 if there is a reason."""
+    if not reasons:
+        return
+    for reason in reasons:
+        echo(f"rewardkit: {reason}", err=True)
+    if first := example():
+        typer.echo(f"rewardkit: the first error: {first}", err=True)
+    raise typer.Exit(FAILED)
+
+
+def first_error(folder: Path) -> str:
+    """Name the first completion of a folder that is unjudged or crashed the verifier, and why."""
     from rewardkit.harness.store.sample_row import SAMPLES, current_rows  # --help needs none
 
-    errors = (row for row in current_rows(folder) if row.verdict.correct is None)
-    first = next(errors, None)
-    example = "" if first is None else f", such as {first.key}: {first.verdict.message[:_LONGEST]}"
-    return (
-        f"more completions than --max-errors allows ended in errors{example}; the rows in "
-        f"{SAMPLES} say why"
-    )
+    for row in current_rows(folder):
+        if row.verdict.correct is None or row.verdict.failure is Failure.CRASHED:
+            return f"{row.key}: {row.verdict.message[:_LONGEST]}; the rows in {SAMPLES} say why"
+    return ""
 
 
 def key_values(pairs: Iterable[str], option: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rewardkit.cli.arguments import INTERRUPTED, existing, names
+from rewardkit.cli.arguments import INTERRUPTED, existing, fail_with, first_error, names
 from rewardkit.cli.echo import echo
 from rewardkit.cli.options import OutputOptions, in_what, with_options
 from rewardkit.errors import BackendError, UsageError
@@ -229,16 +229,13 @@ def _fail_by(runs: list[SweepRun]) -> None:
     alike: dict[str, list[str]] = defaultdict(list)
     for run in runs:
         if run.failed:
-            alike[run.error or _TOO_MANY_ERRORS].append(run.label)
+            reasons = [run.error] if run.error else run.summary.failures if run.summary else ()
+            for reason in filter(None, reasons):
+                alike[reason].append(run.label)
     for why, labels in alike.items():
         echo(f"rewardkit: {', '.join(labels)}: {why}", err=True)
     if alike:
         raise typer.Exit(1)
-
-
-_TOO_MANY_ERRORS = (
-    "more completions than --max-errors allows ended in errors; the rows in samples.jsonl say why"
-)
 
 
 @with_options
@@ -302,7 +299,6 @@ def eval_command(
 
 
 def _evaluate(options: EvalOptions, output: OutputOptions) -> None:
-    from rewardkit.cli.arguments import too_many_errors
     from rewardkit.cli.result_tables import print_run
     from rewardkit.harness.run.plan import plan_for
     from rewardkit.harness.run.run import run
@@ -318,6 +314,4 @@ def _evaluate(options: EvalOptions, output: OutputOptions) -> None:
     else:
         print_run(summary)
     output.log(summary.output_dir)
-    if summary.failed:
-        echo(f"rewardkit: {too_many_errors(summary.output_dir)}", err=True)
-        raise typer.Exit(1)
+    fail_with(summary.failures, lambda: first_error(summary.output_dir))

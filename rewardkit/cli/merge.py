@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from rewardkit.cli.arguments import FAILED
 from rewardkit.cli.echo import echo
 
 
@@ -26,7 +25,7 @@ def merge_command(
 
     If a shard is missing, unfinished or part of another run, the error gives the command to run.
     """
-    from rewardkit.cli.arguments import too_many_errors
+    from rewardkit.cli.arguments import fail_with, first_error
     from rewardkit.cli.result_tables import print_run
     from rewardkit.cluster.merge import merge
 
@@ -35,6 +34,4 @@ def merge_command(
         echo(json.dumps({**summary.as_json(), "output_dir": str(summary.output_dir)}))
     else:
         print_run(summary)
-    if summary.failed:
-        echo(f"rewardkit: {too_many_errors(summary.output_dir)}", err=True)
-        raise typer.Exit(FAILED)
+    fail_with(summary.failures, lambda: first_error(summary.output_dir))

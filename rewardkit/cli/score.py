@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rewardkit.cli.arguments import INTERRUPTED, key_values
+from rewardkit.cli.arguments import INTERRUPTED, fail_with, key_values
 from rewardkit.cli.echo import echo
 from rewardkit.cli.options import in_what, refuse_given, with_options
 from rewardkit.cli.verify import WORD
@@ -257,6 +257,8 @@ def score_command(
     verifier: str | None,
     verifier_args: Mapping[str, Any],
     verifier_field: str | None,
+    max_errors: float,
+    fail_under: Mapping[str, float],
     output_dir: str | None,
     overwrite: bool,
     shard: str | None,
@@ -298,6 +300,7 @@ def score_command(
         return
     if reward_weight:
         raise UsageError("--reward-weight applies only to a training's folder; leave it out")
+    from rewardkit.harness.metrics.summary import shortcomings
     from rewardkit.harness.scoring.scoring_plan import (
         ScoreOutput,
         VerifierChoice,
@@ -334,6 +337,8 @@ def score_command(
         _print_differing(result.agreement, with_labels=not file.is_dir(), as_json=as_json)
     if str(result.limits):
         echo(str(result.limits), err=True)
+    failures = shortcomings(result.summaries, max_errors=max_errors, fail_under=fail_under)
+    fail_with(failures, lambda: result.first_error)
 
 
 def _score(plan: ScorePlan, ray: str | None, *, quiet: bool) -> ScoreResult:

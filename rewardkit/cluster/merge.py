@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from rewardkit.errors import RunMismatch, UsageError
-from rewardkit.harness.metrics.summary import summarise_task, usage_of
+from rewardkit.harness.metrics.summary import shortcomings, summarise_task, usage_of
 from rewardkit.harness.run.run import RunSummary, write_results
 from rewardkit.harness.scoring.score import summarise_with_figures
 from rewardkit.harness.scoring.scoring_plan import resolve_task
@@ -282,7 +282,7 @@ def _merge_scoring(folder: RunFolder, shards: Sequence[FinishedShard]) -> RunSum
 
     _replace_rows(folder, counted())
     summaries = summarise_with_figures(tally, tasks, group_by, folder.path / SAMPLES)
-    summary = RunSummary(summaries, folder.path, failed=False)
+    summary = RunSummary(summaries, folder.path)
     folder.write_summary(summary.as_json())
     return summary
 
@@ -298,10 +298,14 @@ def _merge_evaluation(folder: RunFolder, shards: Sequence[FinishedShard]) -> Run
         name: summarise_task(tasks[name], [row for row in rows if row.task == name], columns)
         for name, columns in group_by.items()
     }
-    errors = sum(summary.unjudged for summary in summaries.values())
-    failed = errors > first.record["settings"]["max_errors"] * len(rows)
+    settings = first.record["settings"]
+    failures = shortcomings(
+        summaries,
+        max_errors=settings["max_errors"],
+        fail_under=settings.get("fail_under", {}),
+    )
     set_by_tasks = first.summary.get("set_by_tasks", {})
-    summary = RunSummary(summaries, folder.path, failed, usage_of(rows), set_by_tasks)
+    summary = RunSummary(summaries, folder.path, failures, usage_of(rows), set_by_tasks)
     write_results(folder, summary, rows)
     return summary
 

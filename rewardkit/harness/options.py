@@ -171,6 +171,10 @@ class VerdictOptions:
     max_errors: Annotated[
         Share, about("Largest share of unjudged completions before the run fails.")
     ] = 0.05
+    fail_under: Annotated[
+        Mapping[str, float],
+        about("Fail where a metric is lower; repeatable.", metavar="METRIC=VALUE"),
+    ] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -300,6 +304,7 @@ class EvalKwargs(CallbackKwargs, total=False):
     verifier_args: Mapping[str, Any]
     verifier_field: str | None
     max_errors: float
+    fail_under: Mapping[str, float]
     output_dir: str | None
     overwrite: bool
     shard: str | None

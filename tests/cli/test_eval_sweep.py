@@ -47,7 +47,7 @@ TASK = TaskSummary(
 
 
 def ended(label: str, *tasks: str, error: str | None = None) -> SweepRun:
-    summary = RunSummary(dict.fromkeys(tasks, TASK), Path("out"), failed=False)
+    summary = RunSummary(dict.fromkeys(tasks, TASK), Path("out"))
     return SweepRun(label, "m", None, None, Path("out"), None if error else summary, error)
 
 
@@ -90,7 +90,7 @@ def test_several_completions_a_problem_have_their_columns() -> None:
         "maj@4": Metric(0.93, 0.9, 0.95, 1319),
     }
     task = replace(TASK, metrics={**TASK.metrics, **several})
-    run = replace(ended("cot"), summary=RunSummary({"gsm8k": task}, Path("out"), failed=False))
+    run = replace(ended("cot"), summary=RunSummary({"gsm8k": task}, Path("out")))
     lines = [" ".join(text.split()) for text in printed([run], 120)]
     assert lines[1].endswith("unfinished rate pass@4 maj@4 tokens")
     assert lines[3].endswith("1.2% 97.0% 93.0% 87")

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from operator import attrgetter
 from typing import Any, TypeVar
 
+from rewardkit.errors import UnknownName
 from rewardkit.harness.metrics.at_k import SameAnswers, multi_sample_metrics, same_text, same_to
 from rewardkit.harness.metrics.figures import Figure, ShowsFigures, Table
 from rewardkit.harness.metrics.metric import Metric, mean
@@ -17,6 +18,7 @@ from rewardkit.harness.metrics.outcomes import Outcomes, read_outcomes
 from rewardkit.harness.metrics.rates import Lengths, lengths_by_outcome, rates
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.protocols import Task
+from rewardkit.records import Failure
 
 Row = TypeVar("Row", bound=SampleRow)
 
@@ -150,6 +152,45 @@ def _examples(rows: Sequence[SampleRow], outcomes: Outcomes) -> dict[str, list[s
         if kind.failure and len(keys[kind.failure]) < MOST_EXAMPLES:
             keys[kind.failure].setdefault(row.id, row.key)
     return {failure: list(by_id.values()) for failure, by_id in sorted(keys.items())}
+
+
+def shortcomings(
+    tasks: Mapping[str, TaskSummary], *, max_errors: float, fail_under: Mapping[str, float]
+) -> list[str]:
+    """Why figures count as failed; empty if they don't.
+
+    Nothing is judged, the verifier crashed on every text, a larger share than `max_errors` is
+    unjudged, or a metric is below its value in `fail_under` in a task that has it.
+    """
+    total, judged, crashed = _totals(tasks.values())
+    reasons = []
+    if total and not judged:
+        reasons.append("nothing was judged")
+    elif total and crashed == judged:
+        reasons.append("the verifier crashed on every completion")
+    elif total - judged > max_errors * total:
+        reasons.append(
+            f"{total - judged:,} of {total:,} completions ended in errors, more than --max-errors "
+            f"{max_errors:g} allows"
+        )
+    for name, least in fail_under.items():
+        values = {task: of_task.metrics.get(name) for task, of_task in tasks.items()}
+        if not any(values.values()):
+            known = {known for of_task in tasks.values() for known in of_task.metrics}
+            reasons.append(f"--fail-under: {UnknownName.among('metric', name, known)}")
+        reasons += [
+            f"{name} of {task} is {metric.value:.4g}, below --fail-under {name}={least:g}"
+            for task, metric in values.items()
+            if metric and metric.value < least
+        ]
+    return reasons
+
+
+def _totals(tasks: Iterable[TaskSummary]) -> tuple[int, int, int]:
+    """The numbers of all completions, of the judged ones, and of those that crashed."""
+    counts = [(one.completions, one.judged, one.failures.get(Failure.CRASHED, 0)) for one in tasks]
+    total, judged, crashed = map(sum, zip(*counts, strict=True)) if counts else (0, 0, 0)
+    return total, judged, crashed
 
 
 @dataclass(frozen=True)

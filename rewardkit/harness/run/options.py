@@ -286,6 +286,7 @@ RUNS = "runs"
 _PLACES = ("overwrite", "output_dir", "shard", "ray", "engines")
 _WITHOUT_EFFECT = (
     "max_errors",
+    "fail_under",
     "gpu_memory_utilization",
     "tensor_parallel_size",
     "data_parallel_size",

@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from rewardkit.errors import BackendError, RewardkitError
-from rewardkit.harness.metrics.summary import TaskSummary, Usage, summarise_task, usage_of
+from rewardkit.harness.metrics.summary import (
+    TaskSummary,
+    Usage,
+    shortcomings,
+    summarise_task,
+    usage_of,
+)
 from rewardkit.harness.report.page import render
 from rewardkit.harness.report.runs import ReportRun
 from rewardkit.harness.run.fingerprint import run_fingerprint, task_hashes
@@ -33,12 +39,17 @@ class RunSummary:
 
     tasks: Mapping[str, TaskSummary]
     output_dir: Path
-    failed: bool
-    """Whether more completions ended in errors than allowed."""
+    failures: Sequence[str] = ()
+    """Why the run counts as failed: too many errors, a metric that is too low."""
     usage: Usage = field(default_factory=Usage)
     """The tokens of all completions, and their cost."""
     set_by_tasks: Mapping[str, Any] = field(default_factory=dict)
     """The options that the tasks set, where they differ from the defaults."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether the run counts as failed."""
+        return bool(self.failures)
 
     def as_json(self) -> dict[str, Any]:
         """The content of summary.json."""
@@ -212,10 +223,11 @@ def _summarise(plan: RunPlan, rows: Sequence[SampleRow]) -> RunSummary:
         task.name: summarise_task(task, [row for row in rows if row.task == task.name])
         for task in (task_plan.task for task_plan in plan.task_plans)
     }
-    completions = sum(summary.completions for summary in tasks.values())
-    errors = sum(summary.unjudged for summary in tasks.values())
-    failed = errors > plan.options.max_errors * completions
-    return RunSummary(tasks, plan.output_dir, failed, usage_of(rows), plan.options.set_by_tasks())
+    failures = shortcomings(
+        tasks, max_errors=plan.options.max_errors, fail_under=plan.options.fail_under
+    )
+    set_by_tasks = plan.options.set_by_tasks()
+    return RunSummary(tasks, plan.output_dir, failures, usage_of(rows), set_by_tasks)
 
 
 def new_record(

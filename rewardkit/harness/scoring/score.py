@@ -39,6 +39,8 @@ class ScoreResult:
     agreement: Agreement
     limits: LimitCounts
     """Verdicts of this session that had more time than their deadline."""
+    first_error: str = ""
+    """The first completion that is unjudged or crashed the verifier, and why."""
 
 
 class Spread(Protocol):
@@ -68,7 +70,8 @@ def score(plan: ScorePlan, reporter: Reporter, spread: Spread | None = None) -> 
         folder = RunFolder(plan.output_dir)
         with folder.opened(plan.fingerprint, overwrite=plan.overwrite):
             summaries = scoring.judge_into(folder)
-    return ScoreResult(summaries, scoring.totals.agreement, scoring.totals.limits)
+    totals = scoring.totals
+    return ScoreResult(summaries, totals.agreement, totals.limits, totals.tally.first_error)
 
 
 class _Scoring:

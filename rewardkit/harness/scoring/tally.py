@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from rewardkit.harness.metrics.outcomes import RowColumns, RowKind
 from rewardkit.harness.store.sample_row import SampleRow
-from rewardkit.records import Verdict
+from rewardkit.records import Failure, Verdict
 
 MOST_SHOWN = 20
 """Maximum number of disagreements listed."""
@@ -148,6 +148,9 @@ def _shared(kind: RowKind, *, with_verdict: bool) -> SimpleNamespace:
 LONGEST_ANSWER = 64
 """The longest answer stored in full, in characters; of a longer one, the start and a hash."""
 
+LONGEST_ERROR = 300
+"""Characters of an error that are kept."""
+
 ALL_OR_NOTHING = (0.0, 1.0, None)
 """Scores that many rows share; they are stored once, with the kind of the rows."""
 
@@ -163,6 +166,8 @@ class Tally:
         self._scores_start = array("Q")
         self._ids = PackedStrings()
         self._answers = PackedStrings()
+        self.first_error = ""
+        """The id and the message of the first row that is unjudged or crashed the verifier."""
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -178,6 +183,8 @@ class Tally:
             self._scores.extend(score or 0.0 for score in scores)
         self._ids.append(row.id)
         self._answers.append(_short(verdict.answer or ""))
+        if not self.first_error and verdict.failure in (Failure.ERROR, Failure.CRASHED):
+            self.first_error = f"{row.id}: {verdict.message[:LONGEST_ERROR]}"
 
     def extend(self, other: Tally) -> None:
         """Add the rows of another tally."""
@@ -187,6 +194,7 @@ class Tally:
         self._scores_start.extend(offset + start for offset in other._scores_start)
         self._ids.extend(other._ids)
         self._answers.extend(other._answers)
+        self.first_error = self.first_error or other.first_error
 
     def number(self, indices: Sequence[int]) -> None:
         """Set each row's index: its number among the completions of its problem."""

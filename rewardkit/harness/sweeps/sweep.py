@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rewardkit.errors import RewardkitError, UsageError
 from rewardkit.harness.metrics.measure import amounts_of, task_amounts
-from rewardkit.harness.metrics.summary import summarise_tasks
+from rewardkit.harness.metrics.summary import shortcomings, summarise_tasks
 from rewardkit.harness.run.options import differing_settings, settings_note, settings_of
 from rewardkit.harness.run.plan import (
     RunPlan,
@@ -22,7 +22,6 @@ from rewardkit.harness.run.plan import (
 )
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.harness.run.run import RunSummary, run_all
-from rewardkit.harness.store.documents import read_run_summary
 from rewardkit.harness.store.files import check_output_folder
 from rewardkit.harness.store.run_folder import LOCK, RUN, SUMMARY, RunFolder
 from rewardkit.harness.store.training_checkpoints import (
@@ -92,8 +91,11 @@ def _of_deleted(
         if run.output_dir == folder.path and recorded == wanted:
             by_name = {task_plan.task.name: task_plan.task for task_plan in task_plans[prompt]}
             tasks = summarise_tasks(list(folder.rows().values()), by_name)
-            failed = bool(read_run_summary(path).get("failed"))
-            run = replace(run, summary=RunSummary(tasks, folder.path, failed))
+            limits = plan.options
+            failures = shortcomings(
+                tasks, max_errors=limits.max_errors, fail_under=limits.fail_under
+            )
+            run = replace(run, summary=RunSummary(tasks, folder.path, failures))
             yield _with_amounts(run, task_plans[prompt])
 
 
