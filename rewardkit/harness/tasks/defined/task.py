@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from msgspec.structs import replace
@@ -24,8 +25,9 @@ from rewardkit.harness.tasks.defined.definition import (
     plain_definition,
     read_definition,
 )
+from rewardkit.judging import judge_many
 from rewardkit.protocols import Bounded, Verifier
-from rewardkit.records import Sample
+from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.by_row import ByRow, needs_reference
 from rewardkit.verifiers.choice import LETTERS, option_texts
 from rewardkit.verifiers.in_form import AnswerBlockFormat, InForm
@@ -178,6 +180,26 @@ _INSTRUCTIONS: Mapping[str, str] = {
 }
 
 
+_PROBLEMS: Mapping[Failure | None, str] = {
+    Failure.NO_ANSWER: "matches nothing",
+    Failure.TIMEOUT: "takes too long",
+}
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Find a pattern's last match, or its group, in the reference; the completion isn't read."""
+
+    pattern: str
+
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        match = last_match(re.compile(self.pattern), sample.reference)
+        if match is None:
+            return Verdict.wrong(Failure.NO_ANSWER)
+        groups = (group for group in match.groups() if group is not None)
+        return Verdict.right(answer=next(groups, match.group()))
+
+
 @dataclass(frozen=True)
 class DefinedTask:
     """A task that a definition describes, over a data set on the hub or a file."""
@@ -255,7 +277,8 @@ class DefinedTask:
         source = named_source(data) if data else self.definition.data
         kept = split or self.definition.data.split
         rows = filtered_rows(source_rows(source, kept), self.definition.filter)
-        return [self._sample(row, index, seed) for index, row in enumerate(rows)]
+        found = self._found([self._stated_reference(row, index) for index, row in enumerate(rows)])
+        return [self._sample(row, index, seed, found) for index, row in enumerate(rows)]
 
     def sample(self, row: Mapping[str, object], index: int) -> Sample:
         """One row as a sample; options are shuffled as with seed 0."""
@@ -340,12 +363,18 @@ class DefinedTask:
         path = prompt if prompt.endswith(".jinja") else registry.installed().prompt(prompt)
         return load_template(prompt, path).reading
 
-    def _sample(self, row: Mapping[str, object], index: int, seed: int) -> Sample:
+    def _sample(
+        self,
+        row: Mapping[str, object],
+        index: int,
+        seed: int,
+        found: Mapping[str, Verdict] = MappingProxyType({}),
+    ) -> Sample:
         columns = self.definition.columns
         question = self._question(row, index)
         names = (columns.id,) if columns.id else IDENTIFIERS
         identifier = next((str(row[name]) for name in names if row.get(name)), str(index))
-        reference = self._reference(row, index)
+        reference = self._reference(row, index, found)
         if self.definition.choices.columns:
             try:
                 options, reference = arranged_options(
@@ -362,7 +391,34 @@ class DefinedTask:
         filled = [name for name in names if name not in row or row[name] not in (None, "")]
         return " ".join(str(self._column(row, index, name, "question")) for name in filled or names)
 
-    def _reference(self, row: Mapping[str, object], index: int) -> str:
+    def _reference(
+        self, row: Mapping[str, object], index: int, found: Mapping[str, Verdict]
+    ) -> str:
+        """The reference that a row states, or what `reference_pattern` finds in it."""
+        text = self._stated_reference(row, index)
+        pattern = self.definition.columns.reference_pattern
+        if not text or not pattern:
+            return text.strip()
+        verdict = found.get(text) or self._found([text])[text]
+        if not verdict.correct:
+            raise DataError(
+                f"row {index + 1}: {pattern!r} (columns.reference_pattern) "
+                f"{_PROBLEMS.get(verdict.failure, verdict.message)} in {text[:60]!r}"
+            )
+        return (verdict.answer or "").strip()
+
+    def _found(self, texts: Sequence[str]) -> dict[str, Verdict]:
+        """What `reference_pattern` finds in each text, as the answer of a verdict.
+
+        A worker searches, under a deadline: an expression may backtrack without end.
+        """
+        pattern = self.definition.columns.reference_pattern
+        distinct = list(dict.fromkeys(filter(None, texts))) if pattern else []
+        items = [("", Sample(text)) for text in distinct]
+        return dict(zip(distinct, judge_many(_Search(pattern), items), strict=True))
+
+    def _stated_reference(self, row: Mapping[str, object], index: int) -> str:
+        """The text that holds a row's reference; empty where the row needs none."""
         columns = self.definition.columns
         self._check_verifier(row, index)
         if self.definition.choices.answer == "first":
@@ -377,23 +433,11 @@ class DefinedTask:
             )
         value = self._column(row, index, columns.reference, "reference")
         text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-        return self._final(text, index).strip()
-
-    def _final(self, text: str, index: int) -> str:
-        columns = self.definition.columns
         if columns.reference_boxed:
             boxed = boxes(text)
             if not boxed:
                 raise DataError(f"row {index + 1}: {columns.reference!r} holds no box")
             text = boxed[-1]
-        if columns.reference_pattern:
-            match = last_match(re.compile(columns.reference_pattern), text)
-            if match is None:
-                raise DataError(
-                    f"row {index + 1}: {columns.reference_pattern!r} (columns.reference_pattern) "
-                    f"matches nothing in {text[:60]!r}"
-                )
-            text = next((group for group in match.groups() if group is not None), match.group())
         return text
 
     def _check_verifier(self, row: Mapping[str, Any], index: int) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import rewardkit
 from rewardkit.cli.check import check_installation
-from rewardkit.errors import UsageError
+from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.tasks.defined.definition import (
     TaskDefinition,
     definition_of,
@@ -155,3 +155,31 @@ def test_a_reference_is_taken_out_of_its_column(tmp_path: Path) -> None:
     task = rewardkit.load_task(written(tmp_path, LEAST + more))
     samples = task.load(data=str(tmp_path / "own.jsonl"), split=None, seed=0)
     assert samples[0].reference == "72"
+
+
+def task_with_pattern(folder: Path, pattern: str, answer: str) -> str:
+    (folder / "rows.jsonl").write_text(json.dumps({"question": "q", "answer": answer}) + "\n")
+    path = folder / "mine.toml"
+    path.write_text(
+        f'[data]\nfile = "rows.jsonl"\n[columns]\nreference_pattern = "{pattern}"\n'
+        '[verifier]\nname = "exact"\n'
+    )
+    return str(path)
+
+
+def test_a_reference_pattern_without_end_is_an_error_in_time(tmp_path: Path) -> None:
+    path = task_with_pattern(tmp_path, "(a+)+$", "a" * 60 + "!")
+    task = rewardkit.load_task(path)
+    said = r"row 1: '\(a\+\)\+\$' \(columns.reference_pattern\) takes too long"
+    with pytest.raises(DataError, match=said):
+        task.load(data=None, split=None, seed=0)
+    with pytest.raises(DataError, match=said):
+        task.sample({"question": "q", "answer": "a" * 60 + "!"}, 0)
+    findings = list(check_installation(tasks=[path], plugins=[], data=None))
+    assert any("takes too long" in line for finding in findings for line in finding.details)
+
+
+def test_a_reference_pattern_searches_all_of_its_column(tmp_path: Path) -> None:
+    path = task_with_pattern(tmp_path, "<think> *([0-9])", "<think> 7 </think> so 8")
+    (sample,) = rewardkit.load_task(path).load(data=None, split=None, seed=0)
+    assert sample.reference == "7"
