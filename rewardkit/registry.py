@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import inspect
+import logging
 import os
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,6 +18,8 @@ from rewardkit import builtin, hookspecs
 from rewardkit.errors import PluginError, UnknownName
 from rewardkit.parameters import set_parameters, with_parameters
 from rewardkit.protocols import Task, Verifier
+
+logger = logging.getLogger(__name__)
 
 PLUGINS_VARIABLE = "REWARDKIT_PLUGINS"
 OURS = "rewardkit"
@@ -146,11 +149,25 @@ class Registry:
 
 @functools.cache
 def installed() -> Registry:
-    """Return the built-in offers and those of installed plugins; raise the first problem."""
+    """Return the built-in offers and those of installed plugins.
+
+    A plugin that is broken or that clashes is left out with a line on stderr. PluginError for one
+    that the environment variable REWARDKIT_PLUGINS names.
+    """
     plugins, problems = find_plugins()
-    if problems:
-        raise problems[0]
-    return with_plugins(plugins)
+    registry = with_plugins([])
+    fitting: list[Plugin] = []
+    for plugin in plugins:
+        try:
+            registry = with_plugins([*fitting, plugin])
+            fitting.append(plugin)
+        except PluginError as error:
+            problems.append(error)
+    for problem in problems:
+        if PLUGINS_VARIABLE in os.environ:
+            raise problem
+        logger.warning("left out: %s", " ".join(str(problem).split()))
+    return registry
 
 
 def with_plugins(plugins: Iterable[Plugin]) -> Registry:

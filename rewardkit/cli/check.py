@@ -47,12 +47,14 @@ def check_installation(
     except RewardkitError as error:
         yield Finding(False, str(error))
         return
+    broken: set[tuple[str, str]] = set()
     for owner in sorted(plugins or offers.owners()):
-        yield _check_offers(offers, owner)
+        yield _check_offers(offers, owner, broken)
     chosen = [
         name
         for name, offer in sorted(offers.offers("tasks").items())
         if (not tasks or name in tasks) and (not plugins or offer.owner in plugins)
+        if ("tasks", name) not in broken
     ]
     for name in [*chosen, *files]:
         yield from _check_task(offers, name, data)
@@ -68,8 +70,10 @@ def _refuse_unknown(
         offers.find("tasks", name)
 
 
-def _check_offers(offers: registry.Registry, owner: str) -> Finding:
-    """Check that every offer of the plugin can be imported."""
+def _check_offers(
+    offers: registry.Registry, owner: str, broken_offers: set[tuple[str, str]]
+) -> Finding:
+    """Check that every offer of the plugin can be imported; add those that can't."""
     kinds = (offers.offers(kind).values() for kind in registry.KINDS)
     own = [offer for kind in kinds for offer in kind if offer.owner == owner]
     broken: list[str] = []
@@ -78,6 +82,7 @@ def _check_offers(offers: registry.Registry, owner: str) -> Finding:
             offer.load()
         except RewardkitError as error:
             broken.append(str(error))
+            broken_offers.add((offer.kind, offer.name))
     return Finding(not broken, f"plugin {owner}: {len(own)} offers load", broken)
 
 
@@ -117,7 +122,7 @@ def _check_references(task: Task, name: str, samples: Sequence[Sample]) -> Findi
 def _check_prompts(task: Task, name: str, samples: Sequence[Sample]) -> Finding:
     """Check that each prompt of the task renders on every row and has correct worked examples."""
     prompts = prompts_of(task)
-    failures: list[str] = []
+    failures = _default_prompt_problem(task, samples)
     for prompt in prompts:
         try:
             template = fit_prompt(task, prompt)
@@ -129,7 +134,20 @@ def _check_prompts(task: Task, name: str, samples: Sequence[Sample]) -> Finding:
             labels = [f"prompt {prompt!r}, example {sample.id!r}:" for _, sample in examples]
             failures += _misjudged(task.verifier(template.reading), examples, labels)
     title = f"task {name}: takes the prompts {', '.join(prompts)}; each renders on every row"
-    return Finding(not failures, title, failures[:MOST_SHOWN])
+    return Finding(not failures, title, list(dict.fromkeys(failures))[:MOST_SHOWN])
+
+
+def _default_prompt_problem(task: Task, samples: Sequence[Sample]) -> list[str]:
+    """Why the default prompt, which may be a file, doesn't render; empty if it does."""
+    try:
+        template = resolve_prompt(task, draw=False)
+    except RewardkitError:  # the finding about the references says why
+        return []
+    try:
+        check_rendering(template, samples)
+    except RewardkitError as error:
+        return [f"the default prompt {task.prompt!r}: {error}"]
+    return []
 
 
 def _misjudged(

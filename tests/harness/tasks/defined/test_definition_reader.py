@@ -183,3 +183,13 @@ def test_a_reference_pattern_searches_all_of_its_column(tmp_path: Path) -> None:
     path = task_with_pattern(tmp_path, "<think> *([0-9])", "<think> 7 </think> so 8")
     (sample,) = rewardkit.load_task(path).load(data=None, split=None, seed=0)
     assert sample.reference == "7"
+
+
+def test_a_check_renders_the_default_prompt_as_an_evaluation_does(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text(json.dumps({"question": "q", "answer": "4"}) + "\n")
+    (tmp_path / "own.jinja").write_text("{{ no_such_column.name }}")
+    path = tmp_path / "mine.toml"
+    path.write_text('prompt = "own.jinja"\n' + LEAST)
+    findings = list(check_installation(tasks=[str(path)], plugins=[], data=None))
+    failed = [finding for finding in findings if not finding.passed]
+    assert any("own.jinja" in line for finding in failed for line in finding.details)
