@@ -1,8 +1,9 @@
-"""Inspect: the scorer `rewardkit/verifier`, found through this package's entry point.
+"""Inspect: a scorer for each verifier and task, found through this package's entry point.
 
-    inspect score LOG --scorer rewardkit/verifier -S name=gsm8k
+    inspect score LOG --scorer rewardkit/gsm8k -S reading=xml
 
-In a task of your own: `Task(…, scorer=verifier("math"))`. The target is the reference; with
+`rewardkit/verifier -S name=gsm8k` is the same under another name. In a task of your own:
+`Task(…, scorer=[math(), gsm8k()])`. The target is the reference; with
 several, the completion must match one of them. The sample's metadata are the row's columns.
 Only Inspect imports this module, by the entry point.
 """
@@ -17,6 +18,7 @@ from inspect_ai.scorer import Score, Target, accuracy, scorer, stderr
 from inspect_ai.solver import TaskState
 
 from rewardkit.frameworks import scoring
+from rewardkit.resolve import known_names
 
 
 @scorer(metrics=[accuracy(), stderr()])  # type: ignore[untyped-decorator]
@@ -40,3 +42,19 @@ def verifier(
         return Score(value=verdict.score, **facts)
 
     return score
+
+
+def named(name: str) -> Any:
+    """Return the scorer `rewardkit/NAME`, registered, so that several have names of their own."""
+
+    @scorer(metrics=[accuracy(), stderr()], name=name)  # type: ignore[untyped-decorator]
+    def offered(**parameters: Any) -> Any:
+        return verifier(name, **parameters)
+
+    return offered
+
+
+__getattr__ = scoring.by_name(__name__, named)
+
+for _name in known_names():
+    __getattr__(_name)

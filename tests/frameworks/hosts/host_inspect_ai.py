@@ -17,6 +17,7 @@ from inspect_ai.log import read_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from shared_cases import cases, check_cases, verdicts
 
+from rewardkit.frameworks import inspect_ai
 from rewardkit.frameworks.inspect_ai import verifier
 
 
@@ -54,6 +55,12 @@ def scores(path: Path, scorer: str) -> list[tuple[object, object]]:
 
 def expected(name: str) -> list[tuple[object, object]]:
     return [(verdict.score, verdict.answer) for verdict in verdicts(name)]
+
+
+def test_each_verifier_s_figures_have_its_name(tmp_path: Path) -> None:
+    path = log_of("regex", tmp_path, [inspect_ai.regex(), inspect_ai.exact(ignore_case=True)])
+    assert scores(path, "regex") == expected("regex")
+    assert len(scores(path, "exact")) == len(expected("regex"))
 
 
 @pytest.mark.parametrize("name", ["math", "regex"])
