@@ -158,6 +158,10 @@ class Verdict:
         0.5
         """
         if isinstance(judged, Verdict):
+            for name, value in (("answer", judged.answer), ("message", judged.message)):
+                if not isinstance(value, str) and (value is not None or name == "message"):
+                    kind = type(value).__name__
+                    raise ValueError(f"the verdict's {name} is of type {kind}; it must be text")
             return judged
         if isinstance(judged, bool):
             return cls.judged(judged, answer=None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -9,6 +11,7 @@ from functools import partial
 from itertools import islice
 
 from rewardkit.available_cores import available_cores
+from rewardkit.errors import UsageError
 from rewardkit.judging.crashes import (
     Control,
     Crash,
@@ -18,6 +21,7 @@ from rewardkit.judging.crashes import (
     run_quick,
     settle_crashes,
 )
+from rewardkit.judging.interruptions import Abandoned, in_thread, is_abandoned, may_be_interrupted
 from rewardkit.judging.options import JudgingOptions
 from rewardkit.judging.pool import ForkServerGone, end_idle_workers, pool_in_use
 from rewardkit.protocols import BatchVerifier, CompositeVerifier, QuickVerifier, Verifier
@@ -32,7 +36,7 @@ CHUNK = 16
 """Items sent to a worker at once: enough to hide the trip, few enough to share out evenly."""
 
 FORK_SERVERS = 3
-"""Fork servers that may end by themselves, one after another, before a call raises."""
+"""Fork servers that may end by themselves, one after another, without a verdict."""
 
 DEFAULTS = JudgingOptions()
 
@@ -65,6 +69,13 @@ def judge_many(
     Of a transcript the model's last turn is read (`rewardkit.transcripts`), and of a text with
     thinking the part that `rewardkit.thinking` says.
     """
+    judge_all = partial(_judge_all, verifier, items, options, control)
+    return in_thread(judge_all) if may_be_interrupted() else judge_all()
+
+
+def _judge_all(
+    verifier: Verifier, items: Sequence[Item], options: JudgingOptions, control: Control | None
+) -> list[Verdict]:
     items = [_last_turn(text, sample) for text, sample in items]
     if any(sample.references for _, sample in items):
         return _judge_alternatives(verifier, items, options, control)
@@ -81,16 +92,29 @@ def judge_many(
 
     outcomes = judge_items(items, [allowed] * len(items), only_in_workers=False)
     verdicts = {i: outcome for i, outcome in enumerate(outcomes) if isinstance(outcome, Verdict)}
-    for in_worker in (False, True):
+
+    def judge_again(
+        some: Sequence[Item], seconds: Sequence[float], *, in_worker: bool, alone: bool
+    ) -> list[Outcome]:
+        """Judge in new workers: what a crash left in a worker would meet the next text there."""
+        size = 1 if alone else max(1, len(some))
+        again: list[Outcome] = []
+        for start in range(0, len(some), size):
+            if in_worker:
+                end_idle_workers(verifier, options)
+            batch = slice(start, start + size)
+            again += judge_items(some[batch], seconds[batch], only_in_workers=in_worker)
+        return again
+
+    for in_worker, alone in itertools.product((False, True), repeat=2):
         crashes = {
             i: outcome
             for i, outcome in enumerate(outcomes)
-            if isinstance(outcome, Crash) and outcome.in_worker is in_worker
+            if isinstance(outcome, Crash)
+            and (outcome.in_worker, outcome.alone) == (in_worker, alone)
         }
-        if crashes and in_worker:
-            end_idle_workers(verifier, options)  # what killed one may have killed the others
         if crashes:
-            judge_there = partial(judge_items, only_in_workers=in_worker)
+            judge_there = partial(judge_again, in_worker=in_worker, alone=alone)
             verdicts |= settle_crashes(
                 items, crashes, judge_there, allowed=allowed, control=control
             )
@@ -133,21 +157,36 @@ def _outcomes(
 ) -> list[Outcome]:
     """Return the outcome of each item within its seconds."""
     if isinstance(verifier, BatchVerifier):
-        return list(verifier.judge_batch(items))
+        return _batch_outcomes(verifier, items)
     if isinstance(verifier, CompositeVerifier) and judges_elsewhere(verifier):
         judge_member = partial(_outcomes, options=options, only_in_workers=only_in_workers)
         return _judge_by_member(verifier, items, seconds, judge_member)
     outcomes: list[Outcome | None] = [None] * len(items)
     if isinstance(verifier, QuickVerifier) and not only_in_workers:
         outcomes = [run_quick(verifier.quick, text, sample) for text, sample in items]
-    for left in reversed(range(FORK_SERVERS)):
+    tries = FORK_SERVERS
+    while waiting := outcomes.count(None):
         try:
             _judge_in_workers(verifier, items, seconds, outcomes, options)
-            break
         except ForkServerGone:  # once more, with another one
-            if not left:
+            tries = FORK_SERVERS if outcomes.count(None) < waiting else tries - 1
+            if not tries:
                 raise
     return [outcome for outcome in outcomes if outcome is not None]
+
+
+def _batch_outcomes(verifier: BatchVerifier, items: Sequence[Item]) -> list[Outcome]:
+    try:
+        verdicts = [Verdict.of(one) for one in verifier.judge_batch(items)]
+        if len(verdicts) != len(items):
+            raise ValueError(f"{len(verdicts)} verdicts on {len(items)} texts")
+    except (KeyboardInterrupt, UsageError):  # the caller's
+        raise
+    except BaseException as error:  # a verifier may raise anything; each text is judged alone
+        outcome = raised(error, in_worker=False)
+        crashed = replace(outcome, alone=True) if isinstance(outcome, Crash) else outcome
+        return [crashed] * len(items)
+    return list(verdicts)
 
 
 def _judge_in_workers(
@@ -159,8 +198,7 @@ def _judge_in_workers(
 ) -> None:
     """Fill in the missing outcomes, in worker processes."""
     waiting = [index for index, outcome in enumerate(outcomes) if outcome is None]
-    if not waiting:
-        return
+    thread = threading.current_thread()
     workers = options.workers or available_cores()
     backstop = options.backstop * (1 - HEADROOM)
     size = max(1, min(CHUNK, len(waiting) // (2 * workers)))
@@ -168,6 +206,8 @@ def _judge_in_workers(
 
     def judge_chunk(left: list[int]) -> None:
         while left:  # a lost worker leaves some
+            if is_abandoned(thread):
+                raise Abandoned
             batch, allowed = [items[index] for index in left], [seconds[index] for index in left]
             with pool.borrow(workers) as worker:
                 judged = worker.judge(batch, allowed, backstop)
@@ -208,7 +248,9 @@ def _judge_by_member(
         try:
             texts.append(verifier.texts_for(text, sample))
             outcomes.append({})
-        except Exception as error:  # a form may raise anything; the batch goes on
+        except KeyboardInterrupt:  # the caller's
+            raise
+        except BaseException as error:  # a form may raise anything; the batch goes on
             texts.append({})
             outcomes.append({"": raised(error, in_worker=False)})
     for name, member in verifier.members.items():
@@ -230,7 +272,9 @@ def _combined(
     crashes = [one for one in outcomes.values() if isinstance(one, Crash)]
     try:
         combined = verifier.combine(text, sample, verdicts)
-    except Exception as error:  # as above
+    except KeyboardInterrupt:  # as above
+        raise
+    except BaseException as error:
         return raised(error, in_worker=False)
     if crashes:
         return replace(crashes[0], partial=combined if verdicts else None)

@@ -26,13 +26,17 @@ class Crash:
     """A verifier raised, or ended its worker. Whose fault that is isn't decided yet.
 
     `partial` is the last verdict of a verifier in stages before it crashed; `seconds` is what the
-    call took; `in_worker` is False where the caller's own process ran the verifier.
+    call took; `in_worker` is False where the caller's own process ran the verifier. `alone`: other
+    texts may have caused it, by ending the process or using up its memory. `for_memory`: the kernel
+    has killed processes meanwhile, because the machine's memory was used up.
     """
 
     message: str
     partial: Verdict | None = None
     seconds: float = 0.0
     in_worker: bool = True
+    alone: bool = False
+    for_memory: bool = False
 
     def blamed_on_text(self) -> Verdict:
         """The verdict when the text is to blame: wrong."""
@@ -48,20 +52,31 @@ def run_stages(verifier: Verifier, text: str, sample: Sample) -> Iterator[tuple[
     """Yield the outcome and True; before it, for a verifier in stages, each verdict so far and
     False."""
     partial: Verdict | None = None
-    try:
-        stages = getattr(verifier, "stages", None)  # isinstance() of a protocol takes 10 µs
-        if stages is not None:
-            for partial in stages(text, sample):
-                yield partial, False
-            if partial is None:
-                raise ValueError("stages() yielded no verdict")
-            yield partial, True
-        else:
-            yield Verdict.of(verifier(text, sample)), True
-    except Unavailable as error:
-        yield _unavailable(error), True
-    except Exception as error:  # a verifier may raise anything; the batch goes on
-        yield raised(error, partial), True
+    verdicts = _verdicts(verifier, text, sample)
+    while True:
+        try:
+            verdict, is_last = next(verdicts)
+        except BaseException as error:  # a verifier may raise anything; the batch goes on
+            yield raised(error, partial), True
+            return
+        yield verdict, is_last
+        if is_last:
+            return
+        partial = verdict
+
+
+def _verdicts(verifier: Verifier, text: str, sample: Sample) -> Iterator[tuple[Verdict, bool]]:
+    stages = getattr(verifier, "stages", None)  # isinstance() of a protocol takes 10 µs
+    if stages is None:
+        yield Verdict.of(verifier(text, sample)), True
+        return
+    verdict: Verdict | None = None
+    for stage in stages(text, sample):
+        verdict = Verdict.of(stage)
+        yield verdict, False
+    if verdict is None:
+        raise ValueError("stages() yielded no verdict")
+    yield verdict, True
 
 
 def run_quick(
@@ -71,24 +86,24 @@ def run_quick(
     try:
         judged = quick(text, sample)
         return None if judged is None else Verdict.of(judged)
-    except Unavailable as error:
-        return _unavailable(error)
-    except RecursionError:  # the caller may have used up its stack; a worker has its own
+    except (RecursionError, MemoryError):  # the caller may have used up its own; a worker has more
         return None
-    except (Exception, SystemExit) as error:  # a verifier may raise anything; the batch goes on
+    except KeyboardInterrupt:  # the caller's
+        raise
+    except BaseException as error:  # a verifier may raise anything; the batch goes on
         return raised(error, in_worker=False)
 
 
 def raised(
     error: BaseException, partial: Verdict | None = None, *, in_worker: bool = True
-) -> Crash:
-    """Turn an exception of the verifier into a crash."""
-    return Crash(f"the verifier raised {_describe(error)}", partial, in_worker=in_worker)
-
-
-def _unavailable(error: Unavailable) -> Verdict:
-    """Unjudged, because something that the verifier needs can't be reached."""
-    return Verdict.unjudged(f"the verifier is unavailable: {_describe(error)}")
+) -> Outcome:
+    """The outcome of a call that raised: a crash, unless no text can be to blame."""
+    if isinstance(error, (Unavailable, ImportError)):
+        return Verdict.unjudged(f"the verifier is unavailable: {_describe(error)}")
+    message = f"the verifier raised {_describe(error)}"
+    if not in_worker and isinstance(error, (MemoryError, RecursionError)):
+        return Verdict.unjudged(f"{message}: in the calling process, which has a limit of its own")
+    return Crash(message, partial, in_worker=in_worker, alone=isinstance(error, MemoryError))
 
 
 def _describe(error: BaseException) -> str:
@@ -127,14 +142,15 @@ def settle_crashes(
     """Return the verdicts on the items that crashed, by their index.
 
     Each is judged once more first. A text that crashes again is wrong where a control text gets a
-    verdict; where none does, it is unjudged. `judge` runs the verifier where the crashes happened.
+    verdict; where none does, it is unjudged. `judge` runs the verifier where the crashes happened,
+    in new processes.
     """
     left = [max(allowed - crash.seconds, AGAIN * allowed) for crash in crashes.values()]
     again = judge([items[index] for index in crashes], left)
     verdicts = {
-        index: outcome
-        for index, outcome in zip(crashes, again, strict=True)
-        if isinstance(outcome, Verdict) and outcome.failure is not Failure.TIMEOUT
+        index: verdict
+        for index, one in zip(crashes, again, strict=True)
+        if (verdict := _known(one))
     }
     pending = {index: crash for index, crash in crashes.items() if index not in verdicts}
     controls = {index: _control_texts(items[index][1], control) for index in pending}
@@ -142,9 +158,21 @@ def settle_crashes(
         texts = {i: controls[i][attempt] for i in pending if attempt < len(controls[i])}
         batch = [(text, items[index][1]) for index, text in texts.items()]
         for index, outcome in zip(texts, judge(batch, [allowed] * len(batch)), strict=True):
-            if isinstance(outcome, Verdict) and outcome.correct is not None:
+            verdict = _known(outcome)
+            if verdict is not None and verdict.correct is not None:
                 verdicts[index] = pending.pop(index).blamed_on_text()
-    return verdicts | {index: Verdict.unjudged(crash.message) for index, crash in pending.items()}
+    return verdicts | {
+        index: Verdict.unjudged(f"{crash.message}; so does a control text")
+        for index, crash in pending.items()
+    }
+
+
+def _known(outcome: Outcome) -> Verdict | None:
+    """The verdict that is certain, if any: a deadline says nothing about a crash."""
+    if isinstance(outcome, Crash):
+        used_up = f"{outcome.message}; the machine's memory is used up"
+        return Verdict.unjudged(used_up) if outcome.for_memory else None
+    return None if outcome.failure is Failure.TIMEOUT else outcome
 
 
 def _control_texts(sample: Sample, control: Control | None) -> list[str]:

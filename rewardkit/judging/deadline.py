@@ -8,6 +8,7 @@ two are the same.
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 from dataclasses import dataclass
@@ -40,6 +41,25 @@ def process_time(pid: int, proc: Path = Path("/proc")) -> ProcessTime | None:
         return None
     computed = (int(fields[11]) + int(fields[12])) * _TICK
     return ProcessTime(computed, _waited(folder), asleep)
+
+
+def exit_cause(pid: int, proc: Path = Path("/proc")) -> str:
+    """How a process ended that nobody has reaped yet; "" where that is unknown."""
+    try:
+        status = int(_stat_fields(proc / str(pid))[49])
+        number = status & 0x7F
+        return f" ({signal.Signals(number).name})" if number else f" (exit status {status >> 8})"
+    except (OSError, IndexError, ValueError):
+        return ""
+
+
+def killed_for_memory(vmstat: Path = Path("/proc/vmstat")) -> int:
+    """How many processes the kernel has killed for lack of memory; 0 where it doesn't say."""
+    try:
+        counts = dict(line.split() for line in vmstat.read_text().splitlines())
+    except OSError:
+        return 0
+    return int(counts.get("oom_kill", 0))
 
 
 def _stat_fields(folder: Path) -> list[str]:

@@ -1,15 +1,17 @@
-"""Pickled values over a pipe or a socket, with a limit on what is read.
+"""Bytes in frames over a pipe or a socket, with a limit on what is read.
 
-A frame is eight bytes of length, then the pickle. A reader refuses a frame over its limit before
-it reads it, so that a process that replies with garbage or gigabytes costs nothing.
+A frame is eight bytes of length, then its content. A reader refuses a frame over its limit before
+it reads it, so that a process that replies with gigabytes costs nothing.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
-import pickle
 import select
+import socket
 import struct
+import subprocess
 import time
 
 HEADER = struct.Struct("!Q")
@@ -17,11 +19,39 @@ READ_AT_ONCE = 2**16
 
 
 class FrameError(Exception):
-    """A frame that is over the reader's limit, or that can't be unpickled."""
+    """A frame that is over the reader's limit, or whose content the reader can't decode."""
+
+
+def socket_pair() -> tuple[socket.socket, socket.socket]:
+    """Two connected sockets, neither at the number of a standard stream that is closed.
+
+    A child's own standard streams would take the place of a socket there.
+    """
+    one, other = socket.socketpair()
+    return _above_standard(one), _above_standard(other)
+
+
+def _above_standard(low: socket.socket) -> socket.socket:
+    if low.fileno() > 2:
+        return low
+    with low:
+        return socket.socket(fileno=fcntl.fcntl(low.fileno(), fcntl.F_DUPFD_CLOEXEC, 3))
+
+
+def child_output() -> int:
+    """Where a child's output goes: standard error, for the caller's standard output is for results.
+
+    Nowhere, if standard error is closed.
+    """
+    try:
+        os.fstat(2)
+    except OSError:
+        return subprocess.DEVNULL
+    return 2
 
 
 class FrameChannel:
-    """Values to and from another process, over its descriptors. The caller closes them.
+    """Frames to and from another process, over its descriptors. The caller closes them.
 
     `limit` is the size in bytes of the largest frame that `receive` reads; None reads any.
     """
@@ -36,23 +66,19 @@ class FrameChannel:
         """The descriptor that becomes readable when the next frame arrives."""
         return self._readable
 
-    def send(self, value: object) -> None:
-        """Write a value as a frame. Raises OSError when the other end is closed."""
-        self.send_pickled(pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL))
-
-    def send_pickled(self, pickled: bytes) -> None:
-        """Write a frame whose value is pickled already."""
-        for part in (HEADER.pack(len(pickled)), pickled):
+    def send(self, content: bytes) -> None:
+        """Write a frame. Raises OSError when the other end is closed."""
+        for part in (HEADER.pack(len(content)), content):
             left = memoryview(part)
             while left:
                 left = left[os.write(self._writable, left) :]
 
-    def receive(self, seconds: float | None = None) -> object:
-        """Return the next value.
+    def receive(self, seconds: float | None = None) -> bytes:
+        """Return the content of the next frame.
 
         Raises TimeoutError after `seconds` without a whole frame (what has arrived is kept for the
         next call), EOFError when the other end is closed, and FrameError for a frame that is over
-        the limit or can't be unpickled.
+        the limit.
         """
         end = None if seconds is None else time.monotonic() + seconds
         while (missing := self._missing()) > 0:
@@ -80,13 +106,8 @@ class FrameChannel:
         if not poll.poll(max(0.0, end - time.monotonic()) * 1000):
             raise TimeoutError("no complete frame arrived in time")
 
-    def _take(self) -> object:
+    def _take(self) -> bytes:
         end = HEADER.size + HEADER.unpack_from(self._buffer)[0]
-        pickled = bytes(memoryview(self._buffer)[HEADER.size : end])
+        content = bytes(memoryview(self._buffer)[HEADER.size : end])
         del self._buffer[:end]
-        try:
-            return pickle.loads(pickled)
-        except Exception as error:  # unpickling runs code of whatever class was sent
-            raise FrameError(
-                f"a reply can't be unpickled: {type(error).__name__}: {error}"
-            ) from error
+        return content

@@ -5,8 +5,11 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import pickle
 import re
+import resource
 import select
+import signal
 import socket
 import struct
 import subprocess
@@ -17,16 +20,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pickle import PicklingError
-from typing import cast
 
 import cloudpickle
 
 from rewardkit.errors import JudgingError
 from rewardkit.judging.crashes import Crash, Item, Outcome
-from rewardkit.judging.deadline import Deadline, LimitPassed, ProcessTime
-from rewardkit.judging.frames import FrameChannel, FrameError
+from rewardkit.judging.deadline import (
+    Deadline,
+    LimitPassed,
+    ProcessTime,
+    exit_cause,
+    killed_for_memory,
+)
+from rewardkit.judging.frames import FrameChannel, FrameError, child_output, socket_pair
 from rewardkit.judging.options import JudgingOptions
-from rewardkit.judging.worker import FORK, KILL, LARGEST_REPLY, PID, READY, START_SECONDS
+from rewardkit.judging.replies import LARGEST_REPLY, Reply, decoded
+from rewardkit.judging.worker import FORK, KILL, PID, READY, START_SECONDS
 from rewardkit.protocols import Verifier
 from rewardkit.records import Failure, Verdict
 
@@ -67,18 +76,16 @@ def worker_environment(
     }
 
 
-LARGEST_FRAME = LARGEST_REPLY + 2**16
-
-
 class WorkerHandle:
     """The caller's end of a worker's channel. `alive` is False once the worker must be replaced."""
 
     def __init__(self, connection: socket.socket, pid: int) -> None:
         self.pid = pid
+        self._killed_for_memory = killed_for_memory()
         self.alive = True
         self._connection = connection
         descriptor = connection.fileno()
-        self._channel = FrameChannel(descriptor, descriptor, limit=LARGEST_FRAME)
+        self._channel = FrameChannel(descriptor, descriptor, limit=LARGEST_REPLY)
         self._time = ProcessTime()
 
     def judge(
@@ -90,7 +97,7 @@ class WorkerHandle:
         the items after it are not judged yet.
         """
         with contextlib.suppress(OSError):  # a dead worker is noticed when its channel is read
-            self._channel.send(list(items))
+            self._channel.send(pickle.dumps(list(items), protocol=pickle.HIGHEST_PROTOCOL))
         outcomes: list[Outcome] = []
         while self.alive and len(outcomes) < len(items):
             outcomes.append(self._next(allowed[len(outcomes)], backstop))
@@ -113,24 +120,29 @@ class WorkerHandle:
         partial: Verdict | None = None
         try:
             while True:
-                outcome, is_last = self._receive(deadline)
-                if isinstance(outcome, Crash):
-                    return replace(outcome, seconds=deadline.elapsed())
-                if is_last:
-                    return outcome
-                partial = outcome
+                reply = self._receive(deadline)
+                if isinstance(reply.outcome, Crash):
+                    return self._explained(reply.outcome, deadline)
+                if reply.is_last:
+                    return reply.outcome
+                partial = reply.outcome
         except LimitPassed as error:
             self.alive = False
             late = self._late_verdict() or partial
             return late or Verdict.wrong(Failure.TIMEOUT, message=str(error))
         except (EOFError, OSError):
-            self.alive = False
-            return Crash("judging it ended the worker process", partial, deadline.elapsed())
+            message = f"judging it ended the worker process{exit_cause(self.pid)}"
         except FrameError as error:
-            self.alive = False
-            return Crash(f"the verifier's reply is lost: {error}", partial, deadline.elapsed())
+            message = f"the verifier's reply is lost: {error}"
+        self.alive = False
+        return self._explained(Crash(message, partial, alone=True), deadline)
 
-    def _receive(self, deadline: Deadline) -> tuple[Outcome, bool]:
+    def _explained(self, crash: Crash, deadline: Deadline) -> Crash:
+        """The crash with its time, and whether the machine may have caused it."""
+        for_memory = crash.alone and killed_for_memory() > self._killed_for_memory
+        return replace(crash, seconds=deadline.elapsed(), for_memory=for_memory)
+
+    def _receive(self, deadline: Deadline) -> Reply:
         while True:
             with contextlib.suppress(TimeoutError):
                 return self._reply(deadline.wait())
@@ -138,18 +150,15 @@ class WorkerHandle:
     def _late_verdict(self) -> Verdict | None:
         """The verdict that arrived while this process itself wasn't running."""
         with contextlib.suppress(OSError, EOFError, FrameError):
-            outcome, is_last = self._reply(0.0)
-            if is_last and isinstance(outcome, Verdict):
-                return outcome
+            reply = self._reply(0.0)
+            if reply.is_last and isinstance(reply.outcome, Verdict):
+                return reply.outcome
         return None
 
-    def _reply(self, seconds: float) -> tuple[Outcome, bool]:
-        reply = self._channel.receive(seconds)
-        try:
-            outcome, is_last, self._time = cast("tuple[Outcome, bool, ProcessTime]", reply)
-        except (TypeError, ValueError):
-            raise FrameError("it isn't in a worker's form") from None
-        return outcome, is_last
+    def _reply(self, seconds: float) -> Reply:
+        reply = decoded(self._channel.receive(seconds))
+        self._time = reply.time
+        return reply
 
 
 MEMORY = 384 * 2**20
@@ -159,6 +168,26 @@ _BOOT = (
     "import sys; sys.path[:] = sys.argv[4:]; "
     "from rewardkit.judging.worker import main; main(*map(int, sys.argv[1:4]))"
 )
+
+
+_LIMITS = {
+    "ulimit -v": resource.RLIMIT_AS,
+    "ulimit -d": resource.RLIMIT_DATA,
+    "ulimit -t": resource.RLIMIT_CPU,
+    "ulimit -s": resource.RLIMIT_STACK,
+    "ulimit -n": resource.RLIMIT_NOFILE,
+}
+
+
+@contextlib.contextmanager
+def _starting() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:  # no descriptors, processes or memory are left
+        raise JudgingError(
+            f"no worker process can be started: {error.strerror or error}; "
+            "raise the limit (ulimit -n, -u, -v), or judge with fewer workers"
+        ) from error
 
 
 class ForkServerGone(JudgingError):
@@ -203,11 +232,13 @@ class Pool:
                 raise self._error
             if self._server is not None:
                 return
-            self._control, theirs = socket.socketpair()
-            with theirs:
-                self._server = self._launch(theirs.fileno())
+            with _starting():
+                self._control, theirs = socket_pair()
+                with theirs:
+                    self._server = self._launch(theirs.fileno())
             try:
                 self._load(self._control)
+                self._control.settimeout(START_SECONDS)
             except BaseException as error:  # an interrupt, too, must not leave it half started
                 self._error = error if isinstance(error, JudgingError) else None
                 self.kill()
@@ -219,7 +250,8 @@ class Pool:
             [sys.executable, "-c", _BOOT, *map(str, numbers), *sys.path],
             pass_fds=[descriptor],
             stdin=subprocess.DEVNULL,
-            stdout=2,
+            stdout=child_output(),
+            stderr=child_output(),
             env=worker_environment(self._key.passed),
             start_new_session=True,
         )
@@ -239,15 +271,29 @@ class Pool:
                 raise JudgingError("the worker processes were closed as one started") from error
             raise ForkServerGone(
                 "the verifier can't be loaded into a worker process: its process ended "
-                f"({type(error).__name__}); it may have been killed for lack of memory"
+                f"({self._ending()})"
             ) from error
         except FrameError as error:
-            reply = str(error)
+            reply = str(error).encode()
         if reply != READY:
-            raise JudgingError(
-                f"the verifier can't be loaded into a worker process: {reply}; "
-                "what it needs must be importable in a fresh interpreter"
-            )
+            cause = reply.decode(errors="replace")
+            raise JudgingError(f"the verifier can't be loaded into a worker process: {cause}")
+
+    def _ending(self) -> str:
+        """How the fork server ended."""
+        status = 0
+        if self._server is not None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._server.wait(timeout=1)
+            self.kill()
+            status = self._server.returncode
+        how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
+        limits = ", ".join(
+            f"{name} {amount:,}"
+            for name, number in _LIMITS.items()
+            if (amount := resource.getrlimit(number)[0]) != resource.RLIM_INFINITY
+        )
+        return f"{how}; for lack of memory, or by a limit: {limits or 'none is set'}"
 
     @contextlib.contextmanager
     def borrow(self, size: int) -> Iterator[WorkerHandle]:
@@ -297,18 +343,21 @@ class Pool:
         self._count -= 1
 
     def _fork(self) -> WorkerHandle:
-        ours, theirs = socket.socketpair()
+        with _starting():
+            ours, theirs = socket_pair()
         with theirs:
             try:
                 control = self._request(FORK, theirs.fileno())
                 pid = PID.unpack(control.recv(PID.size, socket.MSG_WAITALL))[0]
             except (OSError, ValueError, struct.error) as error:
                 ours.close()
-                self.kill()
                 raise ForkServerGone(
-                    f"the process that forks workers ended by itself: {error}; "
-                    "it may have been killed for lack of memory"
+                    f"the process that forks workers ended by itself: {error} ({self._ending()})"
                 ) from error
+        if pid < 0:
+            ours.close()
+            with _starting():
+                raise OSError(-pid, os.strerror(-pid))
         return WorkerHandle(ours, pid)
 
     def _request(self, request: bytes, *descriptors: int) -> socket.socket:

@@ -1,89 +1,115 @@
 """A worker process: it judges the texts that arrive on its channel until that closes.
 
-A request is a list of (text, sample). The replies are (outcome, is_last, time): for each text its
-outcome, before it, for a verifier in stages, the verdicts so far, and the worker's time until then.
+A request is a pickled list of (text, sample). The replies to each text are its outcome, and before
+it, for a verifier in stages, the verdicts so far.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import errno
 import os
 import pickle
+import resource
 import signal
 import socket
 import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable
+from pathlib import Path
 from typing import cast
 
-from rewardkit.judging.crashes import Crash, Item, Outcome, raised, run_stages
-from rewardkit.judging.deadline import OwnTime
+from rewardkit.errors import JudgingError
+from rewardkit.judging.crashes import Item, Outcome, raised, run_stages
+from rewardkit.judging.deadline import OwnTime, ProcessTime
 from rewardkit.judging.frames import FrameChannel
+from rewardkit.judging.replies import Reply, encoded
 from rewardkit.protocols import PreparedVerifier, Verifier
 
-LARGEST_REPLY = 16 * 2**20
-"""Bytes of the largest reply about one text."""
 
-
-def serve(channel: FrameChannel, verifier: Verifier, *, memory: int, cpu_seconds: int) -> None:
+def serve(channel: FrameChannel, verifier: Verifier, limits: Limits) -> None:
     """Judge the texts that arrive until the channel closes. Never returns."""
     try:
-        _limit_memory(memory)
+        limits.set()
         time = OwnTime()
         while True:
-            for text, sample in cast("Sequence[Item]", channel.receive()):
-                _limit_cpu(cpu_seconds)
+            for text, sample in cast("list[Item]", pickle.loads(channel.receive())):
+                limits.set_cpu()
                 for outcome, is_last in run_stages(verifier, text, sample):
                     _reply(channel, outcome, is_last, time)
     except (EOFError, OSError):
         os._exit(0)
-    except MemoryError as error:
+    except Exception as error:  # no memory, or a column's class can't be imported here
         with contextlib.suppress(Exception):
-            channel.send((raised(error), True, time.now()))
-        os._exit(1)
+            channel.send(encoded(Reply(raised(error), True, ProcessTime())))
     finally:
         os._exit(1)
 
 
 def _reply(channel: FrameChannel, outcome: Outcome, is_last: bool, time: OwnTime) -> None:
     try:
-        pickled = pickle.dumps((outcome, is_last, time.now()))
+        content = encoded(Reply(outcome, is_last, time.now()))
     except MemoryError:
         raise
     except Exception as error:  # a verdict may hold anything that its verifier put there
-        pickled = pickle.dumps((raised(error), True, time.now()))
-    if len(pickled) > LARGEST_REPLY:
-        crash = Crash(
-            f"the verifier's verdict has {len(pickled):,} bytes; the limit is {LARGEST_REPLY:,}"
-        )
-        pickled = pickle.dumps((crash, True, time.now()))
-    channel.send_pickled(pickled)
+        content = encoded(Reply(raised(error), True, time.now()))
+    channel.send(content)
 
 
-def _limit_memory(growth: int) -> None:
-    """Let this process grow by so many bytes of address space (Linux; elsewhere no cap)."""
-    if sys.platform != "linux":
-        return
-    import resource
-
-    with open("/proc/self/statm") as statm:
-        pages = int(statm.read().split()[0])
-    size = pages * resource.getpagesize() + growth
-    resource.setrlimit(resource.RLIMIT_AS, (size, size))
+STACK = 8 * 2**20
+"""Bytes of a worker's stack."""
 
 
-def _limit_cpu(seconds: int) -> None:
-    """End this process if it uses so many more CPU seconds: the last resort when the caller is
-    gone and can't kill it."""
-    import resource
+class Limits:
+    """What a worker may use: memory beyond what it has now, CPU seconds for a text, and a stack.
 
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    soft = int(used.ru_utime + used.ru_stime) + seconds
-    resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+    JudgingError where the environment's own limits leave less: a library that takes the lack of
+    memory for an unreadable answer would make a right one wrong.
+    """
+
+    def __init__(self, growth: int, cpu_seconds: int) -> None:
+        self._seconds = cpu_seconds
+        self._size = 0
+        if sys.platform == "linux":  # elsewhere memory has no limit
+            pages = int(Path("/proc/self/statm").read_text().split()[0])
+            self._size = pages * resource.getpagesize() + growth
+        for name, limit, amount in (
+            ("bytes of virtual memory (ulimit -v)", resource.RLIMIT_AS, self._size),
+            ("bytes of data (ulimit -d)", resource.RLIMIT_DATA, self._size),
+            ("bytes of stack (ulimit -s)", resource.RLIMIT_STACK, STACK),
+            ("seconds of CPU time (ulimit -t)", resource.RLIMIT_CPU, cpu_seconds),
+        ):
+            if amount > _hard(limit):
+                raise JudgingError(
+                    f"the limit is {_hard(limit):,} {name}, and a worker needs {amount:,}; raise it"
+                )
+
+    def set(self) -> None:
+        """Set the limits of this process, a worker."""
+        for limit, amount in ((resource.RLIMIT_DATA, self._size), (resource.RLIMIT_STACK, STACK)):
+            soft, hard = resource.getrlimit(limit)
+            if soft != resource.RLIM_INFINITY and soft < amount:
+                resource.setrlimit(limit, (amount, hard))
+        if self._size:
+            resource.setrlimit(resource.RLIMIT_AS, (self._size, self._size))
+
+    def set_cpu(self) -> None:
+        """End this process if it uses so many more CPU seconds: the last resort when the caller is
+        gone and can't kill it."""
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        soft = int(used.ru_utime + used.ru_stime) + self._seconds
+        hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+        resource.setrlimit(resource.RLIMIT_CPU, (min(soft, _hard(resource.RLIMIT_CPU)), hard))
+
+
+def _hard(limit: int) -> int:
+    hard = resource.getrlimit(limit)[1]
+    return sys.maxsize if hard == resource.RLIM_INFINITY else hard
 
 
 PID = struct.Struct("!q")
-READY = "ready"
+READY = b"ready"
 FORK = b"F"
 KILL = b"K"
 
@@ -94,50 +120,98 @@ START_SECONDS = 60
 def main(descriptor: int, memory: int, cpu_seconds: int) -> None:
     """Fork workers for the caller, on the inherited socket, until its other end closes."""
     control = socket.socket(fileno=descriptor)
-    verifier = _load(FrameChannel(descriptor, descriptor))
-    if verifier is not None:
-        _serve_forks(control, verifier, memory, cpu_seconds)
-
-
-def _load(channel: FrameChannel) -> Verifier | None:
+    channel = FrameChannel(descriptor, descriptor)
     signal.alarm(START_SECONDS + 10)  # the caller ends a slow start, unless it is gone
     try:
-        verifier: Verifier = pickle.loads(cast("bytes", channel.receive()))
+        verifier: Verifier = pickle.loads(channel.receive())
         if isinstance(verifier, PreparedVerifier):
             verifier.prepare()
-    except Exception as error:  # whatever stops a plugin's verifier is reported to the caller
-        channel.send(f"{type(error).__name__}: {error}"[:4000])
-        return None
+        limits = Limits(memory, cpu_seconds)
+    except BaseException as error:  # whatever stops a plugin's verifier is reported to the caller
+        cause = f"{type(error).__name__}: {error}"[:4000]
+        if not isinstance(error, JudgingError):
+            cause += "; what it needs must be importable in a fresh interpreter"
+        channel.send(cause.encode(errors="replace"))
+        return
     signal.alarm(0)
     channel.send(READY)
-    return verifier
+    _serve_forks(control, verifier, limits)
 
 
-def _serve_forks(control: socket.socket, verifier: Verifier, memory: int, cpu_seconds: int) -> None:
+def _serve_forks(control: socket.socket, verifier: Verifier, limits: Limits) -> None:
     """Serve fork and kill requests; kill the workers that are left on exit."""
     workers: set[int] = set()
+    family = _Family()
     while True:
         request, descriptors, _, _ = socket.recv_fds(control, 1, 1)
         if not request:
             break
         if request == FORK:
-            pid = os.fork()
+            try:
+                pid = os.fork() if descriptors else -errno.EMFILE
+            except OSError as error:
+                pid = -(error.errno or errno.EAGAIN)
             if pid == 0:
                 control.close()
-                channel = FrameChannel(descriptors[0], descriptors[0])
-                serve(channel, verifier, memory=memory, cpu_seconds=cpu_seconds)
-            os.close(descriptors[0])
-            workers.add(pid)
+                family.leave()
+                os.set_inheritable(descriptors[0], False)
+                serve(FrameChannel(descriptors[0], descriptors[0]), verifier, limits)
+            for descriptor in descriptors:
+                os.close(descriptor)
+            if pid > 0:
+                workers.add(pid)
             control.sendall(PID.pack(pid))
         else:
             pid = PID.unpack(control.recv(PID.size, socket.MSG_WAITALL))[0]
-            _kill(pid)
             workers.discard(pid)
-    for pid in workers:
-        _kill(pid)
+            _kill([pid])
+            family.end_orphans(workers)
+    _kill(workers)
+    family.end_orphans(())
 
 
-def _kill(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError, ChildProcessError):
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+_SET_DEATH_SIGNAL, _SET_SUBREAPER = 1, 36  # of prctl(2)
+
+
+class _Family:
+    """The processes that workers start. On Linux they end with their worker.
+
+    A process that detaches itself becomes a child of its worker, and at the worker's end of the
+    fork server.
+    """
+
+    def __init__(self) -> None:
+        self._server = os.getpid()
+        self._prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else lambda *_: 0
+        self._prctl(_SET_SUBREAPER, 1, 0, 0, 0)
+
+    def leave(self) -> None:
+        """In a worker: a signal to its group reaches no other worker; end with the fork server."""
+        os.setsid()
+        self._prctl(_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+        self._prctl(_SET_SUBREAPER, 1, 0, 0, 0)
+        if os.getppid() != self._server:
+            os._exit(1)
+
+    def end_orphans(self, workers: Iterable[int]) -> None:
+        """Kill the children that are no workers; theirs become children of this process."""
+        children = Path(f"/proc/self/task/{self._server}/children")
+        for _ in range(MOST_GENERATIONS):
+            try:
+                orphans = set(map(int, children.read_text().split())) - set(workers)
+            except OSError:  # no /proc
+                return
+            if not orphans:
+                return
+            _kill(orphans)
+
+
+MOST_GENERATIONS = 100
+"""Generations of descendants that are killed: one that starts others faster than that escapes."""
+
+
+def _kill(pids: Iterable[int]) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError, ChildProcessError):
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)

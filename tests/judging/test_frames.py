@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import threading
 from collections.abc import Iterator
 
@@ -37,9 +36,9 @@ def ends() -> Iterator[Ends]:
 
 
 def test_values_arrive_in_order(ends: Ends) -> None:
-    for value in (None, "text", [1, 2]):
-        ends.writer.send(value)
-    assert [ends.reader.receive(1.0) for _ in range(3)] == [None, "text", [1, 2]]
+    for content in (b"", b"text", b"12"):
+        ends.writer.send(content)
+    assert [ends.reader.receive(1.0) for _ in range(3)] == [b"", b"text", b"12"]
 
 
 def test_a_frame_larger_than_a_pipe_holds_arrives(ends: Ends) -> None:
@@ -58,27 +57,18 @@ def test_a_frame_over_the_limit_is_refused_before_it_is_read(ends: Ends) -> None
 
 
 def test_the_limit_itself_is_allowed(ends: Ends) -> None:
-    overhead = len(pickle.dumps(b"x" * 500, protocol=pickle.HIGHEST_PROTOCOL)) - 500
-    ends.writer.send(b"x" * (LIMIT - overhead))
-    assert ends.reader.receive(1.0) == b"x" * (LIMIT - overhead)
-
-
-@pytest.mark.parametrize("pickled", [b"garbage", b"", pickle.dumps("text")[:-1]])
-def test_garbage_is_refused(ends: Ends, pickled: bytes) -> None:
-    ends.writer.send_pickled(pickled)
-    with pytest.raises(FrameError, match="can't be unpickled"):
-        ends.reader.receive(1.0)
+    ends.writer.send(b"x" * LIMIT)
+    assert ends.reader.receive(1.0) == b"x" * LIMIT
 
 
 def test_a_part_of_a_frame_is_kept_until_the_rest_arrives(ends: Ends) -> None:
-    pickled = pickle.dumps("text")
-    frame = HEADER.pack(len(pickled)) + pickled
+    frame = HEADER.pack(4) + b"text"
     for part in (frame[:3], frame[3:10], frame[10:-1]):
         os.write(ends.feed, part)
         with pytest.raises(TimeoutError):
             ends.reader.receive(0.0)
     os.write(ends.feed, frame[-1:])
-    assert ends.reader.receive(1.0) == "text"
+    assert ends.reader.receive(1.0) == b"text"
 
 
 @pytest.mark.parametrize("written", [b"", b"abc", HEADER.pack(100) + b"abc"])

@@ -12,13 +12,14 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from multiprocessing.connection import Connection, Pipe, wait
+from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from rewardkit import registry
 from rewardkit.available_cores import available_cores
 from rewardkit.errors import BackendError, RewardkitError, UsageError
 from rewardkit.harness.backends.engine_options import EngineOptions
+from rewardkit.judging.frames import child_output, socket_pair
 from rewardkit.protocols import Backend, Request
 from rewardkit.records import Completion, Sampling
 
@@ -44,12 +45,12 @@ class Ranks:
             _, self._description = next(replies)
 
     def _start_process(self, environment: dict[str, str]) -> None:
-        ours, theirs = Pipe()
+        ours, theirs = (Connection(one.detach()) for one in socket_pair())
         with theirs:
             process = subprocess.Popen(
                 [sys.executable, "-m", __name__, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
-                stdout=2,  # the caller's stdout is for results
+                stdout=child_output(),
                 pass_fds=[theirs.fileno()],
                 env=os.environ | environment,
             )

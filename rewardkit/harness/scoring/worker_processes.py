@@ -3,7 +3,9 @@
 Each process is a fresh interpreter with one judging thread, started as the judging boundary starts
 its fork server: nothing of the caller is forked and its script does not run again. It has its
 own workers, so deadlines and memory limits hold. Results come in the order of the chunks. A process
-has one chunk at a time, and at most `AHEAD` chunks per process wait for an earlier one.
+has one chunk at a time, and at most `AHEAD` chunks per process wait for an earlier one. It is
+trusted as the caller is, and does what the caller would do: only its workers run a verifier on a
+text without a bound.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from typing import cast
 from rewardkit.errors import JudgingError
 from rewardkit.harness.scoring.jobs import ChunkOrder, ChunkResult, Job, pickled_job
 from rewardkit.harness.store.data_files import Chunk
-from rewardkit.judging.frames import FrameChannel, FrameError
+from rewardkit.judging.frames import FrameChannel, child_output, socket_pair
 
 AHEAD = 4
 """Chunks for each process that may wait for the result of an earlier one."""
@@ -42,16 +44,18 @@ def main(descriptor: int) -> None:
 
 
 def _answer(channel: FrameChannel, job: Callable[[Chunk], ChunkResult]) -> None:
-    number, chunk = cast("tuple[int, Chunk]", channel.receive())
-    channel.send_pickled(pickled_result(job, number, chunk))
+    number, chunk = cast("tuple[int, Chunk]", pickle.loads(channel.receive()))
+    channel.send(pickled_result(job, number, chunk))
 
 
 def _receive_job(channel: FrameChannel) -> Callable[[Chunk], ChunkResult]:
+    pickled = channel.receive()
     try:
-        return cast("Job", channel.receive())
-    except FrameError as error:  # every chunk is answered with this error
+        return cast("Job", pickle.loads(pickled))
+    except Exception as error:  # a plugin's own; every chunk is answered with this error
         message = (
-            f"the verifier can't be loaded into a judging process: {error}; "
+            "the verifier can't be loaded into a judging process: "
+            f"{type(error).__name__}: {error}; "
             "what it needs must be importable in a fresh interpreter"
         )
 
@@ -130,20 +134,21 @@ class _WorkerProcess:
     """A judging process, from the caller's side."""
 
     def __init__(self, pickled: bytes) -> None:
-        ours, theirs = socket.socketpair()
+        ours, theirs = socket_pair()
         with theirs:
             # standard input closes when this process ends, however it ends
             self._process = subprocess.Popen(
                 [sys.executable, "-c", _BOOT, str(theirs.fileno()), *sys.path],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.PIPE,
-                stdout=2,
+                stdout=child_output(),
+                stderr=child_output(),
                 start_new_session=True,
             )
         self.socket = ours
         self._channel = FrameChannel(ours.fileno(), ours.fileno())
         with self._errors():
-            self._channel.send_pickled(pickled)
+            self._channel.send(pickled)
 
     def __enter__(self) -> _WorkerProcess:
         return self
@@ -161,12 +166,13 @@ class _WorkerProcess:
     def send(self, number: int, chunk: Chunk) -> None:
         """Give the process a chunk; it must be idle."""
         with self._errors():
-            self._channel.send((number, chunk))
+            self._channel.send(pickle.dumps((number, chunk)))
 
     def receive(self) -> tuple[int, ChunkResult | BaseException]:
         """The number of its chunk, and the result or the exception."""
         with self._errors():
-            return cast("tuple[int, ChunkResult | BaseException]", self._channel.receive())
+            content = self._channel.receive()
+        return cast("tuple[int, ChunkResult | BaseException]", pickle.loads(content))
 
     @contextlib.contextmanager
     def _errors(self) -> Iterator[None]:
@@ -178,5 +184,3 @@ class _WorkerProcess:
                 f"a judging process ended by itself (status {status}), perhaps for lack of "
                 "memory; what was judged before is stored, and the same command resumes"
             ) from None
-        except FrameError as error:
-            raise JudgingError(f"a judging process sent no result: {error}") from error

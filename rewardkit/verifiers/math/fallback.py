@@ -185,10 +185,16 @@ def _shape(latex: str) -> tuple[object, ...]:
 def _parsed(latex: str) -> list[Any]:
     from math_verify import LatexExtractionConfig, parse
 
-    found: list[Any] = parse(
-        rf"\boxed{{{latex}}}",
-        [LatexExtractionConfig(boxed_match_priority=0)],
-        fallback_mode="no_fallback",
-        parsing_timeout=None,
-    )
+    try:
+        found: list[Any] = parse(
+            rf"\boxed{{{latex}}}",
+            [LatexExtractionConfig(boxed_match_priority=0)],
+            fallback_mode="no_fallback",
+            parsing_timeout=None,
+            raise_on_error=True,
+        )
+    except (MemoryError, ImportError):  # no text is unreadable for lack of these
+        raise
+    except Exception:  # its grammar's, antlr's and sympy's
+        return []
     return found
