@@ -158,10 +158,10 @@ class Verdict:
         0.5
         """
         if isinstance(judged, Verdict):
-            for name, value in (("answer", judged.answer), ("message", judged.message)):
-                if not isinstance(value, str) and (value is not None or name == "message"):
-                    kind = type(value).__name__
-                    raise ValueError(f"the verdict's {name} is of type {kind}; it must be text")
+            for name, kinds in _PLAIN_FIELDS:
+                if not isinstance(getattr(judged, name), kinds):
+                    kind = type(getattr(judged, name)).__name__
+                    raise ValueError(f"the verdict's {name} can't be of type {kind}")
             return judged
         if isinstance(judged, bool):
             return cls.judged(judged, answer=None)
@@ -197,6 +197,13 @@ class Verdict:
 
 MANY_LATE = 0.05
 """The share of verdicts that ran out of time from which there is a warning."""
+
+_PLAIN_FIELDS = (
+    ("answer", (str, type(None))),
+    ("message", str),
+    ("failure", (Failure, type(None))),
+)
+"""Fields of a verdict that a verifier may fill with anything, and what they must hold."""
 
 REFERENCE_COLUMNS = ("reference", "answer", "solution", "ground_truth", "label")
 """Default columns of the reference; the first that a row has counts."""

@@ -53,6 +53,14 @@ def exit_cause(pid: int, proc: Path = Path("/proc")) -> str:
         return ""
 
 
+def is_zombie(pid: int, proc: Path = Path("/proc")) -> bool:
+    """Whether a process has ended that nobody has reaped yet."""
+    try:
+        return _stat_fields(proc / str(pid))[0] == "Z"
+    except (OSError, IndexError):
+        return False
+
+
 def killed_for_memory(vmstat: Path = Path("/proc/vmstat")) -> int:
     """How many processes the kernel has killed for lack of memory; 0 where it doesn't say."""
     try:

@@ -30,6 +30,7 @@ from rewardkit.judging.deadline import (
     LimitPassed,
     ProcessTime,
     exit_cause,
+    is_zombie,
     killed_for_memory,
 )
 from rewardkit.judging.frames import FrameChannel, FrameError, child_output, socket_pair
@@ -128,10 +129,12 @@ class WorkerHandle:
                 partial = reply.outcome
         except LimitPassed as error:
             self.alive = False
-            late = self._late_verdict() or partial
-            return late or Verdict.wrong(Failure.TIMEOUT, message=str(error))
+            late = self._late_verdict()
+            if late is not None or not is_zombie(self.pid):
+                return late or partial or Verdict.wrong(Failure.TIMEOUT, message=str(error))
+            message = ENDED + exit_cause(self.pid)  # a child of it keeps its channel open
         except (EOFError, OSError):
-            message = f"judging it ended the worker process{exit_cause(self.pid)}"
+            message = ENDED + exit_cause(self.pid)
         except FrameError as error:
             message = f"the verifier's reply is lost: {error}"
         self.alive = False
@@ -160,6 +163,8 @@ class WorkerHandle:
         self._time = reply.time
         return reply
 
+
+ENDED = "judging it ended the worker process"
 
 MEMORY = 384 * 2**20
 """Bytes by which a worker may grow after its verifier is loaded."""

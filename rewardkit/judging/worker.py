@@ -32,11 +32,13 @@ def serve(channel: FrameChannel, verifier: Verifier, limits: Limits) -> None:
     """Judge the texts that arrive until the channel closes. Never returns."""
     try:
         limits.set()
-        time = OwnTime()
+        time, worker = OwnTime(), os.getpid()
         while True:
             for text, sample in cast("list[Item]", pickle.loads(channel.receive())):
                 limits.set_cpu()
                 for outcome, is_last in run_stages(verifier, text, sample):
+                    if os.getpid() != worker:  # the verifier forked: its child gives no verdicts
+                        os._exit(0)
                     _reply(channel, outcome, is_last, time)
     except (EOFError, OSError):
         os._exit(0)

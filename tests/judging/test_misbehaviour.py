@@ -1,0 +1,102 @@
+"""Whatever a verifier does on one text, the other texts keep their verdicts."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from rewardkit import Sample
+from rewardkit.judging import JudgingOptions, close_pools, judge_many
+from rewardkit.protocols import Verifier
+from tests.judging.misbehaviour import (
+    MISBEHAVIOUR,
+    REFERENCE,
+    RIGHT,
+    Quickly,
+    misbehaving,
+    outcome,
+)
+from tests.support.processes import children_of, wait_until
+
+OPTIONS = JudgingOptions(timeout=0.6, max_wall=3.0, workers=2)
+IN_PROCESS = [*list(MISBEHAVIOUR)[: list(MISBEHAVIOUR).index("a message of 100 MB")]]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_process_left() -> Iterator[None]:
+    yield
+    close_pools()
+
+
+def outcomes(verifier: Verifier, name: str) -> list[str]:
+    texts = [REFERENCE] * 3 + [name] + [REFERENCE] * 4
+    items = [(text, Sample(REFERENCE)) for text in texts]
+    verdicts = judge_many(verifier, items, OPTIONS)
+    found = [outcome(verdict) for verdict in verdicts]
+    assert all(verdict.message for verdict in verdicts if not verdict.correct)
+    return found
+
+
+@pytest.mark.parametrize("name", MISBEHAVIOUR)
+def test_one_text_costs_no_other_its_verdict(name: str) -> None:
+    found = outcomes(misbehaving, name)
+    assert found.pop(3) == MISBEHAVIOUR[name][1]
+    assert found == [RIGHT] * 7
+    assert "UNPICKLED" not in os.environ
+
+
+@pytest.mark.parametrize("name", [name for name in IN_PROCESS if name != "a KeyboardInterrupt"])
+def test_the_same_in_the_caller_s_process(name: str) -> None:
+    found = outcomes(Quickly(), name)
+    assert found.pop(3) == MISBEHAVIOUR[name][1]
+    assert found == [RIGHT] * 7
+
+
+def test_the_table_has_the_faults_of_the_first_attack() -> None:
+    assert len(MISBEHAVIOUR) >= 51
+
+
+def kills_its_group(rounds: int) -> None:
+    items = [(REFERENCE, Sample(REFERENCE))] * 15
+    for number in range(rounds):
+        texts = [*items[: number % 16], ("kills its process group", Sample(REFERENCE))]
+        texts += items[number % 16 :]
+        found = [outcome(verdict) for verdict in judge_many(misbehaving, texts, OPTIONS)]
+        assert found.pop(number % 16) == "crashed"
+        assert found == [RIGHT] * 15
+
+
+def test_a_verifier_that_kills_its_group_costs_no_other_text_its_verdict() -> None:
+    kills_its_group(rounds=5)
+
+
+@pytest.mark.faults
+def test_two_hundred_batches_with_a_killed_group() -> None:
+    kills_its_group(rounds=200)
+
+
+def dies_with_a_child(text: str, sample: Sample) -> bool:
+    if text == "dies" and os.fork():
+        os._exit(1)
+    if text == "dies":
+        time.sleep(600)
+    return True
+
+
+def test_a_worker_s_end_is_noticed_while_its_child_keeps_its_channel() -> None:
+    (verdict,) = judge_many(dies_with_a_child, [("dies", Sample(REFERENCE))], OPTIONS)
+    assert outcome(verdict) == "crashed"
+    assert "ended the worker process (exit status 1)" in verdict.message
+
+
+def test_a_daemon_ends_with_its_worker() -> None:
+    close_pools()
+    assert set(outcomes(misbehaving, "leaves a daemon behind")) == {RIGHT}
+    (server,) = children_of(os.getpid(), "judging.worker")
+    daemons = [pid for worker in children_of(server) for pid in children_of(worker)]
+    assert len(daemons) == 1
+    close_pools()
+    wait_until(lambda: not os.path.exists(f"/proc/{daemons[0]}"))
