@@ -135,7 +135,7 @@ class NoDescriptors(NoProcesses):
                 os.close(descriptor)
             return content, [], flags, address
 
-        socket.recv_fds = without
+        socket.recv_fds = without  # type: ignore[assignment]
 
 
 @pytest.mark.parametrize(
