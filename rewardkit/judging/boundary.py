@@ -79,6 +79,13 @@ def _judge_all(
     items = [_last_turn(text, sample) for text, sample in items]
     if any(sample.references for _, sample in items):
         return _judge_alternatives(verifier, items, options, control)
+    return _judge_single(verifier, items, options, control)
+
+
+def _judge_single(
+    verifier: Verifier, items: Sequence[Item], options: JudgingOptions, control: Control | None
+) -> list[Verdict]:
+    """Return the verdicts on items with one reference each."""
     options = options.of(verifier)
     allowed = options.seconds * (1 - HEADROOM)
     thinking = thinking_of(verifier, options.thinking)

@@ -257,7 +257,8 @@ class Pool:
             stdin=subprocess.DEVNULL,
             stdout=child_output(),
             stderr=child_output(),
-            env=worker_environment(self._key.passed),
+            # sympy's results may depend on the order of a set, and so on the seed of hashes
+            env={"PYTHONHASHSEED": "0", **worker_environment(self._key.passed)},
             start_new_session=True,
         )
 

@@ -74,7 +74,10 @@ def decoded(content: bytes) -> Reply:
     import msgspec
 
     try:
-        plain = msgspec.convert(json.loads(content), _PlainReply)
+        try:
+            plain = msgspec.json.decode(content, type=_PlainReply)
+        except msgspec.DecodeError:  # half a surrogate, perhaps, which only Python's JSON takes
+            plain = msgspec.convert(json.loads(content), _PlainReply)
         time = ProcessTime(plain.computed, plain.waited)
         if plain.crash is not None:
             crash = Crash(plain.crash, plain.verdict, alone=plain.alone)
