@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -21,7 +20,7 @@ from rewardkit.judging.crashes import (
     run_quick,
     settle_crashes,
 )
-from rewardkit.judging.interruptions import Abandoned, in_thread, is_abandoned, may_be_interrupted
+from rewardkit.judging.interruptions import Abandoned, current_call, in_thread, may_be_interrupted
 from rewardkit.judging.options import JudgingOptions
 from rewardkit.judging.pool import ForkServerGone, end_idle_workers, pool_in_use
 from rewardkit.protocols import BatchVerifier, CompositeVerifier, QuickVerifier, Verifier
@@ -205,7 +204,7 @@ def _judge_in_workers(
 ) -> None:
     """Fill in the missing outcomes, in worker processes."""
     waiting = [index for index, outcome in enumerate(outcomes) if outcome is None]
-    thread = threading.current_thread()
+    call = current_call()
     workers = options.workers or available_cores()
     backstop = options.backstop * (1 - HEADROOM)
     size = max(1, min(CHUNK, len(waiting) // (2 * workers)))
@@ -213,7 +212,7 @@ def _judge_in_workers(
 
     def judge_chunk(left: list[int]) -> None:
         while left:  # a lost worker leaves some
-            if is_abandoned(thread):
+            if call is not None and call.abandoned:
                 raise Abandoned
             batch, allowed = [items[index] for index in left], [seconds[index] for index in left]
             with pool.borrow(workers) as worker:

@@ -6,11 +6,12 @@ one, another thread judges while the main thread waits.
 
 from __future__ import annotations
 
+import _thread
 import signal
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -23,13 +24,22 @@ class Abandoned(Exception):
     """The call has raised already, so that nobody waits for the verdicts."""
 
 
-class _JudgingThread(threading.Thread):
-    abandoned = False
+_running = threading.local()
 
 
-def is_abandoned(thread: threading.Thread) -> bool:
-    """Whether the thread judges for a call that a signal handler has ended."""
-    return isinstance(thread, _JudgingThread) and thread.abandoned
+@dataclass
+class Call(Generic[T]):
+    """A call in another thread; `abandoned` once the thread that waits for it has raised."""
+
+    result: T | None = None
+    error: BaseException | None = None
+    abandoned: bool = False
+
+
+def current_call() -> Call[object] | None:
+    """The call of `in_thread` that this thread runs, if any."""
+    call: Call[object] | None = getattr(_running, "call", None)
+    return call
 
 
 def may_be_interrupted() -> bool:
@@ -45,17 +55,23 @@ def may_be_interrupted() -> bool:
 
 def in_thread(function: Callable[[], T]) -> T:
     """Return what the function returns, or raise what it raises, from another thread."""
-    future: Future[T] = Future()
+    call: Call[T] = Call()
+    finished = _thread.allocate_lock()
+    finished.acquire()
 
     def run() -> None:
+        _running.call = call
         try:
-            future.set_result(function())
+            call.result = function()
         except BaseException as error:  # raised again in the caller's thread
-            future.set_exception(error)
+            call.error = error
+        finished.release()
 
-    thread = _JudgingThread(target=run, daemon=True)
-    thread.start()
-    try:
-        return future.result()
+    try:  # threading's own classes are not safe here: an exception may find their locks half taken
+        _thread.start_new_thread(run, ())
+        finished.acquire()
     finally:
-        thread.abandoned = True
+        call.abandoned = True
+    if call.error is not None:
+        raise call.error
+    return cast("T", call.result)
