@@ -199,5 +199,5 @@ def test_on_a_gpu_precision_is_the_recipe_s_and_vllm_shares_it(
     assert made["bf16"] is made["use_vllm"] is True
     assert "use_cpu" not in made
     assert made["vllm_max_model_length"] == room
-    assert made["model_init_kwargs"] == {"dtype": "float32"}
+    assert made["model_init_kwargs"] == {"dtype": "float32", "trust_remote_code": False}
     assert notes == []
