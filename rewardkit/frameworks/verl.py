@@ -34,9 +34,15 @@ def reward_function(name: str, **arguments: Any) -> Callable[..., Info]:
         solution_str: str,
         ground_truth: object,
         extra_info: Mapping[str, object] | None = None,
+        *,
+        reward_router_address: object = None,
+        reward_model_tokenizer: object = None,
         **more_arguments: Any,
     ) -> Info:
-        """Return `score`, `acc` (verl's headline metric), `pred` (for maj@N) and further facts."""
+        """Return `score`, `acc` (verl's headline metric), `pred` (for maj@N) and further facts.
+
+        What verl adds where it also serves a reward model isn't used.
+        """
         row = {**(extra_info or {}), "reference": ground_truth, "data_source": data_source}
         _, infos = scorer(name, **arguments, **more_arguments).score([solution_str], [row])
         return infos[0]

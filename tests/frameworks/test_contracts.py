@@ -49,6 +49,8 @@ class TestVerl:
 
     def test_columns_that_are_not_plain_stay_in_the_trainer(self) -> None:
         assert verl.math("data", *RIGHT, {"image": object()})["score"] == 1.0
+        served = {"reward_router_address": "127.0.0.1:80", "reward_model_tokenizer": object()}
+        assert verl.math("data", *RIGHT, **served)["score"] == 1.0
 
 
 class TestLmEval:
