@@ -29,12 +29,14 @@ def with_parameters(name: str, loaded: Any, parameters: Mapping[str, object]) ->
 def set_parameters(kind: str, name: str, loaded: Any, parameters: Mapping[str, object]) -> Any:
     """Return `loaded` with parameters; `kind` and `name` are for messages. Errors as above."""
     what = f"{kind} {name!r}"
-    values = read_values(
-        parameter_types(loaded),
-        parameters,
-        among=f"parameter of {what}",
-        spell=lambda parameter: f"{what}: {parameter}",
-    )
+    values: dict[str, Any] = {}
+    if parameters:  # a call of `verify` without any shall cost nothing here
+        values = read_values(
+            parameter_types(loaded),
+            parameters,
+            among=f"parameter of {what}",
+            spell=lambda parameter: f"{what}: {parameter}",
+        )
     try:
         if dataclasses.is_dataclass(loaded) and not isinstance(loaded, type):
             return dataclasses.replace(loaded, **values)

@@ -130,7 +130,10 @@ def _judge_single(
 def _judge_alternatives(
     verifier: Verifier, items: Sequence[Item], options: JudgingOptions, control: Control | None
 ) -> list[Verdict]:
-    """Return the best verdict on each text, of those against each of its sample's references."""
+    """Return the best verdict on each text, of those against each of its sample's references.
+
+    A text that isn't right is unjudged if one of its references couldn't be judged.
+    """
     choices = [
         [replace(sample, reference=one, references=()) for one in references]
         for _, sample in items
@@ -138,11 +141,13 @@ def _judge_alternatives(
     ]
     pairs = [(text, one) for (text, _), some in zip(items, choices, strict=True) for one in some]
     verdicts = iter(judge_many(verifier, pairs, options, control=control))
-    return [max(islice(verdicts, len(some)), key=_score) for some in choices]
+    return [_of_alternatives(list(islice(verdicts, len(some)))) for some in choices]
 
 
-def _score(verdict: Verdict) -> float:
-    return -1.0 if verdict.score is None else verdict.score
+def _of_alternatives(verdicts: Sequence[Verdict]) -> Verdict:
+    best = max(verdicts, key=lambda verdict: -1.0 if verdict.score is None else verdict.score)
+    unjudged = (verdict for verdict in verdicts if verdict.score is None)
+    return best if best.correct else next(unjudged, best)
 
 
 def _last_turn(text: str, sample: Sample) -> Item:

@@ -400,3 +400,17 @@ def test_a_verifier_that_is_neither_name_nor_callable_is_an_error() -> None:
         rewardkit.verify(3, "a", "a")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="the reference is 4, of type int; pass text"):
         rewardkit.verify("math", "a", 4)  # type: ignore[arg-type]
+
+
+def test_a_text_is_not_wrong_while_a_reference_could_not_be_judged() -> None:
+    sample = Sample("4", references=("unreadable",))
+    right, other = judge_many(reads_digits, [("4", sample), ("5", sample)])
+    assert right.correct
+    assert other.score is None
+    assert "unreadable" in other.message
+
+
+def reads_digits(completion: str, sample: Sample) -> Verdict:
+    if not sample.reference.isdigit():
+        return Verdict.unjudged(f"the reference {sample.reference!r} is unreadable")
+    return Verdict.of(completion == sample.reference)
