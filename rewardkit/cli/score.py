@@ -335,6 +335,10 @@ def score_command(
     _print(result.summaries, plan.output_dir, as_json=as_json)
     if file.is_dir() or label_field:
         _print_differing(result.agreement, with_labels=not file.is_dir(), as_json=as_json)
+    for gap, count in result.gaps.counts.items():
+        ids = result.gaps.ids[gap]
+        more = ", …" if count > len(ids) else ""
+        echo(f"! {gap} for {count:,} completions (ids {', '.join(ids)}{more})", err=True)
     if str(result.limits):
         echo(str(result.limits), err=True)
     failures = shortcomings(result.summaries, max_errors=max_errors, fail_under=fail_under)

@@ -24,6 +24,10 @@ from rewardkit.transcripts import last_message
 
 Row = Mapping[str, object]
 
+NO_COMPLETION = "there is no completion"
+NO_REFERENCE = "there is no reference"
+"""The start of the message of a verdict on a row without a completion or a reference."""
+
 
 @dataclass(frozen=True)
 class SampleReader:
@@ -139,7 +143,7 @@ def _item(completion: object, sample: Sample | Verdict) -> tuple[str, Sample] | 
     if isinstance(completion, Verdict):
         return completion
     if completion is None:
-        return Verdict.wrong(Failure.NO_ANSWER, message="there is no completion")
+        return Verdict.wrong(Failure.NO_ANSWER, message=NO_COMPLETION)
     if isinstance(completion, str):
         return completion, sample
     columns = plain_columns({"conversation": completion}) | dict(sample.columns)

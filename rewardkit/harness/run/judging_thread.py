@@ -10,7 +10,8 @@ from functools import partial
 from typing import Any
 
 from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow
-from rewardkit.judging import Control, JudgingOptions, judge_many
+from rewardkit.judging import Control, JudgingOptions
+from rewardkit.judging.rows import judge_samples
 from rewardkit.protocols import Verifier
 from rewardkit.records import Completion, Failure, Sample, Verdict
 from rewardkit.thinking import Thinking, text_to_read, thinking_is_open, thinking_of
@@ -48,6 +49,8 @@ class Generated:
     verifiers: TaskVerifiers
     row: Callable[..., SampleRow]
     """Makes its row from `verdict` and `flexible`."""
+    given: Verdict | None = None
+    """The verdict where there is nothing to judge: no completion, or no reference."""
 
 
 def generated(
@@ -56,9 +59,11 @@ def generated(
     index: int,
     completion: Completion,
     verifiers: TaskVerifiers,
+    given: Verdict | None = None,
     **others: Any,
 ) -> Generated:
-    """A completion to judge; `others` are further fields of its row."""
+    """A completion to judge, or one with a `given` verdict; `others` are further fields of its
+    row."""
     row = partial(
         SampleRow,
         key=f"{task}/{sample.id}/{index}",
@@ -77,7 +82,7 @@ def generated(
         cost=completion.cost,
         **others,
     )
-    return Generated(completion, others.get("prompt") or "", sample, verifiers, row)
+    return Generated(completion, others.get("prompt") or "", sample, verifiers, row, given)
 
 
 def judged_rows(batch: Sequence[Generated], workers: int | None = None) -> list[SampleRow]:
@@ -139,8 +144,8 @@ def _verdicts(
 ) -> list[Verdict]:
     thinking = thinking_of(verifiers.strict, options.thinking)
     texts = _texts(verifiers.strict, batch, options.thinking)
-    items = [(text, one.sample) for text, one in zip(texts, batch, strict=True)]
-    verdicts = judge_many(verifiers.strict, items, options, control=verifiers.control)
+    samples = [one.given or one.sample for one in batch]
+    verdicts = judge_samples(verifiers.strict, texts, samples, options, verifiers.control)
     return [
         _finished(verdict, one.completion, one.prompt, unread=_is_unread(text, thinking))
         for verdict, text, one in zip(verdicts, texts, batch, strict=True)
@@ -159,8 +164,8 @@ def _flexible(
     verdicts = list(strict)
     wrong = [place for place, verdict in enumerate(strict) if verdict.correct is False]
     texts = _texts(verifiers.flexible, [batch[place] for place in wrong], options.thinking)
-    items = [(text, batch[place].sample) for text, place in zip(texts, wrong, strict=True)]
-    forgiven = judge_many(verifiers.flexible, items, options, control=verifiers.control)
+    samples = [batch[place].given or batch[place].sample for place in wrong]
+    forgiven = judge_samples(verifiers.flexible, texts, samples, options, verifiers.control)
     for place, verdict in zip(wrong, forgiven, strict=True):
         verdicts[place] = verdict
     return [BriefVerdict(verdict.correct, verdict.answer) for verdict in verdicts]

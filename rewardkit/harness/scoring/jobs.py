@@ -17,19 +17,29 @@ from rewardkit.harness.run.judging_thread import (
     judged_rows,
 )
 from rewardkit.harness.scoring.sources import (
+    COMPLETION_FIELDS,
     FileFields,
+    NoReference,
+    completion_field,
     completions,
-    labels,
+    missing,
     references,
 )
 from rewardkit.harness.scoring.tally import Agreement, Tally
-from rewardkit.harness.store.data_files import Chunk, JsonLines, Source, field_value
-from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow, as_line, token_count
+from rewardkit.harness.store.data_files import Chunk, JsonLines, Source
+from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow, as_line
 from rewardkit.harness.store.shard import SOURCE_ROW, Shard
 from rewardkit.judging import LimitCounts, take_limit_counts
+from rewardkit.judging.rows import NO_COMPLETION, NO_REFERENCE
 from rewardkit.protocols import Task
-from rewardkit.records import Completion, Sample
+from rewardkit.records import Completion, Failure, Sample, Verdict
 from rewardkit.verifiers.by_row import needs_reference
+
+COMPLETIONS_OF_ROW = "completions_of_row"
+"""The field of a stored row with the number of completions in its row of the file, where that is
+another than usual."""
+
+WITHOUT_COMPLETION = Verdict.wrong(Failure.NO_ANSWER, message=NO_COMPLETION)
 
 INDEX = b"\0"
 """Placeholder for the index in an unnumbered line; JSON itself never contains this byte."""
@@ -47,8 +57,8 @@ class ChunkResult:
     agreement: Agreement = field(default_factory=Agreement)
     lines: list[bytes] = field(default_factory=list)
     """The lines for samples.jsonl, if any are written; until numbered, they hold `INDEX`."""
-    ids: list[str] = field(default_factory=list)
-    """The id of each row of the file, until numbered."""
+    ids: list[tuple[str, int]] = field(default_factory=list)
+    """The id of each row of the file and the number of its completions, until numbered."""
     limits: LimitCounts = field(default_factory=LimitCounts)
 
     def extend(self, other: ChunkResult) -> None:
@@ -65,9 +75,9 @@ class ChunkResult:
                 line.replace(INDEX, b"%d" % index, 2)
                 for index, line in zip(indices, self.lines, strict=True)
             ]
-        per_row = len(indices) // max(1, len(self.ids))
+        ids = [identifier for identifier, count in self.ids for _ in range(count)]
         self.agreement.shown = [
-            replace(shown, key=f"{task}/{self.ids[at // per_row]}/{indices[at]}")
+            replace(shown, key=f"{task}/{ids[at]}/{indices[at]}")
             for shown in self.agreement.shown
             for at in [shown.position]
         ]
@@ -104,16 +114,25 @@ class FileJob:
 
     def __call__(self, chunk: Chunk) -> ChunkResult:
         """Judge the rows of a chunk."""
-        ids = []
+        result = ChunkResult()
         batch: list[Generated] = []
         for number, row in enumerate(self.source.rows(chunk), chunk.first):
-            sample = self._sample(row, number)
+            sample, unjudged = self._judgeable(row, number)
             if self.shard and not self.shard.takes(self.name, sample.id):
                 continue
-            ids.append(sample.id)
-            batch += self._completions(row, number, sample)
+            of_row = completions(row, number, self.columns)
+            result.ids.append((sample.id, len(of_row)))
+            others = self._others(number, len(of_row))
+            for index, one in enumerate(of_row):
+                given = unjudged or (None if one.has_text else WITHOUT_COMPLETION)
+                batch.append(
+                    generated(
+                        *(self.name, sample, index, one.completion, self.verifiers, given),
+                        label=one.label,
+                        others=others,
+                    )
+                )
         group_by = self.task.group_by if self.task else ()
-        result = ChunkResult(ids=ids)
         for position, judged in enumerate(_judged(batch, self.workers, result)):
             result.tally.add(judged, group_by)
             result.agreement.add(judged, position)
@@ -121,39 +140,71 @@ class FileJob:
                 result.lines.append(unnumbered_line(judged))
         return result
 
-    def _completions(
-        self, row: Mapping[str, Any], number: int, sample: Sample
-    ) -> Iterator[Generated]:
-        row_labels = labels(row, number, self.columns)
-        reason = str(row.get("finish_reason") or "stop")
-        prompt_tokens = token_count(row.get("prompt_tokens"))
-        completion_tokens = token_count(row.get("completion_tokens"))
-        for index, text in enumerate(completions(row, number, self.columns)):
-            yield generated(
-                self.name,
-                sample,
-                index,
-                Completion(text, reason, prompt_tokens, completion_tokens),
-                self.verifiers,
-                label=row_labels[index] if row_labels else None,
-                others={SOURCE_ROW: number} if self.shard else {},
-            )
+    @property
+    def leaves_out_rows(self) -> bool:
+        """Whether some rows of the file aren't judged; the others store their number."""
+        return self.shard is not None
+
+    def checked(self) -> FileJob:
+        """The job with the name of the completions' field. DataError if no row of the file has a
+        completion, or none a reference: then a field is misnamed."""
+        named = (completion_field(row) for _, row in self._rows())
+        field = None if self.columns.completions else next(filter(None, named), None)
+        columns = self.columns if field is None else replace(self.columns, completions=(field,))
+        job = replace(self, columns=columns)
+        for lacks in (job._lacks_reference, job._lacks_completion):
+            faults = (lacks(row, number) for number, row in self._rows())
+            first = next(faults, None)
+            if first is not None and all(faults):
+                raise first
+        return job
+
+    def _rows(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        return enumerate(row for chunk in self.source.chunks(0) for row in self.source.rows(chunk))
+
+    def _lacks_completion(self, row: Mapping[str, Any], number: int) -> DataError | None:
+        if any(one.has_text for one in completions(row, number, self.columns)):
+            return None
+        fields = self.columns.completions
+        where = f"{fields[0]!r}" if fields else f"any of {', '.join(COMPLETION_FIELDS)}"
+        return missing(row, number, f"no text in {where}", "--completion-field")
+
+    def _lacks_reference(self, row: Mapping[str, Any], number: int) -> DataError | None:
+        try:
+            self._sample(row, number)
+        except NoReference as error:
+            return error
+        return None
+
+    def _others(self, number: int, completions: int) -> dict[str, int]:
+        """Further fields of the stored rows of a row of the file."""
+        others = {SOURCE_ROW: number} if self.leaves_out_rows else {}
+        if completions != self.columns.completions_a_row:
+            others[COMPLETIONS_OF_ROW] = completions
+        return others
+
+    def _judgeable(self, row: Mapping[str, Any], number: int) -> tuple[Sample, Verdict | None]:
+        """A row's sample, and the verdict if it has no reference."""
+        try:
+            return self._sample(row, number), None
+        except NoReference as error:
+            unjudged = Verdict.unjudged(f"{NO_REFERENCE}: {str(error).partition(';')[0]}")
+            return Sample("", id=str(row.get("id", number)), columns=row), unjudged
 
     def _sample(self, row: Mapping[str, Any], number: int) -> Sample:
+        """A row's sample. DataError if the row lacks its reference or a column of the task."""
         identifier = str(row.get("id", number))
         if self.samples:
             if identifier not in self.samples:
                 raise DataError(f"row {number + 1} has the id {identifier!r}, which --data lacks")
             return self.samples[identifier]
         if self.columns.reference is None and self.task is not None:
-            return self.task.sample(row, number)
-        # the last question takes longest, and most rows have a reference
-        needless = (
-            self.columns.reference is None
-            and field_value(row, "reference") is None
-            and not needs_reference(self.verifiers.strict, row)
-        )
-        first, *others = [""] if needless else references(row, number, self.columns)
+            try:
+                return self.task.sample(row, number)
+            except DataError as error:
+                raise NoReference(str(error)) from error
+        needed = self.columns.reference is not None or needs_reference(self.verifiers.strict, row)
+        first, *others = references(row, number, self.columns, needed=needed)
         return Sample(first, id=identifier, columns=row, references=tuple(others))
 
 
@@ -169,6 +220,11 @@ class RunJob:
     keep_rows: bool = True
     workers: int | None = None
     shard: Shard | None = None
+
+    @property
+    def leaves_out_rows(self) -> bool:
+        """Whether some rows of the file aren't judged; the others store their number."""
+        return self.shard is not None
 
     def __call__(self, chunk: Chunk) -> ChunkResult:
         """Judge the rows of a chunk again."""

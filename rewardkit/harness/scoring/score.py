@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -15,9 +15,15 @@ from rewardkit.harness.metrics.at_k import same_text, same_to
 from rewardkit.harness.metrics.figures import ShowsFigures
 from rewardkit.harness.metrics.summary import TaskSummary, summarise, task_figures
 from rewardkit.harness.run.reporter import Reporter
-from rewardkit.harness.scoring.jobs import ChunkResult, FileJob, Job, RunJob
+from rewardkit.harness.scoring.jobs import (
+    COMPLETIONS_OF_ROW,
+    ChunkResult,
+    FileJob,
+    Job,
+    RunJob,
+)
 from rewardkit.harness.scoring.scoring_plan import ScorePlan
-from rewardkit.harness.scoring.tally import Agreement, Tally
+from rewardkit.harness.scoring.tally import Agreement, Gaps, Tally
 from rewardkit.harness.scoring.worker_processes import judge_in_processes
 from rewardkit.harness.store.data_files import Chunk
 from rewardkit.harness.store.environment import hardware, now, versions
@@ -41,6 +47,7 @@ class ScoreResult:
     """Verdicts of this session that had more time than their deadline."""
     first_error: str = ""
     """The first completion that is unjudged or crashed the verifier, and why."""
+    gaps: Gaps = field(default_factory=Gaps)
 
 
 class Spread(Protocol):
@@ -71,7 +78,13 @@ def score(plan: ScorePlan, reporter: Reporter, spread: Spread | None = None) -> 
         with folder.opened(plan.fingerprint, overwrite=plan.overwrite):
             summaries = scoring.judge_into(folder)
     totals = scoring.totals
-    return ScoreResult(summaries, totals.agreement, totals.limits, totals.tally.first_error)
+    return ScoreResult(
+        summaries,
+        totals.agreement,
+        totals.limits,
+        totals.tally.first_error,
+        totals.tally.gaps,
+    )
 
 
 class _Scoring:
@@ -81,9 +94,7 @@ class _Scoring:
         self._plan = plan
         self._reporter = reporter
         self._spread = spread
-        job = plan.job
-        self._per_row = job.columns.completions_a_row if isinstance(job, FileJob) else 1
-        self._numbering = Numbering(self._per_row)
+        self._numbering = Numbering()
         self._done = 0
         self.totals = ChunkResult()
 
@@ -140,34 +151,47 @@ class _Scoring:
     def _number(self, result: ChunkResult) -> None:
         job = self._plan.job
         if isinstance(job, FileJob):
-            offsets = range(self._per_row)
-            firsts = (self._numbering.first(identifier) for identifier in result.ids)
-            result.number(job.name, [first + offset for first in firsts for offset in offsets])
+            firsts = [(self._numbering.first(*row), row[1]) for row in result.ids]
+            result.number(
+                job.name, [first + offset for first, count in firsts for offset in range(count)]
+            )
 
     def _resume(self, folder: RunFolder) -> None:
         """Count the stored rows, and skip the rows of the file that they came from."""
-        tally = self.totals.tally
-        folder.drop_rest(self._per_row)
-        last: SampleRow | None = None
-        for number, last in enumerate(read_samples(folder.path)):
-            if last.task not in self._plan.group_by:
+        totals = self.totals
+        rows_done, last = 0, None
+        for stored in self._stored(folder):
+            rows_done, last = rows_done + 1, stored[-1]
+            self._numbering.first(last.id, len(stored))
+            for row in stored:
+                totals.tally.add(row, self._plan.group_by[row.task])
+                totals.agreement.add(row)
+        folder.keep_rows(len(totals.tally))
+        if last is not None:
+            self._done = self._rows_done(last, rows_done, folder)
+            self._reporter.resumed(len(totals.tally))
+
+    def _stored(self, folder: RunFolder) -> Iterator[list[SampleRow]]:
+        """The stored completions of each row of the file of which all are stored."""
+        job = self._plan.job
+        usual = job.columns.completions_a_row if isinstance(job, FileJob) else 1
+        stored: list[SampleRow] = []
+        for number, row in enumerate(read_samples(folder.path)):
+            if row.task not in self._plan.group_by:
                 raise RunMismatch(
                     f"{folder.path / SAMPLES}, line {number + 1} belongs to the task "
-                    f"{last.task!r}, which this scoring doesn't judge; use --overwrite to start "
+                    f"{row.task!r}, which this scoring doesn't judge; use --overwrite to start "
                     "again"
                 )
-            if number % self._per_row == 0:
-                self._numbering.first(last.id)
-            tally.add(last, self._plan.group_by[last.task])
-            self.totals.agreement.add(last)
-        if last is not None:
-            self._done = self._rows_done(last, folder)
-            self._reporter.resumed(len(tally))
+            stored.append(row)
+            if len(stored) == row.others.get(COMPLETIONS_OF_ROW, usual):
+                yield stored
+                stored = []
 
-    def _rows_done(self, last: SampleRow, folder: RunFolder) -> int:
-        """The rows of the file up to the `last` stored row."""
+    def _rows_done(self, last: SampleRow, done: int, folder: RunFolder) -> int:
+        """The rows of the file up to the `last` stored row; `done` of them are stored."""
         job = self._plan.job
-        if job.shard:
+        if job.leaves_out_rows:
             number = last.others.get(SOURCE_ROW)
             if not isinstance(number, int):
                 raise RunMismatch(
@@ -175,7 +199,6 @@ class _Scoring:
                     "--overwrite to start again"
                 )
             return number + 1
-        done = len(self.totals.tally) // self._per_row
         if isinstance(job, RunJob):
             for dropped in sorted(job.dropped):
                 done += dropped < done
@@ -201,20 +224,20 @@ class Numbering:
     about a hundred.
     """
 
-    def __init__(self, completions_a_row: int) -> None:
-        self._per_row = completions_a_row
-        self._is_own_number = bytearray()
+    def __init__(self) -> None:
+        self._of_own_number = bytearray()
+        """For each row the number of its completions, or 0 if its id isn't its own number."""
         self._counts: dict[str, int] = {}
 
-    def first(self, identifier: str) -> int:
+    def first(self, identifier: str, completions: int = 1) -> int:
         """The index of the first completion of the next row, which has this id."""
-        row = len(self._is_own_number)
+        row = len(self._of_own_number)
         counted = self._counts.get(identifier, 0)
         index = counted + self._count_of_row(identifier)
-        is_own_number = identifier == str(row)
-        self._is_own_number.append(is_own_number)
+        is_own_number = identifier == str(row) and completions < 256
+        self._of_own_number.append(completions if is_own_number else 0)
         if not is_own_number:
-            self._counts[identifier] = counted + self._per_row
+            self._counts[identifier] = counted + completions
         return index
 
     def _count_of_row(self, identifier: str) -> int:
@@ -222,9 +245,9 @@ class Numbering:
         if not identifier.isdecimal() or len(identifier) > 18:
             return 0
         row = int(identifier)
-        if row >= len(self._is_own_number) or str(row) != identifier:
+        if row >= len(self._of_own_number) or str(row) != identifier:
             return 0
-        return self._per_row if self._is_own_number[row] else 0
+        return self._of_own_number[row]
 
 
 def stored_rows(samples: Path, task: str) -> list[SampleRow]:

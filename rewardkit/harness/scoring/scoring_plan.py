@@ -217,7 +217,7 @@ def plan_scoring(
         samples,
         keep_rows=output.output_dir is not None,
         shard=output.shard,
-    )
+    ).checked()
     group_by = {choice.name: task.group_by if task else ()}
     tasks = {choice.name: task} if task else {}
     if output.output_dir is None:

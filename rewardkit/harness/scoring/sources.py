@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.store.data_files import field_value
-from rewardkit.records import references_of
-from rewardkit.transcripts import chat_text
+from rewardkit.harness.store.sample_row import token_count
+from rewardkit.records import Completion, references_of
+from rewardkit.transcripts import last_message
 
-COMPLETION_FIELDS = ("completion", "response", "output", "generation", "solution", "text")
-"""Fields tried for the completion if none is named; the first that a row has is used."""
+COMPLETION_FIELDS = (
+    *("completion", "response", "output", "generation", "completions", "responses", "outputs"),
+    *("generations", "choices", "messages", "solution", "text"),
+)
+"""Fields tried for the completion if none is named; the first that holds one is used."""
+
+AT_THE_LIMIT = ("max_tokens", "max_output_tokens", "model_length")
+"""Other programs' words for the finish reason `length`."""
+
+
+class NoReference(DataError):
+    """A row without a reference, or without a column that its task reads."""
 
 
 @dataclass(frozen=True)
@@ -36,57 +47,156 @@ class FileFields:
 
     @property
     def completions_a_row(self) -> int:
-        """The number of completions in each row."""
+        """The number of completions in a row, unless a field holds a list of them."""
         return max(1, len(self.completions))
 
 
-def completions(row: Mapping[str, Any], number: int, columns: FileFields) -> list[str]:
-    """The texts of a row's completions. DataError names the row and the missing field."""
-    fields = columns.completions or [_completion_field(row, number)]
-    texts = []
-    for name in fields:
-        text = chat_text(field_value(row, name))
-        if not isinstance(text, str):
-            raise _missing(row, number, f"no text in {name!r}", "--completion-field")
-        texts.append(text)
-    return texts
+@dataclass(frozen=True, slots=True)
+class FileCompletion:
+    """A completion of a row, with its label if the file has one."""
+
+    completion: Completion
+    label: bool | None
+    has_text: bool
 
 
-def references(row: Mapping[str, Any], number: int, columns: FileFields) -> tuple[str, ...]:
-    """A row's references, at least one. DataError names the row and the missing field."""
+def completions(row: Mapping[str, Any], number: int, columns: FileFields) -> list[FileCompletion]:
+    """A row's completions, at least one. DataError names the row and a field without texts."""
+    found: list[FileCompletion] = []
+    fields = columns.completions or [completion_field(row) or COMPLETION_FIELDS[0]]
+    for place, name in enumerate(fields):
+        try:
+            texts = list(_texts(field_value(row, name)))
+        except TypeError as error:
+            raise missing(row, number, f"no text in {name!r}", "--completion-field") from error
+        label = columns.labels[place] if columns.labels else None
+        labels = _labels(row, number, label, len(texts))
+        around = _objects_around(row, name)
+        for index, ((text, own), labelled) in enumerate(zip(texts, labels, strict=True)):
+            near = [own, *around] if own else around
+            completion = _completion(text, near, index if len(texts) > 1 else None)
+            found.append(FileCompletion(completion, labelled, text is not None))
+    return found
+
+
+def completion_field(row: Mapping[str, Any]) -> str | None:
+    """The first of the usual fields that holds a completion."""
+    for name in COMPLETION_FIELDS:
+        try:
+            if any(text is not None for text, _ in _texts(row.get(name))):
+                return name
+        except TypeError:
+            continue
+    return None
+
+
+Text = tuple[str | None, Mapping[str, Any]]
+"""A text, and the object that it was in."""
+
+
+def _texts(value: Any) -> Iterator[Text]:
+    """The texts of a field: one for a text, a chat or nothing, several for a list of them."""
+    if isinstance(value, str):
+        yield value, {}
+    elif isinstance(value, list):
+        yield from _texts_of_list(value)
+    elif isinstance(value, Mapping):
+        yield _text_in(value), value
+    elif value is None or value != value:  # NaN stands for nothing in a table
+        yield None, {}
+    else:
+        raise TypeError(type(value).__name__)
+
+
+def _texts_of_list(values: list[Any]) -> Iterator[Text]:
+    objects = [value for value in values if isinstance(value, Mapping)]
+    if any("role" in value for value in objects):
+        yield last_message(objects) or None, {}
+    elif objects and all("type" in value for value in objects):  # the parts of one message
+        yield _text_in({"content": objects}), {}
+    elif not values:
+        yield None, {}
+    else:
+        for value in values:
+            yield from _texts(value)
+
+
+def _text_in(value: Mapping[str, Any]) -> str | None:
+    """The text of a message, or of a server's choice. TypeError if it is neither."""
+    message = value.get("message") or value
+    for name in ("content", "text"):
+        if name in message:
+            return last_message([{"role": "assistant", "content": message[name]}]) or None
+    raise TypeError("an object without a text")
+
+
+def _objects_around(row: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    """The objects that a field is nested in, the innermost first."""
+    if name in row:
+        return [row]
+    parts = name.split(".")
+    nested = (field_value(row, ".".join(parts[:end])) for end in range(len(parts) - 1, 0, -1))
+    return [*(value for value in nested if isinstance(value, Mapping)), row]
+
+
+def _completion(
+    text: str | None, around: Sequence[Mapping[str, Any]], place: int | None
+) -> Completion:
+    """A text with the finish reason and the token counts in the objects around it; `place` is its
+    place in a list of texts."""
+    reason = _nearest(around, "finish_reason", place) or _nearest(around, "stop_reason", place)
+    return Completion(
+        text or "",
+        "length" if reason in AT_THE_LIMIT else str(reason or "stop"),
+        token_count(_nearest(around, "prompt_tokens", place)),
+        token_count(_nearest(around, "completion_tokens", place)),
+    )
+
+
+def _nearest(around: Sequence[Mapping[str, Any]], name: str, place: int | None) -> Any:
+    for one in around:
+        if name in one:
+            value = one[name]
+            if place is None or not isinstance(value, list):
+                return value
+            return value[place] if place < len(value) else None
+        usage = one.get("usage") if place is None else None  # else the usage of all texts together
+        if isinstance(usage, Mapping) and name in usage:
+            return usage[name]
+    return None
+
+
+def references(
+    row: Mapping[str, Any], number: int, columns: FileFields, *, needed: bool
+) -> tuple[str, ...]:
+    """A row's references, at least one: "" if none is `needed`. DataError names the row and the
+    field; NoReference if that is empty."""
     name = columns.reference or "reference"
     try:
         texts = references_of(field_value(row, name))
     except TypeError as error:
-        raise _missing(row, number, f"{error} in {name!r}", "--reference-field") from error
-    if not texts:
-        raise _missing(row, number, f"nothing in {name!r}", "--reference-field")
-    return texts
+        raise missing(row, number, f"{error} in {name!r}", "--reference-field") from error
+    if not texts and needed:
+        raise NoReference(str(missing(row, number, f"nothing in {name!r}", "--reference-field")))
+    return texts or ("",)
 
 
-def labels(row: Mapping[str, Any], number: int, columns: FileFields) -> list[bool]:
-    """The labels of a row's completions. DataError for a label that is neither true nor false."""
-    return [_label(row, number, name) for name in columns.labels]
+def _labels(
+    row: Mapping[str, Any], number: int, name: str | None, count: int
+) -> Sequence[bool | None]:
+    """The labels of the completions in a field. DataError unless they are true, false or null."""
+    value = field_value(row, name) if name else None
+    values = value if isinstance(value, list) else [value] * count
+    if len(values) != count or any(one not in (None, 0, 1) for one in values):
+        what = "not true or false" if count == 1 else f"not {count} of true and false"
+        raise DataError(f"row {number + 1}: the label {name!r} is {value!r:.60}, {what}")
+    return [None if one is None else bool(one) for one in values]
 
 
-def _completion_field(row: Mapping[str, Any], number: int) -> str:
-    for name in COMPLETION_FIELDS:
-        if isinstance(chat_text(row.get(name)), str):
-            return name
-    tried = ", ".join(COMPLETION_FIELDS)
-    raise _missing(row, number, f"no text in any of {tried}", "--completion-field")
-
-
-def _missing(row: Mapping[str, Any], number: int, what: str, option: str) -> DataError:
+def missing(row: Mapping[str, Any], number: int, what: str, option: str) -> DataError:
+    """The error that a row lacks what the option names."""
     fields = ", ".join(_paths(row))
     return DataError(f"row {number + 1} has {what}; it has {fields}; name the field with {option}")
-
-
-def _label(row: Mapping[str, Any], number: int, name: str) -> bool:
-    label = field_value(row, name)
-    if isinstance(label, bool) or label in (0, 1):
-        return bool(label)
-    raise DataError(f"row {number + 1}: the label {name!r} is {label!r:.60}, not true or false")
 
 
 def _paths(row: Mapping[str, Any], levels: int = 6) -> Iterable[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from array import array
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -11,6 +12,7 @@ from typing import Any, cast
 
 from rewardkit.harness.metrics.outcomes import RowColumns, RowKind
 from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.judging.rows import NO_COMPLETION, NO_REFERENCE
 from rewardkit.records import Failure, Verdict
 
 MOST_SHOWN = 20
@@ -58,6 +60,35 @@ class Agreement:
         self.compared += other.compared
         self.differing += other.differing
         self.shown += other.shown[: MOST_SHOWN - len(self.shown)]
+
+
+MOST_IDS = 3
+"""Maximum number of ids listed of rows without a completion or a reference."""
+
+
+@dataclass
+class Gaps:
+    """How many completions have no text or no reference to judge, and the first ids of them."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    """By the start of their verdicts' message: NO_COMPLETION or NO_REFERENCE."""
+    ids: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, row: SampleRow) -> None:
+        """Count a row that has such a verdict."""
+        for gap in (NO_COMPLETION, NO_REFERENCE):
+            if row.verdict.message.startswith(gap):
+                self._add(gap, 1, [row.id])
+
+    def extend(self, other: Gaps) -> None:
+        """Add the counts of another."""
+        for gap, count in other.counts.items():
+            self._add(gap, count, other.ids[gap])
+
+    def _add(self, gap: str, count: int, ids: Sequence[str]) -> None:
+        self.counts[gap] += count
+        listed = self.ids.setdefault(gap, [])
+        listed += ids[: MOST_IDS - len(listed)]
 
 
 class PackedStrings:
@@ -168,6 +199,7 @@ class Tally:
         self._answers = PackedStrings()
         self.first_error = ""
         """The id and the message of the first row that is unjudged or crashed the verifier."""
+        self.gaps = Gaps()
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -175,6 +207,8 @@ class Tally:
     def add(self, row: SampleRow, group_by: Sequence[str] = ()) -> None:
         """Add a row, with the columns that its figures are grouped by."""
         verdict = row.verdict
+        if verdict.message:
+            self.gaps.add(row)
         scores = (verdict.score, *verdict.parts.values())
         shared = all(score in ALL_OR_NOTHING for score in scores)
         self.columns.add(row, group_by, scores if shared else None)
@@ -195,6 +229,7 @@ class Tally:
         self._ids.extend(other._ids)
         self._answers.extend(other._answers)
         self.first_error = self.first_error or other.first_error
+        self.gaps.extend(other.gaps)
 
     def number(self, indices: Sequence[int]) -> None:
         """Set each row's index: its number among the completions of its problem."""

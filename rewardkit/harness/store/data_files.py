@@ -35,18 +35,29 @@ ROWS_IN_GROUP = 2_000
 
 
 def field_value(row: Mapping[str, Any], name: str) -> Any:
-    """A field by its name or its dotted path, such as `choices.0.text`; None if there is none."""
+    """A field by its name or its dotted path, such as `choices.0.text`; None if there is none.
+
+    >>> field_value({"turns": [{"text": "a"}, {"text": "b"}]}, "turns.-1.text")
+    'b'
+    """
     if name in row:
         return row[name]
     value: Any = row
     for part in name.split("."):
         if isinstance(value, Mapping) and part in value:
             value = value[part]
-        elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
-            value = value[int(part)]
+        elif isinstance(value, list) and (place := _place(part, len(value))) is not None:
+            value = value[place]
         else:
             return None
     return value
+
+
+def _place(part: str, length: int) -> int | None:
+    """A list's index, negative from its end; None if the part of a path isn't one."""
+    if not part.removeprefix("-").isdecimal():
+        return None
+    return int(part) if -length <= int(part) < length else None
 
 
 def read_rows(path: str | Path) -> list[Row]:

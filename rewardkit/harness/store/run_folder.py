@@ -96,16 +96,10 @@ class RunFolder:
         """Append lines to samples.jsonl in one write."""
         append_bytes(self.path / SAMPLES, b"".join(lines))
 
-    def drop_rest(self, multiple: int) -> None:
-        """Drop rows from the end of samples.jsonl until their number is a multiple of this."""
-        path = self.path / SAMPLES
-        if not path.exists():
-            return
-        with path.open("rb+") as file:
-            rows = sum(1 for _ in file)
-            file.seek(0)
-            whole = itertools.islice(file, rows - rows % multiple)
-            file.truncate(sum(len(line) for line in whole))
+    def keep_rows(self, count: int) -> None:
+        """Drop the rows of samples.jsonl after the first `count`."""
+        with contextlib.suppress(FileNotFoundError), (self.path / SAMPLES).open("rb+") as file:
+            file.truncate(sum(len(line) for line in itertools.islice(file, count)))
 
     def _refuse_file(self) -> None:
         if self.path.is_file():

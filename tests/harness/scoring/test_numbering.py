@@ -22,5 +22,5 @@ from rewardkit.harness.scoring.score import Numbering
 def test_each_completion_of_an_id_has_an_index_of_its_own(
     ids: list[str], each: int, firsts: list[int]
 ) -> None:
-    numbering = Numbering(each)
-    assert [numbering.first(identifier) for identifier in ids] == firsts
+    numbering = Numbering()
+    assert [numbering.first(identifier, each) for identifier in ids] == firsts
