@@ -1,6 +1,6 @@
-"""Draw docs/images/kl_estimators.png: three estimators of a KL divergence, on 10⁷ samples.
+"""Draw kl_estimators.png: three estimators of a KL divergence, on 10⁷ samples.
 
-    python examples/kl_estimators.py --output docs/images/kl_estimators.png
+    python examples/kl_estimators.py --output kl_estimators.png
 
 The policy is q = N(0.1, 1), the reference p = N(0, 1); the true KL of q from p is 0.005. Prints
 each estimator's bias and deviation as a Markdown table.
@@ -83,7 +83,7 @@ def draw(values: dict[str, Tensor], path: Path) -> None:
 def main() -> None:
     """Sample, print, draw."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--output", type=Path, default=Path("docs/images/kl_estimators.png"))
+    parser.add_argument("--output", type=Path, default=Path("kl_estimators.png"))
     parser.add_argument("--samples", type=int, default=10_000_000)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()

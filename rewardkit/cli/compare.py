@@ -15,7 +15,7 @@ from rich.table import Table
 
 from rewardkit.cli.echo import echo
 from rewardkit.errors import UsageError
-from rewardkit.harness.metrics.names import words
+from rewardkit.harness.metrics.names import counted, words
 
 if TYPE_CHECKING:
     from rewardkit.harness.comparison.comparison import (
@@ -60,7 +60,7 @@ def forecast_lines(forecast: Forecast) -> Iterator[str]:
     each = "" if count is None else f", {count:.4g} completion{'' if count == 1 else 's'} each"
     yield (
         f"{forecast.task}: {words(forecast.metric)} {value_text(forecast.value, kind)} on "
-        f"{forecast.problems:,} problems{each}"
+        f"{counted(forecast.problems, 'problem')}{each}"
     )
     detectable = value_text(forecast.power.detectable_difference, kind)
     yield (
@@ -93,10 +93,7 @@ def _need(power: StatisticalPower, problems: int, kind: str) -> Iterator[str]:
     if power.needed_problems is None:
         return
     count = power.needed_problems
-    need = (
-        f"to detect {value_text(abs(power.difference), kind)}: "
-        f"{count:,} problem{'' if count == 1 else 's'}"
-    )
+    need = f"to detect {value_text(abs(power.difference), kind)}: {counted(count, 'problem')}"
     if count <= problems:
         yield f"{need}; these runs have {problems:,}"
     elif power.needed_completions is not None:
@@ -207,7 +204,7 @@ def _groups(groups: Sequence[GroupComparison], kind: str) -> Iterator[str]:
     for group in groups:
         if 1 < counts[group.column] <= MOST_GROUPS:
             before, after = value_text(group.baseline, kind), value_text(group.run, kind)
-            about = f"{_change_interval(group, kind)}; {group.problems:,} problems"
+            about = f"{_change_interval(group, kind)}; {counted(group.problems, 'problem')}"
             yield f"{group.column} {group.group}: {before} → {after} ({about})"
 
 
@@ -240,7 +237,7 @@ def _flip(flip: Flip, kind: str) -> str:
 def compare_command(
     baseline: Annotated[
         Path,
-        typer.Argument(help="The folder of the baseline, or of a sweep: its first run."),
+        typer.Argument(help="The folder of the baseline, or of a sweep: its first run by name."),
     ],
     runs: Annotated[
         list[Path] | None,

@@ -59,6 +59,7 @@ def data_command(
 ) -> None:
     """Write a task's problems as rows; `--data` reads the same problems from them."""
     from rewardkit.api import load_task
+    from rewardkit.harness.metrics.names import counted
     from rewardkit.harness.prompts.solutions import solution_rows
     from rewardkit.harness.prompts.strategies import resolve_prompt
     from rewardkit.harness.store.data_files import (
@@ -89,4 +90,4 @@ def data_command(
     else:
         write_rows(rows, output, overwrite=overwrite)
     if output or left_out:
-        echo(f"{len(rows):,} problems in {output or 'stdout'}{left_out}", err=True)
+        echo(f"{counted(len(rows), 'problem')} in {output or 'stdout'}{left_out}", err=True)

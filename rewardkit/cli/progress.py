@@ -21,6 +21,7 @@ from rich.progress import (
 from rich.table import Column
 
 from rewardkit.cli.console import PrintableConsole
+from rewardkit.harness.metrics.names import be, counted
 from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.redaction import redact
@@ -125,7 +126,8 @@ class ProgressReporter(ProgressDisplay):
         """Show the bar, unless everything is done."""
         self._tokens = self._right = 0
         if done:
-            self.note(f"{done:,} of {total:,} completions are stored already; resuming")
+            of_all = f"{done:,} of {counted(total, 'completion')}"
+            self.note(f"{of_all} {be(done)} stored already; resuming")
         if done < total:
             self._start("starting", total, done)
 
@@ -145,7 +147,7 @@ class ProgressReporter(ProgressDisplay):
         if self._is_wide:
             figures += f", {self._per_second(self._tokens):,.0f} tokens/s"
         line = f"{done:,} of {self._total:,}"
-        self._advance(done, f"{figures}, {self._right / new:.0%} right", line)
+        self._advance(done, f"{figures}, {self._right / new:.1%} right", line)
 
 
 class ScoreProgress(ProgressDisplay):
@@ -165,7 +167,8 @@ class ScoreProgress(ProgressDisplay):
     def resumed(self, completions: int) -> None:
         """Say how many are stored already."""
         self._earlier = completions
-        self.note(f"{completions:,} completions are judged already; resuming")
+        stored = counted(completions, "completion")
+        self.note(f"{stored} {be(completions)} judged already; resuming")
 
     def judged(self, completions: int, end: int) -> None:
         """Count these completions; they end at byte `end` of the file."""
@@ -173,7 +176,7 @@ class ScoreProgress(ProgressDisplay):
             self._first = end  # the bytes before may have been judged by an earlier call
         self._completions += completions
         figures = (
-            f"{self._earlier + self._completions:,} completions, "
+            f"{counted(self._earlier + self._completions, 'completion')}, "
             f"{self._per_second(self._completions):,.0f}/s"
         )
         self._advance(end, figures, f"{end / max(1, self._total):.0%}")
@@ -182,7 +185,7 @@ class ScoreProgress(ProgressDisplay):
 LOGGED = (
     ("kl", "KL {:.4f}"),
     ("completions/mean_length", "{:.0f} tokens"),
-    ("completions/clipped_ratio", "{:.0%} truncated"),
+    ("completions/clipped_ratio", "{:.1%} truncated"),
     ("reward_share", "rewards {:.1%} of the time"),
 )
 """TRL's figures that are shown after the rewards."""

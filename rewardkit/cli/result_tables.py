@@ -9,7 +9,7 @@ from rich.table import Table
 
 from rewardkit.cli.console import console
 from rewardkit.harness.metrics import figures
-from rewardkit.harness.metrics.names import TRUNCATED, UNJUDGED, words
+from rewardkit.harness.metrics.names import TRUNCATED, UNJUDGED, be, counted, words
 from rewardkit.harness.metrics.summary import Metric, TaskSummary
 from rewardkit.harness.run.options import as_typed
 from rewardkit.harness.run.run import RunSummary
@@ -33,12 +33,11 @@ def warnings(task: TaskSummary) -> Iterator[str]:
     """The warnings, most important first."""
     for count, complaint in _complaints(task):
         if count:
-            verb = "is" if count == 1 else "are"
-            yield f"{count:,} of {task.completions:,} completions {verb} {complaint}"
+            yield f"{count:,} of {counted(task.completions, 'completion')} {be(count)} {complaint}"
     gap = task.metrics.get("flexible_gap")
     if gap and gap.value >= LARGE_GAP:
         yield (
-            f"{words('flexible_gap')} {gap.value:.0%}: these answers are right, but not in the "
+            f"{words('flexible_gap')} {gap.value:.1%}: these answers are right, but not in the "
             "form that the prompt asks for"
         )
     yield from _reach(task)
@@ -47,18 +46,19 @@ def warnings(task: TaskSummary) -> Iterator[str]:
 def of_runs(runs: Sequence[tuple[str, TaskSummary]]) -> Iterator[str]:
     """Warnings about several runs: one sentence for each kind, with the runs' names."""
     total = sum(task.completions for _, task in runs)
-    for counted in zip(*(_complaints(task) for _, task in runs), strict=True):
+    for complaints in zip(*(_complaints(task) for _, task in runs), strict=True):
         shares = [
             (count / task.completions, name)
-            for (name, task), (count, _) in zip(runs, counted, strict=True)
+            for (name, task), (count, _) in zip(runs, complaints, strict=True)
             if count
         ]
         if shares:
             shares.sort(key=lambda pair: -pair[0])
             named = ", ".join(f"{name} {share:.1%}" for share, name in shares[:MOST_NAMED])
             more = f" and {len(shares) - MOST_NAMED:,} more" if len(shares) > MOST_NAMED else ""
-            count = sum(count for count, _ in counted)
-            yield f"{count:,} of {total:,} completions are {counted[0][1]}: {named}{more}"
+            count = sum(count for count, _ in complaints)
+            of_all = f"{count:,} of {counted(total, 'completion')}"
+            yield f"{of_all} {be(count)} {complaints[0][1]}: {named}{more}"
 
 
 def _complaints(task: TaskSummary) -> tuple[tuple[int, str], ...]:
@@ -78,7 +78,7 @@ def _reach(task: TaskSummary) -> Iterator[str]:
     single, several = task.metrics["accuracy"], task.metrics[f"pass@{most}"]
     if several.value >= max(2 * single.value, single.value + WIDE_REACH):
         yield (
-            f"pass@{most} is {several.value:.0%} and accuracy {single.value:.0%}: the model can "
+            f"pass@{most} is {several.value:.1%} and accuracy {single.value:.1%}: the model can "
             "answer, but seldom does"
         )
 
@@ -112,9 +112,9 @@ def print_summaries(tasks: Mapping[str, TaskSummary]) -> None:
 
 
 def _table(name: str, task: TaskSummary) -> Table:
-    title = f"{name}: {task.problems:,} problem{'' if task.problems == 1 else 's'}"
+    title = f"{name}: {counted(task.problems, 'problem')}"
     if task.completions != task.problems:
-        title += f", {task.completions:,} completions"
+        title += f", {counted(task.completions, 'completion')}"
     table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column("")
     table.add_column("value", justify="right", no_wrap=True)

@@ -114,11 +114,13 @@ def _toml(plan: TrainingPlan) -> Iterator[str]:
 
 
 def _grpo_comments(plan: TrainingPlan) -> Iterator[str]:
+    from rewardkit.harness.metrics.names import counted
     from rewardkit.trainers.training.trl_config import prompts_a_step
 
     config, group = plan.config, plan.config.num_generations
     prompts = prompts_a_step(config)
-    yield f"a step: {prompts} prompts × {group} = {prompts * group} completions {_batch(config)}"
+    step = f"{counted(prompts, 'prompt')} × {group} = {prompts * group} completions"
+    yield f"a step: {step} {_batch(config)}"
     yield f"{_lengths(plan)}; completions of at most {config.max_completion_length}"
     replies, longest = len(plan.rows.reply_lengths), plan.rows.longest_reply
     yield f"{replies} worked replies, the longest of {longest} tokens"

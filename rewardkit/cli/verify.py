@@ -14,7 +14,7 @@ from rewardkit.cli.options import with_options
 from rewardkit.errors import UsageError
 from rewardkit.harness.metrics.names import words
 from rewardkit.protocols import ExplainingVerifier
-from rewardkit.records import Sample, Verdict
+from rewardkit.records import Failure, Sample, Verdict
 
 STATUS = {True: 0, False: 1, None: 2}
 WORD = {True: "right", False: "wrong", None: "unjudged"}
@@ -72,7 +72,8 @@ def verify_command(
 
 
 def _lines(verdict: Verdict, reference: str | None) -> list[str]:
-    failure = f": {words(verdict.failure)}" if verdict.failure else ""
+    says_more = verdict.failure != Failure.WRONG
+    failure = f": {words(verdict.failure)}" if verdict.failure and says_more else ""
     lines = [WORD[verdict.correct] + failure]
     if verdict.score is not None:
         lines.append(f"  score      {verdict.score:g}")

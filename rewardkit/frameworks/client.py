@@ -107,7 +107,7 @@ class RemoteVerifier:
             try:
                 verdicts += self._request(batch)
             except Unavailable as error:
-                logger.warning("%d completions are unjudged: %s", len(batch), error)
+                logger.warning("unjudged completions: %d; %s", len(batch), error)
                 verdicts += [Verdict.unjudged(str(error)) for _ in batch]
         return verdicts
 

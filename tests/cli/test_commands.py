@@ -101,7 +101,7 @@ def test_a_shell_completes_commands_and_options(words: str, completions: list[st
     ("arguments", "status", "first"),
     [
         (["math", "--reference", "0.5", r"\boxed{1/2}"], 0, "right"),
-        (["math", "--reference", "0.5", r"\boxed{1/3}"], 1, "wrong: wrong"),
+        (["math", "--reference", "0.5", r"\boxed{1/3}"], 1, "wrong"),
         (["math", "--reference", "", r"\boxed{1/3}"], 2, "unjudged: error"),
         (["choice", "--reference", "B", "(B)"], 1, "wrong: format"),
         (["choice", "--reference", "B", "(B)", "--verifier-arg", "reading=lenient"], 0, "right"),

@@ -33,6 +33,29 @@ def test_rows_go_to_standard_output() -> None:
     assert len(rows[0]["points"]) == len(rows[0]["targets"]) == 5
 
 
+def test_the_samples_of_a_run_are_its_problems_each_once(tmp_path: Path) -> None:
+    file, replies = tmp_path / "points.jsonl", tmp_path / "replies.jsonl"
+    run("motion", "--count", "2", "-o", str(file))
+    ids = [json.loads(line)["id"] for line in file.read_text().splitlines()]
+    replies.write_text(
+        "".join(json.dumps({"id": name, "completion": "?"}) + "\n" for name in ids * 2)
+    )
+    from rewardkit import evaluate
+
+    evaluate(
+        task="motion",
+        model=str(replies),
+        backend="replay",
+        data=str(file),
+        output_dir=str(tmp_path / "run"),
+        num_samples=2,
+        temperature=1.0,
+    )
+    samples = tmp_path / "run" / "samples.jsonl"
+    assert len(samples.read_text().splitlines()) == 4
+    assert run("motion", "--data", str(samples)) == file.read_text()
+
+
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
 def test_an_evaluation_reads_the_file(tmp_path: Path, suffix: str) -> None:
     file, replies = tmp_path / f"plane.{suffix}", tmp_path / "replies.jsonl"

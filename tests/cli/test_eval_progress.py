@@ -42,7 +42,7 @@ def test_lines_where_stderr_is_no_terminal(clock: Clock, capsys: Any) -> None:
     assert out == ""
     assert err.splitlines() == [
         "5 of 20 completions are stored already; resuming",
-        "10 of 20: 0.1/s, 100% right, 0:01:20 left",
+        "10 of 20: 0.1/s, 100.0% right, 0:01:20 left",
     ]
 
 
@@ -63,5 +63,5 @@ def test_a_bar_fits_the_terminal(
     last = capsys.readouterr().err.split("\n")[-2].split("\r")[-1]
     assert "5/20" in last
     assert "2.5/s" in last
-    assert "100% right" in last
+    assert "100.0% right" in last
     assert ("125 tokens/s" in last) is tokens

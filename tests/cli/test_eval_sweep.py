@@ -108,7 +108,7 @@ def test_what_must_not_be_missed_is_said_of_all_runs_at_once() -> None:
         ("e", cut(8, 0)),
     ]
     unjudged, truncated = of_runs(runs)
-    assert unjudged.startswith("1 of 500 completions are unjudged")
+    assert unjudged.startswith("1 of 500 completions is unjudged")
     assert unjudged.endswith(": c 1.0%")
     assert truncated.startswith("74 of 500 completions are truncated at the token limit")
     assert truncated.endswith("raise --max-tokens: c 50.0%, d 9.0%, e 8.0% and 1 more")

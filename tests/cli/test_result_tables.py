@@ -36,15 +36,18 @@ def forgiven(rows: list[SampleRow]) -> list[SampleRow]:
             [row(1, "error"), row(2, "error")],
             ["2 of 2 completions are unjudged and left out"],
         ),
-        ([row(1, "truncated", finish_reason="length")], ["raise --max-tokens"]),
+        (
+            [row(1, "truncated", finish_reason="length")],
+            ["1 of 1 completion is truncated at the token limit"],
+        ),
         (
             forgiven([row(index, "format" if index else None) for index in range(8)]),
-            ["flexible gap 88%: these answers are right, but not in the form that"],
+            ["flexible gap 87.5%: these answers are right, but not in the form that"],
         ),
         (forgiven([row(index, "format" if index == 0 else None) for index in range(40)]), []),
         (
             problem("a", *"7777777", right=1),
-            ["pass@8 is 100% and accuracy 12%: the model can answer"],
+            ["pass@8 is 100.0% and accuracy 12.5%: the model can answer"],
         ),
         (problem("a", "7", right=7), []),
     ],

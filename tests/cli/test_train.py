@@ -10,6 +10,7 @@ import pytest
 from rewardkit.cli import progress
 from rewardkit.cli.main import app
 from rewardkit.cli.progress import TrainingProgress
+from rewardkit.errors import UsageError
 from tests.support.commands import rewardkit
 
 pytestmark = pytest.mark.engines
@@ -69,12 +70,23 @@ def test_check_prints_the_resolved_configuration_and_writes_nothing(
         standalone_mode=False,
     )
     out = capsys.readouterr().out
-    assert "a step: 1 prompts × 2 = 2 completions" in out
+    assert "a step: 1 prompt × 2 = 2 completions" in out
     assert "[trainer]" in out
     assert "beta = 0.04" in out
     assert "seed = 3" in out
     assert 'prompt = "motion_short"' in out
     assert not (tmp_path / "out").exists()
+
+
+def test_check_refuses_a_tracking_tool_that_is_not_installed(
+    tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from transformers.integrations import integration_utils
+
+    monkeypatch.setattr(integration_utils, "is_wandb_available", lambda: False)
+    given = arguments(tiny_checkpoint, tmp_path / "out", "--check", "--set", "report_to=wandb")
+    with pytest.raises(UsageError, match="report_to is wandb, which isn't installed; pip install"):
+        app()(given, standalone_mode=False)
 
 
 def test_what_check_prints_is_a_recipe(tiny_checkpoint: Path, tmp_path: Path, capsys: Any) -> None:

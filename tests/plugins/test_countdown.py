@@ -88,7 +88,7 @@ def test_it_ships_a_task_as_a_toml_file(site: Path, tmp_path: Path) -> None:
     [
         ("<answer>(44 + 19) + 35</answer>", 0, "right"),
         ("<answer>44 + 19 + 35 = 98</answer>", 0, "right"),
-        ("<answer>44 + 54</answer>", 1, "wrong: wrong"),
+        ("<answer>44 + 54</answer>", 1, "wrong\n"),
         ("<answer>44 + 19</answer>", 1, "score      0.1"),
         ("98", 1, "no answer"),
         ("<answer>__import__('os')</answer>", 1, "format"),

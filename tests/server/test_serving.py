@@ -80,7 +80,7 @@ def test_what_no_server_answers_is_unjudged(caplog: pytest.LogCaptureFixture) ->
     ):
         assert verdicts[0].correct is None
         assert NOWHERE in verdicts[0].message
-    assert "1 completions are unjudged" in caplog.text
+    assert "unjudged completions: 1;" in caplog.text
     with pytest.raises(Unavailable):
         verifier("text", Sample("5"))
 

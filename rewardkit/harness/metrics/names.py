@@ -24,3 +24,13 @@ def words(key: str) -> str:
     if key.startswith(PART):
         return f"part {key.removeprefix(PART)}"
     return WORDS.get(key, key.replace("_", " "))
+
+
+def counted(count: int, noun: str) -> str:
+    """The number with its noun: "1 problem", "2,000 problems"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def be(count: int) -> str:
+    """The verb after a number of things: "1 completion is", "2 completions are"."""
+    return "is" if count == 1 else "are"

@@ -23,6 +23,15 @@ def _is_judged(kind: RowKind) -> bool:
     return kind.correct is not None
 
 
+def _is_unfinished(kind: RowKind) -> bool:
+    """Whether a completion gives no answer because it ended at the limit or while thinking."""
+    if kind.correct:
+        return False
+    return kind.failure == Failure.TRUNCATED or (
+        kind.thinking_open and kind.failure in WITHOUT_FORM
+    )
+
+
 def _has_flexible(kind: RowKind) -> bool:
     return kind.correct is not None and kind.flexible is not None
 
@@ -56,13 +65,9 @@ RATES: Mapping[str, Rate] = {
         lower_is_better=True,
     ),
     "format_rate": Rate(lambda kind: kind.failure not in WITHOUT_FORM),
-    "unfinished_rate": Rate(
-        lambda kind: not kind.correct and kind.failure == Failure.TRUNCATED,
-        lower_is_better=True,
-    ),
+    "unfinished_rate": Rate(_is_unfinished, lower_is_better=True),
     "error_rate": Rate(
-        lambda kind: not kind.correct and kind.failure != Failure.TRUNCATED,
-        lower_is_better=True,
+        lambda kind: not kind.correct and not _is_unfinished(kind), lower_is_better=True
     ),
     "thinking_unclosed_rate": Rate(
         lambda kind: kind.thinking_open,
@@ -101,7 +106,8 @@ def rates(outcomes: Outcomes) -> dict[str, Metric]:
     - format_rate: the share with an answer in the requested form;
     - accuracy_untruncated, accuracy_truncated: accuracy over the completions that are not truncated
       and over those that are; both only if some are truncated;
-    - unfinished_rate: the share that reached the limit before an answer (failure "truncated");
+    - unfinished_rate: the share that gave no answer before they reached the limit (failure
+      "truncated") or in a thinking block that they never closed;
     - error_rate: the share that are wrong for another reason. accuracy + unfinished_rate +
       error_rate is 1: a completion that answered before it was truncated counts by its answer.
 

@@ -105,8 +105,10 @@ def _finished(verdict: Verdict, completion: Completion, prompt: str, *, unread: 
     """Adjust a verdict to how the completion ended; `unread` if it is thinking and nothing else."""
     if completion.finish_reason == "error":
         return Verdict.unjudged(NOTHING + completion.message.removeprefix(NOTHING))
-    if verdict.correct is False and not completion.text and completion.thinking_tokens:
-        return verdict.with_failure(Failure.NO_ANSWER, ALL_THINKING)
+    if verdict.correct is False and not completion.text:
+        without_text = completion.message or (ALL_THINKING if completion.thinking_tokens else "")
+        if without_text:
+            return verdict.with_failure(Failure.NO_ANSWER, without_text)
     if verdict.failure not in BEFORE_AN_ANSWER and not (verdict.correct is False and unread):
         return verdict
     if completion.finish_reason == "length":

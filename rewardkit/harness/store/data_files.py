@@ -65,6 +65,21 @@ def read_rows(path: str | Path) -> list[Row]:
     return list(iterate_rows(path))
 
 
+def read_problems(path: str | Path) -> list[Row]:
+    """Read rows of problems; of a run's samples.jsonl, each problem once. Raises DataError."""
+    rows = read_rows(path)
+    if not rows or not all(row.keys() >= _SAMPLE_FIELDS for row in rows):
+        return rows
+    by_problem: dict[tuple[Any, Any], Row] = {}
+    for row in rows:
+        by_problem.setdefault((row["task"], row["id"]), {"id": row["id"], **row["columns"]})
+    return list(by_problem.values())
+
+
+_SAMPLE_FIELDS = {"key", "task", "id", "index", "completion", "columns", "verdict"}
+"""Fields by which the lines of a run's samples.jsonl are known."""
+
+
 def iterate_rows(path: str | Path) -> Iterator[Row]:
     """Yield the rows of a file in bounded memory. Raises DataError."""
     source = open_source(Path(path))

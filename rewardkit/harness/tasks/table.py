@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.prompts.wording import GENERIC_WORDING, TaskWording
-from rewardkit.harness.store.data_files import IDENTIFIERS, hub_rows, read_rows
+from rewardkit.harness.store.data_files import IDENTIFIERS, hub_rows, read_problems
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample, references_of
 
@@ -90,7 +90,9 @@ class TableTask:
     def load(self, *, data: str | None, split: str | None, seed: int) -> list[Sample]:
         """Load the rows of the file `data`, or of `split` from the hub. Raises DataError."""
         chosen = split or self.split
-        rows = read_rows(data) if data else hub_rows(self.repository, self.configuration, chosen)
+        rows = (
+            read_problems(data) if data else hub_rows(self.repository, self.configuration, chosen)
+        )
         if not rows:
             raise DataError(f"{data or self.repository} has no rows")
         return [self.sample(row, index) for index, row in enumerate(rows)]

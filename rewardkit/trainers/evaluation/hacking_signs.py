@@ -189,8 +189,8 @@ def truncated_training(entries: Sequence[Entry], share: float) -> Signs:
     yield (
         "truncated_training",
         f"in the last {RECENT_LOGS} logs, up to step {last[-1][0]}, "
-        f"{fmean(ratio for _, ratio in last):.0%} of the training's completions reached the "
-        f"length limit, more than {share:.0%}; read some: raise max_completion_length if they "
+        f"{fmean(ratio for _, ratio in last):.1%} of the training's completions reached the "
+        f"length limit, more than {100 * share:g}%; read some: raise max_completion_length if they "
         "are cut short, look at the rewards if they ramble",
     )
 
@@ -202,7 +202,7 @@ def unfinished_evaluation(entries: Sequence[Entry], task: str, share: float) -> 
         return
     yield (
         f"unfinished/{task}",
-        f"{task}: {latest.value('unfinished_rate'):.0%} of the completions of step "
-        f"{latest.step}'s evaluation are unfinished, more than {share:.0%}; read some: raise "
+        f"{task}: {latest.value('unfinished_rate'):.1%} of the completions of step "
+        f"{latest.step}'s evaluation are unfinished, more than {100 * share:g}%; read some: raise "
         "max_tokens if they are cut short, look at the rewards if they ramble",
     )

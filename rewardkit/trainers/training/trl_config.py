@@ -9,7 +9,7 @@ import os
 import types
 import typing
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -60,11 +60,24 @@ def base_values(recipe: Recipe, output_dir: Path, note: Note) -> dict[str, Any]:
 def build_config(config_class: Any, values: Mapping[str, Any]) -> Any:
     """Build the config. UsageError, with the settings' names, for those that TRL refuses."""
     try:
-        return config_class(**values)
+        config = config_class(**values)
+        _check_reporting(config.report_to)
+        return config
     except (ValueError, TypeError, ImportError, RuntimeError, NotImplementedError) as error:
         raise UsageError(
             f"TRL's {config_class.__name__} refuses these settings: {error}; change them with --set"
         ) from error
+
+
+def _check_reporting(tools: Sequence[str]) -> None:
+    """ImportError for a tracking tool that isn't installed: the trainer would fail at its start."""
+    from transformers.integrations import integration_utils
+
+    unchecked = ("flyte", "kubeflow")  # transformers doesn't list them among the available ones
+    available = (*integration_utils.get_available_reporting_integrations(), *unchecked)
+    for tool in tools:
+        if tool in integration_utils.INTEGRATION_TO_CALLBACK and tool not in available:
+            raise ImportError(f"report_to is {tool}, which isn't installed; pip install {tool}")
 
 
 def _loading_arguments(model: ModelSettings, *, on_gpu: bool) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from rewardkit.errors import BackendError, UsageError
 from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.backends.openai import client
 from rewardkit.harness.backends.openai.backend import OpenAIBackend
+from rewardkit.harness.backends.openai.reply import Prices, read_reply
 from rewardkit.records import Completion, Sampling
 from tests.harness.backends.openai_server import (
     Behaviour,
@@ -372,11 +373,22 @@ def test_thinking_that_the_server_keeps_apart_is_no_part_of_the_answer(
     assert found == Completion("5", "stop", 7, 3, reasoning="2 + 3", thinking_tokens=2)
 
 
-def test_no_content_and_tokens_used_is_thinking_alone(server: OpenAIServer) -> None:
-    server.behaviour = {"q": content(None)}
-    backend = backend_for(server)
-    found = complete(backend, requests(backend, questions=["q"]), Sampling())["test/0/0"]
-    assert (found.text, found.thinking_tokens) == ("", 3)
+@pytest.mark.parametrize(
+    ("fields", "thinking_tokens", "message"),
+    [
+        ({}, None, ""),
+        ({"reasoning_content": "2 + 3"}, 3, ""),
+        ({"tool_calls": [{"id": "a"}]}, None, "the reply is a tool call without text"),
+        ({"refusal": "I can't."}, None, "the model refused: I can't."),
+    ],
+)
+def test_no_content_is_thinking_alone_only_where_the_server_says_so(
+    fields: dict[str, Any], thinking_tokens: int | None, message: str
+) -> None:
+    choice = {"message": {"content": None, **fields}, "finish_reason": "stop"}
+    reply = {"choices": [choice], "usage": {"prompt_tokens": 7, "completion_tokens": 3}}
+    found = read_reply(json.dumps(reply).encode(), Prices()).completion
+    assert (found.text, found.thinking_tokens, found.message) == ("", thinking_tokens, message)
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,18 @@ def test_finished_and_cut_off_completions_are_told_apart() -> None:
     assert found["accuracy"] == pytest.approx(0.4)
 
 
+def test_a_completion_that_never_ends_its_thinking_is_unfinished() -> None:
+    rows = [
+        row(1, None),
+        row(2, "no_answer", completion="<think>so"),
+        row(3, "no_answer", completion="I don't know"),
+        row(4, "wrong", completion="<think>so", answer="7"),
+    ]
+    found = values(rows)
+    names = ("accuracy", "unfinished_rate", "error_rate", "thinking_unclosed_rate")
+    assert [found[name] for name in names] == [0.25, 0.25, 0.5, 0.5]
+
+
 def test_accuracy_unfinished_and_error_rates_add_up_to_one() -> None:
     rows = [
         row(1, None),

@@ -12,6 +12,7 @@ from rewardkit.verifiers.gsm8k import Gsm8k
     ("prompt", "completion", "failure"),
     [
         ("p", Completion("#### 5"), None),
+        ("p", Completion("", message="the model refused: no"), "no_answer"),
         ("p", Completion("it is 5"), "format"),
         ("p", Completion("it is 5", "length"), "truncated"),
         ("p", Completion("<think>it may be 5"), "no_answer"),

@@ -220,9 +220,9 @@ SAID = {
     "rewards and accuracy far apart twice": "the training's mean "
     "reward is 0.91 up to step 8, and accuracy in evaluation 0.30",
     "all groups are silent": "in the last 3 logs, up to step 4, the rewards of every group",
-    "a training that truncates": "27% of the training's completions reached the length limit, "
+    "a training that truncates": "26.7% of the training's completions reached the length limit, "
     "more than 25%",
-    "an evaluation that truncates": "26% of the completions of step 0's evaluation",
+    "an evaluation that truncates": "26.0% of the completions of step 0's evaluation",
 }
 
 

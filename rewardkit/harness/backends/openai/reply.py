@@ -46,15 +46,16 @@ def read_reply(body: bytes, prices: Prices) -> Reply:
     content = message.get("content" if "message" in choice else "text")
     counts, dropped = _token_counts(usage)
     used = counts.get("completion_tokens")
-    thinking_tokens = _reasoning_tokens(usage)
-    if content is None and used:
+    thinking_tokens, reasoning = _reasoning_tokens(usage), _reasoning(message)
+    if content is None and reasoning:
         thinking_tokens = thinking_tokens or used  # all of it was thinking
     completion = Completion(
         _text(content),
         "length" if choice.get("finish_reason") == "length" else "stop",
         counts.get("prompt_tokens"),
         used,
-        reasoning=_reasoning(message),
+        message=_without_text(message) if content is None else "",
+        reasoning=reasoning,
         thinking_tokens=thinking_tokens or None,
         cost=_cost(usage, counts, prices),
     )
@@ -123,6 +124,14 @@ def _part_text(part: object) -> str:
     if not isinstance(text, str):
         raise BadReply(f"a part of the reply's content holds no text: {_shown(part)}")
     return text
+
+
+def _without_text(message: dict[str, Any]) -> str:
+    """Why a message whose content is null has no text; empty if the server doesn't say."""
+    if message.get("tool_calls"):
+        return "the reply is a tool call without text"
+    refusal = message.get("refusal")
+    return f"the model refused: {shortened(refusal)}" if isinstance(refusal, str) else ""
 
 
 def _reasoning(message: dict[str, Any]) -> str:

@@ -27,11 +27,11 @@ function ticks(from, to, count) {
   const raw = (to - from || 1) / Math.max(1, count);
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 2.5, 5, 10].map((digit) => digit * power).find((size) => size >= raw * 0.999);
-  const values = [];
-  for (let value = Math.ceil(from / step - 1e-9) * step; value <= to + step * 1e-9; value += step) {
-    values.push(Number(value.toPrecision(12)));
-  }
-  return values;
+  const first = Math.ceil(from / step - 1e-9);
+  const last = Math.floor(to / step + 1e-9);
+  // multiples of the step: adding steps up would give -1.388e-17 for 0
+  return Array.from({ length: last - first + 1 }, (_, index) =>
+    Number(((first + index) * step).toPrecision(12)) || 0);
 }
 
 const hoverBox = make("div", { class: "hover", hidden: true, "aria-hidden": "true" });

@@ -17,7 +17,13 @@ from rewardkit import registry
 from rewardkit.errors import DataError, UnknownName, UsageError
 from rewardkit.harness.prompts.template import load_template
 from rewardkit.harness.prompts.wording import TaskWording
-from rewardkit.harness.store.data_files import IDENTIFIERS, Row, field_value, hub_rows, read_rows
+from rewardkit.harness.store.data_files import (
+    IDENTIFIERS,
+    Row,
+    field_value,
+    hub_rows,
+    read_problems,
+)
 from rewardkit.harness.tasks.defined.definition import (
     Choices,
     DataSource,
@@ -59,7 +65,7 @@ def source_rows(source: DataSource, split: str | None = None) -> list[Row]:
     """Return a source's rows. DataError if there are none, or if they can't be read."""
     source = replace(source, split=split or source.split)
     if source.file:
-        rows = read_rows(source.file)
+        rows = read_problems(source.file)
     else:
         rows = []
         for subset in source.subset or (None,):

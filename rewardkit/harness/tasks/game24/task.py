@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.metrics.figures import Figure
 from rewardkit.harness.prompts.wording import TaskWording
-from rewardkit.harness.store.data_files import read_rows
+from rewardkit.harness.store.data_files import read_problems
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.harness.tasks.game24.solver import (
     HIGHEST,
@@ -110,7 +110,7 @@ class Game24Task:
         DataError for a row of the file `data` that doesn't hold four numbers from 1 to 13.
         """
         if data is not None:
-            samples = [self.sample(row, index) for index, row in enumerate(read_rows(data))]
+            samples = [self.sample(row, index) for index, row in enumerate(read_problems(data))]
             for number, sample in enumerate(samples, 1):
                 _numbers(sample, f"row {number}: ")
             return samples

@@ -10,7 +10,7 @@ from rewardkit.errors import DataError, UnknownName, UsageError
 from rewardkit.harness.metrics.figures import Figure
 from rewardkit.harness.metrics.measure import Measure
 from rewardkit.harness.prompts.wording import TaskWording
-from rewardkit.harness.store.data_files import read_rows
+from rewardkit.harness.store.data_files import read_problems
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.harness.tasks.motion.laws import (
     METHODS,
@@ -127,7 +127,7 @@ class MotionTask:
         of the same seed and settings.
         """
         if data is not None:
-            return [self.sample(row, index) for index, row in enumerate(read_rows(data))]
+            return [self.sample(row, index) for index, row in enumerate(read_problems(data))]
         if split not in (None, *SPLITS):
             raise UnknownName.among("split of motion", str(split), SPLITS)
         if split in (None, "test"):
