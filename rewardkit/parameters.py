@@ -11,7 +11,7 @@ from types import FunctionType, SimpleNamespace
 from typing import Any, cast, get_type_hints
 
 from rewardkit.errors import UsageError
-from rewardkit.protocols import Verifier
+from rewardkit.protocols import Verifier, with_declarations
 from rewardkit.settings import is_plain, read_values
 
 
@@ -41,7 +41,7 @@ def set_parameters(kind: str, name: str, loaded: Any, parameters: Mapping[str, o
         if dataclasses.is_dataclass(loaded) and not isinstance(loaded, type):
             return dataclasses.replace(loaded, **values)
         if not isinstance(loaded, type):
-            return functools.partial(loaded, **values)
+            return with_declarations(functools.partial(loaded, **values), loaded)
         return loaded(**values)
     except (TypeError, ValueError) as error:
         raise UsageError(f"{what}: {error}") from error

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from rewardkit.protocols import Bounded as Bounded
     from rewardkit.protocols import ConfiguredTask as ConfiguredTask
     from rewardkit.protocols import DeclaresDeadline as DeclaresDeadline
+    from rewardkit.protocols import DeclaresForms as DeclaresForms
     from rewardkit.protocols import DeclaresReference as DeclaresReference
     from rewardkit.protocols import DeclaresThinking as DeclaresThinking
     from rewardkit.protocols import ExplainingVerifier as ExplainingVerifier
@@ -97,10 +98,10 @@ _HOMES = {
     "rewardkit.harness.store.data_files": "hub_rows iterate_rows read_rows",
     "rewardkit.harness.store.sample_row": "BriefVerdict SampleRow",
     "rewardkit.hookspecs": "hookimpl",
-    "rewardkit.protocols": "Backend Bounded ConfiguredTask DeclaresDeadline DeclaresReference "
-    "DeclaresThinking ExplainingVerifier FewshotTask HubTask IgnoresOptions Judged Message "
-    "PreparedVerifier Prompt QuickVerifier RecordedTask Request SizedTask StagedVerifier Task "
-    "Verifier",
+    "rewardkit.protocols": "Backend Bounded ConfiguredTask DeclaresDeadline DeclaresForms "
+    "DeclaresReference DeclaresThinking ExplainingVerifier FewshotTask HubTask IgnoresOptions "
+    "Judged Message PreparedVerifier Prompt QuickVerifier RecordedTask Request SizedTask "
+    "StagedVerifier Task Verifier",
     "rewardkit.records": "Completion Failure Sample Sampling Verdict",
     "rewardkit.verifiers.arithmetic": "Expression NotArithmetic ascii_operators read_expression",
     "rewardkit.verifiers.in_form": "AnswerBlockFormat InForm rubric_in_form",

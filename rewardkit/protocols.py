@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+from rewardkit.errors import UsageError
 from rewardkit.records import Completion, Sample, Sampling, Verdict
 
 Judged = Verdict | bool | float
@@ -113,6 +114,35 @@ class DeclaresReference(Protocol):
     """A verifier that says whether a row must have a reference. For others it must."""
 
     needs_reference: bool
+
+
+@runtime_checkable
+class DeclaresForms(Protocol):
+    """A verifier that names the answer forms it reads, as prompts name them; first its own."""
+
+    reads: tuple[str, ...]
+
+
+_DECLARATIONS = ("thinking", "deadline", "needs_reference", "reads")
+
+
+def with_declarations(wrapper: Any, verifier: object) -> Any:
+    """Return `wrapper`, which calls `verifier`, with the attributes that the verifier declares."""
+    for name in _DECLARATIONS:
+        if hasattr(verifier, name):
+            setattr(wrapper, name, getattr(verifier, name))
+    return wrapper
+
+
+def answer_forms(name: str, verifier: object) -> tuple[str, ...]:
+    """Return the forms that the verifier declares. UsageError if `reads` isn't a tuple of names."""
+    reads = getattr(verifier, "reads", ())
+    if isinstance(reads, tuple | list) and all(isinstance(form, str) for form in reads):
+        return tuple(reads)
+    raise UsageError(
+        f"verifier {name!r}: reads is {reads!r:.80}; it must be a tuple of names, such as "
+        '("boxed", "answer")'
+    )
 
 
 class Bounded:

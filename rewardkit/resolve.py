@@ -18,7 +18,7 @@ from rewardkit.errors import UnknownName, UsageError
 from rewardkit.judging import Control
 from rewardkit.judging.rows import SampleReader
 from rewardkit.parameters import with_parameters
-from rewardkit.protocols import Judged, Task, Verifier
+from rewardkit.protocols import Judged, Task, Verifier, with_declarations
 from rewardkit.records import REFERENCE_COLUMNS, Sample
 
 SyncOrAsyncVerifier = Callable[[str, Sample], Judged | Coroutine[Any, Any, Judged]]
@@ -37,7 +37,7 @@ def resolve_verifier(verifier: str | SyncOrAsyncVerifier) -> Verifier:
         )
     called = getattr(verifier, "func", verifier)  # functools.partial
     if inspect.iscoroutinefunction(called) or inspect.iscoroutinefunction(type(called).__call__):
-        return partial(_awaited, verifier)
+        return cast("Verifier", with_declarations(partial(_awaited, verifier), verifier))
     return cast("Verifier", verifier)
 
 

@@ -42,6 +42,13 @@ class TaskOptions:
     reference_field: Annotated[
         str | None, about("The column with the reference, if the verifier reads one.")
     ] = None
+    choices_field: Annotated[
+        tuple[str, ...],
+        about(
+            "The column with the list of options, or a column with one option, repeated; the "
+            "reference is an option's letter or label."
+        ),
+    ] = ()
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -291,6 +298,7 @@ class EvalKwargs(CallbackKwargs, total=False):
     task_args: Mapping[str, Any]
     question_field: str | None
     reference_field: str | None
+    choices_field: tuple[str, ...]
     backend: str
     tensor_parallel_size: int
     data_parallel_size: int

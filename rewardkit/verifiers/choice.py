@@ -235,6 +235,7 @@ class Choice(Bounded):
     """
 
     thinking: ClassVar = "strip"
+    reads: ClassVar = ("strict",)
 
     reading: Reading = "strict"
     options: str = ""

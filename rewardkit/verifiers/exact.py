@@ -97,6 +97,7 @@ class Exact:
     """
 
     thinking: ClassVar = "strip"
+    reads: ClassVar = ("xml",)
 
     reading: Reading = "strict"
     ignore_case: bool = False
@@ -154,6 +155,7 @@ class F1(Bounded):
     """
 
     thinking: ClassVar = "strip"
+    reads: ClassVar = ("xml",)
 
     reading: Reading = "strict"
     aliases: str = ""
@@ -189,6 +191,7 @@ class Regex:
     """
 
     thinking: ClassVar = "strip"
+    reads: ClassVar = ("xml",)
 
     reading: Reading = "strict"
     match: Literal["full", "search"] = "full"

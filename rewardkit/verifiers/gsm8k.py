@@ -154,6 +154,7 @@ class Gsm8k(Bounded):
     """
 
     thinking: ClassVar = "strip"
+    reads: ClassVar = ("hash", "xml", "boxed")
 
     reading: Reading = "hash"
     marker: str = DATA_MARKER

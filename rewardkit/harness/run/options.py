@@ -163,6 +163,7 @@ def own_set(options: AllOptions) -> Task:
     """Return the task that the options describe. UsageError if they don't."""
     # few evaluations need what reads TOML tasks
     from rewardkit.harness.tasks.defined.definition import (
+        Choices,
         Columns,
         TaskDefinition,
         VerifierSection,
@@ -173,6 +174,11 @@ def own_set(options: AllOptions) -> Task:
         raise UsageError("--verifier judges the rows of --data; name a file, or owner/name")
     if (options.verifier is None) == (options.verifier_field is None):
         raise UsageError("name the verifier: give --verifier NAME or --verifier-field COLUMN")
+    if options.verifier == "choice" and not options.choices_field:
+        raise UsageError(
+            "--verifier choice needs the options that the prompt shows; name their column, or a "
+            "column for each: --choices-field"
+        )
     source = named_source(options.data)
     names: tuple[str, ...] = ()
     parameters = options.verifier_args
@@ -187,6 +193,7 @@ def own_set(options: AllOptions) -> Task:
             reference=options.reference_field or "",
             verifier=options.verifier_field or "",
         ),
+        choices=Choices(columns=options.choices_field),
         verifier=VerifierSection(name=options.verifier or "", names=names, parameters=parameters),
     )
     task = DefinedTask(definition)
@@ -230,7 +237,14 @@ def verifiers_named_in(rows: Iterable[Mapping[str, Any]], column: str) -> tuple[
     return tuple(names)
 
 
-_OWN = ("verifier", "verifier_field", "verifier_args", "question_field", "reference_field")
+_OWN = (
+    "verifier",
+    "verifier_field",
+    "verifier_args",
+    "question_field",
+    "reference_field",
+    "choices_field",
+)
 
 
 def resolved_tasks(tasks: Sequence[str | Task], options: AllOptions) -> tuple[Task, ...]:

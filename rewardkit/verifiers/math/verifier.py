@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Literal, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 from rewardkit.errors import Unavailable
 from rewardkit.records import Failure, Sample, Verdict
@@ -61,6 +61,8 @@ class Math:
     `units="lenient"` compares units if both sides have one; "strict" requires one if the other side
     has one; "ignored" drops them.
     """
+
+    reads: ClassVar = ("boxed",)
 
     require_simplified: bool = False
     reading: Literal["boxed", "flexible"] = "boxed"

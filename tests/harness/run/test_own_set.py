@@ -27,6 +27,7 @@ from rewardkit.harness.tasks.defined.definition import (
 from rewardkit.harness.tasks.defined.task import DefinedTask
 from rewardkit.hookspecs import hookimpl
 from rewardkit.plugin import Sample
+from rewardkit.protocols import answer_forms
 from rewardkit.resolve import resolve
 from rewardkit.settings import types_of
 from tests.support.commands import run_command
@@ -173,6 +174,96 @@ def test_a_plugins_verifier_says_that_it_reads_no_reference(
     assert [sample.reference for sample in task.load(data=None, split=None, seed=0)] == [""] * 3
     summary = evaluated(verifier="short", output_dir="run")
     assert summary.tasks["rows"].metrics["accuracy"].value == 1.0
+
+
+def ends(text: str, sample: Sample, *, ignore_case: bool = False) -> bool:
+    reference = sample.reference
+    if ignore_case:
+        text, reference = text.lower(), reference.lower()
+    return reference in text[-20:]
+
+
+ends.reads = ("boxed", "line", "answer")  # type: ignore[attr-defined]
+
+
+def offer(monkeypatch: pytest.MonkeyPatch, **verifiers: Any) -> None:
+    """Install a plugin with these verifiers."""
+
+    class Plugin:
+        @hookimpl
+        def rewardkit_verifiers(self) -> dict[str, Any]:
+            return verifiers
+
+    offers = registry.with_plugins([registry.Plugin("own", Plugin(), "own")])
+    monkeypatch.setattr(registry, "installed", lambda: offers)
+
+
+def test_a_plugins_verifier_says_which_answer_forms_it_reads(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer(monkeypatch, ends=ends)
+    lines(folder / "rows.jsonl", ROWS[:2])
+    (folder / "line.jinja").write_text('+++\nreading = "line"\n+++\n{{ question }} Answer:')
+    for parameters in ("", "parameters = {ignore_case = true}\n"):
+        (folder / "own.toml").write_text(
+            '[data]\nfile = "rows.jsonl"\n[columns]\nquestion = "q"\nreference = "a"\n'
+            f'[verifier]\nname = "ends"\n{parameters}'
+        )
+        task = rewardkit.load_task("own.toml")
+        assert task.prompt == "boxed"
+        assert task.perfect(Sample("7")) == r"\boxed{7}"
+        for prompt in ("boxed", "answer", "think_answer", "line.jinja"):
+            summary = rewardkit.evaluate(
+                "own.toml", "replies.jsonl", prompt=prompt, backend="replay", overwrite=True
+            )
+            assert summary.tasks["own"].problems == 2
+        with pytest.raises(UsageError, match="in one of boxed, line, answer, xml, r1_zero"):
+            task.verifier("hash")
+
+
+def test_a_verifier_keeps_what_it_declares_when_its_parameters_are_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    offer(monkeypatch, ends=ends)
+    verifier = rewardkit.load_verifier("ends", ignore_case=True)
+    assert answer_forms("ends", verifier) == ("boxed", "line", "answer")
+
+
+def test_forms_that_are_no_tuple_of_names_are_an_error(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def boxed(text: str, sample: Sample) -> bool:
+        return text == sample.reference
+
+    boxed.reads = "boxed"  # type: ignore[attr-defined]
+    offer(monkeypatch, boxed=boxed)
+    with pytest.raises(UsageError, match="verifier 'boxed': reads is 'boxed'; it must be a tuple"):
+        evaluated(verifier="boxed", reference_field="a")
+
+
+def test_multiple_choice_shows_the_options_of_its_field(folder: Path) -> None:
+    rows = [{"id": "0", "q": "Which rusts?", "a": "B", "options": ["gold", "iron"]}]
+    lines(folder / "rows.jsonl", [*rows, {**rows[0], "id": "1", "a": "A"}])
+    lines(
+        folder / "replies.jsonl",
+        [{"id": i, "completion": "<answer>B</answer>"} for i in ("0", "1")],
+    )
+    chosen = {"verifier": "choice", "reference_field": "a", "output_dir": "run"}
+    summary = evaluated(**chosen, choices_field=("options",))
+    assert summary.tasks["rows"].metrics["accuracy"].value == 0.5
+    prompt = json.loads(Path("run/samples.jsonl").read_text().splitlines()[0])["prompt"]
+    assert "(A) gold\n(B) iron" in prompt
+    with pytest.raises(UsageError, match="--choices-field"):
+        evaluated(**chosen)
+
+
+def test_the_options_may_have_a_column_each(folder: Path) -> None:
+    lines(folder / "rows.jsonl", [{"q": "Which rusts?", "a": "B", "x": "gold", "y": "iron"}])
+    arguments = ["--data", "rows.jsonl", "--question-field", "q", "--reference-field", "a"]
+    arguments += ["--verifier", "choice", "--choices-field", "x", "--choices-field", "y"]
+    arguments += ["--model", "replies.jsonl", "--backend", "replay", "-o", "run"]
+    assert run_command("eval", *arguments) == 0
+    assert "(A) gold\n(B) iron" in json.loads(Path("run/samples.jsonl").read_text())["prompt"]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -32,7 +32,7 @@ from rewardkit.harness.tasks.defined.definition import (
     read_definition,
 )
 from rewardkit.judging import judge_many
-from rewardkit.protocols import Bounded, Verifier
+from rewardkit.protocols import Bounded, Verifier, answer_forms
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.by_row import ByRow, needs_reference
 from rewardkit.verifiers.choice import LETTERS, option_texts
@@ -158,6 +158,7 @@ FORGIVING: Mapping[str, str] = {
 """The `reading` of each built-in verifier that forgives the form of an answer."""
 
 _FORMS: Mapping[str, str] = {
+    "answer": "<answer>{}</answer>",
     "boxed": r"\boxed{{}}",
     "hash": "#### {}",
     "strict": "<answer>{}</answer>",
@@ -166,11 +167,11 @@ _FORMS: Mapping[str, str] = {
 }
 _SHOWN: Mapping[str, str] = {**_FORMS, "r1_zero": "<answer> {} </answer>"}
 """The forms that a model is shown: those of the whole reply, without the thinking."""
-_OWN_STYLE: Mapping[str, str] = {"math": "boxed", "gsm8k": "hash", "choice": "strict"}
 _FRAMES: Mapping[str, Bounded] = {"xml": AnswerBlockFormat(), "r1_zero": R1ZeroFormat()}
 
 
 _PROMPTS: Mapping[str, str] = {
+    "answer": "answer",
     "boxed": "boxed",
     "hash": "gsm8k",
     "strict": "choice",
@@ -225,7 +226,7 @@ class DefinedTask:
     @property
     def prompt(self) -> str:
         """The default prompt: the definition's, or the one for the verifier."""
-        own = _PROMPTS[self._style] if self._style else "question"
+        own = _PROMPTS.get(self._style, "question")
         if own == "choice" and not self.definition.choices.columns:
             own = "answer"
         return self.definition.prompt or own
@@ -264,8 +265,7 @@ class DefinedTask:
         return TaskWording(
             instruction=words.instruction or _INSTRUCTIONS.get(self._style, _INSTRUCTION),
             noun=words.noun or noun,
-            # the style of the prompt, and those that every task reads
-            forms={style: _SHOWN.get(style, "{}") for style in (self._style, "xml", "r1_zero")},
+            forms={style: _SHOWN.get(style, "{}") for style in (*self._reads, *_FRAMES)},
             problem=words.problem or "{{ question }}" + options,
             solution=lambda sample: str(sample.columns.get(words.solution) or "").strip(),
         )
@@ -283,7 +283,10 @@ class DefinedTask:
         source = named_source(data) if data else self.definition.data
         kept = split or self.definition.data.split
         rows = filtered_rows(source_rows(source, kept), self.definition.filter)
-        found = self._found([self._stated_reference(row, index) for index, row in enumerate(rows)])
+        found = {}
+        if self.definition.columns.reference_pattern:
+            texts = [self._stated_reference(row, index) for index, row in enumerate(rows)]
+            found = self._found(texts)
         return [self._sample(row, index, seed, found) for index, row in enumerate(rows)]
 
     def sample(self, row: Mapping[str, object], index: int) -> Sample:
@@ -303,9 +306,13 @@ class DefinedTask:
                 pass  # the verifier has no such reading of its own
         if reading in _FRAMES:
             return InForm(_FRAMES[reading], self.flexible() or own)
+        if reading in self._reads:
+            return own
+        read = ", ".join(filter(None, dict.fromkeys((*self._reads, *_FRAMES))))
         raise UsageError(
             f"the prompt asks for answers in the style {reading!r}, which verifier "
-            f"{section.name!r} doesn't read; choose a --prompt in one of {', '.join(_FRAMES)}"
+            f"{section.name!r} doesn't read; choose a --prompt in one of {read}, or list the style "
+            "in the verifier's attribute `reads`"
         )
 
     def flexible(self) -> Verifier | None:
@@ -351,13 +358,19 @@ class DefinedTask:
         self.verifier(self._reading)
         self.flexible()
 
+    @cached_property
+    def _reads(self) -> tuple[str, ...]:
+        """The answer styles that the verifier reads; its own, the default prompt's, is first.
+
+        The empty style is any text.
+        """
+        section = self.definition.verifier
+        return ("xml",) if section.names else answer_forms(section.name, self._plain({})) or ("",)
+
     @property
     def _style(self) -> str:
-        """The answer style of the task's own prompt; empty: any text."""
-        section = self.definition.verifier
-        if section.names:
-            return "xml"
-        return _OWN_STYLE.get(section.name, "xml" if section.name in FORGIVING else "")
+        """The answer style of the task's own prompt."""
+        return self._reads[0]
 
     def _written(self, answer: str, reading: str | None) -> str:
         """The answer as it is written in this style."""
@@ -419,7 +432,7 @@ class DefinedTask:
         A worker searches, under a deadline: an expression may backtrack without end.
         """
         pattern = self.definition.columns.reference_pattern
-        distinct = list(dict.fromkeys(filter(None, texts))) if pattern else []
+        distinct = list(dict.fromkeys(filter(None, texts)))
         items = [("", Sample(text)) for text in distinct]
         return dict(zip(distinct, judge_many(_Search(pattern), items), strict=True))
 
