@@ -64,7 +64,8 @@ def write_errors(path: Path, size: int | None = None) -> Iterator[None]:
         own = (path, _partial(path), *path.parents)
         if error.filename is not None and Path(error.filename) not in own:
             raise
-        if error.errno == errno.ENOENT and not path.parent.is_dir():
+        is_above = error.filename is not None and Path(error.filename) in path.parents
+        if error.errno == errno.ENOENT and not path.parent.is_dir() and not is_above:
             raise WriteError(
                 f"{path} can't be written: there is no folder {path.parent}. If it was deleted, "
                 "all that was stored in it is lost; make the folder and start the command again"

@@ -110,6 +110,7 @@ def test_verdicts_answers_failures_and_parts_are_logged_once() -> None:
     assert dict(metrics) == pytest.approx(
         {
             "answers/unjudged": 1 / 3,
+            "answers/timeout": 0.0,
             "answers/correct": 0.5,
             "answers/accuracy": 0.5,
             "answers/format": 0.35,
