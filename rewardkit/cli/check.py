@@ -1,8 +1,8 @@
-"""`rewardkit check`: check plugins and tasks."""
+"""`rewardkit check`: check plugins, verifiers and tasks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -10,6 +10,8 @@ import typer
 
 from rewardkit import registry
 from rewardkit.cli.echo import echo
+from rewardkit.cli.options import with_options
+from rewardkit.cli.proofs import verifier_problems
 from rewardkit.errors import DataError, RewardkitError, UnknownName
 from rewardkit.harness.prompts.strategies import (
     check_rendering,
@@ -18,9 +20,10 @@ from rewardkit.harness.prompts.strategies import (
     resolve_prompt,
     worked_examples,
 )
-from rewardkit.judging import judge_many
+from rewardkit.judging import JudgingOptions, judge_many
 from rewardkit.protocols import Task, Verifier
 from rewardkit.records import Sample
+from rewardkit.resolve import resolve_verifier, timeout_of
 
 MOST_SHOWN = 5
 
@@ -35,45 +38,58 @@ class Finding:
 
 
 def check_installation(
-    *, tasks: Sequence[str], plugins: Sequence[str], data: str | None
+    *,
+    tasks: Sequence[str] = (),
+    plugins: Sequence[str] = (),
+    verifiers: Sequence[str] = (),
+    data: str | None = None,
+    timeout: float | None = None,
 ) -> Iterator[Finding]:
-    """Check plugins, then tasks: the named tasks, the tasks of the named plugins, or all."""
+    """Check plugins, then verifiers and tasks: those named, those of the named plugins, or all."""
     loaded, problems = registry.find_plugins()
     yield from (Finding(False, str(problem)) for problem in problems)
     files = [name for name in tasks if name.endswith(".toml")]
     try:
         offers = registry.with_plugins(loaded)
-        _refuse_unknown(offers, [name for name in tasks if name not in files], plugins)
+        _refuse_unknown(offers, plugins, tasks=set(tasks) - set(files), verifiers=verifiers)
     except RewardkitError as error:
         yield Finding(False, str(error))
         return
-    broken: set[tuple[str, str]] = set()
+    broken: dict[tuple[str, str], str] = {}
     for owner in sorted(plugins or offers.owners()):
         yield _check_offers(offers, owner, broken)
-    chosen = [
-        name
-        for name, offer in sorted(offers.offers("tasks").items())
-        if (not tasks or name in tasks) and (not plugins or offer.owner in plugins)
-        if ("tasks", name) not in broken
-    ]
-    for name in [*chosen, *files]:
-        yield from _check_task(offers, name, data)
+
+    def chosen(kind: str, named: Sequence[str]) -> list[str]:
+        own = sorted(offers.offers(kind).items())
+        every = [] if tasks or verifiers else [name for name, _ in own]
+        return [
+            name
+            for name, offer in own
+            if name in (named or every) and (not plugins or offer.owner in plugins)
+            if (kind, name) not in broken
+        ]
+
+    for name in chosen("verifiers", verifiers):
+        yield _check_verifier(offers, name, timeout)
+    for name in [*chosen("tasks", tasks), *files]:
+        yield from _check_task(offers, name, data, timeout)
 
 
 def _refuse_unknown(
-    offers: registry.Registry, tasks: Sequence[str], plugins: Sequence[str]
+    offers: registry.Registry, plugins: Sequence[str], **named: Iterable[str]
 ) -> None:
     for name in plugins:
         if name not in offers.owners():
             raise UnknownName.among("plugin", name, offers.owners())
-    for name in tasks:
-        offers.find("tasks", name)
+    for kind, names in named.items():
+        for name in sorted(names):
+            offers.find(kind, name)
 
 
 def _check_offers(
-    offers: registry.Registry, owner: str, broken_offers: set[tuple[str, str]]
+    offers: registry.Registry, owner: str, broken_offers: dict[tuple[str, str], str]
 ) -> Finding:
-    """Check that every offer of the plugin can be imported; add those that can't."""
+    """Check that every offer of the plugin can be imported; add those that can't, and why."""
     kinds = (offers.offers(kind).values() for kind in registry.KINDS)
     own = [offer for kind in kinds for offer in kind if offer.owner == owner]
     broken: list[str] = []
@@ -81,12 +97,28 @@ def _check_offers(
         try:
             offer.load()
         except RewardkitError as error:
-            broken.append(str(error))
-            broken_offers.add((offer.kind, offer.name))
+            needs_broken = str(error.__cause__) in broken_offers.values()
+            broken_offers[offer.kind, offer.name] = str(error)
+            broken.append(f"{offer.name!r} needs it, too" if needs_broken else str(error))
     return Finding(not broken, f"plugin {owner}: {len(own)} offers load", broken)
 
 
-def _check_task(offers: registry.Registry, name: str, data: str | None) -> Iterator[Finding]:
+def _check_verifier(offers: registry.Registry, name: str, timeout: float | None) -> Finding:
+    """Check the four proofs of a verifier: see `rewardkit.cli.proofs`."""
+    try:
+        verifier = resolve_verifier(offers.verifier(name))
+        problems, untried = verifier_problems(verifier, timeout)
+    except RewardkitError as error:
+        return Finding(False, f"verifier {name}: {error}")
+    title = "its reference is right, garbage wrong, an unreadable reference unjudged, all in time"
+    if problems or untried:
+        title = untried or f"{len(problems)} of its verdicts are not what they must be"
+    return Finding(not problems, f"verifier {name}: {title}", problems[:MOST_SHOWN])
+
+
+def _check_task(
+    offers: registry.Registry, name: str, data: str | None, timeout: float | None
+) -> Iterator[Finding]:
     try:
         task = offers.task(name)
         samples = task.load(data=data, split=None, seed=0)
@@ -95,11 +127,14 @@ def _check_task(offers: registry.Registry, name: str, data: str | None) -> Itera
     except RewardkitError as error:
         yield Finding(False, f"task {name}: {error}")
     else:
-        yield _check_references(task, name, samples)
-        yield _check_prompts(task, name, samples)
+        options = JudgingOptions(timeout or timeout_of(task))
+        yield _check_references(task, name, samples, options)
+        yield _check_prompts(task, name, samples, options)
 
 
-def _check_references(task: Task, name: str, samples: Sequence[Sample]) -> Finding:
+def _check_references(
+    task: Task, name: str, samples: Sequence[Sample], options: JudgingOptions
+) -> Finding:
     """Check that the verifier accepts every reference in the form that the task asks for."""
     try:
         verifier = task.verifier(resolve_prompt(task, draw=False).reading)
@@ -113,13 +148,15 @@ def _check_references(task: Task, name: str, samples: Sequence[Sample]) -> Findi
         except RewardkitError as error:
             failures.append(f"{sample.id}: {error}")
     labels = [f"{sample.id}: reference {sample.reference!r}" for _, sample in replies]
-    failures += _misjudged(verifier, replies, labels)
+    failures += _misjudged(verifier, replies, labels, options)
     right = len(samples) - len(failures)
     title = f"task {name}: {right:,} of {len(samples):,} references judge themselves right"
     return Finding(not failures, title, failures[:MOST_SHOWN])
 
 
-def _check_prompts(task: Task, name: str, samples: Sequence[Sample]) -> Finding:
+def _check_prompts(
+    task: Task, name: str, samples: Sequence[Sample], options: JudgingOptions
+) -> Finding:
     """Check that each prompt of the task renders on every row and has correct worked examples."""
     prompts = prompts_of(task)
     failures = _default_prompt_problem(task, samples)
@@ -132,7 +169,8 @@ def _check_prompts(task: Task, name: str, samples: Sequence[Sample]) -> Finding:
         else:
             examples = worked_examples(template)
             labels = [f"prompt {prompt!r}, example {sample.id!r}:" for _, sample in examples]
-            failures += _misjudged(task.verifier(template.reading), examples, labels)
+            verifier = task.verifier(template.reading)
+            failures += _misjudged(verifier, examples, labels, options)
     title = f"task {name}: takes the prompts {', '.join(prompts)}; each renders on every row"
     return Finding(not failures, title, list(dict.fromkeys(failures))[:MOST_SHOWN])
 
@@ -151,16 +189,20 @@ def _default_prompt_problem(task: Task, samples: Sequence[Sample]) -> list[str]:
 
 
 def _misjudged(
-    verifier: Verifier, replies: Sequence[tuple[str, Sample]], labels: Sequence[str]
+    verifier: Verifier,
+    replies: Sequence[tuple[str, Sample]],
+    labels: Sequence[str],
+    options: JudgingOptions,
 ) -> list[str]:
     """The labels of the replies that aren't judged right, though they should be, and why."""
     return [
         f"{label} judged {verdict.failure}: {verdict.message}"
-        for label, verdict in zip(labels, judge_many(verifier, replies), strict=True)
+        for label, verdict in zip(labels, judge_many(verifier, replies, options), strict=True)
         if not verdict.correct
     ]
 
 
+@with_options
 def check_command(
     task: Annotated[
         list[str] | None,
@@ -169,13 +211,24 @@ def check_command(
     plugin: Annotated[
         list[str] | None, typer.Option("--plugin", help="Check only this plugin; repeatable.")
     ] = None,
+    verifier: Annotated[
+        list[str] | None, typer.Option("--verifier", help="Check only this verifier; repeatable.")
+    ] = None,
     data: Annotated[
         str | None, typer.Option(help="Read the task's rows from this file, not from the hub.")
     ] = None,
+    *,
+    timeout: float | None,
 ) -> None:
-    """Check that plugins load and that each task's verifier accepts the task's references."""
+    """Check that plugins load, that verifiers judge as they must, and each task's references."""
     failed = False
-    for finding in check_installation(tasks=task or (), plugins=plugin or (), data=data):
+    for finding in check_installation(
+        tasks=task or (),
+        plugins=plugin or (),
+        verifiers=verifier or (),
+        data=data,
+        timeout=timeout,
+    ):
         failed |= not finding.passed
         echo(f"{'ok  ' if finding.passed else 'FAIL'}  {finding.title}")
         for line in finding.details:

@@ -124,7 +124,7 @@ JudgeItems = Callable[[Sequence[Item], Sequence[float]], list[Outcome]]
 AGAIN = 0.25
 """A text that is judged again has what is left of its deadline, and at least this share of it."""
 
-_USUAL_FORM = (
+USUAL_FORM = (
     "<think>\n{0}\n</think>\n<reasoning>\n{0}\n</reasoning>\n"
     "<answer>\n{0}\n</answer>\n\\boxed{{{0}}}\n#### {0}"
 )
@@ -180,4 +180,4 @@ def _control_texts(sample: Sample, control: Control | None) -> list[str]:
     if control is not None:
         with contextlib.suppress(Exception):  # a task may raise anything; columns may be missing
             return [control(sample)]
-    return [sample.reference, _USUAL_FORM.format(sample.reference)]
+    return [sample.reference, USUAL_FORM.format(sample.reference)]

@@ -236,6 +236,7 @@ class Length(Bounded):
     """
 
     thinking: ClassVar = "whole"
+    needs_reference: ClassVar[bool] = False
 
     t: float = 4
     m: float = 20
