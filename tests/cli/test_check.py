@@ -17,6 +17,7 @@ from rewardkit.registry import Plugin
 
 pytestmark = pytest.mark.slow
 
+
 def number(text: str, sample: Sample) -> Verdict:
     """Right when the texts are the same number."""
     if not sample.reference.isdecimal():
