@@ -219,10 +219,12 @@ def _mean(values: list[float | None]) -> str:
 
 @with_options
 def score_command(
-    file: Annotated[
-        Path,
+    files: Annotated[
+        list[Path],
         typer.Argument(
-            help="A JSONL, Parquet or CSV file of completions, or a run's or training's folder."
+            metavar="FILE...",
+            help="JSONL, JSON, Parquet or CSV files of completions, or one run's or training's "
+            "folder.",
         ),
     ],
     task: Annotated[
@@ -239,7 +241,19 @@ def score_command(
     ] = None,
     data: Annotated[
         str | None,
-        in_what(help="The task's problems, if the file has only their ids."),
+        in_what(help="The problems, if the file has only their ids."),
+    ] = None,
+    id_field: Annotated[
+        str | None,
+        in_what(help="The field that identifies a row's problem; by default id."),
+    ] = None,
+    group_by: Annotated[
+        list[str] | None,
+        in_what(help="A column to show the figures by; repeatable."),
+    ] = None,
+    format: Annotated[
+        str | None,
+        in_what(help="The program that wrote the file: lm-eval, inspect or openai-batch."),
     ] = None,
     reward_weight: Annotated[
         list[str] | None,
@@ -287,7 +301,11 @@ def score_command(
         "completion_field": completion_field,
         "label_field": label_field,
         "data": data,
+        "id_field": id_field,
+        "group_by": group_by,
+        "format": format,
     }
+    file, *more = _files(files)
     if rollouts := find_rollouts(file):
         refuse_given(
             {**of_files, "thinking": thinking, "shard": shard, "ray": ray}, "a training's folder"
@@ -329,20 +347,38 @@ def score_command(
             thinking=thinking,
             timeout=timeout,
         )
-        columns = FileFields(completion_field or (), reference_field, label_field or ())
-        plan = plan_scoring(file, choice, columns, output, data=data)
+        columns = FileFields(
+            completion_field or (), reference_field, label_field or (), id=id_field
+        )
+        plan = plan_scoring(
+            *(file, choice, columns, output),
+            more=more,
+            data=data,
+            format=format,
+            group_by=group_by or (),
+        )
     result = _score(plan, ray, quiet=quiet)
     _print(result.summaries, plan.output_dir, as_json=as_json)
     if file.is_dir() or label_field:
         _print_differing(result.agreement, with_labels=not file.is_dir(), as_json=as_json)
     for gap, count in result.gaps.counts.items():
         ids = result.gaps.ids[gap]
-        more = ", …" if count > len(ids) else ""
-        echo(f"! {gap} for {count:,} completions (ids {', '.join(ids)}{more})", err=True)
+        others = ", …" if count > len(ids) else ""
+        echo(f"! {gap} for {count:,} completions (ids {', '.join(ids)}{others})", err=True)
     if str(result.limits):
         echo(str(result.limits), err=True)
     failures = shortcomings(result.summaries, max_errors=max_errors, fail_under=fail_under)
     fail_with(failures, lambda: result.first_error)
+
+
+def _files(paths: Iterable[Path]) -> list[Path]:
+    """The files that the paths name; a folder must be the only one."""
+    from rewardkit.harness.store.data_files import matching_files
+
+    files = matching_files(paths)
+    if len(files) > 1 and any(file.is_dir() for file in files):
+        raise UsageError("score takes several files, or one folder; give each folder on its own")
+    return files
 
 
 def _score(plan: ScorePlan, ray: str | None, *, quiet: bool) -> ScoreResult:

@@ -24,7 +24,7 @@ from rewardkit.harness.backends.ray_cluster import (
 )
 from rewardkit.harness.scoring.jobs import ChunkOrder, ChunkResult, Job, pickled_job
 from rewardkit.harness.scoring.worker_processes import AHEAD, freeze_loaded, pickled_result
-from rewardkit.harness.store.data_files import Chunk, JsonLines
+from rewardkit.harness.store.data_files import Chunk, JsonLines, is_compressed
 
 
 class RaySpread:
@@ -37,7 +37,9 @@ class RaySpread:
 
     def __call__(self, job: Job, chunks: Iterator[Chunk]) -> Iterator[tuple[Chunk, ChunkResult]]:
         """Yield each chunk with its result, in order."""
-        source = source_file(job.source.path) if isinstance(job.source, JsonLines) else None
+        rows, source = job.source, None
+        if isinstance(rows, JsonLines) and not is_compressed(rows.path):
+            source = source_file(rows.path)
         pickled = pickled_job(job, "other nodes")
         with connected(self._address) as ray:
             self._actors = JudgingActors(ray, pickled, source, self._note)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import cloudpickle
 
@@ -106,6 +106,10 @@ class FileJob:
     columns: FileFields
     task: Task | None = None
     samples: Mapping[str, Sample] = field(default_factory=dict)
+    joined: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Further columns of the rows by id, where no task reads them."""
+    group_by: Sequence[str] = ()
+    """The columns that figures are grouped by."""
     keep_rows: bool = True
     """Whether to prepare the lines of the rows, or only to count the rows."""
     workers: int | None = None
@@ -116,7 +120,7 @@ class FileJob:
         """Judge the rows of a chunk."""
         result = ChunkResult()
         batch: list[Generated] = []
-        for number, row in enumerate(self.source.rows(chunk), chunk.first):
+        for number, row in self._rows(chunk):
             sample, unjudged = self._judgeable(row, number)
             if self.shard and not self.shard.takes(self.name, sample.id):
                 continue
@@ -132,9 +136,8 @@ class FileJob:
                         others=others,
                     )
                 )
-        group_by = self.task.group_by if self.task else ()
         for position, judged in enumerate(_judged(batch, self.workers, result)):
-            result.tally.add(judged, group_by)
+            result.tally.add(judged, self.group_by)
             result.agreement.add(judged, position)
             if self.keep_rows:
                 result.lines.append(unnumbered_line(judged))
@@ -143,24 +146,37 @@ class FileJob:
     @property
     def leaves_out_rows(self) -> bool:
         """Whether some rows of the file aren't judged; the others store their number."""
-        return self.shard is not None
+        return self.shard is not None or self.columns.filter is not None
 
     def checked(self) -> FileJob:
         """The job with the name of the completions' field. DataError if no row of the file has a
         completion, or none a reference: then a field is misnamed."""
-        named = (completion_field(row) for _, row in self._rows())
+        named = (completion_field(row) for _, row in self._all_rows())
         field = None if self.columns.completions else next(filter(None, named), None)
         columns = self.columns if field is None else replace(self.columns, completions=(field,))
         job = replace(self, columns=columns)
-        for lacks in (job._lacks_reference, job._lacks_completion):
-            faults = (lacks(row, number) for number, row in self._rows())
+        for lacks in (job._lacks_reference, job._lacks_completion, job._lacks_group):
+            faults = (lacks(row, number) for number, row in self._all_rows())
             first = next(faults, None)
             if first is not None and all(faults):
                 raise first
         return job
 
-    def _rows(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        return enumerate(row for chunk in self.source.chunks(0) for row in self.source.rows(chunk))
+    def _rows(self, chunk: Chunk) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        """The numbered rows to read, each with the columns that --data has for its id."""
+        for number, row in enumerate(self.source.rows(chunk), chunk.first):
+            plain = self.columns.plain_row(row)
+            if plain is None:
+                continue
+            if self.joined:
+                plain = {
+                    **_joined(self.joined, self.columns.identifier(plain, number), number),
+                    **plain,
+                }
+            yield number, plain
+
+    def _all_rows(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        return (row for chunk in self.source.chunks(0) for row in self._rows(chunk))
 
     def _lacks_completion(self, row: Mapping[str, Any], number: int) -> DataError | None:
         if any(one.has_text for one in completions(row, number, self.columns)):
@@ -176,6 +192,11 @@ class FileJob:
             return error
         return None
 
+    def _lacks_group(self, row: Mapping[str, Any], number: int) -> DataError | None:
+        known = self._judgeable(row, number)[0].columns
+        lacking = [name for name in self.group_by if name not in known]
+        return missing(row, number, f"no {lacking[0]!r}", "--group-by") if lacking else None
+
     def _others(self, number: int, completions: int) -> dict[str, int]:
         """Further fields of the stored rows of a row of the file."""
         others = {SOURCE_ROW: number} if self.leaves_out_rows else {}
@@ -189,23 +210,34 @@ class FileJob:
             return self._sample(row, number), None
         except NoReference as error:
             unjudged = Verdict.unjudged(f"{NO_REFERENCE}: {str(error).partition(';')[0]}")
-            return Sample("", id=str(row.get("id", number)), columns=row), unjudged
+            identifier = self.columns.identifier(row, number)
+            return Sample("", id=identifier, columns=row), unjudged
 
     def _sample(self, row: Mapping[str, Any], number: int) -> Sample:
-        """A row's sample. DataError if the row lacks its reference or a column of the task."""
-        identifier = str(row.get("id", number))
+        """A row's sample. NoReference if the row lacks its reference or a column of the task."""
+        identifier = self.columns.identifier(row, number)
         if self.samples:
-            if identifier not in self.samples:
-                raise DataError(f"row {number + 1} has the id {identifier!r}, which --data lacks")
-            return self.samples[identifier]
+            sample = _joined(self.samples, identifier, number)
+            return replace(sample, columns={**row, **sample.columns})
         if self.columns.reference is None and self.task is not None:
             try:
-                return self.task.sample(row, number)
+                sample = self.task.sample(row, number)
             except DataError as error:
                 raise NoReference(str(error)) from error
+            return replace(sample, id=identifier) if self.columns.id else sample
         needed = self.columns.reference is not None or needs_reference(self.verifiers.strict, row)
         first, *others = references(row, number, self.columns, needed=needed)
         return Sample(first, id=identifier, columns=row, references=tuple(others))
+
+
+Joined = TypeVar("Joined")
+
+
+def _joined(by_id: Mapping[str, Joined], identifier: str, number: int) -> Joined:
+    """What --data has for a row's id. DataError if it has nothing."""
+    if identifier not in by_id:
+        raise DataError(f"row {number + 1} has the id {identifier!r}, which --data lacks")
+    return by_id[identifier]
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from rewardkit.harness.run.options import (
 )
 from rewardkit.harness.scoring.jobs import FileJob, RunJob
 from rewardkit.harness.scoring.sources import FileFields
-from rewardkit.harness.store.data_files import JsonLines, iterate_rows, open_source
+from rewardkit.harness.store.data_files import JsonLines, Source, iterate_rows, open_sources
 from rewardkit.harness.store.model_folder import hash_file
 from rewardkit.harness.store.run_folder import RUN, RunFolder
 from rewardkit.harness.store.sample_row import SAMPLES, replaced_rows
@@ -110,9 +110,9 @@ class VerifierChoice:
         return TaskVerifiers(strict, flexible, task.perfect, **limits), task
 
 
-def completed_choice(choice: VerifierChoice, path: Path) -> VerifierChoice:
+def completed_choice(choice: VerifierChoice, source: Source) -> VerifierChoice:
     """Return the choice with the contents of its task's TOML file, or with the verifiers that the
-    rows of the data file `path` name. UsageError for parameters of a task that takes none."""
+    rows of the data file name. UsageError for parameters of a task that takes none."""
     if choice.task_args:
         task_with_arguments((choice.task,) if choice.task else (), choice.task_args)
     if choice.task is not None and choice.task.endswith(".toml"):
@@ -120,13 +120,14 @@ def completed_choice(choice: VerifierChoice, path: Path) -> VerifierChoice:
         return replace(choice, task=definition.name, definition=plain_definition(definition))
     if choice.verifier_field is None:
         return choice
-    names = verifiers_named_in(iterate_rows(path), choice.verifier_field)
+    rows = (row for chunk in source.chunks(0) for row in source.rows(chunk))
+    names = verifiers_named_in(rows, choice.verifier_field)
     return replace(choice, names=names)
 
 
-def file_fingerprint(path: Path) -> dict[str, str]:
-    """A hash of the whole file, at a second or less per GB, and the version of rewardkit."""
-    return {"file": hash_file(path), "rewardkit": __version__}
+def file_fingerprint(*paths: Path) -> dict[str, str]:
+    """Hashes of the whole files, at a second or less per GB, and the version of rewardkit."""
+    return {"file": " ".join(map(hash_file, paths)), "rewardkit": __version__}
 
 
 def verifier_fingerprint(name: str, verifiers: TaskVerifiers) -> dict[str, str]:
@@ -199,42 +200,75 @@ def plan_scoring(
     columns: FileFields,
     output: ScoreOutput,
     *,
+    more: Sequence[Path] = (),
     data: str | None = None,
+    format: str | None = None,
+    group_by: Sequence[str] = (),
 ) -> ScorePlan:
-    """Plan to score a file; `data` holds the task's problems if the file has only their ids."""
-    choice = completed_choice(choice, path)
+    """Plan to score a file, and `more` as if they were one.
+
+    `data` holds the problems of the task, or further columns, if the files have only ids. `format`
+    names the program that wrote the rows. Raises DataError if no row has what the fields name.
+    """
+    source = open_sources([path, *more])
+    choice = completed_choice(choice, source)
     verifiers, task = choice.resolve()
-    if data is not None and task is None:
-        raise UsageError("--data holds a task's problems; name the --task")
+    columns = fields_of(columns, format, source, has_task=task is not None)
     problems = task.load(data=data, split=None, seed=0) if task and data is not None else []
     samples = {sample.id: sample for sample in problems}
+    rows = enumerate(iterate_rows(data)) if data is not None and task is None else ()
+    by_id = replace(columns, id=None)
     job = FileJob(
-        open_source(path),
+        source,
         choice.name,
         verifiers,
         columns,
         task,
         samples,
+        {by_id.identifier(row, number): row for number, row in rows},
+        group_by or (task.group_by if task else ()),
         keep_rows=output.output_dir is not None,
         shard=output.shard,
     ).checked()
-    group_by = {choice.name: task.group_by if task else ()}
+    columns = job.columns
+    grouped = {choice.name: tuple(job.group_by)}
     tasks = {choice.name: task} if task else {}
     if output.output_dir is None:
-        return ScorePlan(job, group_by, tasks)
+        return ScorePlan(job, grouped, tasks)
     refuse_own_folder(path, output.output_dir)
-    task_record = {"group_by": list(group_by[choice.name]), "judging": asdict(choice)}
+    task_record = {"group_by": list(job.group_by), "judging": asdict(choice)}
     if samples:
         task_record["data_hash"] = data_hash(list(samples.values()))
+    elif data is not None:
+        task_record["data_hash"] = hash_file(Path(data))
     fingerprint = {
-        **file_fingerprint(path),
+        **file_fingerprint(path, *more),
         **verifier_fingerprint(choice.name, verifiers),
         "columns": asdict(columns),
         "data": task_record.get("data_hash"),
     }
-    settings = {"model": path.name, "file": str(path), "columns": asdict(columns), "data": data}
+    settings = {
+        "model": ", ".join(one.name for one in (path, *more)),
+        "file": ", ".join(map(str, (path, *more))),
+        "columns": asdict(columns),
+        "data": data,
+    }
     record = {**output.record(), "settings": settings, "tasks": {choice.name: task_record}}
-    return ScorePlan(job, group_by, tasks, output.folder, fingerprint, record, output.overwrite)
+    return ScorePlan(job, grouped, tasks, output.folder, fingerprint, record, output.overwrite)
+
+
+def fields_of(
+    columns: FileFields, format: str | None, source: Source, *, has_task: bool
+) -> FileFields:
+    """The fields to read: those of the named format, or of the first row's, where none is named.
+
+    A task reads the problem's own columns in lm-eval's logs, not its target.
+    """
+    first = next((row for chunk in source.chunks(0) for row in source.rows(chunk)), {})
+    found = columns.in_format(format, first)
+    if has_task and found.format == "lm-eval":
+        return replace(found, reference=columns.reference)
+    return found
 
 
 def plan_rescoring(

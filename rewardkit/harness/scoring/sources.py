@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from rewardkit.errors import DataError, UsageError
+from rewardkit.errors import DataError, UnknownName, UsageError
 from rewardkit.harness.store.data_files import field_value
 from rewardkit.harness.store.sample_row import token_count
 from rewardkit.records import Completion, references_of
@@ -37,6 +37,12 @@ class FileFields:
     completions: Sequence[str] = ()
     reference: str | None = None
     labels: Sequence[str] = ()
+    id: str | None = None
+    """The field that identifies a row's problem; None: `id`, or the row's number."""
+    format: str | None = None
+    """The program that wrote the rows, one of FORMATS."""
+    filter: str | None = None
+    """The filter of lm-eval whose rows are read: its logs repeat each row for each filter."""
 
     def __post_init__(self) -> None:
         if self.labels and len(self.labels) != len(self.completions):
@@ -49,6 +55,56 @@ class FileFields:
     def completions_a_row(self) -> int:
         """The number of completions in a row, unless a field holds a list of them."""
         return max(1, len(self.completions))
+
+    def in_format(self, name: str | None, row: Mapping[str, Any]) -> FileFields:
+        """The fields with those of a format where none is named. Without a name, the format is
+        that of `row`, if it is plain."""
+        plain = (one for one, (signs, _) in FORMATS.items() if signs <= row.keys())
+        name = name or next(plain, None)
+        if name is None:
+            return self
+        if name not in FORMATS:
+            raise UnknownName.among("format", name, FORMATS)
+        usual = FORMATS[name][1]
+        return replace(
+            self,
+            completions=self.completions or usual.completions,
+            reference=self.reference or usual.reference,
+            id=self.id or usual.id,
+            format=name,
+            filter=row.get("filter") if name == "lm-eval" else None,
+        )
+
+    def identifier(self, row: Mapping[str, Any], number: int) -> str:
+        """The id of a row's problem. DataError if the row lacks the field that is named."""
+        value = field_value(row, self.id or "id")
+        if value is None and self.id is not None:
+            raise missing(row, number, f"nothing in {self.id!r}", "--id-field")
+        return str(number if value is None else value)
+
+    def plain_row(self, row: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """The row, with the columns of its problem in lm-eval's logs; None to leave it out."""
+        if self.filter is not None and row.get("filter") != self.filter:
+            return None
+        nested = row.get("doc") if self.format == "lm-eval" else None
+        return {**nested, **row} if isinstance(nested, Mapping) else row
+
+
+FORMATS: Mapping[str, tuple[frozenset[str], FileFields]] = {
+    "lm-eval": (
+        frozenset({"doc_id", "doc", "target", "resps"}),
+        FileFields(("resps.0",), "target", id="doc_id"),
+    ),
+    "inspect": (
+        frozenset({"epoch", "input", "target", "output"}),
+        FileFields(("output.choices",), "target", id="id"),
+    ),
+    "openai-batch": (
+        frozenset({"custom_id", "response", "error"}),
+        FileFields(("response.body.choices",), id="custom_id"),
+    ),
+}
+"""The fields by which the rows of other programs' logs are known, and those to read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Read and write the rows of a data set: JSONL, Parquet and CSV files, and the hub.
+"""Read and write the rows of a data set: JSONL, JSON, Parquet and CSV files, and the hub.
 
 JSONL and CSV are read with the standard library: importing `datasets` costs more than a second,
 which every evaluation of a local file would pay. Hub ids go through `datasets`.
@@ -7,15 +7,20 @@ which every evaluation of a local file would pay. Hub ids go through `datasets`.
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
+import glob
+import gzip
 import io
 import itertools
 import json
 import pickle
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO, cast
 
 from rewardkit.errors import DataError, MissingExtra, UsageError
 from rewardkit.harness.store.files import check_target, replaced_file
@@ -61,7 +66,7 @@ def _place(part: str, length: int) -> int | None:
 
 
 def read_rows(path: str | Path) -> list[Row]:
-    """Read all rows of a .jsonl, .parquet or .csv file. Raises DataError."""
+    """Read all rows of a .jsonl, .json, .parquet or .csv file. Raises DataError."""
     return list(iterate_rows(path))
 
 
@@ -92,18 +97,80 @@ def open_source(path: Path) -> Source:
         raise DataError(f"{path} is a folder; name a .jsonl, .parquet or .csv file in it")
     if not path.is_file():
         raise DataError(f"there is no data file {str(path)!r}; give .jsonl, .parquet or .csv")
-    kinds: Mapping[str, type[Source]] = {
+    kinds: Mapping[str, Callable[[Path], Source]] = {
         ".jsonl": JsonLines,
-        ".json": JsonLines,
+        ".json": _open_json,
         ".csv": Csv,
         ".parquet": Parquet,
+        ".eval": InspectArchive,
     }
-    kind = kinds.get(path.suffix.lower())
-    if kind is None:
+    name = path.name.lower()
+    suffix = Path(name.removesuffix(path.suffix.lower()) if is_compressed(path) else name).suffix
+    kind = kinds.get(suffix)
+    if kind is None or (is_compressed(path) and suffix not in (".jsonl", ".json", ".csv")):
         raise DataError(
-            f"{path.name}: the suffix {path.suffix!r} isn't one of .jsonl, .parquet, .csv"
+            f"{path.name}: the suffix {path.suffix!r} isn't one of .jsonl, .json, .csv (each also "
+            "with .gz or .zst), .parquet, .eval"
         )
     return kind(path)
+
+
+def open_sources(paths: Sequence[Path]) -> Source:
+    """One file, or several as one."""
+    sources = tuple(map(open_source, paths))
+    return sources[0] if len(sources) == 1 else Files(sources)
+
+
+def matching_files(paths: Iterable[Path]) -> list[Path]:
+    """The paths, and the files that a pattern such as `runs/*.jsonl` matches, sorted. DataError
+    where none does."""
+    found: list[Path] = []
+    for path in paths:
+        if path.exists() or not glob.has_magic(str(path)):
+            found.append(path)
+        elif matches := sorted(glob.glob(str(path), recursive=True)):
+            found += map(Path, matches)
+        else:
+            raise DataError(f"no file matches {str(path)!r}")
+    return found
+
+
+def is_compressed(path: Path) -> bool:
+    """Whether the suffix is that of a compressed file."""
+    return path.suffix.lower() in (".gz", ".zst")
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
+    """A file's content, decompressed, and the file itself, whose position is the progress."""
+    with path.open("rb") as file:
+        if not is_compressed(path):
+            yield file, file
+            return
+        try:
+            yield _decompressed(file, path), file
+        except (OSError, EOFError, zlib.error) as error:
+            raise DataError(f"{path.name} is damaged: {_first_line(error)}") from error
+
+
+def _decompressed(file: BinaryIO, path: Path) -> BinaryIO:
+    if path.suffix.lower() == ".gz":
+        return cast("BinaryIO", gzip.GzipFile(fileobj=file))
+    pyarrow, _ = load_pyarrow(f"reading {path.name}")
+    raw = pyarrow.CompressedInputStream(pyarrow.PythonFile(file, "r"), "zstd")
+    return cast("BinaryIO", io.BufferedReader(raw))
+
+
+def _open_json(path: Path) -> Source:
+    """A .json file: rows on lines, or one document, such as an array."""
+    with _opened(path) as (content, _):
+        first = next((line for line in content if line.strip()), b"")
+    try:
+        row = json.loads(first.removeprefix(codecs.BOM_UTF8) or b"{}")
+    except (ValueError, RecursionError):
+        return JsonDocument(path)
+    is_row = isinstance(row, dict) and not isinstance(row.get("samples"), list)
+    return JsonLines(path) if is_row else JsonDocument(path)
 
 
 def hub_rows(
@@ -148,6 +215,8 @@ class Chunk:
     """Where in the file it ends, in the units of the source's `size`."""
     line: int = 0
     """The number of its first line, from 1, in a file of lines."""
+    file: int = 0
+    """The number of its file, of several."""
 
 
 @dataclass(frozen=True)
@@ -164,9 +233,9 @@ class JsonLines:
     def chunks(self, skip: int) -> Iterator[Chunk]:
         """Chunks of whole lines, not parsed."""
         row, line = 0, 1
-        with self.path.open("rb") as file:
-            while block := file.read(CHUNK_BYTES):
-                block += file.readline()
+        with _opened(self.path) as (content, file):
+            while block := content.read(CHUNK_BYTES):
+                block += content.readline()
                 lines = block.split(b"\n")
                 count = sum(1 for one in lines if one.strip())
                 if row + count > skip:
@@ -254,8 +323,8 @@ def _undamaged(batches: Iterator[Any], path: Path) -> Iterator[Any]:
 
 
 @dataclass(frozen=True)
-class Csv:
-    """A CSV file with a header. The reader parses it: a quoted field may hold newlines."""
+class _Parsed:
+    """A file that the reader parses; chunks hold pickled rows."""
 
     path: Path
 
@@ -266,16 +335,82 @@ class Csv:
 
     def chunks(self, skip: int) -> Iterator[Chunk]:
         """Chunks of pickled rows."""
-        with self.path.open("rb") as file:
-            lines = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-            rows = itertools.islice(_csv_rows(lines, self.path.name), skip, None)
-            while batch := list(itertools.islice(rows, CHUNK_ROWS)):
-                yield Chunk(skip, len(batch), pickle.dumps(batch), file.tell())
-                skip += len(batch)
+        rows = itertools.islice(self._parsed(), skip, None)
+        while batch := list(itertools.islice(rows, CHUNK_ROWS)):
+            content = pickle.dumps([row for row, _ in batch])
+            yield Chunk(skip, len(batch), content, batch[-1][1])
+            skip += len(batch)
 
     def rows(self, chunk: Chunk) -> Iterator[Row]:
         """The unpickled rows."""
         return iter(pickle.loads(chunk.content))
+
+    def _parsed(self) -> Iterator[tuple[Row, int]]:
+        """Each row, and where in the file it ends, at most."""
+        raise NotImplementedError
+
+
+class Csv(_Parsed):
+    """A CSV file with a header. A quoted field may hold newlines, and a chat as JSON."""
+
+    def _parsed(self) -> Iterator[tuple[Row, int]]:
+        with _opened(self.path) as (content, file):
+            lines = io.TextIOWrapper(content, encoding="utf-8-sig", newline="")
+            for row in _csv_rows(lines, self.path.name):
+                yield {name: _chat_in_json(value) for name, value in row.items()}, file.tell()
+
+
+def _chat_in_json(field: Any) -> Any:
+    """The messages of a field that holds them as JSON, else the field."""
+    if isinstance(field, str) and field.startswith(("[{", "[null")) and '"role"' in field:
+        with contextlib.suppress(ValueError, RecursionError):
+            messages = json.loads(field)
+            if all(one is None or (isinstance(one, dict) and "role" in one) for one in messages):
+                return messages
+    return field
+
+
+class JsonDocument(_Parsed):
+    """A file that is one JSON document: an array of rows, an object with the array `samples`, or
+    one row. It is parsed as a whole, in memory."""
+
+    def _parsed(self) -> Iterator[tuple[Row, int]]:
+        with _opened(self.path) as (content, _):
+            value = _json_value(content.read().removeprefix(codecs.BOM_UTF8), self.path.name)
+        rows = value.get("samples") if isinstance(value, dict) else value
+        rows = rows if isinstance(rows, list) else [value]
+        return _with_ends(rows, self.path.name, self.size, len(rows))
+
+
+class InspectArchive(_Parsed):
+    """A log of Inspect as a .eval file: a zip archive with a JSON file for each sample."""
+
+    def _parsed(self) -> Iterator[tuple[Row, int]]:
+        try:
+            with zipfile.ZipFile(self.path) as archive:
+                names = [one for one in archive.namelist() if one.startswith("samples/")]
+                rows = (_json_value(archive.read(name), name) for name in names)
+                yield from _with_ends(rows, self.path.name, self.size, len(names))
+        except (zipfile.BadZipFile, NotImplementedError, OSError, zlib.error) as error:
+            raise DataError(
+                f"{self.path.name} can't be read: {_first_line(error)}; write it as .json with "
+                "`inspect log convert --to json`"
+            ) from error
+
+
+def _json_value(content: bytes, name: str) -> Any:
+    try:
+        return json.loads(content.decode("utf-8", "surrogatepass"))
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{name} isn't JSON: {error}") from error
+
+
+def _with_ends(rows: Iterable[Any], name: str, size: int, count: int) -> Iterator[tuple[Row, int]]:
+    """Each of `count` rows of a file, and where it would end if all were as long."""
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, dict):
+            raise DataError(f"{name}, row {number} isn't a JSON object")
+        yield row, -(-size * number // count)
 
 
 @dataclass(frozen=True)
@@ -317,8 +452,37 @@ class Parquet:
             yield from _undamaged(rows, self.path)
 
 
-Source = JsonLines | Csv | Parquet
-"""A file of rows."""
+@dataclass(frozen=True)
+class Files:
+    """Several files, one after the other."""
+
+    sources: tuple[Source, ...]
+
+    @property
+    def size(self) -> int:
+        """The sum of the files' sizes."""
+        return sum(source.size for source in self.sources)
+
+    def chunks(self, skip: int) -> Iterator[Chunk]:
+        """The chunks of all files, with rows numbered over all."""
+        row = before = 0
+        for number, source in enumerate(self.sources):
+            start = row
+            if start < skip:
+                row += sum(chunk.count for chunk in source.chunks(0))
+            for chunk in source.chunks(max(0, skip - start)):
+                row = start + chunk.first + chunk.count
+                first, end = start + chunk.first, before + chunk.end
+                yield replace(chunk, first=first, end=end, file=number)
+            before += source.size
+
+    def rows(self, chunk: Chunk) -> Iterator[Row]:
+        """The rows of a chunk, as its file parses them."""
+        return self.sources[chunk.file].rows(chunk)
+
+
+Source = JsonLines | _Parsed | Parquet | Files
+"""A file of rows, or several."""
 
 
 def _first_line(error: BaseException) -> str:
