@@ -178,7 +178,14 @@ def _value(value: object) -> str:
 
 @with_options
 def train_command(
-    recipe: Annotated[str, typer.Argument(help="A recipe's name, or a TOML file.")],
+    recipe: Annotated[
+        str,
+        typer.Argument(help="A recipe's name, or a TOML file; `any` trains the task of --task."),
+    ] = "any",
+    task: Annotated[
+        str | None,
+        typer.Option(help="The task to train, a name or a TOML file; by default the recipe's."),
+    ] = None,
     model: Annotated[
         str | None, typer.Option(help="A checkpoint's folder or a hub id; by default the recipe's.")
     ] = None,
@@ -236,6 +243,7 @@ def train_command(
     reporter = quiet_reporter() if quiet or not main else TrainingProgress()
     options = TrainOptions(
         recipe=recipe,
+        task=task,
         model=model,
         settings=parse_pairs(settings or ()),
         data=data,

@@ -42,6 +42,7 @@ def arguments(model: Path, output: Path, *more: str) -> list[str]:
             ["train", "./none.toml"],
             "there is no recipe file 'none.toml'; see `rewardkit list recipes`",
         ),
+        (["train", "--model", "m"], "recipe 'any' names no task; pass --task NAME"),
         (["train", "motion", "--set", "beta"], "--set 'beta' isn't KEY=VALUE"),
         (["train", "motion", "--set", "btea=1"], "did you mean 'beta'?"),
     ],
@@ -76,6 +77,22 @@ def test_check_prints_the_resolved_configuration_and_writes_nothing(
     assert "seed = 3" in out
     assert 'prompt = "motion_short"' in out
     assert not (tmp_path / "out").exists()
+
+
+def test_any_task_is_trained_by_its_name(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text(
+        "".join(f'{{"question": "{n} + 1?", "answer": "{n + 1}"}}\n' for n in range(8))
+    )
+    (tmp_path / "sums.toml").write_text('[data]\nfile = "rows.jsonl"\n[verifier]\nname = "gsm8k"\n')
+    given = ["--task", str(tmp_path / "sums.toml"), "--model", str(tiny_checkpoint)]
+    given += ["--set", "max_completion_length=6", "--set", "evaluation.max_tokens=6", "--check"]
+    status, out, err = rewardkit("train", *given)
+    assert status == 0
+    assert "# recipe any; output runs/train-" in out
+    assert "8 of 8 problems of the evaluation are also trained on" in " ".join(err.split())
+    (tmp_path / "others.jsonl").write_text('{"question": "What is left?", "answer": "0"}\n')
+    given += ["--set", f"evaluation.data={tmp_path}/others.jsonl"]
+    assert "also trained on" not in rewardkit("train", *given)[2]
 
 
 def test_check_refuses_a_tracking_tool_that_is_not_installed(

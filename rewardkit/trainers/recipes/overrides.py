@@ -32,7 +32,9 @@ def build_recipe(name: str, contents: RecipeContents, trainer_fields: Mapping[st
         if key not in KEYS:
             raise UnknownName.among(f"key of {source}", key, KEYS)
     if "task" not in contents:
-        raise UsageError(f'{source} names no task; write task = "gsm8k", or another')
+        raise UsageError(
+            f'{source} names no task; pass --task NAME, or write task = "gsm8k" into its file'
+        )
     section = trainer_section(contents)
     trainer = contents.get("trainer")
     if section != SFT and (isinstance(trainer, str) or SFT in contents):

@@ -167,6 +167,9 @@ def trainer_section(contents: Mapping[str, Any]) -> str:
     return SFT if contents.get("trainer") == SFT else "trainer"
 
 
+ANY = "any"
+"""The recipe that trains the task that is named beside it."""
+
 RecipeContents = Mapping[str, Any]
 """What a recipe's TOML file holds, not yet validated."""
 

@@ -172,9 +172,9 @@ def train(
 ) -> TrainingResult:
     """Train `model` with a recipe, a name or a TOML file, whose settings `settings` override.
 
-    `settings` are those of --set, and `options` the other options of `rewardkit train`: data,
-    output_dir, resume, seed, rollouts. UsageError, before any weights load, for every setting, name
-    or data that can't be used.
+    `settings` are those of --set, and `options` the other options of `rewardkit train`: task,
+    data, output_dir, resume, seed, rollouts. UsageError, before any weights load, for every
+    setting, name or data that can't be used.
     """
     for name in options:
         if name not in TrainValues.__annotations__:

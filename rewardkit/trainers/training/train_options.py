@@ -16,7 +16,7 @@ from rewardkit.harness.run.reporter import Reporter
 from rewardkit.printable import printable
 from rewardkit.redaction import redact
 from rewardkit.trainers.recipes.overrides import apply_overrides, build_recipe
-from rewardkit.trainers.recipes.recipe import Recipe, find_recipe, trainer_section
+from rewardkit.trainers.recipes.recipe import ANY, Recipe, find_recipe, trainer_section
 from rewardkit.trainers.training.trl_config import trainer_fields
 
 REQUIRED = ("torch", "transformers", "trl", "datasets")
@@ -50,6 +50,7 @@ def is_main_process() -> bool:
 class TrainValues(TypedDict, total=False):
     """The options of `train()`, except recipe, model and settings."""
 
+    task: str | None
     data: str | Path | None
     output_dir: str | Path | None
     resume: bool
@@ -66,6 +67,7 @@ class TrainOptions:
     recipe: str
     model: str | Path | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
+    task: str | None = None
     data: str | Path | None = None
     output_dir: str | Path | None = None
     resume: bool = False
@@ -83,6 +85,7 @@ def resolve_recipe(options: TrainOptions) -> Recipe:
         raise UsageError(f"recipe {name!r} sets trust_remote_code; pass --trust-remote-code")
     section = trainer_section(contents)
     values = {
+        "task": options.task,
         "model.name": options.model and str(options.model),
         "data.file": options.data and str(options.data),
         f"{section}.seed": options.seed,
@@ -106,4 +109,5 @@ def output_folder(options: TrainOptions, recipe: Recipe) -> Path:
     if options.output_dir:
         return Path(options.output_dir)
     model = str(recipe.model.name).rstrip("/").rpartition("/")[2]
-    return Path(f"{RUNS}/train-{recipe.name}-{file_name(model)}")
+    name = file_name(recipe.task) if recipe.name == ANY else recipe.name
+    return Path(f"{RUNS}/train-{name}-{file_name(model)}")

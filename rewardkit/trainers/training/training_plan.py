@@ -75,6 +75,8 @@ def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
         raise UsageError(f"{folder} holds no weights; give a checkpoint's folder")
     rows = _rows(recipe, task_plan, folder, reporter)
     evaluation = _evaluation(recipe, task_plan, reporter)
+    if evaluation is not None:
+        _warn_of_shared_rows(rows, evaluation.live_evaluation.task_plans, reporter)
     functions, weights = _rewards(recipe, task_plan)
     if recipe.is_sft:
         config = trl_config.build_sft_config(
@@ -177,6 +179,20 @@ def _evaluation(recipe: Recipe, task_plan: TaskPlan, reporter: Reporter) -> Any:
             f"the problems to evaluate on can't be read: {error}. Name others with --set "
             "evaluation.data=FILE, or leave the evaluation out with --set evaluation.every=0"
         ) from error
+
+
+def _warn_of_shared_rows(
+    rows: TrainingRows, evaluated: Sequence[TaskPlan], reporter: Reporter
+) -> None:
+    trained = {(sample.question, sample.reference) for sample in rows.samples}
+    samples = [sample for task_plan in evaluated for sample in task_plan.samples]
+    shared = sum((sample.question, sample.reference) in trained for sample in samples)
+    if shared:
+        reporter.warned(
+            f"{shared} of {len(samples)} problems of the evaluation are also trained on, so its "
+            "accuracy says nothing about new problems; name others with --set "
+            "evaluation.data=FILE or evaluation.split=NAME"
+        )
 
 
 def _rewards(recipe: Recipe, task_plan: TaskPlan) -> tuple[list[RewardFunction], list[float]]:
