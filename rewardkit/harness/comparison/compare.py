@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -124,11 +124,31 @@ def compare(
     if not others:
         raise UsageError(f"{folder} is one run; name another to compare it with")
     first = read_run(folder, metric)
-    comparisons = [
+    return _adjusted(
         comparison
         for path in others
         for comparison in _with_baseline(first, read_run(path, metric), task, detect)
-    ]
+    )
+
+
+def compare_comparable(
+    baseline: Path, runs: Sequence[Path]
+) -> tuple[list[TaskComparison], list[str]]:
+    """Compare by accuracy each run that can be compared; the others' errors say why not."""
+    comparisons: list[TaskComparison] = []
+    errors: list[str] = []
+    for path in runs:
+        try:
+            first, second = read_run(baseline, "accuracy"), read_run(path, "accuracy")
+            comparisons += _with_baseline(first, second, None, None)
+        except (RunMismatch, UsageError) as error:
+            errors.append(str(error))
+    return _adjusted(comparisons), errors
+
+
+def _adjusted(comparisons: Iterable[TaskComparison]) -> list[TaskComparison]:
+    """The comparisons with their p-values adjusted for their number."""
+    comparisons = list(comparisons)
     adjusted = holm([comparison.difference.p_value for comparison in comparisons])
     return [
         replace(comparison, p_adjusted=p_value)

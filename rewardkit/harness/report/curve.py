@@ -87,11 +87,14 @@ def amounts_plot(steps: Sequence[tuple[int, Metrics]]) -> Plot:
 
 
 def training_plots(training: TrainingSeries) -> Iterator[Plot]:
-    """The rewards and the loss that a training logged."""
+    """The rewards, the loss and the figures of its health that a training logged."""
     if training.rewards:
         yield Plot("Rewards in training", "training step", "mean reward", training.rewards)
     if training.loss:
         yield Plot("Loss in training", "training step", "loss", {"loss": training.loss})
+    for name, values in training.health.items():
+        title = f"{name[0].upper()}{name[1:]} in training"
+        yield Plot(title, "training step", name, {name: values})
 
 
 def _points(steps: Sequence[tuple[int, Metrics]], name: str) -> list[Point]:

@@ -14,7 +14,7 @@ import json
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path, PurePath
 from typing import Any
@@ -22,14 +22,17 @@ from typing import Any
 import jinja2
 
 from rewardkit import __version__
-from rewardkit.harness.metrics.names import TRUNCATED, UNJUDGED, words
-from rewardkit.harness.metrics.rates import length_quantiles
+from rewardkit.harness.comparison.compare import compare_comparable
+from rewardkit.harness.comparison.comparison import TaskComparison
+from rewardkit.harness.metrics.names import TRUNCATED, UNJUDGED, counted, words
+from rewardkit.harness.metrics.rates import LOWER_IS_BETTER, length_quantiles
 from rewardkit.harness.report.curve import CurvePoint, task_plots, training_plots
 from rewardkit.harness.report.runs import ReportRun, find_shown, read_runs
 from rewardkit.harness.report.samples import pack
 from rewardkit.harness.report.training_series import read_training_series
 from rewardkit.harness.store.files import finite, replace_text
 from rewardkit.harness.store.find_runs import short_names
+from rewardkit.harness.store.rollouts import find_rollouts
 from rewardkit.records import Failure
 
 LEVEL = 2
@@ -190,7 +193,32 @@ def _figure(figure: Mapping[str, Any]) -> dict[str, Any]:
     return {**figure, **mappings}
 
 
-def render(runs: Sequence[ReportRun]) -> str:
+MOST_COMPARED = 12
+"""Maximum number of runs that a page compares with its first; `rewardkit compare` takes any."""
+
+
+@dataclass(frozen=True)
+class PageComparisons:
+    """The runs of a page beside its first: by the number of the run, and what was not compared."""
+
+    by_run: Sequence[tuple[int, TaskComparison]] = ()
+    left_out: Sequence[str] = ()
+
+
+def compare_runs(folders: Sequence[Path]) -> PageComparisons:
+    """Compare the runs in these folders with the first, without the completions of trainings."""
+    numbers = {str(path): n for n, path in enumerate(folders) if find_rollouts(path) != path}
+    if len(numbers) < 2:
+        return PageComparisons()
+    baseline, *others = map(Path, numbers)
+    comparisons, left_out = compare_comparable(baseline, others[:MOST_COMPARED])
+    if len(others) > MOST_COMPARED:
+        more = counted(len(others) - MOST_COMPARED, "more run")
+        left_out.append(f"{more}; rewardkit compare takes any number")
+    return PageComparisons([(numbers[each.run], each) for each in comparisons], left_out)
+
+
+def render(runs: Sequence[ReportRun], comparisons: PageComparisons = PageComparisons()) -> str:
     """The page's HTML."""
     packed = pack(runs)
     page = page_template().render(
@@ -200,7 +228,7 @@ def render(runs: Sequence[ReportRun]) -> str:
         policy=content_policy(),
         style=page_style(),
         script=page_script(),
-        page=for_html(_page_data(runs, packed.left_out)),
+        page=for_html(_page_data(runs, packed.left_out) | _compared(comparisons)),
         table=compressed(packed.table),
         blocks=[compressed(block) for block in packed.blocks],
     )
@@ -213,15 +241,39 @@ def render_runs(folders: Sequence[Path], path: Path) -> list[ReportRun]:
 
     The file is replaced whole. UsageError where a folder holds no run.
     """
-    runs = read_runs(find_shown(folders))
-    replace_text(path, render(runs))
+    shown = find_shown(folders)
+    runs = read_runs(shown)
+    replace_text(path, render(runs, compare_runs(shown)))
     return runs
 
 
 def _title(runs: Sequence[ReportRun]) -> str:
     tasks = dict.fromkeys(task for run in runs for task in run.tasks)
-    models = runs[0].model if len(runs) == 1 else f"{len(runs)} runs"
-    return f"{', '.join(tasks)} · {models}"
+    return f"{', '.join(tasks)} · {_heading(runs)}"
+
+
+def _heading(runs: Sequence[ReportRun]) -> str:
+    """The model of one run; of several runs their number, after the name of their training."""
+    if len(runs) == 1:
+        return runs[0].model
+    folders = {run.folder for run in runs}
+    training = next(iter(folders)) if len(folders) == 1 else None
+    return f"{training.name} · {len(runs)} runs" if training else f"{len(runs)} runs"
+
+
+def _compared(comparisons: PageComparisons) -> dict[str, Any]:
+    return {
+        "comparisons": [
+            {
+                "run": number,
+                "task": each.task,
+                "difference": finite(asdict(each.difference)),
+                "p": each.p_adjusted,
+            }
+            for number, each in comparisons.by_run
+        ],
+        "notCompared": list(comparisons.left_out),
+    }
 
 
 def _page_data(runs: Sequence[ReportRun], left_out: int) -> dict[str, Any]:
@@ -231,6 +283,8 @@ def _page_data(runs: Sequence[ReportRun], left_out: int) -> dict[str, Any]:
     keys |= {*chain(*(own["failures"] for own in tasks))}
     return {
         "version": __version__,
+        "heading": _heading(runs),
+        "lowerIsBetter": sorted(LOWER_IS_BETTER),
         "leftOut": left_out,
         "words": {key: words(key) for key in keys},
         "remarks": {"truncated": TRUNCATED, "unjudged": UNJUDGED},
@@ -267,8 +321,9 @@ def _trainings(runs: Sequence[ReportRun]) -> Iterator[dict[str, Any]]:
     """What the trainers of the runs' models logged."""
     logs = list(dict.fromkeys(run.train_log for run in runs if run.train_log))
     for name, log in zip(short_names([log.parent for log in logs]), logs, strict=True):
-        plots = training_plots(read_training_series(log))
-        yield {"name": name, "plots": [_figure(plot.as_json()) for plot in plots]}
+        series = read_training_series(log)
+        plots = [_figure(plot.as_json()) for plot in training_plots(series)]
+        yield {"name": name, "plots": plots, "signs": list(series.signs)}
 
 
 def _run_data(run: ReportRun) -> dict[str, Any]:

@@ -63,6 +63,13 @@ class ReportRun:
         return step_of(self.name) if step is None else step
 
     @property
+    def folder(self) -> Path | None:
+        """The folder of the training that evaluated it, or of the checkpoint's training."""
+        if self.train_log:
+            return self.train_log.resolve().parent
+        return None if step_of(self.model) is None else Path(self.model).parent
+
+    @property
     def training(self) -> str:
         """The same text for all checkpoints of one training that are evaluated alike."""
         tasks = self.record.get("tasks", {})
@@ -101,11 +108,13 @@ def read_rollout_run(folder: Path, name: str) -> ReportRun:
     summaries = {name: summary.as_json() for name, summary in summarise_tasks(rows, {}).items()}
     for summary in summaries.values():
         summary["figures"] = [plot.as_json() for plot in _plots(record, batches)]
+    log = folder.resolve().parent / TRAIN_LOG
     return ReportRun(
         name,
         summaries,
         rows,
         {"settings": {"model": folder.resolve().parent.name, **asdict(record)}},
+        train_log=log if log.is_file() else None,
         rollouts=kept,
         reward_names=[reward.name for reward in record.rewards],
     )

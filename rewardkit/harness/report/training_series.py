@@ -17,17 +17,30 @@ Series = Sequence[tuple[int, float]]
 """(step, value) pairs in order."""
 
 
+HEALTH = {"kl": "KL divergence", "entropy": "entropy", "grad_norm": "gradient norm"}
+"""Logged figures that show whether a training is stable, with their words."""
+
+
 @dataclass(frozen=True)
 class TrainingSeries:
-    """What a trainer logged: the mean reward and each of its parts by name, and the loss."""
+    """What a trainer logged: the mean reward and each of its parts by name, the loss, and the
+    figures of HEALTH; and the signs of reward hacking, each with the step of its first report."""
 
     rewards: Mapping[str, Series] = field(default_factory=dict)
     loss: Series = ()
+    health: Mapping[str, Series] = field(default_factory=dict)
+    signs: Sequence[tuple[int, str]] = ()
 
 
 def training_series(entries: Sequence[Mapping[str, Any]]) -> TrainingSeries:
     """The series in a train log's entries."""
-    return TrainingSeries(_reward_series(entries), logged_values(entries, "loss"))
+    health = {words: logged_values(entries, name) for name, words in HEALTH.items()}
+    return TrainingSeries(
+        _reward_series(entries),
+        logged_values(entries, "loss"),
+        {words: values for words, values in health.items() if values},
+        [(entry["step"], sign) for entry in entries for sign in entry.get("warnings", ())],
+    )
 
 
 def read_training_series(path: Path) -> TrainingSeries:

@@ -14,13 +14,13 @@ from rewardkit import Failure
 from rewardkit.harness.metrics.figures import Bars, Figure, Plot, Table
 from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.metrics.summary import summarise
-from rewardkit.harness.report.page import render
+from rewardkit.harness.report.page import PageComparisons, compare_runs, render
 from rewardkit.harness.report.runs import ReportRun, find_shown, read_runs
 from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow
 from tests.harness.report.chromium import Browser
 from tests.harness.report.hostile import HOSTILE, hostile_run
 from tests.harness.store.rollouts.made import two_steps, write_training
-from tests.support.runs import as_run, row
+from tests.support.runs import as_run, row, write_run
 
 pytestmark = pytest.mark.browser
 
@@ -69,8 +69,10 @@ def at(browser: Browser, tmp_path: Path) -> Iterator[Any]:
     browser.dialogs.clear()
     browser.screen(1280, 800)
 
-    def opened(runs: list[ReportRun], fragment: str = "") -> Browser:
-        page.write_text(render(runs), encoding="utf-8")
+    def opened(
+        runs: list[ReportRun], fragment: str = "", comparisons: PageComparisons | None = None
+    ) -> Browser:
+        page.write_text(render(runs, comparisons or PageComparisons()), encoding="utf-8")
         browser.open(page, fragment)
         browser.wait_for("performance.getEntriesByName('rewardkit:texts').length")
         return browser
@@ -204,7 +206,8 @@ def test_j_and_k_go_through_the_list_and_the_address_keeps_the_place(at: Any) ->
 
 def test_where_one_sample_has_no_others_nothing_is_told_of_them(at: Any) -> None:
     browser = at([as_run("r", [row("1", prompt=None)])], "#samples")
-    assert text(browser, "#detail > .block:last-child") == "Promptnot recorded"
+    assert text(browser, "#detail > .block") == "Promptnot recorded"
+    assert text(browser, "#detail > :last-child .block:last-child").startswith("Completion")
     assert browser.value("document.querySelector('#detail').lastChild.nodeType") == 1
 
 
@@ -345,6 +348,34 @@ def test_the_summary_of_two_runs_counts_flips_and_leads_to_them(at: Any) -> None
     browser.wait_for("document.querySelector('.status')?.textContent === '2 pairs'")
 
 
+def test_three_runs_are_compared_with_the_first_in_one_colour_each(at: Any, tmp_path: Path) -> None:
+    rows = [
+        [row(str(n), correct=n < right, prompt=f"question {n}") for n in range(8)]
+        for right in (1, 8, 4)
+    ]
+    folders = [write_run(tmp_path / f"r{n}", own) for n, own in enumerate(rows)]
+    comparisons = compare_runs(folders)
+    browser = at(read_runs(folders), "", comparisons)
+    rows_of_table = browser.value(
+        "[...document.querySelectorAll('.card')].find(card => card.textContent.startsWith('All'))"
+        ".querySelector('tbody').innerText.split('\\n').slice(0, 3)"
+    )
+    assert "100.0%" in rows_of_table[0]
+    assert rows_of_table[1].startswith("difference\tbaseline\t+87.5%")
+    assert rows_of_table[2].startswith("p (Holm)\tbaseline\t0.0")
+    assert text(browser, "tbody strong") == "100.0%"
+    colours = (
+        "[...document.querySelectorAll('SELECTOR')].map(e => e.className.baseVal ?? e.className)"
+    )
+    keys = browser.value(colours.replace("SELECTOR", ".lead .key"))
+    bars = browser.value(colours.replace("SELECTOR", ".card:first-child rect.fill"))
+    assert [one.split()[-1] for one in keys] == [one.split()[-1] for one in bars]
+    browser = at(read_runs(folders), "#samples", comparisons)
+    parts = browser.value("[...document.querySelectorAll('#detail h4')].map(e => e.textContent)")
+    assert parts[0] == "Prompt"
+    assert parts[1].startswith("Completion")
+
+
 def test_a_task_that_one_run_alone_was_asked_is_shown_as_that_runs(at: Any) -> None:
     runs = [as_run("a", [row("1")]), as_run("b", [row("1", task="math500", correct=False)])]
     browser = at(runs)
@@ -386,12 +417,23 @@ def trained(folder: Path, entries: list[dict[str, Any]]) -> list[ReportRun]:
 
 
 def test_a_training_has_its_rewards_its_loss_and_its_lengths(at: Any, tmp_path: Path) -> None:
-    logs = {"reward": 0.5, "rewards/length/mean": 0.25, "loss": 3.0}
+    logs = {"reward": 0.5, "rewards/length/mean": 0.25, "loss": 3.0, "kl": 0.1, "grad_norm": 2.0}
     entries = [{"step": step, "logs": logs} for step in (1, 2)]
+    entries[1]["warnings"] = ["the rewards measure something else"]
     first = trained(tmp_path / "grpo", entries)
     page = text(at(first), "#view-summary")
-    for words in ("Rewards in training", "Loss in training", "Lengths over the training"):
+    for words in (
+        "Rewards in training",
+        "Loss in training",
+        "KL divergence in training",
+        "Gradient norm in training",
+        "Lengths over the training",
+        "Sign of reward hacking at step 2: the rewards measure something else",
+    ):
         assert words in page
+    assert text(at(first), ".lead h1") == "grpo · 2 runs"
+    contents = "[...document.querySelectorAll('.contents button')].map(one => one.textContent)"
+    assert at(first).value(contents) == ["Training", "gsm8k"]
     legends = "[...document.querySelectorAll('.training .legend li')].map(item => item.textContent)"
     assert at(first).value(legends) == ["reward", "length"]
     second = trained(tmp_path / "sft", [{"step": 1, "logs": {"loss": 2.0}}])
@@ -422,7 +464,7 @@ def test_the_toggle_turns_the_colours(at: Any) -> None:
 
 
 @pytest.mark.parametrize("view", ["summary", "samples", "record"])
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [360, 1280])
 def test_nothing_makes_the_page_scroll_sideways(at: Any, view: str, width: int) -> None:
     at([as_run("r", [row("1")])]).screen(width, 844)
     browser = at([hostile_run(), hostile_run("x" * 300)], f"#{view}")

@@ -5,23 +5,55 @@ function accuracyByRun(taskRuns) {
     .map(({ task, runName, series }) => rateBar(runName, series, metricOf(task, "accuracy")));
   return wideCard("Accuracy by run", barChart("Accuracy by run with 95% intervals", rows),
     note("Whiskers are each run's own 95% interval. On the same problems, smaller differences than these ",
-      "intervals suggest may be significant: rewardkit compare tests them."));
+      "intervals suggest may be significant: the table below tests them."));
 }
 
 const COUNTS = ["problems", "completions", "truncated", "unjudged"];
 
 function figuresTable(taskRuns) {
   const names = [...new Set(taskRuns.flatMap(({ task }) => task.metrics.map(([name]) => name)))];
-  const rates = names.map((name) =>
-    [words(name), ...taskRuns.map(({ task }) => rateCell(metricOf(task, name)))]);
+  const rates = names.flatMap((name) => {
+    const figures = taskRuns.map(({ task }) => metricOf(task, name));
+    const best = bestOf(name, figures);
+    const row = [words(name), ...figures.map((figure) => rateCell(figure, best))];
+    return name === "accuracy" ? [row, ...differenceRows(taskRuns)] : [row];
+  });
   const counts = COUNTS.map((name) => [words(name), ...taskRuns.map(({ task }) => integer(task[name]))]);
-  return wideCard("All figures with 95% intervals", runsTable(taskRuns, [...rates, ...counts]));
+  return wideCard("All figures with 95% intervals", runsTable(taskRuns, [...rates, ...counts]),
+    note("The best value of a row is bold; of the rates of failure, it is the lowest."),
+    ...page.notCompared.map((reason) => note(`Not compared: ${visible(reason)}.`)));
 }
 
-function rateCell(figure) {
+// The best of the figures; null where all are equal, and for a spread, of which none is better.
+function bestOf(name, figures) {
+  if (name.startsWith("seed_spread")) return null;
+  const values = figures.filter((figure) => figure !== null).map(({ value }) => value);
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  if (least === most) return null;
+  return page.lowerIsBetter.includes(name) ? least : most;
+}
+
+function rateCell(figure, best) {
   if (figure === null) return "–";
-  return make("span", {}, percent(figure.value), " ",
+  return make("span", {}, make(figure.value === best ? "strong" : "span", {}, percent(figure.value)), " ",
     make("span", { class: "dim small" }, interval(figure)));
+}
+
+// The paired difference of each run's accuracy from the first run's, and its p-value.
+function differenceRows(taskRuns) {
+  const own = taskRuns.map(({ runIndex, task }) =>
+    page.comparisons.find((one) => one.run === runIndex && one.task === task.name) ?? null);
+  if (own.every((one) => one === null)) return [];
+  const cells = (text) => own.map((one, index) => (one ? text(one) : index ? "–" : "baseline"));
+  return [
+    ["difference", ...cells(({ difference }) => make("span", {}, signedShare(difference.value), " ",
+      make("span", { class: "dim small" }, `${signedShare(difference.low)} – ${signedShare(difference.high)}`)))],
+    ["p (Holm)", ...cells(({ p }) => (p < 0.0001 ? "< 0.0001" : p.toFixed(4)))],
+  ];
+}
+
+function signedShare(value) {
+  return `${value < 0 ? "−" : "+"}${percent(Math.abs(value))}`;
 }
 
 // How many pairs turned from right to wrong and back, between the first run and each other run.

@@ -1,9 +1,10 @@
 // Curves: pass@k, pass^k and maj@k over k, and the plots over the steps of a training.
 
 function samplesCurve(taskRuns) {
-  const series = taskRuns.flatMap(({ task, runName }) => ["pass@", "pass^", "maj@"].map((kind) => ({
+  const series = taskRuns.flatMap(({ task, runName, runIndex }) => ["pass@", "pass^", "maj@"].map((kind) => ({
     name: runName === null ? `${kind}k` : `${kind}k · ${runName}`,
     points: pointsAtK(task, kind),
+    colour: runName === null ? undefined : runIndex,
   }))).filter(({ points }) => points.length);
   if (!series.some(({ points }) => points.length > 1)) return null;
   const makeCard = taskRuns.length > 1 ? wideCard : card;
@@ -28,8 +29,8 @@ function point(x, { value, low, high }) {
 
 // A plot that the page carries: {title, x_label, y_label, y_scale, series: [[name, points]], note}.
 function plotChart({ title, x_label: xLabel, y_label: yLabel, y_scale: yScale, series }) {
-  return lineChart({ title, xLabel, yLabel, shares: yScale === "share", series: series.map(([name, points]) =>
-    ({ name, points: points.map(([x, y, low, high]) => ({ x, y, low, high })) })) });
+  return lineChart({ title, xLabel, yLabel, shares: yScale === "share", series: series.map(([name, points, colour]) =>
+    ({ name, colour, points: points.map(([x, y, low, high]) => ({ x, y, low, high })) })) });
 }
 
 function plotCard(figure) {
@@ -42,10 +43,12 @@ function checkpointCurves(taskName) {
 }
 
 // What a training logged: its rewards with their parts, and its loss.
-function trainingSection({ name, plots }) {
-  if (!plots.length) return null;
+function trainingSection({ name, plots, signs }) {
+  if (!plots.length && !signs.length) return null;
   const several = page.trainings.length > 1;
   return make("section", { class: "task training" },
     make("h2", {}, "Training", several ? make("span", { class: "dim" }, " · ", isolated(name)) : null),
+    ...signs.map(([step, text]) => make("p", { class: "warning" },
+      make("span", {}, make("strong", {}, `Sign of reward hacking at step ${integer(step)}: `), isolated(text)))),
     make("div", { class: "cards" }, ...plots.map(plotCard)));
 }

@@ -14,8 +14,9 @@ async function showDetail(sample, against) {
   const texts = await Promise.all(samples.map(textOf));
   if (request !== detailRequests) return;  // another sample was selected meanwhile
   pane.replaceChildren(detailHeader(sample), ...referenceWarning(texts),
+    ...promptBlocks(texts),
     make("div", { class: "sides" }, ...samples.map((one, index) => sideOf(one, texts[index]))),
-    ...promptBlocks(texts), ...siblingsBlock(sample));
+    ...siblingsBlock(sample));
   pane.scrollTop = 0;
 }
 
@@ -116,7 +117,7 @@ function block(title, remark, ...children) {
 function promptBlocks(texts) {
   const prompts = [...new Set(texts.map(({ prompt }) => prompt))];
   return prompts.map((prompt, index) => block(prompts.length > 1 ? `Prompt of run ${index + 1}` : "Prompt",
-    prompt ? null : "not recorded", prompt ? make("pre", {}, ...pieces(prompt, [])) : null));
+    prompt ? null : "not recorded", prompt ? make("pre", { class: "prompt", tabindex: "0" }, ...pieces(prompt, [])) : null));
 }
 
 const MOST_SIBLINGS = 64;

@@ -29,9 +29,10 @@ function integer(value) {
   return value.toLocaleString("en");
 }
 
-// Whole numbers in full, others to four significant digits.
+// Whole numbers in full, others to four significant digits, tiny ones with an exponent.
 function rounded(value) {
   if (!Number.isFinite(value)) return "–";
+  if (value && Math.abs(value) < 0.001) return Number(value.toPrecision(4)).toExponential();
   return Number.isInteger(value) ? integer(value) : String(Number(value.toPrecision(4)));
 }
 

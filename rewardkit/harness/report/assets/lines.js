@@ -5,11 +5,12 @@ const MARGIN = { left: 52, right: 14, top: 10, bottom: 44 };
 
 const MOST_MARKED = 20;  // a line with more points has no markers
 
-// series: {name, points: [{x, y, low, high}]}. `shares` writes y in percent, on an axis from 0 to 1
+// series: {name, points: [{x, y, low, high}], colour}; `colour` is a run's number, else each series has its own.
+// `shares` writes y in percent, on an axis from 0 to 1
 // at most. Ticks are at whole numbers of x only, if all points are.
 function lineChart({ title, xLabel, yLabel, series, shares = false }) {
   const drawable = series
-    .map(({ name, points }) => ({ name, points: points.filter(({ x, y }) =>
+    .map(({ name, points, colour }, index) => ({ name, colour: (colour ?? index) % 8, points: points.filter(({ x, y }) =>
       Number.isFinite(x) && Number.isFinite(y)) }))
     .filter(({ points }) => points.length);
   if (!drawable.length) return make("p", { class: "dim" }, "Nothing to draw: no point has two numbers.");
@@ -53,8 +54,8 @@ function chart(series, extents, { width, xLabel, yLabel, shares, integers }) {
       oneLine(xLabel, Math.floor((area.right - area.left) / 7))),
     draw("text", { x: -(area.top + area.bottom) / 2, y: 12, "text-anchor": "middle", transform: "rotate(-90)" },
       oneLine(yLabel, Math.floor((area.bottom - area.top) / 7))),
-    ...series.map(({ points }, index) => band(points, x, y, index)),
-    ...series.map(({ points }, index) => line(points, x, y, index)),
+    ...series.map(({ points, colour }) => band(points, x, y, colour)),
+    ...series.map(({ points, colour }, index) => line(points, x, y, colour, index)),
     nearestPoint(series, { x, y, area, xLabel, shares }),
   ];
   return { height, shapes };
@@ -77,17 +78,17 @@ function axes(extents, { x, y, area, shares, integers }) {
   ];
 }
 
-function band(points, x, y, index) {
+function band(points, x, y, colour) {
   const bounded = points.filter(({ low, high }) => Number.isFinite(low) && Number.isFinite(high));
   const upper = bounded.map((point) => `${x(point.x)},${y(point.high)}`);
   const lower = bounded.map((point) => `${x(point.x)},${y(point.low)}`).reverse();
-  return draw("polygon", { class: `band series-${index % 8}`, points: [...upper, ...lower].join(" ") });
+  return draw("polygon", { class: `band series-${colour}`, points: [...upper, ...lower].join(" ") });
 }
 
-function line(points, x, y, index) {
+function line(points, x, y, colour, index) {
   const path = points.map((point) => `${x(point.x)},${y(point.y)}`).join(" ");
   const markers = points.length <= MOST_MARKED ? points : [];
-  return draw("g", { class: `series-${index % 8}` },
+  return draw("g", { class: `series-${colour}` },
     draw("polyline", { class: "stroke", points: path, "stroke-dasharray": dashes(index) }),
     ...markers.map((point) => marker(x(point.x), y(point.y), index)));
 }
@@ -129,8 +130,8 @@ function valueText(point, shares) {
 }
 
 function legend(series) {
-  return make("ul", { class: "legend" }, ...series.map(({ name }, index) => make("li", {},
-    draw("svg", { class: `plot series-${index % 8}`, viewBox: "0 0 26 12", "aria-hidden": "true" },
+  return make("ul", { class: "legend" }, ...series.map(({ name, colour }, index) => make("li", {},
+    draw("svg", { class: `plot series-${colour}`, viewBox: "0 0 26 12", "aria-hidden": "true" },
       draw("line", { class: "stroke", x1: 1, x2: 25, y1: 6, y2: 6, "stroke-dasharray": dashes(index) }),
       marker(13, 6, index)), isolated(name))));
 }

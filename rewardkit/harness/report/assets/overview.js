@@ -3,14 +3,29 @@
 function openOverview() {
   const names = [...new Set(page.runs.flatMap((run) => run.tasks.map(({ name }) => name)))];
   const empty = names.length ? null : make("p", { class: "dim" }, "No completion has been judged yet.");
-  byId("view-summary").replaceChildren(...[lead(), empty, ...page.trainings.map(trainingSection),
-    ...names.map(taskSection)].filter(Boolean));
+  const sections = [...page.trainings.map(trainingSection), ...names.map(taskSection)].filter(Boolean);
+  byId("view-summary").replaceChildren(...[lead(), contents(sections), empty, ...sections].filter(Boolean));
+}
+
+// The parts of the summary, each with a button that leads to it: links are for the address of a view.
+function contents(sections) {
+  if (sections.length < 2) return null;
+  return make("nav", { class: "contents", "aria-label": "Contents" }, make("ul", {}, ...sections.map((section) => {
+    const go = () => {
+      section.scrollIntoView();
+      section.focus({ preventScroll: true });
+    };
+    section.setAttribute("tabindex", "-1");
+    return make("li", {}, make("button", { type: "button", onclick: go },
+      section.querySelector("h2").textContent));
+  })));
 }
 
 function lead() {
   if (page.runs.length > 1) {
-    return make("div", { class: "lead" }, make("h1", {}, `${page.runs.length} runs`),
-      make("p", {}, page.runs.map((run) => visible(run.name)).join(" · ")));
+    return make("div", { class: "lead" }, make("h1", {}, isolated(page.heading)),
+      make("ul", { class: "legend" }, ...page.runs.map((run, index) => make("li", {},
+        make("span", { class: `key series-${index % 8}`, "aria-hidden": "true" }), isolated(run.name)))));
   }
   const [run] = page.runs;
   const title = lastPart(run.model);

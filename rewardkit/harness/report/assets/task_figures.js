@@ -10,12 +10,12 @@ function taskFigures(taskRuns) {
   return [make("div", { class: "cards" }, ...cards), ...sections];
 }
 
-// The figures that at least two runs have, as {figure, runName} entries by kind and title.
+// The figures that at least two runs have, as {figure, runName, runIndex} entries by kind and title.
 function joinedFigures(taskRuns) {
   const joined = new Map();
-  for (const { task, runName } of taskRuns) {
+  for (const { task, runName, runIndex } of taskRuns) {
     for (const [key, figure] of new Map(task.figures.map((own) => [figureKey(own), own]))) {
-      joined.set(key, [...(joined.get(key) ?? []), { figure, runName }]);
+      joined.set(key, [...(joined.get(key) ?? []), { figure, runName, runIndex }]);
     }
   }
   for (const [key, entries] of joined) if (entries.length < 2) joined.delete(key);
@@ -58,9 +58,9 @@ function remark(entries) {
 // What each run has under each name, names in the order in which they first occur.
 function byName(entries, pairsOf) {
   const values = new Map();
-  for (const { figure, runName } of entries) {
+  for (const { figure, runName, runIndex } of entries) {
     for (const [name, value] of pairsOf(figure)) {
-      values.set(name, [...(values.get(name) ?? []), { runName, value }]);
+      values.set(name, [...(values.get(name) ?? []), { runName, runIndex, value }]);
     }
   }
   return [...values].flatMap(([name, runs]) => runs.map((run) => ({ name, first: runs[0].value, ...run })));
@@ -73,17 +73,16 @@ function inRun(name, runName, alone) {
 function taskPlot(entries, alone) {
   const [{ figure }] = entries;
   const series = byName(entries, (own) => own.series)
-    .map(({ name, runName, value }) => [inRun(name, runName, alone), value]);
+    .map(({ name, runName, runIndex, value }) => [inRun(name, runName, alone), value, alone ? undefined : runIndex]);
   return plotChart({ ...figure, series });
 }
 
 function taskBars(entries, alone) {
-  const runs = entries.map(({ runName }) => runName);
-  const rows = byName(entries, (own) => own.bars).map(({ name, runName, value, first }) => {
+  const rows = byName(entries, (own) => own.bars).map(({ name, runName, runIndex, value, first }) => {
     const label = inRun(name, runName, alone);
     const number = rounded(value.value) + spacedChange(value.value, first.value);
     const hover = `${visible(label)}: ${number}\n95% interval ${bounds(value)}`;
-    return { ...value, label, number, hover, kind: `series-${runs.indexOf(runName) % 8}` };
+    return { ...value, label, number, hover, kind: `series-${(runIndex ?? 0) % 8}` };
   });
   const ends = rows.flatMap(({ value, high }) => [value, high]).filter(Number.isFinite);
   return barChart(entries[0].figure.title, rows, Math.max(0, ...ends));

@@ -1,0 +1,56 @@
+"""The runs of a page beside its first."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rewardkit.harness.comparison.compare import compare
+from rewardkit.harness.report import page
+from rewardkit.harness.report.page import compare_runs, render_runs
+from tests.support.runs import row, write_run
+
+
+def written(folder: Path, right: int, problems: int = 8) -> Path:
+    return write_run(folder, [row(str(n), correct=n < right) for n in range(problems)])
+
+
+def test_the_page_has_the_differences_that_compare_prints(tmp_path: Path) -> None:
+    folders = [written(tmp_path / name, right) for name, right in (("a", 1), ("b", 8), ("c", 4))]
+    shown = [
+        (number, each.difference, each.p_adjusted) for number, each in compare_runs(folders).by_run
+    ]
+    expected = compare(folders[0], folders[1:])
+    assert shown == [(n, each.difference, each.p_adjusted) for n, each in enumerate(expected, 1)]
+    render_runs(folders, tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    assert f'"p":{json.dumps(expected[0].p_adjusted)}' in text
+
+
+def test_a_run_that_cannot_be_compared_is_named_and_the_others_are(tmp_path: Path) -> None:
+    folders = [
+        written(tmp_path / "a", 1),
+        written(tmp_path / "b", 8, 9),
+        written(tmp_path / "c", 4),
+    ]
+    found = compare_runs(folders)
+    assert [number for number, _ in found.by_run] == [2]
+    assert "different problems" in found.left_out[0]
+
+
+def test_of_many_runs_the_first_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page, "MOST_COMPARED", 1)
+    folders = [written(tmp_path / name, 4) for name in "abc"]
+    found = compare_runs(folders)
+    assert (len(found.by_run), found.left_out) == (
+        1,
+        ["1 more run; rewardkit compare takes any number"],
+    )
+
+
+def test_one_run_has_nothing_beside_it(tmp_path: Path) -> None:
+    assert compare_runs([written(tmp_path / "a", 4)]).by_run == ()
