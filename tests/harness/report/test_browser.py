@@ -418,7 +418,7 @@ def trained(folder: Path, entries: list[dict[str, Any]]) -> list[ReportRun]:
 
 def test_a_training_has_its_rewards_its_loss_and_its_lengths(at: Any, tmp_path: Path) -> None:
     logs = {"reward": 0.5, "rewards/length/mean": 0.25, "loss": 3.0, "kl": 0.1, "grad_norm": 2.0}
-    entries = [{"step": step, "logs": logs} for step in (1, 2)]
+    entries: list[dict[str, Any]] = [{"step": step, "logs": logs} for step in (1, 2)]
     entries[1]["warnings"] = ["the rewards measure something else"]
     first = trained(tmp_path / "grpo", entries)
     page = text(at(first), "#view-summary")

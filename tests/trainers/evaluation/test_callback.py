@@ -388,7 +388,7 @@ def test_a_sign_is_logged_once_until_it_clears(
     told = {entry["step"]: entry["warnings"] for entry in log(tmp_path)}
     steps = [step for step, said in told.items() for one in said if "says: " in one]
     assert steps == [0, 3]
-    assert "80% of the completions of step 1" not in caplog.text
+    assert "80.0% of the completions of step 1" not in caplog.text
     assert "70% of the completions of step 3's evaluation are unfinished" in told[3][0]
     assert told[3][0] in caplog.text
     assert "10 of 10 completions of step 4's evaluation could not be judged" in caplog.text
