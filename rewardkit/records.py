@@ -214,6 +214,8 @@ def references_of(value: object) -> tuple[str, ...]:
 
     TypeError unless it is text, a number, or a list, tuple or array of them.
     """
+    if isinstance(value, str):
+        return (value,)
     for method in ("to_pylist", "tolist", "as_py"):  # pyarrow, numpy and pandas; pyarrow's scalars
         value = getattr(value, method, lambda value=value: value)()
     alternatives = value if isinstance(value, (list, tuple)) else (value,)

@@ -87,8 +87,8 @@ class SampleRow:
         """Convert to plain values, in the order of the fields of a line."""
         row = dict(zip(_ALWAYS, _always_of(self), strict=True))
         row["columns"] = dict(self.columns)
-        for name in _IF_KNOWN:
-            if (value := getattr(self, name)) not in (None, "", ()):
+        for name, value in zip(_IF_KNOWN, _if_known_of(self), strict=True):
+            if value not in (None, "", ()):
                 row[name] = msgspec.to_builtins(value)
         if self.prompt_ends is not None:
             row["prompt_ends"] = [list(ids) for ids in self.prompt_ends]
@@ -103,6 +103,7 @@ _ALWAYS = (
 )
 _always_of = operator.attrgetter(*_ALWAYS)
 _IF_KNOWN = ("references", "reasoning", "thinking_tokens", "cost", "prompt_ends", "label", "before")
+_if_known_of = operator.attrgetter(*_IF_KNOWN)
 _KNOWN = frozenset(SampleRow.__dataclass_fields__) - {"others"}  # not a field of the line
 
 
