@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -49,6 +50,7 @@ def all_right(k: int, correct: int, count: int) -> float:
     return 1.0 - pass_at(k, count - correct, count)
 
 
+@lru_cache(maxsize=100_000)
 def g_pass_at(k: int, threshold: float, correct: int, count: int) -> float:
     """G-Pass@k_τ: the chance that at least ⌈τ k⌉ of k completions are right.
 
@@ -87,9 +89,11 @@ NEGLIGIBLE = 1e-18
 """The chance from which a number of right answers counts in maj@k."""
 
 
-@lru_cache(maxsize=100_000)
-def majority_at(k: int, correct: int, wrong: tuple[int, ...], silent: int) -> float:
-    """maj@k: the expected correctness of the majority's answer among k completions.
+@lru_cache(maxsize=10_000)
+def majorities(
+    ks: tuple[int, ...], correct: int, wrong: tuple[int, ...], silent: int
+) -> tuple[float, ...]:
+    """maj@k for each k: the expected correctness of the majority's answer among k completions.
 
     Of a problem's n completions, `correct` give the right answer, `wrong[i]` the i-th wrong
     answer, and `silent` give none and don't vote. The result is the mean over all C(n, k) choices
@@ -97,58 +101,89 @@ def majority_at(k: int, correct: int, wrong: tuple[int, ...], silent: int) -> fl
     the right one share its 1 as 1 / (t + 1), and a choice without votes counts 0. Majority voting:
     X. Wang et al., Self-Consistency Improves Chain of Thought Reasoning, arXiv:2203.11171 (2022).
 
-    Let each completion be drawn by itself with the chance k / n. Given that k are drawn, all
-    choices are equally likely. The right answer has v votes with chance b(c, v), a binomial one;
-    the others have k − v votes in all, and none more than v, with a chance that is a coefficient:
+    Let each completion be drawn by itself with the chance p. Given that k are drawn, all choices
+    are equally likely. The right answer has v votes with chance b(c, v), a binomial one; the
+    others have k − v votes in all, and none more than v, with a chance that is a coefficient:
 
-        Σ_v b(c, v) [x^(k − v)] ∫_0^1 Π_i (Σ_{j<v} b(wᵢ, j) xʲ + b(wᵢ, v) xᵛ y) dy / b(n, k)
+        [x^k] Σ_v b(c, v) xᵛ ∫_0^1 Π_i (Σ_{j<v} b(wᵢ, j) xʲ + b(wᵢ, v) xᵛ y) dy / b(n, k)
 
-    The integral turns yᵗ, for t ties, into 1 / (t + 1).
+    The integral turns yᵗ, for t ties, into 1 / (t + 1). `ks` ascend; neighbours share a p.
     """
     count = correct + sum(wrong) + silent
-    if k == count:
+    values: list[float] = []
+    drawn = [k for k in ks if k < count]
+    while drawn:
+        spread = math.sqrt(drawn[0] * (1 - drawn[0] / count))
+        near = tuple(k for k in drawn if k <= max(EVERY_K, drawn[0] + 5 * spread))
+        values += _majorities_near(near, correct, wrong, silent)
+        drawn = drawn[len(near) :]
+    if count in ks:
         rivals = sum(size >= correct for size in wrong)
-        return 1.0 / (rivals + 1) if correct and max(wrong, default=0) <= correct else 0.0
-    chances = partial(_binomial, k / count)
-    right, others = chances(correct), chances(count - correct)
-    total = chances(count)[k]
-    likely = [
-        votes
-        for votes in range(max(1, k - count + correct), min(k, correct) + 1)
-        if right[votes] * others[k - votes] > NEGLIGIBLE * total
-    ]
-    unbeaten = _unbeaten(k, likely, wrong, count - correct, count)
-    won = sum(right[votes] * chance for votes, chance in zip(likely, unbeaten, strict=True))
-    return float(won / total)
+        wins = correct and max(wrong, default=0) <= correct
+        values.append(1.0 / (rivals + 1) if wins else 0.0)
+    return tuple(values)
 
 
-def _unbeaten(
-    k: int, likely: Sequence[int], wrong: Sequence[int], others: int, count: int
-) -> Iterator[float]:
-    """For each number of votes, the chance that no wrong answer has more, and all have k − votes.
+def _majorities_near(
+    ks: tuple[int, ...], correct: int, wrong: Sequence[int], silent: int
+) -> list[float]:
+    """maj@k for some k below n that are close to each other: p is their middle divided by n.
 
-    A draw in which t wrong answers have as many counts 1 / (t + 1). The coefficient is read off a
-    discrete Fourier transform that is long enough for all likely sums of votes.
+    The coefficients are read off a discrete Fourier transform, which is long enough for all likely
+    sums of votes. Each row of `product` is for a number of votes and a node of the integral.
     """
     import numpy as np
 
-    share, sizes = k / count, Counter(wrong)
-    length = min(others + 1, 60 + math.ceil(18 * math.sqrt(k * (1 - share))))
-    x, folds = _roots(length)
-    powers = x ** np.arange(max(likely, default=0) + 1)[:, None]
-    terms = {size: _binomial(share, size)[: len(powers), None] for size in sizes}
-    terms = {size: chances * powers[: len(chances)] for size, chances in terms.items()}
-    fewer = {size: chances.cumsum(axis=0) for size, chances in terms.items()}
-    for votes in likely:
-        rivals = [(size, answers) for size, answers in sizes.items() if size >= votes]
-        ties = min(sum(answers for _, answers in rivals), (k - votes) // votes)
-        nodes, weights = _gauss(ties // 2 + 1)
-        free = others - sum(size * answers for size, answers in rivals)
-        product = _power(1 - share + share * x, free)
-        for size, answers in rivals:
-            either = fewer[size][votes - 1] + nodes * terms[size][votes]
-            product = product * _power(either, answers)
-        yield float(np.vdot(folds * x ** (k - votes), weights @ np.atleast_2d(product)).real)
+    count = correct + sum(wrong) + silent
+    share = (ks[0] + ks[-1]) / (2 * count)
+    spread = math.sqrt(count * share * (1 - share))
+    x, folds, powers = _roots(min(count, 40 + math.ceil(20 * spread)) + 1)
+    right, total = _binomial(share, correct), _binomial(share, count)[list(ks)]
+    votes, y, weights = _rows(_likely(ks, share, correct, count), ks[-1], wrong)
+    if not len(votes):
+        return [0.0] * len(ks)
+    product = (right[votes] * weights)[:, None] * powers[votes % len(powers)]
+    free = _power(1 - share + share * x, silent)
+    for size, answers in Counter(wrong).items():
+        rivalled = np.searchsorted(votes, size, side="right")
+        if rivalled:
+            drawn = np.arange(votes[rivalled - 1] + 1)
+            terms = _binomial(share, size)[drawn, None] * powers[drawn % len(powers)]
+            fewer, rows = terms.cumsum(axis=0), votes[:rivalled]
+            either = fewer[rows - 1] + y[:rivalled, None] * terms[rows]
+            product[:rivalled] *= _power(either, answers)
+        if rivalled < len(votes):
+            product[rivalled:] *= _power(1 - share + share * x, size * answers)
+    coefficients = powers[np.array(ks) % len(powers)].conj() @ (product.sum(axis=0) * free * folds)
+    return list(map(float, coefficients.real / total))
+
+
+@lru_cache(maxsize=1000)
+def _likely(ks: tuple[int, ...], share: float, correct: int, count: int) -> Any:
+    """The numbers of votes for the right answer that are likely enough to count, for some k."""
+    import numpy as np
+
+    votes = np.arange(1, min(ks[-1], correct) + 1)
+    others = np.array(ks)[:, None] - votes
+    possible = (others >= 0) & (others <= count - correct)
+    of_others = np.where(possible, _binomial(share, count - correct)[others * possible], 0.0)
+    least = NEGLIGIBLE * _binomial(share, count)[list(ks)][:, None]
+    return votes[(_binomial(share, correct)[votes] * of_others > least).any(axis=0)]
+
+
+def _rows(likely: Any, most: int, wrong: Sequence[int]) -> tuple[Any, Any, Any]:
+    """Votes, nodes y and weights: for each number of votes, as many as its possible ties need."""
+    import numpy as np
+
+    sizes = sorted(wrong)
+    nodes = []
+    for votes in likely.tolist():
+        ties = min(len(sizes) - bisect_left(sizes, votes), most // votes - 1)
+        nodes.append(_gauss(ties // 2 + 1))
+    if not nodes:
+        return likely, likely, likely
+    y, weights = zip(*nodes, strict=True)
+    return np.repeat(likely, list(map(len, y))), np.concatenate(y), np.concatenate(weights)
 
 
 def _power(values: Any, exponent: int) -> Any:
@@ -161,13 +196,17 @@ def _power(values: Any, exponent: int) -> Any:
     return result
 
 
-@lru_cache(maxsize=1000)
-def _roots(length: int) -> tuple[Any, Any]:
-    """The roots of unity that a real transform needs, and the share of each in a coefficient."""
+@lru_cache(maxsize=32)
+def _roots(length: int) -> tuple[Any, Any, Any]:
+    """The roots of unity that a real transform needs, the share of each in a coefficient, and, one
+    in each row, the powers of all roots."""
     import numpy as np
 
-    x = np.exp(2j * np.pi * np.arange(length // 2 + 1) / length)
-    return x, np.where((x.imag > 1e-9), 2.0, 1.0) / length
+    half = np.arange(length // 2 + 1)
+    all_roots = np.exp(2j * np.pi * np.arange(length) / length)
+    x = all_roots[half]
+    powers = all_roots[np.outer(np.arange(length), half) % length]
+    return x, np.where(x.imag > 1e-9, 2.0, 1.0) / length, powers
 
 
 @lru_cache(maxsize=10_000)
@@ -185,11 +224,11 @@ def _binomial(share: float, size: int) -> Any:
 
 @lru_cache(maxsize=1000)
 def _gauss(count: int) -> Any:
-    """Nodes, as a column, and weights on [0, 1], for polynomials of a degree below 2 × `count`."""
+    """Nodes and weights on [0, 1], for polynomials of a degree below 2 × `count`."""
     import numpy as np
 
     nodes, weights = np.polynomial.legendre.leggauss(count)
-    return (nodes[:, None] + 1) / 2, weights / 2
+    return (nodes + 1) / 2, weights / 2
 
 
 Pair = tuple[str, str]
@@ -390,10 +429,14 @@ def _metric_at_k(counts: Counts, k: int, estimator: Callable[[int, int], float])
 
 
 def _majority_at_k(votes: Sequence[Ballot], most: int) -> Iterator[tuple[str, Metric]]:
-    for k in reported_k(most):
-        enough = [ballot for ballot in votes if ballot.completions >= k]
-        values = [majority_at(k, *ballot) for ballot in enough]
-        yield f"maj@{k}", _metric(values, k, [ballot.completions for ballot in enough])
+    ks = tuple(reported_k(most))
+    values = [
+        majorities(tuple(k for k in ks if k <= ballot.completions), *ballot) for ballot in votes
+    ]
+    for place, k in enumerate(ks):
+        enough = [index for index, of_ballot in enumerate(values) if len(of_ballot) > place]
+        counts = [votes[index].completions for index in enough]
+        yield f"maj@{k}", _metric([values[index][place] for index in enough], k, counts)
 
 
 def _metric(values: Sequence[float], k: int, counts: Sequence[int]) -> Metric:
