@@ -13,6 +13,7 @@ from rewardkit.harness.metrics.outcomes import Numbers, RowKind, kind_of
 from rewardkit.harness.report.runs import ReportRun, SignedRollout, group_label
 from rewardkit.harness.store.rollouts import keeps_text
 from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.transcripts import last_message
 
 LIST_TEXT = 80
 """Characters of an answer or a reference in the list."""
@@ -31,6 +32,10 @@ MOST_SAMPLES = 50_000
 
 MOST_TEXT = 150_000_000
 """Maximum number of characters of prompts and completions on a page, shared by its runs."""
+
+
+QUESTION_COLUMNS = ("question", "problem", "prompt", "input", "query", "instruction", "messages")
+"""Columns of a scored file that may hold the question, by preference."""
 
 
 @dataclass(frozen=True)
@@ -127,12 +132,20 @@ def _sample_columns(samples: Sequence[tuple[int, SampleRow]]) -> dict[str, list[
     }
 
 
+def _prompt(row: SampleRow) -> str:
+    """The prompt; of a completion from a file, the question in its columns."""
+    if row.prompt is not None:
+        return row.prompt
+    questions = (last_message(row.columns.get(name), "user") for name in QUESTION_COLUMNS)
+    return next(filter(None, questions), "")
+
+
 def _common_start(rows: Sequence[SampleRow]) -> str:
     """The common start of the prompts, if they differ.
 
     It ends with a newline: a search has none, so it finds the same in both parts of a prompt.
     """
-    prompts = {row.prompt or "" for row in rows}
+    prompts = set(map(_prompt, rows))
     common = os.path.commonprefix(list(prompts)) if len(prompts) > 1 else ""  # noqa: RUF071
     return common[: common.rfind("\n") + 1]
 
@@ -145,7 +158,7 @@ def _texts(rows: Sequence[SampleRow], prefix: str, start: int) -> Iterator[list[
     """
     first_with: dict[str, int] = {}
     for number, row in enumerate(rows, start):
-        verdict, flexible, prompt = row.verdict, row.flexible, row.prompt or ""
+        verdict, flexible, prompt = row.verdict, row.flexible, _prompt(row)
         first = first_with.setdefault(prompt, number)
         yield [
             prompt[len(prefix) :] if first == number else first,
@@ -188,7 +201,7 @@ def _fitting(rows: Sequence[SampleRow], runs: int) -> Sequence[SampleRow]:
     """The first rows, as many as fit on a page of this many runs."""
     room = MOST_TEXT // runs
     for number, row in enumerate(rows[: MOST_SAMPLES // runs]):
-        room -= len(row.completion) + len(row.prompt or "")
+        room -= len(row.completion) + len(_prompt(row))
         if room < 0:
             return rows[:number]
     return rows[: MOST_SAMPLES // runs]

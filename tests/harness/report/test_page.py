@@ -8,6 +8,7 @@ import hashlib
 import html.parser
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -211,3 +212,20 @@ def test_without_scripts_the_figures_are_there() -> None:
 )
 def test_the_command_is_told_as_it_is_typed_anywhere(typed: list[str], shown: str) -> None:
     assert command_line({"command": typed}) == shown
+
+
+@pytest.mark.parametrize(
+    ("columns", "question"),
+    [
+        ({"question": "What is 4?", "reference": "4"}, "What is 4?"),
+        ({"messages": [{"role": "user", "content": "Hm?"}, {"role": "assistant"}]}, "Hm?"),
+        ({"prompt": [{"role": "user", "content": [{"type": "text", "text": "Hm?"}]}]}, "Hm?"),
+        ({"problem": None, "input": 5}, ""),
+    ],
+)
+def test_a_scored_files_question_is_shown_as_its_prompt(
+    columns: dict[str, Any], question: str
+) -> None:
+    scored = replace(row("a"), prompt=None, columns=columns)
+    _, (texts,) = read([scored])
+    assert texts[0] == question

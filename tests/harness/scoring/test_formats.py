@@ -376,3 +376,38 @@ def test_an_unknown_format_is_named(tmp_path: Path) -> None:
     jsonl(tmp_path / "f.jsonl")
     command = ("score", str(tmp_path / "f.jsonl"), "--verifier", "math", "--format", "openai")
     assert run_command(*command) == 2
+
+
+OWN_DATA = """
+name = "mine"
+[data]
+file = "own.jsonl"
+[columns]
+question = "q"
+reference = "a"
+[verifier]
+name = "math"
+"""
+
+
+@pytest.mark.parametrize("choice", [("--task", "mine.toml"), ("--verifier", "math")])
+def test_data_is_joined_by_id_and_the_files_columns_travel(
+    tmp_path: Path, choice: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.toml").write_text(OWN_DATA)
+    Path("own.jsonl").write_bytes(lines([{"id": "z", "q": "0", "a": "9"}]))
+    problems = [{"id": f"p{at}", "q": f"What is {at}?", "a": str(at)} for at in range(3)]
+    Path("problems.jsonl").write_bytes(lines(problems))
+    replied = [
+        {"key": f"p{at}", "text": rf"\boxed{{{at}}}", "model": "m", "latency": 0.5}
+        for at in (2, 0, 1)
+    ]
+    Path("f.jsonl").write_bytes(lines(replied))
+    fields = ["--id-field", "key"] + (["--reference-field", "a"] if choice[0] != "--task" else [])
+    command = ("score", "f.jsonl", *choice, "--data", "problems.jsonl", *fields, "--quiet")
+    assert run_command(*command, "--group-by", "model", "-o", "out") == 0
+    assert verdicts(Path("out")) == [("p2", 0, True), ("p0", 0, True), ("p1", 0, True)]
+    stored = json.loads(Path("out/samples.jsonl").read_text().splitlines()[0])
+    assert stored["columns"] == {"id": "p2", "q": "What is 2?", "a": "2"} | replied[0]
+    assert run_command(*command, "--overwrite", "-o", "out", "--data", "own.jsonl") == 2
