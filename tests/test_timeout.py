@@ -16,11 +16,15 @@ from rewardkit.cli.result_tables import warnings
 from rewardkit.errors import UsageError
 from rewardkit.frameworks.scoring import scorer
 from rewardkit.harness.metrics.summary import summarise
+from rewardkit.harness.run.reporter import Reporter
 from rewardkit.judging import JudgingOptions
 from rewardkit.plugin import Rubric
 from rewardkit.registry import Plugin
 from rewardkit.trainers import reward_func
+from rewardkit.trainers.training.train_options import TrainOptions
+from rewardkit.trainers.training.training_plan import plan_training
 from tests.harness.metrics.making import problem, row
+from tests.server.test_app import LocalClient
 from tests.support.commands import rewardkit as command
 
 SHORT, LONG = 0.1, 20.0
@@ -29,7 +33,7 @@ SHORT, LONG = 0.1, 20.0
 def slow(text: str, sample: Sample) -> bool:
     """Right after twice SHORT."""
     time.sleep(2 * SHORT)
-    return text == sample.reference
+    return sample.reference in text
 
 
 class Hasty:
@@ -90,6 +94,7 @@ def test_every_route_gives_the_same_verdict(
     assert command("verify", name, "4", "--reference", "4", *typed).status == (1 if failure else 0)
     folder = tmp_path / "out"
     end = command("score", str(rows), "--verifier", name, *typed, "-o", str(folder), "--json")
+    assert ("ran out of time" in end.err) == (failure is not None)
     metrics = json.loads(end.out)["tasks"][name]
     assert metrics["metrics"]["accuracy"]["value"] == score
     again = json.loads(command("score", str(folder), "--json").out)  # as it was judged
@@ -106,6 +111,70 @@ def test_a_tasks_file_sets_it_on_every_route(
     assert json.loads(end.out)["tasks"]["slow"]["metrics"]["accuracy"]["value"] == score
     end = command("score", str(rows), "--task", task, "--json", "--timeout", str(LONG))
     assert json.loads(end.out)["tasks"]["slow"]["metrics"]["accuracy"]["value"] == 1.0
+
+
+TIMES = [(SHORT, 0.0), (LONG, 1.0)]
+
+
+@pytest.mark.parametrize(("timeout", "score"), TIMES)
+def test_an_evaluation_obeys_it(timeout: float, score: float, rows: Path, tmp_path: Path) -> None:
+    task = task_file(tmp_path, "slow", "")
+    replies = tmp_path / "replies.jsonl"
+    replies.write_text(json.dumps({"id": "0", "completion": "4"}) + "\n")
+    typed = ["eval", "--task", task, "--model", str(replies), "--backend", "replay", "--json"]
+    end = command(*typed, "--timeout", str(timeout), "-o", str(tmp_path / "run"))
+    assert json.loads(end.out)["tasks"]["slow"]["metrics"]["accuracy"]["value"] == score, end.err
+    assert ("ran out of time" in end.err) == (score == 0.0)
+    summary = rewardkit.evaluate(
+        task=task,
+        model=str(replies),
+        backend="replay",
+        output_dir=str(tmp_path / "again"),
+        timeout=timeout,
+    )
+    assert summary.tasks["slow"].metrics["accuracy"].value == score
+
+
+@pytest.mark.parametrize(("timeout", "status"), [(SHORT, 2), (LONG, 0)])
+def test_the_solutions_of_data_obey_it(
+    timeout: float, status: int, rows: Path, tmp_path: Path
+) -> None:
+    rows.write_text(json.dumps({"question": "q", "reference": "4", "solution": "4"}) + "\n")
+    task = task_file(tmp_path, "slow", "")
+    end = command("data", task, "--solutions", "--timeout", str(timeout))
+    assert end.status == status, end.err
+
+
+@pytest.mark.parametrize(("timeout", "score"), TIMES)
+def test_the_server_obeys_it(timeout: float, score: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    apps: list[Any] = []
+    monkeypatch.setattr("uvicorn.run", lambda app, **_: apps.append(app))
+    typed = ["serve", "--verifier", "slow", "--timeout", str(timeout), "--workers", "1"]
+    assert command(*typed).status == 0
+    with LocalClient(apps[0]) as client:
+        body = {"verifier": "slow", "items": [{"completion": "4", "reference": "4"}]}
+        (verdict,) = client.post("/v1/score", json=body).json()["verdicts"]
+    assert verdict["score"] == score
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("timeout", "score"), TIMES)
+@pytest.mark.parametrize("typed", [True, False])
+def test_a_trainings_rewards_obey_the_option_and_the_recipe(
+    timeout: float, score: float, *, typed: bool, tmp_path: Path
+) -> None:
+    recipe = tmp_path / "recipe.toml"
+    setting = "" if typed else f"timeout = {timeout}"
+    recipe.write_text(f'{setting}\ntask = "motion"\nverifier = "slow"\n[data]\n')
+    options = TrainOptions(
+        recipe=str(recipe),
+        model=Path("examples/motion-tiny").resolve(),
+        settings={"evaluation.every": 0},
+        timeout=timeout if typed else None,
+        output_dir=tmp_path / "out",
+    )
+    (function,) = plan_training(options, Reporter()).functions
+    assert function(["4"], reference=["4"]) == [score]
 
 
 def test_a_scoring_with_another_timeout_is_another_scoring(rows: Path, tmp_path: Path) -> None:

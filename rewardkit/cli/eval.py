@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -210,10 +211,11 @@ def _collect(runs: Iterable[SweepRun], reporter: Reporter) -> tuple[list[SweepRu
 
 def _print(runs: list[SweepRun], folder: Path, output: OutputOptions) -> None:
     from rewardkit.cli.console import console
-    from rewardkit.cli.result_tables import of_runs
+    from rewardkit.cli.result_tables import of_runs, print_late
 
     if output.as_json:
         echo(json.dumps([run.as_json() for run in runs]))
+        print_late(of_runs(list(labelled(runs))))
     elif runs:
         out = console()
         out.print(table(runs, out.width))
@@ -299,7 +301,7 @@ def eval_command(
 
 
 def _evaluate(options: EvalOptions, output: OutputOptions) -> None:
-    from rewardkit.cli.result_tables import print_run
+    from rewardkit.cli.result_tables import print_late, print_run, warnings
     from rewardkit.harness.run.plan import plan_for
     from rewardkit.harness.run.run import run
 
@@ -311,6 +313,7 @@ def _evaluate(options: EvalOptions, output: OutputOptions) -> None:
         raise typer.Exit(INTERRUPTED) from None
     if output.as_json:
         echo(json.dumps({**summary.as_json(), "output_dir": str(summary.output_dir)}))
+        print_late(chain.from_iterable(map(warnings, summary.tasks.values())))
     else:
         print_run(summary)
     output.log(summary.output_dir)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.table import Table
 
 from rewardkit.cli.console import console
+from rewardkit.cli.echo import echo
 from rewardkit.harness.metrics import figures
 from rewardkit.harness.metrics.names import TRUNCATED, UNJUDGED, be, counted, words
 from rewardkit.harness.metrics.summary import Metric, TaskSummary
@@ -59,6 +60,13 @@ def of_runs(runs: Sequence[tuple[str, TaskSummary]]) -> Iterator[str]:
             count = sum(count for count, _ in complaints)
             of_all = f"{count:,} of {counted(total, 'completion')}"
             yield f"{of_all} {be(count)} {complaints[0][1]}: {named}{more}"
+
+
+def print_late(sentences: Iterable[str]) -> None:
+    """Print those of the warnings to stderr that say that judging ran out of time: for --json."""
+    for sentence in sentences:
+        if LATE in sentence:
+            echo(f"! {sentence}", err=True)
 
 
 def _complaints(task: TaskSummary) -> tuple[tuple[int, str], ...]:

@@ -7,6 +7,7 @@ import math
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -401,11 +402,12 @@ def _score(plan: ScorePlan, ray: str | None, *, quiet: bool) -> ScoreResult:
 
 def _print(summaries: Mapping[str, TaskSummary], output_dir: Path | None, *, as_json: bool) -> None:
     from rewardkit.cli.console import console
-    from rewardkit.cli.result_tables import print_summaries
+    from rewardkit.cli.result_tables import print_late, print_summaries, warnings
 
     if as_json:
         plain = {"tasks": {name: summary.as_json() for name, summary in summaries.items()}}
         echo(json.dumps(plain))
+        print_late(chain.from_iterable(map(warnings, summaries.values())))
         return
     print_summaries(summaries)
     if output_dir is not None:
