@@ -29,6 +29,7 @@ COMMANDS = {
     "data": "Write a task's problems as rows; `--data` reads the same problems from them.",
     "compare": "Compare runs with a baseline, problem by problem.",
     "report": "Write a self-contained HTML page that shows one run or compares several.",
+    "view": "Show the runs and trainings below a folder as live pages on this machine.",
     "export": "Write the samples of runs as Parquet, or their metrics as metadata of a model card.",
     "train": "Train a model with a recipe, by GRPO or on worked solutions.",
     "serve": "Serve verdicts over HTTP until SIGTERM, which lets requests in progress finish.",

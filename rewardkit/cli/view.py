@@ -1,0 +1,34 @@
+"""`rewardkit view`: the runs and trainings below a folder as live pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rewardkit.errors import MissingExtra
+
+
+def view_command(
+    folder: Annotated[Path, typer.Argument(help="A folder that holds runs and trainings.")],
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 chooses a free port.")] = 8001,
+) -> None:
+    """Show the runs and trainings below a folder as live pages on this machine, until Ctrl-C."""
+    try:
+        import uvicorn
+
+        from rewardkit.server.connection import Connection
+        from rewardkit.server.live_pages import create_view
+    except ImportError as error:
+        raise MissingExtra.needing(str(error.name), "server", "rewardkit view") from error
+    uvicorn.run(
+        create_view(folder),
+        host="127.0.0.1",
+        port=port,
+        http=Connection,
+        ws="none",
+        access_log=False,
+        log_level="info",
+        timeout_graceful_shutdown=1,
+    )

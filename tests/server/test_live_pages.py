@@ -1,0 +1,186 @@
+"""The live pages of a folder: the table, the reports, what is read again and what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from rewardkit.errors import UsageError
+from rewardkit.harness.report.page import render
+from rewardkit.harness.report.runs import ReportRun
+from rewardkit.harness.store.run_folder import RunFolder
+from rewardkit.server import live_pages, live_runs
+from rewardkit.server.live_pages import create_view
+from tests.support.runs import row, write_run
+
+ENDED = [{"started": "2026-01-02T03:04:05+00:00", "ended": "2026-01-02T03:05:05+00:00"}]
+RUNNING = [{**ENDED[0], "ended": None}]
+
+
+@pytest.fixture(autouse=True)
+def looks_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_pages, "LOOK_SECONDS", -1.0)
+
+
+def view(folder: Path) -> TestClient:
+    return TestClient(create_view(folder), base_url="http://127.0.0.1:8001")
+
+
+def running_run(folder: Path) -> Path:
+    """A run of 8 completions with one right and one wrong."""
+    folder.mkdir(parents=True)
+    run = RunFolder(folder)
+    run.append([row("1", task="sums"), row("2", task="sums", correct=False)])
+    run.write_record(
+        {
+            "tasks": {"sums": {"samples": 8, "num_samples": 1}},
+            "sessions": RUNNING,
+            "started": RUNNING[0]["started"],
+            "settings": {"model": "<b>m</b>"},
+        }
+    )
+    return folder
+
+
+def test_the_table_shows_a_finished_and_a_running_run(tmp_path: Path) -> None:
+    write_run(tmp_path / "a" / "whole", [row("1"), row("2")], model="ckpt")
+    running_run(tmp_path / "b" / "part")
+    page = view(tmp_path).get("/")
+    assert page.status_code == 200
+    assert "a/whole" in page.text
+    assert "b/part" in page.text
+    assert "2 of 8" in page.text
+    assert "50.0%" in page.text
+    assert "running" in page.text
+    assert "2026-01-02 03:04" in page.text
+    assert "&lt;b&gt;m&lt;/b&gt;" in page.text
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert "script" not in page.headers["content-security-policy"]
+    assert page.headers["refresh"] == "5"
+
+
+def test_rows_that_come_are_counted_and_each_line_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = running_run(tmp_path / "run")
+    pages = view(tmp_path)
+    assert "2 of 8" in pages.get("/").text
+    decoded = []
+    decode = live_runs.decode_line
+
+    def counted(line: bytes) -> object:
+        decoded.append(line)
+        return decode(line)
+
+    monkeypatch.setattr(live_runs, "decode_line", counted)
+    RunFolder(folder).append([row("3", task="sums")])
+    with (folder / "samples.jsonl").open("ab") as file:
+        file.write(b'{"key": "sums/4')  # the writer is in the middle of a line
+    text = pages.get("/").text
+    assert "3 of 8" in text
+    assert "66.7%" in text
+    assert len(decoded) == 1
+
+
+def test_a_run_that_starts_again_is_counted_from_its_start(tmp_path: Path) -> None:
+    folder = running_run(tmp_path / "run")
+    pages = view(tmp_path)
+    assert "2 of 8" in pages.get("/").text
+    (folder / "samples.jsonl").unlink()
+    RunFolder(folder).append([row("1", task="sums")])
+    record = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps({**record, "started": "2026-01-03T00:00:00"}))
+    assert "1 of 8" in pages.get("/").text
+
+
+def test_an_idle_run_that_no_process_writes_is_unfinished(tmp_path: Path) -> None:
+    folder = running_run(tmp_path / "run")
+    for file in folder.iterdir():
+        os.utime(file, (1, 1))
+    assert "unfinished" in view(tmp_path).get("/").text
+    with RunFolder(folder).locked():
+        assert "running" in view(tmp_path).get("/").text
+
+
+def test_a_report_is_rendered_again_only_when_its_folder_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = running_run(tmp_path / "run")
+    rendered = []
+
+    def counted(runs: Sequence[ReportRun]) -> str:
+        rendered.append(runs)
+        return render(runs)
+
+    monkeypatch.setattr(live_pages, "render", counted)
+    pages = view(tmp_path)
+    address = pages.get("/").text.partition('href="')[2].partition('"')[0]
+    first, second = pages.get(address), pages.get(address)
+    assert first.status_code == second.status_code == 200, first.text
+    assert first.headers["refresh"] == "30"
+    assert "script-src 'sha256-" in first.headers["content-security-policy"]
+    assert len(rendered) == 1
+    tag = first.headers["etag"]
+    assert pages.get(address, headers={"If-None-Match": tag}).status_code == 304
+    RunFolder(folder).append([row("3", task="sums")])
+    assert pages.get(address, headers={"If-None-Match": tag}).status_code == 200
+    assert len(rendered) == 2
+
+
+def test_a_training_is_one_row_with_its_steps_and_last_accuracy(tmp_path: Path) -> None:
+    folder = tmp_path / "learnt"
+    write_run(folder / "evaluation" / "step-000001", [row("1")])
+    metric = {"value": 0.25, "low": 0.1, "high": 0.5, "count": 4}
+    log = [{"step": 3, "logs": {}, "evaluation": {"gsm8k": {"accuracy": metric}}, "warnings": []}]
+    (folder / "train_log.json").write_text(json.dumps(log))
+    settings = {"task": "gsm8k", "trainer": {"max_steps": 9}}
+    record = {"fingerprint": {"settings": settings}, "sessions": [{**RUNNING[0], "model": "m"}]}
+    (folder / "training.json").write_text(json.dumps({"format": 1, **record}))
+    pages = view(tmp_path)
+    text = pages.get("/").text
+    assert text.count("<tr>") == 2
+    assert "gsm8k, training" in text
+    assert "3 of 9" in text
+    assert "25.0%" in text
+    address = text.partition('href="')[2].partition('"')[0]
+    assert pages.get(address).status_code == 200
+
+
+def test_a_damaged_run_is_a_row_that_says_so_and_hides_no_other(tmp_path: Path) -> None:
+    write_run(tmp_path / "good", [row("1")])
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "run.json").write_text("{")
+    (tmp_path / "worse").mkdir()
+    (tmp_path / "worse" / "training.json").write_text('{"format": 1}')
+    pages = view(tmp_path)
+    text = pages.get("/").text
+    assert text.count("unreadable") == 2
+    assert "good" in text
+    for part in text.split('href="')[1:]:
+        assert pages.get(part.partition('"')[0]).status_code in (200, 503)
+
+
+def test_only_this_machine_s_names_and_the_table_s_addresses_are_answered(tmp_path: Path) -> None:
+    write_run(tmp_path / "run", [row("1")])
+    pages = view(tmp_path)
+    assert pages.get("/", headers={"Host": "evil.example"}).status_code == 403
+    assert pages.get("/runs/..%2f..%2fetc%2fpasswd").status_code == 404
+    assert pages.get("/runs/unknown").status_code == 404
+    assert pages.post("/", json={}).status_code == 405
+
+
+def test_links_lead_nowhere_outside_and_an_empty_folder_has_a_page(tmp_path: Path) -> None:
+    outside = write_run(tmp_path / "outside" / "secret", [row("1")])
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "link").symlink_to(outside)
+    assert "No run yet" in view(tmp_path / "runs").get("/").text
+
+
+def test_a_folder_that_is_missing_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="isn't a folder"):
+        create_view(tmp_path / "none")
