@@ -14,7 +14,10 @@ from rewardkit.harness.scoring.score import ScoreResult, score
 from rewardkit.harness.scoring.scoring_plan import ScoreOutput, VerifierChoice, plan_scoring
 from rewardkit.harness.scoring.sources import FileFields
 from rewardkit.harness.store.sample_row import SampleRow, read_samples
+from rewardkit.judging import JudgingOptions
+from rewardkit.judging.rows import SampleReader, judge_samples
 from rewardkit.records import Failure
+from rewardkit.registry import installed
 
 RIGHT: dict[str, Any] = {"reference": "4", "completion": r"\boxed{4}"}
 
@@ -182,3 +185,14 @@ def test_labels_may_be_a_list_beside_the_completions_or_missing(tmp_path: Path) 
             [rows[0] | {"right": [True]}],
             FileFields(("outputs",), None, ("right",)),
         )
+
+
+def test_a_reward_and_a_scored_file_agree_on_what_is_missing(tmp_path: Path) -> None:
+    null: list[dict[str, Any]] = [{**RIGHT, "completion": None}, {**RIGHT, "reference": None}]
+    _, rows = scored(tmp_path, [RIGHT, *null])
+    samples = [SampleReader()(row) for row in null]
+    said = [row["completion"] for row in null]
+    rewarded = judge_samples(installed().verifier("math"), said, samples, JudgingOptions())
+    for row, verdict in zip(rows[1:], rewarded, strict=True):
+        assert (row.verdict.correct, row.verdict.failure) == (verdict.correct, verdict.failure)
+    assert rows[1].verdict == rewarded[0]
