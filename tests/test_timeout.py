@@ -7,6 +7,7 @@ import logging
 import time
 from pathlib import Path
 from typing import Any, ClassVar
+from unittest import mock
 
 import pytest
 
@@ -15,10 +16,12 @@ from rewardkit import Failure, Sample, hookimpl, registry
 from rewardkit.cli.result_tables import warnings
 from rewardkit.errors import UsageError
 from rewardkit.frameworks.scoring import scorer
+from rewardkit.harness.metrics.at_k import SameAnswers, same_to
 from rewardkit.harness.metrics.summary import summarise
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.judging import JudgingOptions
 from rewardkit.plugin import Rubric
+from rewardkit.protocols import Task
 from rewardkit.registry import Plugin
 from rewardkit.trainers import reward_func
 from rewardkit.trainers.training.train_options import TrainOptions
@@ -133,6 +136,30 @@ def test_an_evaluation_obeys_it(timeout: float, score: float, rows: Path, tmp_pa
         timeout=timeout,
     )
     assert summary.tasks["slow"].metrics["accuracy"].value == score
+
+
+@pytest.mark.parametrize(("timeout", "same"), [(SHORT, False), (LONG, True)])
+def test_the_comparisons_of_maj_at_k_obey_it(
+    timeout: float, *, same: bool, rows: Path, tmp_path: Path
+) -> None:
+    task = task_file(tmp_path, "slow", "")
+    assert same_to(rewardkit.load_task(task), timeout)([("77", "7")]) == [same]
+    limits: list[float | None] = []
+
+    def kept(task: Task, timeout: float | None = None) -> SameAnswers:
+        limits.append(timeout)
+        return same_to(task, timeout)
+
+    replies = tmp_path / "replies.jsonl"
+    replies.write_text(json.dumps({"id": "0", "completion": "4"}) + "\n")
+    typed = ["--task", task, "--timeout", str(timeout)]
+    run = [*typed, "--model", str(replies), "--backend", "replay", "-o", str(tmp_path / "run")]
+    with (
+        mock.patch("rewardkit.harness.metrics.summary.same_to", kept),
+        mock.patch("rewardkit.harness.scoring.score.same_to", kept),
+    ):
+        assert command("eval", *run).status == command("score", str(rows), *typed).status
+    assert limits == [timeout, timeout]
 
 
 @pytest.mark.parametrize(("timeout", "status"), [(SHORT, 2), (LONG, 0)])

@@ -261,18 +261,19 @@ def merge(run: Path, *, overwrite: bool = False) -> RunSummary:
 
 def _tasks(
     folder: RunFolder, record: Mapping[str, Any]
-) -> tuple[dict[str, Task], dict[str, tuple[str, ...]]]:
-    """The installed tasks of a run by name, and for each task the columns to group by."""
+) -> tuple[dict[str, Task], dict[str, tuple[str, ...]], dict[str, float | None]]:
+    """The installed tasks of a run by name; for each, the columns to group by and the timeout."""
     records: Mapping[str, Any] = record.get("tasks", {})
-    resolved = {name: resolve_task(folder.path, name, one)[1] for name, one in records.items()}
+    resolved = {name: resolve_task(folder.path, name, one) for name, one in records.items()}
     return (
-        {name: task for name, task in resolved.items() if task is not None},
+        {name: task for name, (_, task) in resolved.items() if task is not None},
         {name: tuple(one.get("group_by", ())) for name, one in records.items()},
+        {name: verifiers.timeout for name, (verifiers, _) in resolved.items()},
     )
 
 
 def _merge_scoring(folder: RunFolder, shards: Sequence[FinishedShard]) -> RunSummary:
-    tasks, group_by = _tasks(folder, shards[0].record)
+    tasks, group_by, timeouts = _tasks(folder, shards[0].record)
     tally = Tally()
 
     def counted() -> Iterator[SampleRow]:
@@ -281,7 +282,9 @@ def _merge_scoring(folder: RunFolder, shards: Sequence[FinishedShard]) -> RunSum
             yield row
 
     _replace_rows(folder, counted())
-    summaries = summarise_with_figures(tally, tasks, group_by, folder.path / SAMPLES)
+    summaries = summarise_with_figures(
+        tally, tasks, group_by, timeouts, samples=folder.path / SAMPLES
+    )
     summary = RunSummary(summaries, folder.path)
     folder.write_summary(summary.as_json())
     return summary
@@ -289,13 +292,15 @@ def _merge_scoring(folder: RunFolder, shards: Sequence[FinishedShard]) -> RunSum
 
 def _merge_evaluation(folder: RunFolder, shards: Sequence[FinishedShard]) -> RunSummary:
     first = shards[0]
-    tasks, group_by = _tasks(folder, first.record)
+    tasks, group_by, timeouts = _tasks(folder, first.record)
     if "max_errors" not in first.record.get("settings", {}):
         first.refuse(f"its {RUN} has no settings.max_errors")
     rows = evaluated_rows(shards, list(group_by))
     _replace_rows(folder, rows)
     summaries = {
-        name: summarise_task(tasks[name], [row for row in rows if row.task == name], columns)
+        name: summarise_task(
+            tasks[name], [row for row in rows if row.task == name], columns, timeouts[name]
+        )
         for name, columns in group_by.items()
     }
     settings = first.record["settings"]

@@ -17,9 +17,10 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from rewardkit.harness.metrics.metric import Metric, interval_of_means
 from rewardkit.harness.metrics.paired import seed_spread
 from rewardkit.harness.store.sample_row import SampleRow
-from rewardkit.judging import judge_many
+from rewardkit.judging import JudgingOptions, judge_many
 from rewardkit.protocols import Task, Verifier
 from rewardkit.records import Failure, Sample
+from rewardkit.resolve import timeout_of
 
 
 @lru_cache(maxsize=100_000)
@@ -270,16 +271,18 @@ def same_text(pairs: Sequence[Pair]) -> list[bool]:
     return [False] * len(pairs)
 
 
-def same_to(task: Task) -> SameAnswers:
+def same_to(task: Task, timeout: float | None = None) -> SameAnswers:
     """Compare answers with the task's verifier, or as text if the task can't compare them.
 
     If the second answer of a pair can't be read as a reference, the first one is the reference.
+    A comparison has `timeout` seconds; None: as the task or its verifier says.
     """
     if not isinstance(task, ComparesAnswers):
         return same_text
+    options = JudgingOptions(timeout or timeout_of(task))
 
     def judged(pairs: Sequence[Pair]) -> dict[Pair, bool | None]:
-        verdicts = judge_many(task.verifier(), [task.posed(*pair) for pair in pairs])
+        verdicts = judge_many(task.verifier(), [task.posed(*pair) for pair in pairs], options)
         return {pair: verdict.correct for pair, verdict in zip(pairs, verdicts, strict=True)}
 
     def same(pairs: Sequence[Pair]) -> list[bool]:

@@ -58,16 +58,20 @@ def summarise_tasks(
     rows: Sequence[SampleRow],
     tasks: Mapping[str, Task],
     group_by: Mapping[str, Sequence[str]] | None = None,
+    timeouts: Mapping[str, float | None] | None = None,
 ) -> dict[str, TaskSummary]:
     """The figures of each task in the rows, including those that are not in `tasks`.
 
-    `group_by` holds, for some tasks, the columns to group by instead of the task's own.
+    `group_by` holds, for some tasks, the columns to group by instead of the task's own, `timeouts`
+    the seconds for a comparison of two answers.
     """
     by_task: dict[str, list[SampleRow]] = defaultdict(list)
     for row in rows:
         by_task[row.task].append(row)
     return {
-        name: summarise_task(tasks[name], task_rows, (group_by or {}).get(name))
+        name: summarise_task(
+            tasks[name], task_rows, (group_by or {}).get(name), (timeouts or {}).get(name)
+        )
         if name in tasks
         else summarise(task_rows)
         for name, task_rows in by_task.items()
@@ -75,11 +79,14 @@ def summarise_tasks(
 
 
 def summarise_task(
-    task: Task, rows: Sequence[SampleRow], group_by: Sequence[str] | None = None
+    task: Task,
+    rows: Sequence[SampleRow],
+    group_by: Sequence[str] | None = None,
+    timeout: float | None = None,
 ) -> TaskSummary:
     """The figures of a task's rows, with the task's own tables and plots."""
     columns = task.group_by if group_by is None else group_by
-    summary = summarise(rows, columns, same=same_to(task))
+    summary = summarise(rows, columns, same=same_to(task, timeout))
     return replace(summary, figures=task_figures(task, _in_order(rows)))
 
 

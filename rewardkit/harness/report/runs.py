@@ -247,5 +247,9 @@ def _task_summaries(
     offered = registry.installed().offers("tasks")
     tasks = {name: registry.installed().task(name) for name in task_records if name in offered}
     group_by = {name: task["group_by"] for name, task in task_records.items() if "group_by" in task}
-    summaries = summarise_tasks(rows, tasks, group_by)
+    timeouts = {
+        name: task.get("timeout") or task.get("judging", {}).get("timeout")
+        for name, task in task_records.items()
+    }
+    summaries = summarise_tasks(rows, tasks, group_by, timeouts)
     return {name: summary.as_json() for name, summary in summaries.items()}

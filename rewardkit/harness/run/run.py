@@ -220,8 +220,10 @@ def _in_order(rows: Mapping[str, SampleRow], rendered: Sequence[RenderedTask]) -
 
 def _summarise(plan: RunPlan, rows: Sequence[SampleRow]) -> RunSummary:
     tasks = {
-        task.name: summarise_task(task, [row for row in rows if row.task == task.name])
-        for task in (task_plan.task for task_plan in plan.task_plans)
+        task.name: summarise_task(
+            task, [row for row in rows if row.task == task.name], timeout=timeout
+        )
+        for task, timeout in ((one.task, one.timeout) for one in plan.task_plans)
     }
     failures = shortcomings(
         tasks, max_errors=plan.options.max_errors, fail_under=plan.options.fail_under

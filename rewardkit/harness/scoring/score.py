@@ -72,7 +72,7 @@ def score(plan: ScorePlan, reporter: Reporter, spread: Spread | None = None) -> 
     scoring = _Scoring(plan, reporter, spread)
     if plan.output_dir is None:
         scoring.judge()
-        summaries = summarise_tally(scoring.tally(), plan.tasks, plan.group_by)
+        summaries = summarise_tally(scoring.tally(), plan.tasks, plan.group_by, plan.timeouts)
     else:
         folder = RunFolder(plan.output_dir)
         with folder.opened(plan.fingerprint, overwrite=plan.overwrite):
@@ -112,7 +112,7 @@ class _Scoring:
                 record["sessions"][-1] |= {"cluster": dict(self._spread.describe())}
             folder.write_record(record)
         summaries = summarise_with_figures(
-            self.tally(), plan.tasks, plan.group_by, folder.path / SAMPLES
+            self.tally(), plan.tasks, plan.group_by, plan.timeouts, samples=folder.path / SAMPLES
         )
         tasks = {name: summary.as_json() for name, summary in summaries.items()}
         folder.write_summary({"tasks": tasks, "failed": False})
@@ -284,13 +284,18 @@ class _StoredRow:
 
 
 def summarise_tally(
-    tally: Tally, tasks: Mapping[str, Task], group_by: Mapping[str, Sequence[str]]
+    tally: Tally,
+    tasks: Mapping[str, Task],
+    group_by: Mapping[str, Sequence[str]],
+    timeouts: Mapping[str, float | None],
 ) -> dict[str, TaskSummary]:
     """Summarise each task with rows, without the task's own figures, which need the texts."""
     rows = tally.rows()
     return {
         name: summarise(
-            rows[name], columns, same=same_to(tasks[name]) if name in tasks else same_text
+            rows[name],
+            columns,
+            same=same_to(tasks[name], timeouts[name]) if name in tasks else same_text,
         )
         for name, columns in group_by.items()
         if name in rows
@@ -298,10 +303,15 @@ def summarise_tally(
 
 
 def summarise_with_figures(
-    tally: Tally, tasks: Mapping[str, Task], group_by: Mapping[str, Sequence[str]], samples: Path
+    tally: Tally,
+    tasks: Mapping[str, Task],
+    group_by: Mapping[str, Sequence[str]],
+    timeouts: Mapping[str, float | None],
+    *,
+    samples: Path,
 ) -> dict[str, TaskSummary]:
     """Summarise with each task's own tables and plots; `samples` is the samples.jsonl."""
-    summaries = summarise_tally(tally, tasks, group_by)
+    summaries = summarise_tally(tally, tasks, group_by, timeouts)
     for name, summary in summaries.items():
         task = tasks.get(name)
         if isinstance(task, ShowsFigures):

@@ -184,6 +184,15 @@ class ScorePlan:
     processes: int | None = None
     """None: one for each core if the file is large, else this process alone."""
 
+    @property
+    def timeouts(self) -> dict[str, float | None]:
+        """The seconds for a verdict of each task or verifier; None: its own."""
+        of = self.job.verifiers
+        return {
+            name: (of if isinstance(of, TaskVerifiers) else of[name]).timeout
+            for name in self.group_by
+        }
+
 
 def refuse_own_folder(path: Path, output_dir: Path) -> None:
     """Raise UsageError if the output folder is the folder to score."""

@@ -90,7 +90,9 @@ def _of_deleted(
         recorded, wanted = map(differing_settings, (record["settings"], same))
         if run.output_dir == folder.path and recorded == wanted:
             by_name = {task_plan.task.name: task_plan.task for task_plan in task_plans[prompt]}
-            tasks = summarise_tasks(list(folder.rows().values()), by_name)
+            timeouts = {one.task.name: one.timeout for one in task_plans[prompt]}
+            rows = list(folder.rows().values())
+            tasks = summarise_tasks(rows, by_name, timeouts=timeouts)
             limits = plan.options
             failures = shortcomings(
                 tasks, max_errors=limits.max_errors, fail_under=limits.fail_under
