@@ -48,8 +48,8 @@ def _results(result: TrainingResult, plan: TrainingPlan) -> Iterator[tuple[str, 
     log = f"{result.output_dir}/train_log.json"
     if result.evaluations:
         yield "log, curve", f"{log}, {result.output_dir}/eval_curve.png"
-    if result.warnings:
-        yield "warnings", f"{len(result.warnings)}, in {log}"
+    for warning in result.warnings:
+        yield "! sign", warning
     yield "next", _next(result, plan)
 
 

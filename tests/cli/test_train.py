@@ -155,20 +155,24 @@ def test_quiet_says_warnings_alone_on_stderr(
     (warning,) = err.splitlines()
     assert warning.startswith("warning: 50 of 50 worked replies of task 'motion' are longer than")
     assert "final model" in out
-    assert not any(line.startswith("warnings ") for line in out.splitlines())
+    assert not any(line.startswith("! sign") for line in out.splitlines())
+
+
+HACKING = "warning: sign of reward hacking at step 0: motion: 100.0% of the"
 
 
 @pytest.mark.parametrize("quiet", [(), ("--quiet",)])
-def test_warnings_are_said_also_to_the_quiet_and_counted_at_the_end(
+def test_signs_of_hacking_are_said_also_to_the_quiet_and_again_at_the_end(
     tiny_checkpoint: Path, tmp_path: Path, capsys: Any, quiet: tuple[str, ...]
 ) -> None:
     app()(arguments(tiny_checkpoint, tmp_path / "out", *quiet), standalone_mode=False)
     out, err = capsys.readouterr()
-    said = [line for line in err.splitlines() if line.startswith("warning: motion: 100% of the")]
+    said = [line for line in err.splitlines() if line.startswith(HACKING)]
     assert len(said) == 1
     others = [line for line in err.splitlines() if "worked replies" not in line]
     assert quiet == () or said == others
-    assert f"warnings      1, in {tmp_path}/out/train_log.json" in out.splitlines()
+    sign = said[0].removeprefix("warning: sign of reward hacking at step 0: ")
+    assert f"! sign        {sign}" in out.splitlines()
 
 
 class Clock:

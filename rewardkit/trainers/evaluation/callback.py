@@ -39,6 +39,9 @@ RUN_DEPENDENT_PREFIXES = (
 )
 """Prefixes of metrics that some runs have and others don't: checked after the first run."""
 
+SIGNS = "signs_of_hacking"
+"""The number of signs of reward hacking in the trainer's own logs, where there are any."""
+
 Listener = Callable[[int, Mapping[str, TaskSummary]], None]
 
 
@@ -124,11 +127,16 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
         return control
 
     def on_log(
-        self, args: Any, state: Any, control: Any, *, logs: Mapping[str, Any], **_: Any
+        self, args: Any, state: Any, control: Any, *, logs: dict[str, Any], **_: Any
     ) -> None:
-        """Record what the trainer logs."""
-        if state.is_world_process_zero:
-            self._log.add_logs(state.global_step, logs)
+        """Record what the trainer logs; add to it the number of signs of reward hacking."""
+        if not state.is_world_process_zero:
+            return
+        self._log.add_logs(state.global_step, logs)
+        if self._log.present_signs:
+            # the trainer prints `logs` after its callbacks, and has stored a copy before them
+            for entry in (logs, *state.log_history[-1:]):
+                entry[SIGNS] = self._log.present_signs
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Draw the curve with what the last step logged after its evaluation."""

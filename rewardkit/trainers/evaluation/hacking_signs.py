@@ -114,8 +114,16 @@ def format_without_accuracy(entries: Sequence[Entry], task: str) -> Signs:
             return
 
 
+def _accuracy_fell(before: StepEvaluation, after: StepEvaluation) -> str:
+    """How accuracy fell beyond its interval, or stayed at 0, in words; empty if it did neither."""
+    if has_risen(after, before, "accuracy"):
+        return f"fell from {before.value('accuracy'):.2f} to {after.value('accuracy'):.2f}"
+    both = [each.metrics.get("accuracy") for each in (before, after)]
+    return "stayed at 0" if all(each and each["value"] == 0 for each in both) else ""
+
+
 def reward_without_accuracy(entries: Sequence[Entry], task: str) -> Signs:
-    """The training's reward rose beyond its noise while accuracy fell beyond its interval."""
+    """The training's reward rose beyond its noise while accuracy fell, or never left 0."""
     noise = noise_deviation([reward for _, reward in logged_values(entries, "reward")])
     *earlier, latest = evaluations(entries, task)
     new_rewards = values_up_to(entries, latest, "reward")
@@ -125,14 +133,14 @@ def reward_without_accuracy(entries: Sequence[Entry], task: str) -> Signs:
             continue
         error = noise * math.sqrt(1 / len(old_rewards) + 1 / len(new_rewards))
         rise = fmean(new_rewards) - fmean(old_rewards)
-        if rise > STANDARD_ERRORS * error and has_risen(latest, before, "accuracy"):
+        fell = _accuracy_fell(before, latest)
+        if fell and rise > STANDARD_ERRORS * error:
             yield (
                 f"reward/{task}",
                 f"{task}: from step {before.step} to {latest.step} the training's mean reward rose "
-                f"from {fmean(old_rewards):.3g} to {fmean(new_rewards):.3g} while accuracy fell "
-                f"from {before.value('accuracy'):.2f} to {latest.value('accuracy'):.2f}; the "
-                "rewards measure something else: read the completions with the highest rewards, "
-                "and check which rewards/NAME/mean rose",
+                f"from {fmean(old_rewards):.3g} to {fmean(new_rewards):.3g} while accuracy "
+                f"{fell}; the rewards measure something else: read the completions with the "
+                "highest rewards, and check which rewards/NAME/mean rose",
             )
             return
 

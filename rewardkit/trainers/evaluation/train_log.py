@@ -85,6 +85,11 @@ class TrainLog:
         self._lines = [as_json(entry) for entry in self.entries]
         self._present_signs = self._signs()
 
+    @property
+    def present_signs(self) -> int:
+        """The number of signs that the log shows at its end."""
+        return len(self._present_signs)
+
     def add_logs(self, step: int, logs: Mapping[str, Any]) -> None:
         """Record what the trainer logged; a step may log more than once."""
         self._update(step, {"logs": self._entry(step)["logs"] | dict(logs)})
@@ -145,7 +150,7 @@ class TrainLog:
         present = self._signs()
         new = [message for name, message in present.items() if name not in self._present_signs]
         for message in new:
-            logger.warning("%s", message)
+            logger.warning("sign of reward hacking at step %d: %s", entry["step"], message)
         entry["warnings"] += new
         self._present_signs = present
         self._lines[-1] = as_json(entry)

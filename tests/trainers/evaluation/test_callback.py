@@ -22,6 +22,7 @@ from rewardkit.harness.report.runs import read_runs
 from rewardkit.harness.store.find_runs import find_runs
 from rewardkit.harness.tasks.table import TableTask
 from rewardkit.trainers import EvaluationCallback, reward_func
+from rewardkit.trainers.evaluation.callback import SIGNS
 from rewardkit.trainers.evaluation.live_evaluation import LiveEvaluation
 from rewardkit.trainers.evaluation.train_log import TrainLog
 from tests.harness.metrics.making import row
@@ -384,13 +385,15 @@ def test_a_sign_is_logged_once_until_it_clears(
 ) -> None:
     caplog.set_level(logging.WARNING, "rewardkit")
     scripted({0: 0.1, 1: 0.2, 2: 0.9, 3: 0.3, 4: None}, monkeypatch)
-    trained(tiny_checkpoint, tmp_path, settings={"max_steps": 4})
+    trainer = trained(tiny_checkpoint, tmp_path, settings={"max_steps": 4})
+    counts = {entry["step"]: entry.get(SIGNS) for entry in trainer.state.log_history}
+    assert counts[3] == 2
     told = {entry["step"]: entry["warnings"] for entry in log(tmp_path)}
     steps = [step for step, said in told.items() for one in said if "says: " in one]
     assert steps == [0, 3]
     assert "80.0% of the completions of step 1" not in caplog.text
-    assert "70% of the completions of step 3's evaluation are unfinished" in told[3][0]
-    assert told[3][0] in caplog.text
+    assert "70.0% of the completions of step 3's evaluation are unfinished" in told[3][0]
+    assert f"sign of reward hacking at step 3: {told[3][0]}" in caplog.text
     assert "10 of 10 completions of step 4's evaluation could not be judged" in caplog.text
     assert any("length limit" in one for one in told[3]), "six tokens truncate everything"
 

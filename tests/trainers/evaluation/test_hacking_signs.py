@@ -90,6 +90,24 @@ CASES: dict[str, tuple[list[Entry], set[str]]] = {
         ),
         {"reward/motion"},
     ),
+    "reward rises while accuracy stays at 0": (
+        in_order(
+            logs(1, "reward", [2 * one for one in LOW]),
+            evaluated(4, 0.0, 1.0),
+            logs(5, "reward", [2 * one for one in HIGH]),
+            evaluated(8, 0.0, 1.0),
+        ),
+        {"reward/motion"},
+    ),
+    "reward rises as accuracy leaves 0": (
+        in_order(
+            logs(1, "reward", [one - 0.4 for one in LOW]),
+            evaluated(4, 0.0, 1.0),
+            logs(5, "reward", LOW),
+            evaluated(8, 0.3, 1.0),
+        ),
+        set(),
+    ),
     "a reward above 1 too": (
         in_order(
             logs(1, "reward", [9 * one for one in LOW]),

@@ -70,3 +70,12 @@ def test_a_resumed_log_ends_at_the_step_it_resumes_from(tmp_path: Path) -> None:
 )
 def test_values_are_written_as_json_that_any_reader_takes(value: object, text: str) -> None:
     assert as_json(value) == text
+
+
+def test_the_signs_that_last_are_counted(tmp_path: Path) -> None:
+    log = TrainLog(tmp_path, resumed_at=0, truncation_share=0.2)
+    counts = []
+    for step, ratio in enumerate((0.9, 0.9, 0.9, 0.0, 0.0, 0.0), 1):
+        log.add_logs(step, {"completions/clipped_ratio": ratio})
+        counts.append(log.present_signs)
+    assert counts == [0, 0, 1, 1, 1, 0]
