@@ -9,7 +9,7 @@ from rewardkit.lazy import lazy_names
 from rewardkit.records import Completion, Failure, Sample, Sampling, Verdict
 
 if TYPE_CHECKING:
-    from rewardkit.api import evaluate, load_task, load_verifier, verify, verify_batch
+    from rewardkit.api import evaluate, load_run, load_task, load_verifier, verify, verify_batch
     from rewardkit.hookspecs import hookimpl
     from rewardkit.protocols import Bounded
     from rewardkit.registry import Registry
@@ -29,6 +29,7 @@ __all__ = [
     "__version__",
     "evaluate",
     "hookimpl",
+    "load_run",
     "load_task",
     "load_verifier",
     "verify",
@@ -39,7 +40,7 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
-        "rewardkit.api": "evaluate load_task load_verifier verify verify_batch",
+        "rewardkit.api": "evaluate load_run load_task load_verifier verify verify_batch",
         "rewardkit.hookspecs": "hookimpl",
         "rewardkit.protocols": "Bounded",
         "rewardkit.registry": "Registry",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from rewardkit import registry
 from rewardkit.errors import UsageError
@@ -47,6 +47,22 @@ def load_task(name: str, **parameters: object) -> Task:
     'game24'
     """
     return registry.installed().task(name, **parameters)
+
+
+def load_run(folder: str | os.PathLike[str]) -> Any:
+    """Return a run's samples as a pandas frame, a row for each completion.
+
+    The columns are those of `rewardkit export --csv`: `verdict_correct` is True, False or missing
+    where the completion is unjudged. UsageError for a folder without a run, MissingExtra without
+    pandas.
+    """
+    from rewardkit.harness.export.flat_samples import sample_frame
+    from rewardkit.harness.store.sample_row import SAMPLES
+
+    path = Path(folder)
+    if not (path / SAMPLES).is_file():
+        raise UsageError(f"{path} holds no {SAMPLES}; give a folder that `rewardkit eval` wrote")
+    return sample_frame(path)
 
 
 def verify(

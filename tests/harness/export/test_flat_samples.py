@@ -1,8 +1,10 @@
-"""Samples as Parquet: typed, whole, as they stand at the end of a run."""
+"""Samples as a flat table: typed, whole, as they stand at the end of a run."""
 
 from __future__ import annotations
 
+import csv
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +12,9 @@ import pytest
 from datasets import Features
 from pyarrow import parquet
 
-from rewardkit.errors import RunMismatch, UsageError
-from rewardkit.harness.export.parquet import write_parquet
+import rewardkit
+from rewardkit.errors import MissingExtra, RunMismatch, UsageError
+from rewardkit.harness.export.flat_samples import write_csv, write_parquet
 
 
 def row(number: int, **changes: Any) -> dict[str, Any]:
@@ -64,28 +67,75 @@ def test_every_field_has_its_type_and_comes_back(tmp_path: Path) -> None:
     types = {field.name: str(field.type) for field in table.schema}
     assert types["index"] == "int32"
     assert types["label"] == "bool"
-    assert "score: double" in types["verdict"]
+    assert types["verdict_correct"] == "bool"
+    assert types["verdict_score"] == types["verdict_part_format"] == "double"
     first, second = table.to_pylist()
     assert {name: second[name] for name in thinking} == thinking
     assert (first["reasoning"], first["thinking_tokens"], first["cost"]) == ("", None, None)
     assert first["run"] == "one"
     assert first["completion"] == "<script>ü\\ud800"
     assert json.loads(first["columns"]) == {"level": 3, "x": [1]}
-    parts = [{"name": "accuracy", "score": 1.0}, {"name": "format", "score": 0.5}]
-    assert first["verdict"] == rows[0]["verdict"] | {"parts": parts}
+    verdict = {name: value for name, value in first.items() if name.startswith("verdict_")}
+    assert verdict == {
+        "verdict_correct": True,
+        "verdict_score": 1.0,
+        "verdict_answer": "½",
+        "verdict_failure": None,
+        "verdict_message": "by exact numbers",
+        "verdict_part_accuracy": 1.0,
+        "verdict_part_format": 0.5,
+    }
+    assert (second["verdict_part_format"], second["flexible_correct"]) == (None, None)
     assert (first["prompt"], first["completion_tokens"], first["label"]) == (None, None, None)
-    assert (second["verdict"]["correct"], second["flexible"], second["label"]) == (
+    assert (second["verdict_correct"], second["flexible_answer"], second["label"]) == (
         None,
         None,
         False,
     )
 
 
+def test_a_csv_file_has_the_same_columns_and_text(tmp_path: Path) -> None:
+    folder, table = run(tmp_path / "one", [row(0), row(1)]), tmp_path / "s.parquet"
+    file = tmp_path / "s.csv"
+    assert write_csv([folder], file, overwrite=False) == 2
+    write_parquet([folder], table, overwrite=False)
+    with file.open(newline="", encoding="utf-8") as lines:
+        first, second = csv.DictReader(lines)
+    assert list(first) == parquet.read_schema(table).names
+    assert (first["verdict_correct"], first["prompt"], first["verdict_part_format"]) == (
+        "True",
+        "",
+        "0.5",
+    )
+    assert (first["completion"], second["id"]) == ("<script>ü\\ud800", "1")
+    with pytest.raises(UsageError, match="exists"):
+        write_csv([folder], file, overwrite=False)
+
+
+def test_a_run_is_a_frame_of_pandas(tmp_path: Path) -> None:
+    unjudged = row(1)["verdict"] | {"correct": None, "score": None, "failure": "error"}
+    folder = run(tmp_path / "one", [row(0), row(1, verdict=unjudged)])
+    frame = rewardkit.load_run(folder)
+    assert (len(frame), str(frame["verdict_correct"].dtype)) == (2, "boolean")
+    assert frame["verdict_correct"].mean() == 1.0
+    assert frame["verdict_part_format"].tolist() == [0.5, 0.5]
+
+
+def test_a_folder_without_a_run_and_a_missing_pandas_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UsageError, match="holds no samples"):
+        rewardkit.load_run(tmp_path)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingExtra, match=r"load_run needs pandas.*rewardkit\[data\]"):
+        rewardkit.load_run(run(tmp_path / "one", [row(0)]))
+
+
 def test_the_library_datasets_knows_every_type(tmp_path: Path) -> None:
     file = tmp_path / "s.parquet"
     write_parquet([run(tmp_path / "one", [row(0)])], file, overwrite=False)
     features = Features.from_arrow_schema(parquet.read_schema(file))
-    assert features["verdict"]["correct"].dtype == "bool"
+    assert features["verdict_correct"].dtype == "bool"
 
 
 def test_a_row_that_was_generated_again_is_there_once(tmp_path: Path) -> None:
