@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.progress import (
@@ -19,11 +19,13 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.table import Column
+from rich.text import Text
 
 from rewardkit.cli.console import PrintableConsole
 from rewardkit.harness.metrics.names import be, counted
 from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.run.reporter import Reporter
+from rewardkit.printable import printable
 from rewardkit.redaction import redact
 
 if TYPE_CHECKING:
@@ -34,6 +36,18 @@ SECONDS_BETWEEN_LINES = 30.0
 
 WIDE = 90
 """Columns of a terminal that has room for every figure."""
+
+
+class WaitsColumn(ProgressColumn):
+    """What the engine waits for, at each refresh."""
+
+    def __init__(self, waits: Callable[[], str], table_column: Column) -> None:
+        super().__init__(table_column)
+        self._waits = waits
+
+    def render(self, task: object) -> Text:
+        """The words of the moment."""
+        return Text(printable(self._waits()), style="yellow")
 
 
 class ProgressDisplay(Reporter):
@@ -48,6 +62,7 @@ class ProgressDisplay(Reporter):
         self._console = PrintableConsole(file=sys.stderr)
         self._progress: Progress | None = None
         self._bar: Any = None
+        self._waits: Callable[[], str] = str
         self._total = self._done = self._first = 0
         self._since = self._last_line = time.monotonic()
 
@@ -85,6 +100,7 @@ class ProgressDisplay(Reporter):
             BarColumn(bar_width=None),
             self.counts(table_column=unbroken),
             TextColumn("{task.fields[figures]}", markup=False, table_column=unbroken),
+            WaitsColumn(lambda: self._waits(), unbroken),
             TimeRemainingColumn(compact=True, table_column=unbroken),
             *([TimeElapsedColumn()] if self._is_wide else []),
         ]
@@ -102,7 +118,8 @@ class ProgressDisplay(Reporter):
             self._progress.update(self._bar, completed=done, **fields)
         elif line and time.monotonic() - self._last_line > SECONDS_BETWEEN_LINES:
             self._last_line = time.monotonic()
-            self.note(", ".join([f"{line}: {figures}", *self._time_left()]))
+            parts = (f"{line}: {figures}", self._waits(), *self._time_left())
+            self.note(", ".join(filter(None, parts)))
 
     def _time_left(self) -> Iterator[str]:
         """The time that the rest takes at the present rate, where no bar shows it."""
@@ -136,6 +153,10 @@ class ProgressReporter(ProgressDisplay):
         self._since = time.monotonic()
         if self._progress is not None:
             self._progress.update(self._bar, description="generating")
+
+    def watching(self, waits: Callable[[], str]) -> None:
+        """Show what the engine waits for beside the figures."""
+        self._waits = waits
 
     def written(self, rows: Sequence[SampleRow]) -> None:
         """Count these rows."""

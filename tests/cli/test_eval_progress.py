@@ -46,6 +46,33 @@ def test_lines_where_stderr_is_no_terminal(clock: Clock, capsys: Any) -> None:
     ]
 
 
+def test_a_line_says_what_the_engine_waits_for(clock: Clock, capsys: Any) -> None:
+    reporter = ProgressReporter()
+    reporter.started(20)
+    reporter.generating()
+    reporter.watching(lambda: "12 waiting 30 s (429), 4 retried")
+    clock.now += 40
+    reporter.written(ROWS)
+    reporter.ended()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("5 of 20: 0.1/s, 100.0% right, 12 waiting 30 s (429), 4 retried, ")
+
+
+def test_the_bar_says_what_the_engine_waits_for_while_no_row_comes(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    def terminal(file: Any) -> PrintableConsole:
+        return PrintableConsole(file=file, force_terminal=True, width=120, color_system=None)
+
+    monkeypatch.setattr(progress, "PrintableConsole", terminal)
+    reporter = ProgressReporter()
+    reporter.started(20)
+    reporter.generating()
+    reporter.watching(lambda: "12 waiting 30 s (429)")
+    reporter.ended()  # paints once more
+    assert "12 waiting 30 s (429)" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("width", "tokens"), [(60, False), (120, True)])
 def test_a_bar_fits_the_terminal(
     clock: Clock, monkeypatch: pytest.MonkeyPatch, capsys: Any, width: int, tokens: bool

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from rewardkit.harness.metrics.summary import TaskSummary
     from rewardkit.harness.store.sample_row import SampleRow
+
+
+@runtime_checkable
+class ShowsWaits(Protocol):
+    """A backend that says what it waits for: rate limits, faults of a server."""
+
+    def waits(self) -> str:
+        """A few words, empty if it waits for nothing. Called from any thread."""
 
 
 class Reporter:
@@ -28,6 +36,9 @@ class Reporter:
 
     def generating(self) -> None:
         """Evaluation: the engine is ready."""
+
+    def watching(self, waits: Callable[[], str]) -> None:
+        """Evaluation: a function that says what the engine waits for; it may be called often."""
 
     def written(self, rows: Sequence[SampleRow]) -> None:
         """Evaluation: these rows are judged and stored."""

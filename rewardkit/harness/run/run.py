@@ -23,7 +23,7 @@ from rewardkit.harness.report.runs import ReportRun
 from rewardkit.harness.run.fingerprint import run_fingerprint, task_hashes
 from rewardkit.harness.run.judging_thread import ALL_THINKING, JudgingThread, generated
 from rewardkit.harness.run.plan import RenderedTask, RunPlan, render_task
-from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.run.reporter import Reporter, ShowsWaits
 from rewardkit.harness.store.environment import hardware, now, versions
 from rewardkit.harness.store.run_folder import RunFolder
 from rewardkit.harness.store.sample_row import SampleRow
@@ -170,6 +170,8 @@ def _start(backend: Backend, active_runs: Sequence[_ActiveRun], reporter: Report
         )
         backend.start(sum(active.missing for active in missing), longest)
         reporter.generating()
+        if isinstance(backend, ShowsWaits):
+            reporter.watching(backend.waits)
 
 
 def _finish(active: _ActiveRun, engine: RewardkitError | None, reporter: Reporter) -> RunSummary:

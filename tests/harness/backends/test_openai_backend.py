@@ -13,6 +13,7 @@ from rewardkit.errors import BackendError, UsageError
 from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.backends.openai import client
 from rewardkit.harness.backends.openai.backend import OpenAIBackend
+from rewardkit.harness.backends.openai.limits import RequestGate
 from rewardkit.harness.backends.openai.reply import Prices, read_reply
 from rewardkit.records import Completion, Sampling
 from tests.harness.backends.openai_server import (
@@ -125,6 +126,26 @@ def test_it_runs_inside_a_running_event_loop(server: OpenAIServer) -> None:
         return complete(backend, requests(backend, questions=["q"]), Sampling())["test/0/0"]
 
     assert asyncio.run(notebook()).text == "q 0"
+
+
+@pytest.mark.usefixtures("_short_pauses")
+def test_the_backend_says_what_its_requests_wait_for(
+    server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = []
+    backend = backend_for(server)
+    admit = RequestGate._admit
+
+    def noted(gate: RequestGate) -> None:
+        admit(gate)
+        said.append(backend.waits())
+
+    monkeypatch.setattr(RequestGate, "_admit", noted)
+    server.behaviour["q"] = [status(500), status(429)]
+    assert answer_beside_others(backend).text == "q 1000"
+    assert "1 retried" in said
+    assert any(" waiting 1 s (429)" in text for text in said)
+    assert backend.waits() == ""
 
 
 @pytest.mark.usefixtures("_short_pauses")

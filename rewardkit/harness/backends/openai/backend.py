@@ -102,6 +102,10 @@ class OpenAIBackend:
                 self._dropped_counts = [redact(count) for count in reply.dropped_counts]
             yield request, reply.completion
 
+    def waits(self) -> str:
+        """What the requests in progress wait for; empty if for nothing."""
+        return self._client.waits()
+
     def describe(self) -> Mapping[str, object]:
         """The server and the arguments, without secrets."""
         described = {

@@ -229,6 +229,7 @@ class Attempts:
             self.gate.limit.refused(sent=sent, now=now)
         await asyncio.sleep(_pause(self.tries - 1))
         self.tries += 1
+        self.gate.retried += 1
         return True
 
     def _check_silence(self) -> None:
@@ -250,6 +251,7 @@ class Attempts:
         """Shut the gate for as long as the server asks, or for longer each time."""
         gate, now = self.gate, self.gate.now()
         gate.refusals += 1
+        gate.refusal = str(error.status) if isinstance(error, StatusError) else describe(error)
         if gate.answers > self._answers_seen:
             self._answers_seen = gate.answers
             self._refusals += 1
@@ -316,6 +318,7 @@ class ServerClient:
     prices: Prices
     most_in_flight: int = 0
     refusals: int = 0
+    _gate: RequestGate | None = None
     _is_vllm: bool = False
     _token_limit: str = _OLD_LIMIT
 
@@ -343,7 +346,7 @@ class ServerClient:
         report: Callable[[tuple[Request, Reply]], None],
     ) -> None:
         """Report each request with its reply."""
-        gate = RequestGate(self.limit, len(requests))
+        self._gate = gate = RequestGate(self.limit, len(requests))
         waiting = iter(requests)
 
         async def work(pool: ConnectionPool) -> None:
@@ -357,6 +360,12 @@ class ServerClient:
         finally:
             self.most_in_flight = max(self.most_in_flight, gate.most_in_flight)
             self.refusals += gate.refusals
+            self._gate = None
+
+    def waits(self) -> str:
+        """What the requests in progress wait for; empty if for nothing."""
+        gate = self._gate
+        return gate.waits() if gate else ""
 
     async def _complete(
         self, pool: ConnectionPool, gate: RequestGate, request: Request, sampling: Sampling

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from dataclasses import dataclass
 
@@ -126,6 +127,12 @@ class RequestGate:
         self.answers = 0
         self.refusals = 0
         """Number of refused attempts."""
+        self.refusal = ""
+        """The cause of the last refusal, such as 429."""
+        self.retried = 0
+        """Number of further tries after faults, without refusals."""
+        self.held = 0
+        """Number of refused requests that wait to be sent again."""
         self.refused_rounds = 0
         """Number of times that the limit was lowered since the last answer."""
         self.refused_since: float | None = None
@@ -148,9 +155,21 @@ class RequestGate:
         else:
             self._waiting.append(future)
         self._admit()
-        await future
+        self.held += again
+        try:
+            await future
+        finally:
+            self.held -= again
         self.unsent -= not again
         return self.now()
+
+    def waits(self) -> str:
+        """What the requests wait for, such as `12 waiting 30 s (429), 4 retried`; any thread may
+        call it."""
+        seconds = math.ceil(self._opens_at - self.now()) if self._opens_at > 0 else 0
+        waiting = f"{self.held:,} waiting {seconds} s ({self.refusal})" if seconds > 0 else ""
+        retried = f"{self.retried:,} retried" if self.retried else ""
+        return ", ".join(filter(None, (waiting, retried)))
 
     def leave(self) -> None:
         """Give the place to the next request."""
