@@ -159,3 +159,15 @@ def test_this_process_s_time_only_grows() -> None:
     before = own.now()
     compute(0.05)
     assert own.now().computed > before.computed
+
+
+def test_the_time_of_a_process_is_its_own_not_that_of_its_children(tmp_path: Path) -> None:
+    folder = tmp_path / "7"
+    (folder / "task" / "7").mkdir(parents=True)
+    user, system, of_children = 200, 300, 70_000
+    fields = ["R", *["0"] * 10, user, system, of_children, of_children, *["0"] * 40]
+    for place in (folder, folder / "task" / "7"):
+        (place / "stat").write_text(f"7 (a name) {' '.join(map(str, fields))}\n")
+    found = process_time(7, tmp_path)
+    assert found is not None
+    assert found.computed == pytest.approx(500 / os.sysconf("SC_CLK_TCK"))
