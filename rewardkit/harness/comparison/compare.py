@@ -137,10 +137,13 @@ def compare_comparable(
     """Compare by accuracy each run that can be compared; the others' errors say why not."""
     comparisons: list[TaskComparison] = []
     errors: list[str] = []
+    try:
+        first = read_run(baseline, "accuracy")
+    except (RunMismatch, UsageError) as error:
+        return [], [str(error)]
     for path in runs:
         try:
-            first, second = read_run(baseline, "accuracy"), read_run(path, "accuracy")
-            comparisons += _with_baseline(first, second, None, None)
+            comparisons += _with_baseline(first, read_run(path, "accuracy"), None, None)
         except (RunMismatch, UsageError) as error:
             errors.append(str(error))
     return _adjusted(comparisons), errors

@@ -446,6 +446,16 @@ def test_a_training_has_its_rewards_its_loss_and_its_lengths(at: Any, tmp_path: 
     assert "in training" not in alone.replace("in training, at step 0", "")
 
 
+def test_an_axis_has_zero_where_the_steps_of_its_ticks_would_miss_it(
+    at: Any, tmp_path: Path
+) -> None:
+    entries = [{"step": n, "logs": {"loss": loss}} for n, loss in ((1, -0.3), (2, 0.1))]
+    texts = "[...document.querySelectorAll('.training .plot text')].map(one => one.textContent)"
+    found = at(trained(tmp_path / "sft", entries)).value(texts)
+    assert "0" in found
+    assert not [one for one in found if "e-" in one]
+
+
 def test_the_toggle_turns_the_colours(at: Any) -> None:
     browser = at([as_run("r", [row("1")])])
     paper = "getComputedStyle(document.body).backgroundColor"

@@ -54,3 +54,13 @@ def test_of_many_runs_the_first_are_compared(
 
 def test_one_run_has_nothing_beside_it(tmp_path: Path) -> None:
     assert compare_runs([written(tmp_path / "a", 4)]).by_run == ()
+
+
+def test_an_unfinished_baseline_is_named_once(tmp_path: Path) -> None:
+    folders = [written(tmp_path / name, 4) for name in "abc"]
+    file = folders[0] / "run.json"
+    record = json.loads(file.read_text())
+    file.write_text(json.dumps(record | {"tasks": {"gsm8k": {"samples": 9, "num_samples": 1}}}))
+    found = compare_runs(folders)
+    assert (found.by_run, len(found.left_out)) == ([], 1)
+    assert "unfinished: 8 of 9" in found.left_out[0]

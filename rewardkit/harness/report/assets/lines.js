@@ -44,7 +44,9 @@ function yExtent(series, shares) {
 
 function chart(series, extents, { width, xLabel, yLabel, shares, integers }) {
   const height = Math.min(330, Math.max(230, width * 0.46));
-  const area = { left: MARGIN.left, right: width - MARGIN.right, top: MARGIN.top,
+  const labels = yTicks(extents, height - MARGIN.bottom - MARGIN.top).map((value) => tickText(value, shares));
+  const left = Math.max(MARGIN.left, 26 + 6.6 * Math.max(...labels.map(({ length }) => length)));
+  const area = { left, right: width - MARGIN.right, top: MARGIN.top,
     bottom: height - MARGIN.bottom };
   const x = scale(extents.x, [area.left + 6, area.right - 6]);
   const y = scale(extents.y, [area.bottom, area.top]);
@@ -61,14 +63,22 @@ function chart(series, extents, { width, xLabel, yLabel, shares, integers }) {
   return { height, shapes };
 }
 
+function yTicks(extents, height) {
+  return ticks(...extents.y, height / 38);
+}
+
+function tickText(value, shares) {
+  return shares ? `${rounded(100 * value)}%` : rounded(value);
+}
+
 function axes(extents, { x, y, area, shares, integers }) {
   const xTicks = ticks(...extents.x, (area.right - area.left) / 75)
     .filter((value) => !integers || Number.isInteger(value));
   return [
-    ...ticks(...extents.y, (area.bottom - area.top) / 38).flatMap((value) => [
+    ...yTicks(extents, area.bottom - area.top).flatMap((value) => [
       draw("line", { class: "grid", x1: area.left, x2: area.right, y1: y(value), y2: y(value) }),
       draw("text", { x: area.left - 7, y: y(value) + 4, "text-anchor": "end" },
-        shares ? `${rounded(100 * value)}%` : rounded(value)),
+        tickText(value, shares)),
     ]),
     ...xTicks.flatMap((value) => [
       draw("line", { class: "axis", x1: x(value), x2: x(value), y1: area.bottom, y2: area.bottom + 4 }),
