@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import time
 from collections import defaultdict
@@ -117,7 +118,9 @@ class _Line(msgspec.Struct):
     verdict: _LineVerdict
 
 
-decode_line = msgspec.json.Decoder(_Line).decode
+def decode_line(line: bytes) -> _Line:
+    """A row's fields; msgspec's decoder refuses lone surrogates and NaN, which rows may hold."""
+    return msgspec.convert(json.loads(line), _Line)
 
 
 @dataclass
@@ -184,7 +187,14 @@ class LiveRun:
         try:
             is_training = (self.path / TRAINING).is_file()
             self.rows = [self._training()] if is_training else list(self._run())
-        except (RewardkitError, OSError, ValueError, LookupError, TypeError) as error:
+        except (
+            RewardkitError,
+            OSError,
+            ValueError,
+            LookupError,
+            TypeError,
+            RecursionError,
+        ) as error:
             # another program may have written the folder; its page says what is wrong
             text = printable(redact(str(error)))
             self.rows = [LiveRow(task="", model="", state="unreadable", problem=text)]

@@ -87,6 +87,13 @@ def test_rows_that_come_are_counted_and_each_line_is_read_once(
     assert len(decoded) == 1
 
 
+def test_rows_with_lone_surrogates_and_nan_are_counted(tmp_path: Path) -> None:
+    folder = running_run(tmp_path / "run")
+    odd = row("3", task="sums", completion="\ud800", columns={"x": float("nan")})
+    RunFolder(folder).append([odd])
+    assert "3 of 8" in view(tmp_path).get("/").text
+
+
 def test_a_run_that_starts_again_is_counted_from_its_start(tmp_path: Path) -> None:
     folder = running_run(tmp_path / "run")
     pages = view(tmp_path)
