@@ -219,7 +219,7 @@ def test_verify_reads_standard_input_and_gives_json() -> None:
         (["score", "no.jsonl"], "--task NAME, --verifier NAME or --verifier-field COLUMN"),
         (["eval", "--task", "motion", "--model", "m", "--log-to", "wanbd"], "mean 'wandb'"),
         (["export", "nowhere", "--parquet", "s.parquet"], "nowhere holds no run.json"),
-        (["export", "nowhere"], "--parquet FILE, --model-index FILE"),
+        (["export", "nowhere"], "give --parquet, --csv or --model-index with a file"),
         (["list", "verfiers"], "verifiers"),
     ],
 )
