@@ -47,7 +47,7 @@ def may_be_interrupted() -> bool:
 
     Python's own handler of Ctrl-C is none: its KeyboardInterrupt is taken for no verifier's.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if threading.get_ident() != threading.main_thread().ident:
         return False
     handlers = map(signal.getsignal, _SIGNALS)
     return any(callable(one) and one is not signal.default_int_handler for one in handlers)

@@ -307,10 +307,11 @@ class Pool:
         with self._lock:
             while not self._idle and self._count >= size:
                 self._lock.wait()
-            worker = self._pop_idle()
-            if worker is None:
-                worker = self._fork()
-                self._count += 1
+            try:
+                worker = self._pop_idle() or self._fork()
+            except BaseException:
+                self._lock.notify_all()  # whoever waits finds the fork server gone, too
+                raise
         try:
             yield worker
         except BaseException:
@@ -364,6 +365,7 @@ class Pool:
             ours.close()
             with _starting():
                 raise OSError(-pid, os.strerror(-pid))
+        self._count += 1
         return WorkerHandle(ours, pid)
 
     def _request(self, request: bytes, *descriptors: int) -> socket.socket:
