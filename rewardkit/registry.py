@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import inspect
-import logging
 import os
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,9 +16,10 @@ import pluggy
 from rewardkit import builtin, hookspecs
 from rewardkit.errors import PluginError, UnknownName
 from rewardkit.parameters import set_parameters, with_parameters
+from rewardkit.printable import get_logger
 from rewardkit.protocols import Task, Verifier
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 PLUGINS_VARIABLE = "REWARDKIT_PLUGINS"
 OURS = "rewardkit"

@@ -31,7 +31,7 @@ def fail_with(reasons: Sequence[str], example: Callable[[], str]) -> None:
     for reason in reasons:
         echo(f"rewardkit: {reason}", err=True)
     if first := example():
-        typer.echo(f"rewardkit: the first error: {first}", err=True)
+        echo(f"rewardkit: the first error: {first}", err=True)
     raise typer.Exit(FAILED)
 
 

@@ -195,7 +195,7 @@ def test_each_checkpoint_s_prompts_share_its_engine() -> None:
     ]
     assert [run.step for run in runs] == [9, 9, 10, 10, 100, 100]
     assert Path("out/eval_curve.png").read_bytes().startswith(b"\x89PNG")
-    assert "<title>gsm8k · 6 runs</title>" in Path("out/report.html").read_text()
+    assert "<title>gsm8k · run · 6 runs</title>" in Path("out/report.html").read_text()
 
 
 def test_the_curve_has_a_panel_for_each_prompt(monkeypatch: pytest.MonkeyPatch) -> None:

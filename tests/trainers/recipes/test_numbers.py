@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -179,7 +180,7 @@ def test_on_a_gpu_precision_is_the_recipe_s_and_vllm_shares_it(
 
     def config(**values: Any) -> Any:
         made.update(values)
-        return values
+        return SimpleNamespace(report_to=[])
 
     fields = trainer_fields()
     monkeypatch.setattr(trl_config, "has_gpu", lambda: True)

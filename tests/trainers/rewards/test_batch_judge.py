@@ -116,7 +116,7 @@ def test_verdicts_answers_failures_and_parts_are_logged_once() -> None:
             "answers/format": 0.35,
         }
     )
-    assert len(metrics) == 4
+    assert len(metrics) == 5
 
 
 def test_a_judge_survives_pickling_with_a_closure_inside() -> None:
