@@ -98,6 +98,7 @@ def _judge_single(
 
     outcomes = judge_items(items, [allowed] * len(items), only_in_workers=False)
     verdicts = {i: outcome for i, outcome in enumerate(outcomes) if isinstance(outcome, Verdict)}
+    crashed = {i: outcome for i, outcome in enumerate(outcomes) if isinstance(outcome, Crash)}
 
     def judge_again(
         some: Sequence[Item], seconds: Sequence[float], *, in_worker: bool, alone: bool
@@ -115,9 +116,8 @@ def _judge_single(
     for in_worker, alone in itertools.product((False, True), repeat=2):
         crashes = {
             i: outcome
-            for i, outcome in enumerate(outcomes)
-            if isinstance(outcome, Crash)
-            and (outcome.in_worker, outcome.alone) == (in_worker, alone)
+            for i, outcome in crashed.items()
+            if (outcome.in_worker, outcome.alone) == (in_worker, alone)
         }
         if crashes:
             judge_there = partial(judge_again, in_worker=in_worker, alone=alone)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import cloudpickle
@@ -33,7 +33,6 @@ from rewardkit.judging import LimitCounts, take_limit_counts
 from rewardkit.judging.rows import NO_COMPLETION, NO_REFERENCE
 from rewardkit.protocols import Task
 from rewardkit.records import Completion, Failure, Sample, Verdict
-from rewardkit.verifiers.by_row import needs_reference
 
 COMPLETIONS_OF_ROW = "completions_of_row"
 """The field of a stored row with the number of completions in its row of the file, where that is
@@ -143,7 +142,7 @@ class FileJob:
                 result.lines.append(unnumbered_line(judged))
         return result
 
-    @property
+    @cached_property
     def leaves_out_rows(self) -> bool:
         """Whether some rows of the file aren't judged; the others store their number."""
         return self.shard is not None or self.columns.filter is not None
@@ -225,9 +224,8 @@ class FileJob:
             except DataError as error:
                 raise NoReference(str(error)) from error
             return replace(sample, id=identifier) if self.columns.id else sample
-        needed = self.columns.reference is not None or needs_reference(self.verifiers.strict, row)
-        first, *others = references(row, number, self.columns, needed=needed)
-        return Sample(first, id=identifier, columns=row, references=tuple(others))
+        texts = references(row, number, self.columns, self.verifiers.strict)
+        return Sample(texts[0], id=identifier, columns=row, references=texts[1:])
 
 
 Joined = TypeVar("Joined")

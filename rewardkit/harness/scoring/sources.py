@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from rewardkit.errors import DataError, UnknownName, UsageError
 from rewardkit.harness.store.data_files import field_value
 from rewardkit.harness.store.sample_row import token_count
+from rewardkit.protocols import Verifier
 from rewardkit.records import Completion, references_of
 from rewardkit.transcripts import last_message
+from rewardkit.verifiers.by_row import needs_reference
 
 COMPLETION_FIELDS = (
     *("completion", "response", "output", "generation", "completions", "responses", "outputs"),
@@ -20,6 +23,9 @@ COMPLETION_FIELDS = (
 
 AT_THE_LIMIT = ("max_tokens", "max_output_tokens", "model_length")
 """Other programs' words for the finish reason `length`."""
+
+ENDINGS = frozenset({"finish_reason", "stop_reason", "prompt_tokens", "completion_tokens", "usage"})
+"""Fields that tell how a completion ended."""
 
 
 class NoReference(DataError):
@@ -51,7 +57,7 @@ class FileFields:
                 "name as many of each"
             )
 
-    @property
+    @cached_property
     def completions_a_row(self) -> int:
         """The number of completions in a row, unless a field holds a list of them."""
         return max(1, len(self.completions))
@@ -86,7 +92,9 @@ class FileFields:
         """The row, with the columns of its problem in lm-eval's logs; None to leave it out."""
         if self.filter is not None and row.get("filter") != self.filter:
             return None
-        nested = row.get("doc") if self.format == "lm-eval" else None
+        if self.format != "lm-eval":
+            return row
+        nested = row.get("doc")
         return {**nested, **row} if isinstance(nested, Mapping) else row
 
 
@@ -107,8 +115,7 @@ FORMATS: Mapping[str, tuple[frozenset[str], FileFields]] = {
 """The fields by which the rows of other programs' logs are known, and those to read."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileCompletion:
+class FileCompletion(NamedTuple):
     """A completion of a row, with its label if the file has one."""
 
     completion: Completion
@@ -121,8 +128,9 @@ def completions(row: Mapping[str, Any], number: int, columns: FileFields) -> lis
     found: list[FileCompletion] = []
     fields = columns.completions or [completion_field(row) or COMPLETION_FIELDS[0]]
     for place, name in enumerate(fields):
+        value = field_value(row, name)
         try:
-            texts = list(_texts(field_value(row, name)))
+            texts = [(value, {})] if isinstance(value, str) else list(_texts(value))
         except TypeError as error:
             raise missing(row, number, f"no text in {name!r}", "--completion-field") from error
         label = columns.labels[place] if columns.labels else None
@@ -187,9 +195,10 @@ def _text_in(value: Mapping[str, Any]) -> str | None:
 
 
 def _objects_around(row: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    """The objects that a field is nested in, the innermost first."""
+    """The objects that a field is nested in, the innermost first; none of a plain row without
+    ENDINGS."""
     if name in row:
-        return [row]
+        return [] if ENDINGS.isdisjoint(row) else [row]
     parts = name.split(".")
     nested = (field_value(row, ".".join(parts[:end])) for end in range(len(parts) - 1, 0, -1))
     return [*(value for value in nested if isinstance(value, Mapping)), row]
@@ -200,6 +209,8 @@ def _completion(
 ) -> Completion:
     """A text with the finish reason and the token counts in the objects around it; `place` is its
     place in a list of texts."""
+    if not around:
+        return Completion(text or "")
     reason = _nearest(around, "finish_reason", place) or _nearest(around, "stop_reason", place)
     return Completion(
         text or "",
@@ -223,16 +234,16 @@ def _nearest(around: Sequence[Mapping[str, Any]], name: str, place: int | None) 
 
 
 def references(
-    row: Mapping[str, Any], number: int, columns: FileFields, *, needed: bool
+    row: Mapping[str, Any], number: int, columns: FileFields, verifier: Verifier
 ) -> tuple[str, ...]:
-    """A row's references, at least one: "" if none is `needed`. DataError names the row and the
-    field; NoReference if that is empty."""
+    """A row's references, at least one: "" if the verifier needs none. DataError names the row and
+    the field; NoReference if that is empty."""
     name = columns.reference or "reference"
     try:
         texts = references_of(field_value(row, name))
     except TypeError as error:
         raise missing(row, number, f"{error} in {name!r}", "--reference-field") from error
-    if not texts and needed:
+    if not texts and (columns.reference is not None or needs_reference(verifier, row)):
         raise NoReference(str(missing(row, number, f"nothing in {name!r}", "--reference-field")))
     return texts or ("",)
 
@@ -241,7 +252,9 @@ def _labels(
     row: Mapping[str, Any], number: int, name: str | None, count: int
 ) -> Sequence[bool | None]:
     """The labels of the completions in a field. DataError unless they are true, false or null."""
-    value = field_value(row, name) if name else None
+    if not name:
+        return [None] * count
+    value = field_value(row, name)
     values = value if isinstance(value, list) else [value] * count
     if len(values) != count or any(one not in (None, 0, 1) for one in values):
         what = "not true or false" if count == 1 else f"not {count} of true and false"

@@ -85,25 +85,36 @@ class SampleRow:
 
     def as_json(self) -> dict[str, Any]:
         """Convert to plain values, in the order of the fields of a line."""
-        row = dict(zip(_ALWAYS, _always_of(self), strict=True))
-        row["columns"] = dict(self.columns)
-        for name, value in zip(_IF_KNOWN, _if_known_of(self), strict=True):
-            if value not in (None, "", ()):
-                row[name] = msgspec.to_builtins(value)
+        row: dict[str, Any] = {
+            "key": self.key,
+            "task": self.task,
+            "id": self.id,
+            "index": self.index,
+            "prompt": self.prompt,
+            "completion": self.completion,
+            "finish_reason": self.finish_reason,
+            "prompt_tokens": self.prompt_tokens,
+            "completion_tokens": self.completion_tokens,
+            "reference": self.reference,
+            "columns": dict(self.columns),
+        }
+        known = _if_known_of(self)
+        if known != _NOTHING_KNOWN:
+            row |= {
+                name: msgspec.to_builtins(value)
+                for name, value in zip(_IF_KNOWN, known, strict=True)
+                if value not in (None, "", ())
+            }
         if self.prompt_ends is not None:
             row["prompt_ends"] = [list(ids) for ids in self.prompt_ends]
         row["verdict"] = self.verdict.as_json()
-        row["flexible"] = msgspec.to_builtins(self.flexible)
+        row["flexible"] = self.flexible and msgspec.to_builtins(self.flexible)
         return row | dict(self.others) if self.others else row
 
 
-_ALWAYS = (
-    *("key", "task", "id", "index", "prompt", "completion", "finish_reason"),
-    *("prompt_tokens", "completion_tokens", "reference"),
-)
-_always_of = operator.attrgetter(*_ALWAYS)
 _IF_KNOWN = ("references", "reasoning", "thinking_tokens", "cost", "prompt_ends", "label", "before")
 _if_known_of = operator.attrgetter(*_IF_KNOWN)
+_NOTHING_KNOWN = ((), "", *[None] * 5)
 _KNOWN = frozenset(SampleRow.__dataclass_fields__) - {"others"}  # not a field of the line
 
 
