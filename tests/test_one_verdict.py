@@ -235,7 +235,7 @@ def test_verify_eval_score_and_the_server_agree(
     name: str, rows: Callable[..., None], tmp_path: Path
 ) -> None:
     reference = REFERENCES.get(name, "18")
-    rows(reference=reference)
+    rows(reference=reference, options=["6", "18", "9", "72"])
     fields = ["--reference-field", "reference", "--verifier", name]
     Path("plain.jinja").write_text("{{ question }}")  # it asks for no answer style of its own
     replay = ["--data", "rows.jsonl", "--question-field", "question", "--model", "rows.jsonl"]
@@ -244,7 +244,8 @@ def test_verify_eval_score_and_the_server_agree(
     assert verify(name, TEXTS, reference) == expected
     assert server(name, TEXTS, reference) == expected
     assert command(tmp_path / "1", "score", "rows.jsonl", *fields) == expected
-    assert command(tmp_path / "2", "eval", *replay, *fields) == expected
+    shown = ["--choices-field", "options"] if name == "choice" else []
+    assert command(tmp_path / "2", "eval", *replay, *fields, *shown) == expected
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import operator
 import os
 import signal
 import socket
@@ -156,7 +157,7 @@ def test_many_batches_leave_nothing_behind() -> None:
     for number in range(300):
         some = items if number % 50 == 0 else items[:2]
         assert judge_many(costly, some, options)[0].correct
-    wait_until(lambda: resources() == before)  # a thread may need a moment to end
+    wait_until(lambda: all(map(operator.le, resources(), before)))  # a thread may end a bit later
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])

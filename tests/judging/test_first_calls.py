@@ -14,7 +14,7 @@ import rewardkit
 from rewardkit import Sample, Verdict
 from rewardkit.judging import close_pools
 
-PROCESSES = int(os.environ.get("FIRST_CALLS", "500"))
+PROCESSES = int(os.environ.get("FIRST_CALLS", "100"))
 
 SCRIPT = r"""
 import sys, rewardkit

@@ -235,10 +235,12 @@ def plan_scoring(
         task,
         samples,
         {by_id.identifier(row, number): row for number, row in rows},
-        group_by or (task.group_by if task else ()),
+        group_by,
         keep_rows=output.output_dir is not None,
         shard=output.shard,
     ).checked()
+    if task and not group_by:  # a row may lack the columns that the task's figures are grouped by
+        job = replace(job, group_by=task.group_by)
     columns = job.columns
     grouped = {choice.name: tuple(job.group_by)}
     tasks = {choice.name: task} if task else {}

@@ -289,7 +289,7 @@ def test_the_part_that_was_read_is_marked_or_said_not_to_be_found(
         " before.setEndBefore(mark); return before.toString().length; })"
     )
     assert found == marked
-    assert said in text(browser, ".block h4")
+    assert said in text(browser, ".block:last-child h4")
 
 
 def test_a_sample_shows_all_that_is_known_of_it(at: Any) -> None:
@@ -509,7 +509,7 @@ def test_hostile_completions_are_shown_as_text_and_execute_nothing(at: Any) -> N
         for place, hostile in enumerate(HOSTILE)
     ]
     browser = at([as_run("r", rows)], "#samples")
-    completion = "document.querySelector('.block pre')"
+    completion = "document.querySelector('#detail .block:last-child pre')"
     for place, hostile in enumerate(HOSTILE):
         browser.wait_for(f"document.querySelector('#detail h2')?.textContent === 'gsm8k/{place}/0'")
         browser.value("document.querySelectorAll('.block pre button').forEach(one => one.click())")
@@ -524,7 +524,7 @@ def test_hostile_completions_are_shown_as_text_and_execute_nothing(at: Any) -> N
 def test_controls_that_act_unseen_are_shown_by_name(at: Any) -> None:
     one = row("1", completion="a\u202eb\x00c\x1b[31m")
     browser = at([as_run("r", [one])], "#samples")
-    assert text(browser, ".block pre") == "a⟦U+202E⟧b␀c␛[31m"
+    assert text(browser, ".block:last-child pre") == "a⟦U+202E⟧b␀c␛[31m"
 
 
 def test_a_script_that_came_in_all_the_same_would_be_stopped(browser: Browser, at: Any) -> None:

@@ -395,8 +395,8 @@ def test_a_tokenizer_that_training_reads_otherwise_is_refused(
 ) -> None:
     from transformers import PreTrainedTokenizerFast
 
-    def doubled(folder: Path) -> Any:
-        tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
+    def doubled(folder: Path, **options: Any) -> Any:
+        tokenizer = PreTrainedTokenizerFast.from_pretrained(folder, **options)
         tokenizer.chat_template = "{{ bos_token }}" + tokenizer.chat_template
         return tokenizer
 
