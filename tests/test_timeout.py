@@ -30,6 +30,8 @@ from tests.harness.metrics.making import problem, row
 from tests.server.test_app import LocalClient
 from tests.support.commands import rewardkit as command
 
+pytestmark = pytest.mark.slow
+
 SHORT, LONG = 0.1, 20.0
 
 

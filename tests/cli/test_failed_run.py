@@ -13,6 +13,8 @@ from rewardkit import Sample, hookimpl, registry
 from rewardkit.registry import Plugin
 from tests.support.commands import Result, rewardkit, run_command
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_first_error_is_quoted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [{"question": f"q{n}", "answer": "#### 1", "completion": "#### 1"} for n in range(6)]

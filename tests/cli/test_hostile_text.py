@@ -19,6 +19,8 @@ from rewardkit.trainers.training.train_options import WarningReporter
 from tests.harness.backends.openai_server import running_server, status
 from tests.support.commands import rewardkit as run
 
+pytestmark = pytest.mark.slow
+
 CONTROLS = "\x1b]0;t\x07\x1b[2J\x9b31m\x90q\x7f\x08\r\t\u202ex\u2066\u2028"
 """Escape sequences, C0, C1, DEL, overrides of direction, a separator of lines."""
 HOSTILE = f"a{CONTROLS}[/b][link=http://x]z"

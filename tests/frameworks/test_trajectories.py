@@ -32,6 +32,8 @@ from rewardkit.frameworks import (
 from rewardkit.server.app import ServerSettings, create_app
 from tests.support.chat_templates import FAMILIES, SPEAKERS, trajectory
 
+pytestmark = pytest.mark.slow
+
 Pay = Callable[[Any, Any], float | None]
 """The reward of a completion for a reference."""
 

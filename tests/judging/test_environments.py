@@ -18,6 +18,8 @@ from rewardkit.errors import JudgingError
 from rewardkit.judging import close_pools, judge, pool
 from rewardkit.judging.deadline import killed_for_memory
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = """
 import os, sys, rewardkit
 

@@ -14,6 +14,8 @@ import rewardkit
 from rewardkit import Sample, Verdict
 from rewardkit.judging import close_pools
 
+pytestmark = pytest.mark.slow
+
 PROCESSES = int(os.environ.get("FIRST_CALLS", "100"))
 
 SCRIPT = r"""

@@ -13,6 +13,8 @@ from rewardkit import Bounded, Sample, Verdict
 from rewardkit.judging import close_pools, judge_many
 from rewardkit.judging.interruptions import may_be_interrupted
 
+pytestmark = pytest.mark.slow
+
 ERRORS: list[type[BaseException]] = [TimeoutError, ValueError, RuntimeError, SystemExit, OSError]
 
 

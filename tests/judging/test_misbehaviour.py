@@ -21,6 +21,8 @@ from tests.judging.misbehaviour import (
 )
 from tests.support.processes import children_of, wait_until
 
+pytestmark = pytest.mark.slow
+
 OPTIONS = JudgingOptions(timeout=0.6, max_wall=3.0, workers=2)
 IN_PROCESS = [*list(MISBEHAVIOUR)[: list(MISBEHAVIOUR).index("a message of 100 MB")]]
 

@@ -13,6 +13,8 @@ from rewardkit.harness.backends import chat_template
 from rewardkit.harness.backends.chat_template import render_chat
 from rewardkit.protocols import Message
 
+pytestmark = pytest.mark.slow
+
 MESSAGES = [Message("system", "Be brief."), Message("user", "1 + 1?"), Message("assistant", "2")]
 MANY = "{% set many = range(99999) %}"
 DOUBLED = "{% set s = namespace(x='a') %}{% for i in range(60) %}{% set s.x = ADD %}{% endfor %}"

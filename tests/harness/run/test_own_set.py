@@ -32,6 +32,8 @@ from rewardkit.resolve import resolve
 from rewardkit.settings import types_of
 from tests.support.commands import run_command
 
+pytestmark = pytest.mark.slow
+
 ROWS = [
     {"q": "What is 1/2 + 1/4?", "a": "3/4", "kind": "math"},
     {"q": "What is the capital of Norway?", "a": "Oslo", "kind": "exact"},

@@ -19,6 +19,8 @@ from rewardkit.harness.store import data_files
 from rewardkit.harness.store.data_files import open_source, open_sources
 from tests.support.commands import run_command
 
+pytestmark = pytest.mark.slow
+
 Row = dict[str, Any]
 
 

@@ -19,6 +19,8 @@ from rewardkit.judging.rows import SampleReader, judge_samples
 from rewardkit.records import Failure
 from rewardkit.registry import installed
 
+pytestmark = pytest.mark.slow
+
 RIGHT: dict[str, Any] = {"reference": "4", "completion": r"\boxed{4}"}
 
 
