@@ -20,7 +20,13 @@ from rewardkit.judging.crashes import (
     run_quick,
     settle_crashes,
 )
-from rewardkit.judging.interruptions import Abandoned, current_call, in_thread, may_be_interrupted
+from rewardkit.judging.interruptions import (
+    Abandoned,
+    current_call,
+    in_thread,
+    may_be_interrupted,
+    stack_is_short,
+)
 from rewardkit.judging.options import JudgingOptions
 from rewardkit.judging.pool import ForkServerGone, end_idle_workers, pool_in_use
 from rewardkit.protocols import BatchVerifier, CompositeVerifier, QuickVerifier, Verifier
@@ -69,7 +75,7 @@ def judge_many(
     thinking the part that `rewardkit.thinking` says.
     """
     judge_all = partial(_judge_all, verifier, items, options, control)
-    return in_thread(judge_all) if may_be_interrupted() else judge_all()
+    return in_thread(judge_all) if may_be_interrupted() or stack_is_short() else judge_all()
 
 
 def _judge_all(

@@ -1,13 +1,14 @@
-"""Signal handlers of the caller's: what they raise is the caller's, not a verifier's.
+"""What may raise in the caller's thread is the caller's, not a verifier's: another thread judges.
 
-Python runs them in the main thread, between any two instructions. Where the caller has installed
-one, another thread judges while the main thread waits.
+Python runs signal handlers in the main thread, between any two instructions. Where the caller has
+installed one, or has used up most of its stack, another thread judges while the caller's waits.
 """
 
 from __future__ import annotations
 
 import _thread
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -51,6 +52,18 @@ def may_be_interrupted() -> bool:
         return False
     handlers = map(signal.getsignal, _SIGNALS)
     return any(callable(one) and one is not signal.default_int_handler for one in handlers)
+
+
+def stack_is_short() -> bool:
+    """Whether this thread has used half of the frames that the recursion limit allows.
+
+    A RecursionError may rise from any line, also from one that holds a lock of `threading`.
+    """
+    try:
+        sys._getframe(sys.getrecursionlimit() // 2)
+    except ValueError:  # there are fewer frames
+        return False
+    return True
 
 
 def in_thread(function: Callable[[], T]) -> T:

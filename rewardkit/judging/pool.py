@@ -17,9 +17,7 @@ import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from pickle import PicklingError
 
 import cloudpickle
 
@@ -502,12 +500,7 @@ def _pickled(verifier: Verifier) -> bytes:
     if main is not None:  # a spawned child's name for the script, which has it nowhere else
         cloudpickle.register_pickle_by_value(main)
     try:
-        pickled: bytes
-        try:
-            pickled = cloudpickle.dumps(verifier)
-        except (RecursionError, PicklingError):  # the caller may have used up its stack
-            with ThreadPoolExecutor(1) as thread:
-                pickled = thread.submit(cloudpickle.dumps, verifier).result()
+        pickled: bytes = cloudpickle.dumps(verifier)
     except Exception as error:  # pickling runs the verifier's own code
         raise JudgingError(
             f"the verifier {verifier!r} can't be sent to a worker process: "

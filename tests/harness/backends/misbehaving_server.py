@@ -210,9 +210,9 @@ def misbehaving_server() -> Iterator[MisbehavingServer]:
         return await asyncio.start_server(server.serve, "127.0.0.1", 0, backlog=512)
 
     async def stop(listening: asyncio.Server) -> None:
-        listening.close()
         while not asyncio.all_tasks() - {asyncio.current_task()} <= server.serving:
-            await asyncio.sleep(0.001)  # what is accepted by now gets to its first read
+            await asyncio.sleep(0.001)  # a connection accepted just before it closes would be lost
+        listening.close()
         others = asyncio.all_tasks() - {asyncio.current_task()}
         for task in others:
             task.cancel()
