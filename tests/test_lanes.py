@@ -29,6 +29,7 @@ def test_the_lane_of_a_file_is_read_without_importing_it(path: str, lane: str | 
     assert lane_of_file(TESTS / path) == lane
 
 
+@pytest.mark.slow
 def test_a_start_in_the_background_leaves_sigint_as_it_is_in_the_foreground() -> None:
     code = "import signal, tests.conftest; signal.raise_signal(signal.SIGINT)"
     done = subprocess.run(

@@ -45,6 +45,7 @@ def loaded_by(arguments: list[str], names: Sequence[str]) -> tuple[str, list[str
     return printed, loaded.split()
 
 
+@pytest.mark.slow
 def test_an_evaluation_loads_what_it_uses(tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text('{"question": "1 + 1?", "answer": "#### 2"}\n')
     (tmp_path / "replies.jsonl").write_text('{"id": "0", "completion": "#### 2"}\n')
@@ -80,6 +81,7 @@ def test_help_loads_nothing_heavy() -> None:
         assert command in printed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "completions"),
     [("rewardkit ev", ["eval"]), ("rewardkit eval --ta", ["--task", "--task-arg"])],
@@ -237,6 +239,7 @@ def test_list_names_the_plugin() -> None:
     assert ["task", "gsm8k", "rewardkit"] in rows
 
 
+@pytest.mark.slow
 def test_list_says_of_each_prompt_what_it_is_and_which_tasks_take_it() -> None:
     status, out, _ = rewardkit("list", "backends")
     assert "Read completions from the JSONL file that --model names." in out
@@ -251,6 +254,7 @@ def test_list_says_of_each_prompt_what_it_is_and_which_tasks_take_it() -> None:
     assert by_name["motion_short"].endswith("Tasks: motion.")
 
 
+@pytest.mark.slow
 def test_check_says_what_is_well_and_what_is_not(tmp_path: Path) -> None:
     data = tmp_path / "data.jsonl"
     data.write_text(
@@ -314,6 +318,7 @@ def test_report_says_what_was_wrong(tmp_path: Path, arguments: list[str], says: 
     assert says in err
 
 
+@pytest.mark.slow
 def test_a_command_loads_no_other_ones() -> None:
     program = (
         "import sys; sys.argv = ['rewardkit', 'list', 'recipes']\n"

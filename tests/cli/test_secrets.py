@@ -54,6 +54,7 @@ def assert_no_secret(folder: Path, capsys: pytest.CaptureFixture[str], *files: s
     return out + err
 
 
+@pytest.mark.slow
 def test_an_evaluation_shows_and_stores_no_secret(
     server: OpenAIServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

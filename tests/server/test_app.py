@@ -81,6 +81,7 @@ def test_the_names_and_the_parameters_are_listed(client: LocalClient) -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_verifier_that_does_not_load_is_refused_where_it_is_named(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -113,6 +114,7 @@ def nested(depth: int) -> dict[str, object]:
 ODD = "\ud800\x00"
 
 
+@pytest.mark.slow
 def test_requests_with_other_timeouts_share_their_processes() -> None:
     judging.close_pools()
     with LocalClient(create_app(ServerSettings(verifiers=("regex",), workers=1))) as client:
@@ -197,6 +199,7 @@ def test_a_bad_request_is_named(
     assert detail in answer.json()["detail"]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     path=st.sampled_from(

@@ -107,6 +107,7 @@ def test_a_blank_reference_is_unjudged(reference: str) -> None:
     assert Exact()("Oslo", Sample(reference)).correct is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_reply_is_wrong_in_time(name: str) -> None:
     ignoring = {f"ignore_{what}": True for what in ("case", "articles", "punctuation")}
@@ -117,6 +118,7 @@ def test_a_hostile_reply_is_wrong_in_time(name: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_pattern_that_backtracks_without_end_is_a_timeout() -> None:
     verifier = rewardkit.load_verifier("exact", pattern="(a+)+b")
     assert rewardkit.verify(verifier, "a" * 60, "b", timeout=0.5).failure is Failure.TIMEOUT

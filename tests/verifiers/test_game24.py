@@ -167,6 +167,7 @@ def test_an_unreadable_reference_is_unjudged(reference: str) -> None:
         assert verifier(RIGHT[0], Sample(reference)).correct is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_reply_is_wrong_in_time(name: str) -> None:
     started = time.process_time()

@@ -165,6 +165,7 @@ def test_an_unreadable_reference_is_unjudged(reference: str, reading: Reading) -
     assert Gsm8k(reading=reading)("#### 5", Sample(reference)).correct is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("reading", ["hash", "xml", "boxed", "flexible"])
 def test_a_hostile_reply_is_wrong_in_time(name: str, reading: Reading) -> None:

@@ -128,6 +128,7 @@ def test_xmlcount_pays_tag_by_tag(text: str, reward: float) -> None:
     assert verdict.correct == (reward == 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -247,6 +247,7 @@ def test_a_coordinate_beyond_all_floats_leaves_the_score_finite(number: str) -> 
     assert verdict.parts["accuracy"] == pytest.approx(0.0, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verifier", [motion, MotionFlexible()])
 @pytest.mark.parametrize(
     "piece",

@@ -5,6 +5,8 @@ import pytest
 from rewardkit.harness.backends.transformers import Penalties, has_penalties
 from rewardkit.records import Sampling
 
+pytestmark = pytest.mark.engines
+
 torch = pytest.importorskip("torch")
 
 

@@ -92,6 +92,7 @@ def test_the_test_is_mcnemars_only_for_one_right_or_wrong_completion_each(test: 
     assert difference(values, values, paired_interval).test == test
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("samples", [1, 4])
 def test_the_interval_covers_the_true_difference_at_its_nominal_rate(samples: int) -> None:
     """400 pairs of runs over 150 problems of varying difficulty; a share between 92% and 98.5%."""

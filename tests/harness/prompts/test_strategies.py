@@ -261,6 +261,7 @@ class TestDrawnExamples:
         assert len(found) == 1
         assert len(set(*found)) == 4
 
+    @pytest.mark.slow
     @given(count=st.integers(0, 8), seed=st.integers(0, 2**32), asked=st.integers(0, 9))
     def test_the_row_asked_is_never_among_them(
         self, tmp_path_factory: pytest.TempPathFactory, count: int, seed: int, asked: int

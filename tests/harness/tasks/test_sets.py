@@ -140,6 +140,7 @@ def test_every_set_has_rows_here() -> None:
     assert sorted(ROWS) == SETS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_check_passes_on_rows_of_its_shape(name: str, rows_file: str) -> None:
     findings = list(check_installation(tasks=[name], plugins=[], data=rows_file))

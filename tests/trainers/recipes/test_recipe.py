@@ -170,6 +170,7 @@ def test_overrides_leave_the_recipe_unchanged() -> None:
     assert with_set().momentum is None
 
 
+@pytest.mark.slow
 def test_a_recipe_s_file_is_read_without_torch() -> None:
     code = (
         "import sys; from rewardkit.trainers.recipes.recipe import ANY, find_recipe; "

@@ -279,6 +279,7 @@ def test_errors_name_what_is_wrong() -> None:
         reward_funcs("motion")[0][0]([RIGHT], level=["1"])
 
 
+@pytest.mark.slow
 def test_rewards_import_neither_torch_nor_trl() -> None:
     code = """
 import sys

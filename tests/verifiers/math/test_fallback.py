@@ -45,6 +45,7 @@ def test_what_only_math_verify_reads_is_unjudged(release: None, state: str) -> N
     assert math(r"\boxed{\frac{3}{4}}", Sample("0.75")).correct is True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "reference", "correct"),
     [

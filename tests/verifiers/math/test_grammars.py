@@ -14,6 +14,7 @@ from tests.verifiers.math import grammars
 RANDOM = st.randoms(use_true_random=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grammar", grammars.EQUAL)
 @settings(max_examples=150, deadline=None)
 @given(rng=RANDOM)
@@ -25,6 +26,7 @@ def test_equal_pairs_are_equal_either_way(grammar: str, rng: Random) -> None:
         assert verdict.correct is True, (answer, reference, verdict.message)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grammar", grammars.UNEQUAL)
 @settings(max_examples=150, deadline=None)
 @given(rng=RANDOM)

@@ -144,6 +144,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_a_hostile_reply_is_wrong_in_time(text: str) -> None:
     rewardkit.verify("math", r"\boxed{2^{1/2}}", "3")  # the workers are up

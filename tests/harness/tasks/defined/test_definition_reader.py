@@ -117,6 +117,7 @@ def test_files_are_beside_the_toml_file(tmp_path: Path) -> None:
     assert all(finding.passed for finding in findings), findings
 
 
+@pytest.mark.slow
 def test_check_names_a_default_prompt_whose_examples_are_missing(tmp_path: Path) -> None:
     path = written(tmp_path, "prompt = 'cot'\n" + LEAST)
     (finding,) = (
@@ -167,6 +168,7 @@ def task_with_pattern(folder: Path, pattern: str, answer: str) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 def test_a_reference_pattern_without_end_is_an_error_in_time(tmp_path: Path) -> None:
     path = task_with_pattern(tmp_path, "(a+)+$", "a" * 60 + "!")
     task = rewardkit.load_task(path)

@@ -8,16 +8,14 @@ from rewardkit.harness.tasks.game24.solver import MOST_ATTEMPTS, search_trace, s
 from rewardkit.records import Sample
 from rewardkit.verifiers.game24 import game24
 
-HANDS = solvable()[::97]
 
-
-@pytest.mark.parametrize("hand", HANDS, ids=str)
 @pytest.mark.parametrize("attempts", [0, 1, 5, MOST_ATTEMPTS])
-def test_a_trace_is_right_in_every_step(hand: tuple[int, ...], attempts: int) -> None:
-    trace = search_trace(hand, seed=7, attempts=attempts)
-    verdict = game24(trace, Sample(" ".join(map(str, hand))))
-    assert verdict.correct is True
-    assert verdict.parts["outcome"] == verdict.parts["process"] == 1.0
+def test_a_trace_is_right_in_every_step(attempts: int) -> None:
+    for hand in solvable()[::97]:
+        trace = search_trace(hand, seed=7, attempts=attempts)
+        verdict = game24(trace, Sample(" ".join(map(str, hand))))
+        assert verdict.correct is True, hand
+        assert verdict.parts["outcome"] == verdict.parts["process"] == 1.0, hand
 
 
 def test_lengths_reach_where_the_length_score_falls() -> None:
@@ -29,7 +27,7 @@ def test_lengths_reach_where_the_length_score_falls() -> None:
 
 
 def test_the_seed_decides_the_trace() -> None:
-    hand = HANDS[3]
+    hand = (1, 7, 7, 10)
     assert search_trace(hand, seed=1, attempts=3) == search_trace(hand, seed=1, attempts=3)
     assert search_trace(hand, seed=1, attempts=3) != search_trace(hand, seed=2, attempts=3)
 

@@ -71,6 +71,7 @@ def test_references_as_people_have_them(reference: str, bare: str) -> None:
     assert bare_reference(reference) == bare
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "reference", ["", "$", "  ", r"\boxed{}", r"\foo{", r"\frac{1}{", r"1 \over"]
 )
