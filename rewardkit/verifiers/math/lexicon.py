@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Final
@@ -348,7 +349,6 @@ psi | pound_per_inch
 mmHg torr | mercury
 rpm | turn time^-1 | 1/60
 revolution turn | turn
-cent ¢ | money | 1/100
 ° degree deg | angle
 arcminute | angle | 1/60
 arcsecond | angle | 1/3600
@@ -360,6 +360,7 @@ dB decibel | decibel
 """
 _MONEY: Final = """
 dollar usd USD buck ¤ | money
+cent ¢ | money | 1/100
 euro EUR € | euro
 GBP £ | sterling
 yen JPY ¥ | yen
@@ -684,10 +685,14 @@ def meaning(words: str) -> Node | None:
 
 
 def _measured_in_words(words: str) -> Node | None:
-    """Five dollars, ninety minutes."""
-    number, _, unit = words.rpartition(" ")
-    value, measured = number_in_words(number), known(unit)
-    return None if value is None or measured is None else Quantity(Number(value), *measured)
+    """Five dollars, ninety square feet, seven pencils."""
+    parts = words.split()
+    for place in range(len(parts) - 1, 0, -1):
+        value, unit_words = number_in_words(" ".join(parts[:place])), " ".join(parts[place:])
+        if value is not None and (place == len(parts) - 1 or known_unit(unit_words)):
+            with suppress(UnreadableError):
+                return Quantity(Number(value), *unit(unit_words, of_one=value == 1))
+    return None
 
 
 IN_WORDS: Final = listed(

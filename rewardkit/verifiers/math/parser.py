@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from fractions import Fraction
+from functools import reduce
 from itertools import pairwise
 
 from rewardkit.verifiers.math import lexicon
+from rewardkit.verifiers.math.numbers.exact import rational
 from rewardkit.verifiers.math.spelling import canonical
 from rewardkit.verifiers.math.tokens import Token, Tokens, tokenize
 from rewardkit.verifiers.math.tree import (
@@ -320,7 +322,22 @@ def _sum(tokens: Tokens) -> Node:
         terms = [_signed(tokens)]
         while sign := tokens.mark("+-±∓"):
             terms.append(_with_sign(sign, _signed(tokens)))
-    return summed(terms)
+    return _with_last_unit(terms) if len(terms) > 1 else terms[0]
+
+
+def _with_last_unit(terms: list[Node]) -> Node:
+    """9π - 18 cm² as a quantity: where only the last term has a unit, it is the unit of all."""
+    match terms[-1]:
+        case Quantity(value, kind, factor) | PlusMinus(Quantity(value, kind, factor)):
+            if kind[0][0] in ("angle", "share") or any(map(_has_unit, terms[:-1])):
+                return Sum(tuple(terms))
+            last = PlusMinus(value, terms[-1].upper) if isinstance(terms[-1], PlusMinus) else value
+            return Quantity(Sum((*terms[:-1], last)), kind, factor)
+    return Sum(tuple(terms))
+
+
+def _has_unit(term: Node) -> bool:
+    return any(isinstance(part, Quantity) for part in nodes(term))
 
 
 def _signed(tokens: Tokens) -> Node:
@@ -456,18 +473,14 @@ def _quantity(tokens: Tokens, factors: list[Node]) -> Node:
     if tokens.next.kind == "mark" and tokens.next.text in lexicon.CURRENCY_SIGNS:
         return Quantity(multiplied(factors), *lexicon.unit_table()[tokens.take().text])
     words = _unit_words(tokens)
+    if words and words[-1].lower() == "and":
+        words.pop()
+        tokens.all.insert(tokens.at, Token("mark", "and"))
     while words and (size := lexicon.scale(words[0])) is not None:
         factors[-1] = _scaled(factors[-1], Number(size))
         del words[0]
-    joined = bool(words) and words[-1].lower() == "and"
-    if joined:
-        words.pop()
     quantity = measured(factors, " ".join(words))
-    if isinstance(quantity, Quantity) and _smaller_unit_follows(tokens, joined):
-        return _compound(tokens, quantity)
-    if joined:
-        raise UnreadableError("the word 'and' at the end")
-    return quantity
+    return _compound(tokens, quantity) if isinstance(quantity, Quantity) else quantity
 
 
 def measured(factors: list[Node], words: str) -> Node:
@@ -519,26 +532,22 @@ def _names_unit(tokens: Tokens, count: int) -> bool:
     return token.kind == "text" or (token.kind == "symbol" and token.text in lexicon.unit_table())
 
 
-def _smaller_unit_follows(tokens: Tokens, joined: bool) -> bool:
-    """Whether `30 min` follows `1 h`, with or without an `and` between."""
-    if tokens.next.kind == "number":
-        return True
-    listed = tokens.next.text == "and" and tokens.ahead(1).kind == "number"
-    if joined or not listed or tokens.ahead(2).kind != "text":
-        return False
-    tokens.take()
-    return True
-
-
 def _compound(tokens: Tokens, first: Quantity) -> Node:
-    """5 feet 3 inches as one quantity."""
+    """5 feet 3 inches as one quantity; 5 cats and 3 dogs are two."""
+    start, joined = tokens.at, tokens.next.text == "and"
+    number = tokens.ahead(int(joined))
+    if number.kind != "number" or (joined and tokens.ahead(2).kind != "text"):
+        return first
+    tokens.at += joined
     second = _term(tokens)
-    if not (isinstance(second, Quantity) and second.kind == first.kind):
+    same = isinstance(second, Quantity) and second.kind == first.kind
+    if isinstance(second, Quantity) and same and second.factor < first.factor:
+        smaller = Product((second.value, Number(second.factor / first.factor)))
+        return Quantity(Sum((first.value, smaller)), first.kind, first.factor)
+    if not joined:
         raise UnreadableError("a number that follows without an operator")
-    if not second.factor < first.factor:
-        raise UnreadableError("units that are not in descending order")
-    smaller = Product((second.value, Number(second.factor / first.factor)))
-    return Quantity(Sum((first.value, smaller)), first.kind, first.factor)
+    tokens.at = start
+    return first
 
 
 def _factor(tokens: Tokens) -> Node:
@@ -658,7 +667,7 @@ def _base_of_numeral(tokens: Tokens) -> Node:
     return _argument(tokens)
 
 
-FUNCTION_NAMES = frozenset("fghFGHPE")
+FUNCTION_NAMES = frozenset(("zeta", "Gamma", *"fghFGHPE"))
 """Letters that mostly are functions before brackets."""
 
 
@@ -797,10 +806,20 @@ def _command(tokens: Tokens, command: str) -> Node:
         return _integral(tokens) if command == r"\int" else _limit(tokens)
     if command == r"\binom":
         over = _half(tokens)
-        return Call("binomial", (over, _half(tokens)))
+        return _binomial(over, _half(tokens))
     if command in lexicon.OVER:
         return _accented(tokens, command)
     raise UnreadableError(f"the command {command}", foreign=command in lexicon.FOREIGN)
+
+
+def _binomial(over: Node, under: Node) -> Node:
+    r"""A binomial coefficient; \binom{9}{2,3,4} is a multinomial one."""
+    parts = under.items if isinstance(under, Sequence) else ()
+    values = [rational(part) for part in parts]
+    if not values or None in values or sum(value or 0 for value in values) != rational(over):
+        return Call("binomial", (over, under))
+    below = (reciprocal(Call("factorial", (part,))) for part in parts)
+    return Product((Call("factorial", (over,)), *below))
 
 
 def _accented(tokens: Tokens, command: str) -> Node:
@@ -864,7 +883,7 @@ def _base_of_logarithm(tokens: Tokens) -> Node:
 
 
 def _applied_to(tokens: Tokens) -> tuple[Node, ...]:
-    if tokens.next.text == "(" or (tokens.next.text == "[" and tokens.next.kind == "mark"):
+    if tokens.next.kind == "mark" and tokens.next.text in ("(", "[", "⦃"):
         return _arguments(tokens)
     if tokens.mark("{"):
         return (_enclosed(tokens, "{"),)
@@ -879,20 +898,14 @@ def _applied_to(tokens: Tokens) -> tuple[Node, ...]:
 def _arguments(tokens: Tokens) -> tuple[Node, ...]:
     """Arguments in brackets."""
     inner = _enclosed(tokens, tokens.take().text)
-    if isinstance(inner, Sequence) and inner.opening in ("(", "["):
+    if isinstance(inner, Sequence) and inner.opening in ("(", "[", "⦃"):
         return inner.items
     return (inner,)
 
 
 _SEVERAL = range(1, 50)
-ARITIES = {
-    "log": range(1, 3),
-    "mod": range(2, 3),
-    "gcd": _SEVERAL,
-    "lcm": _SEVERAL,
-    "max": _SEVERAL,
-    "min": _SEVERAL,
-}
+_FOLDED = ("gcd", "lcm", "max", "min")
+ARITIES = {"log": range(1, 3), "mod": range(2, 3), **dict.fromkeys(_FOLDED, _SEVERAL)}
 """How many arguments functions of other than one take."""
 
 
@@ -906,6 +919,11 @@ def _applied(name: str, arguments: tuple[Node, ...], base: Node | None, power: N
         raise UnreadableError(f"{len(arguments)} arguments of {name}")
     if isinstance(power, Number) and power.value == -1:
         return Call(f"arc{name}", arguments)
+    if name in _FOLDED and len(arguments) > 2:
+        arguments = (
+            reduce(lambda one, other: Call(name, (one, other)), arguments[:-1]),
+            arguments[-1],
+        )
     call = Call(name, arguments)
     return call if power is None else Power(call, power)
 

@@ -11,7 +11,14 @@ import re
 import unicodedata
 from collections.abc import Callable
 
-from rewardkit.verifiers.math.lexicon import ORDINAL_ENDING, SIGNS, UNITS_IN_WORDS, listed
+from rewardkit.verifiers.math.lexicon import (
+    ORDINAL_ENDING,
+    SIGNS,
+    UNITS_IN_WORDS,
+    counts_things,
+    listed,
+    refuses,
+)
 
 _LEFT_OUT = listed(
     r"\left. \right. \left \right \middle \big \Big \bigg \Bigg \bigl \bigr \Bigl \Bigr \biggl"
@@ -21,7 +28,8 @@ _SPACES = (
     *listed(
         r"\, \; \: \> \( \) \[ \] \quad \qquad \enspace \thinspace \hfill \textstyle \displaystyle"
         r" \scriptstyle \nonumber \noindent \centering \bf \rm \it \sf \normalsize \large \Large"
-        r" \small \therefore \checkmark \blacksquare $ ~ ` " + '" \u201c \u201d'
+        r" \small \huge \Huge \LARGE \tiny \scriptsize \footnotesize \therefore"
+        r" \checkmark \blacksquare $ ~ ` " + '" \u201c \u201d'
     ),
     r"\ ",
 )
@@ -41,8 +49,8 @@ COMMANDS = {
     **dict.fromkeys(listed(r"\R \reals \Reals"), r"\mathbb{R}"),
     **SIGNS,
     r"\*": "*",
-    r"\imath": "i",
-    r"\jmath": "j",
+    **dict.fromkeys((r"\imath", r"\i"), "i"),
+    **dict.fromkeys((r"\jmath", r"\j"), "j"),
     r"\Bbb": r"\mathbb",
 }
 """Every command of many spellings, and its one spelling."""
@@ -56,25 +64,47 @@ JOINED = "\ue000"
 """Stands for a comma that groups thousands for certain."""
 
 _CERTAIN_COMMA = re.compile(
-    r"(?<=[0-9])(?:\\!\s*)?(?:\{\s*,\s*\}|,\s?\\!|\\[,;:! ]|~)\s*(?=[0-9]{3}(?![0-9]))"
+    r"(?<=[0-9])(?<!\b0)(?:\\!\s*)?(?:\{\s*,\s*\}|,\s?\\!|\\[,;:! ]|~)\s*(?=[0-9]{3}(?![0-9]))"
 )
 _MAY_GROUP = re.compile(r"[,\\~]")
 _TRAILING = re.compile(r"(?:\\\\|\\ ?(?![a-zA-Z\\,;:!{}%$&#|])|[\s.])*\Z")
-_DOUBLED = re.compile(r"\\\\(?=[a-zA-Z]{3})")
 
 
 def collapsed(text: str) -> str:
     """The text with each command, sign and digit in one spelling."""
-    if not text.isascii() or "\x0c" in text or "\x08" in text:
+    text = repaired(text)
+    if not text.isascii():
         text = _in_ascii(text)
     if text[-1:] in "\\ ." and not text.endswith(".."):
         text = _TRAILING.sub("", text)
-    if r"\\" in text and "begin" not in text:
-        text = _DOUBLED.sub(r"\\", text)
     if _MAY_GROUP.search(text):
         text = _CERTAIN_COMMA.sub(JOINED, text)
     text = _COMMAND.sub(_spelled, text)
     return _TEXT_OPENS.sub(r"\\text{\1", text) if r"\text" in text else text
+
+
+_ESCAPES = {"\t": "t", "\r": "r", "\x0c": "f", "\x08": "b", "\x07": "a", "\x0b": "v"}
+_DAMAGED = re.compile("[\t\r\x07\x08\x0b\x0c]|<su[pb]>|\\\\[\\\\\n]")
+_ESCAPED = re.compile(
+    r"[\x07\x08\x0b\x0c](?=[a-z])|\t(?=ext|imes|heta|[dt]?frac|an\b|au\b|riangle)"
+    r"|\r(?=ight|ho\b|angle|brace|floor|ceil|vert)"
+)
+_TAG = re.compile(r"<su([pb])>([^<>]*)</su\1>")
+_BROKEN = re.compile(r"\\\n\s*(?=circ|pi|frac|sqrt|text)")
+_DOUBLED = re.compile(r"\\\\(?=[a-zA-Z]{3}|(?:pi|pm|le|ge|ne|ln)(?![a-zA-Z]))")
+
+
+def repaired(text: str) -> str:
+    r"""The text with its LaTeX as it was before escapes, line ends and web pages damaged it.
+
+    Where escapes were read twice, a tab has replaced the `\t` of `\text`.
+    """
+    if not _DAMAGED.search(text):
+        return text
+    text = _ESCAPED.sub(lambda escape: "\\" + _ESCAPES[escape.group()], text)
+    text = _TAG.sub(lambda tag: f"{'^' if tag[1] == 'p' else '_'}{{{tag[2]}}}", text)
+    text = _BROKEN.sub(r"\\", text).replace(r"\textcirc", r"\circ")
+    return text if "begin" in text else _DOUBLED.sub(r"\\", text)
 
 
 def unwrapped(text: str) -> str:
@@ -96,8 +126,6 @@ _CHARACTERS = str.maketrans(
     {
         **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad✓✔✅■∎", ""),
         **{spelling: sign for spelling, sign in SIGNS.items() if len(spelling) == 1},
-        "\x0c": r"\f",
-        "\x08": r"\b",
         "、": ",",
         "。": ".",
         "⁄": "/",
@@ -106,14 +134,14 @@ _CHARACTERS = str.maketrans(
         **{letter: rf"\mathbb{{{name}}}" for letter, name in zip("ℝℤℕℚℂ", "RZNQC", strict=True)},
     }
 )
-_COUNTED = re.compile(r"(?<=[0-9}\s])[个個名人只本张次种条颗棵件辆位块支元](?=[\s}]*\Z)")
+_CLASSIFIER = re.compile(r"(?<=[0-9}\s])[个個名人只本张次种条颗棵件辆位块支元](?=[\s}]*\Z)")
 """What a number counts, in Chinese."""
 _DIGIT_AT_END = re.compile(r"[23]\Z")
 
 
 def _in_ascii(text: str) -> str:
     text = _SCRIPT_RUN.sub(_script, text.translate(_CHARACTERS))
-    return _COUNTED.sub("", "".join(map(_ascii, text)))
+    return _CLASSIFIER.sub("", "".join(map(_ascii, text)))
 
 
 def _script(run: re.Match[str]) -> str:
@@ -138,9 +166,10 @@ def _ascii(character: str) -> str:
     return rf"\frac{{{over}}}{{{under}}}" if slash else spelled
 
 
+_FORM = r"in (?:its )?(?:lowest|simplest|reduced|simplified|exact) (?:terms|form)"
 _REMARK = re.compile(
-    r"\((?:\s|\\text\{)*(?:since|because|given|where|rounded|correct to|to the nearest"
-    r"|approx(?:imately|\.)?|about|≈|i\.e\.|that is)(?![-a-zA-Z+*/^_]).*\)[\s}.]*\Z",
+    rf"\((?:\s|\\text\{{)*(?:{_FORM}|simplified|since|because|given|where|rounded|correct to"
+    r"|to the nearest|approx(?:imately|\.)?|about|≈|i\.e\.|that is)(?![-a-zA-Z+*/^_]).*\)[\s}.]*\Z",
     re.DOTALL,
 )
 _OPENED = re.compile(r"(?:\\text\{|[\s,])+\Z")
@@ -179,15 +208,49 @@ def _primes(match: re.Match[str]) -> str:
     return "'" * len(re.findall("prime|'", match.group())) + " " * letter_follows
 
 
+_UNITS = r"(?:\s|·|\\text\s*\{[A-Za-z\s]+\}|\^\s*(?:[2-4]|\{\s*-?[1-4]\s*\}))+"
+
+
+def _per(match: re.Match[str]) -> str:
+    r"""\frac{\text{km}}{\text{h}} as km/h, with a slash before each unit below."""
+    over, under = match.groups()
+    return over + re.sub(r"[\s·]*\\text", r"/\\text", under)
+
+
+def _counted(match: re.Match[str]) -> str:
+    """23 (students) as 23 students, where the words in brackets name things."""
+    words = match[1].split()
+    if not counts_things(words) or any(map(refuses, words)):
+        return match.group()
+    return rf"\text{{ {match[1]}}}"
+
+
+def _ordinal(match: re.Match[str]) -> str:
+    """12th as 12; 12th row as 12 rows, which a 12th part is not."""
+    inside, opened, noun, closed = match.groups("")
+    plural = noun if noun == "part" else f"{noun}s" * bool(noun)
+    return f"{inside}{opened} {plural}{closed}"
+
+
+_BASES = {**UNITS_IN_WORDS, "bin": 2, "oct": 8, "hex": 16}
+
+
 def _base(match: re.Match[str]) -> str:
-    word = match[1] or match[2]
-    base = int(word) if word.isdigit() else UNITS_IN_WORDS.get(word, 0)
-    return f"_{{{base}}}" if base > 1 else match.group()
+    """31 (base 5) and 1F_{hex} with the base as a subscript."""
+    digits, word = match.groups()
+    base = int(word) if word.isdigit() else _BASES.get(word, 0)
+    closing = max(0, match.group().count("}") - match.group().count("{"))
+    return f"{digits}_{{{base}}}{'}' * closing}" if 1 < base < 100 else match.group()
 
 
 Replacement = str | Callable[[re.Match[str]], str]
 
-_ORDINAL = rf"\\text\{{\s*{ORDINAL_ENDING}\s*\}}"
+_TH = rf"\s*{ORDINAL_ENDING}\s*"
+_ORDINAL = (
+    rf"(?<=[0-9])(?:\s*\^\s*\{{{_TH}\}}|\s*\^?\s*(?:\{{\s*\\text\{{{_TH}\}}\s*\}}|\\text\{{{_TH}\}})"
+    rf"|(\s*\\text\{{)\s*{ORDINAL_ENDING}(?=\s)|{ORDINAL_ENDING}(?=[\s,]+[A-Za-z0-9\\]))"
+    r"(?:\s*(\\text\s*\{)?\s*([A-Za-z]+)([\s}.]*)\Z)?"
+)
 _SENTENCE = r"\A\s*((?:[A-Za-z']+\s+){1,8}(?:is|are))(?=\s*[-¤\\(\[0-9√π])"
 _NUMBER_OR_LETTER = r"([0-9]{1,4}|[a-zA-Z])"
 _ROWS: tuple[tuple[str, str, Replacement], ...] = (
@@ -199,14 +262,18 @@ _ROWS: tuple[tuple[str, str, Replacement], ...] = (
         " ",
     ),
     (r"\\", r"\\\\\s*\[\s*-?[0-9.]+\s*(?:pt|em|ex|mm|cm|in)\s*\]", r"\\\\"),  # a row's height
-    ("}", r"(?:\\text)?\s*\{\s*([:,])\s*\}", r"\1"),
+    ("{,}", r"(?<![(\[{,0-9])([0-9]+)\{,\}(?=[0-9]+(?![0-9{,)\]]))", r"\1."),
+    ("}", r"(?:\\text)?\s*\{\s*([-:.,])\s*\}", r"\1"),
+    ("{", r"(?<=[0-9])\s*\{\s*(\\frac\s*\{[^{}]*\}\s*\{[^{}]*\})\s*\}", r"\1"),
     ("°", r"\^\s*(?:\{\s*°\s*(\\text\{\s*[CF]\s*\}|[CF])?\s*\}|°)", r"°\1"),
     ("degree", r"\\text\{\s*degrees?\s*\}", "°"),
     ("^", r"\^\s*(?:\{(?:\s*(?:\\prime|'))+\s*\}|(?:\\prime\s*)+)", _primes),
     ("text", r"\\text\{\s*\}", " "),
     # an option's letter before the answer, an ordinal's ending after it
     ("(", r"\A\s*\\text\{\s*\([A-H]\)\s*\}\s*(?=[^\s.])(?![A-J]\Z)", ""),
-    ("text", rf"(?<=[0-9])\s*\^?\s*(?:\{{\s*{_ORDINAL}\s*\}}|{_ORDINAL})", ""),
+    ("", _ORDINAL, _ordinal),
+    ("in ", rf",?\s*\\text\{{[\s,]*{_FORM}\s*\}}\s*\Z", ""),
+    (".(", r"(?<![0-9.])([0-9]{1,20})\.()\(([0-9]{1,20})\)", _fraction),
     ("Omega", r"\\text\{\s*([kMGm])\s*\}\s*\\Omega(?![a-zA-Z])", r"\\text{\1Ω}"),
     (r"\mu", r"\\mu\s*\\text\{\s*", r"\\text{μ"),
     (
@@ -214,6 +281,8 @@ _ROWS: tuple[tuple[str, str, Replacement], ...] = (
         r"(?<![0-9])([0-9]{0,20})\.([0-9]{0,20})\\(?:overline|bar|dot)\s*\{?\s*([0-9]{1,20})\s*\}?",
         _fraction,
     ),
+    (r"\frac", rf"(?<=[0-9}})π])\s*\\frac\s*\{{({_UNITS})\}}\s*\{{({_UNITS})\}}", _per),
+    ("(", r"(?<=[0-9})π])\s*(?:\\text\{)?\s*\((?:\\text\{)?([A-Za-z ]{3,40})[})\s]*\Z", _counted),
     ("_", r"\\text\{\s*([0-9A-Fa-f]+)\s*\}(?=\s*_)", r"\1"),
     ("10", r"(?<=[0-9])\s*(?:[xX]|\\text\{\s*[xX·]\s*\})\s*(?=10\s*\^)", "·"),
     ("mod", r"\(\s*(?:\\text\{\s*)?mod\s*\}?([^()]*)\)", r"\\pmod{\1}"),
@@ -232,9 +301,13 @@ _ROWS: tuple[tuple[str, str, Replacement], ...] = (
     ("{", r"\A(\s*-?[0-9.,/]+)\{([a-zA-Z]+)\}", r"\1\\text{\2}"),  # what is left of 4\text{cm}
     (
         "base",
-        r"(?<=[0-9A-Fa-f])\s*(?:\\text\{\s*(?:in )?base\s+([a-z0-9]+)\s*\}"
-        r"|(?:\\text\{\s*,?\s*(?:in )?base\s*\}|(?<=\s)(?:in )?base(?=\s))\s*\{?([0-9]{1,2})\}?)"
-        r"\s*\Z",
+        r"(?<![A-Za-z0-9])([0-9][0-9A-Fa-f]*|[A-F][0-9A-F]*)(?:[\s_({,]|\\text\{)+(?:in )?base"
+        r"(?:[\s{}]|\\text\{)+([a-z0-9]+)[\s)}]*\Z",
+        _base,
+    ),
+    (
+        "_",
+        r"(?<![A-Za-z0-9])([0-9][0-9A-Fa-f]*[\s)}]*)_[\s{]*(?:\\text\{)?\s*(bin|oct|hex)[\s}]*\Z",
         _base,
     ),
     (
@@ -244,7 +317,13 @@ _ROWS: tuple[tuple[str, str, Replacement], ...] = (
         rf"(?:\{{\s*{_NUMBER_OR_LETTER}\s*\}}|([0-9a-zA-Z]))",
         r"\\binom{\1}{\2\3}",
     ),
-    (")", r"\(\s{0,4}([0-9]{1,40})\s{0,4}\)(?=\s{0,4}_)", r"\1"),  # (1010)_2
+    # (1010)_2, {2F}_{16}
+    ("_", r"(?:\A|(?<=[\s=(,]))[({]\s{0,4}([0-9]{1,40})\s{0,4}[)}](?=\s{0,4}_)", r"\1"),
+    (
+        "_",
+        r"(?:\A|(?<=[\s=(,]))[({]\s{0,4}([0-9A-F]{1,40})\s{0,4}[)}](?=\s{0,4}_\s?\{?\s?[1-3][0-9])",
+        r"\1",
+    ),
 )
 """What a text must contain for a rewrite to apply, the pattern, the replacement."""
 

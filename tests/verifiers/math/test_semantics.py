@@ -14,6 +14,7 @@ import pytest
 import rewardkit
 from rewardkit import Verdict
 from rewardkit.verifiers.math import Math
+from rewardkit.verifiers.math.spelling import repaired
 
 Row = tuple[str, str, str]
 
@@ -363,6 +364,46 @@ EQUAL: list[Row] = [
         r"\begin{pmatrix}1&2\\3&4\end{pmatrix}^{-1}",
         r"\begin{pmatrix}-2&1\\1.5&-0.5\end{pmatrix}",
     ),
+    # what follows a sum, stands in a fraction, or is counted in words
+    ("unit", r"16\pi-24\text{ cm}^2", r"16\pi-24"),
+    ("unit", r"4\sqrt{3}+2\text{ m}", r"(4\sqrt3+2)\text{ m}"),
+    ("unit", r"30~\frac{\text{km}}{\text{h}}", r"30\text{ km/h}"),
+    ("unit", r"15\,\frac{\mathrm{m}}{\mathrm{s}^2}", r"15\text{ m/s}^2"),
+    ("unit", r"5\frac{\text{kg}}{\text{m}\cdot\text{s}}", r"5\text{ kg/(m s)}"),
+    ("unit", r"\text{nine books}", "9"),
+    ("unit", r"\text{ninety square feet}", r"90\text{ ft}^2"),
+    ("unit", r"23\text{ (students)}", "23"),
+    ("unit", r"8 \text{ (cm)}", r"8\text{ cm}"),
+    ("unit", "85¢", r"\$0.85"),
+    ("unit", "€62", r"62\text{ euros}"),
+    ("unit", r"6 \text{ red hens and } 5 \text{ ducks}", "6, 5"),
+    ("unit", r"2\text{ h and }15\text{ min}", r"135\text{ min}"),
+    ("percent", r"0\%", "0"),
+    ("ordinal", "21^{st}", "21"),
+    ("ordinal", r"9^{\text{th}}\text{ row}", "9"),
+    ("ordinal", "8th hour", "8"),
+    ("date", r"\text{October 9th, 2031}", r"\text{October 9, 2031}"),
+    ("base", "(3E)_{16}", "3E_{16}"),
+    ("base", r"3E_{\text{hex}}", "3E_{16}"),
+    ("base", "57_{oct}", "57_8"),
+    ("base", "42 (base 6)", "42_6"),
+    ("base", r"42\text{ (in base six)}", "42_6"),
+    ("base", r"42_{\text{base 6}}", "42_6"),
+    ("base", "{1101}_2", "1101_2"),
+    ("functions", r"\max\{4,9\}", "9"),
+    ("functions", r"\max\{x,1,2\}", r"\max(2,x)"),
+    ("functions", r"\gcd(12,18,27)", "3"),
+    ("functions", r"\binom{9}{2,3,4}", "1260"),
+    ("spelling", r"5{\tfrac{1}{6}}", r"5\frac16"),
+    ("spelling", "0.(81)", r"\frac{9}{11}"),
+    ("spelling", "3{.}75", "3.75"),
+    ("spelling", "2{,}5", "2.5"),
+    ("spelling", "0{,}125", r"\frac18"),
+    ("spelling", r"\text{-}12", "-12"),
+    ("spelling", r"\Huge{81}", "81"),
+    ("spelling", r"\frac{2}{9}\text{ (in lowest terms)}", r"\frac29"),
+    ("spelling", r"\frac{2}{9}\text{ in simplest form}", r"\frac29"),
+    ("spelling", "⑫", "12"),
 ]
 
 ONE_WAY: list[Row] = [
@@ -573,6 +614,41 @@ UNEQUAL: list[Row] = [
     ("base", "A3_{16}", "A3_{12}"),
     ("residue", "10", r"3 \pmod 7"),
     ("residue", "3", r"10 \pmod 7"),
+    ("unit", r"4\text{ m}+2", "6"),
+    ("unit", r"3\text{ m}+5\text{ s}", "8"),
+    ("unit", r"16\pi-24\text{ cm}^2", r"16\pi+24"),
+    ("unit", r"4\sqrt{3}+2\text{ m}", r"(4\sqrt3+2)\text{ s}"),
+    ("unit", r"15\,\frac{\mathrm{m}}{\mathrm{s}}", r"15\text{ m/s}^2"),
+    ("unit", r"\text{seven halves}", "7"),
+    ("unit", r"\text{seven squared}", "7"),
+    ("unit", r"\text{two linked loops}", "2"),
+    ("unit", r"\text{about seven pencils}", "7"),
+    ("unit", r"8\text{ (cm)}", r"8\text{ m}"),
+    ("unit", r"23\text{ (or 24)}", "23"),
+    ("unit", r"23\text{ (squares)}", "23"),
+    ("unit", "85¢", r"\$85"),
+    ("unit", "€62", "£62"),
+    ("unit", r"6 \text{ hens and } 5 \text{ ducks}", "11"),
+    ("unit", r"6 \text{ hens and } 5 \text{ ducks}", r"5 \text{ hens and } 6 \text{ ducks}"),
+    ("ordinal", "9^{th}", "90"),
+    ("ordinal", r"4\text{th root}", "4"),
+    ("ordinal", r"4^{\text{th}}\text{ row}", r"4^{\text{th}}\text{ column}"),
+    ("ordinal", r"5\text{th part}", "5"),
+    ("ordinal", "7th", "7"),
+    ("base", "3E_{hex}", "3E_{15}"),
+    ("base", "42 (base 7)", "42_6"),
+    ("base", "42 (base 6)", "42"),
+    ("base", "{1101}_2", "1101"),
+    ("functions", r"\max\{4,9\}", "4"),
+    ("functions", r"\binom{9}{2,3,4}", r"\binom92"),
+    ("functions", r"\binom{9}{2,3,3}", "5040"),
+    ("spelling", r"5{\frac{1}{6}}", r"\frac56"),
+    ("spelling", "0.(81)", "0.81"),
+    ("spelling", "2{,}5", "25"),
+    ("spelling", "(2{,}5)", "2.5"),
+    ("spelling", "10{,}125", "10.125"),
+    ("spelling", r"\text{-}12", "12"),
+    ("spelling", r"\frac{2}{9}\text{ (in lowest terms)}", r"\frac92"),
 ]
 
 PAIRS = [(rf"\boxed{{{answer}}}", reference) for _, answer, reference in (*EQUAL, *UNEQUAL)]
@@ -615,6 +691,26 @@ def test_unequal(pairs: list[tuple[str, str]]) -> None:
 def test_everything_equals_itself(pairs: list[tuple[str, str]]) -> None:
     sides = [side for pair in pairs for side in pair]
     assert not_judged(True, zip(sides, sides, strict=True)) == []
+
+
+@pytest.mark.parametrize(
+    ("damaged", "whole"),
+    [
+        ("\\\\frac{\\\\pi}{7}", r"\frac{\pi}{7}"),
+        ("8\text{ cm}", r"8\text{ cm}"),
+        ("\x0crac{3}{8}", r"\frac{3}{8}"),
+        ("\x08inom{6}{2}", r"\binom{6}{2}"),
+        ("[0, 3\right)", r"[0, 3\right)"),
+        ("24^\textcirc 30'", r"24^\circ 30'"),
+        ("35^\\\ncirc", r"35^\circ"),
+        ("x<sup>3</sup>+a<sub>2</sub>", "x^{3}+a_{2}"),
+        ("7\t8", "7\t8"),
+        (r"\begin{matrix}1\\frac12\end{matrix}", r"\begin{matrix}1\\frac12\end{matrix}"),
+    ],
+)
+def test_damaged_latex_is_repaired(damaged: str, whole: str) -> None:
+    assert repaired(damaged) == whole
+    assert repaired(whole) == whole
 
 
 def test_the_message_names_the_step_that_decided() -> None:

@@ -73,7 +73,7 @@ def names_value(node: Node) -> bool:
         case Call("abs", (inner,)):
             return _points(inner) or (isinstance(inner, Symbol) and inner.name.isupper())
         case Call("det" | "gcd" | "lcm" | "max" | "min", arguments):
-            return all(isinstance(argument, Symbol) for argument in arguments)
+            return all(isinstance(part, Symbol) or names_value(part) for part in arguments)
         case Call(name, _):
             return name.endswith("()")
         case Product((Symbol("Delta" | "m"), Symbol(name))):

@@ -231,7 +231,7 @@ def same_percent(share: Fraction, bare: Fraction, in_reference: bool, percent: P
     if percent == "exact":
         return share == bare
     if bare == 100 * share:
-        return abs(bare) >= 1
+        return not 0 < abs(bare) < 1
     return share == bare and (abs(bare) <= 1 or not in_reference)
 
 
