@@ -202,6 +202,8 @@ def _clause(tokens: Tokens) -> Node:
     sides, operators = [first], []
     while operator := tokens.mark(RELATIONS):
         operators.append(operator)
+        if operator in "∈∉" and tokens.next.text in "RZNQC" and tokens.next.kind == "symbol":
+            tokens.all[tokens.at] = Token("set", tokens.next.text)  # \mathbf{R}
         sides.append(_sets(tokens))
     if operators:
         return Relation(tuple(sides), tuple(operators))

@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 
+from rewardkit.verifiers.math.comparison.families import same_family, written_out
 from rewardkit.verifiers.math.comparison.matrices import (
     as_matrix,
     as_point,
@@ -37,8 +38,6 @@ from rewardkit.verifiers.math.comparison.statements import (
     same_relation,
     stated,
     unnamed,
-    with_constant_of,
-    with_integer_of,
 )
 from rewardkit.verifiers.math.comparison.values import (
     DIFFERENT,
@@ -148,11 +147,12 @@ def compare(answer: Node, reference: Node, policy: Policy) -> Comparison:
     """Whether both trees mean the same, and the step that decided it."""
     if answer == reference and not isinstance(answer, Quantity):
         return Comparison(True, "the same reading")
-    answer = with_integer_of(reference, answer)
+    if (found := same_family(answer, reference)) is not None:
+        return found
+    answer, reference = written_out(answer), written_out(reference)
     answer, reference = stated(answer), stated(reference)
     answer, reference = as_point(answer, reference), as_point(reference, answer)
     answer, reference = approximated(answer, reference), approximated(reference, answer)
-    answer = with_constant_of(reference, answer)
     answer, reference = unnamed(answer, reference), unnamed(reference, answer)
     answer, reference = _one_form(answer, reference, policy), _one_form(reference, answer, policy)
     if calls_unknown(answer) or calls_unknown(reference):

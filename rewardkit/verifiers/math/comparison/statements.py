@@ -12,14 +12,12 @@ from rewardkit.verifiers.math.tree import (
     Call,
     Node,
     Number,
-    NumberSet,
     PlusMinus,
     Product,
     Quantity,
     Ratio,
     Relation,
     Sequence,
-    Sum,
     Symbol,
     Text,
     difference,
@@ -99,7 +97,7 @@ def _occurs(name: Node, value: Node) -> bool:
 
 def stated(node: Node) -> Node:
     """The answer with ± expanded and, in a list, names before values dropped."""
-    node = _expanded(_before_rounding(for_every_integer(node)))
+    node = _expanded(_before_rounding(node))
     match node:
         case Relation((Symbol(), Sequence(_, "⦃", _, _) as members), ("∈",)):
             return members
@@ -183,13 +181,14 @@ def _expanded(node: Node) -> Node:
     if not any(isinstance(part, PlusMinus) for part in nodes(node)):
         return node
     if isinstance(node, Sequence) and node.opening in ("", "⦃", "["):
-        items = [signed for item in node.items for signed in _both(item)]
+        items = [signed for item in node.items for signed in both_signs(item)]
         return Sequence(tuple(items[: 2 * MOST_SIGNS]), node.opening, node.closing, node.joint)
-    both = _both(node)
+    both = both_signs(node)
     return Sequence(both, joint="or") if len(both) == 2 else node
 
 
-def _both(node: Node) -> tuple[Node, ...]:
+def both_signs(node: Node) -> tuple[Node, ...]:
+    """The tree with the upper and with the lower signs; the tree alone where it has no ±."""
     bound = isinstance(node, Relation) and not {*node.operators} <= {"=", "∈"}
     if bound or not any(isinstance(part, PlusMinus) for part in nodes(node)):
         return (node,)
@@ -202,50 +201,6 @@ def _signed(node: Node, upper: bool) -> Node:
         inner = _signed(node.term, upper)
         return inner if node.upper == upper else negative(inner)
     return mapped(node, lambda below: _signed(below, upper))
-
-
-def for_every_integer(node: Node) -> Node:
-    """nπ in `nπ, n ∈ ℤ`."""
-    match node:
-        case Sequence((value, Relation((Symbol() as name, NumberSet("Z" | "N" | "Z+")), ("∈",)))):
-            if name.name in symbols(value) and not node.opening:
-                return value
-    return node
-
-
-def with_integer_of(reference: Node, answer: Node) -> Node:
-    """kπ, k ∈ ℤ in the letter that the reference has for the integer."""
-    match answer:
-        case Sequence((value, Relation((Symbol() as name, NumberSet("Z")), ("∈",)))):
-            theirs = symbols(for_every_integer(reference)) - symbols(value)
-            if len(theirs) == 1 and name.name not in symbols(reference):
-                return with_symbols(value, lambda part: Symbol(*theirs) if part == name else part)
-    return answer
-
-
-_FORMS = (Sum, Relation)
-_SPELLINGS = frozenset(("C", "c", "c_1", "C_1"))
-
-
-def with_constant_of(reference: Node, answer: Node) -> Node:
-    """The answer with the reference's letter for the constant of integration."""
-    if not (isinstance(answer, _FORMS) and isinstance(reference, _FORMS)):
-        return answer
-    mine, theirs = symbols(answer), symbols(reference)
-    one, other = (mine - theirs) & _SPELLINGS, (theirs - mine) & _SPELLINGS
-    if not (len(one) == len(other) == 1) or any(name.isupper() for name in mine & theirs):
-        return answer
-    letter, constant = Symbol(*one), Symbol(*other)
-    if not (_added(letter, answer) and _added(constant, reference)):
-        return answer
-    return with_symbols(answer, lambda part: constant if part == letter else part)
-
-
-def _added(letter: Symbol, node: Node) -> bool:
-    """Whether a letter occurs once, as a term of a sum."""
-    found = [part for part in nodes(node) if part == letter]
-    sums = [part for part in nodes(node) if isinstance(part, Sum) and letter in part.terms]
-    return len(found) == len(sums) == 1
 
 
 MOST_CALLS = 24

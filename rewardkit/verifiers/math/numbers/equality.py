@@ -87,6 +87,21 @@ def compare_size(one: Node, other: Node) -> int | None:
     return None
 
 
+SMALL_DENOMINATOR = 360
+
+
+def as_rational(node: Node) -> Fraction | None:
+    """The rational with a small denominator that a tree without symbols is; None: it is none."""
+    exact = rational(node)
+    if exact is not None or symbols(node):
+        return exact
+    with _lock, load_flint().ctx.workprec(_LOOK), contextlib.suppress(*NO_VALUE_ERRORS):
+        value = float(RealEvaluator({}, natural_log=False)(node).mid())
+        near = Fraction(value).limit_denominator(SMALL_DENOMINATOR)
+        exact = near if abs(value - near) < 1e-9 * max(1, abs(value)) else None
+    return exact if exact is not None and same_value(node, tree.Number(exact)).equal else None
+
+
 class _AtPoints:
     """Two expressions, compared by their values at points for their variables."""
 

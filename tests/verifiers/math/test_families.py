@@ -1,0 +1,123 @@
+"""Families: sets that parameters run through are compared as sets, whatever their spelling.
+
+Every row is checked in both directions; each kind has wrong twins beside its right ones.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from rewardkit.verifiers.math import Math
+
+SAME: list[tuple[str, str]] = [
+    (r"x = \frac{5\pi}{6} + 2m\pi, m \in \mathbb{Z}", r"x=-\frac{7\pi}{6}+2n\pi, n\in\mathbb{Z}"),
+    (
+        r"x=\frac{\pi}{5}+k\pi\text{ or }x=\frac{7\pi}{10}+k\pi, k\in\mathbb{Z}",
+        r"x=\frac{\pi}{5}+\frac{n\pi}{2}, n\in\mathbb{Z}",
+    ),
+    (
+        r"x=(-1)^n\frac{\pi}{6}+n\pi, n\in\mathbb{Z}",
+        r"x=\frac{\pi}{6}+2k\pi \text{ or } x=\frac{5\pi}{6}+2k\pi, k\in\mathbb{Z}",
+    ),
+    (
+        r"x=\pm\frac{\pi}{8}+2n\pi, n\in\mathbb{Z}",
+        r"x=\frac{\pi}{8}+2k\pi, x=-\frac{\pi}{8}+2k\pi, k\in\mathbb{Z}",
+    ),
+    (
+        r"\{ \frac{5\pi}{6} + 2m\pi \mid m \in \mathbb{Z} \}",
+        r"x=\frac{5\pi}{6} + 2j\pi, j\in\mathbb{Z}",
+    ),
+    (
+        r"\{x \mid x=\frac{\pi}{6}+2m\pi \text{ or } x=\frac{5\pi}{6}+2m\pi, m\in\mathbf{Z}\}",
+        r"x=\frac{\pi}{6} + 2m\pi, x = \frac{5\pi}{6}+2m\pi, m \in \mathbb{Z}",
+    ),
+    (r"x=60^\circ+360^\circ k, k\in\mathbb{Z}", r"x=\frac{\pi}{3}+2n\pi,n\in\mathbb{Z}"),
+    (r"x=-300^\circ+360^\circ k, k\in\mathbb{Z}", r"x=60^\circ+360^\circ n,n\in\mathbb{Z}"),
+    (r"n \equiv 3 \pmod 7", r"n=7k+3, k\in\mathbb{Z}"),
+    (r"n \equiv 3 \pmod 7", r"n=7k-4, k\in\mathbb{Z}"),
+    (r"n\equiv 2, 5 \pmod 6", r"n\equiv 2 \pmod 3"),
+    (r"n\equiv 2 \text{ or } 3 \pmod 5", r"n=5k+2 \text{ or } n=5k-2, k\in\mathbb{Z}"),
+    (r"n=4k+1, k\in\mathbb{Z}_{\ge0}", r"n=4m-3, m\in\mathbb{Z}^+"),
+    (r"n=4k+1, k\in\mathbb{Z}, k\ge 2", r"n=4k+9, k\in\mathbb{N}_0"),
+    (r"(x,y) = (4+7k, -1-4k), k \in \mathbb{Z}", r"(x,y)=(-3-7m,3+4m), m\in\mathbb{Z}"),
+    (r"x=4+7k, y=-1-4k, k\in\mathbb{Z}", r"(11-7t, -5+4t), t\in\mathbb{Z}"),
+    (r"x=4+7k, y=-1-4k, k\in\mathbb{Z}", "(11-7t, -5+4t)"),
+    (
+        "(x,y,z)=(1,2,3)+t(4,5,6)",
+        r"\begin{pmatrix}5\\7\\9\end{pmatrix}+s\begin{pmatrix}-8\\-10\\-12\end{pmatrix}",
+    ),
+    ("x=1+4t, y=2+5t, z=3+6t", r"(1,2,3)+\lambda(4,5,6)"),
+    (r"\begin{cases}x=1+4t\\y=2+5t\\z=3+6t\end{cases}", "x=5-4s, y=7-5s, z=9-6s"),
+    (
+        r"\mathbf{r}=\mathbf{i}+2\mathbf{j}+3\mathbf{k}+t(4\mathbf{i}+5\mathbf{j}+6\mathbf{k})",
+        r"(1,2,3)+\lambda(4,5,6)",
+    ),
+    ("(1,0,0)+s(1,1,0)+t(0,1,1)", "(2,1,0)+s(1,2,1)+t(1,0,-1)"),
+    ("(3s, -s, 2s)", "(-6t, 2t, -4t)"),
+    ("t(5,-2)", "(5t,-2t)"),
+    ("y = C_1e^{2x} + C_2e^{-3x}", "y = Ae^{2x}+Be^{-3x}"),
+    ("y = C_1e^{2x} + C_2e^{-3x}", "y(x) = c_2e^{2x}+c_1e^{-3x}"),
+    (r"y = C_1\cosh x + C_2\sinh x", "y=Ae^x+Be^{-x}"),
+    ("y = ce^{5x}", "y=Ce^{5x}"),
+    (r"\ln|3x|+C", r"\ln|x|+C"),
+    (r"-\frac14\cos 2x+C", r"\frac12\sin^2x+C"),
+    (r"\frac{(x+2)^2}{2}+C", r"\frac{x^2}{2}+2x+C"),
+    (r"\{x\in\mathbb{Z}\mid -3< x\le 1\}", r"\{-2,-1,0,1\}"),
+    (r"\{n^2 : n\in\mathbb{Z}, 1\le n\le 4\}", r"\{1,4,9,16\}"),
+    (r"f(x)=x^2, x\in\mathbb{R}", "f(t)=t^2"),
+    (r"x=n\pi, n\in\mathbb{Z}", r"n\pi"),
+]
+
+DIFFERENT: list[tuple[str, str]] = [
+    (r"x = \frac{5\pi}{6} + 2m\pi, m \in \mathbb{Z}", r"x=-\frac{5\pi}{6}+2n\pi, n\in\mathbb{Z}"),
+    (r"x = \frac{5\pi}{6} + 2m\pi, m \in \mathbb{Z}", r"x=\frac{5\pi}{6}+n\pi, n\in\mathbb{Z}"),
+    (
+        r"x=(-1)^n\frac{\pi}{3}+n\pi, n\in\mathbb{Z}",
+        r"x=\frac{\pi}{6}+2k\pi \text{ or } x=\frac{5\pi}{6}+2k\pi, k\in\mathbb{Z}",
+    ),
+    (r"n \equiv 3 \pmod 7", r"n=14k+3, k\in\mathbb{Z}"),
+    (r"n\equiv 2 \text{ or } 3 \pmod 5", r"n=5k+2, k\in\mathbb{Z}"),
+    (r"n=4k+1, k\in\mathbb{Z}_{\ge0}", r"n=4m+1, m\in\mathbb{Z}^+"),
+    (r"n=4k+1, k\in\mathbb{Z}_{\ge0}", r"n=4m+1, m\in\mathbb{Z}"),
+    (r"(x,y) = (4+7k, -1-4k), k \in \mathbb{Z}", r"(x,y)=(-3-7m,4+4m), m\in\mathbb{Z}"),
+    (r"(x,y) = (4+7k, -1-4k), k \in \mathbb{Z}", r"(x,y)=(4+14m,-1-8m), m\in\mathbb{Z}"),
+    (
+        "(x,y,z)=(1,2,3)+t(4,5,6)",
+        r"\begin{pmatrix}5\\7\\8\end{pmatrix}+s\begin{pmatrix}-8\\-10\\-12\end{pmatrix}",
+    ),
+    ("(x,y,z)=(1,2,3)+t(4,5,6)", "(1,2,3)+t(4,5,7)"),
+    ("(1,0,0)+s(1,1,0)+t(0,1,1)", "(2,1,0)+s(1,2,1)+t(2,4,2)"),
+    ("(1,0,0)+s(1,1,0)+t(0,1,1)", "(2,1,1)+s(1,2,1)+t(1,0,-1)"),
+    ("(3s, -s, 2s)", "(-6t, 2t, 4t)"),
+    ("y = C_1e^{2x} + C_2e^{-3x}", "y = Ae^{2x}+Be^{3x}"),
+    ("y = C_1e^{2x} + C_2e^{-3x}", "y = e^{2x}+Be^{-3x}"),
+    ("y = C_1e^{2x} + C_2e^{-3x}", "y = C(e^{2x}+e^{-3x})"),
+    ("y = ce^{5x}", "y=Ce^{4x}"),
+    ("y = e^{5x}", "y=Ce^{5x}"),
+    ("y = e^{5x}+C", "y=Ce^{5x}"),
+    (r"\ln|3x|+C", r"3\ln|x|+C"),
+    (r"\frac14\cos 2x+C", r"\frac12\sin^2x+C"),
+    (r"\frac12\sin^2x", r"\frac12\sin^2x+C"),
+    ("t^3+t+C+1", "t^3+t+C"),
+    ("2RC+R+C", "2RC+R+C+1"),
+    ("Q=2CV", "Q=CV"),
+    ("2k+1", "2m+1"),
+    (r"\{x\in\mathbb{Z}\mid -3\le x\le 1\}", r"\{-2,-1,0,1\}"),
+]
+
+
+def judged(answer: str, reference: str) -> bool | None:
+    verdict = Math().compare_quick(answer, reference)
+    return None if verdict is None else verdict.correct
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_one_set_in_two_spellings_is_equal(one: str, other: str) -> None:
+    assert judged(one, other) is True
+    assert judged(other, one) is True
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_two_sets_are_different_either_way(one: str, other: str) -> None:
+    assert judged(one, other) is False
+    assert judged(other, one) is False
