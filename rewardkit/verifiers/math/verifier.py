@@ -16,7 +16,12 @@ from rewardkit.verifiers.math import fallback, tree
 from rewardkit.verifiers.math.comparison.compare import compare
 from rewardkit.verifiers.math.comparison.values import Percent, Policy, Units, same_percent
 from rewardkit.verifiers.math.extraction import answers, bare_reference
-from rewardkit.verifiers.math.numbers.balls import load_flint
+from rewardkit.verifiers.math.numbers.balls import (
+    QUICK_STEPS,
+    StepsError,
+    limited,
+    load_flint,
+)
 from rewardkit.verifiers.math.numbers.equality import UNDECIDED, Comparison
 from rewardkit.verifiers.math.numbers.exact import rational
 from rewardkit.verifiers.math.parsed_answer import (
@@ -76,8 +81,10 @@ class Math:
             raise ValueError(f"tolerance is a relative error in [0, 1), not {self.tolerance}")
 
     def quick(self, text: str, sample: Sample, /) -> Verdict | None:
-        """Return the verdict if it needs no symbolic engine, else None."""
-        return self._judge(text, sample, self.compare_quick)
+        """Return the verdict if it needs no symbolic engine and few steps, else None."""
+        with contextlib.suppress(StepsError), limited(QUICK_STEPS):
+            return self._judge(text, sample, self.compare_quick)
+        return None
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict, with the symbolic engines if nothing cheaper decides it."""

@@ -89,6 +89,76 @@ def test_fractions_compare_exactly(over: int, under: int, k: int) -> None:
     assert same_value(one, read(f"{over + 1}/{under}")).equal is (Fraction(0) == 1)
 
 
+FUNCTIONS = [  # of one variable, and what they are at most of the places where sampling is easy
+    (r"\sin(2\pi {v})", "0"),
+    (r"\cos(2\pi {v})", "1"),
+    (r"|{v}|", "{v}"),
+    (r"\sqrt{{({v})^2}}", "{v}"),
+    (r"\lfloor {v}\rfloor", "{v}"),
+    (r"\lceil {v}\rceil", "{v}"),
+    (r"\max({v}, -40)", "{v}"),
+    (r"\sin^2(\pi {v})", "0"),
+    (r"\arctan(\tan({v}))", "{v}"),
+]
+SERIES = [r"\sum_{{{i}={low}}}^{{{high}}} 0", r"\prod_{{{i}={low}}}^{{{high}}} 1 - 1"]
+VANISHING = r"\prod_{{{i}={low}}}^{{{high}}}({v}-{i})"
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    function=st.sampled_from(FUNCTIONS),
+    series=st.sampled_from(SERIES),
+    letters=st.permutations("jklmnpqrstuxyz").map(lambda order: order[:2]),
+    low=st.integers(1, 3),
+    count=st.integers(1, 55),
+)
+def test_a_finite_sum_or_product_leaves_the_variable_real(
+    function: tuple[str, str], series: str, letters: list[str], low: int, count: int
+) -> None:
+    variable, index = letters
+    names = {"v": variable, "i": index, "low": low, "high": low + count}
+    one, other = (part.format(**names) for part in function)
+    assert unequal(f"{one}+{series.format(**names)}", other)
+    body = function[0].format(v=f"({variable}-{index})")
+    flat = function[1].format(v=f"({variable}-{index})")
+    bounds = rf"_{{{index}={low}}}^{{{low + min(count, 9)}}}"
+    assert unequal(rf"\sum{bounds}({body})", rf"\sum{bounds}({flat})")
+    vanishing = VANISHING.format(**names)
+    for side in (variable, f"{variable}!", rf"\sum_{{{index}=1}}^{{{variable}}} {index}"):
+        assert unequal(f"{side}+{vanishing}", side)
+
+
+def unequal(answer: str, reference: str) -> bool:
+    """Whether neither direction is accepted."""
+    verdicts = (
+        Math().compare_quick(answer, reference),
+        Math().compare_quick(reference, answer),
+    )
+    return not any(verdict is not None and verdict.correct for verdict in verdicts)
+
+
+LONG_SERIES = [
+    (
+        r"\sum_{a=1}^{30}\sum_{b=1}^{30}\frac{1}{a+b}",
+        r"\sum_{p=1}^{30}\sum_{q=1}^{30}\frac{1}{q+p}",
+    ),
+    (r"\prod_{a=1}^{12}\sum_{b=1}^{40}\sin(ax+b)", r"\prod_{p=1}^{12}\sum_{q=1}^{40}\sin(q+px)"),
+    (r"\sum_{t=1}^{1000}\sum_{s=1}^{1000} ts", "250500250000"),
+    (r"\sum_{t=1}^{40000} t", "800020000"),
+]
+
+
+@pytest.mark.parametrize(("answer", "reference"), LONG_SERIES)
+def test_a_long_series_is_handed_on_and_decided_by_a_worker(answer: str, reference: str) -> None:
+    text, sample = rf"\boxed{{{answer}}}", Sample(reference)
+    Math().prepare()
+    started = time.process_time()
+    assert Math().quick(text, sample) is None
+    assert time.process_time() - started < 0.5
+    assert Math()(text, sample).correct is True
+    assert Math()(text, Sample(f"{reference}+1")).correct is False
+
+
 PAYLOADS = [
     "__import__('os').mkdir('PWNED')",
     "open('PWNED','w')",

@@ -6,7 +6,9 @@ and its precision is ours to choose; intervals of mpmath are 30 times slower.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
 from functools import reduce
 from operator import methodcaller, mul
@@ -20,11 +22,16 @@ from rewardkit.verifiers.math.tree import Node, symbols
 LARGEST = 1e12
 """Arguments of exponentials and of factorials beyond it are not evaluated."""
 
-LONGEST_SERIES = 200
+LONGEST_SERIES = 20_000
 """Terms of the longest sum or product that is added up."""
 
-MOST_TERMS = 1_000
-"""Terms of all sums inside each other."""
+QUICK_STEPS = 25_000
+"""Steps of all comparisons for one answer in the caller: some tens of milliseconds."""
+
+MOST_STEPS = 200_000
+"""Steps of one comparison in a worker."""
+
+_BITS_PER_STEP = 2_048
 
 Ball = Any  # flint.arb or flint.acb, which have no annotations
 
@@ -53,6 +60,29 @@ def load_flint() -> Any:
     return flint
 
 
+class StepsError(Exception):
+    """The comparison takes more steps than it may."""
+
+
+_steps_left: ContextVar[list[int] | None] = ContextVar("steps_left", default=None)
+
+
+@contextmanager
+def limited(steps: int) -> Iterator[None]:
+    """Raise StepsError where evaluators take more steps; the outermost limit holds."""
+    outer = _steps_left.get()
+    token = _steps_left.set(outer or [steps])
+    try:
+        yield
+    finally:
+        _steps_left.reset(token)
+
+
+def is_limited() -> bool:
+    """Whether a limit of steps holds."""
+    return _steps_left.get() is not None
+
+
 class UndefinedError(Exception):
     """The tree has no value at the point, or none that can be computed."""
 
@@ -70,7 +100,7 @@ class RealEvaluator:
         self.flint = load_flint()
         self.point = point
         self.natural_log = natural_log
-        self.terms = 0
+        self.steps_left = _steps_left.get() or [MOST_STEPS]
 
     def number(self, value: Fraction) -> Ball:
         """The ball round a rational."""
@@ -79,7 +109,8 @@ class RealEvaluator:
         return self.flint.arb(self.flint.fmpq(value.numerator, value.denominator))
 
     def __call__(self, node: Node) -> Ball:
-        """The ball that encloses the value of `node`; raises UndefinedError."""
+        """The ball that encloses the value of `node`; raises UndefinedError, StepsError."""
+        self._count_step()
         match node:
             case tree.Number() | tree.Symbol() | tree.Constant():
                 return self._leaf(node)
@@ -93,10 +124,12 @@ class RealEvaluator:
                 return self.root(self(radicand), index)
             case tree.Call(name, arguments):
                 return self._call(name, arguments)
-            case tree.Quantity() | tree.Ratio():
-                return self._measured(node)
-            case _:
-                raise UndefinedError(type(node).__name__)
+        return self._measured(node)
+
+    def _count_step(self) -> None:
+        self.steps_left[0] -= 1 + self.flint.ctx.prec // _BITS_PER_STEP
+        if self.steps_left[0] < 0:
+            raise StepsError
 
     def _leaf(self, node: tree.Number | tree.Symbol | tree.Constant) -> Ball:
         if isinstance(node, tree.Number):
@@ -105,7 +138,7 @@ class RealEvaluator:
             return self.number(self.point[node.name])
         return self.constant(node.name)
 
-    def _measured(self, node: tree.Quantity | tree.Ratio) -> Ball:
+    def _measured(self, node: Node) -> Ball:
         match node:
             case tree.Ratio((first, second)):
                 return self(first) * self.power(self(second), -1)
@@ -115,7 +148,7 @@ class RealEvaluator:
                 return self(value)
             case tree.Quantity(value, (("share", 1),), _):
                 return self(value) / 100
-        raise UndefinedError("a quantity")
+        raise UndefinedError(type(node).__name__)
 
     def constant(self, name: str) -> Ball:
         """π or e."""
@@ -223,8 +256,7 @@ class RealEvaluator:
         if len(whole) < 2:
             raise UndefinedError("a series that is not finite")
         start, end = whole
-        self.terms += max(0, end - start)
-        if self.terms > MOST_TERMS or end - start > LONGEST_SERIES:
+        if end - start > LONGEST_SERIES:
             raise UndefinedError("a series that is not short")
         if any(index in below.partition("_")[2] for below in symbols(body)):
             raise UndefinedError("a series of indexed terms")

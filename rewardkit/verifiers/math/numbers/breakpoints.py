@@ -239,14 +239,23 @@ BASES = 3
 class SamplePoints:
     """Points for the variables `names`, the same for the same `seed`.
 
-    `whole`: the expressions have values for whole numbers only. `pieces`: their formulas change
-    from place to place.
+    `whole`: those that stand for whole numbers. `pieces`: the formulas change from place to place.
+    `constants`: the sizes of the numbers in the formulas.
     """
 
-    def __init__(self, names: Sequence[str], seed: str, *, whole: bool, pieces: bool) -> None:
+    def __init__(
+        self,
+        names: Sequence[str],
+        seed: str,
+        *,
+        whole: frozenset[str],
+        pieces: bool,
+        constants: Sequence[int] = (),
+    ) -> None:
         self.names = names
         self.whole = whole
         self.pieces = pieces
+        self.constants = constants
         digest = hashlib.blake2b(seed.encode(errors="replace")).digest()
         self.generator = random.Random(int.from_bytes(digest))
 
@@ -256,22 +265,29 @@ class SamplePoints:
             yield {}
             return
         for index in range(count):
-            yield {name: self._coordinate(index) for name in self.names}
+            yield {name: self._coordinate(name, index) for name in self.names}
 
     def between(self, changes: Sequence[Change]) -> Iterator[Point]:
-        """Points between the breakpoints of each variable, and beyond them."""
+        """Points between the breakpoints of each variable, and beyond them.
+
+        Whole numbers also beyond all constants: n - 1, …, n - 50 have no zeros there.
+        """
+        for beyond in (max(self.constants), sum(self.constants)) if self.constants else ():
+            for point in self.draw(int(bool(self.whole))):
+                yield {**point, **{name: point[name] + beyond for name in self.whole}}
         bases = 1 if len(self.names) == 1 else BASES
         for base in itertools.islice(self.draw(bases), bases):
             for name in self.names:
                 places = {place for change in changes for place in breakpoints(change, name, base)}
-                for value in self._values(sorted(sorted(places, key=abs)[:MOST_PLACES])):
+                nearest = sorted(sorted(places, key=abs)[:MOST_PLACES])
+                for value in self._values(nearest, whole=name in self.whole):
                     yield {**base, name: value}
 
-    def _values(self, places: list[Fraction]) -> Iterator[Fraction]:
+    def _values(self, places: list[Fraction], *, whole: bool) -> Iterator[Fraction]:
         """A value in each interval that the places bound; of whole numbers, those beside them."""
         if not places:
             return
-        if self.whole:
+        if whole:
             near = {int(place) + shift for place in places for shift in (-1, 0, 1, 2)}
             yield from (Fraction(value) for value in sorted(near) if value > 0)
             return
@@ -280,14 +296,14 @@ class SamplePoints:
             yield (2 * low + 3 * high) / 5
         yield places[-1] + 1 + abs(places[-1]) / 3
 
-    def _coordinate(self, index: int) -> Fraction:
+    def _coordinate(self, name: str, index: int) -> Fraction:
         """In (1, 2), in (-2, -1), in (-1, 1) or beyond, in turn; or a small whole number.
 
         Where formulas change each variable takes its own turns, so that all orders occur, whole
         numbers, where floors jump, and far ones too.
         """
         drawn = self.generator.getrandbits(32)
-        if self.whole:
+        if name in self.whole:
             return Fraction(2 + drawn % 29)
         turn = self.generator.getrandbits(2) if self.pieces else index % 5
         if self.pieces and turn == 0:

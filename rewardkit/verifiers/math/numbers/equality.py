@@ -12,10 +12,14 @@ from typing import Literal
 
 from rewardkit.verifiers.math import tree
 from rewardkit.verifiers.math.numbers.balls import (
+    MOST_STEPS,
     NO_VALUE_ERRORS,
     Ball,
     ComplexEvaluator,
     RealEvaluator,
+    StepsError,
+    is_limited,
+    limited,
     load_flint,
 )
 from rewardkit.verifiers.math.numbers.breakpoints import SamplePoints, changes
@@ -60,6 +64,7 @@ def same_value(one: Node, other: Node) -> Comparison:
     """Compare two expressions. Unequal is proven; equal is proven at random points."""
     if one == other:
         return Comparison(True, "the same reading")
+    one, other = written_out(one), written_out(other)
     parts = [*nodes(one), *nodes(other)]
     names = sorted({part.name for part in parts if isinstance(part, tree.Symbol)})
     if not names:
@@ -68,8 +73,13 @@ def same_value(one: Node, other: Node) -> Comparison:
             return Comparison(values[0] == values[1], "exact arithmetic")
     elif (same := same_rational_function(one, other)) is not None:
         return Comparison(same, "an exact comparison of rational functions")
-    with _lock:
-        return _AtPoints(one, other, names, parts).run()
+    try:
+        with limited(MOST_STEPS), _lock:
+            return _AtPoints(one, other, names, parts).run()
+    except StepsError:
+        if is_limited():
+            raise
+        return Comparison(None, UNDECIDED)
 
 
 def compare_size(one: Node, other: Node) -> int | None:
@@ -112,16 +122,17 @@ class _AtPoints:
         self.size = len(parts)
         self.real = tree.Constant("i") not in parts
         self.limits = any(map(is_limit, parts))
-        self.natural_log = tree.Constant("e") in parts or any(
-            isinstance(part, tree.Call) and part.name in ("ln", "exp") for part in parts
-        )
+        calls = {part.name for part in parts if isinstance(part, tree.Call)}
+        self.natural_log = tree.Constant("e") in parts or not calls.isdisjoint(("ln", "exp"))
+        self.folded = "abs" in calls and calls.isdisjoint(("log", "ln", "lg"))
         self.changes = changes(parts)
         self.wanted = PIECEWISE_POINTS if self.changes else POINTS
         self.points = SamplePoints(
             names,
             repr(sorted(map(repr, (one, other)))),
-            whole=over_whole_numbers(one, other),
+            whole=whole_numbers(one, other),
             pieces=bool(self.changes),
+            constants=[int(abs(part.value)) for part in parts if isinstance(part, tree.Number)],
         )
         self.written = sum(map(_bits, parts))
         self.algebraic = True
@@ -179,16 +190,30 @@ class _AtPoints:
         self, evaluator: type[RealEvaluator], point: Point
     ) -> bool | Literal["no value"] | None:
         self.context.prec = _LOOK
+        evaluate = evaluator(point, natural_log=self.natural_log)
         try:
-            evaluate = evaluator(point, natural_log=self.natural_log)
-            one, other = evaluate(self.one), evaluate(self.other)
-            if not (one.is_finite() and other.is_finite()):
-                return "no value"
+            one, other = self._value(evaluate, self.one), self._value(evaluate, self.other)
+            if one is None or other is None:
+                return "no value" if one is other or not self._apart(point) else False
             if not (one - other).contains(0):
                 return False
             return self._agree(evaluate, point)
         except NO_VALUE_ERRORS:
             return "no value"
+
+    def _value(self, evaluate: RealEvaluator, side: Node) -> Ball | None:
+        """The value of one side; None where it has none."""
+        with contextlib.suppress(*NO_VALUE_ERRORS):
+            value = evaluate(side)
+            return value if value.is_finite() else None
+        return None
+
+    def _apart(self, point: Point) -> bool:
+        """Whether √x² and |x| differ over the complex numbers where one has no real value."""
+        if not self.folded:
+            return False
+        evaluate = ComplexEvaluator(point, natural_log=self.natural_log)
+        return not (evaluate(self.one) - evaluate(self.other)).contains(0)
 
     def _agree(self, evaluate: RealEvaluator, point: Point) -> bool | None:
         """Whether both sides are equal there, at a precision that settles it."""
@@ -212,13 +237,8 @@ class _AtPoints:
 
 
 def is_limit(node: Node) -> bool:
-    """Whether it is an integral, a limit, or a sum or product without end."""
-    match node:
-        case tree.Call("integral" | "limit", _):
-            return True
-        case tree.Call("sum" | "prod", (_, _, _, high)):
-            return tree.Constant("∞") in nodes(high)
-    return False
+    """Whether it is an integral, a limit, or a sum or product that isn't written out."""
+    return isinstance(node, tree.Call) and node.name in ("integral", "limit", "sum", "prod")
 
 
 def _magnitude(ball: Ball) -> float:
@@ -238,46 +258,83 @@ def _bits(node: Node) -> float:
     return 0.0
 
 
-_WHOLE_ONLY = frozenset(("doublefactorial", "gcd", "lcm", "mod", "sum", "prod"))
+MOST_TERMS = 64
+"""Terms of the longest sum or product that is written out."""
+
+LARGEST_SUM = 3_000
+"""Nodes of the largest tree with its sums written out."""
+
+
+def written_out(node: Node) -> Node:
+    """The tree with finite sums and products as their terms, so that each counts as any other."""
+    if not any(isinstance(part, tree.Call) and part.name in _SERIES for part in nodes(node)):
+        return node
+    node = tree.mapped(node, written_out)
+    match node:
+        case tree.Call("sum" | "prod" as name, (body, tree.Symbol() as index, low, high)):
+            start, end = rational(low), rational(high)
+            if start is None or end is None or not start.denominator == end.denominator == 1:
+                return node
+            count = int(end - start) + 1
+            if not 0 < count <= MOST_TERMS or count * sum(1 for _ in nodes(body)) > LARGEST_SUM:
+                return node
+            places = (tree.Number(start + step) for step in range(count))
+            terms = tuple(_filled_in(body, index, place) for place in places)
+            return tree.Sum(terms) if name == "sum" else tree.Product(terms)
+    return node
+
+
+def _filled_in(body: Node, index: tree.Symbol, place: Node) -> Node:
+    return tree.with_symbols(body, lambda symbol: place if symbol == index else symbol)
+
+
+_SERIES = ("sum", "prod")
+_WHOLE_ONLY = frozenset(("doublefactorial", "gcd", "lcm", "mod"))
 _BY_GAMMA = frozenset(("factorial", "binomial"))
 _PERIODIC = frozenset(("sin", "cos", "tan", "cot", "sec", "csc"))
 _COUNTERS = frozenset("jklmnpqrstKLMN")
 """Variables that stand for whole numbers by habit."""
 
 
-def over_whole_numbers(one: Node, other: Node) -> bool:
-    """Whether both sides speak of whole numbers, or one of them has values nowhere else."""
-    sides = [[*nodes(one)], [*nodes(other)]]
-    counting = [any(map(_counts, parts)) for parts in sides]
-    if all(counting) or not any(counting):
-        return all(counting)
-    parts, others = sides if counting[0] else sides[::-1]
-    if any(map(_alternates, parts)):
-        return True
-    return any(_has(part, _WHOLE_ONLY) for part in parts) and not any(
-        _has(part, _PERIODIC) for part in others
-    )
+def whole_numbers(one: Node, other: Node) -> frozenset[str]:
+    """The variables that stand for whole numbers: both sides count with them, or one has to."""
+    mine, theirs = _counted(one), _counted(other)
+    found = set(mine.keys() & theirs.keys())
+    for counted, side in ((mine, other), (theirs, one)):
+        periodic = {
+            name
+            for part in nodes(side)
+            if isinstance(part, tree.Call) and part.name in _PERIODIC
+            for name in symbols(part)
+        }
+        for name, ways in counted.items():
+            alternates = "sign" in ways and name in _COUNTERS
+            if alternates or ("whole" in ways and name not in periodic):
+                found.add(name)
+    return frozenset(found)
 
 
-def _has(node: Node, names: frozenset[str]) -> bool:
-    return isinstance(node, tree.Call) and node.name in names and bool(symbols(node))
+def _counted(side: Node) -> dict[str, set[str]]:
+    """The variables under a factorial, in a bound or over a negative number, and which of them."""
+    found: dict[str, set[str]] = {}
+    for part in nodes(side):
+        for way, inner in _counting(part):
+            for name in symbols(inner):
+                found.setdefault(name, set()).add(way)
+    return found
 
 
-def _counts(node: Node) -> bool:
-    return _has(node, _WHOLE_ONLY | _BY_GAMMA) or _signs(node)
-
-
-def _signs(node: Node) -> bool:
-    """Whether it is a power of a negative number, such as (-1)^n."""
+def _counting(node: Node) -> list[tuple[str, Node]]:
+    """The parts below a node that count, and in which way."""
     match node:
-        case tree.Power(base, exponent) if symbols(exponent):
+        case tree.Call("sum" | "prod", (_, _, *bounds)):
+            return [("whole", bound) for bound in bounds]
+        case tree.Call(name, arguments) if name in _WHOLE_ONLY or name in _BY_GAMMA:
+            return [("whole" if name in _WHOLE_ONLY else "gamma", part) for part in arguments]
+        case tree.Power(base, exponent):
             value = rational(base)
-            return value is not None and value < 0
-    return False
-
-
-def _alternates(node: Node) -> bool:
-    return isinstance(node, tree.Power) and _signs(node) and symbols(node.exponent) <= _COUNTERS
+            return [("sign", exponent)] if value is not None and value < 0 else []
+    return []
 
 
 Size = tuple[float, float]

@@ -40,7 +40,7 @@ def test_breakpoints(expression: str, places: list[int]) -> None:
 @pytest.mark.parametrize("whole", [False, True])
 def test_points_lie_on_both_sides_of_every_breakpoint(whole: bool) -> None:
     steps = Change(read(r"\frac{x}{100}"), (0, 1, 2))
-    points = SamplePoints(["x"], "seed", whole=whole, pieces=True)
+    points = SamplePoints(["x"], "seed", whole=frozenset("x" * whole), pieces=True)
     values = sorted(point["x"] for point in points.between([steps]))
     for place in (100, 200):
         assert any(place - 100 < value < place for value in values)
@@ -49,14 +49,14 @@ def test_points_lie_on_both_sides_of_every_breakpoint(whole: bool) -> None:
 
 
 def test_a_point_lies_beyond_each_end_of_the_breakpoints() -> None:
-    points = SamplePoints(["x"], "seed", whole=False, pieces=True)
+    points = SamplePoints(["x"], "seed", whole=frozenset(), pieces=True)
     values = sorted(point["x"] for point in points.between([Change(read("x"), (1, 2))]))
     assert values[0] < 1 < values[1] < 2 < values[2]
 
 
 def test_the_same_seed_gives_the_same_points() -> None:
     def points(seed: str) -> list[dict[str, Fraction]]:
-        drawn = SamplePoints(["x", "y"], seed, whole=False, pieces=False).draw(8)
+        drawn = SamplePoints(["x", "y"], seed, whole=frozenset(), pieces=False).draw(8)
         return [dict(point) for point in drawn]
 
     assert points("a") == points("a") != points("b")
