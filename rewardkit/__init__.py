@@ -9,7 +9,15 @@ from rewardkit.lazy import lazy_names
 from rewardkit.records import Completion, Failure, Sample, Sampling, Verdict
 
 if TYPE_CHECKING:
-    from rewardkit.api import evaluate, load_run, load_task, load_verifier, verify, verify_batch
+    from rewardkit.api import (
+        compare,
+        evaluate,
+        load_run,
+        load_task,
+        load_verifier,
+        verify,
+        verify_batch,
+    )
     from rewardkit.hookspecs import hookimpl
     from rewardkit.protocols import Bounded
     from rewardkit.registry import Registry
@@ -27,6 +35,7 @@ __all__ = [
     "Unavailable",
     "Verdict",
     "__version__",
+    "compare",
     "evaluate",
     "hookimpl",
     "load_run",
@@ -40,7 +49,7 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
-        "rewardkit.api": "evaluate load_run load_task load_verifier verify verify_batch",
+        "rewardkit.api": "compare evaluate load_run load_task load_verifier verify verify_batch",
         "rewardkit.hookspecs": "hookimpl",
         "rewardkit.protocols": "Bounded",
         "rewardkit.registry": "Registry",

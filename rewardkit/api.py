@@ -12,10 +12,11 @@ from rewardkit.errors import UsageError
 from rewardkit.judging import JudgingOptions, judge, judge_many
 from rewardkit.judging.rows import paired_samples
 from rewardkit.protocols import Task, Verifier
-from rewardkit.records import Sample, Verdict
+from rewardkit.records import Sample, Verdict, Verdicts
 from rewardkit.resolve import SyncOrAsyncVerifier, resolve_verifier
 
 if TYPE_CHECKING:
+    from rewardkit.harness.comparison.comparison_tables import Comparisons
     from rewardkit.harness.options import EvalKwargs
     from rewardkit.harness.run.reporter import Reporter
     from rewardkit.harness.run.run import RunSummary
@@ -105,6 +106,8 @@ def verify_batch(
 ) -> list[Verdict]:
     """Return the verdicts on completions against their references, in order.
 
+    The list prints as a table, and shows as one in a notebook.
+
     Each verdict has `timeout` seconds of the verifier's own time, computing or sleeping (default:
     what the verifier declares as its `deadline`, or 1); a completion that needs more is wrong
     (`timeout`), and the others keep their verdicts. On a busy machine it may take longer by the
@@ -122,7 +125,7 @@ def verify_batch(
     _check_texts("completion", completions)
     _check_texts("reference", references)
     options = JudgingOptions(timeout, max_wall, workers, env)
-    return judge_many(resolve_verifier(verifier), items, options)
+    return Verdicts(judge_many(resolve_verifier(verifier), items, options))
 
 
 def _check_texts(name: str, values: Sequence[object]) -> None:
@@ -132,6 +135,22 @@ def _check_texts(name: str, values: Sequence[object]) -> None:
             place = f"{name} {index}" if len(values) > 1 else f"the {name}"
             kind = type(value).__name__
             raise UsageError(f"{place} is {value!r:.80}, of type {kind}; pass text (str)")
+
+
+def compare(
+    baseline: str | os.PathLike[str],
+    *runs: str | os.PathLike[str],
+    task: str | None = None,
+    metric: str = "accuracy",
+) -> Comparisons:
+    """Compare runs with a baseline, problem by problem; each is the folder of a run or of several.
+
+    `task` and `metric` are those of `rewardkit compare`. The list prints as the command's tables,
+    and a notebook shows them. RunMismatch where the runs' data differ or a run is unfinished.
+    """
+    from rewardkit.harness.comparison.compare import compare as compare_runs
+
+    return compare_runs(Path(baseline), [Path(run) for run in runs], task=task, metric=metric)
 
 
 @overload
@@ -187,7 +206,7 @@ def evaluate(
     """
     from rewardkit.harness.run.options import options_for
     from rewardkit.harness.run.plan import plan_for
-    from rewardkit.harness.run.reporter import Reporter
+    from rewardkit.harness.run.progress import default_reporter
     from rewardkit.harness.run.run import run
     from rewardkit.harness.sweeps.sweep import sweep
     from rewardkit.harness.sweeps.sweep_plan import plan_sweep
@@ -199,7 +218,7 @@ def evaluate(
     if not models:
         raise UsageError("no model is named; give a checkpoint's folder")
     chosen = options_for(tasks, models[0], prompts[0] if prompts else None, **options)
-    listener = reporter or Reporter()
+    listener = reporter or default_reporter()
     if not isinstance(model, (list, tuple)) and not isinstance(prompt, (list, tuple)):
         return run(plan_for(chosen, listener), listener)
     return sort_by_step(list(sweep(plan_sweep(chosen, models, prompts), listener)))

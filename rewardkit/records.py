@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from rewardkit.shown import Shown
+
+if TYPE_CHECKING:
+    from rewardkit.tables import Table
 
 
 class Failure(StrEnum):
@@ -80,7 +85,7 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Shown):
     """A verifier's judgement of one completion.
 
     `correct` is True, False, or None: unjudged, when the reference can't be read or the verifier
@@ -190,9 +195,25 @@ class Verdict:
             "message": self.message,
         }
 
+    def shown(self) -> Iterator[Table]:
+        """A table of one row."""
+        from rewardkit.verdict_tables import verdict_table
+
+        yield verdict_table([self])
+
     def with_failure(self, failure: Failure, message: str = "") -> Verdict:
         """Return the same verdict with another failure."""
         return replace(self, failure=failure, message=message or self.message)
+
+
+class Verdicts(Shown, list[Verdict]):
+    """Verdicts in order: a list that prints as a table."""
+
+    def shown(self) -> Iterator[Table]:
+        """A table with a row for each of the first verdicts."""
+        from rewardkit.verdict_tables import verdict_table
+
+        yield verdict_table(self)
 
 
 MANY_LATE = 0.05

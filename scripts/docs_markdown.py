@@ -1,12 +1,16 @@
 """Markdown extension of the documentation.
 
 It replaces a marker by every command and option, taken from the Typer app itself, so that the page
-cannot fall behind the code, and shows the examples of docstrings (`>>> …`) as code.
+cannot fall behind the code, shows the examples of docstrings (`>>> …`) as code, and puts a notebook
+with its outputs in the place of a marker.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, get_args
 
 import typer
@@ -17,6 +21,8 @@ from markdown.preprocessors import Preprocessor
 from rewardkit.cli.main import app
 
 MARKER = "<!-- command reference -->"
+NOTEBOOK = re.compile(r"<!-- notebook: (\S+) -->")
+DOCS = Path(__file__).parents[1] / "docs"
 TYPES = {"str": "text", "int": "integer", "float": "number", "Path": "path"}
 
 
@@ -26,6 +32,37 @@ class CommandReference(Preprocessor):  # type: ignore[misc]  # markdown has no t
     def run(self, lines: list[str]) -> list[str]:
         """Return the page's lines with the reference in place of the marker."""
         return [new for line in lines for new in (reference() if line == MARKER else [line])]
+
+
+class Notebooks(Preprocessor):  # type: ignore[misc]  # markdown has no types
+    """Replace a marker line by the cells of the notebook that it names, with their outputs."""
+
+    def run(self, lines: list[str]) -> list[str]:
+        """Return the page's lines with the cells in place of the marker."""
+        return [new for line in lines for new in self._replaced(line)]
+
+    def _replaced(self, line: str) -> Iterator[str]:
+        match = NOTEBOOK.fullmatch(line)
+        if not match:
+            yield line
+            return
+        notebook = json.loads((DOCS / match[1]).read_text(encoding="utf-8"))
+        for cell in notebook["cells"]:
+            source = "".join(cell["source"])
+            if cell["cell_type"] == "code":
+                source = f"```python\n{source}\n```"
+            yield from (*source.splitlines(), "")
+            for output in cell.get("outputs", ()):
+                yield from (*shown_output(output).splitlines(), "")
+
+
+def shown_output(output: Mapping[str, Any]) -> str:
+    """Return a cell's output as Markdown: its HTML without styles, or else its text."""
+    data = output.get("data", {"text/plain": output.get("text", "")})
+    if "text/html" in data:
+        page = re.sub(r"<style.*?</style>", "", "".join(data["text/html"]), flags=re.DOTALL)
+        return f"<div>{page}</div>"
+    return f"```text\n{''.join(data['text/plain'])}\n```"
 
 
 class Doctests(Preprocessor):  # type: ignore[misc]  # markdown has no types
@@ -50,6 +87,7 @@ class DocsMarkdown(Extension):  # type: ignore[misc]  # markdown has no types
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
         """Run before all other preprocessors, so that they see ordinary Markdown."""
+        md.preprocessors.register(Notebooks(md), "notebooks", 101)
         md.preprocessors.register(CommandReference(md), "command_reference", 100)
         md.preprocessors.register(Doctests(md), "doctests", 99)
 

@@ -13,11 +13,11 @@ import pytest
 
 import rewardkit
 from rewardkit import Failure, Sample, hookimpl, registry
-from rewardkit.cli.result_tables import warnings
 from rewardkit.errors import UsageError
 from rewardkit.frameworks.scoring import scorer
 from rewardkit.harness.metrics.at_k import SameAnswers, same_to
 from rewardkit.harness.metrics.summary import summarise
+from rewardkit.harness.metrics.summary_tables import warnings
 from rewardkit.harness.run.reporter import Reporter
 from rewardkit.judging import JudgingOptions
 from rewardkit.plugin import Rubric

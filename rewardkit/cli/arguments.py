@@ -35,6 +35,15 @@ def fail_with(reasons: Sequence[str], example: Callable[[], str]) -> None:
     raise typer.Exit(FAILED)
 
 
+def echo_late(warnings: Iterable[str]) -> None:
+    """Print to stderr those of the warnings that say that judging ran out of time: for --json."""
+    from rewardkit.harness.metrics.summary_tables import LATE
+
+    for sentence in warnings:
+        if LATE in sentence:
+            echo(f"! {sentence}", err=True)
+
+
 def first_error(folder: Path) -> str:
     """Name the first completion of a folder that is unjudged or crashed the verifier, and why."""
     from rewardkit.harness.store.sample_row import SAMPLES, current_rows  # --help needs none

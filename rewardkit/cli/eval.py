@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rewardkit.cli.arguments import INTERRUPTED, existing, fail_with, first_error, names
+from rewardkit.cli.arguments import (
+    INTERRUPTED,
+    echo_late,
+    existing,
+    fail_with,
+    first_error,
+    names,
+)
 from rewardkit.cli.echo import echo
 from rewardkit.cli.options import OutputOptions, in_what, with_options
 from rewardkit.errors import BackendError, UsageError
@@ -210,12 +217,12 @@ def _collect(runs: Iterable[SweepRun], reporter: Reporter) -> tuple[list[SweepRu
 
 
 def _print(runs: list[SweepRun], folder: Path, output: OutputOptions) -> None:
-    from rewardkit.cli.console import console
-    from rewardkit.cli.result_tables import of_runs, print_late
+    from rewardkit.console import console
+    from rewardkit.harness.metrics.summary_tables import of_runs
 
     if output.as_json:
         echo(json.dumps([run.as_json() for run in runs]))
-        print_late(of_runs(list(labelled(runs))))
+        echo_late(of_runs(list(labelled(runs))))
     elif runs:
         out = console()
         out.print(table(runs, out.width))
@@ -301,7 +308,8 @@ def eval_command(
 
 
 def _evaluate(options: EvalOptions, output: OutputOptions) -> None:
-    from rewardkit.cli.result_tables import print_late, print_run, warnings
+    from rewardkit.console import console
+    from rewardkit.harness.metrics.summary_tables import warnings
     from rewardkit.harness.run.plan import plan_for
     from rewardkit.harness.run.run import run
 
@@ -313,8 +321,8 @@ def _evaluate(options: EvalOptions, output: OutputOptions) -> None:
         raise typer.Exit(INTERRUPTED) from None
     if output.as_json:
         echo(json.dumps({**summary.as_json(), "output_dir": str(summary.output_dir)}))
-        print_late(chain.from_iterable(map(warnings, summary.tasks.values())))
+        echo_late(chain.from_iterable(map(warnings, summary.tasks.values())))
     else:
-        print_run(summary)
+        console().show(summary.shown())
     output.log(summary.output_dir)
     fail_with(summary.failures, lambda: first_error(summary.output_dir))

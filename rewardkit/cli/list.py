@@ -21,7 +21,7 @@ def list_command(
     ] = None,
 ) -> None:
     """List what is installed, and which plugin provides it."""
-    from rewardkit.cli.console import console
+    from rewardkit.console import console
     from rewardkit.registry import KINDS, installed
 
     table = Table(box=None, pad_edge=False)

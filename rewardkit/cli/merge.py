@@ -26,12 +26,12 @@ def merge_command(
     If a shard is missing, unfinished or part of another run, the error gives the command to run.
     """
     from rewardkit.cli.arguments import fail_with, first_error
-    from rewardkit.cli.result_tables import print_run
     from rewardkit.cluster.merge import merge
+    from rewardkit.console import console
 
     summary = merge(run, overwrite=overwrite)
     if as_json:
         echo(json.dumps({**summary.as_json(), "output_dir": str(summary.output_dir)}))
     else:
-        print_run(summary)
+        console().show(summary.shown())
     fail_with(summary.failures, lambda: first_error(summary.output_dir))

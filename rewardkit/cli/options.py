@@ -40,7 +40,7 @@ class OutputOptions:
 
     def reporter(self) -> Reporter:
         """Where the progress goes."""
-        from rewardkit.cli.progress import ProgressReporter
+        from rewardkit.harness.run.progress import ProgressReporter
 
         return Reporter() if self.quiet else ProgressReporter()
 

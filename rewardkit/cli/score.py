@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rewardkit.cli.arguments import INTERRUPTED, fail_with, key_values
+from rewardkit.cli.arguments import INTERRUPTED, echo_late, fail_with, key_values
 from rewardkit.cli.echo import echo
 from rewardkit.cli.options import in_what, refuse_given, with_options
-from rewardkit.cli.verify import WORD
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.thinking import Thinking
+from rewardkit.verdict_tables import WORD
 
 if TYPE_CHECKING:
     from rewardkit.harness.metrics.summary import TaskSummary
@@ -165,7 +165,7 @@ def _show_step(step: int) -> None:
 
 
 def _print_replay(replay: Replay) -> None:
-    from rewardkit.cli.console import console
+    from rewardkit.console import console
 
     total, judged = len(replay.rows), replay.judged
     out = console()
@@ -383,7 +383,7 @@ def _files(paths: Iterable[Path]) -> list[Path]:
 
 
 def _score(plan: ScorePlan, ray: str | None, *, quiet: bool) -> ScoreResult:
-    from rewardkit.cli.progress import ScoreProgress
+    from rewardkit.harness.run.progress import ScoreProgress
     from rewardkit.harness.run.reporter import Reporter
     from rewardkit.harness.scoring.score import score
 
@@ -401,17 +401,17 @@ def _score(plan: ScorePlan, ray: str | None, *, quiet: bool) -> ScoreResult:
 
 
 def _print(summaries: Mapping[str, TaskSummary], output_dir: Path | None, *, as_json: bool) -> None:
-    from rewardkit.cli.console import console
-    from rewardkit.cli.result_tables import print_late, print_summaries, warnings
+    from rewardkit.console import console
+    from rewardkit.harness.metrics.summary_tables import summary_tables, warnings
+    from rewardkit.tables import Line
 
     if as_json:
         plain = {"tasks": {name: summary.as_json() for name, summary in summaries.items()}}
         echo(json.dumps(plain))
-        print_late(chain.from_iterable(map(warnings, summaries.values())))
+        echo_late(chain.from_iterable(map(warnings, summaries.values())))
         return
-    print_summaries(summaries)
-    if output_dir is not None:
-        console().print(str(output_dir), style="dim", soft_wrap=True)
+    folder = [] if output_dir is None else [Line(str(output_dir), "dim")]
+    console().show([*summary_tables(summaries), *folder])
 
 
 def _print_differing(agreement: Agreement, *, with_labels: bool, as_json: bool) -> None:

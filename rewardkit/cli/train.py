@@ -29,7 +29,7 @@ def print_plan(plan: TrainingPlan) -> None:
 
 def print_training(result: TrainingResult, plan: TrainingPlan) -> None:
     """Print the accuracies, the paths of the results, and the next command."""
-    from rewardkit.cli.console import console
+    from rewardkit.console import console
 
     if result.evaluations:
         console().print(_accuracies(result))
@@ -229,7 +229,7 @@ def train_command(
     from rewardkit.trainers.training.train_options import check_installed
 
     check_installed()
-    from rewardkit.cli.progress import TrainingProgress
+    from rewardkit.harness.run.progress import TrainingProgress
     from rewardkit.trainers.recipes.overrides import parse_pairs
     from rewardkit.trainers.training.train import run_training
     from rewardkit.trainers.training.train_options import (

@@ -12,12 +12,11 @@ from rewardkit.cli.arguments import key_values
 from rewardkit.cli.echo import echo
 from rewardkit.cli.options import with_options
 from rewardkit.errors import UsageError
-from rewardkit.harness.metrics.names import words
 from rewardkit.protocols import ExplainingVerifier
-from rewardkit.records import Failure, Sample, Verdict
+from rewardkit.records import Sample, Verdict
+from rewardkit.verdict_tables import outcome, short_text
 
 STATUS = {True: 0, False: 1, None: 2}
-WORD = {True: "right", False: "wrong", None: "unjudged"}
 
 
 @with_options
@@ -72,14 +71,12 @@ def verify_command(
 
 
 def _lines(verdict: Verdict, reference: str | None) -> list[str]:
-    says_more = verdict.failure != Failure.WRONG
-    failure = f": {words(verdict.failure)}" if verdict.failure and says_more else ""
-    lines = [WORD[verdict.correct] + failure]
+    lines = [outcome(verdict)]
     if verdict.score is not None:
         lines.append(f"  score      {verdict.score:g}")
-    lines.append(f"  read       {_shown(verdict.answer)}")
+    lines.append(f"  read       {short_text(verdict.answer)}")
     if reference is not None:
-        lines.append(f"  reference  {_shown(reference)}")
+        lines.append(f"  reference  {short_text(reference)}")
     lines += [f"  {name:<10} {score:g}" for name, score in verdict.parts.items()]
     if verdict.message:
         lines.append(f"  {verdict.message}")
@@ -94,12 +91,7 @@ def _explained(
         return [*lines, "  (this verifier has nothing to add)"]
     explained = judge.explain(text, sample)
     decided = verdict.message or "no comparison was needed"
-    facts = [f"  {name:<10} {_shown(what)}" for name, what in [*explained, ("decided", decided)]]
+    facts = [
+        f"  {name:<10} {short_text(what)}" for name, what in [*explained, ("decided", decided)]
+    ]
     return lines[:2] + facts
-
-
-def _shown(text: str | None) -> str:
-    if text is None:
-        return "(nothing)"
-    line = text.strip().replace("\n", " ⏎ ").encode(errors="backslashreplace").decode()
-    return line if len(line) <= 200 else f"{line[:197]}…"

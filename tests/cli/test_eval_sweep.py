@@ -16,11 +16,11 @@ from rewardkit.cli import eval as cli
 from rewardkit.cli.arguments import names
 from rewardkit.cli.eval import line, table
 from rewardkit.cli.options import OutputOptions
-from rewardkit.cli.result_tables import of_runs
 from rewardkit.errors import BackendError
 from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.metrics.rates import Lengths
 from rewardkit.harness.metrics.summary import TaskSummary
+from rewardkit.harness.metrics.summary_tables import of_runs
 from rewardkit.harness.run.options import EvalOptions
 from rewardkit.harness.run.run import RunSummary
 from rewardkit.harness.sweeps import sweep

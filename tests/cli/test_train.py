@@ -9,8 +9,8 @@ import pytest
 
 from rewardkit.cli import progress
 from rewardkit.cli.main import app
-from rewardkit.cli.progress import TrainingProgress
 from rewardkit.errors import UsageError
+from rewardkit.harness.run.progress import TrainingProgress
 from tests.support.commands import rewardkit
 
 pytestmark = pytest.mark.engines

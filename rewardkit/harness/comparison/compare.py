@@ -22,6 +22,7 @@ from rewardkit.harness.comparison.comparison import (
     check_difference,
     power_of,
 )
+from rewardkit.harness.comparison.comparison_tables import Comparisons
 from rewardkit.harness.metrics.measure import Measure, scale_of
 from rewardkit.harness.metrics.paired import difference, holm, paired_noise, seed_spread
 from rewardkit.harness.store.find_runs import find_runs
@@ -112,7 +113,7 @@ def compare(
     task: str | None = None,
     metric: str = "accuracy",
     detect: float | None = None,
-) -> list[TaskComparison]:
+) -> Comparisons:
     """Compare each run with the baseline, on each task that both have or only on `task`.
 
     A folder of several runs, such as a sweep's, counts as those runs; the first run of all is the
@@ -149,14 +150,14 @@ def compare_comparable(
     return _adjusted(comparisons), errors
 
 
-def _adjusted(comparisons: Iterable[TaskComparison]) -> list[TaskComparison]:
+def _adjusted(comparisons: Iterable[TaskComparison]) -> Comparisons:
     """The comparisons with their p-values adjusted for their number."""
     comparisons = list(comparisons)
     adjusted = holm([comparison.difference.p_value for comparison in comparisons])
-    return [
+    return Comparisons(
         replace(comparison, p_adjusted=p_value)
         for comparison, p_value in zip(comparisons, adjusted, strict=True)
-    ]
+    )
 
 
 def _with_baseline(

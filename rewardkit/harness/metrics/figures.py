@@ -12,29 +12,12 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.store.files import finite
 from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.tables import Table
 
-Cell = str | int | float | None
+__all__ = ["Bars", "Figure", "Plot", "Point", "ShowsFigures", "Table"]
+
 Point = tuple[float, float] | tuple[float, float, float, float]
 """x and y, or x, y and the bounds of y's interval."""
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of cells under `columns`; None is an empty cell.
-
-    The first `keys` cells of a row name it. The end of a run shows the tables that are `printed`.
-    """
-
-    title: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
-    note: str = ""
-    keys: int = 1
-    printed: bool = True
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain values for summary.json."""
-        return {"kind": "table", **asdict(self)}
 
 
 @dataclass(frozen=True)

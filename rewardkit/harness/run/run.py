@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -18,10 +18,12 @@ from rewardkit.harness.metrics.summary import (
     summarise_task,
     usage_of,
 )
+from rewardkit.harness.metrics.summary_tables import summary_tables
 from rewardkit.harness.report.page import render
 from rewardkit.harness.report.runs import ReportRun
 from rewardkit.harness.run.fingerprint import run_fingerprint, task_hashes
 from rewardkit.harness.run.judging_thread import ALL_THINKING, JudgingThread, generated
+from rewardkit.harness.run.options import as_typed
 from rewardkit.harness.run.plan import RenderedTask, RunPlan, render_task
 from rewardkit.harness.run.reporter import Reporter, ShowsWaits
 from rewardkit.harness.store.environment import hardware, now, versions
@@ -31,10 +33,12 @@ from rewardkit.harness.store.shard import SOURCE_ROW
 from rewardkit.judging import take_limit_counts
 from rewardkit.protocols import Backend, RecordedTask, Request
 from rewardkit.records import Sample
+from rewardkit.shown import Shown
+from rewardkit.tables import Line, Table
 
 
 @dataclass(frozen=True)
-class RunSummary:
+class RunSummary(Shown):
     """A run's result: a summary for each task, and where its files are."""
 
     tasks: Mapping[str, TaskSummary]
@@ -50,6 +54,15 @@ class RunSummary:
     def failed(self) -> bool:
         """Whether the run counts as failed."""
         return bool(self.failures)
+
+    def shown(self) -> Iterator[Table | Line]:
+        """The metrics, the options that the tasks set, and the folder."""
+        yield from summary_tables(self.tasks)
+        if text := str(self.usage):
+            yield Line(text)
+        if self.set_by_tasks:
+            yield Line(f"set by the task: {as_typed(self.set_by_tasks)}", "dim")
+        yield Line(str(self.output_dir), "dim")
 
     def as_json(self) -> dict[str, Any]:
         """The content of summary.json."""

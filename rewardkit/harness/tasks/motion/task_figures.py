@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter, methodcaller
 
-from rewardkit.harness.metrics.figures import Bars, Cell, Figure, Plot, Point, Table
+from rewardkit.harness.metrics.figures import Bars, Figure, Plot, Point, Table
 from rewardkit.harness.metrics.measure import Measure, estimate
 from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.metrics.names import words
 from rewardkit.harness.store.find_runs import natural
 from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.tables import Cell
 from rewardkit.verifiers.motion import (
     PREDICTED,
     TOLERANCE,

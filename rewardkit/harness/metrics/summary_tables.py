@@ -1,20 +1,15 @@
-"""Print a run's main metrics as tables on stdout; summary.json and the report have the rest."""
+"""The main metrics of tasks as tables, with warnings; summary.json and the report have the rest."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from rich.table import Table
-
-from rewardkit.cli.console import console
-from rewardkit.cli.echo import echo
-from rewardkit.harness.metrics import figures
 from rewardkit.harness.metrics.names import TRUNCATED, UNJUDGED, be, counted, words
 from rewardkit.harness.metrics.summary import Metric, TaskSummary
-from rewardkit.harness.run.options import as_typed
-from rewardkit.harness.run.run import RunSummary
 from rewardkit.records import MANY_LATE, Failure
+from rewardkit.tables import Cell, Line, Table
 
 MOST_NAMED = 3
 """How many runs a warning names: those with the largest shares."""
@@ -62,13 +57,6 @@ def of_runs(runs: Sequence[tuple[str, TaskSummary]]) -> Iterator[str]:
             yield f"{of_all} {be(count)} {complaints[0][1]}: {named}{more}"
 
 
-def print_late(sentences: Iterable[str]) -> None:
-    """Print those of the warnings to stderr that say that judging ran out of time: for --json."""
-    for sentence in sentences:
-        if LATE in sentence:
-            echo(f"! {sentence}", err=True)
-
-
 def _complaints(task: TaskSummary) -> tuple[tuple[int, str], ...]:
     """How many completions are unjudged and truncated, with the words for each."""
     late = task.failures.get(Failure.TIMEOUT, 0)
@@ -96,52 +84,39 @@ _AT = re.compile(r"(pass@|pass\^|maj@)([0-9]+)")
 _FOLLOWS = re.compile(r"(?:avg|cons|m?g-pass)@.*")
 
 
-def print_run(summary: RunSummary) -> None:
-    """Print the metrics of a run, the options that its tasks set, and its folder."""
-    print_summaries(summary.tasks)
-    if text := str(summary.usage):
-        console().print(text)
-    if summary.set_by_tasks:
-        note = f"set by the task: {as_typed(summary.set_by_tasks)}"
-        console().print(note, style="dim", soft_wrap=True)
-    console().print(str(summary.output_dir), style="dim", soft_wrap=True)
-
-
-def print_summaries(tasks: Mapping[str, TaskSummary]) -> None:
-    """Print a table for each task, then the task's own tables and the warnings."""
-    out = console()
+def summary_tables(tasks: Mapping[str, TaskSummary]) -> Iterator[Table | Line]:
+    """A table for each task, then the task's own tables and the warnings."""
     for name, task in tasks.items():
-        out.print(_table(name, task))
+        yield Table(_title(name, task), ("", "value", "95% interval"), list(_rows(task)))
         for figure in task.figures:
-            if isinstance(figure, figures.Table) and figure.printed:
-                out.print(_own_table(name, figure))
+            if isinstance(figure, Table) and figure.printed:
+                yield replace(figure, title=f"{name}: {figure.title}")
         for warning in warnings(task):
-            out.print(f"! {warning}", style="yellow")
+            yield Line(f"! {warning}", "yellow")
 
 
-def _table(name: str, task: TaskSummary) -> Table:
+def _title(name: str, task: TaskSummary) -> str:
     title = f"{name}: {counted(task.problems, 'problem')}"
     if task.completions != task.problems:
         title += f", {counted(task.completions, 'completion')}"
-    table = Table(title=title, title_justify="left", title_style="bold")
-    table.add_column("")
-    table.add_column("value", justify="right", no_wrap=True)
-    table.add_column("95% interval", justify="right", no_wrap=True)
-    for metric, figure in _main_metrics(task.metrics).items():
-        table.add_row(words(metric), *_cells(figure))
+    return title
+
+
+def _rows(task: TaskSummary) -> Iterator[tuple[Cell, ...]]:
+    for metric, figure in main_metrics(task.metrics).items():
+        yield words(metric), *_cells(figure)
     for column, groups in task.groups.items():
         if len(groups) > MOST_GROUPS:
-            table.add_row(f"accuracy by {column}", f"{len(groups):,} groups", "in summary.json")
+            yield f"accuracy by {column}", f"{len(groups):,} groups", "in summary.json"
             continue
         for group, figure in groups.items():
-            table.add_row(f"accuracy, {column} {group}", *_cells(figure))
+            yield f"accuracy, {column} {group}", *_cells(figure)
     if lengths := task.lengths.get("all"):
         figures_of_lengths = f"{lengths.median:g} / {lengths.p95:g} / {lengths.maximum}"
-        table.add_row("tokens, median / p95 / maximum", figures_of_lengths, "")
+        yield "tokens, median / p95 / maximum", figures_of_lengths, ""
     for failure, count in task.failures.items():
         share = count / max(1, task.completions)
-        table.add_row(f"failed: {words(failure)}", f"{count:,}", f"{share:.1%} of all")
-    return table
+        yield f"failed: {words(failure)}", f"{count:,}", f"{share:.1%} of all"
 
 
 def _largest_k(metrics: Mapping[str, Metric]) -> int:
@@ -149,7 +124,7 @@ def _largest_k(metrics: Mapping[str, Metric]) -> int:
     return max((int(match[2]) for name in metrics if (match := _AT.fullmatch(name))), default=0)
 
 
-def _main_metrics(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
+def main_metrics(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
     """The metrics without those that follow from others: pass@k, pass^k and maj@k only for the
     largest k, the score only where it differs from accuracy."""
     most = _largest_k(metrics)
@@ -160,27 +135,6 @@ def _main_metrics(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
         and not _FOLLOWS.fullmatch(name)
         and not (name == "score" and figure == metrics["accuracy"])
     }
-
-
-def _own_table(task: str, figure: figures.Table) -> Table:
-    table = Table(
-        title=f"{task}: {figure.title}",
-        title_justify="left",
-        title_style="bold",
-        caption=figure.note or None,
-        caption_justify="left",
-    )
-    for index, column in enumerate(figure.columns):
-        table.add_column(column, justify="right" if index else "left")
-    for row in figure.rows:
-        table.add_row(*map(_cell, row))
-    return table
-
-
-def _cell(cell: figures.Cell) -> str:
-    if cell is None:
-        return "–"
-    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
 
 
 def _cells(figure: Metric) -> tuple[str, str]:

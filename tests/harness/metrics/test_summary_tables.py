@@ -6,11 +6,10 @@ import io
 from dataclasses import replace
 
 import pytest
-from rich.console import Console
 
-from rewardkit.cli import result_tables
-from rewardkit.cli.result_tables import warnings
-from rewardkit.harness.metrics.summary import summarise, summarise_task
+from rewardkit.console import PrintableConsole, console
+from rewardkit.harness.metrics.summary import TaskSummary, summarise, summarise_task
+from rewardkit.harness.metrics.summary_tables import summary_tables, warnings
 from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow
 from rewardkit.harness.tasks.motion.task import MotionTask
 from tests.harness.metrics.making import problem, row
@@ -59,26 +58,18 @@ def test_what_matters_is_said_and_nothing_else(rows: list[SampleRow], said: list
         assert part in sentence
 
 
-def shown(
-    rows: list[SampleRow],
-    width: int,
-    monkeypatch: pytest.MonkeyPatch,
-    task: MotionTask | None = None,
-) -> str:
+def printed(summary: TaskSummary, width: int) -> str:
     written = io.StringIO()
-    console = Console(width=width, file=written)
-    monkeypatch.setattr(result_tables, "console", lambda: console)
-    summary = summarise_task(task, rows) if task else summarise(rows)
-    result_tables.print_summaries({"t": summary})
+    PrintableConsole(width=width, file=written).show(summary_tables({"t": summary}))
     return written.getvalue()
 
 
 @pytest.mark.parametrize("width", [60, 120])
 def test_the_table_fits_and_leaves_what_follows_to_the_report(
-    width: int, monkeypatch: pytest.MonkeyPatch
+    width: int,
 ) -> None:
     rows = forgiven([*problem("a", *"789", right=5), *problem("b", *"7777777", None)])
-    text = shown(rows, width, monkeypatch)
+    text = printed(summarise(rows), width)
     assert max(map(len, text.splitlines())) <= width
     for name in ("accuracy, flexible", "flexible gap", "pass@8", "maj@8", "failed: wrong"):
         assert name in text
@@ -95,20 +86,15 @@ def test_the_table_fits_and_leaves_what_follows_to_the_report(
         ([*problem("a", *"78"), row(2, None)], "t: 2 problems, 3 completions\n"),
     ],
 )
-def test_the_title_counts(
-    rows: list[SampleRow], title: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines = shown(rows, 60, monkeypatch).splitlines()
+def test_the_title_counts(rows: list[SampleRow], title: str) -> None:
+    lines = printed(summarise(rows), 60).splitlines()
     assert lines[0].rstrip() + "\n" == title
 
 
-def test_a_multitude_of_groups_is_left_to_the_files(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_multitude_of_groups_is_left_to_the_files() -> None:
     def told(groups: int) -> str:
         rows = [row(index, None, columns={"kind": str(index)}) for index in range(groups)]
-        written = io.StringIO()
-        monkeypatch.setattr(result_tables, "console", lambda: Console(width=80, file=written))
-        result_tables.print_summaries({"t": summarise(rows, ("kind",))})
-        return written.getvalue()
+        return printed(summarise(rows, ("kind",)), 80)
 
     assert "accuracy, kind 29" in told(30)
     assert "31 groups" in told(31)
@@ -116,13 +102,13 @@ def test_a_multitude_of_groups_is_left_to_the_files(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("width", [60, 120])
-def test_a_tasks_own_tables_are_printed(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tasks_own_tables_are_printed(width: int) -> None:
     points = "(1.0), (2.0), (3.0), (4.0), (5.0)"
     rows = [
         row(where, None, answer=points, reference=points, columns={"distribution": where})
         for where in ("in", "out")
     ]
-    text = shown(rows, width, monkeypatch, MotionTask())
+    text = printed(summarise_task(MotionTask(), rows), width)
     assert "t: Errors" in text
     assert "MSE" in text
     assert "by position" in text
@@ -132,7 +118,7 @@ def test_names_that_look_like_markup_are_printed_as_they_are(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     rows = [row(1, None, columns={"kind": "[/red] [bold]"})]
-    result_tables.print_summaries({"[t]": summarise(rows, ("kind",))})
-    printed = capsys.readouterr().out
-    assert "[t]: 1 problem" in printed
-    assert "accuracy, kind [/red] [bold]" in printed
+    console().show(summary_tables({"[t]": summarise(rows, ("kind",))}))
+    text = capsys.readouterr().out
+    assert "[t]: 1 problem" in text
+    assert "accuracy, kind [/red] [bold]" in text

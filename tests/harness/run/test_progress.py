@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from rewardkit.cli import progress
-from rewardkit.cli.console import PrintableConsole
-from rewardkit.cli.progress import ProgressReporter
+from rewardkit.console import PrintableConsole
+from rewardkit.harness.run import progress
+from rewardkit.harness.run.progress import ProgressReporter
 from tests.harness.metrics.making import row
 
 ROWS = [row(1, None, completion_tokens=50)] * 5

@@ -1,8 +1,9 @@
-"""Progress on stderr: a bar at a terminal, and lines of text."""
+"""Progress on stderr: a bar at a terminal or in a notebook, and lines of text."""
 
 from __future__ import annotations
 
 import datetime
+import html
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,7 +22,7 @@ from rich.progress import (
 from rich.table import Column
 from rich.text import Text
 
-from rewardkit.cli.console import PrintableConsole
+from rewardkit.console import PrintableConsole
 from rewardkit.harness.metrics.names import be, counted
 from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.run.reporter import Reporter
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 SECONDS_BETWEEN_LINES = 30.0
 """How often a line is printed where stderr is not a terminal."""
+
+SECONDS_BETWEEN_DRAWINGS = 0.2
+"""How often a notebook's bar is drawn."""
 
 WIDE = 90
 """Columns of a terminal that has room for every figure."""
@@ -50,6 +54,34 @@ class WaitsColumn(ProgressColumn):
         return Text(printable(self._waits()), style="yellow")
 
 
+class NotebookBar:
+    """A bar in the output of a notebook's cell, drawn again in its place."""
+
+    def __init__(self, description: str, total: int, done: int) -> None:
+        from IPython.display import display
+
+        self._fields: dict[str, Any] = {"description": description, "figures": ""}
+        self._total, self._done = total, done
+        self._handle = display(self._drawn(), display_id=True)
+        self._last = time.monotonic()
+
+    def update(self, completed: int | None = None, **fields: str) -> None:
+        """Draw the bar with these values, a few times a second, and when all is done."""
+        self._fields |= fields
+        self._done = self._done if completed is None else completed
+        if self._done >= self._total or time.monotonic() - self._last > SECONDS_BETWEEN_DRAWINGS:
+            self._last = time.monotonic()
+            self._handle.update(self._drawn())
+
+    def _drawn(self) -> Any:
+        from IPython.display import HTML
+
+        parts = (self._fields["description"], f"{self._done:,}/{self._total:,}")
+        text = html.escape(printable("  ".join([*parts, self._fields["figures"]])))
+        bar = f'<progress value="{self._done}" max="{self._total}"></progress>'
+        return HTML(f"{bar} <code>{text}</code>")
+
+
 class ProgressDisplay(Reporter):
     """Lines of text and, at a terminal, a bar below them with the latest figures."""
 
@@ -61,6 +93,7 @@ class ProgressDisplay(Reporter):
     def __init__(self) -> None:
         self._console = PrintableConsole(file=sys.stderr)
         self._progress: Progress | None = None
+        self._notebook_bar: NotebookBar | None = None
         self._bar: Any = None
         self._waits: Callable[[], str] = str
         self._total = self._done = self._first = 0
@@ -85,6 +118,11 @@ class ProgressDisplay(Reporter):
         self._console.print(text, style=style, soft_wrap=True)
 
     @property
+    def in_notebook(self) -> bool:
+        """Whether the output is a notebook's."""
+        return self._console.is_jupyter
+
+    @property
     def _is_wide(self) -> bool:
         return self._console.width >= WIDE
 
@@ -92,6 +130,8 @@ class ProgressDisplay(Reporter):
         """Start the clock and, at a terminal, show a bar of the columns that fit."""
         self._total, self._done, self._first = total, done, done
         self._since = self._last_line = time.monotonic()
+        if self.in_notebook:
+            self._notebook_bar = NotebookBar(description, total, done)
         if not self._console.is_terminal:
             return
         unbroken = Column(no_wrap=True)
@@ -113,9 +153,11 @@ class ProgressDisplay(Reporter):
     def _advance(self, done: int, figures: str | None = None, line: str = "") -> None:
         """Move the bar; without one, print `line` with figures and time left every half minute."""
         self._done = done
+        fields: dict[str, Any] = {} if figures is None else {"figures": figures}
         if self._progress is not None:
-            fields: dict[str, Any] = {} if figures is None else {"figures": figures}
             self._progress.update(self._bar, completed=done, **fields)
+        elif self._notebook_bar is not None:
+            self._notebook_bar.update(done, **fields)
         elif line and time.monotonic() - self._last_line > SECONDS_BETWEEN_LINES:
             self._last_line = time.monotonic()
             parts = (f"{line}: {figures}", self._waits(), *self._time_left())
@@ -153,6 +195,8 @@ class ProgressReporter(ProgressDisplay):
         self._since = time.monotonic()
         if self._progress is not None:
             self._progress.update(self._bar, description="generating")
+        elif self._notebook_bar is not None:
+            self._notebook_bar.update(description="generating")
 
     def watching(self, waits: Callable[[], str]) -> None:
         """Show what the engine waits for beside the figures."""
@@ -169,6 +213,12 @@ class ProgressReporter(ProgressDisplay):
             figures += f", {self._per_second(self._tokens):,.0f} tokens/s"
         line = f"{done:,} of {self._total:,}"
         self._advance(done, f"{figures}, {self._right / new:.1%} right", line)
+
+
+def default_reporter() -> Reporter:
+    """The progress of a call from Python: a bar in a notebook, nothing elsewhere."""
+    reporter = ProgressReporter()
+    return reporter if reporter.in_notebook else Reporter()
 
 
 class ScoreProgress(ProgressDisplay):

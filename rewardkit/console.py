@@ -7,9 +7,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.padding import Padding
 from rich.segment import Segment
+from rich.table import Table as RichTable
 
 from rewardkit.printable import printable
+from rewardkit.tables import Line, Table, cell_text
 
 
 class PrintableConsole(Console):
@@ -24,6 +27,31 @@ class PrintableConsole(Console):
         """Render as rich does; only rich's own control codes stay."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=printable(segment.text))
+
+    def show(self, parts: Iterable[Table | Line]) -> None:
+        """Print tables and lines; bold and dim lines, which hold paths, are never broken."""
+        for part in parts:
+            if isinstance(part, Table):
+                self.print(_rich_table(part))
+            else:
+                text = Padding.indent(part.text, part.indent) if part.indent else part.text
+                self.print(text, style=part.style, soft_wrap=part.style in ("bold", "dim"))
+
+
+def _rich_table(table: Table) -> RichTable:
+    rich_table = RichTable(
+        title=table.title or None,
+        title_justify="left",
+        title_style="bold",
+        caption=table.note or None,
+        caption_justify="left",
+    )
+    for place, column in enumerate(table.columns):
+        is_key = place < table.keys
+        rich_table.add_column(column, justify="left" if is_key else "right", overflow="fold")
+    for row in table.rows:
+        rich_table.add_row(*map(cell_text, row))
+    return rich_table
 
 
 def console() -> PrintableConsole:

@@ -1,0 +1,150 @@
+"""Tables as plain values, and how a terminal, a notebook, a CSV file and LaTeX show them."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from rewardkit.harness.metrics.metric import Metric
+from rewardkit.printable import printable
+
+Cell = str | int | float | Metric | None
+"""None is an empty cell; a metric is a share with its interval."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells under `columns`; None is an empty cell.
+
+    The first `keys` cells of a row name it. The end of a run shows the tables that are `printed`.
+    """
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    note: str = ""
+    keys: int = 1
+    printed: bool = True
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values for summary.json."""
+        return {"kind": "table", **asdict(self)}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of text between tables."""
+
+    text: str
+    style: Literal["", "bold", "dim", "yellow"] = ""
+    indent: int = 0
+
+
+def cell_text(cell: Cell) -> str:
+    """A cell for a reader: floats with four digits, shares in percent."""
+    if isinstance(cell, Metric):
+        return f"{cell.value:.1%} [{cell.low:.1%}, {cell.high:.1%}]"
+    if cell is None:
+        return "–"
+    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+
+
+def as_html(parts: Iterable[Table | Line]) -> str:
+    """HTML without a style sheet; all text is escaped."""
+    return "\n".join(map(_html, parts))
+
+
+def _html(part: Table | Line) -> str:
+    if isinstance(part, Line):
+        text = _escaped(part.text.strip())
+        return f"<p><b>{text}</b></p>" if part.style == "bold" else f"<p>{text}</p>"
+    title = f"<caption>{_escaped(part.title)}</caption>\n" if part.title else ""
+    note = f"\n<p>{_escaped(part.note)}</p>" if part.note else ""
+    head = _html_row("th", part.columns, part.keys)
+    body = "".join(_html_row("td", row, part.keys) for row in part.rows)
+    return f"<table>\n{title}<thead>\n{head}</thead>\n<tbody>\n{body}</tbody>\n</table>{note}"
+
+
+def _html_row(tag: str, cells: Sequence[Cell], keys: int) -> str:
+    """Names at the left, values at the right; notebooks would align all at the right."""
+    texts = (
+        f'<{tag} style="text-align: {"left" if place < keys else "right"}">'
+        f"{_escaped(cell_text(cell))}</{tag}>"
+        for place, cell in enumerate(cells)
+    )
+    return f"<tr>{''.join(texts)}</tr>\n"
+
+
+def _escaped(text: str) -> str:
+    return html.escape(printable(text)).replace("\n", "<br>")
+
+
+def as_csv(table: Table) -> str:
+    """The table's values as CSV, with unrounded numbers; a metric fills three columns."""
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    wide = [
+        any(isinstance(row[place], Metric) for row in table.rows)
+        for place in range(len(table.columns))
+    ]
+    headings = zip(table.columns, wide, strict=True)
+    writer.writerow(
+        text
+        for name, is_wide in headings
+        for text in ((name, f"{name} low", f"{name} high") if is_wide else (name,))
+    )
+    for row in table.rows:
+        writer.writerow(
+            value
+            for cell, is_wide in zip(row, wide, strict=True)
+            for value in _values(cell, is_wide)
+        )
+    return written.getvalue()
+
+
+def _values(cell: Cell, is_wide: bool) -> Sequence[Cell]:
+    if isinstance(cell, Metric):
+        return cell.value, cell.low, cell.high
+    return (cell, None, None) if is_wide else (cell,)
+
+
+_LATEX = str.maketrans(
+    {
+        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "–": "--",
+        "→": r"$\to$",
+        "±": r"$\pm$",
+        "\n": " ",
+    }
+)
+
+
+def as_latex(table: Table) -> str:
+    """The table in LaTeX, with the rules of the package booktabs."""
+    lines = [_latex_row(table.columns), r"\midrule", *map(_latex_row, table.rows)]
+    body = "\n".join(lines)
+    columns = "l" * table.keys + "r" * (len(table.columns) - table.keys)
+    caption = f"{table.title}. {table.note}" if table.note else table.title
+    return (
+        "\\begin{table}\n\\centering\n"
+        f"\\caption{{{_latex(caption)}}}\n"
+        f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{body}\n\\bottomrule\n"
+        "\\end{tabular}\n\\end{table}\n"
+    )
+
+
+def _latex_row(cells: Sequence[Cell]) -> str:
+    return " & ".join(_latex(cell_text(cell)) for cell in cells) + r" \\"
+
+
+def _latex(text: str) -> str:
+    return printable(text).translate(_LATEX)
