@@ -44,11 +44,9 @@ def serve_command(
 ) -> None:
     """Serve verdicts over HTTP until SIGTERM, which lets requests in progress finish."""
     try:
-        import uvicorn
-
         from rewardkit.server.access import check_access, read_token
         from rewardkit.server.app import ServerSettings, create_app
-        from rewardkit.server.connection import Connection
+        from rewardkit.server.connection import run_app
     except ImportError as error:
         raise MissingExtra.needing(str(error.name), "server", "rewardkit serve") from error
     token = read_token(token_file) if token_file else None
@@ -60,16 +58,7 @@ def serve_command(
         timeout=timeout,
         workers=workers,
     )
-    uvicorn.run(
-        create_app(settings),
-        host=host,
-        port=port,
-        http=Connection,
-        ws="none",
-        access_log=False,  # it would hold tokens in paths
-        log_level="info",
-        timeout_graceful_shutdown=DRAIN_SECONDS,
-    )
+    run_app(create_app(settings), host=host, port=port, drain_seconds=DRAIN_SECONDS)
 
 
 def parameters_of(verifiers: Sequence[str], pairs: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -16,19 +16,8 @@ def view_command(
 ) -> None:
     """Show the runs and trainings below a folder as live pages on this machine, until Ctrl-C."""
     try:
-        import uvicorn
-
-        from rewardkit.server.connection import Connection
+        from rewardkit.server.connection import run_app
         from rewardkit.server.live_pages import create_view
     except ImportError as error:
         raise MissingExtra.needing(str(error.name), "server", "rewardkit view") from error
-    uvicorn.run(
-        create_view(folder),
-        host="127.0.0.1",
-        port=port,
-        http=Connection,
-        ws="none",
-        access_log=False,
-        log_level="info",
-        timeout_graceful_shutdown=1,
-    )
+    run_app(create_view(folder), host="127.0.0.1", port=port, drain_seconds=1)

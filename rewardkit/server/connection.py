@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import uvicorn
+from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEAD_SECONDS = 10
@@ -48,3 +50,17 @@ class Connection(H11Protocol):
             return
         last = self.cycle if is_idle else self
         self._timer = self.loop.call_later(HEAD_SECONDS, self._abort_if_idle, last)
+
+
+def run_app(app: Starlette, *, host: str, port: int, drain_seconds: int) -> None:
+    """Serve an application until SIGTERM; requests that have begun get `drain_seconds` more."""
+    uvicorn.run(
+        app,
+        host=host,
+        port=port,
+        http=Connection,
+        ws="none",
+        access_log=False,  # it would hold tokens in paths
+        log_level="info",
+        timeout_graceful_shutdown=drain_seconds,
+    )

@@ -248,22 +248,3 @@ def _beside(path: Path, definition: TaskDefinition) -> TaskDefinition:
         fewshot=replace(definition.fewshot, file=resolved(definition.fewshot.file)),
         prompt=resolved(definition.prompt) if is_file else definition.prompt,
     )
-
-
-SCHEMA_FILE = Path(__file__).parents[1] / "sets" / "task.schema.json"
-"""Where the schema is shipped; scripts/task-schema writes it."""
-
-
-def definition_schema() -> dict[str, Any]:
-    """Return the JSON schema of a task's file."""
-    (_,), sections = msgspec.json.schema_components(
-        [TaskDefinition], ref_template="#/definitions/{name}"
-    )
-    task = sections.pop("TaskDefinition")
-    return {
-        "$schema": "http://json-schema.org/draft-07/schema#",
-        **task,
-        "title": "A task of rewardkit",
-        "required": ["data", "verifier"],
-        "definitions": sections,
-    }

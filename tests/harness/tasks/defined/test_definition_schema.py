@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
+import runpy
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from rewardkit.harness.tasks.defined.definition import SCHEMA_FILE, definition_schema
 
 TYPES: dict[str, Any] = {
     "boolean": bool,
@@ -21,7 +20,9 @@ TYPES: dict[str, Any] = {
 }
 
 
-SCHEMA = json.loads(json.dumps(definition_schema()))
+SCRIPT = runpy.run_path(str(Path(__file__).parents[4] / "scripts" / "task-schema"))
+SCHEMA_FILE: Path = SCRIPT["SCHEMA_FILE"]
+SCHEMA = json.loads(json.dumps(SCRIPT["definition_schema"]()))
 
 
 def fits(value: Any, schema: dict[str, Any]) -> bool:
