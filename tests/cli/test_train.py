@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from rewardkit.cli import progress
 from rewardkit.cli.main import app
 from rewardkit.errors import UsageError
+from rewardkit.harness.run import progress
 from rewardkit.harness.run.progress import TrainingProgress
 from tests.support.commands import rewardkit
 
