@@ -131,6 +131,7 @@ WORDS = [
     ("gsm8k", "reading"),
     ("math", "percent"),
     ("math", "reading"),
+    ("math", "rounding"),
     ("math", "thinking"),
     ("math", "units"),
     ("motion_format", "analysis"),

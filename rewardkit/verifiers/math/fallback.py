@@ -35,6 +35,8 @@ _SYMPY_NAMES = {
     "min": "Min",
     "max": "Max",
     "doublefactorial": "factorial2",
+    "zeta()": "zeta",
+    "Gamma()": "gamma",
 }
 
 
@@ -112,10 +114,10 @@ def _applied(name: str, arguments: list[Any]) -> Any:
 
     if name in ("integral", "limit", "sum", "prod"):
         return _worked_out(name, *arguments)
-    if name.endswith("()"):
-        return sympy.Function(name[:-2])(*arguments)
     if name in _SYMPY_NAMES:
         return getattr(sympy, _SYMPY_NAMES[name])(*arguments)
+    if name.endswith("()"):
+        return sympy.Function(name[:-2])(*arguments)
     raise NotImplementedError(name)
 
 

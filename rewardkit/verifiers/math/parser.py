@@ -70,7 +70,7 @@ def _answer(tokens: Tokens) -> Node:
 _LABEL = re.compile(
     r"(?:so |thus |hence |therefore |and )?(?:the |my |our )?(?:final |correct |exact )?"
     r"(?:answer|result|solution|value)s?(?: is| are)?(?: is)?"
-    r"|so|thus|hence|therefore|finally|exactly|precisely"
+    r"|so|thus|hence|therefore|finally|exactly|precisely|the origin|(?:the )?point"
 )
 _STATES = re.compile(
     r"(?:\Awe (?:get|find|obtain)|(?:\A|\s)(?:is|are|equals?|(?:is|are) equal to|diverges to"

@@ -14,7 +14,13 @@ from rewardkit.errors import Unavailable
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.math import fallback, tree
 from rewardkit.verifiers.math.comparison.compare import compare
-from rewardkit.verifiers.math.comparison.values import Percent, Policy, Units, same_percent
+from rewardkit.verifiers.math.comparison.values import (
+    Percent,
+    Policy,
+    Rounding,
+    Units,
+    same_percent,
+)
 from rewardkit.verifiers.math.extraction import answers, bare_reference
 from rewardkit.verifiers.math.numbers.balls import (
     QUICK_STEPS,
@@ -63,6 +69,8 @@ class Math:
     `tolerance` is the relative error that a value may have; 0 allows none. None, the default,
     allows none either, except that an irrational answer matches a decimal reference that it
     rounds to (π matches 3.14).
+    `rounding="reference"` also accepts an exact value that rounds to a decimal reference: 5/11 for
+    0.455.
     `units="lenient"` compares units if both sides have one; "strict" requires one if the other side
     has one; "ignored" drops them.
     """
@@ -74,6 +82,7 @@ class Math:
     tolerance: float | None = None
     units: Units = "lenient"
     percent: Percent = "unit"
+    rounding: Rounding = "exact"
     thinking: Literal["strip", "keep"] = "strip"
 
     def __post_init__(self) -> None:
@@ -170,7 +179,7 @@ class Math:
         one, other = parsed_tree(mine), parsed_tree(gold)
         if one is None or other is None:
             return _unread(mine, gold, other)
-        return compare(one, other, Policy(self.tolerance, self.units, self.percent))
+        return compare(one, other, Policy(self.tolerance, self.units, self.percent, self.rounding))
 
     def read(self, text: str, reference: str) -> tuple[list[str], str] | Verdict:
         """Extract the different answers, last first, and the reference; or give a verdict."""
@@ -194,6 +203,8 @@ class Math:
         if mine is None or gold is None or self.tolerance:
             return None
         same = mine[1] == gold[1] or Decimal(mine[1]) == Decimal(gold[1])
+        if not same and self.rounding == "reference":
+            return None
         return Verdict.judged(same, answer=answer, message="by exact numbers")
 
     def _numbers(self, mine: ParsedAnswer, gold: ParsedAnswer) -> Comparison | None:
@@ -208,6 +219,8 @@ class Math:
             same = same_percent(share.value, bare.value, in_reference, self.percent)
         else:
             same = equal(one, other)
+        if not same and self.rounding == "reference":
+            return None
         return Comparison(same, "exact numbers")
 
     def _judged(self, correct: bool, step: str, answer: str, mine: ParsedAnswer) -> Verdict:

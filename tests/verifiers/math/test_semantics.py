@@ -405,6 +405,23 @@ EQUAL: list[Row] = [
     ("spelling", r"\frac{2}{9}\text{ (in lowest terms)}", r"\frac29"),
     ("spelling", r"\frac{2}{9}\text{ in simplest form}", r"\frac29"),
     ("spelling", "⑫", "12"),
+    ("vector", r"3\,\hat{\textbf{\i}}-4\,\hat{\textbf{\j}}", "(3,-4)"),
+    ("vector", r"\frac13(2,\sqrt5)", r"\left(\frac23,\frac{\sqrt5}{3}\right)"),
+    ("vector", r"2\langle 1,3\rangle-\langle 4,0\rangle", r"\langle -2,6\rangle"),
+    ("point", r"\text{the origin}", "(0,0,0)"),
+    ("point", r"\text{the origin }(0,0)", "(0,0)"),
+    ("point", r"(\pm 3,0,\pm 1)", "(3,0,1),(3,0,-1),(-3,0,1),(-3,0,-1)"),
+    ("point", r"(\pm 3,\pm 1)", "(3,1),(-3,-1)"),
+    ("point", r"(\pm 3,\mp 1)", "(3,-1),(-3,1)"),
+    ("functions", r"\zeta(4)", r"\frac{\pi^4}{90}"),
+    ("functions", r"2\zeta(3)", r"\zeta(3)+\sum_{n=1}^{\infty}\frac{1}{n^3}"),
+    ("functions", r"\Gamma(k+2)", "(k+1)!"),
+    ("functions", r"\Gamma\left(\frac12\right)", r"\sqrt\pi"),
+    ("functions", r"\Gamma(1-\Gamma)", r"\Gamma-\Gamma^2"),
+    ("pieces", r"|y-2|", r"\begin{cases}y-2&y\ge2\\2-y&y<2\end{cases}"),
+    ("pieces", r"\begin{cases}4&t<4\\t&4\le t<9\\9&t\ge9\end{cases}", r"\min(9,\max(t,4))"),
+    ("curve", r"r=5\sec\theta", r"r\cos\theta=5"),
+    ("curve", r"y=\frac6x", "xy=6"),
 ]
 
 ONE_WAY: list[Row] = [
@@ -424,6 +441,9 @@ ONE_WAY: list[Row] = [
     ("sentence", r"\text{The function is even}", r"\text{even}"),
     ("decimal", r"\pi", "3.14"),
     ("decimal", r"\sqrt{2}", "1.414"),
+    ("curve", "-x^2+6x-7", "y-2=-(x-3)^2"),
+    ("curve", "2x-5", "4x-2y=10"),
+    ("curve", r"2\csc\theta", r"\rho\sin\theta=2"),
 ]
 """What only the reference makes certain: percent, rounding, separators, the letter of an option."""
 
@@ -649,6 +669,30 @@ UNEQUAL: list[Row] = [
     ("spelling", "10{,}125", "10.125"),
     ("spelling", r"\text{-}12", "12"),
     ("spelling", r"\frac{2}{9}\text{ (in lowest terms)}", r"\frac92"),
+    ("vector", r"\frac13(2,\sqrt5)", r"\left(\frac23,\sqrt5\right)"),
+    ("vector", "2(1,3)", "26"),
+    ("vector", "2(1,3)+(4,0,1)", "(6,6,1)"),
+    ("point", r"\text{the origin}", "(0,1)"),
+    ("point", r"\text{the origin}", "0"),
+    ("point", r"(\pm 3,\mp 1)", "(3,1),(3,-1),(-3,1),(-3,-1)"),
+    ("point", r"(\pm 3,0,\pm 1)", "(3,0,1),(-3,0,1),(3,0,-1)"),
+    ("functions", r"\zeta(3)", r"\frac{\pi^3}{30}"),
+    ("functions", r"\Gamma(k+1)", "(k+1)!"),
+    ("functions", r"\Gamma(5)", "120"),
+    ("pieces", "|y-2|", r"\begin{cases}y-2&y\ge3\\2-y&y<3\end{cases}"),
+    ("pieces", "|y|", r"\begin{cases}y&y>0\\-y&y<0\end{cases}"),
+    ("pieces", "|y|", r"\begin{cases}x&x\ge0\\-x&x<0\end{cases}"),
+    (
+        "pieces",
+        r"\lceil y\rceil",
+        r"\begin{cases}\lfloor y\rfloor+1&y\ge0\\\lceil y\rceil&y<0\end{cases}",
+    ),
+    ("curve", "-x^2+6x-5", "y-2=-(x-3)^2"),
+    ("curve", "4x-10", "4x-2y=10"),
+    ("curve", "x=1", "y=1"),
+    ("curve", "y=1", "xy=x"),
+    ("curve", "2-y", "x^2-4=xy"),
+    ("curve", r"2\sec\theta", r"\rho\sin\theta=2"),
 ]
 
 PAIRS = [(rf"\boxed{{{answer}}}", reference) for _, answer, reference in (*EQUAL, *UNEQUAL)]
@@ -726,16 +770,55 @@ def test_the_message_names_the_step_that_decided() -> None:
     [
         (None, r"\pi", "3.14", True),
         (0.0, r"\pi", "3.14", False),
-        (0.01, "3.15", r"\pi", False),
+        (0.01, "3.15", r"\pi", True),
         (0.01, "99.5", "100", True),
         (0.01, "98", "100", False),
         (0.01, r"\frac13", "0.333", True),
+        (0.01, "1.41", r"\sqrt2", True),
+        (0.01, "1.38", r"\sqrt2", False),
+        (0.01, "2.70", "e", True),
+        (0.01, r"(1.41, 3.1)", r"(\sqrt2, \pi)", False),
+        (0.01, r"-1.41\text{ m}", r"\sqrt2\text{ m}", False),
+        (0.01, "1.01x", "x", False),
     ],
 )
 def test_the_tolerance_is_a_policy(
     tolerance: float | None, answer: str, reference: str, correct: bool
 ) -> None:
     assert judged(answer, reference, Math(tolerance=tolerance)).correct is correct
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "correct"),
+    [
+        (r"\frac{5}{11}", "0.455", True),
+        (r"\frac{5}{11}", "0.45", True),
+        ("0.4545", "0.455", True),
+        ("0.46", "0.455", False),
+        ("0.5", "0.455", False),
+        (r"\frac{5}{11}", "0.454", False),
+        (r"\frac{13}{8}", "1.63", True),
+        (r"\frac{13}{8}", "1.62", True),
+        (r"\frac{27}{8}", "3.37", False),
+        (r"-\frac{5}{11}", "0.455", False),
+        (r"\sqrt{3}", "1.7", True),
+        (r"\sqrt{3}", "1.8", False),
+        (r"\frac{2}{7}", r"28.57\%", True),
+        (r"\frac{200}{7}", r"28.57\%", True),
+        (r"\frac{2}{7}", r"28.58\%", False),
+        (r"\frac{60}{7}\text{ m}", r"8.57\text{ m}", True),
+        (r"\frac{60}{7}\text{ s}", r"8.57\text{ m}", False),
+        (r"(\frac{1}{3}, 2)", "(0.33, 2)", True),
+        (r"\frac{85}{2}", "42", False),
+        ("0.455", r"\frac{5}{11}", False),
+    ],
+)
+def test_rounding_is_a_policy(answer: str, reference: str, correct: bool) -> None:
+    assert judged(answer, reference, Math(rounding="reference")).correct is correct
+
+
+def test_by_default_an_exact_value_does_not_match_its_rounding() -> None:
+    assert judged(r"\frac{5}{11}", "0.455").correct is False
 
 
 @pytest.mark.parametrize(

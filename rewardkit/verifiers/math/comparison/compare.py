@@ -35,9 +35,11 @@ from rewardkit.verifiers.math.comparison.statements import (
     calls_unknown,
     indexed_values,
     multiplied,
+    same_curve,
     same_relation,
     stated,
     unnamed,
+    with_known,
 )
 from rewardkit.verifiers.math.comparison.values import (
     DIFFERENT,
@@ -150,7 +152,7 @@ def compare(answer: Node, reference: Node, policy: Policy) -> Comparison:
     if (found := same_family(answer, reference)) is not None:
         return found
     answer, reference = written_out(answer), written_out(reference)
-    answer, reference = stated(answer), stated(reference)
+    answer, reference = stated(answer, reference), stated(reference, answer)
     answer, reference = as_point(answer, reference), as_point(reference, answer)
     answer, reference = approximated(answer, reference), approximated(reference, answer)
     answer, reference = unnamed(answer, reference), unnamed(reference, answer)
@@ -173,7 +175,7 @@ def _one_form(node: Node, other: Node, policy: Policy) -> Node:
 
 def _with_functions(answer: Node, reference: Node, policy: Policy) -> Comparison:
     """Compare with letters before brackets as functions, and as factors where that makes sense."""
-    answer, reference = as_factors(answer, reference)
+    answer, reference = map(with_known, as_factors(answer, reference))
     opaque = Opaque()
     as_functions = _by_kind(opaque(answer), opaque(reference), policy)
     if as_functions.equal:
@@ -273,9 +275,11 @@ def _unworked_sets(answer: Node, reference: Node, policy: Policy) -> Comparison:
 
 
 def _relations(answer: Node, reference: Node, _: Policy) -> Comparison:
-    if isinstance(answer, Relation) and isinstance(reference, Relation):
-        return same_relation(answer, reference)
-    return DIFFERENT
+    """Relations by their sides; a value or an equation beside an equation solved for y."""
+    if not isinstance(reference, Relation):
+        return DIFFERENT
+    found = same_relation(answer, reference) if isinstance(answer, Relation) else DIFFERENT
+    return same_curve(answer, reference) or found if found.equal is False else found
 
 
 def _matrices(answer: Node, reference: Node, policy: Policy) -> Comparison:

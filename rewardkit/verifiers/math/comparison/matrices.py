@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from fractions import Fraction
 from functools import reduce
 
@@ -19,6 +20,7 @@ from rewardkit.verifiers.math.tree import (
     Sequence,
     Sum,
     Symbol,
+    Text,
     children,
     negative,
     nodes,
@@ -43,19 +45,28 @@ def as_matrix(node: Node, other: Node) -> Node:
 
 
 def as_point(node: Node, other: Node) -> Node:
-    """P(1,2) as the tuple of its coordinates, beside a tuple."""
+    """P(1,2) and "the origin" as the tuple of their coordinates, beside a tuple."""
     if not isinstance(other, Sequence) or other.opening not in ("(", "⟨"):
         return node
     match node:
         case Call(name, (_, _, *_) as coordinates) if len(name) == 3 and name[0].isupper():
             return Sequence(tuple(coordinates), "(", ")")
+        case Text("origin"):
+            return Sequence((_ZERO,) * len(other.items), "(", ")")
         case Product((Symbol(name), Sequence((_, _, *_), "(", ")", _) as point)):
             return point if len(name) == 1 and name.isupper() else node
     return node
 
 
 def as_vector(node: Node, size: int) -> Node:
-    """i + 2j + 3k as a tuple of so many coordinates; anything else as it is."""
+    """i + 2j + 3k or ½(1, √3) as a tuple of so many coordinates; anything else as it is."""
+    columns = replaced(node, lambda part: _column(part, size))
+    if columns != node:
+        with suppress(NoMatrixError):
+            vector = worked_out(columns)
+            cells = sum(vector.rows, ()) if isinstance(vector, Matrix) else ()
+            return Sequence(cells, "(", ")") if len(cells) == size else node
+        return node
     axes = [_axis(node, letter) for letter in "ijk"[:size]]
     if size not in (2, 3) or axes[1:] == [None] * (size - 1):
         return node
@@ -64,6 +75,13 @@ def as_vector(node: Node, size: int) -> Node:
     if not linear or same_value(_at(node, axes, set()), _ZERO).equal is not True:
         return node
     return Sequence(coordinates, "(", ")")
+
+
+def _column(node: Node, size: int) -> Matrix | None:
+    """A tuple of so many coordinates as a column."""
+    if isinstance(node, Sequence) and node.opening in ("(", "⟨") and len(node.items) == size:
+        return Matrix(tuple((item,) for item in node.items))
+    return None
 
 
 def vector_beside(other: Node, node: Node) -> Node:

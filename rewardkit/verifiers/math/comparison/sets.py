@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cmp_to_key
 
-from rewardkit.verifiers.math.comparison.values import DIFFERENT, Compare, Policy, same_in_any_order
+from rewardkit.verifiers.math.comparison.values import (
+    DIFFERENT,
+    Compare,
+    Policy,
+    all_equal,
+    same_in_any_order,
+)
 from rewardkit.verifiers.math.numbers.equality import Comparison, compare_size, same_value
 from rewardkit.verifiers.math.tree import (
     MINUS_ONE,
@@ -15,8 +22,10 @@ from rewardkit.verifiers.math.tree import (
     Node,
     Number,
     NumberSet,
+    Power,
     Product,
     Relation,
+    Root,
     Sequence,
     SetOperation,
     Sum,
@@ -314,8 +323,11 @@ def is_piecewise(node: Node) -> bool:
 
 def same_pieces(answer: Node, reference: Node, policy: Policy, compare: Compare) -> Comparison:
     """Whether each piece has a partner of the same value where the same condition holds."""
-    if not (isinstance(answer, Call) and isinstance(reference, Call)):
-        return DIFFERENT
+    for node, other in ((answer, reference), (reference, answer)):
+        if isinstance(node, Call) and not is_piecewise(other):
+            return _same_everywhere(node, other)
+    assert isinstance(answer, Call)
+    assert isinstance(reference, Call)
 
     def same_piece(mine: tuple[Node, Place], theirs: tuple[Node, Place]) -> Comparison:
         if not _same_condition(mine[1], theirs[1]):
@@ -323,6 +335,44 @@ def same_pieces(answer: Node, reference: Node, policy: Policy, compare: Compare)
         return compare(mine[0], theirs[0], policy)
 
     return same_in_any_order(_pieces(answer), _pieces(reference), same_piece, "pieces")
+
+
+def _same_everywhere(node: Call, other: Node) -> Comparison:
+    """Compare pieces that cover the real numbers with one expression, such as |x|, on each."""
+    pieces = _pieces(node)
+    try:
+        covered = union([place for _, place in pieces if isinstance(place, Region)])
+    except NoRegionError:
+        return DIFFERENT
+    comparable = isinstance(other, Sum | Product | Power | Root | Call)
+    if not comparable or covered.pieces != ALL.pieces or symbols(other) != {covered.variable}:
+        return DIFFERENT
+    return all_equal(
+        [
+            same_value(with_symbols(value, change), with_symbols(other, change))
+            for value, place in pieces
+            if isinstance(place, Region)
+            for piece in place.pieces
+            for change in _substitutions(piece)
+        ]
+    )
+
+
+def _substitutions(piece: Piece) -> list[Callable[[Symbol], Node]]:
+    """What to put in place of x so that all real x give the whole interval; and its own ends."""
+    low, high = piece.low, piece.high
+    ends = [low] * piece.low_closed + [high] * piece.high_closed
+
+    def inside(x: Symbol) -> Node:
+        square = Product((x, x))
+        if infinite(low):
+            return x if infinite(high) else difference(high, square)
+        if infinite(high):
+            return Sum((low, square))
+        part = reciprocal(Sum((Number(Fraction(1)), square)))
+        return Sum((low, Product((difference(high, low), part))))
+
+    return [inside, *(lambda _, end=end: end for end in ends)]
 
 
 def _pieces(node: Call) -> list[tuple[Node, Place]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 
 from rewardkit.verifiers.math.comparison.sets import is_region
 from rewardkit.verifiers.math.comparison.values import canonical, same_in_any_order
@@ -24,6 +25,7 @@ from rewardkit.verifiers.math.tree import (
     mapped,
     negative,
     nodes,
+    reciprocal,
     symbols,
     with_symbols,
 )
@@ -95,9 +97,10 @@ def _occurs(name: Node, value: Node) -> bool:
     return not symbols(name).isdisjoint(symbols(value))
 
 
-def stated(node: Node) -> Node:
+def stated(node: Node, other: Node) -> Node:
     """The answer with ± expanded and, in a list, names before values dropped."""
-    node = _expanded(_before_rounding(node))
+    points = isinstance(other, Sequence) and other.opening in ("", "⦃") and len(other.items) > 2
+    node = _expanded(_before_rounding(node), apart=points)
     match node:
         case Relation((Symbol(), Sequence(_, "⦃", _, _) as members), ("∈",)):
             return members
@@ -177,14 +180,14 @@ def _definitions(node: Sequence) -> list[tuple[Node, Node]]:
     return [] if None in pairs else [pair for pair in pairs if pair is not None]
 
 
-def _expanded(node: Node) -> Node:
+def _expanded(node: Node, *, apart: bool) -> Node:
     if not any(isinstance(part, PlusMinus) for part in nodes(node)):
         return node
     if isinstance(node, Sequence) and node.opening in ("", "⦃", "["):
         items = [signed for item in node.items for signed in both_signs(item)]
         return Sequence(tuple(items[: 2 * MOST_SIGNS]), node.opening, node.closing, node.joint)
-    both = both_signs(node)
-    return Sequence(both, joint="or") if len(both) == 2 else node
+    both = _points_with_signs(node) if apart else both_signs(node)
+    return Sequence(both, joint="or") if len(both) > 1 else node
 
 
 def both_signs(node: Node) -> tuple[Node, ...]:
@@ -193,6 +196,15 @@ def both_signs(node: Node) -> tuple[Node, ...]:
     if bound or not any(isinstance(part, PlusMinus) for part in nodes(node)):
         return (node,)
     return _signed(node, True), _signed(node, False)
+
+
+def _points_with_signs(node: Node) -> tuple[Node, ...]:
+    """All four points of (±1, ±2), but two of (±1, ∓2)."""
+    signs = [part.upper for part in nodes(node) if isinstance(part, PlusMinus)]
+    if not isinstance(node, Sequence) or len(signs) >= MOST_SIGNS.bit_length() or not all(signs):
+        return both_signs(node)
+    points = product(*map(both_signs, node.items))
+    return tuple(replace(node, items=point) for point in points)
 
 
 def _signed(node: Node, upper: bool) -> Node:
@@ -227,6 +239,17 @@ def multiplied(node: Node, letters: frozenset[str]) -> Node:
         case Call(name, (argument,)) if name.endswith("()") and name[:-2] in letters:
             return Product((Symbol(name[:-2]), multiplied(argument, letters)))
     return mapped(node, lambda below: multiplied(below, letters))
+
+
+def with_known(node: Node) -> Node:
+    """The tree with Γ(n+1) as n! and with Riemann's ζ."""
+    node = mapped(node, with_known)
+    match node:
+        case Call("Gamma()", (argument,)):
+            return Call("factorial", (difference(argument, Number(Fraction(1))),))
+        case Call("zeta()", (argument,)):
+            return Call("zeta", (argument,))
+    return node
 
 
 class Opaque:
@@ -318,6 +341,46 @@ def same_relation(one: Relation, other: Relation) -> Comparison:
         positive = compare_size(_filled(Product((left, right))), _ZERO)
         return Comparison(None if positive is None else positive > 0, _STEP)
     return Comparison(found.equal, _STEP)
+
+
+_DEPENDENT = ("y", "r", "rho")
+"""The variables for which a curve is solved by habit."""
+
+
+def same_curve(answer: Node, reference: Relation) -> Comparison | None:
+    """Compare with both sides solved for y, r or ρ; None where they can't be."""
+    for name in _DEPENDENT:
+        mine, theirs = _solved(answer, name), _solved(reference, name)
+        if mine is not None and theirs is not None and symbols(mine) <= symbols(reference):
+            return Comparison(same_value(mine, theirs).equal, f"the equation solved for {name}")
+    return None
+
+
+def _solved(node: Node, name: str) -> Node | None:
+    """The variable's value where the equation is linear in it and no point leaves it free."""
+    if not isinstance(node, Relation):
+        return node if symbols(node) and name not in symbols(node) else None
+    left, right = node.sides[0], node.sides[-1]
+    if node.operators != ("=",) or left is None or right is None or name not in symbols(node):
+        return None
+    gap = difference(left, right)
+    constant, at_one, at_two = (_at(gap, name, place) for place in range(3))
+    slope = difference(at_one, constant)
+    linear = same_value(difference(at_two, at_one), slope).equal is True
+    if not linear or same_value(slope, _ZERO).equal or not any(map(_fixed, (slope, constant))):
+        return None
+    return Product((negative(constant), reciprocal(slope)))
+
+
+def _at(node: Node, name: str, place: int) -> Node:
+    """The tree with a number for one variable."""
+    value = Number(Fraction(place))
+    return with_symbols(node, lambda part: value if part.name == name else part)
+
+
+def _fixed(node: Node) -> bool:
+    """Whether it has one value for all values of its variables."""
+    return same_value(node, _primed(node)).equal is True
 
 
 def _links(relation: Relation) -> list[Relation]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -38,6 +39,7 @@ from rewardkit.verifiers.math.tree import (
 
 Units = Literal["lenient", "strict", "ignored"]
 Percent = Literal["unit", "exact"]
+Rounding = Literal["exact", "reference"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class Policy:
     tolerance: float | None = None
     units: Units = "lenient"
     percent: Percent = "unit"
+    rounding: Rounding = "exact"
 
 
 Compare = Callable[[Node, Node, Policy], Comparison]
@@ -60,11 +63,13 @@ def same_expression(answer: Node, reference: Node, policy: Policy) -> Comparison
     if _is_residue(answer) or _is_residue(reference):
         return _residues(answer, reference)
     found = same_value(answer, reference)
+    if found.equal is False and policy.rounding == "reference" and rounds_to(answer, reference):
+        return Comparison(True, "rounding to the reference's digits")
     if found.equal is False and policy.tolerance != 0 and not symbols(answer):
         limit = _limit(answer, reference, policy.tolerance)
         if limit is not None:
             gap = Call("abs", (difference(answer, reference),))
-            near = compare_size(gap, Number(limit))
+            near = compare_size(gap, limit)
             return Comparison(near is not None and near <= 0, "the tolerance")
     if found.equal is None and canonical(answer) == canonical(reference):
         return Comparison(True, "the same reading up to order")
@@ -74,17 +79,29 @@ def same_expression(answer: Node, reference: Node, policy: Policy) -> Comparison
     return found
 
 
-def _limit(answer: Node, reference: Node, tolerance: float | None) -> Fraction | None:
+def _limit(answer: Node, reference: Node, tolerance: float | None) -> Node | None:
     """The accepted difference; None: the values must be equal."""
-    value = rational(reference)
-    if value is None:
-        return None
     if tolerance is not None:
-        return abs(value) * Fraction(tolerance)
+        size = Call("abs", (reference,))
+        return None if symbols(reference) else Product((size, Number(Fraction(tolerance))))
     places = reference.places if isinstance(reference, Number) else None
     if places is None or places < 2 or rational(answer) is not None:
         return None
-    return Fraction(1, 2 * 10**places)
+    return Number(Fraction(1, 2 * 10**places))
+
+
+def rounds_to(answer: Node, reference: Node) -> bool:
+    """Whether the answer is the decimal reference after rounding, half up or half to even."""
+    if not isinstance(reference, Number) or reference.places is None or symbols(answer):
+        return False
+    unit = Fraction(1, 10**reference.places)
+    value = rational(answer)
+    if value is None:
+        gap = Call("abs", (difference(answer, reference),))
+        return compare_size(gap, Number(unit / 2)) == -1
+    steps, wanted = abs(value) / unit, abs(reference.value) / unit
+    same_sign = value * reference.value >= 0
+    return same_sign and wanted in (round(steps), math.floor(steps + Fraction(1, 2)))
 
 
 def _open(node: Node) -> bool:
@@ -212,8 +229,17 @@ def _share(
     measured: Quantity, bare: Quantity, in_reference: bool, policy: Policy, compare: Compare
 ) -> Comparison:
     share = _times(measured.value, Number(Fraction(1, 100)))
+    if in_reference and policy.rounding == "reference":
+        near = compare(_times(bare.value, Number(Fraction(100))), measured.value, policy)
+        if near.equal:
+            return near
     value, number = rational(share), rational(bare.value)
-    if value is not None and number is not None and not policy.tolerance:
+    if (
+        policy.rounding == "exact"
+        and value is not None
+        and number is not None
+        and not policy.tolerance
+    ):
         return Comparison(same_percent(value, number, in_reference, policy.percent), "percent")
     as_value = compare(*((bare.value, share) if in_reference else (share, bare.value)), policy)
     if as_value.equal or policy.percent == "exact":

@@ -39,7 +39,7 @@ _HYPERBOLIC = ("sinh", "cosh", "tanh", "coth", "sech", "csch")
 _ANALYTIC = ("sin", "cos", "tan", "cot", "sec", "csc", *_HYPERBOLIC)
 _INVERTIBLE = ("sin", "cos", "tan", "sinh", "cosh", "tanh")
 _FUNCTIONS: dict[tuple[str, int], Callable[..., Ball]] = {
-    **{(name, 1): methodcaller(name) for name in (*_ANALYTIC, "sgn", "floor", "ceil")},
+    **{(name, 1): methodcaller(name) for name in (*_ANALYTIC, "sgn", "floor", "ceil", "zeta")},
     **{(f"arc{name}", 1): methodcaller(f"a{name}") for name in _INVERTIBLE},
     ("arccot", 1): lambda value: (1 / value).atan(),
     ("arcsec", 1): lambda value: (1 / value).acos(),
