@@ -21,6 +21,7 @@ from starlette.routing import Route
 from rewardkit.errors import RewardkitError, UsageError
 from rewardkit.harness.report.page import content_policy, page_style, render
 from rewardkit.harness.report.runs import find_shown, read_runs
+from rewardkit.harness.report.typesetting import latex_library, markdown_library
 from rewardkit.printable import printable
 from rewardkit.redaction import redact
 from rewardkit.server.access import LoopbackMiddleware
@@ -95,7 +96,8 @@ class LivePages:
             text = f"{run.name} has no report yet: {printable(redact(str(error)))}"
             headers = {"Refresh": str(TABLE_SECONDS)}
             return PlainTextResponse(text, 503, headers=headers)
-        return _page(request, page, tag, content_policy(), seconds)
+        libraries = [markdown_library(), latex_library()]  # the page's own policy may allow fewer
+        return _page(request, page, tag, content_policy(libraries), seconds)
 
 
 def _page(request: Request, page: str, tag: str, policy: str, seconds: int | None) -> Response:

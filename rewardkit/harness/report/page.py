@@ -30,6 +30,7 @@ from rewardkit.harness.report.curve import CurvePoint, task_plots, training_plot
 from rewardkit.harness.report.runs import ReportRun, find_shown, read_runs
 from rewardkit.harness.report.samples import pack
 from rewardkit.harness.report.training_series import read_training_series
+from rewardkit.harness.report.typesetting import Library, libraries_for
 from rewardkit.harness.store.files import finite, replace_text
 from rewardkit.harness.store.find_runs import short_names
 from rewardkit.harness.store.rollouts import find_rollouts
@@ -78,12 +79,17 @@ def page_script() -> str:
     return f'(() => {{\n"use strict";\n{_joined(scripts)}\n}})();\n'
 
 
-def content_policy() -> str:
-    """The content security policy: this style and this script, and no network."""
+def content_policy(libraries: Sequence[Library] = ()) -> str:
+    """The content security policy: these styles and scripts, and no network.
+
+    KaTeX sets sizes as attributes and has its fonts in its style.
+    """
+    scripts = [*(library.script for library in libraries), page_script()]
+    styles = [*(library.style for library in libraries if library.style), page_style()]
+    for_style = "font-src data:; style-src-attr 'unsafe-inline'; " if len(styles) > 1 else ""
     return (
-        f"default-src 'none'; script-src '{_hash(page_script())}'; "
-        f"style-src '{_hash(page_style())}'; "
-        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; "
+        f"default-src 'none'; script-src {_hashes(scripts)}; style-src {_hashes(styles)}; "
+        f"{for_style}base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; "
         "trusted-types 'none'"
     )
 
@@ -105,8 +111,9 @@ def _joined(files: Sequence[Path]) -> str:
     return "\n".join(file.read_text(encoding="utf-8") for file in files)
 
 
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+def _hashes(texts: Sequence[str]) -> str:
+    digests = [hashlib.sha256(text.encode()).digest() for text in texts]
+    return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 
 Section = tuple[str, list[tuple[str, str]]]
@@ -221,11 +228,13 @@ def compare_runs(folders: Sequence[Path]) -> PageComparisons:
 def render(runs: Sequence[ReportRun], comparisons: PageComparisons = PageComparisons()) -> str:
     """The page's HTML."""
     packed = pack(runs)
+    libraries = libraries_for(packed.texts())
     page = page_template().render(
         title=_title(runs),
         runs=runs,
         words=words,
-        policy=content_policy(),
+        policy=content_policy(libraries),
+        libraries=libraries,
         style=page_style(),
         script=page_script(),
         page=for_html(_page_data(runs, packed.left_out) | _compared(comparisons)),

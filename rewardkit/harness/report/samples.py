@@ -34,6 +34,9 @@ MOST_TEXT = 150_000_000
 """Maximum number of characters of prompts and completions on a page, shared by its runs."""
 
 
+REASONING = 7
+"""The place of the thinking in a sample's texts, after prompt and completion."""
+
 QUESTION_COLUMNS = ("question", "problem", "prompt", "input", "query", "instruction", "messages")
 """Columns of a scored file that may hold the question, by preference."""
 
@@ -45,6 +48,12 @@ class PackedSamples:
     table: dict[str, Any]
     blocks: list[list[Any]]
     left_out: int
+
+    def texts(self) -> Iterator[str]:
+        """The prompts, completions and thinking."""
+        yield from (prefix for _, _, prefix in self.table["prefixes"])
+        for prompt, completion, *others in itertools.chain.from_iterable(self.blocks):
+            yield from (completion, others[REASONING], prompt if isinstance(prompt, str) else "")
 
 
 def pack(runs: Sequence[ReportRun]) -> PackedSamples:

@@ -80,7 +80,9 @@ def at(browser: Browser, tmp_path: Path) -> Iterator[Any]:
     yield opened
     assert browser.errors == []
     assert browser.dialogs == []
-    assert {url.partition("#")[0] for url in browser.requests} <= {page.as_uri(), "about:blank"}
+    own = {page.as_uri(), "about:blank"}
+    requests = {url.partition("#")[0] for url in browser.requests}
+    assert {url for url in requests if not url.startswith("data:font/woff2")} <= own
 
 
 def text(browser: Browser, selector: str) -> str:
@@ -593,3 +595,82 @@ def test_a_run_alone_shows_its_figures_without_its_name(at: Any) -> None:
     found = cards(at([figures_of("r", 0.5)]))
     assert {"errors", "by position", "MSE", "of r"} <= found.keys()
     assert "MSE0.5" in found["errors"]
+
+
+TYPESET = """## Solution
+1. First, **rewrite**:
+   \\[ x^2 - 4x = \\vec{v} \\]
+
+$$
+a
+- b
+$$
+
+| step | value |
+|------|------:|
+| one | $16-4c$ |
+
+It costs $5 and not $7, so \\boxed{\\frac{3}{4}}.
+"""
+
+
+def test_m_draws_markdown_and_latex_and_shows_the_text_as_it_is_again(at: Any) -> None:
+    one = row("1", completion=TYPESET, prompt="What is \\(x\\)?")
+    browser = at([as_run("r", [one])], "#samples")
+    assert browser.value("document.querySelectorAll('.typeset').length") == 0
+    browser.press("m")
+    browser.wait_for("document.querySelectorAll('.typeset').length === 2")
+    assert "typeset=1" in browser.value("location.hash")
+    found = "(one => document.querySelectorAll('#detail .typeset ' + one).length)"
+    counts = {".katex": 5, "li strong": 1, "td": 2, "td.number": 1, "h5": 1}
+    for selector, number in counts.items():
+        assert browser.value(f"{found}({json.dumps(selector)})") == number, selector
+    assert "It costs $5 and not $7" in text(browser, ".block:last-child .typeset")
+    browser.value("document.fonts.ready")
+    assert browser.value("document.fonts.check('16px KaTeX_Main')") is True
+    widths = "getComputedStyle(document.querySelector('.accent-body svg, .overlay svg')).width"
+    assert browser.value(f"parseFloat({widths})") < 20
+    browser.press("m")
+    browser.wait_for("document.querySelectorAll('.typeset').length === 0")
+    assert text(browser, ".block:last-child pre") == TYPESET
+
+
+LATEX_ATTACKS = [
+    "\\(\\href{javascript:window.pwned=1}{here}\\) \\(\\url{javascript:window.pwned=1}\\)",
+    "\\(\\includegraphics{http://evil.example/x.png}\\)",
+    "\\(\\htmlId{theme}{x}\\htmlClass{badge}{x}\\htmlData{a=b}{x}\\htmlStyle{position:fixed}{x}\\)",
+    "\\(\\def\\a{\\a\\a}\\a\\) \\(\\raisebox{100em}{right}\\kern-100em\\rule{9999em}{9999em}\\)",
+    '\\(\\char"202E evil\\) &#x202e;evil [x](http://a/%E2%80%AE)',
+    "[x](javascript:window.pwned=1) ![x](http://evil.example/x.png) <http://evil.example>",
+    "[x]\n\n[x]: http://evil.example 'title'",
+    "$<img src=x onerror=window.pwned=1>$ `<img src=x onerror=window.pwned=1>`",
+    "```html\n<script>window.pwned=1</script>\n```",
+    "**a_" * 9_000,
+    ">" * 30_000,
+    "$x$ " * 9_000,
+    "\\(" * 19_000,
+    "{" * 5_000 + "\\boxed{" * 5_000,
+    "\\(" + "{" * 4_000 + "}" * 4_000 + "\\)",
+    "\\begin{matrix}" * 2_000,
+]
+
+
+def test_typeset_hostile_completions_bring_no_element_address_or_script(at: Any) -> None:
+    attacks = [*(one for one in HOSTILE if len(one) < 40_000), *LATEX_ATTACKS]
+    rows = [
+        row(str(place), correct=False, completion=hostile) for place, hostile in enumerate(attacks)
+    ]
+    browser = at([as_run("r", rows)], "#samples?typeset=1")
+    odd = (
+        "[...document.querySelectorAll('.typeset *')].filter(one => one.id || one.href"
+        " || ['script', 'img', 'a', 'iframe', 'style', 'form', 'object', 'embed', 'link', 'base']"
+        ".includes(one.localName) || /\\bbadge\\b/.test(one.getAttribute('class') ?? '')"
+        " || [...one.attributes].some(({name}) => name.startsWith('on'))).map(one => one.outerHTML)"
+    )
+    for place, hostile in enumerate(attacks):
+        browser.wait_for(f"document.querySelector('#detail h2')?.textContent === 'gsm8k/{place}/0'")
+        assert browser.value(odd) == [], hostile[:80]
+        assert browser.value("window.pwned") is None, hostile[:80]
+        assert browser.value("/[\\u202e]/.test(document.body.innerText)") is False, hostile[:80]
+        browser.press("j")
+    assert browser.value("getComputedStyle(document.querySelector('.typeset')).contain") == "paint"

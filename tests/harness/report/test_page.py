@@ -24,6 +24,7 @@ from rewardkit.harness.report.page import (
     render,
 )
 from rewardkit.harness.report.samples import pack
+from rewardkit.harness.report.typesetting import LIBRARIES, latex_library, markdown_library
 from rewardkit.harness.store.sample_row import SampleRow
 from tests.harness.report.hostile import HOSTILE, hostile_run
 from tests.support.runs import as_run, row
@@ -81,7 +82,8 @@ def test_what_a_model_wrote_becomes_no_element_and_no_attribute() -> None:
     hostile = Elements(render([hostile_run()]))
     assert {tag for tag, _ in hostile.found} <= OURS
     scripts = [attributes for tag, attributes in hostile.found if tag == "script"]
-    assert [one for one in scripts if "type" not in one] == [{}]
+    markdown, latex, own = [one for one in scripts if "type" not in one]
+    assert markdown == latex == own == {}
     names = {name for _, attributes in hostile.found for name in attributes}
     assert names <= {name for _, attributes in calm.found for name in attributes}
 
@@ -91,15 +93,17 @@ def test_the_policy_allows_the_pages_own_script_and_style_and_nothing_else() -> 
     policy = next(at["content"] for tag, at in page.found if at.get("http-equiv"))
     assert policy is not None
     allowed = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
-    own = {
-        tag: "'sha256-" + base64.b64encode(hashlib.sha256(raw.encode()).digest()).decode() + "'"
-        for (tag, attributes), raw in zip(page.found, page.raw, strict=True)
-        if tag in ("script", "style") and "type" not in attributes
-    }
+    own: dict[str, list[str]] = {"script": [], "style": []}
+    for (tag, attributes), raw in zip(page.found, page.raw, strict=True):
+        if tag in own and "type" not in attributes:
+            digest = hashlib.sha256(raw.encode()).digest()
+            own[tag].append(f"'sha256-{base64.b64encode(digest).decode()}'")
     assert allowed == {
         "default-src": "'none'",
-        "script-src": own["script"],
-        "style-src": own["style"],
+        "script-src": " ".join(own["script"]),
+        "style-src": " ".join(own["style"]),
+        "font-src": "data:",
+        "style-src-attr": "'unsafe-inline'",
         "base-uri": "'none'",
         "form-action": "'none'",
         "require-trusted-types-for": "'script'",
@@ -107,8 +111,34 @@ def test_the_policy_allows_the_pages_own_script_and_style_and_nothing_else() -> 
     }
 
 
+@pytest.mark.parametrize(
+    ("completion", "carried"),
+    [
+        ("It is 7.", []),
+        ("It is **7**.", ["markdownit"]),
+        ("It is \\boxed{7}.", ["markdownit", "katex"]),
+    ],
+)
+def test_a_page_carries_the_libraries_that_its_texts_need(
+    completion: str, carried: list[str]
+) -> None:
+    page = render([as_run("r", [row("1", prompt="1 + 6?", completion=completion)])])
+    signs = {"markdownit": "Vitaly Puzrin", "katex": "KaTeX_Main"}
+    assert [name for name, sign in signs.items() if sign in page] == carried
+
+
+def test_the_libraries_bring_their_licences_and_nothing_that_ends_their_element() -> None:
+    libraries = [markdown_library(), latex_library()]
+    assert "Khan Academy" in libraries[0].script
+    assert "SIL OPEN FONT LICENSE" in libraries[0].script
+    for library in libraries:
+        assert not re.search(r"<!--|<script|</script|</style", library.script + library.style)
+    assert "url(fonts" not in libraries[1].style
+    assert libraries[1].style.count("data:font/woff2") == len(list(LIBRARIES.glob("fonts/*")))
+
+
 def test_the_page_names_no_address_on_any_network() -> None:
-    page = render([as_run("r", [row("1")])])
+    page = render([as_run("r", [row("1", prompt="1 + 1?", completion="2")])])
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg\")", page)
     assert not re.search(r"""\b(src|url)\s*[=(]""", page_style() + page_script())
 

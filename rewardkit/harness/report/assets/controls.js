@@ -2,7 +2,7 @@
 
 const SORTS = [["", "in order"], ["longest", "longest first"], ["shortest", "shortest first"], ["id", "by id"]];
 const OUTCOME_FILTERS = ["", "right", "wrong", "unjudged", "truncated"];
-const controls = { outcomes: new Map(), selects: new Map(), search: null, status: null };
+const controls = { outcomes: new Map(), selects: new Map(), search: null, status: null, typeset: null };
 
 function openSamples() {
   controls.search = make("input", { type: "search", id: "search", autocomplete: "off",
@@ -13,13 +13,29 @@ function openSamples() {
     "aria-label": "Samples" });
   byId("view-samples").replaceChildren(
     make("div", { class: "controls", role: "search" },
-      make("label", { class: "search" }, "Search", controls.search), outcomeButtons(), ...selects(),
-      make("span", { class: "keys dim small" },
-        ...["j", "k", "/"].map((key) => make("kbd", {}, key)), " next, previous, search")),
+      make("label", { class: "search" }, "Search", controls.search), outcomeButtons(), ...selects(), typesetButton(), keysHint()),
     make("div", { class: "panes" },
       make("div", { class: "listing" }, controls.status, box),
       make("section", { class: "detail", id: "detail", "aria-label": "Sample", tabindex: "-1" })));
   openList(box, selectSample);
+}
+
+// The keys of the samples view, with what each does.
+function keysHint() {
+  const keys = [["j", "next"], ["k", "previous"], ["/", "search"], canTypeset && ["m", "Markdown and LaTeX"]];
+  return make("span", { class: "keys dim small" }, ...keys.filter(Boolean).map(([key, use]) =>
+    make("span", {}, make("kbd", {}, key), ` ${use}`)));
+}
+
+function typesetButton() {
+  if (!canTypeset) return null;
+  controls.typeset = make("button", { type: "button", "aria-pressed": "false", onclick: toggleTypeset,
+    title: "Draw the Markdown and LaTeX of prompts and completions, or show them as they are" }, "Markdown, LaTeX");
+  return controls.typeset;
+}
+
+function toggleTypeset() {
+  if (canTypeset) changeQuery({ typeset: readAddress().query.has("typeset") ? "" : "1" });
 }
 
 function outcomeButtons() {
@@ -86,6 +102,7 @@ function updateControls(query, filter, counts) {
     button.setAttribute("aria-pressed", String(word === filter.outcome));
     button.lastChild.textContent = integer(counts[word]);
   }
+  controls.typeset?.setAttribute("aria-pressed", String(query.has("typeset")));
   for (const [name, element] of controls.selects) element.value = query.get(name) ?? "";
   const flip = controls.selects.get("flip");
   if (flip) flip.disabled = filter.against < 0;

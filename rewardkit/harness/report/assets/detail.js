@@ -44,6 +44,7 @@ const PLAIN_FAILURES = ["", "wrong", "error"];  // these say no more than the ou
 function sideOf(sample, text) {
   const { thinking, answer } = parted(text);
   const { body, explanation } = highlighted(answer, text.answer, text.flexible);
+  const drawn = typesetOrNull(answer);
   const outcome = outcomeOf(sample);
   const failure = table.failures[table.failure[sample]];
   return make("article", { class: "side-run" },
@@ -55,7 +56,12 @@ function sideOf(sample, text) {
     text.message ? make("p", { class: "facts" }, ...pieces(text.message, [])) : null,
     partsBlock(text.parts),
     thinkingBlock(thinking, text.thinkingTokens),
-    block("Completion", explanation, make("pre", {}, ...(answer ? body : ["(empty)"]))));
+    block("Completion", drawn ? "m shows it as written" : explanation, drawn ?? make("pre", {}, ...(answer ? body : ["(empty)"]))));
+}
+
+// The text with its Markdown and LaTeX drawn; null where the reader wants it as it is, or it can't be drawn.
+function typesetOrNull(text) {
+  return text && readAddress().query.has("typeset") ? typeset(text) : null;
 }
 
 // The thinking of a completion, which may be a field of its own or end with the last closing tag, and the rest.
@@ -70,7 +76,7 @@ function thinkingBlock(thinking, tokens) {
   if (!thinking) return null;
   const title = tokens === null ? "Thinking" : `Thinking, ${plural(tokens, "token")}`;
   return make("details", { class: "block" }, make("summary", {}, title),
-    make("pre", {}, ...pieces(thinking, [])));
+    typesetOrNull(thinking) ?? make("pre", {}, ...pieces(thinking, [])));
 }
 
 function answers(sample, text) {
@@ -117,7 +123,14 @@ function block(title, remark, ...children) {
 function promptBlocks(texts) {
   const prompts = [...new Set(texts.map(({ prompt }) => prompt))];
   return prompts.map((prompt, index) => block(prompts.length > 1 ? `Prompt of run ${index + 1}` : "Prompt",
-    prompt ? null : "not recorded", prompt ? make("pre", { class: "prompt", tabindex: "0" }, ...pieces(prompt, [])) : null));
+    prompt ? null : "not recorded", prompt ? promptText(prompt) : null));
+}
+
+function promptText(prompt) {
+  const text = typesetOrNull(prompt) ?? make("pre", {}, ...pieces(prompt, []));
+  text.classList.add("prompt");
+  text.setAttribute("tabindex", "0");
+  return text;
 }
 
 const MOST_SIBLINGS = 64;

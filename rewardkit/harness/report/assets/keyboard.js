@@ -15,6 +15,7 @@ function openKeyboard() {
 function keyAction({ key, target }) {
   if (key === "j") return () => moveSelection(1);
   if (key === "k") return () => moveSelection(-1);
+  if (key === "m") return toggleTypeset;
   if (key === "/") return () => { controls.search.focus(); controls.search.select(); };
   if (target !== list.box) return null;
   const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -Infinity, End: Infinity };
