@@ -11,30 +11,48 @@ from collections import OrderedDict
 from pathlib import Path
 
 import jinja2
+import msgspec
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from rewardkit.errors import RewardkitError, UsageError
-from rewardkit.harness.report.page import content_policy, page_style, render
-from rewardkit.harness.report.runs import find_shown, read_runs
+from rewardkit.harness.report.page import LivePage, content_policy, page_style, render
+from rewardkit.harness.report.runs import find_shown, read_runs, run_start
 from rewardkit.harness.report.typesetting import latex_library, markdown_library
+from rewardkit.harness.store.find_runs import short_names
+from rewardkit.harness.store.notes import NOTES, NoteTags, NoteText, SampleNote, write_note
+from rewardkit.harness.store.run_folder import RunFolder
 from rewardkit.printable import printable
 from rewardkit.redaction import redact
 from rewardkit.server.access import LoopbackMiddleware
 from rewardkit.server.live_runs import LiveRun, folders_below, stamp_of
+from rewardkit.server.requests import read_body
 
 TABLE_SECONDS, REPORT_SECONDS = 5, 30
-"""Seconds after which a browser asks again for the table, and for the report of a running run."""
+"""Seconds after which a browser asks again for the table, and whether a report has changed."""
 
 MOST_PAGES = 8
 """Rendered reports that are kept."""
 
 LOOK_SECONDS = 1.0
 """Least time between two looks at the folder."""
+
+LARGEST_NOTE = 200_000
+"""Maximum number of bytes of a request that stores a note."""
+
+
+class NoteRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of `POST /runs/ID/notes`: the run's name on the page, and the sample's key."""
+
+    run: str
+    key: str
+    note: NoteText
+    tags: NoteTags
 
 
 class LivePages:
@@ -66,7 +84,8 @@ class LivePages:
         with self._lock:
             kept = self._pages.get(run.identifier)
             if kept is None or kept[0] != tag:
-                kept = (tag, render(read_runs(find_shown([run.path]))))
+                runs = read_runs(find_shown([run.path]))
+                kept = (tag, render(runs, live=_live(run, tag)))
             self._pages[run.identifier] = kept
             self._pages.move_to_end(run.identifier)
             while len(self._pages) > MOST_PAGES:
@@ -86,10 +105,11 @@ class LivePages:
         run = runs.get(request.path_params["identifier"])
         if run is None:
             return PlainTextResponse("there is no such run; go back to the table at /", 404)
-        seconds = REPORT_SECONDS if any(row.state == "running" for row in run.rows) else None
-        tag = _hash(repr(await run_in_threadpool(stamp_of, run.path)))
+        tag = await run_in_threadpool(_tag, run)
         if request.headers.get("if-none-match") == f'"{tag}"':
-            return Response(status_code=304, headers=_headers(tag, seconds))
+            return Response(status_code=304, headers=_headers(tag))
+        if request.method == "HEAD":  # a page asks whether it has changed
+            return Response(headers=_headers(tag))
         try:
             page = await run_in_threadpool(self.report, run, tag)
         except (RewardkitError, OSError) as error:
@@ -97,10 +117,43 @@ class LivePages:
             headers = {"Refresh": str(TABLE_SECONDS)}
             return PlainTextResponse(text, 503, headers=headers)
         libraries = [markdown_library(), latex_library()]  # the page's own policy may allow fewer
-        return _page(request, page, tag, content_policy(libraries), seconds)
+        return _page(request, page, tag, content_policy(libraries, _live(run, tag)))
+
+    async def note(self, request: Request) -> Response:
+        """`POST /runs/ID/notes`: store a note on a sample in the folder of its run."""
+        body = await read_body(request, NoteRequest, largest=LARGEST_NOTE)
+        try:
+            await run_in_threadpool(self._store, request.path_params["identifier"], body)
+        except (RewardkitError, OSError) as error:
+            return PlainTextResponse(printable(redact(str(error))), 500)
+        return Response(status_code=204)
+
+    def _store(self, identifier: str, body: NoteRequest) -> None:
+        path = next((run.path for run in self.runs() if run.identifier == identifier), None)
+        folders = find_shown([path]) if path else []
+        folder = dict(zip(short_names(folders), folders, strict=True)).get(body.run)
+        if folder is None:
+            raise HTTPException(404, "there is no such run; go back to the table at /")
+        started = run_start(RunFolder(folder).read_record())
+        with self._lock:
+            write_note(folder, body.key, SampleNote(body.note, body.tags, started))
 
 
-def _page(request: Request, page: str, tag: str, policy: str, seconds: int | None) -> Response:
+def _live(run: LiveRun, tag: str) -> LivePage:
+    address = f"/runs/{run.identifier}/notes"
+    return LivePage(address, version=tag.partition("-")[0], seconds=REPORT_SECONDS)
+
+
+def _tag(run: LiveRun) -> str:
+    """The tag of a run's report: what changes with the run, then what changes with its notes."""
+    stamp = stamp_of(run.path)
+    notes = [file for file in stamp if Path(file[0]).name == NOTES]
+    return f"{_hash(repr([file for file in stamp if file not in notes]))}-{_hash(repr(notes))}"
+
+
+def _page(
+    request: Request, page: str, tag: str, policy: str, seconds: int | None = None
+) -> Response:
     headers = _headers(tag, seconds)
     if request.headers.get("if-none-match") == headers["ETag"]:
         return Response(status_code=304, headers=headers)
@@ -108,7 +161,7 @@ def _page(request: Request, page: str, tag: str, policy: str, seconds: int | Non
     return HTMLResponse(page, headers={**headers, "Content-Security-Policy": policy})
 
 
-def _headers(tag: str, seconds: int | None) -> dict[str, str]:
+def _headers(tag: str, seconds: int | None = None) -> dict[str, str]:
     refresh = {"Refresh": str(seconds)} if seconds else {}
     return {
         "ETag": f'"{tag}"',
@@ -155,6 +208,10 @@ def create_view(folder: Path) -> Starlette:
         raise UsageError(f"{folder} isn't a folder; name one that holds runs, such as runs/")
     pages = LivePages(folder.resolve())
     return Starlette(
-        routes=[Route("/", pages.table), Route("/runs/{identifier}", pages.one)],
+        routes=[
+            Route("/", pages.table),
+            Route("/runs/{identifier}", pages.one),
+            Route("/runs/{identifier}/notes", pages.note, methods=["POST"]),
+        ],
         middleware=[Middleware(LoopbackMiddleware)],
     )

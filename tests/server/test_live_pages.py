@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from rewardkit.errors import UsageError
-from rewardkit.harness.report.page import render
-from rewardkit.harness.report.runs import ReportRun
+from rewardkit.errors import RunMismatch, UsageError
+from rewardkit.harness.report.page import LivePage, render
+from rewardkit.harness.report.runs import ReportRun, find_shown, read_runs
+from rewardkit.harness.report.samples import pack
 from rewardkit.harness.store.run_folder import RunFolder
 from rewardkit.server import live_pages, live_runs
 from rewardkit.server.live_pages import create_view
+from tests.harness.store.rollouts.made import two_steps, write_training
 from tests.support.runs import row, write_run
 
 ENDED = [{"started": "2026-01-02T03:04:05+00:00", "ended": "2026-01-02T03:05:05+00:00"}]
@@ -120,22 +122,26 @@ def test_a_report_is_rendered_again_only_when_its_folder_changed(
     folder = running_run(tmp_path / "run")
     rendered = []
 
-    def counted(runs: Sequence[ReportRun]) -> str:
+    def counted(runs: Sequence[ReportRun], live: LivePage) -> str:
         rendered.append(runs)
-        return render(runs)
+        return render(runs, live=live)
 
     monkeypatch.setattr(live_pages, "render", counted)
     pages = view(tmp_path)
     address = pages.get("/").text.partition('href="')[2].partition('"')[0]
     first, second = pages.get(address), pages.get(address)
     assert first.status_code == second.status_code == 200, first.text
-    assert first.headers["refresh"] == "30"
+    assert "connect-src 'self'" in first.headers["content-security-policy"]
     assert "script-src 'sha256-" in first.headers["content-security-policy"]
     assert len(rendered) == 1
     tag = first.headers["etag"]
     assert pages.get(address, headers={"If-None-Match": tag}).status_code == 304
     RunFolder(folder).append([row("3", task="sums")])
     assert pages.get(address, headers={"If-None-Match": tag}).status_code == 200
+    assert len(rendered) == 2
+    asked = pages.head(address)
+    assert asked.headers["etag"] == pages.get(address).headers["etag"] != tag
+    assert asked.content == b""
     assert len(rendered) == 2
 
 
@@ -191,3 +197,98 @@ def test_links_lead_nowhere_outside_and_an_empty_folder_has_a_page(tmp_path: Pat
 def test_a_folder_that_is_missing_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="isn't a folder"):
         create_view(tmp_path / "none")
+
+
+def address_of(pages: TestClient) -> str:
+    return pages.get("/").text.partition('href="')[2].partition('"')[0]
+
+
+def note_on(key: str, note: str = "", *tags: str, run: str = "run") -> dict[str, object]:
+    return {"run": run, "key": key, "note": note, "tags": list(tags)}
+
+
+def test_a_note_is_stored_in_the_run_and_shown_by_its_report(tmp_path: Path) -> None:
+    folder = running_run(tmp_path / "run")
+    pages = view(tmp_path)
+    address = address_of(pages)
+    before = pages.get(address).headers["etag"]
+    reply = pages.post(f"{address}/notes", json=note_on("sums/1/0", "Grüße", "odd", "look"))
+    assert reply.status_code == 204, reply.text
+    pages.post(f"{address}/notes", json=note_on("sums/2/0", "gone soon"))
+    pages.post(f"{address}/notes", json=note_on("sums/2/0"))
+    (run,) = read_runs([folder])
+    assert {key: (one.note, one.tags) for key, one in run.notes.items()} == {
+        "sums/1/0": ("Grüße", ["odd", "look"])
+    }
+    assert pack([run]).table["notes"] == [(0, "Grüße", ["odd", "look"], False)]
+    after = pages.get(address).headers["etag"]
+    assert after != before
+    assert after.partition("-")[0] == before.partition("-")[0]  # the run itself has nothing new
+
+
+def test_a_note_outlives_a_run_that_starts_again_and_says_that_it_is_older(tmp_path: Path) -> None:
+    folder = running_run(tmp_path / "run")
+    pages = view(tmp_path)
+    pages.post(f"{address_of(pages)}/notes", json=note_on("sums/1/0", "a note"))
+    record = json.loads((folder / "run.json").read_text())
+    with RunFolder(folder).opened({}, overwrite=True):
+        RunFolder(folder).append([row("1", task="sums")])
+        RunFolder(folder).write_record({**record, "started": "2027-01-01T00:00:00+00:00"})
+    assert pack(read_runs([folder])).table["notes"] == [(0, "a note", [], True)]
+
+
+def test_a_note_on_a_training_is_stored_in_the_run_that_has_the_sample(tmp_path: Path) -> None:
+    folder = write_training(tmp_path / "learnt", two_steps())
+    evaluation = write_run(folder / "evaluation" / "step-000001", [row("1")])
+    (folder / "training.json").write_text("{}")
+    pages = view(tmp_path)
+    names = [run.name for run in read_runs(find_shown([folder]))]
+    for name in names:
+        reply = pages.post(f"{address_of(pages)}/notes", json=note_on("k", name, run=name))
+        assert reply.status_code == 204, reply.text
+    stored = [path.parent for path in folder.rglob("notes.json")]
+    assert sorted(stored) == sorted([evaluation, folder / "rollouts"])
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"run": "another"}, 404),
+        ({"run": "../run"}, 404),
+        ({"note": "x" * 10_001}, 422),
+        ({"tags": ["x" * 61]}, 422),
+        ({"tags": ["x"] * 21}, 422),
+        ({"path": "/etc"}, 422),
+        ({"note": "x" * 300_000}, 413),
+    ],
+)
+def test_a_note_that_does_not_fit_is_refused(
+    tmp_path: Path, change: dict[str, object], status: int
+) -> None:
+    folder = running_run(tmp_path / "run")
+    pages = view(tmp_path)
+    reply = pages.post(f"{address_of(pages)}/notes", json={**note_on("k", "n"), **change})
+    assert reply.status_code == status, reply.text
+    assert not (folder / "notes.json").exists()
+
+
+def test_a_web_page_of_others_can_store_no_note(tmp_path: Path) -> None:
+    folder = running_run(tmp_path / "run")
+    pages = view(tmp_path)
+    address = f"{address_of(pages)}/notes"
+    body = json.dumps(note_on("k", "n"))
+    plain = pages.post(address, content=body, headers={"Content-Type": "text/plain"})
+    assert plain.status_code == 415  # what a form may send without asking
+    rebound = pages.post(address, json=note_on("k", "n"), headers={"Host": "evil.example"})
+    assert rebound.status_code == 403
+    asked = pages.options(address, headers={"Origin": "http://evil.example"})
+    assert "access-control-allow-origin" not in asked.headers
+    assert pages.post("/runs/unknown/notes", json=note_on("k", "n")).status_code == 404
+    assert not (folder / "notes.json").exists()
+
+
+def test_damaged_notes_are_named_with_a_remedy(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", [row("1")])
+    (folder / "notes.json").write_text("[]")
+    with pytest.raises(RunMismatch, match="notes.json holds no notes .* move it away"):
+        read_runs([folder])

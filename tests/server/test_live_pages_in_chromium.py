@@ -5,12 +5,18 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import uvicorn
 
+from rewardkit.harness.report.page import render_runs
+from rewardkit.harness.store.notes import read_notes
 from rewardkit.harness.store.run_folder import RunFolder
+from rewardkit.server import live_pages
 from tests.harness.report.chromium import Browser
 from tests.support.runs import row, write_run
 
@@ -45,17 +51,112 @@ def address(runs: Path) -> Iterator[str]:
         process.send_signal(signal.SIGTERM)
 
 
-def test_the_table_grows_with_the_run_and_leads_to_its_report(runs: Path, address: str) -> None:
-    with Browser() as browser:
-        browser.send("Page.navigate", url=address)
-        browser.wait_for("document.querySelectorAll('tbody tr').length === 2")
-        for width in (360, 800, 1400):
-            for scheme in ("light", "dark"):
-                browser.screen(width, 700, scheme)
-                assert browser.value("document.documentElement.scrollWidth") <= width
-        RunFolder(runs / "sums").append([row("2", task="sums", correct=False)])
-        browser.wait_for("document.body.innerText.includes('2 of 8')")  # it asks every 5 seconds
-        browser.value("document.querySelector('a[href^=\"/runs/\"]').click()")
-        browser.wait_for("performance.getEntriesByName('rewardkit:painted').length")
-        assert browser.value("document.body.innerText.includes('100')")
-        assert (browser.errors, browser.dialogs) == ([], [])
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with Browser() as one:
+        yield one
+
+
+def test_the_table_grows_with_the_run_and_leads_to_its_report(
+    runs: Path, address: str, browser: Browser
+) -> None:
+    browser.send("Page.navigate", url=address)
+    browser.wait_for("document.querySelectorAll('tbody tr').length === 2")
+    for width in (360, 800, 1400):
+        for scheme in ("light", "dark"):
+            browser.screen(width, 700, scheme)
+            assert browser.value("document.documentElement.scrollWidth") <= width
+    RunFolder(runs / "sums").append([row("2", task="sums", correct=False)])
+    browser.wait_for("document.body?.innerText.includes('2 of 8')")  # it asks every 5 seconds
+    browser.value("document.querySelector('a[href^=\"/runs/\"]').click()")
+    browser.wait_for("performance.getEntriesByName('rewardkit:painted').length")
+    assert browser.value("document.body.innerText.includes('100')")
+    browser.value("document.querySelector('.bar nav a').click()")
+    browser.wait_for("document.title.startsWith('Runs in')")
+    assert (browser.errors, browser.dialogs) == ([], [])
+
+
+@pytest.fixture
+def report(runs: Path, browser: Browser, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of the running run's report, from a server in a thread."""
+    monkeypatch.setattr(live_pages, "REPORT_SECONDS", 0.2)
+    monkeypatch.setattr(live_pages, "LOOK_SECONDS", -1.0)
+    config = uvicorn.Config(live_pages.create_view(runs), port=0, log_level="warning", ws="none")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    run = next(run for run in live_pages.LivePages(runs).runs() if run.name == "sums")
+    yield f"http://127.0.0.1:{port}/runs/{run.identifier}"
+    browser.send("Page.navigate", url="about:blank")  # or the page asks on
+    server.should_exit = True
+    thread.join()
+
+
+def open_report(browser: Browser, address: str) -> None:
+    browser.screen(1280, 800)
+    browser.send("Page.navigate", url="about:blank")
+    browser.errors.clear()
+    browser.send("Page.navigate", url=address)
+    browser.wait_for("performance.getEntriesByName('rewardkit:texts').length")
+
+
+def test_notes_and_tags_are_written_by_keyboard_and_shown_by_a_file(
+    runs: Path, report: str, browser: Browser, tmp_path: Path
+) -> None:
+    open_report(browser, f"{report}#samples")
+    for key, words in (("n", "<b>look</b> here"), ("t", "odd, format , odd")):
+        browser.press(key)
+        browser.send("Input.insertText", text=words)
+        browser.press("Escape")
+        browser.wait_for("document.querySelector('.notes [role=status]')?.textContent === 'saved'")
+        browser.value("document.querySelector('.notes [role=status]').textContent = ''")
+    note = read_notes(runs / "sums")["sums/1/0"]
+    assert (note.note, note.tags) == ("<b>look</b> here", ["odd", "format"])
+    assert "✎ odd format" in browser.value("document.querySelector('.row .under').textContent")
+    assert browser.errors == []
+    page = tmp_path / "report.html"
+    render_runs([runs / "sums"], page)
+    browser.open(page, "#samples?noted=%23odd")
+    browser.wait_for("document.querySelector('.notes .written')?.textContent.startsWith('<b>look')")
+    assert browser.value("document.querySelector('.status').textContent") == "1 sample"
+    browser.press("n")
+    assert "rewardkit view" in browser.value("document.querySelector('.status').textContent")
+    assert browser.errors == []
+
+
+def test_a_note_that_is_not_stored_says_why(
+    runs: Path, report: str, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(live_pages, "write_note", full)
+    open_report(browser, f"{report}#samples")
+    browser.press("n")
+    browser.send("Input.insertText", text="kept on the page")
+    browser.press("Escape")
+    status = "document.querySelector('.notes [role=status]')?.textContent"
+    browser.wait_for(f"{status}.includes('not saved: ')")
+    assert "No space left" in browser.value(status)
+    assert browser.value("document.querySelector('.notes textarea').value") == "kept on the page"
+    browser.errors.clear()  # the browser reports the refusal itself
+
+
+def test_a_report_loads_new_rows_but_not_while_a_note_is_written(
+    runs: Path, report: str, browser: Browser
+) -> None:
+    open_report(browser, f"{report}#samples")
+    browser.press("n")
+    browser.send("Input.insertText", text="in the middle of")
+    RunFolder(runs / "sums").append([row("2", task="sums", correct=False)])
+    asked = len(browser.requests)
+    while len(browser.requests) < asked + 3:  # it asks, and stays
+        browser.value("new Promise(done => setTimeout(done, 50))")
+    assert browser.value("document.querySelector('.notes textarea').value") == "in the middle of"
+    browser.press("Escape")
+    browser.wait_for("document.querySelector('.status')?.textContent === '2 samples'")
+    browser.wait_for("document.querySelector('.notes textarea')?.value === 'in the middle of'")
+    assert browser.errors == []

@@ -79,18 +79,19 @@ def page_script() -> str:
     return f'(() => {{\n"use strict";\n{_joined(scripts)}\n}})();\n'
 
 
-def content_policy(libraries: Sequence[Library] = ()) -> str:
-    """The content security policy: these styles and scripts, and no network.
+def content_policy(libraries: Sequence[Library] = (), live: LivePage | None = None) -> str:
+    """The content security policy: these styles and scripts; no network but a live page's server.
 
     KaTeX sets sizes as attributes and has its fonts in its style.
     """
     scripts = [*(library.script for library in libraries), page_script()]
     styles = [*(library.style for library in libraries if library.style), page_style()]
     for_style = "font-src data:; style-src-attr 'unsafe-inline'; " if len(styles) > 1 else ""
+    connection = "connect-src 'self'; " if live else ""
     return (
         f"default-src 'none'; script-src {_hashes(scripts)}; style-src {_hashes(styles)}; "
-        f"{for_style}base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; "
-        "trusted-types 'none'"
+        f"{connection}{for_style}base-uri 'none'; form-action 'none'; "
+        "require-trusted-types-for 'script'; trusted-types 'none'"
     )
 
 
@@ -225,7 +226,23 @@ def compare_runs(folders: Sequence[Path]) -> PageComparisons:
     return PageComparisons([(numbers[each.run], each) for each in comparisons], left_out)
 
 
-def render(runs: Sequence[ReportRun], comparisons: PageComparisons = PageComparisons()) -> str:
+@dataclass(frozen=True)
+class LivePage:
+    """What a page needs that a server shows: where it writes notes, and when it changes."""
+
+    notes: str
+    """The address that takes a note."""
+    version: str
+    """The part of the page's tag that changes with the run."""
+    seconds: float
+    """Seconds after which the page asks for its tag again."""
+
+
+def render(
+    runs: Sequence[ReportRun],
+    comparisons: PageComparisons = PageComparisons(),
+    live: LivePage | None = None,
+) -> str:
     """The page's HTML."""
     packed = pack(runs)
     libraries = libraries_for(packed.texts())
@@ -233,11 +250,16 @@ def render(runs: Sequence[ReportRun], comparisons: PageComparisons = PageCompari
         title=_title(runs),
         runs=runs,
         words=words,
-        policy=content_policy(libraries),
+        policy=content_policy(libraries, live),
+        live=live,
         libraries=libraries,
         style=page_style(),
         script=page_script(),
-        page=for_html(_page_data(runs, packed.left_out) | _compared(comparisons)),
+        page=for_html(
+            _page_data(runs, packed.left_out)
+            | _compared(comparisons)
+            | {"live": live and asdict(live)}
+        ),
         table=compressed(packed.table),
         blocks=[compressed(block) for block in packed.blocks],
     )

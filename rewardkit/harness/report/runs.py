@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from rewardkit.harness.metrics.summary import summarise_tasks
 from rewardkit.harness.report.training_series import EVALUATIONS, TRAIN_LOG
 from rewardkit.harness.store.documents import planned_completions, read_run_summary
 from rewardkit.harness.store.find_runs import find_runs, natural, short_names
+from rewardkit.harness.store.notes import SampleNote, read_notes
 from rewardkit.harness.store.rollouts import (
     RolloutRecord,
     RolloutRow,
@@ -50,6 +51,8 @@ class ReportRun:
     rollouts: Sequence[SignedRollout] = ()
     """If the run is a training's completions: what belongs to each of `rows`."""
     reward_names: Sequence[str] = ()
+    notes: Mapping[str, SampleNote] = field(default_factory=dict)
+    """A reader's notes on samples, by key."""
 
     @property
     def model(self) -> str:
@@ -80,6 +83,11 @@ class ReportRun:
     def planned(self, task: str) -> int:
         """How many completions of a task the run will have; 0 if the record doesn't say."""
         return planned_completions(self.record.get("tasks", {}).get(task, {}))
+
+
+def run_start(record: Mapping[str, Any]) -> str:
+    """When a run began; empty if its record doesn't say."""
+    return str(record.get("started") or "")
 
 
 def group_label(row: RolloutRow) -> str:
@@ -117,6 +125,7 @@ def read_rollout_run(folder: Path, name: str) -> ReportRun:
         train_log=log if log.is_file() else None,
         rollouts=kept,
         reward_names=[reward.name for reward in record.rewards],
+        notes=read_notes(folder),
     )
 
 
@@ -227,7 +236,8 @@ def _read_run(path: Path, name: str) -> ReportRun:
     evaluations = path.resolve().parent  # a training writes its runs to evaluation/step-N
     log = evaluations.parent / TRAIN_LOG
     is_training = evaluations.name == EVALUATIONS and log.is_file()
-    return ReportRun(name, tasks, rows, record, log if is_training else None)
+    train_log = log if is_training else None
+    return ReportRun(name, tasks, rows, record, train_log, notes=read_notes(path))
 
 
 def _task_summaries(

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any
 
 from rewardkit.harness.metrics.outcomes import Numbers, RowKind, kind_of
-from rewardkit.harness.report.runs import ReportRun, SignedRollout, group_label
+from rewardkit.harness.report.runs import ReportRun, SignedRollout, group_label, run_start
 from rewardkit.harness.store.rollouts import keeps_text
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.transcripts import last_message
@@ -85,10 +85,21 @@ def pack(runs: Sequence[ReportRun]) -> PackedSamples:
         "rollouts": rollouts if any(rollouts) else [],
         "prefixes": [each for each in prefixes if each[2]],
         "starts": starts,
+        "notes": list(_notes(runs, samples)),
     }
     spans = itertools.pairwise([*starts, len(texts)])
     blocks = [texts[start:end] for start, end in spans]
     return PackedSamples(table, blocks, sum(len(run.rows) for run in runs) - len(samples))
+
+
+def _notes(runs: Sequence[ReportRun], samples: Sequence[tuple[int, SampleRow]]) -> Iterator[Any]:
+    """The notes on samples: the sample's number, the text, the tags, and whether the run is new."""
+    if not any(run.notes for run in runs):
+        return
+    for number, (run, row) in enumerate(samples):
+        if found := runs[run].notes.get(row.key):
+            is_of_earlier = found.started != run_start(runs[run].record)
+            yield number, found.note, found.tags, is_of_earlier
 
 
 def _rollout(signed: SignedRollout) -> list[Any]:

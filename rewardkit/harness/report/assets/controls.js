@@ -22,7 +22,8 @@ function openSamples() {
 
 // The keys of the samples view, with what each does.
 function keysHint() {
-  const keys = [["j", "next"], ["k", "previous"], ["/", "search"], canTypeset && ["m", "Markdown and LaTeX"]];
+  const keys = [["j", "next"], ["k", "previous"], ["/", "search"], canTypeset && ["m", "Markdown and LaTeX"],
+    page.live && ["n", "note"], page.live && ["t", "tags"]];
   return make("span", { class: "keys dim small" }, ...keys.filter(Boolean).map(([key, use]) =>
     make("span", {}, make("kbd", {}, key), ` ${use}`)));
 }
@@ -63,6 +64,7 @@ function selects() {
     failures.length > 0 && select("failure", "Failure", [["", "any"], ...failures]),
     groups.length > 1 && select("group", "Group", [["", "all"], ...groups]),
     ...trainingSelects(),
+    noteSelect(),
     select("sort", "Sort", SORTS),
   ].filter(Boolean);
 }

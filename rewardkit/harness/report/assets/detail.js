@@ -13,7 +13,7 @@ async function showDetail(sample, against) {
   const samples = partner >= 0 && partner !== sample ? [sample, partner] : [sample];
   const texts = await Promise.all(samples.map(textOf));
   if (request !== detailRequests) return;  // another sample was selected meanwhile
-  pane.replaceChildren(detailHeader(sample), ...referenceWarning(texts),
+  pane.replaceChildren(detailHeader(sample), ...samples.map(noteBlock).filter(Boolean), ...referenceWarning(texts),
     ...promptBlocks(texts),
     make("div", { class: "sides" }, ...samples.map((one, index) => sideOf(one, texts[index]))),
     ...siblingsBlock(sample));

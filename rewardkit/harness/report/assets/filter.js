@@ -28,6 +28,7 @@ function readFilter(query) {
     run: indexIn(runs, "run"), against: indexIn(runs, "against"),
     task: indexIn(table.tasks, "task"), failure: indexIn(table.failures, "failure"),
     group: indexIn(groups, "group"),
+    noted: query.get("noted") ?? "",
     step: query.get("step") ?? "", rollout: query.get("rollout") ?? "", sign: query.get("sign") ?? "",
   };
 }
@@ -59,6 +60,7 @@ function matches(sample, filter, pairs) {
     && (filter.failure === ANY || table.failure[sample] === filter.failure)
     && (filter.group === ANY || table.groups[sample].includes(filter.group))
     && isOfTraining(sample, filter)
+    && hasNote(sample, filter.noted)
     && (pairs === null || isPaired(sample, pairs, filter));
 }
 

@@ -1,4 +1,4 @@
-// The keyboard: j and k move through the list, / starts a search, Escape leaves it.
+// The keyboard: j and k move through the list, / starts a search, n and t a note and its tags, Escape leaves them.
 
 function openKeyboard() {
   document.addEventListener("keydown", (event) => {
@@ -15,6 +15,7 @@ function openKeyboard() {
 function keyAction({ key, target }) {
   if (key === "j") return () => moveSelection(1);
   if (key === "k") return () => moveSelection(-1);
+  if (key === "n" || key === "t") return () => startNote(key === "n" ? "note" : "tags");
   if (key === "m") return toggleTypeset;
   if (key === "/") return () => { controls.search.focus(); controls.search.select(); };
   if (target !== list.box) return null;

@@ -67,7 +67,9 @@ function listRow(sample, index) {
 
 function rowName(sample) {
   const run = page.runs.length > 1 ? ` · ${page.runs[table.run[sample]].name}` : "";
-  return `${keyOf(sample)}${run}`;
+  const own = noteOf(sample);
+  const noted = own.note || own.tags.length ? [" · ✎", ...own.tags].join(" ") : "";
+  return `${keyOf(sample)}${noted}${run}`;
 }
 
 function lengthText(sample) {

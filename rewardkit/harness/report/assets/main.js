@@ -38,6 +38,7 @@ async function openPage() {
   openRecord();
   openSamples();
   openKeyboard();
+  followRun();
   onQueryChange = showView;
   addEventListener("hashchange", () => { scrollTo(0, 0); showView(); });
   showView();

@@ -13,6 +13,7 @@ let textsRead = 0;
 async function openTable() {
   table = await unpack(byId("table-data"));
   table.count = table.run.length;
+  table.notes = new Map(table.notes.map(([sample, note, tags, isOfEarlier]) => [sample, { note, tags, isOfEarlier }]));
   for (const [name, values] of Object.entries(table.kinds)) {
     table[name] = table.kind.map((kind) => values[kind]);
   }
