@@ -137,7 +137,7 @@ def _may_be(node: Node) -> bool:
                 return True
             case Symbol(name) if name in _CONSTANTS:
                 return True
-            case Sequence() if _is_tuple(part) and symbols(part) & _LINES:
+            case Sequence(items) if len(items) > 1 and symbols(part) & _LINES:
                 return True
     return False
 
