@@ -19,6 +19,7 @@ from rewardkit.verifiers.math.lexicon import (
     listed,
     refuses,
 )
+from rewardkit.verifiers.math.quantifiers import quantified
 
 _LEFT_OUT = listed(
     r"\left. \right. \left \right \middle \big \Big \bigg \Bigg \bigl \bigr \Bigl \Bigr \biggl"
@@ -332,10 +333,6 @@ _ELLIPSIS = re.compile(
     r"(?<![0-9.])([0-9]{0,20})\.([0-9]{0,12}?)(?:([0-9])\3{2,20}|([0-9]{2,8})\4{1,8})"
     r"\s?(?:\.\.\.|…)\s*\Z"
 )
-_FOR_ALL = re.compile(
-    r",?\s*(?:\\text\{\s*,?\s*(?:for (?:all|any|every|each))[^{}<>]*\}"
-    r"|\bfor (?:all|any|every|each)\b)[^<>≤≥≠]*\Z"
-)
 
 
 def canonical(text: str) -> str:
@@ -345,8 +342,7 @@ def canonical(text: str) -> str:
         if needle in text:
             text = pattern.sub(replacement, text)
     text = _without_remark(text)
-    if "for " in text:
-        text = _FOR_ALL.sub("", text)
+    text = quantified(text)
     if text.endswith(("...", "…")):
         text = _ELLIPSIS.sub(_fraction, text)
     return text

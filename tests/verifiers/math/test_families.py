@@ -66,6 +66,38 @@ SAME: list[tuple[str, str]] = [
     (r"\{n^2 : n\in\mathbb{Z}, 1\le n\le 4\}", r"\{1,4,9,16\}"),
     (r"f(x)=x^2, x\in\mathbb{R}", "f(t)=t^2"),
     (r"x=n\pi, n\in\mathbb{Z}", r"n\pi"),
+    (
+        r"x = \frac{5\pi}{6} + 2m\pi \text{ where } m \text{ is an integer}",
+        r"x=-\frac{7\pi}{6}+2n\pi, n\in\mathbb{Z}",
+    ),
+    (
+        r"x = \frac{5\pi}{6} + 2m\pi \text{ where $m$ is any integer}",
+        r"x=\frac{5\pi}{6}-2n\pi, n\in\mathbb{Z}",
+    ),
+    (
+        r"x=\frac{\pi}{2}+k\pi,\ k=0,\pm1,\pm2,\ldots",
+        r"x=(2n+1)\frac{\pi}{2} \text{ for every integer } n",
+    ),
+    (r"\text{those congruent to 1 or 4 modulo 5}", r"n=5k+1 \text{ or } n=5k+4, k\in\mathbb{Z}"),
+    (r"\text{all odd integers}", r"\{2m-1 : m\in\mathbb{Z}\}"),
+    (r"\text{multiples of }9", r"n\equiv 0 \pmod 9"),
+    (r"\text{all } n \text{ of the form } 6j+5, j \in \mathbb{Z}", r"n\equiv -1\pmod 6"),
+    (r"(8+3t, 2-5t) \text{ for some integer } t", r"(p,q)=(5-3s,7+5s), s\in\mathbb{Z}"),
+    (r"(8+3t, 2-5t) \text{ for some integer } t", "(p, q) = (8+3u, 2-5u)"),
+    (r"g(t) = 1 \text{ for all } t \in \mathbb{Q}_{>0}", "g(t)=1"),
+    (r"g(t)=bt, \text{ where } b \text{ is a real constant}", r"g(x)=cx \text{ for any real } c"),
+    (
+        r"g(x)=mx+p \text{ for all real } x \text{ where } m, p \in \mathbb{R}",
+        r"g(x)=ax+b, a,b\in\mathbb{R}",
+    ),
+    (r"(f(n), g(n)) = (2n, 3) \text{ for all positive integers } n", "f(n)=2n, g(n)=3"),
+    (
+        r"h(x)=4 \text{ for all }x\in\mathbb{Z}, \text{ and } h(x)=x^2 \text{ for all }x\in\mathbb{Z}",
+        "h(x)=4, h(x)=x^2",
+    ),
+    (r"a_n=2n+1 \text{ for all } n\in\mathbb{N}", "a_n=2n+1"),
+    ("x^2-y^2=C", "3y^2=3x^2+K"),
+    ("y=Cx^2", r"\frac{y}{x^2}=C"),
 ]
 
 DIFFERENT: list[tuple[str, str]] = [
@@ -103,6 +135,30 @@ DIFFERENT: list[tuple[str, str]] = [
     ("Q=2CV", "Q=CV"),
     ("2k+1", "2m+1"),
     (r"\{x\in\mathbb{Z}\mid -3\le x\le 1\}", r"\{-2,-1,0,1\}"),
+    (
+        r"x = \frac{5\pi}{6} + 2m\pi \text{ where $m$ is any integer}",
+        r"x=\frac{5\pi}{6}-2n\pi, n\in\mathbb{N}",
+    ),
+    (
+        r"x=\frac{\pi}{2}+k\pi,\ k=0,1,2,\ldots",
+        r"x=(2n+1)\frac{\pi}{2} \text{ for every integer } n",
+    ),
+    (r"\text{those congruent to 1 or 4 modulo 5}", r"n=5k+1 \text{ or } n=5k+3, k\in\mathbb{Z}"),
+    (r"\text{all odd integers}", r"\{2m : m\in\mathbb{Z}\}"),
+    (r"\text{all odd integers}", r"\mathbb{Z}"),
+    (r"\text{multiples of }9", r"n\equiv 0 \pmod 3"),
+    (r"(8+3t, 2-5t) \text{ for some integer } t", r"(p,q)=(5-3s,7-5s), s\in\mathbb{Z}"),
+    (r"g(t)=bt, \text{ where } b \text{ is a real constant}", r"g(x)=cx^2 \text{ for any real } c"),
+    (
+        r"g(t)=bt, \text{ where } b \text{ is a real constant}",
+        r"g(x)=cx+d \text{ for any real } c,d",
+    ),
+    ("g(t)=bt", "g(x)=cx"),
+    (r"(f(n), g(n)) = (2n, 3) \text{ for all positive integers } n", "f(n)=3, g(n)=2n"),
+    (r"a_n=2n+1, n\in\mathbb{Z}", r"a_n=2n-1, n\in\mathbb{Z}"),
+    ("x^2-y^2=C", "x^2+y^2=C"),
+    ("y=Cx^2", "y=x^2+C"),
+    ("y=Cx^2", "y=Cx^2+1"),
 ]
 
 

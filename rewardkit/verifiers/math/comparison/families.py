@@ -76,7 +76,7 @@ class Family:
         return frozenset().union(*(symbols(part) for point in self.points for part in point))
 
 
-_ZERO = Number(Fraction(0))
+_ZERO, _ONE = Number(Fraction(0)), Number(Fraction(1))
 _STEP = "sets of values, points or functions in parameters"
 _SAME, _OTHER = Comparison(True, _STEP), Comparison(False, _STEP)
 _RANGES = {
@@ -115,8 +115,11 @@ def same_family(answer: Node, reference: Node) -> Comparison | None:
 
 
 def written_out(node: Node) -> Node:
-    """The members of a finite family, such as {n² : 1 ≤ n ≤ 4, n ∈ ℤ}; else the node."""
+    """The members of {n² : 1 ≤ n ≤ 4, n ∈ ℤ}; f(x) = 1 of `f(x) = 1, x ∈ ℚ`; else the node."""
     family = _read(node) if isinstance(node, Sequence) and _may_be(node) else None
+    if isinstance(node, Sequence) and not node.opening:
+        shape, conditions = _split(node)
+        return shape if shape is not None and all(map(_membership, conditions)) else node
     if family is None or len(family.ranges) != 1 or len(family.points) != 1:
         return node
     ((name, run),) = family.ranges.items()
@@ -135,7 +138,7 @@ def _may_be(node: Node) -> bool:
                 return True
             case Sum() | Product() if _vectors(part):
                 return True
-            case Symbol(name) if name in _CONSTANTS:
+            case Symbol() if _is_constant(part):
                 return True
             case Sequence(items) if len(items) > 1 and symbols(part) & _LINES:
                 return True
@@ -161,7 +164,8 @@ def _read(node: Node) -> Family | None:
     if ranges is None or shape is None:
         return None
     name, values = _alternatives(shape)
-    ranges = {name: run for name, run in ranges.items() if any(name in symbols(v) for v in values)}
+    free = frozenset().union(*map(symbols, values)) - _arguments(name)
+    ranges = {letter: run for letter, run in ranges.items() if letter in free}
     points: list[Point] = []
     for value in values:
         if isinstance(value, Call) and value.name == "residue":
@@ -174,6 +178,13 @@ def _read(node: Node) -> Family | None:
     if not points or len({len(point) for point in points}) > 1:
         return None
     return Family(tuple(points), ranges, name)
+
+
+def _arguments(name: Node | None) -> frozenset[str]:
+    """The letters on which a named function or sequence depends: x of f(x), n of a_n."""
+    if isinstance(name, Symbol):
+        return frozenset(name.name.partition("_")[2])
+    return symbols(name) if isinstance(name, Call | Sequence) else frozenset()
 
 
 def _split(node: Node) -> tuple[Node | None, tuple[Node, ...]]:
@@ -280,7 +291,7 @@ def _alternatives(shape: Node) -> tuple[Node | None, list[Node]]:
         stated = item
         if isinstance(item, Relation) and item.operators == ("≡",) and len(item.sides) == 2:
             name, stated = item.sides[0], item.sides[1] or item
-        elif (pair := definition(item)) is not None:
+        elif (pair := definition(item)) is not None and not _is_constant(pair[0]):
             name, stated = pair
         if isinstance(stated, Call) and stated.name == "residue":
             modulus = stated.arguments[-1]
@@ -288,6 +299,10 @@ def _alternatives(shape: Node) -> tuple[Node | None, list[Node]]:
             stated = Call("residue", (stated, modulus))
         values.append(stated)
     return name, values[::-1]
+
+
+def _is_constant(node: Node) -> bool:
+    return isinstance(node, Symbol) and node.name in _CONSTANTS
 
 
 def _coordinates(value: Node) -> Point:
@@ -350,8 +365,8 @@ def _with_ranges(family: Family, other: Family) -> Family:
     if family.ranges or not runs or len(set(runs)) > 1:
         return family
     free = family.symbols - (other.symbols - set(other.ranges))
-    habit = _COUNTERS if runs[0].whole else _CONSTANTS | _LINES
-    if len(free) != len(runs) or not free <= habit | set(other.ranges):
+    habit = (_COUNTERS if runs[0].whole else _CONSTANTS | _LINES) | set(other.ranges)
+    if len(free) != len(runs) or not (free <= habit or len(family.points[0]) > 1):
         return family
     return replace(family, ranges=dict.fromkeys(sorted(free), runs[0]))
 
@@ -386,7 +401,10 @@ def _free_constants(mine: Family, theirs: Family) -> list[frozenset[str]]:
         free.append(frozenset(n for n in habit if n not in shared or n not in ("c", *_RENAMED)))
     given = [family.symbols - names for family, names in zip((mine, theirs), free, strict=True)]
     lower = all(name == name.lower() for names in given for name in names)
-    if len(free[0]) != len(free[1]) or not lower or not given[0] or given[0] != given[1]:
+    named = frozenset(
+        family.name.name for family in (mine, theirs) if isinstance(family.name, Symbol)
+    )
+    if len(free[0]) != len(free[1]) or not (lower and given[0] and given[0] ^ given[1] <= named):
         return none
     if not any(names & _CONSTANTS for names in free):
         return none
@@ -445,8 +463,31 @@ def _minus(one: Point, other: Point) -> Point:
     return tuple(difference(left, right) for left, right in zip(one, other, strict=True))
 
 
+def _level_sets(mine: Family, theirs: Family) -> Comparison | None:
+    """Compare curves F(x, y) = C: each F is a multiple of the other, and a number added to it."""
+    levels: list[Point] = [(_ONE,)]
+    for family in (mine, theirs):
+        match family.name, family.points[0][0]:
+            case _, Relation((left, right), ("=",)) if left is not None and right is not None:
+                gap = difference(left, right)
+            case Symbol() as left, right:
+                gap = difference(left, right)
+            case _:
+                return None
+        affine = _affine((gap,), [*family.ranges])
+        if affine is None or len(family.ranges) != 1:
+            return None
+        levels.append((Product((affine[0][0], reciprocal(affine[1][0][0]))),))
+    variables = frozenset().union(*(symbols(level) for (level,) in levels))
+    if not all(_independent([levels[0], level], variables) for level in levels[1:]):
+        return None
+    return _SAME if _dependent(levels, variables) else _OTHER
+
+
 def _affine_sets(mine: Family, theirs: Family) -> Comparison | None:
     """Compare a point plus all real multiples of steps: the same span, and it holds the gap."""
+    if any(isinstance(family.points[0][0], Relation) for family in (mine, theirs)):
+        return _level_sets(mine, theirs)
     sets = [_affine(family.points[0], [*family.ranges]) for family in (mine, theirs)]
     if sets[0] is None or sets[1] is None:
         return None

@@ -79,7 +79,7 @@ def names_value(node: Node) -> bool:
         case Product((Symbol("Delta" | "m"), Symbol(name))):
             return node.factors[0] == Symbol("Delta") or name.startswith("∠")
         case Sequence(items, "(", ")", _) | Ratio(items):
-            return all(isinstance(item, Symbol) for item in items)
+            return all(isinstance(item, Symbol) or calls_unknown(item) for item in items)
     return _points(node)
 
 
@@ -92,8 +92,9 @@ def _points(node: Node) -> bool:
 
 def _occurs(name: Node, value: Node) -> bool:
     """Whether the value depends on what it is to define."""
-    if isinstance(name, Call):
-        return any(isinstance(node, Call) and node.name == name.name for node in nodes(value))
+    calls = {node.name for node in nodes(name) if isinstance(node, Call)}
+    if calls:
+        return any(isinstance(node, Call) and node.name in calls for node in nodes(value))
     return not symbols(name).isdisjoint(symbols(value))
 
 
