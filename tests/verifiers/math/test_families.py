@@ -92,7 +92,7 @@ SAME: list[tuple[str, str]] = [
     ),
     (r"(f(n), g(n)) = (2n, 3) \text{ for all positive integers } n", "f(n)=2n, g(n)=3"),
     (
-        r"h(x)=4 \text{ for all }x\in\mathbb{Z}, \text{ and } h(x)=x^2 \text{ for all }x\in\mathbb{Z}",
+        r"h(x)=4 \text{ for all }x\in\mathbb{Z} \text{ and } h(x)=x^2 \text{ for all real }x",
         "h(x)=4, h(x)=x^2",
     ),
     (r"a_n=2n+1 \text{ for all } n\in\mathbb{N}", "a_n=2n+1"),
