@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
 from rewardkit import registry
 from rewardkit.errors import UnknownName, UsageError
-from rewardkit.judging import Control
+from rewardkit.judging import Control, JudgingOptions
 from rewardkit.judging.rows import SampleReader
 from rewardkit.parameters import with_parameters
 from rewardkit.protocols import Judged, Task, Verifier, with_declarations
@@ -66,6 +66,10 @@ class Resolved:
     def timeout(self) -> float | None:
         """The seconds that the task sets for a verdict; None if it sets none."""
         return timeout_of(self.task)
+
+    def limits(self, options: JudgingOptions) -> JudgingOptions:
+        """The options, with the timeout of the task or the verifier where they set none."""
+        return replace(options, timeout=options.timeout or self.timeout).of(self.verifier)
 
     def reader(self, columns: Sequence[str] | None = None) -> SampleReader:
         """Return the reader of rows, or of the reference in `columns` alone."""

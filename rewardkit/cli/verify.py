@@ -50,11 +50,11 @@ def verify_command(
     from rewardkit.verifiers.by_row import needs_reference
 
     completion = sys.stdin.read() if text == "-" else text
-    judge = load_verifier(verifier, **key_values(verifier_arg or (), "--verifier-arg"))
-    if reference is None and needs_reference(judge, {}):
+    loaded = load_verifier(verifier, **key_values(verifier_arg or (), "--verifier-arg"))
+    if reference is None and needs_reference(loaded, {}):
         raise UsageError(f"verifier {verifier!r} compares with a reference; give --reference TEXT")
     verdict = verify(
-        judge,
+        loaded,
         completion,
         reference or "",
         timeout=timeout,
@@ -65,7 +65,7 @@ def verify_command(
     else:
         lines = _lines(verdict, reference)
         if explain:
-            lines = _explained(lines, judge, completion, Sample(reference or ""), verdict)
+            lines = _explained(lines, loaded, completion, Sample(reference or ""), verdict)
         echo("\n".join(lines))
     raise typer.Exit(STATUS[verdict.correct])
 
@@ -84,12 +84,12 @@ def _lines(verdict: Verdict, reference: str | None) -> list[str]:
 
 
 def _explained(
-    lines: list[str], judge: object, text: str, sample: Sample, verdict: Verdict
+    lines: list[str], verifier: object, text: str, sample: Sample, verdict: Verdict
 ) -> list[str]:
     """The lines of a verdict, with how the verifier read both sides if it can explain itself."""
-    if not isinstance(judge, ExplainingVerifier):
+    if not isinstance(verifier, ExplainingVerifier):
         return [*lines, "  (this verifier has nothing to add)"]
-    explained = judge.explain(text, sample)
+    explained = verifier.explain(text, sample)
     decided = verdict.message or "no comparison was needed"
     facts = [
         f"  {name:<10} {short_text(what)}" for name, what in [*explained, ("decided", decided)]

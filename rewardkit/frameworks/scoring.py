@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, TypeVar
 
@@ -120,9 +120,8 @@ def _cached_scorer(
     reading, reference, arguments = json.loads(arguments_json)
     resolved = resolve(name, reading, **arguments)
     reader = resolved.reader(None if reference is None else (reference,))
-    options = replace(options, timeout=options.timeout or resolved.timeout)
-    options = options.of(resolved.verifier)
-    return Scorer(resolved.verifier, reader, options, scale, unjudged, resolved.control)
+    limits = resolved.limits(options)
+    return Scorer(resolved.verifier, reader, limits, scale, unjudged, resolved.control)
 
 
 def in_ray_actor() -> bool:

@@ -27,8 +27,8 @@ from rewardkit.resolve import timeout_of
 from rewardkit.thinking import Thinking
 
 
-def choose() -> tuple[str, str]:
-    """The name of the chosen backend, and the reason in a sentence.
+def fitting_backend() -> tuple[str, str]:
+    """The name of the backend that fits this machine, and the reason in a sentence.
 
     vLLM where it imports and finds a device that it runs on, else transformers.
     """
@@ -121,7 +121,7 @@ def choose_backend(options: EvalOptions, reporter: Reporter) -> str:
     """The backend's name; "auto" is resolved, and a note gives the reason."""
     backend_name = options.backend
     if backend_name == AUTO:
-        backend_name, why = choose()
+        backend_name, why = fitting_backend()
         reporter.note(f"backend {backend_name}: {why}")
     registry.installed().backend(backend_name)
     return backend_name
@@ -266,12 +266,12 @@ def render_task(task_plan: TaskPlan, backend: Backend, options: EvalOptions) -> 
     prompt leaves less room. All shards have the same limit.
     """
     prompts = [backend.render(task_plan.template.messages(sample)) for sample in task_plan.samples]
-    limit = backend.max_model_len
+    context = backend.max_model_len
     length = options.max_tokens or task_plan.task.max_tokens
-    if limit is not None:
-        room = limit - _longest(prompts)
+    if context is not None:
+        room = context - _longest(prompts)
         if room < (options.max_tokens or 1):
-            raise _too_long(task_plan.samples, prompts, limit, options.max_tokens)
+            raise _too_long(task_plan.samples, prompts, context, options.max_tokens)
         length = min(length, room)
     stop = (*options.stop, *task_plan.template.stop)
     sampling = replace(options.sampling(), max_tokens=length, stop=stop)
@@ -283,21 +283,21 @@ def _longest(prompts: Sequence[Prompt]) -> int:
 
 
 def _too_long(
-    samples: Sequence[Sample], prompts: Sequence[Prompt], limit: int, max_tokens: int | None
+    samples: Sequence[Sample], prompts: Sequence[Prompt], context: int, max_tokens: int | None
 ) -> PromptTooLong:
     length, identifier = max(
         (len(prompt.token_ids), sample.id) for prompt, sample in zip(prompts, samples, strict=True)
     )
-    if length >= limit:
+    if length >= context:
         return PromptTooLong(
             f"the prompt of sample {identifier!r} has {length} tokens and the model takes "
-            f"{limit} in all; choose a shorter --prompt, or raise --max-model-len if the model "
+            f"{context} in all; choose a shorter --prompt, or raise --max-model-len if the model "
             "allows it"
         )
     return PromptTooLong(
         f"the prompt of sample {identifier!r} has {length} tokens; with --max-tokens "
-        f"{max_tokens} it needs {length + (max_tokens or 0)}, and the model takes {limit} in "
-        f"all; lower --max-tokens to {limit - length}"
+        f"{max_tokens} it needs {length + (max_tokens or 0)}, and the model takes {context} in "
+        f"all; lower --max-tokens to {context - length}"
     )
 
 

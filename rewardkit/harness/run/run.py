@@ -164,10 +164,10 @@ def _open(
         [
             {
                 request.key: (request, sample, index)
-                for request, sample, index in task.requests()
+                for request, sample, index in rendered_task.requests()
                 if request.key not in done
             }
-            for task in rendered
+            for rendered_task in rendered
         ],
     )
     exit_stack.callback(_end_session, active)
@@ -272,12 +272,12 @@ def new_record(
     }
 
 
-def _task_record(rendered: RenderedTask, plan: RunPlan) -> dict[str, Any]:
-    task_plan = rendered.task_plan
-    hashes = task_hashes(rendered)
+def _task_record(rendered_task: RenderedTask, plan: RunPlan) -> dict[str, Any]:
+    task_plan = rendered_task.task_plan
+    hashes = task_hashes(rendered_task)
     record = {
         "samples": len(task_plan.samples),
-        "num_samples": rendered.num_samples,
+        "num_samples": rendered_task.num_samples,
         "group_by": list(task_plan.task.group_by),
         "prompt": task_plan.template.name,
         "prompt_source": task_plan.template.source,
@@ -288,7 +288,7 @@ def _task_record(rendered: RenderedTask, plan: RunPlan) -> dict[str, Any]:
         "prompt_hash": hashes["prompt"],
         "data_hash": hashes["data"],
         "verifier": hashes["verifier"],
-        "sampling": asdict(rendered.sampling),
+        "sampling": asdict(rendered_task.sampling),
     }
     if isinstance(task_plan.task, RecordedTask):  # its file's contents: it may not be installed
         record["definition"] = task_plan.task.recorded_definition()
@@ -314,9 +314,9 @@ def _generate_and_judge(active: _ActiveRun, reporter: Reporter) -> None:
     take_limit_counts()  # drop the counts of earlier judging in this process
     judging = JudgingThread(write)
     try:
-        for task, requests in zip(active.rendered, active.requests, strict=True):
+        for rendered_task, requests in zip(active.rendered, active.requests, strict=True):
             if requests:
-                _generate(active.plan.backend, task, requests, judging)
+                _generate(active.plan.backend, rendered_task, requests, judging)
     finally:
         # however generation ends, the completions it finished are judged and written
         judging.finish()
@@ -327,27 +327,27 @@ def _generate_and_judge(active: _ActiveRun, reporter: Reporter) -> None:
 
 
 def _generate(
-    backend: Backend, rendered: RenderedTask, requests: OpenRequests, judging: JudgingThread
+    backend: Backend, rendered_task: RenderedTask, requests: OpenRequests, judging: JudgingThread
 ) -> None:
-    verifiers = rendered.task_plan.verifiers()
-    rows = {sample.id: row for row, sample in enumerate(rendered.task_plan.samples)}
+    verifiers = rendered_task.task_plan.verifiers()
+    rows = {sample.id: row for row, sample in enumerate(rendered_task.task_plan.samples)}
     waiting = dict(requests)
     to_generate = [request for request, _, _ in requests.values()]
-    completions = backend.generate(to_generate, rendered.sampling)
+    completions = backend.generate(to_generate, rendered_task.sampling)
     try:
         for request, completion in completions:
             _, sample, index = waiting.pop(request.key)
             ids = request.prompt.token_ids
             judging.put(
                 generated(
-                    rendered.task.name,
+                    rendered_task.task.name,
                     sample,
                     index,
                     completion,
                     verifiers,
                     prompt=request.prompt.text,
                     prompt_ends=(tuple(ids[:ENDS]), tuple(ids[-ENDS:])) if ids else None,
-                    others={SOURCE_ROW: rows[sample.id]} if rendered.shard else {},
+                    others={SOURCE_ROW: rows[sample.id]} if rendered_task.shard else {},
                 )
             )
     finally:

@@ -255,12 +255,13 @@ def reward_funcs(
     return functions, [rubric.weights[part] for part in rubric.parts]
 
 
-def _resolve(judge: str | Task | SyncOrAsyncVerifier, reading: str | None) -> Resolved:
-    if isinstance(judge, str):
-        return resolve(judge, reading)
-    if not callable(judge) and hasattr(judge, "verifier"):
-        return resolve_task(judge, reading)
-    return Resolved(resolve_verifier(cast("SyncOrAsyncVerifier", judge)))
+def _resolve(named: str | Task | SyncOrAsyncVerifier, reading: str | None) -> Resolved:
+    """What a name means, or a task or a verifier itself."""
+    if isinstance(named, str):
+        return resolve(named, reading)
+    if not callable(named) and hasattr(named, "verifier"):
+        return resolve_task(named, reading)
+    return Resolved(resolve_verifier(cast("SyncOrAsyncVerifier", named)))
 
 
 def _columns(reference: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -272,11 +273,10 @@ def _batch_judge(
 ) -> BatchJudge:
     """A judge that reads the reference from `columns`, or rows as the resolved name does."""
     check_reference_columns(columns or ())
-    options = dataclasses.replace(options, timeout=options.timeout or resolved.timeout)
     return BatchJudge(
         resolved.verifier,
         resolved.reader(columns),
         label=label,
-        options=options.of(resolved.verifier),
+        options=resolved.limits(options),
         control=resolved.control,
     )

@@ -12,7 +12,7 @@ from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.backends.openai.backend import OpenAIBackend
 from rewardkit.harness.backends.transformers import TransformersBackend
 from rewardkit.harness.backends.vllm import VllmBackend
-from rewardkit.harness.run.plan import choose
+from rewardkit.harness.run.plan import fitting_backend
 
 
 @pytest.fixture
@@ -25,13 +25,13 @@ def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("nothing_installed")
 def test_transformers_where_vllm_is_not_installed() -> None:
-    assert choose() == ("transformers", "vllm isn't installed here")
+    assert fitting_backend() == ("transformers", "vllm isn't installed here")
 
 
 @pytest.mark.vllm
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_vllm_where_it_runs() -> None:
-    name, why = choose()
+    name, why = fitting_backend()
     assert name == "vllm"
     assert "runs on this machine's cpu" in why or "cuda" in why
 
