@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from rewardkit.protocols import IgnoresOptions as IgnoresOptions
     from rewardkit.protocols import Judged as Judged
     from rewardkit.protocols import Message as Message
+    from rewardkit.protocols import NotesReferences as NotesReferences
     from rewardkit.protocols import PreparedVerifier as PreparedVerifier
     from rewardkit.protocols import Prompt as Prompt
     from rewardkit.protocols import QuickVerifier as QuickVerifier
@@ -100,8 +101,8 @@ _HOMES = {
     "rewardkit.hookspecs": "hookimpl",
     "rewardkit.protocols": "Backend Bounded ConfiguredTask DeclaresDeadline DeclaresForms "
     "DeclaresReference DeclaresThinking ExplainingVerifier FewshotTask HubTask IgnoresOptions "
-    "Judged Message PreparedVerifier Prompt QuickVerifier RecordedTask Request SizedTask "
-    "StagedVerifier Task Verifier",
+    "Judged Message NotesReferences PreparedVerifier Prompt QuickVerifier RecordedTask Request "
+    "SizedTask StagedVerifier Task Verifier",
     "rewardkit.records": "Completion Failure Sample Sampling Verdict",
     "rewardkit.verifiers.arithmetic": "Expression NotArithmetic ascii_operators read_expression",
     "rewardkit.verifiers.in_form": "AnswerBlockFormat InForm rubric_in_form",

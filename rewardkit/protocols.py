@@ -92,6 +92,14 @@ class ExplainingVerifier(Protocol):
 
 
 @runtime_checkable
+class NotesReferences(Protocol):
+    """A verifier that says what is remarkable about a reference: `rewardkit check --task`."""
+
+    def notes(self, reference: str, /) -> Sequence[str]:
+        """Return short remarks, the same words for all references that share one."""
+
+
+@runtime_checkable
 class DeclaresThinking(Protocol):
     """A verifier that says how it reads thinking.
 

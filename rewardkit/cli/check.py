@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -21,7 +22,7 @@ from rewardkit.harness.prompts.strategies import (
     worked_examples,
 )
 from rewardkit.judging import JudgingOptions, judge_many
-from rewardkit.protocols import Task, Verifier
+from rewardkit.protocols import NotesReferences, Task, Verifier
 from rewardkit.records import Sample
 from rewardkit.resolve import resolve_verifier, timeout_of
 
@@ -151,7 +152,20 @@ def _check_references(
     failures += _misjudged(verifier, replies, labels, options)
     right = len(samples) - len(failures)
     title = f"task {name}: {right:,} of {len(samples):,} references judge themselves right"
-    return Finding(not failures, title, failures[:MOST_SHOWN])
+    return Finding(not failures, title, [*failures[:MOST_SHOWN], *_noted(verifier, samples)])
+
+
+def _noted(verifier: Verifier, samples: Sequence[Sample]) -> list[str]:
+    """What the verifier remarks about references: how many share a remark, and the first few."""
+    noted: defaultdict[str, list[str]] = defaultdict(list)
+    if isinstance(verifier, NotesReferences):
+        for sample in samples:
+            for note in verifier.notes(sample.reference):
+                noted[note].append(f"{sample.id}: {sample.reference!r}")
+    return [
+        f"{len(found):,} of {len(samples):,} references: {note} ({', '.join(found[:MOST_SHOWN])})"
+        for note, found in noted.items()
+    ]
 
 
 def _check_prompts(

@@ -273,6 +273,23 @@ def test_check_says_what_is_well_and_what_is_not(tmp_path: Path) -> None:
     assert "did you mean 'gsm8k'" in out
 
 
+@pytest.mark.slow
+def test_check_counts_references_that_look_rounded_or_were_repaired(tmp_path: Path) -> None:
+    answers = ["0.458", "3.25", "\\$2.40", "7", "24^\textcirc", "1.618"]
+    lines = [json.dumps({"problem": "a", "answer": answer}) for answer in answers]
+    data = tmp_path / "data.jsonl"
+    data.write_text("\n".join(lines) + "\n")
+    status, out, _ = rewardkit("check", "--task", "math500", "--data", str(data))
+    assert status == 0, out
+    rounded = [line for line in out.splitlines() if "looks rounded" in line]
+    repaired = [line for line in out.splitlines() if "read as repaired" in line]
+    assert len(rounded) == len(repaired) == 1
+    assert "2 of 6 references" in rounded[0]
+    assert "'0.458'" in rounded[0]
+    assert "'1.618'" in rounded[0]
+    assert "1 of 6 references" in repaired[0]
+
+
 def test_version() -> None:
     assert rewardkit("--version")[1].startswith("rewardkit 0.")
 

@@ -19,6 +19,7 @@ from rewardkit.verifiers.math.comparison.values import (
     Policy,
     Rounding,
     Units,
+    looks_rounded,
     same_percent,
 )
 from rewardkit.verifiers.math.extraction import answers, bare_reference
@@ -37,7 +38,7 @@ from rewardkit.verifiers.math.parsed_answer import (
     predicate,
     read_answer,
 )
-from rewardkit.verifiers.math.spelling import unwrapped
+from rewardkit.verifiers.math.spelling import repaired, unwrapped
 
 Explanation = list[tuple[str, str]]
 """(label, value) pairs."""
@@ -117,6 +118,15 @@ class Math:
         """Explain how the completion and the reference are read, in bounded time."""
         read = self.read(text, sample.reference)
         return [] if isinstance(read, Verdict) else explained(*read)
+
+    def notes(self, reference: str, /) -> list[str]:
+        """Remark on damaged LaTeX, and on a decimal that looks rounded while values are exact."""
+        bare = bare_reference(reference)
+        found = ["the LaTeX is damaged and read as repaired"] * (repaired(bare) != bare)
+        node = parsed_tree(read_answer(bare))
+        if node is not None and self.rounding == "exact" and looks_rounded(node):
+            found.append("looks rounded; rounding='reference' accepts what rounds to it")
+        return found
 
     def prepare(self) -> None:
         """Load the engines."""

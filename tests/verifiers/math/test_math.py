@@ -202,3 +202,24 @@ def test_quick_decides_most_and_agrees_with_the_slow_way() -> None:
 def test_an_explanation_shows_how_an_answer_was_read(answer: str, reading: str) -> None:
     explanation = Math().explain(rf"\boxed{{{answer}}}", Sample("7"))
     assert explanation[:2] == [("answer", answer), ("read as", reading)]
+
+
+@pytest.mark.parametrize(
+    ("reference", "expected"),
+    [
+        ("0.458", ["rounded"]),
+        (r"(2, 6.67\%)", ["rounded"]),
+        ("3.25", []),
+        (r"\$2.40", []),
+        ("0.5", []),
+        ("24^\textcirc", ["repaired"]),
+        (r"\frac{229}{500}", []),
+        ("no number", []),
+    ],
+)
+def test_references_that_look_rounded_or_damaged_are_noted(
+    reference: str, expected: list[str]
+) -> None:
+    notes = Math().notes(reference)
+    assert [word for word in ("rounded", "repaired") for note in notes if word in note] == expected
+    assert not any("rounded" in note for note in Math(rounding="reference").notes(reference))

@@ -104,6 +104,15 @@ def rounds_to(answer: Node, reference: Node) -> bool:
     return same_sign and wanted in (round(steps), math.floor(steps + Fraction(1, 2)))
 
 
+def looks_rounded(node: Node) -> bool:
+    """Whether a decimal of two places or more, but no amount of money, is no multiple of 1/8."""
+    parts = [*nodes(node)]
+    if any(isinstance(part, Quantity) and part.kind == _MONEY for part in parts):
+        return False
+    numbers = [part for part in parts if isinstance(part, Number)]
+    return any((part.places or 0) > 1 and (8 * part.value).denominator > 1 for part in numbers)
+
+
 def _open(node: Node) -> bool:
     """Whether sympy may know more of it than its value: a variable, or a function by name."""
     return isinstance(node, Symbol) or (isinstance(node, Call) and node.name.endswith("()"))
@@ -180,7 +189,7 @@ def _quotient(node: Node) -> Node:
     return node
 
 
-_ANGLE = (("angle", 1),)
+_ANGLE, _MONEY = (("angle", 1),), (("money", 1),)
 _GREEK_UNITS = {"mu": "μ", "Omega": "Ω"}
 _PI = Constant("π")
 _HALF_TURN = Product((_PI, Power(Number(Fraction(180)), MINUS_ONE)))
