@@ -30,7 +30,7 @@ COMMANDS = {
     "compare": "Compare runs with a baseline, problem by problem.",
     "report": "Write a self-contained HTML page that shows one run or compares several.",
     "view": "Show the runs and trainings below a folder as live pages on this machine.",
-    "export": "Write the samples of runs as Parquet, or their metrics as metadata of a model card.",
+    "export": "Write samples as Parquet or CSV, and figures and tables for a paper.",
     "train": "Train a model with a recipe, by GRPO or on worked solutions.",
     "serve": "Serve verdicts over HTTP until SIGTERM, which lets requests in progress finish.",
     "adapter": "Write the file that a trainer loads its reward from.",

@@ -58,6 +58,17 @@ class Bars:
 Figure = Table | Plot | Bars
 
 
+def figure_from_json(plain: Mapping[str, Any]) -> Figure:
+    """The figure that `as_json` converted, as summary.json holds it."""
+    fields = {name: value for name, value in plain.items() if name != "kind"}
+    if plain["kind"] == "table":
+        return Table(**fields)
+    if plain["kind"] == "plot":
+        return Plot(**fields)
+    bars = {name: Metric(**values) for name, values in fields.pop("bars").items()}
+    return Bars(bars=bars, **fields)
+
+
 @runtime_checkable
 class ShowsFigures(Protocol):
     """A task with figures of its own."""

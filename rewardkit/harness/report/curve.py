@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rewardkit.harness.metrics.figures import Plot, Point
+from rewardkit.harness.metrics.figures import Bars, Plot, Point
 from rewardkit.harness.metrics.names import words
+from rewardkit.harness.metrics.rates import length_quantiles
+from rewardkit.harness.report.runs import ReportRun
 from rewardkit.harness.report.training_series import TrainingSeries
 from rewardkit.harness.store.files import replaced_file
 
@@ -18,6 +21,9 @@ RATES = ("accuracy", "format_rate", "unfinished_rate", "error_rate")
 
 MOST_LENGTHS = 6
 """Maximum number of checkpoints whose lengths are drawn: the first, the last, and some between."""
+
+PER_ROW = 3
+"""Panels of a training's log beside each other."""
 
 MOST_MARKED = 20
 """Maximum number of points of a line that has markers; the script of the page has the same."""
@@ -58,6 +64,45 @@ def task_plots(task: str, points: Iterable[CurvePoint]) -> Iterator[Plot]:
     amounts = [(point.step, point.amounts[task]) for point in ordered if point.amounts.get(task)]
     if amounts:
         yield amounts_plot(amounts)
+
+
+@dataclass(frozen=True)
+class RunCurve:
+    """The runs of several checkpoints of one training on one task, in the order of the steps."""
+
+    task: str
+    runs: Sequence[ReportRun]
+    where: str
+    """The names of the first and the last run, where the task has several curves."""
+
+    def plots(self) -> Iterator[Plot]:
+        """The task's rates and lengths over the steps."""
+        points = [
+            CurvePoint(
+                run.step or 0,
+                {self.task: run.tasks[self.task]["metrics"]},
+                length_quantiles(run.rows),
+            )
+            for run in self.runs
+        ]
+        for plot in task_plots(self.task, points):
+            yield replace(plot, title=plot.title + self.where)
+
+
+def run_curves(runs: Sequence[ReportRun]) -> Iterator[RunCurve]:
+    """The curves among these runs."""
+    trainings: dict[tuple[str, str], list[ReportRun]] = defaultdict(list)
+    for run in runs:
+        for task in run.tasks if run.step is not None else ():
+            trainings[task, run.training].append(run)
+    curves = {
+        own: group for own, group in trainings.items() if len({run.step for run in group}) > 1
+    }
+    count = Counter(task for task, _ in curves)
+    for (task, _), group in curves.items():
+        ordered = sorted(group, key=lambda run: run.step or 0)
+        where = f", {ordered[0].name} to {ordered[-1].name}" if count[task] > 1 else ""
+        yield RunCurve(task, ordered, where)
 
 
 def lengths_plot(steps: Sequence[tuple[int, Sequence[float]]]) -> Plot:
@@ -132,8 +177,8 @@ def draw_curve(
         [replace(plot, title=f"{task}: {plot.title}") for plot in task_plots(task, points)]
         for task in tasks
     ]
-    if training and (logged := list(training_plots(training))):
-        rows.append(logged)
+    logged = list(training_plots(training)) if training else []
+    rows += [logged[place : place + PER_ROW] for place in range(0, len(logged), PER_ROW)]
     columns = max(map(len, rows), default=1)
     figure = Figure(figsize=(7 * columns, 3.4 * max(1, len(rows))), layout="constrained", dpi=120)
     grid = figure.subplots(max(1, len(rows)), columns, squeeze=False)
@@ -163,6 +208,26 @@ def draw_plot(plot: Plot, axes: Any) -> None:
         axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
     elif axes.lines:
         axes.legend(loc="best", frameon=False)
+
+
+def draw_bars(bars: Bars, axes: Any) -> None:
+    """Draw horizontal bars on matplotlib's axes, from top to bottom, with their intervals."""
+    values = [bar.value for bar in bars.bars.values()]
+    reaches = (
+        [max(0.0, _number(reach)) if math.isfinite(_number(reach)) else 0.0 for reach in side]
+        for side in (
+            [bar.value - _number(bar.low) for bar in bars.bars.values()],
+            [_number(bar.high) - bar.value for bar in bars.bars.values()],
+        )
+    )
+    places = range(len(values))
+    axes.barh(places, values, height=0.6, alpha=0.7)
+    axes.errorbar(values, places, xerr=list(reaches), fmt="none", ecolor="black", capsize=3)
+    axes.set_yticks(range(len(bars.bars)), list(bars.bars))
+    axes.invert_yaxis()
+    axes.set(title=bars.title, xlim=(0, None))
+    axes.grid(axis="x", alpha=0.3)
+    axes.set_axisbelow(True)
 
 
 def _draw_series(name: str, points: Sequence[Point], axes: Any, zorder: float) -> None:

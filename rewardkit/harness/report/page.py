@@ -12,9 +12,8 @@ import gzip
 import hashlib
 import json
 import shlex
-from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path, PurePath
 from typing import Any
@@ -25,8 +24,8 @@ from rewardkit import __version__
 from rewardkit.harness.comparison.compare import compare_comparable
 from rewardkit.harness.comparison.comparison import TaskComparison
 from rewardkit.harness.metrics.names import TRUNCATED, UNJUDGED, counted, words
-from rewardkit.harness.metrics.rates import LOWER_IS_BETTER, length_quantiles
-from rewardkit.harness.report.curve import CurvePoint, task_plots, training_plots
+from rewardkit.harness.metrics.rates import LOWER_IS_BETTER
+from rewardkit.harness.report.curve import run_curves, training_plots
 from rewardkit.harness.report.runs import ReportRun, find_shown, read_runs
 from rewardkit.harness.report.samples import pack
 from rewardkit.harness.report.training_series import read_training_series
@@ -327,25 +326,8 @@ def _page_data(runs: Sequence[ReportRun], left_out: int) -> dict[str, Any]:
 
 def _curves(runs: Sequence[ReportRun]) -> Iterator[dict[str, Any]]:
     """The plots of each task over the steps of each training with several checkpoints."""
-    trainings: dict[tuple[str, str], list[ReportRun]] = defaultdict(list)
-    for run in runs:
-        for task in run.tasks if run.step is not None else ():
-            trainings[task, run.training].append(run)
-    curves = {
-        own: group for own, group in trainings.items() if len({run.step for run in group}) > 1
-    }
-    count = Counter(task for task, _ in curves)
-    for (task, _), group in curves.items():
-        ordered = sorted(group, key=lambda run: run.step or 0)
-        points = [
-            CurvePoint(
-                run.step or 0, {task: run.tasks[task]["metrics"]}, length_quantiles(run.rows)
-            )
-            for run in ordered
-        ]
-        where = f", {ordered[0].name} to {ordered[-1].name}" if count[task] > 1 else ""
-        plots = [replace(plot, title=plot.title + where) for plot in task_plots(task, points)]
-        yield {"task": task, "plots": [_figure(plot.as_json()) for plot in plots]}
+    for curve in run_curves(runs):
+        yield {"task": curve.task, "plots": [_figure(plot.as_json()) for plot in curve.plots()]}
 
 
 def _trainings(runs: Sequence[ReportRun]) -> Iterator[dict[str, Any]]:

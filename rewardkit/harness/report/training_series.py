@@ -17,7 +17,14 @@ Series = Sequence[tuple[int, float]]
 """(step, value) pairs in order."""
 
 
-HEALTH = {"kl": "KL divergence", "entropy": "entropy", "grad_norm": "gradient norm"}
+HEALTH = {
+    "kl": "KL divergence",
+    "entropy": "entropy",
+    "grad_norm": "gradient norm",
+    "clip_ratio/region_mean": "clip share",
+    "completions/mean_length": "mean length",
+    "completions/clipped_ratio": "truncated share",
+}
 """Logged figures that show whether a training is stable, with their words."""
 
 

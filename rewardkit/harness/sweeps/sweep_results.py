@@ -77,7 +77,7 @@ def _draw(path: Path, runs: Sequence[SweepRun], note: Callable[[str], None]) -> 
     try:
         draw_curve(points, path)
     except ModuleNotFoundError as error:
-        note(str(MissingExtra.needing(error.name or "matplotlib", "train", path.name)))
+        note(str(MissingExtra.needing(error.name or "matplotlib", "figures", path.name)))
 
 
 def _point(step: int, runs: Sequence[SweepRun]) -> CurvePoint:

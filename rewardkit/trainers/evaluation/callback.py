@@ -205,7 +205,7 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
 
 def _check(*, every: int, batch_size: int, truncation_share: float) -> None:
     if importlib.util.find_spec("matplotlib") is None:
-        raise MissingExtra.needing("matplotlib", "train", "eval_curve.png")
+        raise MissingExtra.needing("matplotlib", "figures", "eval_curve.png")
     for name, value in (("every", every), ("batch_size", batch_size)):
         if not isinstance(value, int) or value < 1:
             raise UsageError(f"{name} is {value}; it must be a whole number, at least 1")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
 from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.store.documents import FORMAT, check_format
 from rewardkit.harness.store.environment import now
-from rewardkit.harness.store.files import replace_text
+from rewardkit.harness.store.files import replace_text, write_errors
+from rewardkit.harness.store.run_folder import RunFolder
 from rewardkit.harness.store.training_checkpoints import STATE, damage, step_of
 from rewardkit.trainers.evaluation.train_log import as_json, read_json
 from rewardkit.trainers.recipes.recipe import SECTIONS, SFT, Recipe, plain_section
@@ -99,13 +101,21 @@ def check_same(folder: Path, fingerprint: Mapping[str, Any]) -> None:
         )
 
 
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Make the folder and lock it for a training. RunMismatch if another process writes it."""
+    with write_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    with RunFolder(folder).locked():
+        yield
+
+
 def begin(
     folder: Path, fingerprint: Mapping[str, Any], session: Mapping[str, Any], *, resumed: bool
 ) -> None:
     """Write the training's record, with a session for each time it was started or resumed."""
     earlier = (_read_record(folder) if resumed else None) or {"sessions": []}
     sessions = [*earlier["sessions"], {**session, "started": now(), "ended": None}]
-    folder.mkdir(parents=True, exist_ok=True)
     _write(folder, {"fingerprint": dict(fingerprint), "sessions": sessions})
 
 

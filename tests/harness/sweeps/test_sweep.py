@@ -257,7 +257,7 @@ def test_without_matplotlib_no_run_is_lost(monkeypatch: pytest.MonkeyPatch) -> N
     runs = list(sweep(plan_sweep(options(), ["run/checkpoint-*"], []), notes))
     assert accuracies(runs) == {"checkpoint-10": 2, "checkpoint-20": 2, "checkpoint-30": 2}
     (told,) = [note for note in notes.notes if "eval_curve.png needs matplotlib" in note]
-    assert "pip install 'rewardkit[train]'" in told
+    assert "pip install 'rewardkit[figures]'" in told
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,9 @@ import pytest
 from rewardkit.errors import DataError, MissingExtra, RewardkitError, RunMismatch, UsageError
 from rewardkit.harness.backends import tokenization
 from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.store.run_folder import RunFolder
 from rewardkit.protocols import Message
+from rewardkit.server.live_runs import is_locked
 from rewardkit.trainers import EvaluationCallback, reward_func, reward_funcs, train
 from rewardkit.trainers.training import training_plan
 from rewardkit.trainers.training.train_options import TrainOptions
@@ -481,6 +483,31 @@ def test_a_training_that_left_no_checkpoint_may_start_again(
     train("motion", model=str(tiny_checkpoint), settings=settings, output_dir=output)
     sessions = json.loads((tmp_path / "out" / "training.json").read_text())["sessions"]
     assert [session["steps"] for session in sessions] == [3]
+
+
+def test_a_training_locks_its_folder_until_it_ends(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    locked: list[bool] = []
+
+    class Looks(RecordingReporter):
+        def stepped(self, step: int) -> None:
+            locked.append(is_locked(output))  # by this, `view` shows it as running
+
+    def begin() -> None:
+        settings = tiny("motion", save_strategy="no")
+        where = {"model": str(tiny_checkpoint), "output_dir": str(output)}
+        train("motion", settings=settings, reporter=Looks(), **where)  # type: ignore[arg-type]
+
+    output.mkdir()
+    with (
+        RunFolder(output).locked(),
+        pytest.raises(RunMismatch, match="another process is writing .* --output-dir"),
+    ):
+        begin()
+    assert not (output / "training.json").exists()
+    begin()
+    assert locked == [True, True]
+    assert not is_locked(output)
 
 
 class Breaks(RecordingReporter):

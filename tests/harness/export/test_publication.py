@@ -1,0 +1,109 @@
+"""Figures and tables of runs and trainings as files."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from rewardkit.errors import MissingExtra, UsageError
+from rewardkit.harness.export.publication import (
+    read_publication,
+    write_figures,
+    write_latex,
+    write_tables,
+)
+from tests.support.commands import rewardkit
+
+
+def scored(folder: Path, right: int, *, name: str) -> Path:
+    """A run of eight problems in two kinds."""
+    rows = [
+        {"id": n, "kind": "ab"[n % 2], "completion": "4" if n < right else "5", "answer": "4"}
+        for n in range(8)
+    ]
+    file = folder / f"{name}.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    options = ("--verifier", "exact", "--reference-field", "answer", "--group-by", "kind")
+    assert rewardkit("score", str(file), *options, "-o", str(folder / name)).status == 0
+    return folder / name
+
+
+def training(folder: Path) -> Path:
+    """A training without evaluations: its log alone."""
+    folder.mkdir()
+    logs = {"reward": 0.5, "rewards/math/mean": 0.25, "kl": 0.01, "entropy": 1.0, "grad_norm": 2.0}
+    more = {"clip_ratio/region_mean": 0.1, "completions/mean_length": 40.0}
+    entries: list[dict[str, object]] = [
+        {"step": step, "logs": {**logs, **more}, "evaluation": {}, "warnings": []}
+        for step in (1, 2)
+    ]
+    (folder / "train_log.json").write_text(json.dumps(entries))
+    return folder
+
+
+def names(folder: Path, suffix: str) -> set[str]:
+    return {path.name.removesuffix(suffix) for path in folder.glob(f"*{suffix}")}
+
+
+@pytest.mark.slow
+def test_each_figure_is_svg_and_pdf_and_the_same_each_time(tmp_path: Path) -> None:
+    runs = [scored(tmp_path, 3, name="before"), scored(tmp_path, 6, name="after")]
+    publication = read_publication(runs)
+    figures = tmp_path / "figures"
+    assert write_figures(publication, figures, overwrite=False) == 3
+    assert names(figures, ".svg") == names(figures, ".pdf")
+    drawn = {path: path.read_bytes() for path in figures.iterdir()}
+    svg = next(text for path, text in drawn.items() if path.suffix == ".svg")
+    assert b"<text" in svg  # text that can be searched and edited
+    assert all(text.startswith(b"%PDF") for path, text in drawn.items() if path.suffix == ".pdf")
+    with pytest.raises(UsageError, match="exists; name another file, or use --overwrite"):
+        write_figures(publication, figures, overwrite=False)
+    write_figures(publication, figures, overwrite=True)
+    assert {path: path.read_bytes() for path in figures.iterdir()} == drawn
+
+
+def test_tables_have_a_column_for_each_run_and_the_comparison(tmp_path: Path) -> None:
+    runs = [scored(tmp_path, 3, name="before"), scored(tmp_path, 6, name="after")]
+    publication = read_publication(runs)
+    assert write_tables(publication, tmp_path / "tables", overwrite=False) == 2
+    (metrics,) = (tmp_path / "tables").glob("*-metrics.csv")
+    rows = {row["metric"]: row for row in csv.DictReader(metrics.read_text().splitlines())}
+    assert rows["accuracy"]["before"] == "0.375"
+    assert rows["accuracy"]["after"] == "0.75"
+    assert float(rows["accuracy"]["after low"]) < 0.75 < float(rows["accuracy"]["after high"])
+    assert rows["accuracy, kind a"]["before"] == "0.5"
+    assert write_latex(publication, tmp_path / "all.tex", overwrite=False) == 2
+    text = (tmp_path / "all.tex").read_text()
+    assert text.count(r"\begin{tabular}") == text.count(r"\bottomrule") == 2
+    assert r"+37.5\%" in text
+
+
+def test_a_training_has_its_log_as_a_table_and_as_figures(tmp_path: Path) -> None:
+    publication = read_publication([training(tmp_path / "grpo")])
+    (table,) = publication.tables()
+    for column in ("reward", "math", "KL divergence", "entropy", "clip share", "mean length"):
+        assert column in table.columns
+    assert [row[:2] for row in table.rows] == [(1, 0.5), (2, 0.5)]
+    titles = [figure.title for figure in publication.figures()]
+    assert "grpo: Rewards in training" in titles
+    assert "grpo: Gradient norm in training" in titles
+
+
+def test_the_command_names_what_it_wrote_and_what_is_missing(tmp_path: Path) -> None:
+    folder = str(training(tmp_path / "grpo"))
+    done = rewardkit("export", folder, "--tables", str(tmp_path / "tables"))
+    assert done.out == f"{tmp_path / 'tables'}: 1 table as CSV and LaTeX\n"
+    assert "--figures" in rewardkit("export", folder).err
+    (tmp_path / "empty").mkdir()
+    nothing = rewardkit("export", str(tmp_path / "empty"), "--latex", str(tmp_path / "a.tex"))
+    assert (nothing.status, "holds no run" in nothing.err) == (2, True)
+
+
+def test_figures_need_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtra, match=r"rewardkit\[figures\]"):
+        write_figures(read_publication([training(tmp_path / "t")]), tmp_path, overwrite=False)
