@@ -15,8 +15,10 @@ from rewardkit.verifiers.math.tree import (
     Node,
     Number,
     NumberSet,
+    Product,
     Quantity,
     Sequence,
+    SetOperation,
     Text,
     UnreadableError,
 )
@@ -638,15 +640,55 @@ def _whole(parts: list[str]) -> int | None:
     return total + group
 
 
-POSITIVE_REALS = Sequence((Number(Fraction(0)), Constant("∞")), "(", ")")
+_ZERO, _INFINITY = Number(Fraction(0)), Constant("∞")
+_BELOW: Final = Product((Number(Fraction(-1)), _INFINITY))
+_PARTS_OF_REALS: Final[dict[str, Node]] = {
+    "": NumberSet("R"),
+    "+": Sequence((_ZERO, _INFINITY), "(", ")"),
+    "-": Sequence((_BELOW, _ZERO), "(", ")"),
+    "≥0": Sequence((_ZERO, _INFINITY), "[", ")"),
+    "≤0": Sequence((_BELOW, _ZERO), "(", "]"),
+    "*": SetOperation("∖", NumberSet("R"), Sequence((_ZERO,), "⦃", "⦄")),
+}
+"""What a sign behind ℝ leaves of the real numbers."""
+
+_ONE_SIGN: Final = {">0": "+", "≥1": "+", "<0": "-", "·": "*", "≠0": "*"}
+_SETS_IN_WORDS = re.compile(
+    r"(?:(?:the )?set of )?(?:all (?:the )?|the |any )?"
+    r"(?:(positive|negative|non-?negative|non-?positive|non-?zero) )?"
+    r"(reals?(?: numbers?)?|integers|rational numbers|rationals|natural numbers|complex numbers)"
+)
+_SIGNS_IN_WORDS: Final = {
+    "positive": "+",
+    "negative": "-",
+    "nonnegative": "≥0",
+    "nonpositive": "≤0",
+    "nonzero": "*",
+}
+
+
+def number_set(name: str, part: str) -> Node:
+    """The set of numbers of a letter, or the part that a sign behind it leaves: ℝ⁺, ℤ_{>0}."""
+    part = _ONE_SIGN.get(part, part)
+    if name == "R" and part in _PARTS_OF_REALS:
+        return _PARTS_OF_REALS[part]
+    if name in ("Z", "N") and part in ("+", "*"):
+        return NumberSet("Z+")
+    return NumberSet("Z≥0" if (name, part) in (("N", "0"), ("N", "≥0")) else f"{name}{part}")
+
+
+def _set_in_words(words: str) -> Node | None:
+    """ℝ in `all real numbers`, [0,∞) in `non-negative reals`; None for any other words."""
+    if (found := _SETS_IN_WORDS.fullmatch(words)) is None:
+        return None
+    name = {"i": "Z"}.get(found[2][0], found[2][0].upper() if found[2][:2] != "ra" else "Q")
+    part = _SIGNS_IN_WORDS[found[1].replace("-", "")] if found[1] else ""
+    return number_set(name, part) if name == "R" or part != "*" else None
+
 
 _SENTENCES: tuple[tuple[re.Pattern[str], Node], ...] = tuple(
     (re.compile(pattern), meaning)
     for pattern, meaning in (
-        (r"(?:(?:all|the) )?reals|(?:(?:all|the|any) )?real numbers?", NumberSet("R")),
-        (r"(?:(?:all|the) )?integers", NumberSet("Z")),
-        (r"(?:(?:all|the) )?positive integers", NumberSet("Z+")),
-        (r"(?:(?:all|the) )?positive (?:real numbers|reals)", POSITIVE_REALS),
         (
             r"(?:the )?empty set|(?:there (?:is|are|exists?) "
             r"|(?:the |this )?(?:equation|system|problem|it) has )?"
@@ -681,7 +723,9 @@ def meaning(words: str) -> Node | None:
         if pattern.fullmatch(words):
             return stated
     number = number_in_words(words)
-    return _measured_in_words(words) if number is None else Number(number)
+    if number is not None:
+        return Number(number)
+    return _set_in_words(words) or _measured_in_words(words)
 
 
 def _measured_in_words(words: str) -> Node | None:

@@ -93,7 +93,22 @@ def _labelled(tokens: Tokens, words: str) -> Node:
     refused = any(map(lexicon.refuses, re.split(r"[\s,]+", subject)))
     if refused or not (colon or subject != plain or _LABEL.fullmatch(plain)):
         raise UnreadableError(f"the words {plain!r}")
-    return _whole_listing(tokens)
+    return _with_label(plain, _whole_listing(tokens)) if colon else _whole_listing(tokens)
+
+
+def _with_label(words: str, node: Node) -> Node:
+    """`Minimum: 1, Maximum: 3` with the first of its labels, where the others have one."""
+    match node:
+        case Sequence((first, *others), "", "") if all(map(_is_labelled, others)):
+            return replace(node, items=(Relation((Text(words), first), ("=",)), *others))
+    return node
+
+
+def _is_labelled(node: Node) -> bool:
+    match node:
+        case Relation((Text(), _), ("=",)):
+            return True
+    return False
 
 
 _BOUND = re.compile(r"(?:all )?(?:the )?(?:real )?numbers (greater|less) than( or equal to)?")
@@ -217,7 +232,12 @@ def _first_side(tokens: Tokens) -> Node:
             words = tokens.texts()
             if tokens.next.text == "(":
                 tokens.at = tokens.closing(tokens.at) + 1
-            return Text(" ".join(words.lower().split()))
+            name = " ".join(words.lower().split()).rstrip(": ")
+            if tokens.mark(":") or words.rstrip().endswith(":"):
+                if any(map(lexicon.refuses, name.split())):
+                    raise UnreadableError(f"the words {name!r}")
+                return Relation((Text(name), _sets(tokens)), ("=",))
+            return Text(name)
         raise UnreadableError(f"the word {tokens.next.text!r} in place of a value")
     return _function_named(tokens) or _sets(tokens)
 
@@ -229,7 +249,9 @@ def _named(tokens: Tokens) -> bool:
         count += 1
     if count and tokens.ahead(count).text == "(":
         count = tokens.closing(tokens.at + count) + 1 - tokens.at
-    return count > 0 and tokens.ahead(count).text in ("=", "≈")
+    labelled = tokens.at > 0 and tokens.ahead(count - 1).text.endswith(":")
+    signs = ("=", "≈", ":") if tokens.at else ("=", "≈")
+    return count > 0 and (labelled or tokens.ahead(count).text in signs)
 
 
 def _function_named(tokens: Tokens) -> Node | None:
@@ -259,6 +281,9 @@ def _function_named(tokens: Tokens) -> Node | None:
 
 def _sets(tokens: Tokens) -> Node:
     node = _ratio(tokens)
+    match node:
+        case Sum((Sequence(_, "⦃") as left, Product((Number(sign), Sequence(_, "⦃") as right)))):
+            node = SetOperation("∖", left, right) if sign == -1 else node
     while operator := tokens.mark("∪∩∖-" if isinstance(node, NumberSet | SetOperation) else "∪∩∖"):
         node = SetOperation("∖" if operator == "-" else operator, node, _ratio(tokens))
     if tokens.next.kind == "command" and tokens.next.text in lexicon.MODULO:
@@ -286,31 +311,9 @@ def _ratio(tokens: Tokens) -> Node:
     return terms[0] if len(terms) == 1 else Ratio(tuple(terms))
 
 
-_ZERO, _INFINITY = Number(Fraction(0)), Constant("∞")
-_ONLY_ZERO = Sequence((_ZERO,), "⦃", "⦄")
-_PARTS_OF_REALS: dict[str, Node] = {
-    "+": lexicon.POSITIVE_REALS,
-    ">0": lexicon.POSITIVE_REALS,
-    "-": Sequence((negative(_INFINITY), _ZERO), "(", ")"),
-    "<0": Sequence((negative(_INFINITY), _ZERO), "(", ")"),
-    "≥0": Sequence((_ZERO, _INFINITY), "[", ")"),
-    "≤0": Sequence((negative(_INFINITY), _ZERO), "(", "]"),
-    "*": SetOperation("∖", NumberSet("R"), _ONLY_ZERO),
-    "·": SetOperation("∖", NumberSet("R"), _ONLY_ZERO),
-}
-"""What a sign behind ℝ leaves of the real numbers."""
-
-
 def _number_set(tokens: Tokens, name: str) -> Node:
     """A set of numbers, or the part of it that a sign behind it leaves: ℝ⁺, ℤ_{>0}."""
-    if not tokens.mark("^_"):
-        return NumberSet(name)
-    part = _subscript(tokens)
-    if name == "R" and part in _PARTS_OF_REALS:
-        return _PARTS_OF_REALS[part]
-    if name in ("Z", "N") and part in ("+", ">0", "*", "≥1"):
-        return NumberSet("Z+")
-    return NumberSet(f"{name}{part}")
+    return lexicon.number_set(name, _subscript(tokens) if tokens.mark("^_") else "")
 
 
 def _subscript(tokens: Tokens) -> str:

@@ -255,6 +255,7 @@ _ORDINAL = (
 _SENTENCE = r"\A\s*((?:[A-Za-z']+\s+){1,8}(?:is|are))(?=\s*[-¤\\(\[0-9√π])"
 _NUMBER_OR_LETTER = r"([0-9]{1,4}|[a-zA-Z])"
 _ROWS: tuple[tuple[str, str, Replacement], ...] = (
+    ("#", r"\A\s*#\s*([A-Z])(?=\s*=)", r"|\1|"),
     ("ldotp", r"\\ldotp(?![a-zA-Z])\s*", "."),
     ("frac{d", r"\A\s*\\frac\s*\{\s*d\s*([a-zA-Z])\s*\}\s*\{\s*d\s*[a-zA-Z]\s*\}(?=\s*=)", r"\1'"),
     (

@@ -31,8 +31,10 @@ from rewardkit.verifiers.math.comparison.statements import (
     Opaque,
     approximated,
     as_factors,
+    as_written,
     assigned,
     calls_unknown,
+    each_equal,
     indexed_values,
     multiplied,
     same_curve,
@@ -83,6 +85,9 @@ def _lists(answer: Node, reference: Node, policy: Policy) -> Comparison:
     answer, reference = _unindexed(answer, reference), _unindexed(reference, answer)
     values, theirs = assigned(answer), assigned(reference)
     if (values is None) != (theirs is None):
+        written = _unlabelled(answer, reference), _unlabelled(reference, answer)
+        if written != (answer, reference) and (found := compare(*written, policy)).equal:
+            return found
         answer, reference = values or answer, theirs or reference
     answer, reference = _as_vector(answer, reference), _as_vector(reference, answer)
     if not (isinstance(answer, Sequence) and isinstance(reference, Sequence)):
@@ -94,6 +99,12 @@ def _unindexed(node: Node, other: Node) -> Node:
     """The values of `x_1 = 2, x_2 = 7` beside a set or a list of values."""
     listed = isinstance(other, Sequence) and _kind(other) in ("⦃", "") and assigned(other) is None
     return indexed_values(node) if listed else node
+
+
+def _unlabelled(node: Node, other: Node) -> Node:
+    """The values of `Minimum: 1, Maximum: 3` or `w=16, d=3` beside a bare list."""
+    bare = isinstance(other, Sequence) and not other.opening and assigned(other) is None
+    return as_written(node) if bare else node
 
 
 def _as_vector(node: Node, other: Node) -> Node:
@@ -153,6 +164,7 @@ def compare(answer: Node, reference: Node, policy: Policy) -> Comparison:
         return found
     answer, reference = written_out(answer), written_out(reference)
     answer, reference = stated(answer, reference), stated(reference, answer)
+    answer, reference = each_equal(answer, reference), each_equal(reference, answer)
     answer, reference = as_point(answer, reference), as_point(reference, answer)
     answer, reference = approximated(answer, reference), approximated(reference, answer)
     answer, reference = unnamed(answer, reference), unnamed(reference, answer)
@@ -246,7 +258,8 @@ def _word(node: Node) -> str | None:
 
 def _sets(answer: Node, reference: Node, policy: Policy) -> Comparison:
     """Sets of numbers, as the intervals that they are."""
-    if isinstance(answer, NumberSet) and isinstance(reference, NumberSet):
+    lettered = (NumberSet, Symbol)  # \mathbf{R} is read as a letter
+    if isinstance(answer, lettered) and isinstance(reference, lettered):
         return Comparison(answer.name == reference.name, "sets of numbers")
     return _regions(answer, reference) or _unworked_sets(answer, reference, policy)
 
@@ -267,6 +280,9 @@ def _unworked_sets(answer: Node, reference: Node, policy: Policy) -> Comparison:
     match answer, reference:
         case Relation(), Relation():
             return same_relation(answer, reference)
+        case Sequence(items, "", "", ","), Relation(sides, ("<" | ">", *_)):
+            lettered = all(isinstance(item, Symbol) for item in items)
+            return Comparison(lettered and items == sides, "the order of the chain")
         case SetOperation(one, left, right), SetOperation(other, left2, right2) if one == other:
             return all_equal([compare(left, left2, policy), compare(right, right2, policy)])
         case Sequence(), Sequence() if is_region(answer) == is_region(reference):

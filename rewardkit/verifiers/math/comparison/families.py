@@ -84,7 +84,6 @@ _RANGES = {
     "N": Range(True, natural=True),
     "Z+": Range(True, low=1),
     "Z≥0": Range(True, low=0),
-    "N0": Range(True, low=0),
     "R": Range(),
 }
 _COUNTERS = frozenset("ijklmnpqrstKLMN")
@@ -105,6 +104,7 @@ def same_family(answer: Node, reference: Node) -> Comparison | None:
     mine, theirs = _read(answer), _read(reference)
     if mine is None or theirs is None:
         return None
+    mine, theirs = _natural(mine, theirs), _natural(theirs, mine)
     mine, theirs = _fitted(mine, theirs), _fitted(theirs, mine)
     mine, theirs = _with_ranges(mine, theirs), _with_ranges(theirs, mine)
     if not mine.ranges and not theirs.ranges:
@@ -169,11 +169,12 @@ def _read(node: Node) -> Family | None:
     points: list[Point] = []
     for value in values:
         if isinstance(value, Call) and value.name == "residue":
-            if (modulus := rational(value.arguments[-1])) is None or len(value.arguments) != 2:
+            first, modulus = map(rational, (value.arguments[0], value.arguments[-1]))
+            if first is None or not modulus or len(value.arguments) != 2:
                 return None
             ranges["residue"] = Range(True)
             step = Product((Number(modulus), Symbol("residue")))
-            value = Sum((value.arguments[0], step))
+            value = Sum((Number(first % modulus), step))
         points += [_coordinates(signed) for signed in both_signs(value)]
     if not points or len({len(point) for point in points}) > 1:
         return None
@@ -327,6 +328,13 @@ def _coordinates(value: Node) -> Point:
 
 
 # Fitting two families to each other
+
+
+def _natural(family: Family, other: Family) -> Family:
+    """Residue classes as natural numbers, beside numbers that start somewhere."""
+    starts = any(run.low is not None or run.natural for run in other.ranges.values())
+    residues = starts and "residue" in family.ranges
+    return replace(family, ranges={"residue": Range(True, low=0)}) if residues else family
 
 
 def _fitted(family: Family, other: Family) -> Family:

@@ -82,11 +82,19 @@ def is_region(node: Node) -> bool:
         case Sequence((Relation(_, ("|",)),), "⦃", _, _):
             return True
         case Sequence(items, opening, closing, joint):
-            if joint != "," and items and all(map(is_region, items)):
-                return True
+            if joint != "," and any(map(is_region, items)):
+                return all(is_region(item) or _is_value(item, joint) for item in items)
             brackets = {opening, closing} <= set("()[]") and opening != ""
             mixed = brackets and (opening, closing) not in (("(", ")"), ("[", "]"))
             return mixed or (brackets and any(map(infinite, items)))
+    return False
+
+
+def _is_value(node: Node, joint: str) -> bool:
+    """Whether it is the `x = 4` of `x = 4 or 5 < x < 7`."""
+    match node:
+        case Relation((Symbol(), value), ("=",)) if value is not None:
+            return joint == "or" and not symbols(value)
     return False
 
 
@@ -135,6 +143,8 @@ def _relation(sides: tuple[Node | None, ...], operators: tuple[str, ...]) -> Reg
             return Region(complement(region(members)).pieces, name)
         case (first, condition), ("|",) if first is not None and condition is not None:
             return _condition(first, condition)
+        case (Symbol(name), value), ("=",) if value is not None:
+            return Region((Piece(value, True, value, True),), name)
         case (left, right), (operator,) if operator in FLIPPED:
             return _inequality(left, operator, right)
         case (low, middle, high), (first, second) if first in FLIPPED and second in FLIPPED:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise, product
@@ -19,6 +20,7 @@ from rewardkit.verifiers.math.tree import (
     Ratio,
     Relation,
     Sequence,
+    Sum,
     Symbol,
     Text,
     difference,
@@ -36,6 +38,7 @@ ROUNDING = Number(Fraction(1, 100))
 UNNAMED = Text("")
 """The name of the value that a chain without a name states, such as 2 + 3 = 5."""
 
+_ADDED_UP = frozenset("abcdkmnpqr")
 MOST_SIGNS = 16
 """Items with ± that are expanded."""
 
@@ -76,6 +79,8 @@ def names_value(node: Node) -> bool:
             return all(isinstance(part, Symbol) or names_value(part) for part in arguments)
         case Call(name, _):
             return name.endswith("()")
+        case Product((Symbol(), Number())):  # T(10)
+            return True
         case Product((Symbol("Delta" | "m"), Symbol(name))):
             return node.factors[0] == Symbol("Delta") or name.startswith("∠")
         case Sequence(items, "(", ")", _) | Ratio(items):
@@ -173,6 +178,35 @@ def assigned(node: Node) -> Sequence | None:
         return None
     tuples = [Sequence(tuple(group[name] for name in sorted(group)), "(", ")") for group in groups]
     return tuples[0] if len(tuples) == 1 else Sequence(tuple(tuples))
+
+
+def as_written(node: Node) -> Node:
+    """The values of `w=16, d=3` in their order, or of names in words in any order; else the node.
+
+    Letters that follow each other in the alphabet, such as x and y, have an order of their own.
+    """
+    pairs = _definitions(node) if isinstance(node, Sequence) else []
+    names = sorted(name.name for name, _ in pairs if isinstance(name, Symbol))
+    in_turn = all(len(name) == 1 for name in names) and "".join(names) in string.ascii_letters
+    if len(pairs) < 2 or (names and in_turn):
+        return node
+    values = tuple(value for _, value in pairs)
+    worded = all(isinstance(name, Text) for name, _ in pairs)
+    return Sequence(values) if worded else Sequence(values, "(", ")")
+
+
+def each_equal(node: Node, other: Node) -> Node:
+    """`x = 0, y = 0` for `x = y = 0`, beside a list, and `a < b, b < c` for `a < b < c`."""
+    if not isinstance(node, Relation) or not isinstance(other, Sequence):
+        return node
+    *names, value = node.sides
+    named = len(names) > 1 and all(isinstance(name, Symbol) for name in names)
+    if named and {*node.operators} == {"="} and value is not None and not symbols(value):
+        return Sequence(tuple(Relation((name, value), ("=",)) for name in names))
+    chained = len(node.operators) > 1 and {*node.operators} <= {*"<>≤≥"} and other.joint != "or"
+    if chained and all(isinstance(item, Relation) for item in other.items):
+        return Sequence(tuple(_links(node)), joint=other.joint)
+    return node
 
 
 def _definitions(node: Sequence) -> list[tuple[Node, Node]]:
@@ -291,7 +325,7 @@ def unnamed(node: Node, other: Node) -> Node:
         return node.items[0] if plain else node
     pair = definition(node)
     if pair is None:
-        return node
+        return _of_letters(node) if not isinstance(other, Relation) else node
     theirs = definition(other)
     if theirs is None:
         return node if isinstance(other, Relation) and other.operators == ("=",) else pair[1]
@@ -300,6 +334,15 @@ def unnamed(node: Node, other: Node) -> Node:
         return value
     if isinstance(name, Call) and isinstance(other_name, Call) and name.name == other_name.name:
         return _with_arguments_of(name, value, other_name)
+    return node
+
+
+def _of_letters(node: Node) -> Node:
+    """17 in `m + n = 17`, whose letters are those that a problem asks to add up."""
+    match node:
+        case Relation((Sum(terms), (Number() as value)), ("=",)):
+            names = {term.name for term in terms if isinstance(term, Symbol)}
+            return value if len(names) == len(terms) and names <= _ADDED_UP else node
     return node
 
 
