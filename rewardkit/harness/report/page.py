@@ -195,8 +195,13 @@ def _pairs(mapping: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return list(mapping.items())
 
 
-def _figure(figure: Mapping[str, Any]) -> dict[str, Any]:
-    mappings = {name: _pairs(figure[name]) for name in ("series", "bars") if name in figure}
+def _figure(figure: Mapping[str, Any], colours: Mapping[str, int] | None = None) -> dict[str, Any]:
+    """A figure for the page's script; `colours` are the numbers of the runs of its series."""
+    mappings: dict[str, Sequence[Any]] = {
+        name: _pairs(figure[name]) for name in ("series", "bars") if name in figure
+    }
+    if colours and set(colours) >= set(figure.get("series", {})):
+        mappings["series"] = [(*pair, colours[pair[0]]) for pair in mappings["series"]]
     return {**figure, **mappings}
 
 
@@ -283,12 +288,12 @@ def _title(runs: Sequence[ReportRun]) -> str:
 
 
 def _heading(runs: Sequence[ReportRun]) -> str:
-    """The model of one run; of several runs their number, after the name of their training."""
-    if len(runs) == 1:
-        return runs[0].model
+    """The name of the training that all runs belong to, then their number, or the run's model."""
+    model = runs[0].model
+    what = f"{len(runs)} runs" if len(runs) > 1 else PurePath(model).name or model
     folders = {run.folder for run in runs}
     training = next(iter(folders)) if len(folders) == 1 else None
-    return f"{training.name} · {len(runs)} runs" if training else f"{len(runs)} runs"
+    return f"{training.name} · {what}" if training and training.name != what else what
 
 
 def _compared(comparisons: PageComparisons) -> dict[str, Any]:
@@ -320,14 +325,17 @@ def _page_data(runs: Sequence[ReportRun], left_out: int) -> dict[str, Any]:
         "remarks": {"truncated": TRUNCATED, "unjudged": UNJUDGED},
         "runs": [_run_data(run) for run in runs],
         "curves": list(_curves(runs)),
-        "trainings": list(_trainings(runs)) if len(runs) > 1 else [],
+        "trainings": list(_trainings(runs)) if len(runs) > 1 or runs[0].rollouts else [],
     }
 
 
 def _curves(runs: Sequence[ReportRun]) -> Iterator[dict[str, Any]]:
     """The plots of each task over the steps of each training with several checkpoints."""
+    numbers = {id(run): number for number, run in enumerate(runs)}
     for curve in run_curves(runs):
-        yield {"task": curve.task, "plots": [_figure(plot.as_json()) for plot in curve.plots()]}
+        colours = {f"step {run.step}": numbers[id(run)] for run in curve.runs}
+        plots = [_figure(plot.as_json(), colours) for plot in curve.plots()]
+        yield {"task": curve.task, "plots": plots}
 
 
 def _trainings(runs: Sequence[ReportRun]) -> Iterator[dict[str, Any]]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from rewardkit.harness.metrics.outcomes import Numbers, RowKind, kind_of
 from rewardkit.harness.report.runs import ReportRun, SignedRollout, group_label, run_start
+from rewardkit.harness.store.data_files import field_value
 from rewardkit.harness.store.rollouts import keeps_text
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.transcripts import last_message
@@ -39,6 +40,18 @@ REASONING = 7
 
 QUESTION_COLUMNS = ("question", "problem", "prompt", "input", "query", "instruction", "messages")
 """Columns of a scored file that may hold the question, by preference."""
+
+
+MODEL_COLUMNS = ("model", "model_name", "response.body.model", "output.model")
+LATENCY_COLUMNS = {
+    "latency_s": " s",
+    "latency_seconds": " s",
+    "latency_ms": " ms",
+    "latency": "",
+    "output.time": " s",
+    "total_time": " s",
+}
+"""Columns that may hold a completion's model, and its latency with the unit, by preference."""
 
 
 @dataclass(frozen=True)
@@ -160,6 +173,18 @@ def _prompt(row: SampleRow) -> str:
     return next(filter(None, questions), "")
 
 
+def _recorded(columns: Mapping[str, Any]) -> Iterator[str]:
+    """The model and the latency in the columns of a row, in words."""
+    models = (field_value(columns, name) for name in MODEL_COLUMNS)
+    if model := next((one for one in models if one and isinstance(one, str)), None):
+        yield f"model {model}"
+    for name, unit in LATENCY_COLUMNS.items():
+        latency = field_value(columns, name)
+        if isinstance(latency, (int, float)) and not isinstance(latency, bool):
+            yield f"latency {latency:.4g}{unit}"
+            return
+
+
 def _common_start(rows: Sequence[SampleRow]) -> str:
     """The common start of the prompts, if they differ.
 
@@ -193,6 +218,7 @@ def _texts(rows: Sequence[SampleRow], prefix: str, start: int) -> Iterator[list[
             row.reasoning,
             row.thinking_tokens,
             row.prompt_ends,
+            list(_recorded(row.columns)),
         ]
 
 

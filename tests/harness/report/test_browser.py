@@ -448,6 +448,66 @@ def test_a_training_has_its_rewards_its_loss_and_its_lengths(at: Any, tmp_path: 
     assert "in training" not in alone.replace("in training, at step 0", "")
 
 
+def test_the_completions_of_a_training_alone_show_what_its_trainer_logged(
+    at: Any, tmp_path: Path
+) -> None:
+    folder = write_training(tmp_path / "learnt", two_steps())
+    logs = {"loss": 0.5, "kl": 0.1, "entropy": 1.5}
+    entry = {"step": 1, "logs": logs, "warnings": ["the rewards measure something else"]}
+    (folder / "train_log.json").write_text(json.dumps([entry]))
+    browser = at(read_runs(find_shown([folder])))
+    page = text(browser, "#view-summary")
+    for words in ("Loss", "KL divergence", "Entropy"):
+        assert f"{words} in training" in page
+    assert "Sign of reward hacking at step 1" in page
+    assert text(browser, ".lead h1") == "learnt"
+
+
+def test_one_evaluation_of_a_training_has_the_trainings_name_in_its_title(
+    at: Any, tmp_path: Path
+) -> None:
+    browser = at(trained(tmp_path / "grpo", [])[1:])
+    assert text(browser, ".lead h1") == "grpo · in training, at step 5"
+    assert browser.value("document.title") == "gsm8k · grpo · in training, at step 5"
+
+
+def test_a_run_has_its_colour_in_the_plots_of_lengths_too(at: Any, tmp_path: Path) -> None:
+    other = as_run("other", [row("1"), row("2", correct=False)])
+    browser = at([other, *trained(tmp_path / "grpo", [])])
+    keys = dict(
+        browser.value(
+            "[...document.querySelectorAll('.lead li')].map(one => [one.textContent,"
+            " one.querySelector('.key').className.match(/series-\\d/)[0]])"
+        )
+    )
+    legend = dict(
+        browser.value(
+            "[...document.querySelectorAll('.card .legend li')].map(one => [one.textContent,"
+            " one.querySelector('svg').getAttribute('class').match(/series-\\d/)[0]])"
+        )
+    )
+    assert legend["step 0"] == keys["grpo/step-000000"] == "series-1"
+    assert legend["step 5"] == keys["grpo/step-000005"] == "series-2"
+    card = "[...document.querySelectorAll('.card')].find(one => /^Lengths by/.test(one.innerText))"
+    bars = browser.value(
+        f"[...{card}.querySelectorAll('circle')].map(one => one.getAttribute('class'))"
+    )
+    assert {one.split()[-1] for one in bars} == set(keys.values())
+
+
+@pytest.mark.parametrize(
+    ("columns", "shown"),
+    [
+        ({"model": "qwen-0.6b", "latency_s": 2.5}, "model qwen-0.6b · latency 2.5 s"),
+        ({"response": {"body": {"model": "<b>m</b>"}}, "latency_ms": 120}, "model <b>m</b> · late"),
+        ({"latency": True, "output": {"time": 1.25}}, "latency 1.25 s"),
+    ],
+)
+def test_a_sample_shows_its_model_and_latency(at: Any, columns: dict[str, Any], shown: str) -> None:
+    browser = at([as_run("r", [row("1", columns=columns)])], "#samples")
+    assert shown in text(browser, "#detail .facts")
+
+
 def test_an_axis_has_zero_where_the_steps_of_its_ticks_would_miss_it(
     at: Any, tmp_path: Path
 ) -> None:

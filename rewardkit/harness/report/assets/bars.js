@@ -54,9 +54,11 @@ function linked(href, label, ...shapes) {
 function lengthChart(label, rows) {
   const most = Math.max(1, ...rows.map((row) => row.maximum));
   return plot(label, (width) => {
-    const left = Math.min(230, width * 0.32);
+    const narrow = width < 420;
+    const left = narrow ? 6 : Math.min(230, width * 0.32);
     const x = scale([0, most], [left, width - 8]);
-    const bottom = rows.length * BAR.row;
+    const rowHeight = narrow ? BAR.stackedRow : BAR.row;
+    const bottom = rows.length * rowHeight;
     const tickCount = Math.max(2, Math.floor((width - left) / 90));
     const axis = ticks(0, most, tickCount).flatMap((length) => [
       draw("line", { class: "grid", x1: x(length), x2: x(length), y1: 0, y2: bottom }),
@@ -65,17 +67,18 @@ function lengthChart(label, rows) {
     const axisLabel = draw("text", { x: (left + width) / 2, y: bottom + 34, "text-anchor": "middle" },
       "tokens of the completion");
     return { height: bottom + 40, shapes: [...axis, axisLabel, ...rows.map((row, index) =>
-      lengthSpan(row, x, index * BAR.row + BAR.row / 2, left, width))] };
+      lengthSpan(row, { x, left, width, narrow, top: index * rowHeight, rowHeight }))] };
   });
 }
 
-function lengthSpan(row, x, y, left, width) {
+function lengthSpan(row, { x, left, width, narrow, top, rowHeight }) {
+  const y = top + (narrow ? 30 : rowHeight / 2);
   const level = { y1: y, y2: y };
   return draw("g", {},
-    clipped(row.label, y + 4, left - 10),
+    narrow ? clipped(row.label, top + 14, width) : clipped(row.label, y + 4, left - 10),
     draw("line", { ...level, class: `stroke thin ${row.kind}`, x1: x(row.median), x2: x(row.maximum) }),
     draw("line", { ...level, class: `stroke thick ${row.kind}`, x1: x(row.median), x2: x(row.p95) }),
     draw("line", { class: `stroke ${row.kind}`, x1: x(row.maximum), x2: x(row.maximum), y1: y - 5, y2: y + 5 }),
     draw("circle", { class: `fill ${row.kind}`, cx: x(row.median), cy: y, r: 5 }),
-    hoverArea(0, y - BAR.row / 2, width, BAR.row, row.hover));
+    hoverArea(0, top, width, rowHeight, row.hover));
 }

@@ -33,13 +33,13 @@ function plotChart({ title, x_label: xLabel, y_label: yLabel, y_scale: yScale, s
     ({ name, colour, points: points.map(([x, y, low, high]) => ({ x, y, low, high })) })) });
 }
 
-function plotCard(figure) {
-  return wideCard(figure.title, plotChart(figure), figure.note ? note(figure.note) : null);
+function plotCard(figure, makeCard) {
+  return makeCard(figure.title, plotChart(figure), figure.note ? note(figure.note) : null);
 }
 
 // The rates and lengths of a task over the checkpoints of each training.
 function checkpointCurves(taskName) {
-  return page.curves.filter(({ task }) => task === taskName).flatMap(({ plots }) => plots.map(plotCard));
+  return page.curves.filter(({ task }) => task === taskName).flatMap(({ plots }) => plots.map((plot) => plotCard(plot, wideCard)));
 }
 
 // What a training logged: its rewards with their parts, and its loss.
@@ -50,5 +50,5 @@ function trainingSection({ name, plots, signs }) {
     make("h2", {}, "Training", several ? make("span", { class: "dim" }, " · ", isolated(name)) : null),
     ...signs.map(([step, text]) => make("p", { class: "warning" },
       make("span", {}, make("strong", {}, `Sign of reward hacking at step ${integer(step)}: `), isolated(text)))),
-    make("div", { class: "cards" }, ...plots.map(plotCard)));
+    make("div", { class: "cards" }, ...plots.map((plot) => plotCard(plot, card))));
 }

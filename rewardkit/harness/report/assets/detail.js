@@ -103,6 +103,7 @@ function facts(sample, text) {
     text.promptEnds ? `prompt's token ids ${text.promptEnds[0].join(" ")} … ${text.promptEnds[1].join(" ")}` : null,
     text.thinkingTokens === null ? null : `${integer(text.thinkingTokens)} of them in thinking`,
     finish === "length" ? "ended at the token limit" : `finish reason ${visible(finish)}`,
+    ...text.recorded.map(visible),
     ...table.groups[sample].map((group) => table.groupNames[group].map(visible).join(" ")),
   ].filter((fact) => fact !== null).join(" · ");
 }

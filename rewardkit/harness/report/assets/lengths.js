@@ -4,8 +4,8 @@ const LENGTH_COLOURS = ["right", "wrong", "truncated", "unjudged"];
 const LENGTH_COLUMNS = ["count", "mean", "median", "p95", "maximum"];
 
 function lengthsCard(taskRuns) {
-  const rows = taskRuns.flatMap(({ task, runName }) =>
-    task.lengths.map(([outcome, figure]) => lengthsRow(outcome, figure, runName)));
+  const rows = taskRuns.flatMap(({ task, runName, series }) =>
+    task.lengths.map(([outcome, figure]) => lengthsRow(outcome, figure, runName, series)));
   if (!rows.length) return null;
   sortTogether(rows, (row) => row.outcome);
   const drawn = taskRuns.length > MOST_BARS ? rows.filter((row) => row.outcome === "all") : rows;
@@ -16,12 +16,14 @@ function lengthsCard(taskRuns) {
       plainTable(["outcome", ...LENGTH_COLUMNS.map(words)], rows.map(lengthCells), [1, 2, 3, 4, 5])));
 }
 
-function lengthsRow(outcome, figure, runName) {
+// The colour is the outcome's, or of several runs the run's.
+function lengthsRow(outcome, figure, runName, series) {
+  const ofOutcome = LENGTH_COLOURS.includes(outcome) ? outcome : "series-5";
   return {
     ...figure,
     outcome,
     label: runName === null ? outcome : `${outcome} · ${runName}`,
-    kind: LENGTH_COLOURS.includes(outcome) ? outcome : "series-5",
+    kind: runName === null ? ofOutcome : series,
     hover: `${visible(outcome)}: ${plural(figure.count, "completion")}\n`
       + `mean ${rounded(figure.mean)}, median ${rounded(figure.median)}\n`
       + `p95 ${rounded(figure.p95)}, maximum ${rounded(figure.maximum)}`,

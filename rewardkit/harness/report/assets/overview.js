@@ -28,8 +28,8 @@ function lead() {
         make("span", { class: `key series-${index % 8}`, "aria-hidden": "true" }), isolated(run.name)))));
   }
   const [run] = page.runs;
-  const title = lastPart(run.model);
-  const description = [run.model === title ? null : run.model, ...run.outline].filter(Boolean).join(" · ");
+  const title = page.heading;
+  const description = [title.endsWith(run.model) ? null : run.model, ...run.outline].filter(Boolean).join(" · ");
   return make("div", { class: "lead" }, make("h1", {}, isolated(title)),
     description ? make("p", {}, isolated(description)) : null,
     run.started ? make("p", {}, dateAndTime(run.started)) : null);
@@ -38,10 +38,6 @@ function lead() {
 // An ISO time without its seconds, and with UTC for its offset.
 function dateAndTime(text) {
   return visible(text).replace("T", " ").replace(/:\d\d\+00:00$/, " UTC");
-}
-
-function lastPart(path) {
-  return path.split("/").filter(Boolean).at(-1) ?? path;
 }
 
 // The task in each run that has it. `runName` is null where only one run does.
