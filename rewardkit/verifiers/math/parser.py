@@ -44,6 +44,7 @@ from rewardkit.verifiers.math.tree import (
     nodes,
     reciprocal,
     summed,
+    symbols,
 )
 
 
@@ -154,16 +155,29 @@ def _whole_listing(tokens: Tokens) -> Node:
 
 def _listing(tokens: Tokens) -> Node:
     """Clauses with commas, and, or between."""
-    items = [_clause(tokens)]
-    joint = ","
+    items, separators = [_clause(tokens)], []
     while separator := _separator(tokens):
-        joint = separator if joint == "," else joint
+        separators.append(separator)
         items.append(ELLIPSIS if tokens.mark("…") else _clause(tokens))
     items = in_full(items)
+    joint = _joint(items, separators)
     return items[0] if len(items) == 1 else Sequence(tuple(items), joint=joint)
 
 
+def _joint(items: list[Node], separators: list[str]) -> str:
+    """What joins the items; between values and conditions ∧ is `and` and ∨ is `or`."""
+    joints = [separator for separator in separators if separator != ","]
+    if len({_JOINTS.get(joint, joint) for joint in joints}) > 1 and not _JOINTS.keys().isdisjoint(
+        joints
+    ):
+        raise UnreadableError("connectives without brackets")
+    joint = joints[0] if joints else ","
+    logical = not any(isinstance(item, Relation) or not symbols(item) for item in items)
+    return joint if logical else _JOINTS.get(joint, joint)
+
+
 _SEPARATORS = (",", ";", "and", "or", "∧", "∨", "\\\\")
+_CONNECTIVES = ("and", "or", "∧", "∨")
 _JOINTS = {"∧": "and", "∨": "or"}
 
 
@@ -171,10 +185,10 @@ def _separator(tokens: Tokens) -> str | None:
     """Take what separates two items: `,`, `and` or `or`; None if nothing does."""
     found = None
     while tokens.next.kind == "mark" and tokens.next.text in _SEPARATORS:
-        mark = _JOINTS.get(tokens.next.text, tokens.next.text)
-        if found is not None and (found in ("and", "or") or mark not in ("and", "or")):
+        mark = tokens.next.text
+        if found not in (None, ",") or (found and mark not in _CONNECTIVES):
             raise UnreadableError("an empty place in a list")
-        found = mark if mark in ("and", "or") else ","
+        found = mark if mark in _CONNECTIVES else ","
         tokens.take()
     return found
 
@@ -420,11 +434,13 @@ def _juxtapose(tokens: Tokens, factors: list[Node]) -> None:
         return
     if isinstance(before, Symbol) and factor == Number(Fraction(0)):
         raise UnreadableError("the value of a function at 0")
-    part = whole_fraction(factor) if by_command and whole and len(factors) == 1 else None
-    if part is None:
+    measure = factor if isinstance(factor, Quantity) else None
+    part = whole_fraction(measure.value if measure else factor)
+    if part is None or not (by_command and whole and len(factors) == 1):
         factors.append(factor)
     elif 0 <= part.value < 1:
-        factors[-1] = Sum((before, part))
+        mixed = Sum((before, part))
+        factors[-1] = replace(measure, value=mixed) if measure else mixed
     else:
         raise UnreadableError("a mixed number whose fraction is not below one")
 
@@ -713,8 +729,9 @@ def _enclosed(tokens: Tokens, opening: str) -> Node:
     tokens.open_brackets, tokens.inside_bars = before + opening, 0
     with tokens:
         items: list[Node] = []
+        joint = ","
         if tokens.next.text not in _CLOSERS[opening].removesuffix("["):
-            items = _items(tokens, opening)
+            items, joint = _items(tokens, opening)
         closing = tokens.expect(_CLOSERS[opening])
     tokens.open_brackets, tokens.inside_bars = before, bars
     items = in_full(items)
@@ -722,21 +739,24 @@ def _enclosed(tokens: Tokens, opening: str) -> Node:
     closing = ")" if closing == "[" else closing
     if len(items) == 1 and opening not in "⦃⟨" and closing == _CLOSERS[opening][0]:
         return items[0]
-    if opening == "{":
-        return Sequence(tuple(items))
+    if opening == "{" or (opening == "(" and joint != ","):
+        return Sequence(tuple(items), joint=joint)
     return Sequence(tuple(items), opening, closing)
 
 
-def _items(tokens: Tokens, opening: str) -> list[Node]:
+def _items(tokens: Tokens, opening: str) -> tuple[list[Node], str]:
+    """The items in brackets, and what joins them."""
     if tokens.next.kind == "text" and opening != "⦃":
         items: list[Node] = [lexicon.words_as_answer(tokens.texts())]
     else:
         items = [_item(tokens, opening)]
     if opening == "⦃" and tokens.mark("|:") is not None:
-        return [Relation((items[0], _listing(tokens)), ("|",))]
-    while _separator(tokens):
+        return [Relation((items[0], _listing(tokens)), ("|",))], ","
+    separators = []
+    while separator := _separator(tokens):
+        separators.append(separator)
         items.append(_item(tokens, opening))
-    return items
+    return items, _joint(items, separators)
 
 
 def _item(tokens: Tokens, opening: str) -> Node:

@@ -114,7 +114,26 @@ def _as_vector(node: Node, other: Node) -> Node:
     return node
 
 
+_WORDS = {"∧": "and", "∨": "or"}
+
+
+def _connectives_differ(one: Sequence, other: Sequence) -> bool:
+    """Whether `or` and `and` join statements, or a sign of logic or `or` meets another listing."""
+    joints = {one.joint, other.joint}
+    if not joints.isdisjoint(_WORDS):
+        return len({_WORDS.get(joint, joint) for joint in joints}) > 1
+    if any(
+        a.joint == "or" and b.opening in ("(", "[", "⟨") for a, b in ((one, other), (other, one))
+    ):
+        return True
+    stated = [item for item in one.items if isinstance(item, (Relation, Text))]
+    bounds = all(isinstance(item, Relation) and item.operators != ("=",) for item in one.items)
+    return (joints == {"and", "or"} and bool(stated)) or (joints == {",", "or"} and bounds)
+
+
 def _bracketed(answer: Sequence, reference: Sequence, policy: Policy) -> Comparison:
+    if _connectives_differ(answer, reference):
+        return Comparison(False, "the connectives")
     kinds = {_kind(answer), _kind(reference)}
     mine, theirs = answer.items, reference.items
     ordered = kinds == {"[", "⦃"} and (_kind(reference) == "[" or len(theirs) < 3)

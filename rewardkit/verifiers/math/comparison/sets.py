@@ -239,10 +239,9 @@ def interval(piece: Piece) -> Region:
     order = _order(piece.low, piece.high)
     closed_low = piece.low == MINUS_INFINITY and piece.low_closed
     closed_high = piece.high == INFINITY and piece.high_closed
-    if order > 0 or closed_low or closed_high:
+    point = order == 0 and not (piece.low_closed and piece.high_closed)  # (1,1) is not empty
+    if order > 0 or closed_low or closed_high or point:
         raise NoRegionError
-    if order == 0 and not (piece.low_closed and piece.high_closed):
-        return Region(())
     return Region((piece,))
 
 

@@ -174,7 +174,8 @@ def assigned(node: Node) -> Sequence | None:
         if repr(name) in groups[-1]:
             groups.append({})
         groups[-1][repr(name)] = value
-    if len({frozenset(group) for group in groups}) > 1 or len(groups[0]) == 1:
+    either = node.joint == "or" and len(groups) == 1
+    if either or len({frozenset(group) for group in groups}) > 1 or len(groups[0]) == 1:
         return None
     tuples = [Sequence(tuple(group[name] for name in sorted(group)), "(", ")") for group in groups]
     return tuples[0] if len(tuples) == 1 else Sequence(tuple(tuples))
