@@ -85,8 +85,12 @@ SIGNS: Final = {spelling: sign for sign, all_ in _SIGNS.items() for spelling in 
 
 LATEX_SIGNS: Final = str.maketrans(
     {sign: f"{all_.split()[0]} " for sign, all_ in _SIGNS.items() if not sign.isascii()}
+    | dict.fromkeys("⨯✕", r"\times ")
 )
 """The sign in LaTeX."""
+
+CROSSES: Final = {"⨯": "cross()", "✕": "times()"}
+r"""\times between vectors, and between letters that may be vectors."""
 
 OVER: Final = listed(
     r"\overline \vec \hat \bar \tilde \overrightarrow \widehat \dot \ddot \mathring"
@@ -254,6 +258,9 @@ RADIANS: Final[Unit] = ((("radian", 1),), Fraction(1))
 """What is said to be in radians; a radian inside a product of units has no dimension."""
 
 UNITLESS: Final[Unit] = ((), Fraction(1))
+
+UNIT: Final[Unit] = ((("unit", 1),), Fraction(1))
+"""A unit without a name: square units are areas of any kind."""
 
 _PREFIXES: Final = """
 Y yotta 24
@@ -513,7 +520,6 @@ class _UnitReader:
         self.signs = [1]
         self.sign = self.raised = 1
         self.last: Unit | None = None
-        self.fillers = False
 
     def take(self, part: str) -> None:
         """Read the next word or sign."""
@@ -532,7 +538,8 @@ class _UnitReader:
             self._power(lower)
         elif word == "A" or (lower not in _FILLERS and part not in "·*" and word):
             self._name(word)
-        self.fillers = self.fillers or lower in _FILLERS
+        elif lower in ("unit", "units") and self.sign > 0 and not self.words:
+            self._name("unit")
 
     def _power(self, word: str) -> None:
         if self.last is not None and word in ("squared", "cubed"):
@@ -543,15 +550,13 @@ class _UnitReader:
             self.raised = _POWERS[word]
 
     def _raise(self, exponent: int) -> None:
-        if self.last is None and self.fillers:
-            return  # square units of no kind
         if self.last is None:
             raise UnreadableError("a number that is not a unit")
         if exponent != 1:
             self.measured = product(self.measured, power(self.last, exponent - 1))
 
     def _name(self, word: str) -> None:
-        base = known(word)
+        base = UNIT if word == "unit" else known(word)
         if base is None:
             if refuses(word.lower()):
                 raise UnreadableError(f"the word {word!r} is more than a unit")

@@ -18,6 +18,8 @@ from rewardkit.verifiers.math.numbers.exact import rational
 from rewardkit.verifiers.math.spelling import canonical
 from rewardkit.verifiers.math.tokens import Token, Tokens, tokenize
 from rewardkit.verifiers.math.tree import (
+    MINUS_ONE,
+    WRITTEN_INVERSE,
     Call,
     Constant,
     Matrix,
@@ -38,6 +40,7 @@ from rewardkit.verifiers.math.tree import (
     Symbol,
     Text,
     UnreadableError,
+    is_matrix_name,
     mapped,
     multiplied,
     negative,
@@ -383,13 +386,22 @@ def _term(tokens: Tokens) -> Node:
     while True:
         if _unit_follows(tokens):
             return _quantity(tokens, factors)
-        if (sign := tokens.mark("·/*")) is not None:
-            factor = _factor_after_operator(tokens)
-            factors.append(reciprocal(factor) if sign == "/" else factor)
+        if (sign := tokens.mark("·/*⨯✕")) is not None:
+            _with_factor(factors, sign, _factor_after_operator(tokens))
         elif _factor_follows(tokens):
             _juxtapose(tokens, factors)
         else:
             return multiplied(factors)
+
+
+def _with_factor(factors: list[Node], sign: str, factor: Node) -> None:
+    """Add a factor after its sign, or the product of two vectors."""
+    if sign == "⨯" and repr(factor) < repr(factors[-1]):  # one order, for b×a is -(a×b)
+        factors[-1] = negative(Call(lexicon.CROSSES[sign], (factor, factors[-1])))
+    elif sign in lexicon.CROSSES:
+        factors[-1] = Call(lexicon.CROSSES[sign], (factors[-1], factor))
+    else:
+        factors.append(reciprocal(factor) if sign == "/" else factor)
 
 
 def _factor_after_operator(tokens: Tokens) -> Node:
@@ -591,7 +603,9 @@ def _power(tokens: Tokens, base: Node) -> Node:
     if tokens.next.text in ("T", r"\top"):
         tokens.take()
         return Call("transpose", (base,))
-    return Power(base, _argument(tokens))
+    exponent = _argument(tokens)
+    named = exponent == MINUS_ONE and is_matrix_name(base)
+    return Power(base, WRITTEN_INVERSE if named else exponent)
 
 
 def _suffixed(tokens: Tokens, node: Node, sign: str) -> Node:
@@ -824,7 +838,11 @@ def _command(tokens: Tokens, command: str) -> Node:
         over = _half(tokens)
         if isinstance(over, Symbol) and over.name in ("d", "partial"):
             raise UnreadableError("a derivative", foreign=True)
-        return Product((over, reciprocal(_half(tokens))))
+        under = _half(tokens)
+        differentials = differential(over), differential(under)
+        if None not in differentials:
+            return Symbol("/".join(map(str, differentials)))  # dy/dx, which nothing cancels
+        return Product((over, reciprocal(under)))
     if command in lexicon.SUMS:
         return _series(tokens, lexicon.SUMS[command])
     if command in (r"\int", r"\lim"):
@@ -856,6 +874,8 @@ def _accented(tokens: Tokens, command: str) -> Node:
         case Product(factors) if all(isinstance(factor, Symbol) for factor in factors):
             letters = "".join(factor.name for factor in factors if isinstance(factor, Symbol))
             return Symbol(f"{letters}{command}")
+    if inner == _ZERO:
+        return inner  # the vector that is zero
     if command == r"\overline" and _I in nodes(inner):
         return _conjugate(inner)
     raise UnreadableError(f"the command {command}")
@@ -986,30 +1006,58 @@ def _integral(tokens: Tokens) -> Node:
     low = _argument(tokens)
     tokens.expect("^")
     high = _argument(tokens)
-    integrand, variable = without_differential(_sum(tokens))
-    if variable is None:
-        raise UnreadableError("an integral without a variable", foreign=True)
-    return Call("integral", (integrand, variable, low, high))
+    terms = []
+    sign: str | None = "+"
+    while sign is not None:
+        integrand, variable, outside = _without_differential(_signed(tokens))
+        terms.append(_with_sign(sign, integrand))
+        if variable is not None:  # what follows dx is outside
+            integral = Call("integral", (summed(terms), variable, low, high))
+            return multiplied([integral, *outside])
+        sign = tokens.mark("+-")
+    raise UnreadableError("an integral without a variable", foreign=True)
 
 
-def without_differential(integrand: Node) -> tuple[Node, Symbol | None]:
-    """The integrand without its dx, and x; None where there is no differential."""
-    match integrand:
-        case Product((*before, Symbol("d"), Symbol() as variable)):
-            return multiplied(before) if before else _ONE, variable
-        case Product((Product() as over, *rest)):
-            inner, name = without_differential(over)
-            return Product((inner, *rest)), name
-        case Sum((*terms, last)):
-            inner, name = without_differential(last)
-            return Sum((*terms, inner)), name
-        case Product((*before, Call() as last)):
-            inner, name = without_differential(last)
-            return Product((*before, inner)), name
+def _without_differential(node: Node) -> tuple[Node, Symbol | None, list[Node]]:
+    """The integrand without its dx, x, and the factors after dx; None where there is no dx."""
+    match node:
+        case Symbol(name) if differential(node) is not None:
+            return _ONE, Symbol(name[1:]), []
         case Call(function, (argument,)):  # \sin x dx reads as the sine of x dx
-            inner, name = without_differential(argument)
-            return Call(function, (inner,)), name
-    return integrand, None
+            inner, name, outside = _without_differential(argument)
+            return Call(function, (inner,)), name, outside
+        case Product(factors):
+            return _factors_without_differential(factors)
+    return node, None, []
+
+
+def _factors_without_differential(
+    factors: tuple[Node, ...],
+) -> tuple[Node, Symbol | None, list[Node]]:
+    for place, factor in enumerate(factors):
+        before, after = factors[:place], factors[place + 1 :]
+        if factor == Symbol("d") and after and isinstance(after[0], Symbol):
+            return multiplied([*before]) if before else _ONE, after[0], [*after[1:]]
+        inner, name, outside = _without_differential(factor)
+        if name is not None:
+            under = [part for part in after if isinstance(part, Power)]  # \frac{dt}{t}
+            outside += [part for part in after if not isinstance(part, Power)]
+            return Product((*before, inner, *under)), name, outside
+    return Product(factors), None, []
+
+
+def differential(node: Node) -> str | None:
+    """`dx` as it is written, with its power; None for anything else."""
+    match node:
+        case Symbol(name) if len(name) == 2 and name[0] == "d" and name[1].isalpha():
+            return name
+        case Product((Symbol("d"), Symbol(name))):
+            return f"d{name}"
+        case Product((Power(Symbol("d"), Number(order)), Symbol(name))):
+            return f"d^{order} {name}"
+        case Product((Symbol("d"), Power(Symbol(name), Number(order)))):
+            return f"d{name}^{order}"
+    return None
 
 
 def _limit(tokens: Tokens) -> Node:

@@ -67,6 +67,12 @@ JOINED = "\ue000"
 _CERTAIN_COMMA = re.compile(
     r"(?<=[0-9])(?<!\b0)(?:\\!\s*)?(?:\{\s*,\s*\}|,\s?\\!|\\[,;:! ]|~)\s*(?=[0-9]{3}(?![0-9]))"
 )
+_TIMES = r"\s*(?:\\times(?![a-zA-Z])|×)"
+_CROSS = re.compile(
+    r"(\\(?:vec|mathbf|boldsymbol|bm|bold|overrightarrow|hat|widehat)\s*"
+    rf"(?:\{{[^{{}}]{{1,40}}\}}|[a-zA-Z])){_TIMES}"
+)
+_LETTERS_TIMES = re.compile(rf"(?<![a-zA-Z0-9\\}}])([a-z]){_TIMES}(?=\s*[a-z](?![a-zA-Z]))")
 _MAY_GROUP = re.compile(r"[,\\~]")
 _TRAILING = re.compile(r"(?:\\\\|\\ ?(?![a-zA-Z\\,;:!{}%$&#|])|[\s.])*\Z")
 
@@ -80,6 +86,9 @@ def collapsed(text: str) -> str:
         text = _TRAILING.sub("", text)
     if _MAY_GROUP.search(text):
         text = _CERTAIN_COMMA.sub(JOINED, text)
+    if "times" in text or "×" in text:
+        text = _CROSS.sub(r"\1⨯", text)
+        text = _LETTERS_TIMES.sub(r"\1✕", text)
     text = _COMMAND.sub(_spelled, text)
     return _TEXT_OPENS.sub(r"\\text{\1", text) if r"\text" in text else text
 
@@ -169,8 +178,9 @@ def _ascii(character: str) -> str:
 
 _FORM = r"in (?:its )?(?:lowest|simplest|reduced|simplified|exact) (?:terms|form)"
 _REMARK = re.compile(
-    rf"\((?:\s|\\text\{{)*(?:{_FORM}|simplified|since|because|given|where|rounded|correct to"
-    r"|to the nearest|approx(?:imately|\.)?|about|≈|i\.e\.|that is)(?![-a-zA-Z+*/^_]).*\)[\s}.]*\Z",
+    rf"\((?:\s|\\text\{{)*(?:(?:{_FORM}|simplified|since|because|given|where|rounded|correct to"
+    r"|to the nearest|i\.e\.|that is)(?![-a-zA-Z+*/^_])"
+    r"|(?:approx(?:imately|\.)?|about|≈)(?![-a-zA-Z+*/^_])(?=[^)]*[0-9\\])).*\)[\s}.]*\Z",
     re.DOTALL,
 )
 _OPENED = re.compile(r"(?:\\text\{|[\s,])+\Z")
@@ -271,6 +281,7 @@ _ROWS: tuple[tuple[str, str, Replacement], ...] = (
     ("degree", r"\\text\{\s*degrees?\s*\}", "°"),
     ("^", r"\^\s*(?:\{(?:\s*(?:\\prime|'))+\s*\}|(?:\\prime\s*)+)", _primes),
     ("text", r"\\text\{\s*\}", " "),
+    ("/", r"(?<![a-zA-Z\\])d([a-z])\s*/\s*d([a-z])(?![a-zA-Z])", r"\\frac{d\1}{d\2}"),
     # an option's letter before the answer, an ordinal's ending after it
     ("(", r"\A\s*\\text\{\s*\([A-H]\)\s*\}\s*(?=[^\s.])(?![A-J]\Z)", ""),
     ("", _ORDINAL, _ordinal),

@@ -162,7 +162,7 @@ class _Lexer:
             self._add("mark", known)
         elif self._is_word(run):
             self._add("text", run)
-        elif run in lexicon.GREEK and len(run) > 2:
+        elif (run in lexicon.GREEK and len(run) > 2) or self._is_differential(run):
             self._add("symbol", run)
         elif (length := lexicon.ends_in_function(run)) is not None:
             self._add("word", lexicon.FUNCTIONS[run[:length]])
@@ -171,10 +171,17 @@ class _Lexer:
         else:
             self._factors(run)
 
+    def _is_differential(self, run: str) -> bool:
+        """Whether it is dx after a value and a space."""
+        return run[0] == "d" and len(run) == 2 and self.spaced and self._after_value()
+
     def _factors(self, run: str) -> None:
-        for letter in run:
+        differential = run[-2:] if run[-2:-1] == "d" and run[-1] in run[:-2] else ""  # xdx
+        for letter in run.removesuffix(differential):
             self._add("symbol", letter)
             self.spaced = False
+        if differential:
+            self._add("symbol", differential)
 
     def _is_word(self, run: str) -> bool:
         """Whether letters inside mathematics are a word rather than factors."""

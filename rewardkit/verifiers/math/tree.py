@@ -194,6 +194,20 @@ _BRANCHES: dict[type, tuple[str, ...]] = {
 """The fields of each kind that hold nodes or tuples of nodes."""
 
 MINUS_ONE = Number(Fraction(-1))
+WRITTEN_INVERSE = Product((MINUS_ONE, Number(Fraction(1))))
+"""The exponent of A^{-1} where the capital may name a matrix; that of 1/A is MINUS_ONE."""
+
+
+def is_matrix_name(node: Node) -> bool:
+    """Whether it is a capital, or a product of capitals in brackets."""
+    match node:
+        case Symbol(name):
+            return name[0].isupper() and name.partition("_")[0] == name[0]
+        case Product(factors):
+            return all(map(is_matrix_name, factors))
+        case Call("transpose", (inner,)) | Power(inner, _):
+            return is_matrix_name(inner)
+    return False
 
 
 def children(node: Node) -> tuple[Node, ...]:

@@ -50,6 +50,8 @@ MOST_BOXES = 16
 """Maximum number of different boxes to compare one by one; more are a list of guesses."""
 
 _PLAIN = re.compile(r"\s*\$?\s*([-+]?[0-9]{1,18}(?:\.[0-9]{1,12})?)\.?\s*\$?\s*")
+_CAPITALS = re.compile(r"(?:\\\{ ?)?[A-Z]{2,}(?:, ?[A-Z]{2,})*(?: ?\\\})?")
+_RUN = re.compile("[A-Z]+")
 _GROUPING = re.compile(r"[0-9][.'’_][0-9]")
 _SEVERAL = re.compile(r"\\pm(?![a-zA-Z])|±|(?<![a-zA-Z])(?:and|or)(?![a-zA-Z])")
 
@@ -182,6 +184,9 @@ class Math:
             return Comparison(True, "the same text")
         if _same_words(mine, gold):
             return Comparison(True, "the same words")
+        if _CAPITALS.fullmatch(mine.text) and _CAPITALS.fullmatch(gold.text):
+            words = (sorted(_RUN.findall(side.text)) for side in (mine, gold))
+            return Comparison(next(words) == next(words), "words of capital letters")
         if isinstance(gold.tree, (tree.Symbol, tree.Text)) and states_letter(answer, gold.text):
             return Comparison(True, "the option's letter")
         if _in_local_spelling(answer, gold):

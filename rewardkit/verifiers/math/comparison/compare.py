@@ -14,6 +14,7 @@ from rewardkit.verifiers.math.comparison.matrices import (
     as_point,
     as_vector,
     has_matrix,
+    same_by_names,
     same_matrices,
     vector_beside,
     without_degrees,
@@ -231,7 +232,8 @@ def _by_kind(answer: Node, reference: Node, policy: Policy) -> Comparison:
             return comparison(answer, reference, policy)
     if has_matrix(answer) or has_matrix(reference):
         return _matrices(answer, reference, policy)
-    found = same_expression(answer, reference, policy)
+    named = same_by_names(answer, reference, policy, compare)
+    found = named or same_expression(answer, reference, policy)
     bare = without_degrees(answer), without_degrees(reference)
     if found.equal is not True and bare != (answer, reference) and policy.units != "strict":
         return same_expression(*bare, policy)

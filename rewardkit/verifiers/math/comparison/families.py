@@ -414,8 +414,8 @@ def _free_constants(mine: Family, theirs: Family) -> list[frozenset[str]]:
     )
     if len(free[0]) != len(free[1]) or not (lower and given[0] and given[0] ^ given[1] <= named):
         return none
-    if not any(names & _CONSTANTS for names in free):
-        return none
+    if not any(names & _CONSTANTS for names in free) or given[0] <= frozenset("abd"):
+        return none  # c beside a and b is a letter like them
     if _adds_number(mine) or _adds_number(theirs):
         return none
     return free

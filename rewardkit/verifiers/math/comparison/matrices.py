@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from contextlib import suppress
 from fractions import Fraction
 from functools import reduce
@@ -9,6 +10,8 @@ from functools import reduce
 from rewardkit.verifiers.math.comparison.values import DIFFERENT, Compare, Policy, all_equal
 from rewardkit.verifiers.math.numbers.equality import Comparison, same_value
 from rewardkit.verifiers.math.tree import (
+    MINUS_ONE,
+    WRITTEN_INVERSE,
     Call,
     Constant,
     Matrix,
@@ -22,6 +25,7 @@ from rewardkit.verifiers.math.tree import (
     Symbol,
     Text,
     children,
+    is_matrix_name,
     negative,
     nodes,
     reciprocal,
@@ -130,7 +134,7 @@ def has_matrix(node: Node) -> bool:
     if isinstance(node, Matrix):
         return True
     match node:
-        case Sum() | Product() | Call("transpose", _) | Power(Matrix(), _):
+        case Sum() | Product() | Call("transpose", _) | Power(_, Number()):
             return any(map(has_matrix, children(node)))
     return False
 
@@ -217,6 +221,39 @@ def _matrix_product(one: Matrix, other: Matrix) -> Matrix:
     columns = list(zip(*other.rows, strict=True))
     rows = [[zip(row, column, strict=True) for column in columns] for row in one.rows]
     return Matrix(tuple(tuple(Sum(tuple(map(Product, cell))) for cell in row) for row in rows))
+
+
+def same_by_names(
+    answer: Node, reference: Node, policy: Policy, compare: Compare
+) -> Comparison | None:
+    """Compare products of matrices by name, such as P^{-1}AP, which don't commute; else None."""
+    parts = [*nodes(answer), *nodes(reference)]
+    if not any(map(_is_of_matrix, parts)):
+        return None
+    sides = replaced(answer, _in_numbers), replaced(reference, _in_numbers)
+    return same_matrices(*sides, policy, compare) if all(map(has_matrix, sides)) else None
+
+
+def _is_of_matrix(node: Node) -> bool:
+    match node:
+        case Power(_, exponent):
+            return exponent == WRITTEN_INVERSE
+        case Call("transpose", (inner,)):
+            return is_matrix_name(inner)
+    return False
+
+
+def _in_numbers(node: Node) -> Node | None:
+    """A matrix of numbers in place of its name, the same for the same name."""
+    if node == WRITTEN_INVERSE:
+        return MINUS_ONE
+    if not isinstance(node, Symbol) or not is_matrix_name(node):
+        return None
+    if node.name == "I":
+        return Matrix(((_ONE, _ZERO), (_ZERO, _ONE)))
+    draw = random.Random(node.name).randrange
+    cells = [Number(Fraction(draw(2, 10**6))) for _ in range(4)]
+    return Matrix(((cells[0], cells[1]), (cells[2], cells[3])))
 
 
 def same_matrices(answer: Node, reference: Node, policy: Policy, compare: Compare) -> Comparison:

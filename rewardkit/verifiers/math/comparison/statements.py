@@ -9,6 +9,7 @@ from itertools import pairwise, product
 
 from rewardkit.verifiers.math.comparison.sets import is_region
 from rewardkit.verifiers.math.comparison.values import canonical, same_in_any_order
+from rewardkit.verifiers.math.lexicon import CROSSES
 from rewardkit.verifiers.math.numbers.equality import Comparison, compare_size, same_value
 from rewardkit.verifiers.math.tree import (
     Call,
@@ -78,7 +79,7 @@ def names_value(node: Node) -> bool:
         case Call("det" | "gcd" | "lcm" | "max" | "min", arguments):
             return all(isinstance(part, Symbol) or names_value(part) for part in arguments)
         case Call(name, _):
-            return name.endswith("()")
+            return name.endswith("()") and name not in CROSSES.values()
         case Product((Symbol(), Number())):  # T(10)
             return True
         case Product((Symbol("Delta" | "m"), Symbol(name))):
@@ -266,12 +267,20 @@ def calls_unknown(node: Node) -> bool:
 def as_factors(answer: Node, reference: Node) -> tuple[Node, Node]:
     """Both trees with a letter before brackets as a factor if the letter also occurs alone."""
     alone = symbols(answer) | symbols(reference)
+    if sum(_has_times(side) for side in (answer, reference)) == 1:
+        alone |= {"times"}
     return multiplied(answer, alone), multiplied(reference, alone)
+
+
+def _has_times(node: Node) -> bool:
+    return any(isinstance(part, Call) and part.name == "times()" for part in nodes(node))
 
 
 def multiplied(node: Node, letters: frozenset[str]) -> Node:
     """The tree with these letters before brackets as factors."""
     match node:
+        case Call("times()", factors) if "times" in letters:  # m × n as a product of numbers
+            return Product(factors)
         case Call(name, (argument,)) if name.endswith("()") and name[:-2] in letters:
             return Product((Symbol(name[:-2]), multiplied(argument, letters)))
     return mapped(node, lambda below: multiplied(below, letters))

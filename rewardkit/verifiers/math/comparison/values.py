@@ -201,6 +201,7 @@ def same_quantity(answer: Node, reference: Node, policy: Policy, compare: Compar
     if {mine.kind, theirs.kind} == {_ANGLE, RADIANS[0]}:
         return compare(_in_radians(mine), _in_radians(theirs), policy)
     mine, theirs = _without_radians(mine), _without_radians(theirs)
+    mine, theirs = _in_named_unit(mine, theirs), _in_named_unit(theirs, mine)
     lettered = not (isinstance(answer, Quantity) and isinstance(reference, Quantity))
     if lettered and mine.kind and theirs.kind and mine.factor != theirs.factor:
         return Comparison(False, "letters that may be variables")
@@ -279,6 +280,16 @@ def _without_radians(node: Quantity) -> Quantity:
     return Quantity(node.value, *UNITLESS) if node.kind == RADIANS[0] else node
 
 
+def _in_named_unit(node: Quantity, other: Quantity) -> Quantity:
+    """24 square units in the other side's unit of area; 24 units in any but an area or a volume."""
+    match node.kind:
+        case (("unit", 1),) if len(other.kind) != 1 or other.kind[0][1] == 1:
+            return replace(node, kind=other.kind, factor=other.factor)
+        case (("unit", power),) if other.kind == (("length", power),):
+            return replace(node, kind=other.kind, factor=other.factor)
+    return node
+
+
 def _measured(node: Node) -> Quantity:
     return node if isinstance(node, Quantity) else Quantity(node, *UNITLESS)
 
@@ -291,8 +302,8 @@ def _with_letters(node: Node) -> Node:
     letters: list[tuple[str, int]] = []
     for factor in node.factors:
         base, exponent = (factor, 1)
-        if isinstance(factor, Power) and isinstance(factor.exponent, Number):
-            base, exponent = factor.base, int(factor.exponent.value)
+        if isinstance(factor, Power) and (raised := rational(factor.exponent)) is not None:
+            base, exponent = factor.base, int(raised)
         if isinstance(base, Symbol) and 0 < abs(exponent) <= 4:
             letters.append((base.name, exponent))
         else:
