@@ -1,8 +1,13 @@
-"""Find the answer that a completion states in words. Linear in its length."""
+"""Find the answer that a completion states in words, and whether it stands by it.
+
+`choice`, `gsm8k` and `math` share one reader: `standing` reads the words round a value, which may
+deny, hedge, bound or replace it. Linear in the text's length.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Literal
 
 from rewardkit.verifiers.reading import answer_block, boxes, last_match
@@ -19,6 +24,119 @@ ANNOUNCEMENT = re.compile(
 """What announces an answer: `the answer is`, `**Answer:**`, `####`."""
 
 _WRAPPERS = " \t\r\n*_`\"'“”‘’$"
+
+
+_DENIED = (
+    r"not|never|neither|nor|cannot|[a-z]{2,7}n['’]t|(?:anything|everything|all)\s(?:but|except)"
+    r"|other\sthan|except(?:\sfor)?|far\sfrom|no\slonger|hardly|rul(?:ed?|es|ing)\sout|doubt(?:s|ed)?"
+    r"|den(?:y|ies|ied)|unlikely|impossible|rather\sthan|instead\sof|different\sfrom"
+    r"|(?:false|wrong|incorrect|untrue|mistake)\s(?:that|to\ssay|to\sthink)"
+)
+_HEDGED = r"might|may|could|maybe|perhaps|possibly|guess(?:ing)?|suspect|unsure|uncertain"
+_BOUNDED = (
+    r"(?:less|more|fewer|greater|larger|smaller|higher|lower|bigger)\sthan|at\s(?:the\s)?(?:least|most)"
+    r"|up\sto|between|beyond|within|exceeds?|bounded\sby|(?:is|are|was|be)\s(?:under|over|above|below)"
+    r"|(?:upper|lower)\sbound|estimated?"
+)
+_ABOUT = (
+    r"about|approximately|approx\.?|roughly|around|nearly|almost|near|close\sto|circa"
+    r"|some(?:where|thing)\s(?:like|near|around)"
+)
+_FILLER = (
+    r"be|been|equal|equals|to|the|a|an|or|that|this|it|its|is|are|was|if|whether|well|my|our|final"
+    r"|correct|right|true|exact|actual|actually|really|exactly|just|simply|quite|answer|result"
+    r"|solution|value|number|option|choice|letter|total|would|will|should|as|think|believe|say|said"
+    r"|claim|know|sure|certain|expect|suppose"
+)
+_BEFORE = re.compile(
+    rf"(?:\b(?:(?P<about>{_ABOUT})|{_DENIED}|{_HEDGED}|{_BOUNDED})|(?P<sign>[~≈])|[≠<>≤≥])"
+    rf"(?:\s+(?:{_FILLER})\b){{0,9}}[\s*_`$({{\[\"'“‘\\]{{0,8}}\Z",
+    re.IGNORECASE,
+)
+_END = r"[\s*_`$)}\]\"'”’.,;:!?—–-]{0,8}"
+_UNITS = (
+    r"(?:\s?(?:\\?[%°]|(?!(?:because|since|as|if|when|while|where|for|given|due|so|and|or|but|is|was"
+    r"|are|maybe|perhaps|possibly|which|that|this)\b)[a-z]{1,12}\b)){0,2}?"
+)
+_REFUTED = (
+    r"(?:is|was|are|were|seems|looks|would\sbe|must\sbe|['’]s)\s(?:[a-z]{1,12}\s){0,2}?"
+    r"(?:not\s(?:[a-z]{1,12}\s){0,2}?(?:correct|right|true|answer|it|valid|possible|solution|case)"
+    r"|wrong|incorrect|false|untrue|invalid|impossible|mistaken|nonsense|trap|distractor|mistake"
+    r"|guess|lie|joke|decoy|typo|red\sherring)"
+    r"|(?:[a-z]{2,6}n['’]t|cannot|can\snot)\s(?:(?:be|the|a|quite|actually)\s){0,3}"
+    r"(?:correct|right|true|answer|it|valid|possible|work|solution)"
+)
+_SUBJECT = r"which|that|this|it|these|those|the\s(?:final\s)?(?:answer|value|result)"
+_RETRACTED = (
+    r"(?:i['’]?m\s|i\sam\s)?(?:just\s|only\s)?(?:kidding|joking)|scratch\sthat|never\s?mind"
+    r"|i\stake\s(?:that|it)\sback|or\sso|give\sor\stake|or\sthereabouts|more\sor\sless|maybe|perhaps"
+    r"|possibly|i\sguess|approximately|roughly|i(?:['’]m|\sam)\s(?:not\s|un)(?:sure|certain)"
+    r"|i\s(?:do\snot|don['’]t)\sknow"
+)
+_AFTER = re.compile(
+    rf"{_UNITS}{_END}(?:(?:no|nope|wait|but|and|though|however|sorry|actually|oops|hmm|well)\b"
+    rf"[\s,.!:—-]{{0,4}}){{0,3}}(?:(?:(?:{_SUBJECT}|(?P<again>[^\s]{{1,20}}))\s?)?(?:{_REFUTED})"
+    r"(?=\s*(?:[.,;!?:)\n]|\Z|because|since|as|either|but|and|answer|here))"
+    rf"|(?P<retracted>{_RETRACTED})\b)",
+    re.IGNORECASE,
+)
+_CORRECTION = (
+    r"(?:just|only|kidding|joking|wait|actually|sorry|oops|no|nope|correction|scratch\sthat"
+    r"|my\s(?:mistake|bad)|i\smeant?|rather|instead|hmm|but|on\ssecond\sthought|in\sfact)\b"
+    r"[\s,.!:;—-]{0,4}"
+)
+_REPLACED = re.compile(
+    rf"{_UNITS}{_END}(?P<correction>(?:{_CORRECTION}){{0,4}})"
+    r"(?:it|that|this|the\s(?:[a-z]{1,10}\s)?(?:answer|value|result|one))"
+    r"(?:['’]s|\s(?:is|was|equals|(?:should|must|has\sto|would)\sbe))\s+"
+    r"(?:(?:actually|really|rather|in\sfact)\s)?(?=[\s*_(]{0,4}(?:[-$\\(0-9√π½-¾]|[A-J]\b))",
+    re.IGNORECASE,
+)
+_REACH = 120
+"""Characters before and after a value in which words may change it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the words round a value make of it.
+
+    `taken_back`: it is denied, hedged, bounded or refuted. `about`: it is rounded.
+    `replaced_at`: where the text states another value instead.
+    """
+
+    taken_back: bool = False
+    about: bool = False
+    replaced_at: int | None = None
+
+
+def standing(text: str, start: int, end: int) -> Standing:
+    """Return whether the words round `text[start:end]` stand by that value.
+
+    >>> text = "It is not 5, it is 6"
+    >>> standing(text, 10, 11)
+    Standing(taken_back=True, about=False, replaced_at=19)
+    """
+    before = _BEFORE.search(text[max(0, start - _REACH) : start])
+    rest = text[end : end + _REACH]
+    about = before is not None and bool(before["about"] or before["sign"])
+    taken_back = before is not None and not about
+    replaced = _REPLACED.match(rest)
+    if replaced and (taken_back or replaced["correction"]):
+        return Standing(taken_back, about, end + replaced.end())
+    after = _AFTER.match(rest)
+    again = after["again"].strip("*_`$()") if after and after["again"] else None
+    refuted = after is not None and again in (None, text[start:end])
+    return Standing(taken_back or refuted, about)
+
+
+def takes_back(words: str) -> bool:
+    """Return whether words say of a value that it is denied, hedged, bounded or rounded."""
+    return _TAKES_BACK.search(words) is not None
+
+
+_TAKES_BACK = re.compile(
+    rf"\b(?:{_DENIED}|{_HEDGED}|{_BOUNDED}|{_ABOUT}|wrong|false|incorrect)\b", re.IGNORECASE
+)
 
 
 def stated_answer(text: str, reading: Reading = "strict") -> str:

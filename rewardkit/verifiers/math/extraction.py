@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from rewardkit.thinking import Thinking, text_to_read
-from rewardkit.verifiers.announcement import ANNOUNCEMENT
+from rewardkit.verifiers.announcement import ANNOUNCEMENT, standing
 from rewardkit.verifiers.gsm8k import last_stated_number
 from rewardkit.verifiers.math.lexicon import SCALES
 from rewardkit.verifiers.math.parsed_answer import read_answer
@@ -57,14 +57,29 @@ def flexible_answer(text: str) -> str | None:
     an answer; a concluding sentence; a formula between its own delimiters; a number.
     """
     text = _without_closing_remarks(text)
-    return (
-        _whole(text)
-        or _announced(text)
-        or _last_line(text)
-        or _concluded(text)
-        or _last_formula(text)
-        or _last_number(text)
-    )
+    if whole := _whole(text):
+        return whole
+    if announced := _announced(text):
+        return _asserted(text, *announced)
+    for reader in (_last_line, _concluded, _last_formula, _last_number):
+        if answer := reader(text):
+            return _asserted(text, answer, max(0, text.rfind(answer)))
+    return None
+
+
+def _asserted(text: str, answer: str, start: int) -> str | None:
+    """Return the answer that the text stands by: the last one that replaces another, or None."""
+    for _ in range(MOST_ANNOUNCEMENTS):
+        start = text.find(answer, start)
+        if start < 0:
+            return answer
+        stands = standing(text, start, start + len(answer))
+        if stands.replaced_at is None:
+            about = stands.about and not answer.startswith("≈")
+            return None if stands.taken_back else f"≈ {answer}" if about else answer
+        start = stands.replaced_at
+        answer = _first_answer(text[start : start + LONGEST_ANNOUNCED]) or answer
+    return None
 
 
 def _without_closing_remarks(text: str) -> str:
@@ -98,15 +113,19 @@ def _last_line(text: str) -> str | None:
     return _whole(last)
 
 
-def _announced(text: str) -> str | None:
-    """Return the answer that the last announcement gives: `The answer is 5`, bold at the end."""
+def _announced(text: str) -> tuple[str, int] | None:
+    """Return the answer that the last announcement gives, and where it may start.
+
+    An announcement is `The answer is 5`, or bold at the end.
+    """
     bold = _BOLD_END.search(text, max(0, len(text) - 210))
     if bold and (answer := _first_answer(bold[1])):
-        return answer
+        return answer, bold.start()
     for announcement in reversed(deque(ANNOUNCEMENT.finditer(text), maxlen=MOST_ANNOUNCEMENTS)):
-        answer = _first_answer(text[announcement.end() :][:LONGEST_ANNOUNCED])
+        end = announcement.end()
+        answer = _first_answer(text[end : end + LONGEST_ANNOUNCED])
         if answer:
-            return answer
+            return answer, end
     return None
 
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
 
+from rewardkit.verifiers.announcement import takes_back
 from rewardkit.verifiers.math import lexicon
 from rewardkit.verifiers.math.numbers.exact import rational
 from rewardkit.verifiers.math.spelling import canonical
@@ -247,6 +248,8 @@ def _first_side(tokens: Tokens) -> Node:
     if tokens.next.kind == "text":
         if _named(tokens):
             words = tokens.texts()
+            if takes_back(words):
+                raise UnreadableError(f"the words {words!r}")
             if tokens.next.text == "(":
                 tokens.at = tokens.closing(tokens.at) + 1
             name = " ".join(words.lower().split()).rstrip(": ")
