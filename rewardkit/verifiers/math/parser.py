@@ -877,7 +877,7 @@ def _accented(tokens: Tokens, command: str) -> Node:
         case Product(factors) if all(isinstance(factor, Symbol) for factor in factors):
             letters = "".join(factor.name for factor in factors if isinstance(factor, Symbol))
             return Symbol(f"{letters}{command}")
-    if inner == _ZERO:
+    if inner == Number(Fraction(0)):
         return inner  # the vector that is zero
     if command == r"\overline" and _I in nodes(inner):
         return _conjugate(inner)
@@ -1027,8 +1027,8 @@ def _without_differential(node: Node) -> tuple[Node, Symbol | None, list[Node]]:
         case Symbol(name) if differential(node) is not None:
             return _ONE, Symbol(name[1:]), []
         case Call(function, (argument,)):  # \sin x dx reads as the sine of x dx
-            inner, name, outside = _without_differential(argument)
-            return Call(function, (inner,)), name, outside
+            inner, variable, outside = _without_differential(argument)
+            return Call(function, (inner,)), variable, outside
         case Product(factors):
             return _factors_without_differential(factors)
     return node, None, []
