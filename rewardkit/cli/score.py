@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import sys
@@ -17,6 +18,7 @@ from rewardkit.cli.arguments import INTERRUPTED, echo_late, fail_with, key_value
 from rewardkit.cli.echo import echo
 from rewardkit.cli.options import in_what, refuse_given, with_options
 from rewardkit.errors import UnknownName, UsageError
+from rewardkit.harness.metrics.names import counted
 from rewardkit.thinking import Thinking
 from rewardkit.verdict_tables import WORD
 
@@ -256,6 +258,10 @@ def score_command(
         str | None,
         in_what(help="The program that wrote the file: lm-eval, inspect or openai-batch."),
     ] = None,
+    each: Annotated[
+        bool,
+        in_what("--each", help="Score each file as a run of its own, in DIR/NAME of --output-dir."),
+    ] = False,
     reward_weight: Annotated[
         list[str] | None,
         typer.Option(
@@ -287,6 +293,9 @@ def score_command(
 
     For a training's folder, show the rewards that it would have given.
     """
+    if each:
+        _score_each(locals())
+        return
     from rewardkit.harness.store.rollouts import find_rollouts
 
     folder = Path(output_dir) if output_dir else None
@@ -362,14 +371,34 @@ def score_command(
     _print(result.summaries, plan.output_dir, as_json=as_json)
     if file.is_dir() or label_field:
         _print_differing(result.agreement, with_labels=not file.is_dir(), as_json=as_json)
-    for gap, count in result.gaps.counts.items():
-        ids = result.gaps.ids[gap]
-        others = ", …" if count > len(ids) else ""
-        echo(f"! {gap} for {count:,} completions (ids {', '.join(ids)}{others})", err=True)
+    _print_gaps(result)
     if str(result.limits):
         echo(str(result.limits), err=True)
     failures = shortcomings(result.summaries, max_errors=max_errors, fail_under=fail_under)
     fail_with(failures, lambda: result.first_error)
+
+
+def _print_gaps(result: ScoreResult) -> None:
+    """Name the completions that lack a text or a reference."""
+    for gap, count in result.gaps.counts.items():
+        ids = result.gaps.ids[gap]
+        others = ", …" if count > len(ids) else ""
+        listed = f"(ids {', '.join(ids)}{others})"
+        echo(f"! {gap} for {counted(count, 'completion')} {listed}", err=True)
+
+
+def _score_each(given: Mapping[str, Any]) -> None:
+    """Score each file with the arguments of the command, in a folder that has the file's name."""
+    from rewardkit.harness.store.data_files import is_compressed, matching_files
+    from rewardkit.harness.store.find_runs import short_names
+
+    if given["output_dir"] is None:
+        raise UsageError("--each writes a run for each file; name their folder with --output-dir")
+    files = matching_files(given["files"])
+    plain = [file.with_suffix("") if is_compressed(file) else file for file in files]
+    for file, name in zip(files, short_names([one.with_suffix("") for one in plain]), strict=True):
+        own = {"files": [file], "output_dir": f"{given['output_dir']}/{name}", "each": False}
+        inspect.unwrap(score_command)(**{**given, **own})
 
 
 def _files(paths: Iterable[Path]) -> list[Path]:

@@ -413,3 +413,22 @@ def test_a_tasks_own_figures_come_from_the_rows_on_disk(tmp_path: Path) -> None:
     assert score(str(run), "-o", str(tmp_path / "again"))[0] == 0
     again = json.loads((tmp_path / "again" / "summary.json").read_text())["tasks"]["game24"]
     assert again == kept
+
+
+def test_each_file_is_a_run_of_its_own_for_a_page_that_compares_them(tmp_path: Path) -> None:
+    row = {"id": "a", "completion": r"\boxed{4}", "reference": "4"}
+    for name in ("Qwen2.5-1.5B.jsonl", "larger.json"):
+        (tmp_path / name).write_text(json.dumps([row] if name.endswith("json") else row))
+    command = ("score", str(tmp_path / "*.json*"), "--verifier", "math", "--each")
+    assert run_command(*command, "-o", str(tmp_path / "models")) == 0
+    names = sorted(path.parent.name for path in tmp_path.glob("models/*/summary.json"))
+    assert names == ["Qwen2.5-1.5B", "larger"]
+    page = tmp_path / "page.html"
+    assert run_command("report", str(tmp_path / "models"), "-o", str(page), "--open", "no") == 0
+    assert "Qwen2.5-1.5B" in page.read_text()
+
+
+def test_each_needs_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.jsonl").write_text("{}")
+    assert run_command("score", str(tmp_path / "a.jsonl"), "--verifier", "math", "--each") == 2
+    assert "--output-dir" in capsys.readouterr().err

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -157,6 +158,19 @@ def test_an_example_that_is_not_run_is_well_formed(block: Block) -> None:
     subprocess.run(["bash", "-n", "-c", block.code], check=True)
     for words in rewardkit_commands(block.code):
         parse_options(words)
+
+
+WRITTEN_TOML = re.compile(r"^cat > (\S+\.toml) <<'(\w+)'\n(.*?)^\2$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_toml_file_that_a_page_writes_or_shows_is_toml(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    shown = [
+        textwrap.dedent(code) for _, language, code in FENCE.findall(text) if language == "toml"
+    ]
+    for content in [*shown, *(match[3] for match in WRITTEN_TOML.finditer(text))]:
+        tomllib.loads(content)
 
 
 def rewardkit_commands(code: str) -> Iterator[list[str]]:
