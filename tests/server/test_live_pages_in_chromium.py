@@ -113,6 +113,9 @@ def test_notes_and_tags_are_written_by_keyboard_and_shown_by_a_file(
         browser.press("Escape")
         browser.wait_for("document.querySelector('.notes [role=status]')?.textContent === 'saved'")
         browser.value("document.querySelector('.notes [role=status]').textContent = ''")
+    for width in (360, 800, 1400):
+        browser.screen(width, 800)
+        assert browser.value("document.documentElement.scrollWidth") <= width
     note = read_notes(runs / "sums")["sums/1/0"]
     assert (note.note, note.tags) == ("<b>look</b> here", ["odd", "format"])
     assert "✎ odd format" in browser.value("document.querySelector('.row .under').textContent")

@@ -34,6 +34,9 @@ FLAGS = [
 
 # Chromium reads commands from descriptor 3 and writes to 4
 LAUNCH = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execv(sys.argv[3], sys.argv[3:])"  # noqa: E501
+CODES = {"Tab": 9, "Enter": 13, "ArrowDown": 40}
+"""The codes of keys that Chromium acts on by their code alone."""
+
 PATIENCE = 300.0
 """Seconds without an answer after which the browser counts as hung."""
 
@@ -140,9 +143,11 @@ class Browser:
 
     def press(self, key: str) -> None:
         """Press and release a key."""
-        text = {"text": key} if len(key) == 1 else {}
-        self.send("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
-        self.send("Input.dispatchKeyEvent", type="keyUp", key=key)
+        text = {"Enter": "\r"}.get(key, key)
+        typed = {"text": text} if len(text) == 1 else {}
+        code = {"windowsVirtualKeyCode": CODES[key]} if key in CODES else {}
+        self.send("Input.dispatchKeyEvent", type="keyDown", key=key, **typed, **code)
+        self.send("Input.dispatchKeyEvent", type="keyUp", key=key, **code)
 
     def click(self, selector: str) -> None:
         """Click in the middle of the first element that matches."""

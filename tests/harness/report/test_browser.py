@@ -206,6 +206,40 @@ def test_j_and_k_go_through_the_list_and_the_address_keeps_the_place(at: Any) ->
     assert browser.value("document.querySelector('[aria-selected=true]').id") == "row-4"
 
 
+def tab_to(browser: Browser, selector: str) -> None:
+    """Press Tab until the element that matches has the focus."""
+    for _ in range(40):
+        browser.press("Tab")
+        if browser.value(f"document.activeElement.matches({json.dumps(selector)})"):
+            return
+    pytest.fail(f"Tab never reaches {selector}")
+
+
+def test_the_keyboard_alone_reaches_each_part_of_the_page(at: Any) -> None:
+    browser = at([as_run("r", [row("1"), row("2", correct=False)])])
+    tab_to(browser, '.bar nav a[href="#samples"]')
+    browser.press("Enter")
+    browser.wait_for("!document.querySelector('#view-samples').hidden")
+    tab_to(browser, "#theme")
+    tab_to(browser, ".segments .wrong")
+    browser.press("Enter")
+    assert shown(browser) == "1 sample"
+    browser.press("Enter")
+    tab_to(browser, 'select[data-name="sort"]')
+    tab_to(browser, ".controls > button")
+    browser.press("Enter")
+    browser.wait_for("document.querySelectorAll('.typeset').length > 0")
+    tab_to(browser, "#list")
+    browser.value("location.hash = '#samples'")
+    browser.wait_for("document.querySelector('#detail h2')?.textContent === 'gsm8k/1/0'")
+    browser.press("ArrowDown")
+    browser.wait_for("document.querySelector('#detail h2')?.textContent === 'gsm8k/2/0'")
+    tab_to(browser, "#detail .prompt")
+    browser.value("location.hash = '#summary'")
+    tab_to(browser, "#view-summary a[href]")
+    assert browser.value("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+
+
 def test_where_one_sample_has_no_others_nothing_is_told_of_them(at: Any) -> None:
     browser = at([as_run("r", [row("1", prompt=None)])], "#samples")
     assert text(browser, "#detail > .block") == "Promptnot recorded"

@@ -1,6 +1,6 @@
 // The colours: light, dark or the system's; remembered if the browser lets a file remember.
 
-const THEMES = { system: "◐ Auto", light: "☀ Light", dark: "☾ Dark" };
+const THEMES = { system: ["◐", "Auto"], light: ["☀", "Light"], dark: ["☾", "Dark"] };
 
 function readTheme() {
   try {
@@ -10,11 +10,12 @@ function readTheme() {
   }
 }
 
-function applyTheme(name) {
-  const theme = Object.hasOwn(THEMES, name) ? name : "system";
+function applyTheme(chosen) {
+  const theme = Object.hasOwn(THEMES, chosen) ? chosen : "system";
   document.documentElement.dataset.theme = theme;
   const button = byId("theme");
-  button.textContent = THEMES[theme];
+  const [sign, name] = THEMES[theme];
+  button.replaceChildren(sign, make("span", {}, ` ${name}`));
   button.setAttribute("aria-label", `Colours: ${theme}. Change`);
   return theme;
 }
