@@ -53,6 +53,9 @@ LATENCY_COLUMNS = {
 }
 """Columns that may hold a completion's model, and its latency with the unit, by preference."""
 
+RECORDED = frozenset(name.partition(".")[0] for name in (*MODEL_COLUMNS, *LATENCY_COLUMNS))
+"""The columns that one of these is in."""
+
 
 @dataclass(frozen=True)
 class PackedSamples:
@@ -175,6 +178,8 @@ def _prompt(row: SampleRow) -> str:
 
 def _recorded(columns: Mapping[str, Any]) -> Iterator[str]:
     """The model and the latency in the columns of a row, in words."""
+    if RECORDED.isdisjoint(columns):
+        return
     models = (field_value(columns, name) for name in MODEL_COLUMNS)
     if model := next((one for one in models if one and isinstance(one, str)), None):
         yield f"model {model}"

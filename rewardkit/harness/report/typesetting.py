@@ -11,8 +11,8 @@ from pathlib import Path
 
 LIBRARIES = Path(__file__).parent / "assets" / "libraries"
 
-MARKDOWN = re.compile(r"[*`#|_>$]|^ *(?:-|\d+\.) ", re.MULTILINE)
-"""What a text without Markdown lacks."""
+MARKDOWN = ("*", "`", "#", "|", "_", "$", "\n- ", "\n1. ")
+"""A text with Markdown has one of these. Searching for each is faster than a pattern."""
 
 FONT = re.compile(r'url\(fonts/([\w-]+\.woff2)\) format\("woff2"\),[^;}]+')
 """A font in KaTeX's style, with its copies for older browsers."""
@@ -32,7 +32,7 @@ def libraries_for(texts: Iterable[str]) -> Sequence[Library]:
     for text in texts:
         if "\\" in text:
             return [markdown_library(), latex_library()]
-        has_markdown = has_markdown or MARKDOWN.search(text) is not None
+        has_markdown = has_markdown or any(sign in text for sign in MARKDOWN)
     return [markdown_library()] if has_markdown else []
 
 
