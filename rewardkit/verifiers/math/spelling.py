@@ -16,6 +16,7 @@ from rewardkit.verifiers.math.lexicon import (
     SIGNS,
     UNITS_IN_WORDS,
     counts_things,
+    known_unit,
     listed,
     refuses,
 )
@@ -178,8 +179,8 @@ def _ascii(character: str) -> str:
 
 _FORM = r"in (?:its )?(?:lowest|simplest|reduced|simplified|exact) (?:terms|form)"
 _REMARK = re.compile(
-    rf"\((?:\s|\\text\{{)*(?:(?:{_FORM}|simplified|since|because|given|where|rounded|correct to"
-    r"|to the nearest|i\.e\.|that is)(?![-a-zA-Z+*/^_])"
+    rf"\((?:\s|\\text\{{)*(?:(?:{_FORM}|simplified|reduced|since|because|given|where|rounded"
+    r"|correct to|to the nearest|i\.e\.|that is)(?![-a-zA-Z+*/^_])"
     r"|(?:approx(?:imately|\.)?|about|≈)(?![-a-zA-Z+*/^_])(?=[^)]*[0-9\\])).*\)[\s}.]*\Z",
     re.DOTALL,
 )
@@ -229,11 +230,13 @@ def _per(match: re.Match[str]) -> str:
 
 
 def _counted(match: re.Match[str]) -> str:
-    """23 (students) as 23 students, where the words in brackets name things."""
-    words = match[1].split()
-    if not counts_things(words) or any(map(refuses, words)):
+    """23 (students) as 23 students, where the words in brackets name a unit or things."""
+    in_text, inside, words, power = match.groups("")
+    listed_words = words.split()
+    unit = known_unit(words) and (in_text or inside)
+    if not unit and (not counts_things(listed_words) or any(map(refuses, listed_words))):
         return match.group()
-    return rf"\text{{ {match[1]}}}"
+    return rf"\text{{ {words}}}{power}"
 
 
 def _ordinal(match: re.Match[str]) -> str:
@@ -250,7 +253,8 @@ def _base(match: re.Match[str]) -> str:
     """31 (base 5) and 1F_{hex} with the base as a subscript."""
     digits, word = match.groups()
     base = int(word) if word.isdigit() else _BASES.get(word, 0)
-    closing = max(0, match.group().count("}") - match.group().count("{"))
+    rest = match.group().removeprefix(digits)
+    closing = max(0, rest.count("}") - rest.count("{"))
     return f"{digits}_{{{base}}}{'}' * closing}" if 1 < base < 100 else match.group()
 
 
@@ -295,7 +299,12 @@ _ROWS: tuple[tuple[str, str, Replacement], ...] = (
         _fraction,
     ),
     (r"\frac", rf"(?<=[0-9}})π])\s*\\frac\s*\{{({_UNITS})\}}\s*\{{({_UNITS})\}}", _per),
-    ("(", r"(?<=[0-9})π])\s*(?:\\text\{)?\s*\((?:\\text\{)?([A-Za-z ]{3,40})[})\s]*\Z", _counted),
+    (
+        "(",
+        r"(?<=[0-9})π])\s*(\\text\{)?\s*\(\s*(\\text\{)?([A-Za-z ]{1,40})(?(2)\})"
+        r"(\s*\^\s*(?:[2-4]|\{[2-4]\}))?\s*\)(?(1)\s*\})\s*\Z",
+        _counted,
+    ),
     ("_", r"\\text\{\s*([0-9A-Fa-f]+)\s*\}(?=\s*_)", r"\1"),
     ("10", r"(?<=[0-9])\s*(?:[xX]|\\text\{\s*[xX·]\s*\})\s*(?=10\s*\^)", "·"),
     ("mod", r"\(\s*(?:\\text\{\s*)?mod\s*\}?([^()]*)\)", r"\\pmod{\1}"),
@@ -320,7 +329,7 @@ _ROWS: tuple[tuple[str, str, Replacement], ...] = (
     ),
     (
         "_",
-        r"(?<![A-Za-z0-9])([0-9][0-9A-Fa-f]*[\s)}]*)_[\s{]*(?:\\text\{)?\s*(bin|oct|hex)[\s}]*\Z",
+        r"(?<![A-Za-z0-9])([0-9][0-9A-Fa-f]*[\s)}]*)_[\s{]*(?:\\text\{)?\s*(bin|oct|hex|[0-9]{1,2})[\s}]*\Z",
         _base,
     ),
     (

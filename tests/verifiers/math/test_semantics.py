@@ -480,6 +480,11 @@ EQUAL: list[Row] = [
         r"\text{those congruent to 2 or 3 modulo 5}",
         r"n=5k+2 \text{ or } n=5k+3 \text{ where } k\in\mathbb{N}_0",
     ),
+    ("unit", r"31\ (\text{cm}^2)", r"31\text{ cm}^2"),
+    ("base", r"7C_{\text{16}}", "7C_{16}"),
+    ("base", r"\text{215 (base 7)}", "215_7"),
+    ("pieces", r"\begin{cases}-5&x<0\\0&x=0\\5&x>0\end{cases}", r"5\operatorname{sgn}(x)"),
+    ("spelling", r"\frac{7}{4}\text{ (reduced)}", r"\frac74"),
 ]
 
 ONE_WAY: list[Row] = [
@@ -824,6 +829,10 @@ UNEQUAL: list[Row] = [
     ),
     ("labels, chains, sets", "1<2<3", "1,2,3"),
     ("labels, chains, sets", "a<b<c", "a,b,c"),
+    ("unit", r"31\ (\text{cm}^2)", r"31\text{ cm}"),
+    ("base", "{1101}_2", "1101_3"),
+    ("pieces", r"\begin{cases}-5&x<0\\1&x=0\\5&x>0\end{cases}", r"5\operatorname{sgn}(x)"),
+    ("spelling", r"\frac{7}{4}\text{ (reciprocal)}", r"\frac74"),
 ]
 
 PAIRS = [(rf"\boxed{{{answer}}}", reference) for _, answer, reference in (*EQUAL, *UNEQUAL)]

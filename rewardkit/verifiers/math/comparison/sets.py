@@ -143,7 +143,7 @@ def _relation(sides: tuple[Node | None, ...], operators: tuple[str, ...]) -> Reg
             return Region(complement(region(members)).pieces, name)
         case (first, condition), ("|",) if first is not None and condition is not None:
             return _condition(first, condition)
-        case (Symbol(name), value), ("=",) if value is not None:
+        case (Symbol(name), value), ("=",) if value is not None and not symbols(value):
             return Region((Piece(value, True, value, True),), name)
         case (left, right), (operator,) if operator in FLIPPED:
             return _inequality(left, operator, right)
