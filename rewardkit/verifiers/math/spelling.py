@@ -268,88 +268,103 @@ _ORDINAL = (
 )
 _SENTENCE = r"\A\s*((?:[A-Za-z']+\s+){1,8}(?:is|are))(?=\s*[-¤\\(\[0-9√π])"
 _NUMBER_OR_LETTER = r"([0-9]{1,4}|[a-zA-Z])"
-_ROWS: tuple[tuple[str, str, Replacement], ...] = (
-    ("#", r"\A\s*#\s*([A-Z])(?=\s*=)", r"|\1|"),
-    ("ldotp", r"\\ldotp(?![a-zA-Z])\s*", "."),
-    ("frac{d", r"\A\s*\\frac\s*\{\s*d\s*([a-zA-Z])\s*\}\s*\{\s*d\s*[a-zA-Z]\s*\}(?=\s*=)", r"\1'"),
+_ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
+    ("#S = 5", "#", r"\A\s*#\s*([A-Z])(?=\s*=)", r"|\1|"),
+    (r"3\ldotp 2", "ldotp", r"\\ldotp(?![a-zA-Z])\s*", "."),
     (
+        r"\frac{dy}{dx} = …",
+        "frac{d",
+        r"\A\s*\\frac\s*\{\s*d\s*([a-zA-Z])\s*\}\s*\{\s*d\s*[a-zA-Z]\s*\}(?=\s*=)",
+        r"\1'",
+    ),
+    (
+        r"\color{red}, \phantom{0}",
         "{",
         r"\\(?:(?:text)?color(?:box)?|[hv]?phantom|[hv]space\*?|tag\*?|label)\s*\{[^{}]*\}",
         " ",
     ),
-    (r"\\", r"\\\\\s*\[\s*-?[0-9.]+\s*(?:pt|em|ex|mm|cm|in)\s*\]", r"\\\\"),  # a row's height
-    ("{,}", r"(?<![(\[{,0-9])([0-9]+)\{,\}(?=[0-9]+(?![0-9{,)\]]))", r"\1."),
-    ("}", r"(?:\\text)?\s*\{\s*([-:.,])\s*\}", r"\1"),
-    ("{", r"(?<=[0-9])\s*\{\s*(\\frac\s*\{[^{}]*\}\s*\{[^{}]*\})\s*\}", r"\1"),
-    ("°", r"\^\s*(?:\{\s*°\s*(\\text\{\s*[CF]\s*\}|[CF])?\s*\}|°)", r"°\1"),
-    ("degree", r"\\text\{\s*degrees?\s*\}", "°"),
-    ("^", r"\^\s*(?:\{(?:\s*(?:\\prime|'))+\s*\}|(?:\\prime\s*)+)", _primes),
-    ("text", r"\\text\{\s*\}", " "),
-    ("/", r"(?<![a-zA-Z\\])d([a-z])\s*/\s*d([a-z])(?![a-zA-Z])", r"\\frac{d\1}{d\2}"),
-    # an option's letter before the answer, an ordinal's ending after it
-    ("(", r"\A\s*\\text\{\s*\([A-H]\)\s*\}\s*(?=[^\s.])(?![A-J]\Z)", ""),
-    ("", _ORDINAL, _ordinal),
-    ("in ", rf",?\s*\\text\{{[\s,]*{_FORM}\s*\}}\s*\Z", ""),
-    (".(", r"(?<![0-9.])([0-9]{1,20})\.()\(([0-9]{1,20})\)", _fraction),
-    ("Omega", r"\\text\{\s*([kMGm])\s*\}\s*\\Omega(?![a-zA-Z])", r"\\text{\1Ω}"),
-    (r"\mu", r"\\mu\s*\\text\{\s*", r"\\text{μ"),
+    (r"\\[4pt]", r"\\", r"\\\\\s*\[\s*-?[0-9.]+\s*(?:pt|em|ex|mm|cm|in)\s*\]", r"\\\\"),
+    ("2{,}5", "{,}", r"(?<![(\[{,0-9])([0-9]+)\{,\}(?=[0-9]+(?![0-9{,)\]]))", r"\1."),
+    (r"10{:}45, \text{-}7", "}", r"(?:\\text)?\s*\{\s*([-:.,])\s*\}", r"\1"),
+    (r"2{\frac34}", "{", r"(?<=[0-9])\s*\{\s*(\\frac\s*\{[^{}]*\}\s*\{[^{}]*\})\s*\}", r"\1"),
+    (r"90^\circ", "°", r"\^\s*(?:\{\s*°\s*(\\text\{\s*[CF]\s*\}|[CF])?\s*\}|°)", r"°\1"),
+    (r"f^{\prime\prime}", "^", r"\^\s*(?:\{(?:\s*(?:\\prime|'))+\s*\}|(?:\\prime\s*)+)", _primes),
+    (r"\text{}", "text", r"\\text\{\s*\}", " "),
+    ("dy/dx", "/", r"(?<![a-zA-Z\\])d([a-z])\s*/\s*d([a-z])(?![a-zA-Z])", r"\\frac{d\1}{d\2}"),
+    (r"\text{(B)} 7", "(", r"\A\s*\\text\{\s*\([A-H]\)\s*\}\s*(?=[^\s.])(?![A-J]\Z)", ""),
+    (r"12^{th}, 12th row", "", _ORDINAL, _ordinal),
+    (r"\text{in simplest form}", "in ", rf",?\s*\\text\{{[\s,]*{_FORM}\s*\}}\s*\Z", ""),
+    ("0.(142857)", ".(", r"(?<![0-9.])([0-9]{1,20})\.()\(([0-9]{1,20})\)", _fraction),
+    (r"\text{k}\Omega", "Omega", r"\\text\{\s*([kMGm])\s*\}\s*\\Omega(?![a-zA-Z])", r"\\text{\1Ω}"),
+    (r"\mu\text{m}", r"\mu", r"\\mu\s*\\text\{\s*", r"\\text{μ"),
     (
+        r"0.\overline{3}",
         ".",
         r"(?<![0-9])([0-9]{0,20})\.([0-9]{0,20})\\(?:overline|bar|dot)\s*\{?\s*([0-9]{1,20})\s*\}?",
         _fraction,
     ),
-    (r"\frac", rf"(?<=[0-9}})π])\s*\\frac\s*\{{({_UNITS})\}}\s*\{{({_UNITS})\}}", _per),
     (
+        r"\frac{\text{km}}{\text{h}}",
+        r"\frac",
+        rf"(?<=[0-9}})π])\s*\\frac\s*\{{({_UNITS})\}}\s*\{{({_UNITS})\}}",
+        _per,
+    ),
+    (
+        r"\text{(people)}",
         "(",
         r"(?<=[0-9})π])\s*(\\text\{)?\s*\(\s*(\\text\{)?([A-Za-z ]{1,40})(?(2)\})"
         r"(\s*\^\s*(?:[2-4]|\{[2-4]\}))?\s*\)(?(1)\s*\})\s*\Z",
         _counted,
     ),
-    ("_", r"\\text\{\s*([0-9A-Fa-f]+)\s*\}(?=\s*_)", r"\1"),
-    ("10", r"(?<=[0-9])\s*(?:[xX]|\\text\{\s*[xX·]\s*\})\s*(?=10\s*\^)", "·"),
-    ("mod", r"\(\s*(?:\\text\{\s*)?mod\s*\}?([^()]*)\)", r"\\pmod{\1}"),
+    ("5 x 10^4", "10", r"(?<=[0-9])\s*(?:[xX]|\\text\{\s*[xX·]\s*\})\s*(?=10\s*\^)", "·"),
+    ("3 (mod 7)", "mod", r"\(\s*(?:\\text\{\s*)?mod\s*\}?([^()]*)\)", r"\\pmod{\1}"),
     (
+        "C_9^4",
         "C_",
-        r"(?<![A-Za-z\\_^}\]])C\s*_\s*\{?\s*([0-9]{1,3})\s*\}?\s*\^\s*\{?\s*([0-9]{1,3})(?![0-9])\s*\}?",
+        r"(?<![A-Za-z\\_^}\]])C\s*_\s*\{?\s*([0-9]{1,3})\s*\}?\s*\^\s*\{?\s*([0-9]{1,3})"
+        r"(?![0-9])\s*\}?",
         _chosen,
     ),
-    (" is ", _SENTENCE, r"\\text{\1 }"),
-    (" are ", _SENTENCE, r"\\text{\1 }"),
-    ("cent", r"\bper\s+cent\b", "percent"),
-    ("", r"\A\s*(?:=(?![=<>])|⇒)", ""),
-    ("!=", r"(?<=[a-zA-Z)\s])\s!=(?!=)", "≠"),
-    ("<=", "<=", "≤"),
-    (">=", ">=", "≥"),
-    ("{", r"\A(\s*-?[0-9.,/]+)\{([a-zA-Z]+)\}", r"\1\\text{\2}"),  # what is left of 4\text{cm}
+    ("the slope is 5", " ", _SENTENCE, r"\\text{\1 }"),
+    ("35 per cent", "cent", r"\bper\s+cent\b", "percent"),
+    ("= 5", "", r"\A\s*(?:=(?![=<>])|⇒)", ""),
+    ("!=", "!=", r"(?<=[a-zA-Z)\s])\s!=(?!=)", "≠"),
+    ("<=", "<=", "<=", "≤"),
+    (">=", ">=", ">=", "≥"),
+    ("4{cm}", "{", r"\A(\s*-?[0-9.,/]+)\{([a-zA-Z]+)\}", r"\1\\text{\2}"),
     (
+        "31 (base 5)",
         "base",
         r"(?<![A-Za-z0-9])([0-9][0-9A-Fa-f]*|[A-F][0-9A-F]*)(?:[\s_({,]|\\text\{)+(?:in )?base"
         r"(?:[\s{}]|\\text\{)+([a-z0-9]+)[\s)}]*\Z",
         _base,
     ),
     (
+        "1F_{hex}",
         "_",
-        r"(?<![A-Za-z0-9])([0-9][0-9A-Fa-f]*[\s)}]*)_[\s{]*(?:\\text\{)?\s*(bin|oct|hex|[0-9]{1,2})[\s}]*\Z",
+        r"(?<![A-Za-z0-9])([0-9][0-9A-Fa-f]*[\s)}]*)_[\s{]*(?:\\text\{)?\s*"
+        r"(bin|oct|hex|[0-9]{1,2})[\s}]*\Z",
         _base,
     ),
     (
+        "{}_9C_4",
         "C",
         rf"(?:\{{\s*\}})?\s*[_^]\s*\{{?\s*{_NUMBER_OR_LETTER}\s*\}}?\s*\{{?\s*"
         rf"(?:\\text\{{\s*C\s*\}}|C)\s*\}}?\s*_\s*"
         rf"(?:\{{\s*{_NUMBER_OR_LETTER}\s*\}}|([0-9a-zA-Z]))",
         r"\\binom{\1}{\2\3}",
     ),
-    # (1010)_2, {2F}_{16}
-    ("_", r"(?:\A|(?<=[\s=(,]))[({]\s{0,4}([0-9]{1,40})\s{0,4}[)}](?=\s{0,4}_)", r"\1"),
     (
+        "(1010)_2, {1F}_{16}",
         "_",
-        r"(?:\A|(?<=[\s=(,]))[({]\s{0,4}([0-9A-F]{1,40})\s{0,4}[)}](?=\s{0,4}_\s?\{?\s?[1-3][0-9])",
+        r"(?:\A|(?<=[\s=(,]))(?:\\text\s*\{|[({])\s{0,4}"
+        r"([A-F]{1,40}|(?=[^\s)}]*[0-9])[0-9A-Fa-f]{1,40})\s{0,4}[)}](?=\s{0,4}_)",
         r"\1",
     ),
 )
-"""What a text must contain for a rewrite to apply, the pattern, the replacement."""
+"""An example, what a text must contain for the rewrite to apply, the pattern, the replacement."""
 
-_REWRITES = [(needle, re.compile(pattern), replacement) for needle, pattern, replacement in _ROWS]
+REWRITES = [(example, needle, re.compile(pattern), new) for example, needle, pattern, new in _ROWS]
 _ELLIPSIS = re.compile(
     r"(?<![0-9.])([0-9]{0,20})\.([0-9]{0,12}?)(?:([0-9])\3{2,20}|([0-9]{2,8})\4{1,8})"
     r"\s?(?:\.\.\.|…)\s*\Z"
@@ -359,7 +374,7 @@ _ELLIPSIS = re.compile(
 def canonical(text: str) -> str:
     """The text collapsed, and with every habit in its one spelling."""
     text = collapsed(text)
-    for needle, pattern, replacement in _REWRITES:
+    for _, needle, pattern, replacement in REWRITES:
         if needle in text:
             text = pattern.sub(replacement, text)
     text = _without_remark(text)
