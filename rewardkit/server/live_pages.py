@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import functools
 import hashlib
 import threading
@@ -10,7 +9,6 @@ import time
 from collections import OrderedDict
 from pathlib import Path
 
-import jinja2
 import msgspec
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -21,7 +19,14 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from rewardkit.errors import RewardkitError, UsageError
-from rewardkit.harness.report.page import LivePage, content_policy, page_style, render
+from rewardkit.harness.report.page import (
+    LivePage,
+    allowed,
+    content_policy,
+    html_template,
+    page_style,
+    render,
+)
 from rewardkit.harness.report.runs import find_shown, read_runs, run_start
 from rewardkit.harness.report.typesetting import latex_library, markdown_library
 from rewardkit.harness.store.find_runs import short_names
@@ -41,6 +46,8 @@ MOST_PAGES = 8
 
 LOOK_SECONDS = 1.0
 """Least time between two looks at the folder."""
+
+TABLE = Path(__file__).with_name("live_runs.html.jinja")
 
 LARGEST_NOTE = 200_000
 """Maximum number of bytes of a request that stores a note."""
@@ -95,7 +102,7 @@ class LivePages:
     async def table(self, request: Request) -> Response:
         """`GET /`: the table of all runs."""
         runs = await run_in_threadpool(self.runs)
-        page = table_template().render(folder=str(self.folder), runs=runs, style=table_style())
+        page = html_template(TABLE).render(folder=str(self.folder), runs=runs, style=table_style())
         page = page.encode(errors="backslashreplace").decode()
         return _page(request, page, _hash(page), table_policy(), TABLE_SECONDS)
 
@@ -185,21 +192,8 @@ def table_style() -> str:
 
 def table_policy() -> str:
     """The content security policy of the table: its style, no script and no network."""
-    digest = base64.b64encode(hashlib.sha256(table_style().encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-
-
-@functools.cache
-def table_template() -> jinja2.Template:
-    """The table's HTML; all text from files is escaped."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("live_runs.html.jinja")
+    own = allowed([table_style()])
+    return f"default-src 'none'; style-src {own}; base-uri 'none'; form-action 'none'"
 
 
 def create_view(folder: Path) -> Starlette:

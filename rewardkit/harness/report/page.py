@@ -88,30 +88,31 @@ def content_policy(libraries: Sequence[Library] = (), live: LivePage | None = No
     for_style = "font-src data:; style-src-attr 'unsafe-inline'; " if len(styles) > 1 else ""
     connection = "connect-src 'self'; " if live else ""
     return (
-        f"default-src 'none'; script-src {_hashes(scripts)}; style-src {_hashes(styles)}; "
+        f"default-src 'none'; script-src {allowed(scripts)}; style-src {allowed(styles)}; "
         f"{connection}{for_style}base-uri 'none'; form-action 'none'; "
         "require-trusted-types-for 'script'; trusted-types 'none'"
     )
 
 
 @functools.cache
-def page_template() -> jinja2.Template:
-    """The page's HTML, with gaps for its data."""
+def html_template(path: Path) -> jinja2.Template:
+    """The HTML of a page, with gaps for its data; text in a gap is escaped."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(ASSETS),
+        loader=jinja2.FileSystemLoader(path.parent),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("page.html.jinja")
+    return environment.get_template(path.name)
 
 
 def _joined(files: Sequence[Path]) -> str:
     return "\n".join(file.read_text(encoding="utf-8") for file in files)
 
 
-def _hashes(texts: Sequence[str]) -> str:
+def allowed(texts: Sequence[str]) -> str:
+    """Scripts or styles by their hashes, as a content security policy lists them."""
     digests = [hashlib.sha256(text.encode()).digest() for text in texts]
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
@@ -250,7 +251,7 @@ def render(
     """The page's HTML."""
     packed = pack(runs)
     libraries = libraries_for(packed.texts())
-    page = page_template().render(
+    page = html_template(ASSETS / "page.html.jinja").render(
         title=_title(runs),
         runs=runs,
         words=words,

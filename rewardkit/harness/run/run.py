@@ -27,6 +27,7 @@ from rewardkit.harness.run.options import as_typed
 from rewardkit.harness.run.plan import RenderedTask, RunPlan, render_task
 from rewardkit.harness.run.reporter import Reporter, ShowsWaits
 from rewardkit.harness.store.environment import hardware, now, versions
+from rewardkit.harness.store.notes import read_notes
 from rewardkit.harness.store.run_folder import RunFolder
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.harness.store.shard import SOURCE_ROW
@@ -210,9 +211,9 @@ def write_results(folder: RunFolder, summary: RunSummary, rows: Sequence[SampleR
     """Write a run's summary and its report."""
     plain = summary.as_json()
     folder.write_summary(plain)
-    folder.write_report(
-        render([ReportRun(folder.path.name, plain["tasks"], rows, folder.read_record())])
-    )
+    record, notes = folder.read_record(), read_notes(folder.path)
+    run = ReportRun(folder.path.name, plain["tasks"], rows, record, notes=notes)
+    folder.write_report(render([run]))
 
 
 def _end_session(active: _ActiveRun) -> None:

@@ -569,6 +569,25 @@ def test_the_toggle_turns_the_colours(at: Any) -> None:
     assert browser.value(paper) == dark[1]
 
 
+def test_wide_formulas_tables_and_code_scroll_inside_their_box(at: Any) -> None:
+    texts = (
+        "\\[" + "+".join("x^{2}_{3}" for _ in range(200)) + "\\]",
+        "\\(" + "\\quad ".join("abc" for _ in range(200)) + "\\)",
+        "|" + "word|" * 40 + "\n|" + "-|" * 40 + "\n|" + "word|" * 40,
+        "```\n" + "x" * 3_000 + "\n```",
+        "# " + "y" * 500 + "\n\n" + "> " * 60 + "z",
+    )
+    rows = [row(str(place), completion=one) for place, one in enumerate(texts)]
+    browser = at([as_run("r", rows)], "#samples?typeset=1")
+    for width in (360, 1280):
+        browser.screen(width, 844)
+        for place in range(len(texts)):
+            browser.value(f"location.hash = '#samples?typeset=1&sample=gsm8k%2F{place}%2F0'")
+            here = f"document.querySelector('#detail h2').textContent === 'gsm8k/{place}/0'"
+            browser.wait_for(f"{here} && document.querySelector('#detail .typeset') !== null")
+            assert browser.value("document.documentElement.scrollWidth") <= width, texts[place][:40]
+
+
 @pytest.mark.parametrize("view", ["summary", "samples", "record"])
 @pytest.mark.parametrize("width", [360, 1280])
 def test_nothing_makes_the_page_scroll_sideways(at: Any, view: str, width: int) -> None:

@@ -17,9 +17,12 @@ import pytest
 
 from rewardkit.errors import BackendError, DataError, PromptTooLong, RunMismatch, UsageError
 from rewardkit.harness.options import CallbackOptions
+from rewardkit.harness.report.page import render
+from rewardkit.harness.report.runs import ReportRun
 from rewardkit.harness.run.options import EvalOptions
 from rewardkit.harness.run.plan import RunPlan, plan_task
 from rewardkit.harness.run.run import run
+from rewardkit.harness.store.notes import SampleNote, write_note
 from rewardkit.harness.tasks.gsm8k import GSM8K
 from rewardkit.protocols import Message, Prompt, Request, Task
 from rewardkit.records import Completion, Sample, Sampling
@@ -141,6 +144,23 @@ def test_a_finished_run_starts_no_engine(plan: RunPlan) -> None:
     engine = Scripted()
     assert run(replace(plan, backend=engine)).as_json() == first.as_json()
     assert engine.started == 0
+
+
+def test_the_report_of_a_run_that_is_started_again_has_the_readers_notes(plan: RunPlan) -> None:
+    run(plan)
+    write_note(plan.output_dir, "gsm8k/1/0", SampleNote("look here", ("odd",)))
+    written: list[Sequence[ReportRun]] = []
+
+    def kept(runs: Sequence[ReportRun]) -> str:
+        written.append(runs)
+        return render(runs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rewardkit.harness.run.run.render", kept)
+        run(plan)
+    ((report,),) = written
+    assert report.notes["gsm8k/1/0"].note == "look here"
+    assert (plan.output_dir / "report.html").is_file()
 
 
 def test_a_line_cut_short_by_a_kill_is_dropped(plan: RunPlan) -> None:
