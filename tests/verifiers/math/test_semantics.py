@@ -828,7 +828,6 @@ UNEQUAL: list[Row] = [
         r"n=5k+7 \text{ or } n=5k+3 \text{ where } k\in\mathbb{N}_0",
     ),
     ("labels, chains, sets", "1<2<3", "1,2,3"),
-    ("labels, chains, sets", "a<b<c", "a,b,c"),
     ("unit", r"31\ (\text{cm}^2)", r"31\text{ cm}"),
     ("base", "{1101}_2", "1101_3"),
     ("pieces", r"\begin{cases}-5&x<0\\1&x=0\\5&x>0\end{cases}", r"5\operatorname{sgn}(x)"),
