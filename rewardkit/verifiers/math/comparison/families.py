@@ -7,13 +7,14 @@ or what constants leave free (`y = C_1 e^x + C_2`, an antiderivative).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from collections.abc import Sequence as Items
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations, combinations_with_replacement, permutations
+from itertools import combinations, combinations_with_replacement, islice, permutations
 
 from rewardkit.verifiers.math.comparison.matrices import NoMatrixError, as_vector, worked_out
+from rewardkit.verifiers.math.comparison.sets import NoRegionError, infinite, region
 from rewardkit.verifiers.math.comparison.statements import assigned, both_signs, definition
 from rewardkit.verifiers.math.numbers.equality import Comparison, as_rational, same_value
 from rewardkit.verifiers.math.numbers.exact import rational
@@ -35,7 +36,6 @@ from rewardkit.verifiers.math.tree import (
     reciprocal,
     replaced,
     symbols,
-    with_symbols,
 )
 
 MOST_MEMBERS = 60
@@ -62,12 +62,16 @@ class Range:
     natural: bool = False
 
 
+Ranges = dict[str, Range]
+"""What each letter runs through."""
+
+
 @dataclass(frozen=True, slots=True)
 class Family:
     """All points in all values of the parameters; `ranges` is empty where none is named."""
 
     points: tuple[Point, ...]
-    ranges: dict[str, Range]
+    ranges: Ranges
     name: Node | None = None
 
     @property
@@ -104,22 +108,26 @@ def same_family(answer: Node, reference: Node) -> Comparison | None:
     mine, theirs = _read(answer), _read(reference)
     if mine is None or theirs is None:
         return None
-    mine, theirs = _natural(mine, theirs), _natural(theirs, mine)
     mine, theirs = _fitted(mine, theirs), _fitted(theirs, mine)
-    mine, theirs = _with_ranges(mine, theirs), _with_ranges(theirs, mine)
     if not mine.ranges and not theirs.ranges:
-        mine, theirs = _with_habits(mine, theirs, answer, reference)
-    if not mine.ranges or not theirs.ranges or _names_differ(mine, theirs):
-        return None
-    return _compared(mine, theirs)
+        vectors = _has_vectors(answer) or _has_vectors(reference)
+        free = _free_constants(mine, theirs) or _lines(mine, theirs, vectors)
+        if free:
+            mine = replace(mine, ranges=dict.fromkeys(sorted(free[0]), Range()))
+            theirs = replace(theirs, ranges=dict.fromkeys(sorted(free[1]), Range()))
+    named = {type(family.name) for family in (mine, theirs)}
+    differ = mine.name != theirs.name and len(named) == 1 == len(mine.points[0])
+    return None if differ or not (mine.ranges and theirs.ranges) else _compared(mine, theirs)
 
 
 def written_out(node: Node) -> Node:
     """The members of {n² : 1 ≤ n ≤ 4, n ∈ ℤ}; f(x) = 1 of `f(x) = 1, x ∈ ℚ`; else the node."""
-    family = _read(node) if isinstance(node, Sequence) and _may_be(node) else None
-    if isinstance(node, Sequence) and not node.opening:
-        shape, conditions = _split(node)
-        return shape if shape is not None and all(map(_membership, conditions)) else node
+    if not isinstance(node, Sequence) or not _may_be(node):
+        return node
+    if not node.opening:
+        shape, _, bounded = _split(node)
+        return node if shape is None or bounded else shape
+    family = _read(node)
     if family is None or len(family.ranges) != 1 or len(family.points) != 1:
         return node
     ((name, run),) = family.ranges.items()
@@ -136,18 +144,26 @@ def _may_be(node: Node) -> bool:
         match part:
             case Relation(_, ("∈" | "|" | "≡",)) | Call("residue"):
                 return True
-            case Sum() | Product() if _vectors(part):
-                return True
-            case Symbol() if _is_constant(part):
-                return True
             case Sequence(items) if len(items) > 1 and symbols(part) & _LINES:
                 return True
+        if _is_constant(part) or _is_vector_sum(part):
+            return True
     return False
 
 
-def _vectors(node: Sum | Product) -> bool:
-    parts = node.terms if isinstance(node, Sum) else node.factors
-    return any(isinstance(part, Matrix) or _is_tuple(part) for part in parts)
+def _is_constant(node: Node | None) -> bool:
+    return isinstance(node, Symbol) and node.name in _CONSTANTS
+
+
+def _is_vector_sum(node: Node) -> bool:
+    match node:
+        case Sum(parts) | Product(parts):
+            return any(isinstance(part, Matrix) or _is_tuple(part) for part in parts)
+    return False
+
+
+def _has_vectors(node: Node) -> bool:
+    return any(map(_is_vector_sum, nodes(node)))
 
 
 def _is_tuple(node: Node) -> bool:
@@ -159,13 +175,14 @@ def _is_tuple(node: Node) -> bool:
 
 def _read(node: Node) -> Family | None:
     """The family that a tree states; None where it has conditions that aren't understood."""
-    shape, conditions = _split(node)
-    ranges = _ranges(conditions)
-    if ranges is None or shape is None:
+    shape, given, _ = _split(node)
+    if shape is None:
         return None
     name, values = _alternatives(shape)
     free = frozenset().union(*map(symbols, values)) - _arguments(name)
-    ranges = {letter: run for letter, run in ranges.items() if letter in free}
+    if any(letter in free and run is None for letter, run in given.items()):
+        return None
+    ranges = {letter: run for letter, run in given.items() if run is not None and letter in free}
     points: list[Point] = []
     for value in values:
         if isinstance(value, Call) and value.name == "residue":
@@ -173,8 +190,7 @@ def _read(node: Node) -> Family | None:
             if first is None or not modulus or len(value.arguments) != 2:
                 return None
             ranges["residue"] = Range(True)
-            step = Product((Number(modulus), Symbol("residue")))
-            value = Sum((Number(first % modulus), step))
+            value = Sum((Number(first % modulus), Product((Number(modulus), Symbol("residue")))))
         points += [_coordinates(signed) for signed in both_signs(value)]
     if not points or len({len(point) for point in points}) > 1:
         return None
@@ -188,95 +204,80 @@ def _arguments(name: Node | None) -> frozenset[str]:
     return symbols(name) if isinstance(name, Call | Sequence) else frozenset()
 
 
-def _split(node: Node) -> tuple[Node | None, tuple[Node, ...]]:
-    """What runs through the set, and the conditions."""
+def _split(node: Node) -> tuple[Node | None, dict[str, Range | None], bool]:
+    """What runs through the set, the ranges of letters, and whether any of them is bounded.
+
+    A range is None where its set isn't known, the shape is None where a condition isn't.
+    """
+    shape: Node | None = None
     match node:
+        case Sequence((Relation((shape, Sequence(items, "", "")), ("|",)),), "⦃"):
+            pass
         case Sequence((Relation((shape, condition), ("|",)),), "⦃") if condition is not None:
-            listed = isinstance(condition, Sequence) and not condition.opening
-            given = condition.items if isinstance(condition, Sequence) and listed else (condition,)
-            if isinstance(shape, Relation) and shape.operators == ("∈",):
-                given = (shape, *given)
-                shape = shape.sides[0]
-            stated = [item for item in given if _defines(item, shape)]
-            if stated:
-                shape = stated[0] if len(stated) == 1 else Sequence(tuple(stated), joint="or")
-            return shape, tuple(item for item in given if item not in stated)
+            items = (condition,)
         case Sequence(items, "", ""):
-            return _split_list(items, node.joint)
-    return node, ()
+            pass
+        case _:
+            return node, {}, False
+    if isinstance(shape, Relation):  # x ∈ ℤ
+        items, shape = (shape, *items), shape.sides[0]
+    ranges, rest = _memberships(items)
+    bounds = [item for item in rest if isinstance(item, Relation) and _bounds(item, ranges)]
+    understood = sum(_narrow(ranges, item) for item in bounds) == len(bounds)
+    rest = [item for item in rest if item not in bounds]
+    defined = shape is None or all(_defines(item, shape) for item in rest)
+    if rest:
+        joint = node.joint if shape is None and isinstance(node, Sequence) else "or"
+        shape = rest[0] if len(rest) == 1 else Sequence(tuple(rest), joint=joint)
+    elif shape is None and len(ranges) == 1:
+        shape = Symbol(*ranges)
+    return shape if understood and defined else None, ranges, bool(bounds)
 
 
-def _split_list(items: tuple[Node, ...], joint: str) -> tuple[Node | None, tuple[Node, ...]]:
-    members = {item.sides[0] for item in items if _membership(item) and isinstance(item, Relation)}
-    conditions = [item for item in items if _membership(item) or _bounds(item, members)]
-    for place in range(len(items) - 1, 0, -1):  # the k of `k, m ∈ ℤ`
-        if isinstance(items[place - 1], Symbol) and items[place] in conditions and place > 1:
-            kinds = items[place]
-            assert isinstance(kinds, Relation)
-            conditions.append(replace(kinds, sides=(items[place - 1], *kinds.sides[1:])))
-    letters = [item.sides[0] for item in conditions if isinstance(item, Relation)]
-    rest = [item for item in items if item not in conditions and item not in letters]
-    if not rest:
-        return (letters[0] if len(members) == 1 else None), tuple(conditions)
-    shape = rest[0] if len(rest) == 1 else Sequence(tuple(rest), joint=joint)
-    return shape, tuple(conditions)
+def _memberships(items: tuple[Node, ...]) -> tuple[dict[str, Range | None], list[Node]]:
+    """The ranges in `k, m ∈ ℤ` and the like, and the other items."""
+    ranges: dict[str, Range | None] = {}
+    rest: list[Node] = []
+    letters: str | None = None
+    for item in reversed(items):
+        match item:
+            case Relation((Symbol(name), NumberSet(letters)), ("∈",)):
+                ranges[name] = _RANGES.get(letters)
+            case Symbol(name) if letters is not None and item is not items[0]:
+                ranges[name] = _RANGES.get(letters)
+            case _:
+                letters = None
+                rest.insert(0, item)
+    return ranges, rest
 
 
-def _defines(item: Node, name: Node | None) -> bool:
+def _defines(item: Node, name: Node) -> bool:
     return isinstance(item, Relation) and item.operators == ("=",) and item.sides[0] == name
 
 
-def _membership(item: Node) -> bool:
-    match item:
-        case Relation((Symbol(), NumberSet()), ("∈",)):
-            return True
-    return False
+def _bounds(item: Relation, ranges: dict[str, Range | None]) -> bool:
+    """Whether it bounds a letter that is in a set: `k ≥ 1`, `1 ≤ k < 5`, `|k| ≤ 2`."""
+    return {*item.operators} <= {*"<>≤≥"} and bool(symbols(item)) and symbols(item) <= {*ranges}
 
 
-def _bounds(item: Node, members: set[Node | None]) -> bool:
-    """Whether it is `k ≥ 1` or `1 ≤ k < 5`, for a letter that is in a set."""
-    if not isinstance(item, Relation) or not {*item.operators} <= set("<>≤≥"):
+def _narrow(ranges: dict[str, Range | None], item: Relation) -> bool:
+    """Apply bounds to a range of whole numbers; False where they aren't understood."""
+    try:
+        (piece,) = region(item).pieces
+    except (NoRegionError, ValueError):
         return False
-    return any(side in members for side in item.sides)
-
-
-def _ranges(conditions: tuple[Node, ...]) -> dict[str, Range] | None:
-    found: dict[str, Range] = {}
-    for item in conditions:
-        match item:
-            case Relation((Symbol(name), NumberSet(kind)), ("∈",)) if kind in _RANGES:
-                found[name] = _RANGES[kind]
-            case Relation() if _membership(item):
-                return None
-    for item in conditions:
-        if not _membership(item) and not (isinstance(item, Relation) and _narrow(found, item)):
-            return None
-    return found
-
-
-def _narrow(found: dict[str, Range], item: Relation) -> bool:
-    """Apply bounds of whole numbers; False where they aren't understood."""
-    if not {*item.operators} <= {*"<>≤≥"}:
+    (name,) = symbols(item)
+    run, low, high = ranges[name], rational(piece.low), rational(piece.high)
+    if run is None or not run.whole:
         return False
-    for place, operator in enumerate(item.operators):
-        left, right = item.sides[place], item.sides[place + 1]
-        if isinstance(right, Symbol):
-            left, right, operator = right, left, {"<": ">", "≤": "≥", ">": "<", "≥": "≤"}[operator]
-        bound = rational(right) if right is not None else None
-        if not isinstance(left, Symbol) or left.name not in found or bound is None:
-            return False
-        run = found[left.name]
-        if not run.whole:
-            return False
-        if operator in "<≤":
-            high = math.ceil(bound) - 1 if operator == "<" else math.floor(bound)
-            run = replace(run, high=min(high, run.high) if run.high is not None else high)
-        else:
-            low = math.floor(bound) + 1 if operator == ">" else math.ceil(bound)
-            low = max(low, run.low) if run.low is not None else low
-            run = replace(run, low=low, natural=run.natural and low < 1)
-        found[left.name] = run
-    return True
+    if not infinite(piece.low) and low is not None:
+        least = math.ceil(low) if piece.low_closed else math.floor(low) + 1
+        least = least if run.low is None else max(least, run.low)
+        run = replace(run, low=least, natural=run.natural and least < 1)
+    if not infinite(piece.high) and high is not None:
+        run = replace(run, high=math.floor(high) if piece.high_closed else math.ceil(high) - 1)
+    ranges[name] = run
+    return infinite(piece.low) + infinite(piece.high) + (low is not None) + (high is not None) == 2
 
 
 def _alternatives(shape: Node) -> tuple[Node | None, list[Node]]:
@@ -302,152 +303,90 @@ def _alternatives(shape: Node) -> tuple[Node | None, list[Node]]:
     return name, values[::-1]
 
 
-def _is_constant(node: Node) -> bool:
-    return isinstance(node, Symbol) and node.name in _CONSTANTS
-
-
 def _coordinates(value: Node) -> Point:
     """The coordinates of a tuple, a column, or a sum of them; anything else is one coordinate."""
-    columns = replaced(
-        value,
-        lambda part: (
-            Matrix(tuple((item,) for item in part.items))
-            if isinstance(part, Sequence) and _is_tuple(part)
-            else None
-        ),
-    )
-    try:
-        matrix = worked_out(columns)
-    except NoMatrixError:
-        return (value,)
-    if not isinstance(matrix, Matrix):
-        return (value,)
-    if len(matrix.rows) == 1:
-        return matrix.rows[0]
-    return tuple(row[0] for row in matrix.rows) if len(matrix.rows[0]) == 1 else (value,)
+
+    def column(part: Node) -> Node | None:
+        if isinstance(part, Sequence) and _is_tuple(part):
+            return Matrix(tuple((item,) for item in part.items))
+        return None
+
+    with suppress(NoMatrixError):
+        matrix = worked_out(replaced(value, column))
+        if isinstance(matrix, Matrix) and 1 in (len(matrix.rows), len(matrix.rows[0])):
+            return sum(matrix.rows, ())
+    return (value,)
 
 
 # Fitting two families to each other
 
 
-def _natural(family: Family, other: Family) -> Family:
-    """Residue classes as natural numbers, beside numbers that start somewhere."""
-    starts = any(run.low is not None or run.natural for run in other.ranges.values())
-    residues = starts and "residue" in family.ranges
-    return replace(family, ranges={"residue": Range(True, low=0)}) if residues else family
-
-
 def _fitted(family: Family, other: Family) -> Family:
-    """The family in the other's arguments, with unit vectors as coordinates beside a tuple."""
-    size = len(other.points[0])
-    if len(family.points[0]) == 1 and size > 1:
-        vectors = [as_vector(point[0], size) for point in family.points]
-        if all(isinstance(vector, Sequence) for vector in vectors):
-            return replace(family, points=tuple(map(_coordinates, vectors)))
+    """The family with the other's arguments, coordinates and ranges, where it has none itself."""
+    runs, points, size = list(other.ranges.values()), family.points, len(other.points[0])
+    if any(run.low is not None or run.natural for run in runs) and "residue" in family.ranges:
+        return replace(family, ranges={"residue": Range(True, low=0)})
+    if len(points[0]) == 1 < size:  # unit vectors
+        points = tuple(_coordinates(as_vector(point[0], size)) for point in points)
     match family.name, other.name:
         case Call(one, mine), Call(two, theirs) if one == two and len(mine) == len(theirs):
             if repr(mine) < repr(theirs) and all(isinstance(item, Symbol) for item in theirs):
                 names = dict(zip(mine, theirs, strict=True))
-                return replace(family, name=other.name, points=_in_letters(family, names))
-    return family
-
-
-def _in_letters(family: Family, names: dict[Node, Node]) -> tuple[Point, ...]:
-    return tuple(_replaced(point, names) for point in family.points)
-
-
-def _replaced(point: Point, new: dict[Node, Node]) -> Point:
-    return tuple(replaced(part, new.get) for part in point)
-
-
-def _names_differ(mine: Family, theirs: Family) -> bool:
-    one, other = mine.name, theirs.name
-    if one is None or other is None or one == other:
-        return False
-    return type(one) is type(other) and len(mine.points[0]) == 1
-
-
-def _with_ranges(family: Family, other: Family) -> Family:
-    """The family with the ranges that only the other one names, where its letters allow it."""
-    runs = list(other.ranges.values())
-    if family.ranges or not runs or len(set(runs)) > 1:
-        return family
+                points = tuple(_replaced(point, names) for point in points)
+                family = replace(family, name=other.name)
+    family = replace(family, points=points)
     free = family.symbols - (other.symbols - set(other.ranges))
-    habit = (_COUNTERS if runs[0].whole else _CONSTANTS | _LINES) | set(other.ranges)
-    if len(free) != len(runs) or not (free <= habit or len(family.points[0]) > 1):
+    if family.ranges or len(set(runs)) != 1 or len(free) != len(runs):
         return family
-    return replace(family, ranges=dict.fromkeys(sorted(free), runs[0]))
+    habit = (_COUNTERS if runs[0].whole else _CONSTANTS | _LINES) | set(other.ranges)
+    fits = free <= habit or len(points[0]) > 1
+    return replace(family, ranges=dict.fromkeys(sorted(free), runs[0])) if fits else family
 
 
-def _with_habits(
-    mine: Family, theirs: Family, answer: Node, reference: Node
-) -> tuple[Family, Family]:
-    """Both families with the parameters that a line, a plane or a free constant has by habit."""
-    if len(mine.points[0]) > 1:
-        free = [family.symbols & _LINES for family in (mine, theirs)]
-        if any(family.symbols - _LINES for family in (mine, theirs)):
-            return mine, theirs
-        line = len(mine.points[0]) > 2 or any(
-            isinstance(part, Sum | Product) and _vectors(part)
-            for part in (*nodes(answer), *nodes(reference))
-        )
-        if not line or len(free[0]) != len(free[1]):
-            return mine, theirs
-    else:
-        free = _free_constants(mine, theirs)
-    runs = [dict.fromkeys(sorted(names), Range()) for names in free]
-    return replace(mine, ranges=runs[0]), replace(theirs, ranges=runs[1])
+def _lines(mine: Family, theirs: Family, vectors: bool) -> list[frozenset[str]]:
+    """The parameters of two lines or planes by habit; none where a letter may be a given one."""
+    free = [mine.symbols, theirs.symbols]
+    line = len(mine.points[0]) > 2 or (vectors and len(mine.points[0]) == 2)
+    return free if line and free[0] | free[1] <= _LINES and len(free[0]) == len(free[1]) else []
 
 
 def _free_constants(mine: Family, theirs: Family) -> list[frozenset[str]]:
     """The free constants of both sides; none where a letter may be a given one."""
-    none: list[frozenset[str]] = [frozenset(), frozenset()]
-    shared = mine.symbols & theirs.symbols
-    free = []
-    for family in (mine, theirs):
-        habit = family.symbols & (_CONSTANTS | _RENAMED)
-        free.append(frozenset(n for n in habit if n not in shared or n not in ("c", *_RENAMED)))
-    given = [family.symbols - names for family, names in zip((mine, theirs), free, strict=True)]
-    lower = all(name == name.lower() for names in given for name in names)
-    named = frozenset(
-        family.name.name for family in (mine, theirs) if isinstance(family.name, Symbol)
+    kept = (mine.symbols & theirs.symbols) & {"c", *_RENAMED}
+    free = [side.symbols & (_CONSTANTS | _RENAMED) - kept for side in (mine, theirs)]
+    given = [mine.symbols - free[0], theirs.symbols - free[1]]
+    named = {side.name.name for side in (mine, theirs) if isinstance(side.name, Symbol)}
+    certain = (
+        len(mine.points[0]) == len(theirs.points[0]) == 1
+        and len(free[0]) == len(free[1])
+        and not given[0] <= frozenset("abd")  # c beside a and b is a letter like them
+        and given[0] ^ given[1] <= named
+        and all(name == name.lower() for name in given[0] | given[1])
+        and bool((free[0] | free[1]) & _CONSTANTS)
     )
-    if len(free[0]) != len(free[1]) or not (lower and given[0] and given[0] ^ given[1] <= named):
-        return none
-    if not any(names & _CONSTANTS for names in free) or given[0] <= frozenset("abd"):
-        return none  # c beside a and b is a letter like them
-    if _adds_number(mine) or _adds_number(theirs):
-        return none
-    return free
+    return free if certain and not any(map(_adds_number, (mine, theirs))) else []
 
 
 def _adds_number(family: Family) -> bool:
     """Whether a number stands beside the constant: x + 1 + C may be about a given C."""
-    (value,) = family.points[0]
-    terms = [part for part in nodes(value) if isinstance(part, Sum)]
-    return any(rational(term) is not None for part in terms[:1] for term in part.terms)
+    value = family.points[0][0]
+    return isinstance(value, Sum) and any(rational(term) is not None for term in value.terms)
 
 
 # Comparing
 
 
 def _compared(mine: Family, theirs: Family) -> Comparison | None:
-    if len(mine.points[0]) != len(theirs.points[0]):
-        return _OTHER
     kinds = {run.whole for family in (mine, theirs) for run in family.ranges.values()}
-    if len(kinds) > 1:
+    if len(mine.points[0]) != len(theirs.points[0]) or len(kinds) > 1:
         return _OTHER
     if kinds == {True}:
-        found = _progressions(mine, theirs)
-        return _renamed(mine, theirs) if found is None else found
+        return _progressions(mine, theirs) or _renamed(mine, theirs)
     if len(mine.points) > 1 or len(theirs.points) > 1:
         return None
-    found = _affine_sets(mine, theirs)
-    return _renamed(mine, theirs) if found is None else found
-
-
-def _whole(value: int) -> Node:
-    return Number(Fraction(value))
+    if any(isinstance(family.points[0][0], Relation) for family in (mine, theirs)):
+        return _level_sets(mine, theirs) or _renamed(mine, theirs)
+    return _affine_sets(mine, theirs) or _renamed(mine, theirs)
 
 
 def _at(point: Point, values: dict[str, int]) -> Point:
@@ -455,13 +394,21 @@ def _at(point: Point, values: dict[str, int]) -> Point:
     return _replaced(point, {Symbol(name): _whole(value) for name, value in values.items()})
 
 
-def _affine(point: Point, names: Items[str]) -> tuple[Point, list[Point]] | None:
+def _replaced(point: Point, new: dict[Node, Node]) -> Point:
+    return tuple(replaced(part, new.get) for part in point)
+
+
+def _whole(value: int) -> Node:
+    return Number(Fraction(value))
+
+
+def _affine(point: Point, names: Iterable[str]) -> tuple[Point, list[Point]] | None:
     """Where all parameters are 0, and the step of each; None where the steps aren't even."""
     zero = dict.fromkeys(names, 0)
     origin = _at(point, zero)
-    steps = [_minus(_at(point, {**zero, name: 1}), origin) for name in names]
+    steps = [_minus(_at(point, {**zero, name: 1}), origin) for name in zero]
     for place, part in enumerate(point):
-        terms = [Product((Symbol(n), step[place])) for n, step in zip(names, steps, strict=True)]
+        terms = [Product((Symbol(n), step[place])) for n, step in zip(zero, steps, strict=True)]
         if same_value(part, Sum((origin[place], *terms))).equal is not True:
             return None
     return origin, steps
@@ -482,7 +429,7 @@ def _level_sets(mine: Family, theirs: Family) -> Comparison | None:
                 gap = difference(left, right)
             case _:
                 return None
-        affine = _affine((gap,), [*family.ranges])
+        affine = _affine((gap,), family.ranges)
         if affine is None or len(family.ranges) != 1:
             return None
         levels.append((Product((affine[0][0], reciprocal(affine[1][0][0]))),))
@@ -494,15 +441,15 @@ def _level_sets(mine: Family, theirs: Family) -> Comparison | None:
 
 def _affine_sets(mine: Family, theirs: Family) -> Comparison | None:
     """Compare a point plus all real multiples of steps: the same span, and it holds the gap."""
-    if any(isinstance(family.points[0][0], Relation) for family in (mine, theirs)):
-        return _level_sets(mine, theirs)
-    sets = [_affine(family.points[0], [*family.ranges]) for family in (mine, theirs)]
-    if sets[0] is None or sets[1] is None:
+    one, other = (_affine(family.points[0], family.ranges) for family in (mine, theirs))
+    if one is None or other is None:
         return None
-    (origin, steps), (origin2, steps2) = sets[0], sets[1]
+    (origin, steps), (origin2, steps2) = one, other
     free = (mine.symbols | theirs.symbols) - {*mine.ranges, *theirs.ranges}
-    if len(steps) != len(steps2) or not (_independent(steps, free) and _independent(steps2, free)):
-        return _OTHER if len(steps) != len(steps2) else None
+    if len(steps) != len(steps2):
+        return _OTHER
+    if not (_independent(steps, free) and _independent(steps2, free)):
+        return None
     for point in (*steps2, _minus(origin2, origin)):
         inside = _dependent([*steps, point], free)
         if not inside:
@@ -526,21 +473,13 @@ def _dependent(points: list[Point], variables: frozenset[str]) -> bool | None:
 
 def _rows(points: list[Point], variables: frozenset[str]) -> Iterator[list[Point]]:
     """Square tables of values: coordinates and, for functions, several values of the variables."""
-    size, count = len(points[0]), len(points)
     choose = combinations_with_replacement if variables else combinations
-    for number, places in enumerate(choose(range(size), count)):
-        if number == MOST_DETERMINANTS:
-            return
-        yield [
-            tuple(_renumbered(point[place], variables, copy) for point in points)
-            for copy, place in enumerate(places)
-        ]
-
-
-def _renumbered(node: Node, variables: frozenset[str], copy: int) -> Node:
-    return with_symbols(
-        node, lambda symbol: Symbol(f"{symbol.name} {copy}") if symbol.name in variables else symbol
-    )
+    for places in islice(choose(range(len(points[0])), len(points)), MOST_DETERMINANTS):
+        rows = []
+        for copy, place in enumerate(places):
+            names: dict[Node, Node] = {Symbol(name): Symbol(f"{name} {copy}") for name in variables}
+            rows.append(_replaced(tuple(point[place] for point in points), names))
+        yield rows
 
 
 def _determinant(rows: list[Point]) -> Node:
@@ -554,49 +493,40 @@ def _determinant(rows: list[Point]) -> Node:
 
 def _renamed(mine: Family, theirs: Family) -> Comparison:
     """Compare by the letters alone, one parameter also shifted and with either sign."""
-    if len(mine.ranges) != len(theirs.ranges) or len(mine.points) != len(theirs.points):
+    if len(mine.ranges) != len(theirs.ranges) or len(mine.points) + len(theirs.points) > 2:
         return _OTHER
-    one, other = mine.points[0], theirs.points[0]
+    runs = list(theirs.ranges.values())
+    shifts = range(-MOST_SHIFT, MOST_SHIFT + 1)
+    if len(runs) > 1 or runs[0].low is not None or runs[0].natural:
+        shifts = range(1)
     for order in permutations(mine.ranges):
-        pairs = list(zip(order, theirs.ranges, strict=True))
-        if [mine.ranges[n] for n, _ in pairs] != [theirs.ranges[n] for _, n in pairs]:
-            continue
-        for change in _changes([name for _, name in pairs], [*theirs.ranges.values()]):
-            letters: list[Node] = [Symbol(name) for name, _ in pairs]
-            names = dict(zip(letters, change, strict=True))
-            changed = _replaced(one, names)
-            if all(same_value(*pair).equal for pair in zip(changed, other, strict=True)):
+        for shift, sign in ((shift, sign) for shift in shifts for sign in (1, -1)[: len(shifts)]):
+            if [mine.ranges[name] for name in order] != runs:
+                break
+            new: dict[Node, Node] = {
+                Symbol(one): Sum((Product((_whole(sign), Symbol(other))), _whole(shift)))
+                for one, other in zip(order, theirs.ranges, strict=True)
+            }
+            pairs = zip(_replaced(mine.points[0], new), theirs.points[0], strict=True)
+            if all(same_value(*pair).equal for pair in pairs):
                 return _SAME
     return _OTHER
-
-
-def _changes(names: list[str], runs: list[Range]) -> Iterator[tuple[Node, ...]]:
-    if len(names) > 1 or runs[0].low is not None or runs[0].natural:
-        yield tuple(map(Symbol, names))
-        return
-    for shift in sorted(range(-MOST_SHIFT, MOST_SHIFT + 1), key=abs):
-        for sign in (1, -1):
-            yield (Sum((Product((_whole(sign), Symbol(names[0]))), _whole(shift))),)
 
 
 # Progressions
 
 
-@dataclass(frozen=True, slots=True)
-class _Progression:
-    """`origin`, and `step` added to it on and on: both ways, or only `forward`."""
-
-    origin: Point
-    step: Point
-    forward: bool
-
-
 def _progressions(mine: Family, theirs: Family) -> Comparison | None:
     """Compare unions of progressions; None where a side is something else."""
-    natural = any(run.natural for family in (mine, theirs) for run in family.ranges.values())
-    for start in (0, 1) if natural else (0,):
+    runs = [*mine.ranges.values(), *theirs.ranges.values()]
+    if len(runs) != 2 or any(run.high is not None for run in runs):
+        return None
+    forward = {run.natural or run.low is not None for run in runs}
+    if len(forward) > 1:
+        return _OTHER
+    for start in (0, 1) if any(run.natural for run in runs) else (0,):
         one, other = _union(mine, start), _union(theirs, start)
-        same = one and other and _same_union(one, other)
+        same = one and other and _same_union(one, other, forward=True in forward)
         if not isinstance(same, bool):
             return None
         if same:
@@ -604,19 +534,17 @@ def _progressions(mine: Family, theirs: Family) -> Comparison | None:
     return _OTHER
 
 
-def _union(family: Family, natural_start: int) -> list[_Progression] | None:
-    """The progressions that the family consists of; None where its steps aren't even."""
-    if len(family.ranges) != 1:
-        return None
+def _union(family: Family, natural_start: int) -> list[tuple[Point, Point]] | None:
+    """First point and step of each progression; None where a step isn't even."""
     ((name, run),) = family.ranges.items()
     low = natural_start if run.natural else run.low
     found = []
     for point in family.points:
         for part, first in _without_alternation(point, name, low):
             affine = _affine(part, [name])
-            if affine is None or run.high is not None:
+            if affine is None:
                 return None
-            found.append(_Progression(_at(part, {name: first}), affine[1][0], low is not None))
+            found.append((_at(part, {name: first}), affine[1][0]))
     return found
 
 
@@ -642,53 +570,38 @@ def _alternates(node: Node, name: str) -> bool:
     return all(value is not None and value.denominator == 1 for value in exponents)
 
 
-def _same_union(one: list[_Progression], other: list[_Progression]) -> bool | None:
+def _same_union(
+    one: list[tuple[Point, Point]], other: list[tuple[Point, Point]], *, forward: bool
+) -> bool | None:
     """Compare two unions class by class in a common step; None where no step is common."""
-    unit = one[0].step
-    found = [_ratio(progression.step, unit) for progression in (*one, *other)]
-    ratios = [ratio for ratio in found if ratio]
-    forward = [progression.forward for progression in (*one, *other)]
-    if len(ratios) < len(found):
+    unit = one[0][1]
+    ratios = [_ratio(step, unit) or Fraction(0) for _, step in (*one, *other)]
+    if not all(ratios):
         return None
-    if len(set(forward)) > 1 or (forward[0] and min(ratios) < 0):
-        return False
     under = math.lcm(*(ratio.denominator for ratio in ratios))
     common = Fraction(math.lcm(*(int(ratio * under) for ratio in ratios)), under)
-    if sum(common / abs(ratio) for ratio in ratios) > MOST_CLASSES:
+    counts = [int(abs(common / ratio)) for ratio in ratios]
+    if sum(counts) > MOST_CLASSES or (forward and min(ratios) < 0):
         return None
-    step = _times(unit, common)
-    sides = [_starts(side, common, unit) for side in (one, other)]
-    if forward[0]:
-        sides = [_earliest(side, step) for side in sides]
-    highest = 0 if forward[0] else None
+    sides = [
+        [
+            _plus(origin, _times(step, Fraction(place)))
+            for (origin, step), count in zip(side, sizes, strict=False)
+            for place in range(count)
+        ]
+        for side, sizes in ((one, counts), (other, counts[len(one) :]))
+    ]
     return all(
-        any(_is_step(gap, step, highest) for gap in (_minus(start, match) for match in matches))
-        for starts, matches in (sides, sides[::-1])
-        for start in starts
+        any(_in_class(_minus(start, match), _times(unit, common), forward) for match in matches)
+        for firsts, matches in (sides, sides[::-1])
+        for start in firsts
     )
 
 
-def _starts(side: list[_Progression], common: Fraction, unit: Point) -> list[Point]:
-    """The first member of each class that the progressions have in the common step."""
-    return [
-        _plus(progression.origin, _times(progression.step, Fraction(place)))
-        for progression in side
-        for place in range(int(abs(common / (_ratio(progression.step, unit) or 1))))
-    ]
-
-
-def _earliest(starts: list[Point], step: Point) -> list[Point]:
-    """Without those that come later in the class of another one."""
-    return [
-        start
-        for start in starts
-        if not any((_ratio(_minus(start, other), step) or 0) in range(1, 1000) for other in starts)
-    ]
-
-
-def _is_step(gap: Point, step: Point, highest: int | None) -> bool:
+def _in_class(gap: Point, step: Point, forward: bool) -> bool:
+    """Whether the gap is a whole number of steps; none where both go only forward."""
     ratio = _ratio(gap, step)
-    return ratio is not None and ratio.denominator == 1 and (highest is None or ratio == highest)
+    return ratio is not None and ratio.denominator == 1 and not (forward and ratio)
 
 
 def _ratio(point: Point, unit: Point) -> Fraction | None:
