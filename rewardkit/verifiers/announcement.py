@@ -53,6 +53,13 @@ _BEFORE = re.compile(
     rf"(?:\s+(?:{_FILLER})\b){{0,9}}[\s*_`$({{\[\"'“‘\\]{{0,8}}\Z",
     re.IGNORECASE,
 )
+LEAD = re.compile(
+    rf"(?:[\s,]{{0,3}}\b(?:{_DENIED}|{_HEDGED}|{_ABOUT}|{_FILLER}|therefore|thus|hence|clearly|indeed"
+    r"|definitely|certainly|probably|most|likely)\b){1,9}",
+    re.IGNORECASE,
+)
+"""Words between an announcement and its value: `definitely`, `not`, `most likely the`."""
+
 _END = r"[\s*_`$)}\]\"'”’.,;:!?—–-]{0,8}"
 _UNITS = (
     r"(?:\s?(?:\\?[%°]|(?!(?:because|since|as|if|when|while|where|for|given|due|so|and|or|but|is|was"

@@ -12,7 +12,9 @@ from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.announcement import (
     IN_CHINESE,
+    LEAD,
     Reading,
+    standing,
     stated_answer,
     unwrapped,
 )
@@ -65,11 +67,12 @@ _CUE = re.compile(  # each alternative starts with a literal: then the scan is f
     r"|(?:[Aa]ntwort|[Rr]éponse|[Rr]espuesta|[Rr]esposta|[Rr]isposta)\s(?:ist|est|es|é|è)\b"
     rf"|{IN_CHINESE}|选择?|選擇?"
 )
-_DENIED = re.compile(r"[\s*:]{0,4}(?:definitely\s|certainly\s)?(?:not|never)\b[\s:]{0,4}", re.I)
+_OPTION_TEXT = re.compile(r"(?<![A-Za-z])[A-J]\s?[:=]\s?\S")
 _JUDGEMENT = re.compile(
-    r"(?<![A-Za-z0-9\\])(?<!except\s)(?<!but\s)(?P<letters>(?:[A-Z][)*]{0,3}(?:,\s|,?\s(?:and|or|&)\s)\(?){0,5}[A-Z])"
+    r"(?<![A-Za-z0-9\\])(?<!except\s)(?<![a-z]\sbut\s)(?P<letters>(?:[A-Z][)*]{0,3}(?:,\s|,?\s(?:and|or|&)\s)\(?){0,5}[A-Z])"
     r"[)*\"'\]$]{0,4}\s{1,4}(?:is|are|must\sbe)\s{1,4}(?P<no>not\s{1,4})?"
-    r"(?:the\s{1,4})?(?:only\s{1,4})?(?P<word>correct|right|best|answer|incorrect|wrong)\b"
+    r"(?:the\s{1,4}|an?\s{1,4})?(?:only\s{1,4})?"
+    r"(?P<word>correct|right|best|answer|incorrect|wrong|distractor|trap|decoy|mistake|guess)\b"
 )
 _LABELLED = re.compile(
     r"[\s>#-]{0,8}(?:\*\*|\$)?(?:[Oo]ption\s)?(?:\((?P<a>[A-Za-z])\)|(?P<b>[A-Z])(?:[).:：、]|\*\*|\s{0,4}\Z))"
@@ -91,17 +94,21 @@ def stated_letters(text: str) -> frozenset[str]:
     if text.endswith("##"):
         return frozenset()
     if len(text) <= SHORT and "\n" not in text and not _JUDGEMENT.search(text):
-        whole = _offers(text, 0)
-        if whole:
+        whole, _ = _offered(text, 0)
+        if whole and not _lists_options(text):
             return whole
-    denied: set[str] = set()
+    denied: frozenset[str] = frozenset()
     for start, judgement in _last_statements(text):
-        denial, letters = _read(text, start) if judgement is None else _read_judgement(judgement)
-        if denial:
-            denied |= letters
-        elif letters:
+        letters, against = _read(text, start) if judgement is None else _read_judgement(judgement)
+        if letters:
             return letters - denied
+        denied |= against
     return _from_lines(text) - denied
+
+
+def _lists_options(line: str) -> bool:
+    """Whether a line says what several options are: A: 3, B: 4."""
+    return len(_OPTION_TEXT.findall(line)) > 1
 
 
 def _last_statements(text: str) -> list[tuple[int, re.Match[str] | None]]:
@@ -113,23 +120,47 @@ def _last_statements(text: str) -> list[tuple[int, re.Match[str] | None]]:
     return sorted(found, key=lambda statement: statement[0], reverse=True)[:STATEMENTS]
 
 
-def _read_judgement(judgement: re.Match[str]) -> tuple[bool, frozenset[str]]:
-    denial = (judgement["no"] is not None) != (judgement["word"] in ("incorrect", "wrong"))
-    return denial, frozenset(re.findall("[A-Z]", judgement["letters"]))
+Letters = tuple[frozenset[str], frozenset[str]]
+"""The letters that a statement stands by, and those that it takes back."""
 
 
-def _read(text: str, start: int) -> tuple[bool, frozenset[str]]:
-    """Return whether the statement denies, and its letters: after its cue, or marked as options."""
-    denial = _DENIED.match(text, start)
-    if denial:
-        return True, _offers(text, denial.end())
+def _read_judgement(judgement: re.Match[str]) -> Letters:
+    praise = judgement["word"] in ("correct", "right", "best", "answer")
+    letters = frozenset(re.findall("[A-Z]", judgement["letters"]))
+    return (frozenset(), letters) if praise == (judgement["no"] is not None) else (letters, _NONE)
+
+
+_NONE: frozenset[str] = frozenset()
+
+
+def _offered(text: str, start: int) -> Letters:
+    """Return the letters listed at `start`, or where the text replaces them by others."""
+    for _ in range(STATEMENTS):
+        offer = _OFFER.match(text, start)
+        if offer is None:
+            break
+        letters = _offers(text, start)
+        stands = standing(text, *offer.span("upper" if offer["upper"] else "lower"))
+        if stands.replaced_at is None:
+            return (_NONE, letters) if stands.taken_back or stands.about else (letters, _NONE)
+        start = stands.replaced_at
+    return _NONE, _NONE
+
+
+def _read(text: str, start: int) -> Letters:
+    """Return the letters of the statement after a cue, or those marked as options."""
+    lead = LEAD.match(text, start)
+    if lead and not _OFFER.match(text, start):
+        start = lead.end()
     rest = text[start : start + 300]
     end = _SENTENCE.search(rest)
     sentence = rest[: end.start()] if end else rest
     first = _OFFER.match(text, start)
     if first and not _SUBJECT.match(text, first.end()):
-        return False, _offers(text, start) | {more["letter"] for more in _MORE.finditer(sentence)}
-    return False, frozenset(mention["letter"] for mention in _MENTION.finditer(sentence))
+        letters, against = _offered(text, start)
+        more = {more["letter"] for more in _MORE.finditer(sentence)} if letters else set()
+        return letters | more, against
+    return frozenset(mention["letter"] for mention in _MENTION.finditer(sentence)), _NONE
 
 
 def _offers(text: str, start: int) -> frozenset[str]:
@@ -157,19 +188,20 @@ def _continues(text: str, listed: re.Match[str], offer: re.Match[str]) -> bool:
 def _from_lines(text: str) -> frozenset[str]:
     """Return the letter that the last or the first line offers without calling it the answer."""
     lines = [line for line in text.split("\n") if line.strip()]
-    if not lines:
+    if not lines or _lists_options(lines[-1][-300:]):
         return frozenset()
     labels = [label for label in map(_LABELLED.match, lines) if label]
     letters = frozenset((label["a"] or label["b"]).upper() for label in labels)
     last = lines[-1][-300:]
     if len(letters) == 1 and (_LABELLED.match(lines[-1]) or _LABELLED.match(lines[0])):
         return letters | {more["letter"] for more in _MORE.finditer(last)}
-    ending = _ENDING.search(last)
-    mentions = frozenset(mention["letter"] for mention in _MENTION.finditer(last))
-    if ending:
-        mentions |= {ending["letter"]}
-    denies = re.search(r"\b(?:not|never|incorrect|wrong|cannot|isn't|n't|except)\b", last, re.I)
-    return frozenset() if denies else mentions
+    found = [*_MENTION.finditer(last), *filter(None, [_ENDING.search(last)])]
+    if re.search(r"\b(?:not|never|incorrect|wrong|cannot|except)\b|n['’]t\b", last, re.I):
+        return _NONE
+    spans = (mention.span("letter") for mention in found)
+    return frozenset(
+        last[start] for start, end in spans if not standing(last, start, end).taken_back
+    )
 
 
 LETTERS = string.ascii_uppercase
