@@ -99,7 +99,7 @@ _REPLACED = re.compile(
     r"(?:(?:actually|really|rather|in\sfact)\s)?(?=[\s*_(]{0,4}(?:[-$\\(0-9√π½-¾]|[A-J]\b))",
     re.IGNORECASE,
 )
-_REACH = 120
+REACH = 120
 """Characters before and after a value in which words may change it."""
 
 
@@ -123,8 +123,8 @@ def standing(text: str, start: int, end: int) -> Standing:
     >>> standing(text, 10, 11)
     Standing(taken_back=True, about=False, replaced_at=19)
     """
-    before = _BEFORE.search(text[max(0, start - _REACH) : start])
-    rest = text[end : end + _REACH]
+    before = _BEFORE.search(text[max(0, start - REACH) : start])
+    rest = text[end : end + REACH]
     about = before is not None and bool(before["about"] or before["sign"])
     taken_back = before is not None and not about
     replaced = _REPLACED.match(rest)

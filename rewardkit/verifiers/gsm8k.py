@@ -11,6 +11,7 @@ from typing import ClassVar, Literal
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
+from rewardkit.verifiers.announcement import REACH, Standing, standing
 from rewardkit.verifiers.reading import (
     NUMBER,
     SCALES,
@@ -39,14 +40,15 @@ _FRACTION = re.compile(
     r"(?<![0-9.,])(?P<over>[0-9]{1,40})\s?/\s?(?P<under>[0-9]{1,40})(?![0-9.,]*[0-9])(?!\s?/)"
 )
 _LATEX_FRACTION = re.compile(r"\\[dtc]?frac\s?\{\s?([0-9]{1,40})\s?\}\s?\{\s?([0-9]{1,40})\s?\}")
-_SCALE = re.compile(rf"[\s~]{{0,2}}(?P<word>{'|'.join(SCALES)}|percent)\b|k\b", re.IGNORECASE)
-_SIZES = {**SCALES, "percent": "1e-2"}
+_SIZES = {**SCALES, "percent": "1e-2", "dozen": "12", "score": "20", "gross": "144"}
+_SCALE = re.compile(rf"[\s~]{{0,2}}(?P<word>{'|'.join(_SIZES)})\b|k\b", re.IGNORECASE)
 _HEDGE = re.compile(
-    r"[<>≤≥≠±∓√]|\\(?:[gl]eq?|[gl]t|neq?|pm|mp|sqrt|times|div|cdot)(?![a-zA-Z])"
+    r"[<>≤≥≠±∓√≈]|\\(?:[gl]eq?|[gl]t|neq?|pm|mp|sqrt|times|div|cdot)(?![a-zA-Z])"
     r"|\b(?:sqrt|log|ln)(?![a-z])|\b(?:half|third|quarter|square|root|twice|double|triple)(?:\sof)?\s[$0-9]"
     r"|\b(?:or|either|not|between|minus|negative|plus|times|at\s(?:least|most)|up\sto"
     r"|(?:more|less|fewer|greater)\sthan(?=\s[$0-9]))\b"
-    r"|[0-9)]\s?[+*×÷^]\s?[\w($\\{]|[0-9)]\s?[-–−/]\s?[$(]?[0-9]|[0-9][xyn]\b|[0-9]\s?\?",
+    r"|[0-9)]\s?[+*×÷^]\s?[\w($\\{]|[0-9)]\s?[-–−/]\s?[$(]?[0-9]|[0-9][abeijnpqrxyz]\b|[0-9]\s?\?"
+    r"|[0-9](?:\s?[½⅓⅔¼¾⅕-⅞²³¹⁰-⁹]|!(?!=))|[0-9]\s(?:squared|cubed)\b",
     re.IGNORECASE,
 )
 _EXACT = Context(prec=LONGEST_RATIO + 20)
@@ -66,8 +68,10 @@ def number_in(text: str) -> Value | None:
         return Decimal(text)
     if len(text) > LONGEST_ANSWER:
         return None
-    text = _MARKUP.sub(" ", text).rpartition("=")[2].strip()
-    text = _LOOSE_SIGN.sub("-", text)
+    left, equals, text = _MARKUP.sub(" ", text).rpartition("=")
+    if equals and NUMBER.fullmatch(left.strip()) and number_in(left) != number_in(text):
+        return None  # 73 = 72
+    text = _LOOSE_SIGN.sub("-", text.strip())
     if "{" in text or "\\" in text:
         text = _LATEX_FRACTION.sub(r" \1/\2", _THOUSANDS.sub("", text))
     fraction = _FRACTION.search(text) if "/" in text else None
@@ -75,8 +79,16 @@ def number_in(text: str) -> Value | None:
         return _fraction(fraction, text)
     if _HEDGE.search(text):
         return None
-    values = {value for _, value in _scaled(text)}
-    return values.pop() if len(values) == 1 else None
+    found = _scaled(text)
+    values = {value for _, value in found}
+    if len(values) != 1 or _standing(text, found[-1][0]).taken_back:
+        return None
+    return values.pop()
+
+
+def _standing(text: str, written: str) -> Standing:
+    start = text.rfind(written)
+    return standing(text, start, start + len(written))
 
 
 def equal(one: Value, other: Value) -> bool:
@@ -127,7 +139,7 @@ DATA_MARKER = "####"
 
 _CONTEXT = 60
 _FOLLOWS = re.compile(  # what belongs to a number before it: "2 million", "5 or six", "5x"
-    rf"\s?(?:{'|'.join(SCALES)}|percent)\b"
+    rf"\s?(?:{'|'.join(_SIZES)})\b"
     r"|\sor\s\w{1,20}|\s?[+*×÷^]\s?\w{1,20}|[xyn]\b"
 )
 _NEIGHBOUR = re.compile(  # what belongs to a number after it: "5 or 6", "3/4", "≥ 5"
@@ -232,6 +244,11 @@ def _with_context(text: str, last: re.Match[str]) -> str:
     before = text[max(0, last.start() - _CONTEXT) : last.start()].rpartition("\n")[2]
     after = _FOLLOWS.match(text, last.end())
     written = last.group().strip() + (after.group() if after else "")
+    stands = standing(text, *last.span())
+    if stands.taken_back:
+        return (before + text[last.start() : last.end() + REACH]).strip()
+    if stands.about:
+        return f"≈ {written}"
     return (before + written).strip() if _NEIGHBOUR.search(before) else written
 
 

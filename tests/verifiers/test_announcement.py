@@ -1,0 +1,218 @@
+"""What the words round an answer make of it, in every verifier that reads words."""
+
+import itertools
+import time
+from dataclasses import dataclass
+
+import pytest
+
+from rewardkit import load_verifier
+from rewardkit.records import Sample, Verdict
+from rewardkit.verifiers.announcement import standing
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A verifier with two values as it expects them: the reference and another one."""
+
+    name: str
+    reading: str
+    value: str
+    other: str
+
+    def judged(self, template: str) -> Verdict:
+        text = template.format(v=self.value, o=self.other)
+        return load_verifier(self.name, reading=self.reading)(text, Sample(self.value))
+
+
+READERS = [
+    Reader("math", "flexible", "38", "41"),
+    Reader("math", "flexible", r"$\frac{3}{8}$", r"$\frac{5}{8}$"),
+    Reader("choice", "lenient", "D", "E"),
+    Reader("gsm8k", "flexible", "38", "41"),
+]
+OPENINGS = [
+    "The answer {}",
+    "After some work: the final answer {}",
+    "Adding up.\n\nSo the correct answer {}",
+    "We have 5 and 6. Therefore, the answer {}",
+]
+BEFORE = [
+    "is not {v}",
+    "isn't {v}",
+    "is not equal to {v}",
+    "cannot be {v}",
+    "can't be {v}",
+    "couldn't be {v}",
+    "is never {v}",
+    "is certainly not {v}",
+    "is anything but {v}",
+    "is anything except {v}",
+    "is far from {v}",
+    "is something other than {v}",
+    "might be {v}",
+    "may be {v}",
+    "could be {v}",
+    "is possibly {v}",
+    "is perhaps {v}",
+    "is roughly {v}",
+    "is close to {v}",
+    "is nearly {v}",
+    "is about {v}",
+]
+BOUNDS = [
+    "is less than {v}",
+    "is greater than {v}",
+    "is more than {v}",
+    "is at least {v}",
+    "is at most {v}",
+    "is up to {v}",
+    "is below {v}",
+]
+AFTER = [
+    "is {v}, which is wrong",
+    "is {v}. That is not correct",
+    "is {v}. This is false",
+    "is {v}? No, that is incorrect",
+    "is {v}. Scratch that",
+    "is {v}. Just kidding, it is {o}",
+    "is {v}. Actually, it's {o}",
+    "is {v}. Wait, it should be {o}",
+    "is {v}. Sorry, it must be {o}",
+    "is {v}, but I am not sure",
+    "is not {v}, it is {o}",
+]
+FRAMES = [
+    "I doubt that the answer is {v}",
+    "I don't think the answer is {v}",
+    "It is false that the answer is {v}",
+    "I do not believe that the correct answer is {v}",
+]
+KEPT = [
+    "is {v}",
+    "is not {o}, it is {v}",
+    "isn't {o}. The answer is {v}",
+    "cannot be {o}. So the answer is {v}",
+    "is {o}. Wait, it should be {v}",
+    "is {o}. Just kidding, it is {v}",
+    "is {o}, but the correct answer is {v}",
+    "might be {o}, but it is {v}",
+    "is definitely {v}",
+    "is exactly {v}",
+]
+ENDINGS = ["", ".", "!", "\n"]
+
+
+def cases(openings: list[str], middles: list[str]) -> list[str]:
+    """Each opening with each middle, with endings in turn."""
+    pairs = itertools.product(openings, middles)
+    return [
+        opening.replace("{}", middle) + ending
+        for (opening, middle), ending in zip(pairs, itertools.cycle(ENDINGS), strict=False)
+    ]
+
+
+@pytest.mark.parametrize("reader", READERS, ids=lambda reader: f"{reader.name} {reader.value}")
+def test_a_value_that_is_denied_hedged_bounded_or_replaced_is_given_up(reader: Reader) -> None:
+    bounds = [] if reader.name == "choice" else BOUNDS
+    texts = [*cases(OPENINGS, [*BEFORE, *bounds, *AFTER]), *FRAMES]
+    assert [text for text in texts if reader.judged(text).correct is not False] == []
+
+
+@pytest.mark.parametrize("reader", READERS, ids=lambda reader: f"{reader.name} {reader.value}")
+def test_the_last_value_that_is_asserted_counts(reader: Reader) -> None:
+    texts = cases(OPENINGS, KEPT)
+    assert [text for text in texts if reader.judged(text).correct is not True] == []
+
+
+def read(text: str) -> tuple[bool, bool, str | None]:
+    """How the text stands by its first 7, and what it states instead."""
+    stands = standing(text, text.index("7"), text.index("7") + 1)
+    other = None if stands.replaced_at is None else text[stands.replaced_at :].split(".")[0]
+    return stands.taken_back, stands.about, other
+
+
+@pytest.mark.parametrize(
+    ("text", "taken_back", "about", "other"),
+    [
+        ("it is 7", False, False, None),
+        ("it isn't 7", True, False, None),
+        ("it is about 7", False, True, None),
+        ("There are not enough, so it is 7", False, False, None),
+        ("It is 7. Blue is wrong", False, False, None),
+        ("It is 7 apples. That is wrong", True, False, None),
+        ("It is 7 because it is impossible to have more", False, False, None),
+        ("It is 7. No, 7 is wrong", True, False, None),
+        ("It is 7. Oops, it should be 9.", False, False, "9"),
+        ("It is 7. It is 2 more than 5", False, False, None),
+        ("It can't be 7, it is 9", True, False, "9"),
+    ],
+)
+def test_standing(text: str, taken_back: bool, about: bool, other: str | None) -> None:
+    assert read(text) == (taken_back, about, other)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "correct"),
+    [
+        ("38!", "38", False),
+        ("38½", "38", False),
+        ("38²", "38", False),
+        ("38i", "38", False),
+        ("38 dozen", "38", False),
+        ("2 dozen", "24", True),
+        ("not38", "38", False),
+        ("41 = 38", "38", False),
+        ("30 + 8 = 38", "38", True),
+        ("x = 38", "38", True),
+        ("38 is wrong", "38", False),
+        ("isn't 38", "38", False),
+        ("38 km", "38", True),
+        ("38 apples in total.", "38", True),
+    ],
+)
+def test_what_is_written_beside_a_number_belongs_to_it(
+    answer: str, reference: str, correct: bool
+) -> None:
+    assert load_verifier("gsm8k")(f"#### {answer}", Sample(reference)).correct is correct
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("C is a trap. The answer is E", "E"),
+        ("The answer is C. C is a distractor", ""),
+        ("B: 12, C: 15, D: 19", ""),
+        ("It could be C, but it is E", "E"),
+        ("It must not be C", ""),
+    ],
+)
+def test_a_letter_in_the_text_of_the_options_is_no_answer(text: str, letter: str) -> None:
+    lenient = load_verifier("choice", reading="lenient")
+    assert (lenient(text, Sample("C")).answer or "") == letter
+
+
+LONG = {
+    "words": "so the answer is not what we think, but ",
+    "denials": "the answer is not 5. ",
+    "corrections": "Wait, actually, no, it is ",
+    "numbers": "7 8 9 10 11 ",
+    "formulas": "we get $x=5$ and ",
+    "letters": "(A) or (B), not C. ",
+    "spaces": " \t",
+    "stars": "**5** ",
+    "lines": "it is 7\n",
+    "dollars": "$",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", LONG.values(), ids=LONG)
+def test_long_texts_take_linear_time(unit: str) -> None:
+    for reader in READERS[1:]:
+        seconds = []
+        for size in (250_000, 1_000_000):
+            started = time.process_time()
+            reader.judged((unit * (size // len(unit))).replace("{", "{{") + " {v}")
+            seconds.append(time.process_time() - started)
+        assert seconds[1] < 12 * max(seconds[0], 0.01), (reader, seconds)
