@@ -99,6 +99,9 @@ _REPLACED = re.compile(
     r"(?:(?:actually|really|rather|in\sfact)\s)?(?=[\s*_(]{0,4}(?:[-$\\(0-9√π½-¾]|[A-J]\b))",
     re.IGNORECASE,
 )
+LAST_PART = 500_000
+"""Characters at the end of a text in which its answer in words is looked for."""
+
 REACH = 120
 """Characters before and after a value in which words may change it."""
 

@@ -12,6 +12,7 @@ from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.announcement import (
     IN_CHINESE,
+    LAST_PART,
     LEAD,
     Reading,
     standing,
@@ -90,7 +91,7 @@ def stated_letters(text: str) -> frozenset[str]:
     >>> sorted(stated_letters("I think A. Wait, the answer is B or C."))
     ['B', 'C']
     """
-    text = text.strip()
+    text = text.strip()[-LAST_PART:]
     if text.endswith("##"):
         return frozenset()
     if len(text) <= SHORT and "\n" not in text and not _JUDGEMENT.search(text):

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from rewardkit import load_verifier
-from rewardkit.records import Sample, Verdict
+from rewardkit import Verdict, load_verifier, verify
 from rewardkit.verifiers.announcement import standing
 
 
@@ -22,7 +21,7 @@ class Reader:
 
     def judged(self, template: str) -> Verdict:
         text = template.format(v=self.value, o=self.other)
-        return load_verifier(self.name, reading=self.reading)(text, Sample(self.value))
+        return verify(load_verifier(self.name, reading=self.reading), text, self.value)
 
 
 READERS = [
@@ -174,7 +173,7 @@ def test_standing(text: str, taken_back: bool, about: bool, other: str | None) -
 def test_what_is_written_beside_a_number_belongs_to_it(
     answer: str, reference: str, correct: bool
 ) -> None:
-    assert load_verifier("gsm8k")(f"#### {answer}", Sample(reference)).correct is correct
+    assert verify("gsm8k", f"#### {answer}", reference).correct is correct
 
 
 @pytest.mark.parametrize(
@@ -189,7 +188,7 @@ def test_what_is_written_beside_a_number_belongs_to_it(
 )
 def test_a_letter_in_the_text_of_the_options_is_no_answer(text: str, letter: str) -> None:
     lenient = load_verifier("choice", reading="lenient")
-    assert (lenient(text, Sample("C")).answer or "") == letter
+    assert (verify(lenient, text, "C").answer or "") == letter
 
 
 LONG = {

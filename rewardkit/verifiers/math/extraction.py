@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from rewardkit.thinking import Thinking, text_to_read
-from rewardkit.verifiers.announcement import ANNOUNCEMENT, standing
+from rewardkit.verifiers.announcement import ANNOUNCEMENT, LAST_PART, standing
 from rewardkit.verifiers.gsm8k import last_stated_number
 from rewardkit.verifiers.math.lexicon import SCALES
 from rewardkit.verifiers.math.parsed_answer import read_answer
@@ -56,7 +56,7 @@ def flexible_answer(text: str) -> str | None:
     as a whole; an announcement (`The answer is 5`, `####`, bold at the end); a last line that is
     an answer; a concluding sentence; a formula between its own delimiters; a number.
     """
-    text = _without_closing_remarks(text)
+    text = _without_closing_remarks(text[-LAST_PART:])
     if whole := _whole(text):
         return whole
     if announced := _announced(text):
