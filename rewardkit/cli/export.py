@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -51,59 +52,25 @@ def export_command(
         raise UsageError(
             "nothing to write; give --parquet, --csv, --figures, --tables, --latex or --model-index"
         )
-    if parquet or csv or model_index:
-        _export_runs(run, parquet, csv, model_index, overwrite=overwrite)
-    if figures or tables or latex:
-        _publish(run, figures, tables, latex, overwrite=overwrite)
-
-
-def _export_runs(
-    runs: list[Path],
-    parquet: Path | None,
-    csv: Path | None,
-    model_index: Path | None,
-    *,
-    overwrite: bool,
-) -> None:
     from rewardkit.harness.export.flat_samples import write_csv, write_parquet
     from rewardkit.harness.export.model_index import write_model_index
+    from rewardkit.harness.export.publication import Publication
     from rewardkit.harness.metrics.names import counted
     from rewardkit.harness.store.run_folder import RUN
 
-    for folder in runs:
+    for folder in run if parquet or csv or model_index else ():
         if not (folder / RUN).is_file():
             raise UsageError(f"{folder} holds no {RUN}; give the folder of a run")
-    for file, write in ((parquet, write_parquet), (csv, write_csv)):
-        if file is not None:
-            echo(f"{file}: {counted(write(runs, file, overwrite=overwrite), 'sample')}")
+    publication = Publication(run)
+    for path, write, noun in (
+        (parquet, partial(write_parquet, run), "sample"),
+        (csv, partial(write_csv, run), "sample"),
+        (figures, publication.write_figures, "figure"),
+        (tables, publication.write_tables, "table"),
+        (latex, publication.write_latex, "table"),
+    ):
+        if path is not None:
+            echo(f"{path}: {counted(write(path, overwrite=overwrite), noun)}")
     if model_index is not None:
-        name = write_model_index(runs, model_index, overwrite=overwrite)
+        name = write_model_index(run, model_index, overwrite=overwrite)
         echo(f"{model_index}: the metrics of {name}")
-
-
-def _publish(
-    folders: list[Path],
-    figures: Path | None,
-    tables: Path | None,
-    latex: Path | None,
-    *,
-    overwrite: bool,
-) -> None:
-    from rewardkit.harness.export.publication import (
-        read_publication,
-        write_figures,
-        write_latex,
-        write_tables,
-    )
-    from rewardkit.harness.metrics.names import counted
-
-    publication = read_publication(folders)
-    if figures is not None:
-        count = write_figures(publication, figures, overwrite=overwrite)
-        echo(f"{figures}: {counted(count, 'figure')} as SVG and PDF")
-    if tables is not None:
-        count = write_tables(publication, tables, overwrite=overwrite)
-        echo(f"{tables}: {counted(count, 'table')} as CSV and LaTeX")
-    if latex is not None:
-        count = write_latex(publication, latex, overwrite=overwrite)
-        echo(f"{latex}: {counted(count, 'table')}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -45,11 +46,36 @@ Titled = TypeVar("Titled", bound=Plot | Bars | Table)
 
 @dataclass(frozen=True)
 class Publication:
-    """Runs, and what trainings logged, by the trainings' names."""
+    """The runs and trainings in these folders, read once. UsageError where one holds neither."""
 
     folders: Sequence[Path]
-    runs: Sequence[ReportRun]
-    logs: Mapping[str, TrainingSeries]
+
+    @cached_property
+    def shown(self) -> list[Path]:
+        """The folders of the runs; a training may have none."""
+        return find_shown(
+            [
+                folder
+                for folder in self.folders
+                if not (folder / TRAIN_LOG).is_file()
+                or (folder / EVALUATIONS).is_dir()
+                or find_rollouts(folder)
+            ]
+        )
+
+    @cached_property
+    def runs(self) -> Sequence[ReportRun]:
+        """The runs, with the completions of trainings."""
+        return read_runs(self.shown)
+
+    @cached_property
+    def logs(self) -> Mapping[str, TrainingSeries]:
+        """What trainings logged, by their names."""
+        logs = [folder / TRAIN_LOG for folder in self.folders]
+        logs += [run.train_log for run in self.runs if run.train_log]
+        by_path = {log.resolve(): log for log in logs if log.is_file()}
+        names = short_names([log.parent for log in by_path])
+        return {name: read_training_series(log) for name, log in zip(names, by_path, strict=True)}
 
     def figures(self) -> Iterator[Plot | Bars]:
         """The report's figures: accuracies, groups, the tasks' own, curves and training logs."""
@@ -80,7 +106,7 @@ class Publication:
                     for figure in _own_figures(run.tasks[task])
                     if isinstance(figure, Table)
                 )
-        if comparisons := [each for _, each in compare_runs(self.folders).by_run]:
+        if comparisons := [each for _, each in compare_runs(self.shown).by_run]:
             for part in comparison_tables(comparisons):
                 if isinstance(part, Table):
                     yield replace(part, title=f"Comparison, {part.title}")
@@ -88,31 +114,51 @@ class Publication:
         for name, series in self.logs.items():
             yield _log_table(name, series)
 
+    def write_figures(self, folder: Path, *, overwrite: bool) -> int:
+        """Write each figure as SVG and as PDF, and return their number.
+
+        MissingExtra without matplotlib; UsageError where a file exists, unless `overwrite`.
+        """
+        try:
+            import matplotlib
+            from matplotlib.figure import Figure as Drawing
+        except ImportError as error:
+            raise MissingExtra.needing("matplotlib", "figures", "--figures") from error
+        files = _files(folder, self.figures(), (".svg", ".pdf"), overwrite=overwrite)
+        for figure, paths in files:
+            height = HEIGHT if isinstance(figure, Plot) else 1 + HEIGHT_PER_BAR * len(figure.bars)
+            with matplotlib.rc_context(DRAWING):
+                drawing = Drawing(figsize=(WIDTH, height), layout="constrained")
+                axes = drawing.subplots()
+                if isinstance(figure, Plot):
+                    draw_plot(figure, axes)
+                else:
+                    draw_bars(figure, axes)
+                axes.title.set_wrap(True)
+                for path in paths:
+                    date = "Date" if path.suffix == ".svg" else "CreationDate"
+                    with replaced_file(path) as partial:
+                        drawing.savefig(partial, format=path.suffix[1:], metadata={date: None})
+        return len(files)
+
+    def write_tables(self, folder: Path, *, overwrite: bool) -> int:
+        """Write each table as CSV and as LaTeX, and return their number."""
+        files = _files(folder, self.tables(), (".csv", ".tex"), overwrite=overwrite)
+        for table, (csv, tex) in files:
+            replace_text(csv, as_csv(table))
+            replace_text(tex, as_latex(table))
+        return len(files)
+
+    def write_latex(self, path: Path, *, overwrite: bool) -> int:
+        """Write all tables as LaTeX to one file, and return their number."""
+        check_target(path, overwrite=overwrite)
+        tables = [as_latex(table) for table in self.tables()]
+        replace_text(path, "% \\usepackage{booktabs}\n\n" + "\n".join(tables))
+        return len(tables)
+
     def _by_task(self) -> dict[str, list[ReportRun]]:
         tasks = dict.fromkeys(task for run in self.runs for task in run.tasks)
         return {task: [run for run in self.runs if task in run.tasks] for task in tasks}
-
-
-def read_publication(folders: Sequence[Path]) -> Publication:
-    """Read the runs and trainings in these folders. UsageError where one holds neither."""
-    logged = [folder for folder in folders if (folder / TRAIN_LOG).is_file()]
-    with_runs = [
-        folder
-        for folder in folders
-        if folder not in logged or (folder / EVALUATIONS).is_dir() or find_rollouts(folder)
-    ]
-    shown = find_shown(with_runs)
-    runs = read_runs(shown)
-    logged += [run.train_log.parent for run in runs if run.train_log]
-    trainings = list({folder.resolve(): folder for folder in logged}.values())
-    return Publication(
-        shown,
-        runs,
-        {
-            name: read_training_series(folder / TRAIN_LOG)
-            for name, folder in zip(short_names(trainings), trainings, strict=True)
-        },
-    )
 
 
 def _metric(run: ReportRun, task: str, name: str) -> Metric | None:
@@ -174,51 +220,6 @@ def _log_table(name: str, series: TrainingSeries) -> Table:
     steps = sorted({step for column in values.values() for step in column})
     rows = [(step, *(column.get(step) for column in values.values())) for step in steps]
     return Table(f"{name}: training log", ("step", *values), rows)
-
-
-def write_figures(publication: Publication, folder: Path, *, overwrite: bool) -> int:
-    """Write each figure as SVG and as PDF, and return their number.
-
-    MissingExtra without matplotlib; UsageError where a file exists, unless `overwrite`.
-    """
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure as Drawing
-    except ImportError as error:
-        raise MissingExtra.needing("matplotlib", "figures", "--figures") from error
-    files = _files(folder, publication.figures(), (".svg", ".pdf"), overwrite=overwrite)
-    for figure, paths in files:
-        height = HEIGHT if isinstance(figure, Plot) else 1 + HEIGHT_PER_BAR * len(figure.bars)
-        with matplotlib.rc_context(DRAWING):
-            drawing = Drawing(figsize=(WIDTH, height), layout="constrained")
-            axes = drawing.subplots()
-            if isinstance(figure, Plot):
-                draw_plot(figure, axes)
-            else:
-                draw_bars(figure, axes)
-            axes.title.set_wrap(True)
-            for path in paths:
-                date = "Date" if path.suffix == ".svg" else "CreationDate"
-                with replaced_file(path) as partial:
-                    drawing.savefig(partial, format=path.suffix[1:], metadata={date: None})
-    return len(files)
-
-
-def write_tables(publication: Publication, folder: Path, *, overwrite: bool) -> int:
-    """Write each table as CSV and as LaTeX, and return their number; UsageError as for figures."""
-    files = _files(folder, publication.tables(), (".csv", ".tex"), overwrite=overwrite)
-    for table, (csv, tex) in files:
-        replace_text(csv, as_csv(table))
-        replace_text(tex, as_latex(table))
-    return len(files)
-
-
-def write_latex(publication: Publication, path: Path, *, overwrite: bool) -> int:
-    """Write all tables as LaTeX to one file, and return their number."""
-    check_target(path, overwrite=overwrite)
-    tables = [as_latex(table) for table in publication.tables()]
-    replace_text(path, "% \\usepackage{booktabs}\n\n" + "\n".join(tables))
-    return len(tables)
 
 
 def _files(

@@ -10,12 +10,7 @@ from pathlib import Path
 import pytest
 
 from rewardkit.errors import MissingExtra, UsageError
-from rewardkit.harness.export.publication import (
-    read_publication,
-    write_figures,
-    write_latex,
-    write_tables,
-)
+from rewardkit.harness.export.publication import Publication
 from tests.support.commands import rewardkit
 
 
@@ -52,38 +47,38 @@ def names(folder: Path, suffix: str) -> set[str]:
 @pytest.mark.slow
 def test_each_figure_is_svg_and_pdf_and_the_same_each_time(tmp_path: Path) -> None:
     runs = [scored(tmp_path, 3, name="before"), scored(tmp_path, 6, name="after")]
-    publication = read_publication(runs)
+    publication = Publication(runs)
     figures = tmp_path / "figures"
-    assert write_figures(publication, figures, overwrite=False) == 3
+    assert publication.write_figures(figures, overwrite=False) == 3
     assert names(figures, ".svg") == names(figures, ".pdf")
     drawn = {path: path.read_bytes() for path in figures.iterdir()}
     svg = next(text for path, text in drawn.items() if path.suffix == ".svg")
     assert b"<text" in svg  # text that can be searched and edited
     assert all(text.startswith(b"%PDF") for path, text in drawn.items() if path.suffix == ".pdf")
     with pytest.raises(UsageError, match="exists; name another file, or use --overwrite"):
-        write_figures(publication, figures, overwrite=False)
-    write_figures(publication, figures, overwrite=True)
+        publication.write_figures(figures, overwrite=False)
+    publication.write_figures(figures, overwrite=True)
     assert {path: path.read_bytes() for path in figures.iterdir()} == drawn
 
 
 def test_tables_have_a_column_for_each_run_and_the_comparison(tmp_path: Path) -> None:
     runs = [scored(tmp_path, 3, name="before"), scored(tmp_path, 6, name="after")]
-    publication = read_publication(runs)
-    assert write_tables(publication, tmp_path / "tables", overwrite=False) == 2
+    publication = Publication(runs)
+    assert publication.write_tables(tmp_path / "tables", overwrite=False) == 2
     (metrics,) = (tmp_path / "tables").glob("*-metrics.csv")
     rows = {row["metric"]: row for row in csv.DictReader(metrics.read_text().splitlines())}
     assert rows["accuracy"]["before"] == "0.375"
     assert rows["accuracy"]["after"] == "0.75"
     assert float(rows["accuracy"]["after low"]) < 0.75 < float(rows["accuracy"]["after high"])
     assert rows["accuracy, kind a"]["before"] == "0.5"
-    assert write_latex(publication, tmp_path / "all.tex", overwrite=False) == 2
+    assert publication.write_latex(tmp_path / "all.tex", overwrite=False) == 2
     text = (tmp_path / "all.tex").read_text()
     assert text.count(r"\begin{tabular}") == text.count(r"\bottomrule") == 2
     assert r"+37.5\%" in text
 
 
 def test_a_training_has_its_log_as_a_table_and_as_figures(tmp_path: Path) -> None:
-    publication = read_publication([training(tmp_path / "grpo")])
+    publication = Publication([training(tmp_path / "grpo")])
     (table,) = publication.tables()
     for column in ("reward", "math", "KL divergence", "entropy", "clip share", "mean length"):
         assert column in table.columns
@@ -96,7 +91,7 @@ def test_a_training_has_its_log_as_a_table_and_as_figures(tmp_path: Path) -> Non
 def test_the_command_names_what_it_wrote_and_what_is_missing(tmp_path: Path) -> None:
     folder = str(training(tmp_path / "grpo"))
     done = rewardkit("export", folder, "--tables", str(tmp_path / "tables"))
-    assert done.out == f"{tmp_path / 'tables'}: 1 table as CSV and LaTeX\n"
+    assert done.out == f"{tmp_path / 'tables'}: 1 table\n"
     assert "--figures" in rewardkit("export", folder).err
     (tmp_path / "empty").mkdir()
     nothing = rewardkit("export", str(tmp_path / "empty"), "--latex", str(tmp_path / "a.tex"))
@@ -106,4 +101,4 @@ def test_the_command_names_what_it_wrote_and_what_is_missing(tmp_path: Path) -> 
 def test_figures_need_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r"rewardkit\[figures\]"):
-        write_figures(read_publication([training(tmp_path / "t")]), tmp_path, overwrite=False)
+        Publication([training(tmp_path / "t")]).write_figures(tmp_path, overwrite=False)
