@@ -212,8 +212,8 @@ def write_results(folder: RunFolder, summary: RunSummary, rows: Sequence[SampleR
     plain = summary.as_json()
     folder.write_summary(plain)
     record, notes = folder.read_record(), read_notes(folder.path)
-    run = ReportRun(folder.path.name, plain["tasks"], rows, record, notes=notes)
-    folder.write_report(render([run]))
+    shown = ReportRun(folder.path.name, plain["tasks"], rows, record, notes=notes)
+    folder.write_report(render([shown]))
 
 
 def _end_session(active: _ActiveRun) -> None:
