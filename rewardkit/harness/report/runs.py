@@ -106,7 +106,7 @@ def read_rollout_run(folder: Path, name: str) -> ReportRun:
     kept = [
         SignedRollout(row, sign)
         for batch in batches
-        for row, sign in zip(batch, _signs(record, batch), strict=True)
+        for row, sign in zip(batch, advantage_signs(record, batch, batch), strict=True)
         if row.has_text
     ]
     # the verifier or task of the first verdicts, which decide whether a completion is right
@@ -126,15 +126,6 @@ def read_rollout_run(folder: Path, name: str) -> ReportRun:
         rollouts=kept,
         reward_names=[reward.name for reward in record.rewards],
         notes=read_notes(folder),
-    )
-
-
-def _signs(record: RolloutRecord, batch: Sequence[RolloutRow]) -> list[int]:
-    return advantage_signs(
-        [row.group for row in batch],
-        [row.reward for row in batch],
-        [row.advantage for row in batch],
-        aggregation=record.multi_objective_aggregation,
     )
 
 
@@ -171,7 +162,7 @@ def _plots(record: RolloutRecord, batches: Sequence[Sequence[RolloutRow]]) -> It
     silent = [
         (float(batch[0].step), signs.count(0) / len(signs))
         for batch in batches
-        for signs in [_signs(record, batch)]
+        for signs in [advantage_signs(record, batch, batch)]
     ]
     yield Plot(
         "Completions without signal",

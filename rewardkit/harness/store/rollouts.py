@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -379,29 +379,34 @@ def _size(folder: Path) -> int:
     return sum(file.path.stat().st_size for file in all_files(folder))
 
 
+class HasAdvantage(Protocol):
+    """A completion's weighted reward and its advantage; None: unjudged."""
+
+    @property
+    def reward(self) -> float | None:
+        """The weighted reward."""
+
+    @property
+    def advantage(self) -> float | None:
+        """The advantage."""
+
+
 def advantage_signs(
-    groups: Sequence[int],
-    rewards: Sequence[float | None],
-    advantages: Sequence[float | None],
-    *,
-    aggregation: str,
+    record: RolloutRecord, rows: Sequence[RolloutRow], numbers: Sequence[HasAdvantage]
 ) -> list[int]:
-    """The sign of each advantage of a batch, 1, 0 or -1; 0 for an unjudged completion.
+    """The sign of the advantage of each of a batch's rows in `numbers`: 1, 0 or -1; 0: unjudged.
 
     A group whose judged rewards are all equal carries no signal, but its advantages may be rounding
-    errors of either sign: their sign is 0, where a group's weighted rewards decide (`aggregation`
-    is multi_objective_aggregation).
+    errors of either sign: their sign is 0, where a group's weighted rewards decide.
     """
-    silent = _silent(groups, rewards) if aggregation == "sum_then_normalize" else set()
+    rewards: dict[int, set[float]] = {row.group: set() for row in rows}
+    for row, own in zip(rows, numbers, strict=True):
+        if own.reward is not None:
+            rewards[row.group].add(own.reward)
+    by_group = record.multi_objective_aggregation == "sum_then_normalize"
     return [
-        0 if group in silent or not advantage else (1 if advantage > 0 else -1)
-        for group, advantage in zip(groups, advantages, strict=True)
+        0
+        if not own.advantage or (by_group and len(rewards[row.group]) < 2)
+        else (1 if own.advantage > 0 else -1)
+        for row, own in zip(rows, numbers, strict=True)
     ]
-
-
-def _silent(groups: Sequence[int], rewards: Sequence[float | None]) -> set[int]:
-    by_group: dict[int, set[float]] = {group: set() for group in groups}
-    for group, reward in zip(groups, rewards, strict=True):
-        if reward is not None:
-            by_group[group].add(reward)
-    return {group for group, distinct in by_group.items() if len(distinct) < 2}

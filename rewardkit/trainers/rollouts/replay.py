@@ -209,7 +209,9 @@ def _replayed(
             recorded[place] if same[place] == numbers else numbers
             for place, numbers in enumerate(other)
         ]
-        signs_before, signs = (_signs(record, rows, numbers) for numbers in (recorded, replayed))
+        signs_before, signs = (
+            advantage_signs(record, rows, numbers) for numbers in (recorded, replayed)
+        )
         for place, row in enumerate(rows):
             yield ReplayedRow(
                 step=row.step,
@@ -224,17 +226,6 @@ def _replayed(
                 is_reproduced=same[place] == recorded[place],
             )
         on_step(rows[0].step)
-
-
-def _signs(
-    record: RolloutRecord, rows: Sequence[RolloutRow], numbers: Sequence[Numbers]
-) -> list[int]:
-    return advantage_signs(
-        [row.group for row in rows],
-        [own.reward for own in numbers],
-        [own.advantage for own in numbers],
-        aggregation=record.multi_objective_aggregation,
-    )
 
 
 def _mean(rewards: Sequence[float | None]) -> float | None:
