@@ -137,7 +137,7 @@ SERIES = "0.9"
 
 _HEAVY = re.compile(r"\^\s*\{?[^{}]*\^|\^\s*\{?\s*-?[0-9]{4,}|!.*!")  # it works out all powers
 _RELATION = re.compile(r"\\(?:ne|le|ge|lt|gt|in|notin|approx|sim)(?![a-zA-Z])|[<>]")
-_SUBSCRIPT = re.compile(r"_(?:\{[^{}]*\}|\w+)")
+_SUBSCRIPT = re.compile(r"(?<!int)(?<!sum)(?<!prod)(?<!lim)_(?:\{[^{}]*\}|\w+)")
 
 
 @functools.cache

@@ -172,8 +172,11 @@ class _Lexer:
             self._factors(run)
 
     def _is_differential(self, run: str) -> bool:
-        """Whether it is dx after a value and a space."""
-        return run[0] == "d" and len(run) == 2 and self.spaced and self._after_value()
+        """Whether it is dx after a value and a space; ds after a number is a unit."""
+        if run[0] != "d" or len(run) != 2 or not (self.spaced and self._after_value()):
+            return False
+        number = self.found[-1].kind in ("number", "text") or self.found[-1].text == "π"
+        return not (number and lexicon.known(run))
 
     def _factors(self, run: str) -> None:
         differential = run[-2:] if run[-2:-1] == "d" and run[-1] in run[:-2] else ""  # xdx
@@ -185,6 +188,8 @@ class _Lexer:
 
     def _is_word(self, run: str) -> bool:
         """Whether letters inside mathematics are a word rather than factors."""
+        if self._is_differential(run):
+            return False
         if run.casefold() in lexicon.IN_WORDS and (self.spaced or not self._after_value()):
             return True
         if self.spaced and self._after_value():

@@ -24,6 +24,8 @@ EQUAL: list[Row] = [
     ("sums", r"\sum_{j=0}^{m} z^j", r"\frac{1-z^{m+1}}{1-z}"),
     ("sums", r"\prod_{j=1}^{70} 2", "2^{70}"),
     ("calculus", r"\int_0^1 w\,dw+5", "5.5"),
+    ("calculus", r"\int_0^1 e^{s}\,ds+1", "e"),
+    ("units", r"40 ds", r"4\text{ s}"),
     ("calculus", r"4-\int_0^2 v\,dv+\int_0^1 u^2\,du", r"\frac73"),
     ("calculus", r"\int_0^1\int_0^2 rs\,dr\,ds", "1"),
     ("calculus", r"\int_1^3\frac{dv}{v}\cdot 2", r"2\ln 3"),
