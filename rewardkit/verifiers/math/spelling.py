@@ -272,12 +272,6 @@ _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
     ("#S = 5", "#", r"\A\s*#\s*([A-Z])(?=\s*=)", r"|\1|"),
     (r"3\ldotp 2", "ldotp", r"\\ldotp(?![a-zA-Z])\s*", "."),
     (
-        r"\frac{dy}{dx} = …",
-        "frac{d",
-        r"\A\s*\\frac\s*\{\s*d\s*([a-zA-Z])\s*\}\s*\{\s*d\s*[a-zA-Z]\s*\}(?=\s*=)",
-        r"\1'",
-    ),
-    (
         r"\color{red}, \phantom{0}",
         "{",
         r"\\(?:(?:text)?color(?:box)?|[hv]?phantom|[hv]space\*?|tag\*?|label)\s*\{[^{}]*\}",

@@ -487,6 +487,10 @@ EQUAL: list[Row] = [
     ("base", r"\text{215 (base 7)}", "215_7"),
     ("pieces", r"\begin{cases}-5&x<0\\0&x=0\\5&x>0\end{cases}", r"5\operatorname{sgn}(x)"),
     ("spelling", r"\frac{7}{4}\text{ (reduced)}", r"\frac74"),
+    ("spelling", r"\textbf{}\text{(C) }4", "4"),
+    ("spelling", "x != 4", r"x \ne 4"),
+    ("spelling", "x>=4", r"[4,\infty)"),
+    ("spelling", r"4{cm}", r"4\text{ cm}"),
 ]
 
 ONE_WAY: list[Row] = [
@@ -834,6 +838,9 @@ UNEQUAL: list[Row] = [
     ("base", "{1101}_2", "1101_3"),
     ("pieces", r"\begin{cases}-5&x<0\\1&x=0\\5&x>0\end{cases}", r"5\operatorname{sgn}(x)"),
     ("spelling", r"\frac{7}{4}\text{ (reciprocal)}", r"\frac74"),
+    ("spelling", "x != 4", "x=4"),
+    ("spelling", "x>=4", r"(4,\infty)"),
+    ("spelling", r"4{cm}", r"4\text{ m}"),
 ]
 
 PAIRS = [(rf"\boxed{{{answer}}}", reference) for _, answer, reference in (*EQUAL, *UNEQUAL)]

@@ -1,0 +1,125 @@
+"""Count how many rows of `math` each rewrite of spelling and each step of the comparison decides.
+
+    python -m benchmarks.math_rules CASES/ MORE_CASES/
+
+Each argument is a folder of JSONL files, or one file, of {completion, gold}. The examples of
+tests/verifiers/math are counted beside them. A rewrite decides a row if the verdict without the
+rewrite is another one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rewardkit.records import Sample, Verdict
+from rewardkit.verifiers.math import Math, extraction, parsed_answer, spelling
+from tests.verifiers.math import test_semantics
+
+MATH = Math()
+Row = tuple[str, str]
+"""A completion and its reference."""
+
+
+def read(path: Path) -> list[Row]:
+    """The rows of a file, or of all files of a folder."""
+    files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+    lines = (json.loads(line) for file in files for line in file.read_text().splitlines())
+    return [(row["completion"], row["gold"]) for row in lines]
+
+
+def examples() -> list[Row]:
+    """The pairs of the tests, which the reference page describes."""
+    pairs = (*test_semantics.EQUAL, *test_semantics.ONE_WAY, *test_semantics.UNEQUAL)
+    return [(rf"\boxed{{{answer}}}", reference) for _, answer, reference in pairs]
+
+
+def judged(row: Row) -> Verdict | None:
+    """The verdict without workers, with nothing remembered from other rows."""
+    for cached in (extraction.bare_reference, parsed_answer._remembered, parsed_answer._tree):
+        cached.cache_clear()
+    return MATH.quick(row[0], Sample(row[1]))
+
+
+def correct(row: Row) -> bool | None:
+    """Whether the row is right; None: undecided or unjudged."""
+    verdict = judged(row)
+    return None if verdict is None else verdict.correct
+
+
+class Recorder:
+    """A pattern that notes whether it has changed a text."""
+
+    def __init__(self, pattern: re.Pattern[str]) -> None:
+        self.pattern = pattern
+        self.changed = False
+
+    def sub(self, replacement: Any, text: str) -> str:
+        """Replace in the text as the pattern does."""
+        found: str = self.pattern.sub(replacement, text)
+        self.changed |= found != text
+        return found
+
+
+def rewrites(rows: list[Row]) -> Counter[str]:
+    """How many rows each rewrite decides."""
+    kept = list(spelling.REWRITES)
+    recorders = [Recorder(pattern) for _, _, pattern, _ in kept]
+    changed: list[list[tuple[Row, bool | None]]] = [[] for _ in kept]
+    pairs = zip(kept, recorders, strict=True)
+    spelling.REWRITES[:] = [(name, needle, it, new) for (name, needle, _, new), it in pairs]  # type: ignore[misc]
+    for row in rows:
+        verdict = correct(row)
+        for recorder, found in zip(recorders, changed, strict=True):
+            if recorder.changed:
+                found.append((row, verdict))
+            recorder.changed = False
+    decided: Counter[str] = Counter()
+    for place, rewrite in enumerate(kept):
+        spelling.REWRITES[:] = kept[:place] + kept[place + 1 :]
+        decided[rewrite[0]] = sum(correct(row) != verdict for row, verdict in changed[place])
+    spelling.REWRITES[:] = kept
+    return decided
+
+
+def steps(rows: list[Row]) -> Counter[str]:
+    """How many rows each step of the comparison decides."""
+    found: Counter[str] = Counter()
+    for row in rows:
+        verdict = judged(row)
+        named = verdict is not None and verdict.message.startswith("by ")
+        step = verdict.message.removeprefix("by ") if verdict and named else ""
+        if verdict is None:
+            step = "a worker: sympy, math-verify"
+        elif not named:
+            step = "no comparison: no answer, or a reference that can't be read"
+        found["the text, which is not mathematics" if step.startswith("the text:") else step] += 1
+    return found
+
+
+def table(title: str, sets: Mapping[str, Counter[str]]) -> Iterator[str]:
+    """The lines of a Markdown table, most decided first."""
+    yield f"| {title} | {' | '.join(sets)} |"
+    yield f"|---|{'---:|' * len(sets)}"
+    names = {name for counts in sets.values() for name in counts}
+    total = {name: sum(counts[name] for counts in sets.values()) for name in names}
+    for name in sorted(names, key=lambda name: (-total[name], name)):
+        cells = (f"{counts[name]:,}" for counts in sets.values())
+        shown = f"`{name}`" if title == "rewrite" else name
+        yield f"| {shown} | {' | '.join(cells)} |"
+
+
+def main(paths: list[Path]) -> None:
+    """Print both tables."""
+    sets = {"examples": examples(), **{path.stem: read(path) for path in paths}}
+    for title, count in (("rewrite", rewrites), ("step", steps)):
+        print("\n".join(table(title, {name: count(rows) for name, rows in sets.items()})), "\n")
+
+
+if __name__ == "__main__":
+    main(list(map(Path, sys.argv[1:])))
