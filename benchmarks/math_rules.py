@@ -1,6 +1,6 @@
 """Count how many rows of `math` each rewrite of spelling and each step of the comparison decides.
 
-    python -m benchmarks.math_rules CASES/ MORE_CASES/
+    python benchmarks/math_rules.py CASES/ MORE_CASES/
 
 Each argument is a folder of JSONL files, or one file, of {completion, gold}. The examples of
 tests/verifiers/math are counted beside them. A rewrite decides a row if the verdict without the
@@ -19,8 +19,8 @@ from typing import Any
 
 from rewardkit.records import Sample, Verdict
 from rewardkit.verifiers.math import Math, extraction, parsed_answer, spelling
-from tests.verifiers.math import test_semantics
 
+ROOT = Path(__file__).parents[1]
 MATH = Math()
 Row = tuple[str, str]
 """A completion and its reference."""
@@ -35,6 +35,9 @@ def read(path: Path) -> list[Row]:
 
 def examples() -> list[Row]:
     """The pairs of the tests, which the reference page describes."""
+    sys.path.insert(0, str(ROOT))
+    from tests.verifiers.math import test_semantics
+
     pairs = (*test_semantics.EQUAL, *test_semantics.ONE_WAY, *test_semantics.UNEQUAL)
     return [(rf"\boxed{{{answer}}}", reference) for _, answer, reference in pairs]
 

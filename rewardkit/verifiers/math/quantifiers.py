@@ -46,7 +46,8 @@ _FOR_ALL = re.compile(
     r",?\s*(?:\\text\{\s*,?\s*(?:for (?:all|any|every|each))[^{}<>]*\}"
     r"|\bfor (?:all|any|every|each)\b)[^<>≤≥≠]*\Z"
 )
-_HINT = re.compile(r"integer|number|real|constant|scalar|parameter|∈")
+_HINTS = ("for ", "∈", "integer", "number", "real", "constant", "scalar", "parameter")
+_SAID = ("congruent", "multiples", "divisible", "odd ", "even ", "of the form")
 _SORTS = {
     "positive": "Z^+",
     "natural": "N",
@@ -59,10 +60,10 @@ _SORTS = {
 
 def quantified(text: str) -> str:
     """The text with what its letters run through as `, k∈ℤ`; other words after `for all` go."""
-    if "for " in text or "∈" in text or _HINT.search(text):
+    if any(map(text.__contains__, _HINTS)):
         for pattern in _PATTERNS:
             text = pattern.sub(_member, text)
-    if re.search("congruent|multiples|divisible|odd |even |of the form", text):
+    if any(map(text.__contains__, _SAID)):
         words = " ".join(re.sub(r"\\text(?![a-zA-Z])|[{}]", " ", text).split()).rstrip(".")
         named = _IN_WORDS.fullmatch(words)
         text = _in_signs(named) if named else text

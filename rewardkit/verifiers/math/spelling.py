@@ -241,9 +241,9 @@ def _counted(match: re.Match[str]) -> str:
 
 def _ordinal(match: re.Match[str]) -> str:
     """12th as 12; 12th row as 12 rows, which a 12th part is not."""
-    inside, opened, noun, closed = match.groups("")
+    digit, inside, opened, noun, closed = match.groups("")
     plural = noun if noun == "part" else f"{noun}s" * bool(noun)
-    return f"{inside}{opened} {plural}{closed}"
+    return f"{digit}{inside}{opened} {plural}{closed}"
 
 
 _BASES = {**UNITS_IN_WORDS, "bin": 2, "oct": 8, "hex": 16}
@@ -262,7 +262,7 @@ Replacement = str | Callable[[re.Match[str]], str]
 
 _TH = rf"\s*{ORDINAL_ENDING}\s*"
 _ORDINAL = (
-    rf"(?<=[0-9])(?:\s*\^\s*\{{{_TH}\}}|\s*\^?\s*(?:\{{\s*\\text\{{{_TH}\}}\s*\}}|\\text\{{{_TH}\}})"
+    rf"([0-9])(?:\s*\^\s*\{{{_TH}\}}|\s*\^?\s*(?:\{{\s*\\text\{{{_TH}\}}\s*\}}|\\text\{{{_TH}\}})"
     rf"|(\s*\\text\{{)\s*{ORDINAL_ENDING}(?=\s)|{ORDINAL_ENDING}(?=[\s,]+[A-Za-z0-9\\]))"
     r"(?:\s*(\\text\s*\{)?\s*([A-Za-z]+)([\s}.]*)\Z)?"
 )
@@ -279,15 +279,15 @@ _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
     ),
     (r"\\[4pt]", r"\\", r"\\\\\s*\[\s*-?[0-9.]+\s*(?:pt|em|ex|mm|cm|in)\s*\]", r"\\\\"),
     ("2{,}5", "{,}", r"(?<![(\[{,0-9])([0-9]+)\{,\}(?=[0-9]+(?![0-9{,)\]]))", r"\1."),
-    (r"10{:}45, \text{-}7", "}", r"(?:\\text)?\s*\{\s*([-:.,])\s*\}", r"\1"),
-    (r"2{\frac34}", "{", r"(?<=[0-9])\s*\{\s*(\\frac\s*\{[^{}]*\}\s*\{[^{}]*\})\s*\}", r"\1"),
+    (r"10{:}45, \text{-}7", "}", r"(?:\\text\s*\{|\{)\s*([-:.,])\s*\}", r"\1"),
+    (r"2{\frac34}", r"{\frac", r"(?<=[0-9])\s*\{\s*(\\frac\s*\{[^{}]*\}\s*\{[^{}]*\})\s*\}", r"\1"),
     (r"90^\circ", "°", r"\^\s*(?:\{\s*°\s*(\\text\{\s*[CF]\s*\}|[CF])?\s*\}|°)", r"°\1"),
     (r"f^{\prime\prime}", "^", r"\^\s*(?:\{(?:\s*(?:\\prime|'))+\s*\}|(?:\\prime\s*)+)", _primes),
     (r"\text{}", "text", r"\\text\{\s*\}", " "),
     ("dy/dx", "/", r"(?<![a-zA-Z\\])d([a-z])\s*/\s*d([a-z])(?![a-zA-Z])", r"\\frac{d\1}{d\2}"),
     (r"\text{(B)} 7", "(", r"\A\s*\\text\{\s*\([A-H]\)\s*\}\s*(?=[^\s.])(?![A-J]\Z)", ""),
     (r"12^{th}, 12th row", "", _ORDINAL, _ordinal),
-    (r"\text{in simplest form}", "in ", rf",?\s*\\text\{{[\s,]*{_FORM}\s*\}}\s*\Z", ""),
+    (r"\text{in simplest form}", "in ", rf"\\text\{{[\s,]*{_FORM}\s*\}}\s*\Z", ""),
     ("0.(142857)", ".(", r"(?<![0-9.])([0-9]{1,20})\.()\(([0-9]{1,20})\)", _fraction),
     (r"\text{k}\Omega", "Omega", r"\\text\{\s*([kMGm])\s*\}\s*\\Omega(?![a-zA-Z])", r"\\text{\1Ω}"),
     (r"\mu\text{m}", r"\mu", r"\\mu\s*\\text\{\s*", r"\\text{μ"),
@@ -299,7 +299,7 @@ _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
     ),
     (
         r"\frac{\text{km}}{\text{h}}",
-        r"\frac",
+        r"\frac{\text{",
         rf"(?<=[0-9}})π])\s*\\frac\s*\{{({_UNITS})\}}\s*\{{({_UNITS})\}}",
         _per,
     ),
@@ -319,7 +319,8 @@ _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
         r"(?![0-9])\s*\}?",
         _chosen,
     ),
-    ("the slope is 5", " ", _SENTENCE, r"\\text{\1 }"),
+    ("the slope is 5", " is ", _SENTENCE, r"\\text{\1 }"),
+    ("the roots are 2 and 3", " are ", _SENTENCE, r"\\text{\1 }"),
     ("35 per cent", "cent", r"\bper\s+cent\b", "percent"),
     ("= 5", "", r"\A\s*(?:=(?![=<>])|⇒)", ""),
     ("!=", "!=", r"(?<=[a-zA-Z)\s])\s!=(?!=)", "≠"),

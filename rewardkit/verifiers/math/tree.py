@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from operator import attrgetter
 from typing import Any, get_args
 
 
@@ -193,6 +194,25 @@ _BRANCHES: dict[type, tuple[str, ...]] = {
 }
 """The fields of each kind that hold nodes or tuples of nodes."""
 
+
+def _reader(kind: type) -> Callable[[Any], tuple[Node, ...]]:
+    """A function that returns the nodes below one of this kind, the quickest that does."""
+    names = _BRANCHES[kind]
+    hints = {kind.__annotations__[name] for name in names}
+    if hints == {"tuple[Node, ...]"} and len(names) == 1:
+        return attrgetter(*names)
+    if hints == {"Node"} and len(names) > 1:
+        return attrgetter(*names)
+    return _collected if names else lambda _: ()
+
+
+def _collected(node: Node) -> tuple[Node, ...]:
+    found: list[Node] = []
+    for name in _BRANCHES[type(node)]:
+        _collect(getattr(node, name), found)
+    return tuple(found)
+
+
 MINUS_ONE = Number(Fraction(-1))
 WRITTEN_INVERSE = Product((MINUS_ONE, Number(Fraction(1))))
 """The exponent of A^{-1} where the capital may name a matrix; that of 1/A is MINUS_ONE."""
@@ -212,10 +232,7 @@ def is_matrix_name(node: Node) -> bool:
 
 def children(node: Node) -> tuple[Node, ...]:
     """The nodes directly below."""
-    found: list[Node] = []
-    for name in _BRANCHES[type(node)]:
-        _collect(getattr(node, name), found)
-    return tuple(found)
+    return _READERS[type(node)](node)
 
 
 def _collect(value: Any, found: list[Node]) -> None:
@@ -224,6 +241,9 @@ def _collect(value: Any, found: list[Node]) -> None:
             _collect(item, found)
     elif value is not None:
         found.append(value)
+
+
+_READERS = {kind: _reader(kind) for kind in _BRANCHES}
 
 
 def mapped(node: Node, change: Callable[[Node], Node]) -> Node:
