@@ -63,6 +63,7 @@ _SIGNS: Final = {
     "‖": r"\| \Vert",
     ":": r"\colon \ratio",
     "→": r"\to \rightarrow \longrightarrow",
+    "↦": r"\mapsto \longmapsto",
     "∅": r"\emptyset \varnothing",
     "…": r"\dots \ldots \cdots",
     "√": r"\sqrt \surd",

@@ -249,6 +249,11 @@ def _ordinal(match: re.Match[str]) -> str:
 _BASES = {**UNITS_IN_WORDS, "bin": 2, "oct": 8, "hex": 16}
 
 
+def _map(match: re.Match[str]) -> str:
+    """x ↦ … as f(x) = …"""
+    return f"{match[1] or 'f'}({match[2]})="
+
+
 def _base(match: re.Match[str]) -> str:
     """31 (base 5) and 1F_{hex} with the base as a subscript."""
     digits, word = match.groups()
@@ -269,6 +274,19 @@ _ORDINAL = (
 _SENTENCE = r"\A\s*((?:[A-Za-z']+\s+){1,8}(?:is|are))(?=\s*[-¤\\(\[0-9√π])"
 _NUMBER_OR_LETTER = r"([0-9]{1,4}|[a-zA-Z])"
 _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
+    (
+        "x ↦ 2x",
+        "↦",
+        r"\A\s*(?:([a-zA-Z])\s*:(?:[^,;↦]{0,60}→[^,;↦]{0,60}[,;])?)?\s*\(?([a-z](?:,\s*[a-z])*)\)?\s*↦",
+        _map,
+    ),
+    (
+        r"x^2 \in \mathbb{F}_2[x]",
+        "F",
+        r"(?:[∈\s]|\\text\{\s*(?:in|over)\s*\}){1,8}+(?:\\mathbb\s*\{F\}|\\text\{(?:GF|F)\}|GF)"
+        r"\s*[_(]?\s*\{?\s*([0-9]+)[\s})]*(?:\[[a-z]\])?\s*\Z",
+        r"\\pmod{\1}",
+    ),
     ("#S = 5", "#", r"\A\s*#\s*([A-Z])(?=\s*=)", r"|\1|"),
     (r"3\ldotp 2", "ldotp", r"\\ldotp(?![a-zA-Z])\s*", "."),
     (

@@ -23,6 +23,7 @@ from rewardkit.verifiers.math.comparison.values import (
     same_percent,
 )
 from rewardkit.verifiers.math.extraction import answers, bare_reference
+from rewardkit.verifiers.math.notations import notation
 from rewardkit.verifiers.math.numbers.balls import (
     QUICK_STEPS,
     StepsError,
@@ -252,7 +253,10 @@ def _in_local_spelling(answer: str, gold: ParsedAnswer) -> bool:
 
 
 def _same_words(mine: ParsedAnswer, gold: ParsedAnswer) -> bool:
-    """The same words, or a sentence whose subject they have."""
+    """The same words, a sentence whose subject they have, or the same formula of chemistry."""
+    meant = notation(gold.text)
+    if meant is not None and meant == notation(mine.text):
+        return True
     if not (mine.words and gold.words and (gold.verbal or mine.verbal)):
         return False
     return mine.words == gold.words or predicate(mine.words) == gold.words
@@ -262,7 +266,7 @@ def _unread(mine: ParsedAnswer, gold: ParsedAnswer, other: tree.Node | None) -> 
     """The outcome for a side that the parser refuses."""
     if mine.foreign or (other is None and gold.foreign):
         return Comparison(None, "another reader is needed")
-    if other is None and "\\" in gold.text and not gold.verbal:
+    if other is None and "\\" in gold.text and not gold.verbal and notation(gold.text) is None:
         return Comparison(None, "the reference is not understood")
     return Comparison(False, f"the text: {mine.reason or gold.reason}")
 

@@ -491,6 +491,23 @@ EQUAL: list[Row] = [
     ("spelling", "x != 4", r"x \ne 4"),
     ("spelling", "x>=4", r"[4,\infty)"),
     ("spelling", r"4{cm}", r"4\text{ cm}"),
+    ("notations", r"(1\,4\,2)(3\,5)", "(5 3)(2 1 4)"),
+    ("notations", "(142)(35)", "(1 4 2)(3 5)"),
+    ("notations", r"\text{H}_3\text{PO}_4", "H_3PO_4"),
+    ("notations", r"\mathrm{Na_2SO_4}", "Na2SO4"),
+    ("notations", r"\ce{C6H12O6}", r"\text{C}_6\text{H}_{12}\text{O}_6"),
+    ("notations", r"\text{SO}_4^{2-}", "SO4^2-"),
+    ("notations", "1s^2 2s^2 2p^6 3s^2", r"[\text{Ne}]\,3s^2"),
+    ("notations", "1s^{2}2s^{2}2p^{6}3s^{2}", "1s2 2s2 2p6 3s2"),
+    ("notations", "[Ar] 4s^2 3d^{10}", r"[\mathrm{Ar}]3d^{10}4s^2"),
+    ("notations", r"t \mapsto 3t-2", "f(x)=3x-2"),
+    ("notations", r"g: x \mapsto x^2+5", "g(x)=x^2+5"),
+    ("notations", r"x \mapsto x^2+5", r"t\mapsto 5+t^2"),
+    ("notations", r"g:\mathbb{R}\to\mathbb{R}, x\mapsto x^2+5", "g(x)=x^2+5"),
+    ("notations", r"(x,y)\mapsto(y,x)", "f(u,v)=(v,u)"),
+    ("notations", r"x^2+3 \in \mathbb{F}_2[x]", r"(x+1)^2 \in \mathbb{F}_2[x]"),
+    ("notations", r"x^3-1 \pmod 5", r"x^3+4 \pmod 5"),
+    ("notations", r"t^2+t+1 \text{ over } \mathbb{F}_2", r"t^2-t-1 \pmod 2"),
 ]
 
 ONE_WAY: list[Row] = [
@@ -841,6 +858,17 @@ UNEQUAL: list[Row] = [
     ("spelling", "x != 4", "x=4"),
     ("spelling", "x>=4", r"(4,\infty)"),
     ("spelling", r"4{cm}", r"4\text{ m}"),
+    ("notations", r"(1\,2\,4)(3\,5)", "(5 3)(2 1 4)"),
+    ("notations", "(142)(35)", "(1 4 2)(3 6)"),
+    ("notations", "(1,4,2)", "(4,2,1)"),
+    ("notations", r"\text{H}_3\text{PO}_4", r"\text{H}_3\text{PO}_3"),
+    ("notations", r"\text{Co}_2", r"\text{CO}_2"),
+    ("notations", "[Ar] 4s^2 3d^{10}", r"[\mathrm{Ar}]3d^{9}4s^2"),
+    ("notations", "1s^2 2s^2 2p^6 3s^2", "1s^2 2s^2 2p^6 3s^1"),
+    ("notations", r"x \mapsto x^2+5", r"x\mapsto x^2-5"),
+    ("notations", r"x^3-1 \pmod 5", r"x^3+1 \pmod 5"),
+    ("notations", r"t^2+t+1 \text{ over } \mathbb{F}_2", r"t^2+1 \text{ over } \mathbb{F}_2"),
+    ("notations", r"x^3-1 \pmod 5", r"x^3-1 \pmod 7"),
 ]
 
 PAIRS = [(rf"\boxed{{{answer}}}", reference) for _, answer, reference in (*EQUAL, *UNEQUAL)]

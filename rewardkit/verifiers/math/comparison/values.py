@@ -16,7 +16,7 @@ from rewardkit.verifiers.math.numbers.equality import (
     compare_size,
     same_value,
 )
-from rewardkit.verifiers.math.numbers.exact import rational
+from rewardkit.verifiers.math.numbers.exact import rational, same_modulo
 from rewardkit.verifiers.math.tree import (
     MINUS_ONE,
     Call,
@@ -140,6 +140,9 @@ def _is_residue(node: Node) -> bool:
 def _residues(answer: Node, reference: Node) -> Comparison:
     """3 (mod 7) is 10 (mod 7); a number is equal to the residue that it is the least of."""
     match answer, reference:
+        case Call("residue", (one, modulus)), Call("residue", (other, modulus2)) if symbols(other):
+            same = rational(modulus) == rational(modulus2)
+            return Comparison(same and same_modulo(one, other, modulus), "polynomials over a field")
         case Call("residue", (one, modulus)), Call("residue", (other, modulus2)):
             gap = Call("mod", (difference(one, other), modulus))
             same = rational(modulus) == rational(modulus2) and rational(gap) == 0

@@ -7,6 +7,7 @@ import math
 import random
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from typing import Any
 
 from rewardkit.verifiers.math import tree
 from rewardkit.verifiers.math.tree import Node, reciprocal
@@ -141,6 +142,39 @@ def _whole_call(name: str, whole: list[int]) -> Fraction | None:
 
 def _long(value: Fraction) -> bool:
     return max(value.numerator.bit_length(), value.denominator.bit_length()) > MOST_BITS
+
+
+HIGHEST_DEGREE = 200
+
+
+def same_modulo(one: Node, other: Node, modulus: Node) -> bool:
+    """Whether two polynomials in one variable have the same coefficients modulo a number."""
+    import flint
+
+    names, number = tree.symbols(tree.Sum((one, other))), rational(modulus)
+    if len(names) != 1 or number is None or number.denominator > 1 or number < 2:
+        return False
+    zero = flint.nmod_poly([0], int(number))
+    try:
+        return bool(_polynomial(one, zero) == _polynomial(other, zero))
+    except (ValueError, ZeroDivisionError):
+        return False
+
+
+def _polynomial(node: Node, zero: Any) -> Any:
+    match node:
+        case tree.Number(value):
+            inverse = pow(value.denominator, -1, int(zero.modulus()))
+            return zero + value.numerator * inverse
+        case tree.Symbol():
+            return type(zero)([0, 1], zero.modulus())
+        case tree.Sum(terms):
+            return sum((_polynomial(term, zero) for term in terms), zero)
+        case tree.Product(factors):
+            return math.prod((_polynomial(part, zero) for part in factors), start=zero + 1)
+        case tree.Power(base, tree.Number(exponent)) if exponent in range(HIGHEST_DEGREE):
+            return _polynomial(base, zero) ** int(exponent)
+    raise ValueError(node)
 
 
 LONGEST_EXPONENT = 64
