@@ -102,9 +102,18 @@ class LivePages:
     async def table(self, request: Request) -> Response:
         """`GET /`: the table of all runs."""
         runs = await run_in_threadpool(self.runs)
-        page = html_template(TABLE).render(folder=str(self.folder), runs=runs, style=table_style())
-        page = page.encode(errors="backslashreplace").decode()
-        return _page(request, page, _hash(page), table_policy(), TABLE_SECONDS)
+        tag = _hash(repr([(run.name, run.rows) for run in runs]))
+        if known := _without_page(request, tag):
+            return known
+        page = html_template(TABLE).render(
+            folder=str(self.folder),
+            runs=runs,
+            style=table_style(),
+            script=table_script(),
+            tag=tag,
+            seconds=TABLE_SECONDS,
+        )
+        return _page(page.encode(errors="backslashreplace").decode(), tag, table_policy())
 
     async def one(self, request: Request) -> Response:
         """`GET /runs/ID`: the report of a run or a training."""
@@ -113,10 +122,8 @@ class LivePages:
         if run is None:
             return PlainTextResponse("there is no such run; go back to the table at /", 404)
         tag = await run_in_threadpool(_tag, run)
-        if request.headers.get("if-none-match") == f'"{tag}"':
-            return Response(status_code=304, headers=_headers(tag))
-        if request.method == "HEAD":  # a page asks whether it has changed
-            return Response(headers=_headers(tag))
+        if known := _without_page(request, tag):
+            return known
         try:
             page = await run_in_threadpool(self.report, run, tag)
         except (RewardkitError, OSError) as error:
@@ -124,7 +131,7 @@ class LivePages:
             headers = {"Refresh": str(TABLE_SECONDS)}
             return PlainTextResponse(text, 503, headers=headers)
         libraries = [markdown_library(), latex_library()]  # the page's own policy may allow fewer
-        return _page(request, page, tag, content_policy(libraries, _live(run, tag)))
+        return _page(page, tag, content_policy(libraries, _live(run, tag)))
 
     async def note(self, request: Request) -> Response:
         """`POST /runs/ID/notes`: store a note on a sample in the folder of its run."""
@@ -158,24 +165,24 @@ def _tag(run: LiveRun) -> str:
     return f"{_hash(repr([file for file in stamp if file not in notes]))}-{_hash(repr(notes))}"
 
 
-def _page(
-    request: Request, page: str, tag: str, policy: str, seconds: int | None = None
-) -> Response:
-    headers = _headers(tag, seconds)
-    if request.headers.get("if-none-match") == headers["ETag"]:
-        return Response(status_code=304, headers=headers)
+def _without_page(request: Request, tag: str) -> Response | None:
+    """The answer to a browser that has the page already, or asks only whether it has changed."""
+    if request.headers.get("if-none-match") == f'"{tag}"':
+        return Response(status_code=304, headers=_headers(tag))
+    return Response(headers=_headers(tag)) if request.method == "HEAD" else None
+
+
+def _page(page: str, tag: str, policy: str) -> Response:
     policy = f"{policy}; frame-ancestors 'none'"
-    return HTMLResponse(page, headers={**headers, "Content-Security-Policy": policy})
+    return HTMLResponse(page, headers={**_headers(tag), "Content-Security-Policy": policy})
 
 
-def _headers(tag: str, seconds: int | None = None) -> dict[str, str]:
-    refresh = {"Refresh": str(seconds)} if seconds else {}
+def _headers(tag: str) -> dict[str, str]:
     return {
         "ETag": f'"{tag}"',
         "Cache-Control": "no-cache",
         "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": "no-referrer",
-        **refresh,
     }
 
 
@@ -186,14 +193,23 @@ def _hash(text: str) -> str:
 @functools.cache
 def table_style() -> str:
     """The style of the report with that of the table."""
-    own = Path(__file__).with_name("live_runs.css").read_text(encoding="utf-8")
+    own = TABLE.with_name("live_runs.css").read_text(encoding="utf-8")
     return f"{page_style()}\n{own}"
 
 
+@functools.cache
+def table_script() -> str:
+    """The script that loads the table again when it has changed."""
+    return TABLE.with_name("live_runs.js").read_text(encoding="utf-8")
+
+
 def table_policy() -> str:
-    """The content security policy of the table: its style, no script and no network."""
-    own = allowed([table_style()])
-    return f"default-src 'none'; style-src {own}; base-uri 'none'; form-action 'none'"
+    """The content security policy of the table: its style, its script, no network but itself."""
+    return (
+        f"default-src 'none'; script-src {allowed([table_script()])}; "
+        f"style-src {allowed([table_style()])}; connect-src 'self'; base-uri 'none'; "
+        "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    )
 
 
 def create_view(folder: Path) -> Starlette:

@@ -62,8 +62,11 @@ def test_the_table_shows_a_finished_and_a_running_run(tmp_path: Path) -> None:
     assert "2026-01-02 03:04" in page.text
     assert "&lt;b&gt;m&lt;/b&gt;" in page.text
     assert "default-src 'none'" in page.headers["content-security-policy"]
-    assert "script" not in page.headers["content-security-policy"]
-    assert page.headers["refresh"] == "5"
+    assert page.text.count("<script") == 1
+    assert "script-src 'sha256-" in page.headers["content-security-policy"]
+    asked = view(tmp_path).head("/")
+    assert asked.headers["etag"] == page.headers["etag"]
+    assert asked.content == b""
 
 
 def test_rows_that_come_are_counted_and_each_line_is_read_once(

@@ -66,13 +66,23 @@ def test_the_table_grows_with_the_run_and_leads_to_its_report(
         for scheme in ("light", "dark"):
             browser.screen(width, 700, scheme)
             assert browser.value("document.documentElement.scrollWidth") <= width
+    for _ in range(2):
+        browser.press("Tab")  # the table, which scrolls, and its first link
+    browser.press("Tab")
+    focused = "document.activeElement?.getAttribute('href')"
+    second = browser.value(focused)
+    assert second == browser.value("document.querySelectorAll('td a')[1].getAttribute('href')")
     RunFolder(runs / "sums").append([row("2", task="sums", correct=False)])
     browser.wait_for("document.body?.innerText.includes('2 of 8')")  # it asks every 5 seconds
+    browser.wait_for(f"{focused} === {second!r}")
     browser.value("document.querySelector('a[href^=\"/runs/\"]').click()")
     browser.wait_for("performance.getEntriesByName('rewardkit:painted').length")
     assert browser.value("document.body.innerText.includes('100')")
+    for _ in range(2):
+        browser.click("#theme")
     browser.value("document.querySelector('.bar nav a').click()")
     browser.wait_for("document.title.startsWith('Runs in')")
+    browser.wait_for("document.documentElement.dataset.theme === 'dark'")
     assert (browser.errors, browser.dialogs) == ([], [])
 
 
