@@ -642,8 +642,11 @@ def test_controls_that_act_unseen_are_shown_by_name(at: Any) -> None:
     assert text(browser, ".block:last-child pre") == "a⟦U+202E⟧b␀c␛[31m"
 
 
-def test_a_script_that_came_in_all_the_same_would_be_stopped(browser: Browser, at: Any) -> None:
-    at([as_run("r", [row("1")])])
+@pytest.mark.parametrize("completion", ["7", "\\boxed{7}"])
+def test_a_script_that_came_in_all_the_same_would_be_stopped(
+    browser: Browser, at: Any, completion: str
+) -> None:
+    at([as_run("r", [row("1", completion=completion)])])
     for attempt in (
         "document.body.innerHTML = '<img src=x onerror=window.pwned=1>'",
         "document.body.append(Object.assign(document.createElement('script'),"
