@@ -38,6 +38,9 @@ from rewardkit.tables import Cell, Table, as_csv, as_latex
 DRAWING: Any = {"svg.fonttype": "none", "svg.hashsalt": "rewardkit", "pdf.fonttype": 42}
 """Text stays text in both formats, and the same figure gives the same file."""
 
+LONGEST = 120
+"""Maximum number of characters of a title in a file's name."""
+
 WIDTH, HEIGHT, HEIGHT_PER_BAR = 6.4, 3.6, 0.3
 """The size of a figure, in inches."""
 
@@ -229,7 +232,7 @@ def _files(
     folder.mkdir(parents=True, exist_ok=True)
     files: dict[str, tuple[Titled, list[Path]]] = {}
     for figure in figures:
-        name = name_only = re.sub(r"\W+", "-", figure.title.lower()).strip("-")
+        name = name_only = re.sub(r"\W+", "-", figure.title.lower()).strip("-")[:LONGEST]
         number = 1
         while name in files:
             number += 1

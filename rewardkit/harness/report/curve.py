@@ -213,16 +213,14 @@ def draw_plot(plot: Plot, axes: Any) -> None:
 def draw_bars(bars: Bars, axes: Any) -> None:
     """Draw horizontal bars on matplotlib's axes, from top to bottom, with their intervals."""
     values = [bar.value for bar in bars.bars.values()]
-    reaches = (
-        [max(0.0, _number(reach)) if math.isfinite(_number(reach)) else 0.0 for reach in side]
-        for side in (
-            [bar.value - _number(bar.low) for bar in bars.bars.values()],
-            [_number(bar.high) - bar.value for bar in bars.bars.values()],
-        )
-    )
+    spans = [(bar.value - bar.low, bar.high - bar.value) for bar in bars.bars.values()]
+    reaches = [
+        [max(0, end) if math.isfinite(end) else 0 for end in side]
+        for side in zip(*spans, strict=True)
+    ]
     places = range(len(values))
     axes.barh(places, values, height=0.6, alpha=0.7)
-    axes.errorbar(values, places, xerr=list(reaches), fmt="none", ecolor="black", capsize=3)
+    axes.errorbar(values, places, xerr=reaches, fmt="none", ecolor="black", capsize=3)
     axes.set_yticks(range(len(bars.bars)), list(bars.bars))
     axes.invert_yaxis()
     axes.set(title=bars.title, xlim=(0, None))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import sys
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import pytest
 
 from rewardkit.errors import MissingExtra, UsageError
 from rewardkit.harness.export.publication import Publication
+from rewardkit.harness.metrics.figures import Bars, Figure, Plot
+from rewardkit.harness.metrics.metric import Metric
 from tests.support.commands import rewardkit
 
 
@@ -75,6 +78,18 @@ def test_tables_have_a_column_for_each_run_and_the_comparison(tmp_path: Path) ->
     text = (tmp_path / "all.tex").read_text()
     assert text.count(r"\begin{tabular}") == text.count(r"\bottomrule") == 2
     assert r"+37.5\%" in text
+
+
+@pytest.mark.slow
+def test_unbounded_intervals_and_long_titles_are_drawn(tmp_path: Path) -> None:
+    run = scored(tmp_path, 3, name="before")
+    summary = json.loads((run / "summary.json").read_text())
+    points = [(1.0, 2.0, 1.0, math.inf), (2.0, math.nan, math.nan, math.nan), (3.0, 4.0, 3.0, 5.0)]
+    bars = {"one problem": Metric(2.0, 0.0, math.inf, 1), "none": Metric(math.nan, 0.0, 1.0, 1)}
+    figures: list[Figure] = [Plot("Errors " * 60, "x", "y", {"s": points}), Bars("MSE", bars)]
+    summary["tasks"]["exact"]["figures"] = [figure.as_json() for figure in figures]
+    (run / "summary.json").write_text(json.dumps(summary))
+    assert Publication([run]).write_figures(tmp_path / "figures", overwrite=False) == 3
 
 
 def test_a_training_has_its_log_as_a_table_and_as_figures(tmp_path: Path) -> None:
