@@ -873,6 +873,9 @@ def _accented(tokens: Tokens, command: str) -> Node:
     inner = _argument(tokens)
     match inner:
         case Symbol(name) | Constant(("e" | "i") as name):
+            defined = [tokens.ahead(place).text for place in (0, 2, 3)] == ["(", ")", "="]
+            if defined:  # \vec{r}(t) = …
+                return Call(f"{name}{command}()", _arguments(tokens))
             return Symbol(f"{name}{command}")
         case Product(factors) if all(isinstance(factor, Symbol) for factor in factors):
             letters = "".join(factor.name for factor in factors if isinstance(factor, Symbol))

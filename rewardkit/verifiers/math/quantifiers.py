@@ -28,6 +28,7 @@ _PATTERNS = [
         rf"(?:where |with |for )?(?P<letters>{_LETTERS}) (?:any |an? (?:arbitrary )?){_QUANTITY}",
         rf"(?:where|with|for|when)\b (?:(?:any|some|all|every|each)\b)? (?P<letters>{_LETTERS})"
         rf" ∈ (?P<set>{_SET})",
+        rf"for (?:all|any|every|each)\b (?P<letters>{_LETTERS})",
         rf"\((?P<letters>{_LETTERS}) ∈ (?P<set>{_SET}) \)",
     )
 ]
@@ -42,9 +43,12 @@ _IN_WORDS = re.compile(
     r"|(?:multiples of|divisible by) (?P<step>[0-9]+|[0-9]*π(?:/[0-9]+)?)"
     r"|(?P<parity>even|odd) (?:integers|numbers)|of the form (?P<form>[-+0-9a-zA-Z() ,∈\\_^≥]+))"
 )
+_NUMBERS_THAT = re.compile(
+    r"\A\s*\\text\s*\{\s*(?:all|the) (?:integers|numbers)(?: such that| with| where)?\s*\}(?=.*≡)"
+)
 _FOR_ALL = re.compile(
     r",?\s*(?:\\text\{\s*,?\s*(?:for (?:all|any|every|each))[^{}<>]*\}"
-    r"|\bfor (?:all|any|every|each)\b)[^<>≤≥≠]*\Z"
+    r"|\bfor (?:all|any|every|each)\b)[^<>≤≥≠=]*\Z"
 )
 _HINTS = ("for ", "∈", "integer", "number", "real", "constant", "scalar", "parameter")
 _SAID = ("congruent", "multiples", "divisible", "odd ", "even ", "of the form")
@@ -67,6 +71,7 @@ def quantified(text: str) -> str:
         words = " ".join(re.sub(r"\\text(?![a-zA-Z])|[{}]", " ", text).split()).rstrip(".")
         named = _IN_WORDS.fullmatch(words)
         text = _in_signs(named) if named else text
+    text = _NUMBERS_THAT.sub("", text)
     if "…" in text or "..." in text:
         text = _COUNTED.sub(_counted, text)
     return _FOR_ALL.sub("", text) if "for " in text else text
@@ -82,6 +87,8 @@ def _member(match: re.Match[str]) -> str:
     members = found.get("set") or rf"\mathbb{{{name[0]}}}{name[1:]}"
     letters = re.split(r",|and", re.sub(r"[\s{}]|\\text", " ", found["letters"]))
     closed = match.group().count("}") - match.group().count("{")
+    if not (found.get("set") or sort or found.get("kind")):
+        letters = []  # for all x
     stated = "".join(f", {letter.strip()}∈{members}" for letter in letters)
     return "}" * closed + stated + r"\text{" * -closed
 

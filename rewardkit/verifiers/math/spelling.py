@@ -274,6 +274,7 @@ _ORDINAL = (
 _SENTENCE = r"\A\s*((?:[A-Za-z']+\s+){1,8}(?:is|are))(?=\s*[-¤\\(\[0-9√π])"
 _NUMBER_OR_LETTER = r"([0-9]{1,4}|[a-zA-Z])"
 _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
+    (r"x^2+\text{const}", "const", r"\\text\{\s*const(?:ant)?\.?\s*\}", "C"),
     (
         "x ↦ 2x",
         "↦",

@@ -11,7 +11,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations, combinations_with_replacement, islice, permutations
+from itertools import (
+    chain,
+    combinations,
+    combinations_with_replacement,
+    islice,
+    pairwise,
+    permutations,
+)
 
 from rewardkit.verifiers.math.comparison.matrices import NoMatrixError, as_vector, worked_out
 from rewardkit.verifiers.math.comparison.sets import NoRegionError, infinite, region
@@ -108,6 +115,10 @@ def same_family(answer: Node, reference: Node) -> Comparison | None:
     mine, theirs = _read(answer), _read(reference)
     if mine is None or theirs is None:
         return None
+    for family, other in ((mine, theirs), (theirs, mine)):
+        equation = other.points[0][0]
+        if isinstance(equation, Relation) and len(family.points[0]) in (2, 3):
+            return _solves(family, equation)
     mine, theirs = _fitted(mine, theirs), _fitted(theirs, mine)
     if not mine.ranges and not theirs.ranges:
         vectors = _has_vectors(answer) or _has_vectors(reference)
@@ -184,14 +195,14 @@ def _read(node: Node) -> Family | None:
         return None
     ranges = {letter: run for letter, run in given.items() if run is not None and letter in free}
     points: list[Point] = []
-    for value in values:
+    for value in chain.from_iterable(map(both_signs, values)):
         if isinstance(value, Call) and value.name == "residue":
             first, modulus = map(rational, (value.arguments[0], value.arguments[-1]))
             if first is None or not modulus or len(value.arguments) != 2:
                 return None
             ranges["residue"] = Range(True)
             value = Sum((Number(first % modulus), Product((Number(modulus), Symbol("residue")))))
-        points += [_coordinates(signed) for signed in both_signs(value)]
+        points.append(_coordinates(value))
     if not points or len({len(point) for point in points}) > 1:
         return None
     return Family(tuple(points), ranges, name)
@@ -217,6 +228,8 @@ def _split(node: Node) -> tuple[Node | None, dict[str, Range | None], bool]:
             items = (condition,)
         case Sequence(items, "", ""):
             pass
+        case Relation((Symbol(), Sequence(_, "⦃") as members), ("∈",)):
+            return _split(members)
         case _:
             return node, {}, False
     if isinstance(shape, Relation):  # x ∈ ℤ
@@ -227,7 +240,8 @@ def _split(node: Node) -> tuple[Node | None, dict[str, Range | None], bool]:
     rest = [item for item in rest if item not in bounds]
     defined = shape is None or all(_defines(item, shape) for item in rest)
     if rest:
-        joint = node.joint if shape is None and isinstance(node, Sequence) else "or"
+        joint = "," if isinstance(shape, Sequence) else "or"
+        joint = node.joint if shape is None and isinstance(node, Sequence) else joint
         shape = rest[0] if len(rest) == 1 else Sequence(tuple(rest), joint=joint)
     elif shape is None and len(ranges) == 1:
         shape = Symbol(*ranges)
@@ -252,7 +266,8 @@ def _memberships(items: tuple[Node, ...]) -> tuple[dict[str, Range | None], list
 
 
 def _defines(item: Node, name: Node) -> bool:
-    return isinstance(item, Relation) and item.operators == ("=",) and item.sides[0] == name
+    names = name.items if isinstance(name, Sequence) else (name,)
+    return isinstance(item, Relation) and item.operators == ("=",) and item.sides[0] in names
 
 
 def _bounds(item: Relation, ranges: dict[str, Range | None]) -> bool:
@@ -437,6 +452,27 @@ def _level_sets(mine: Family, theirs: Family) -> Comparison | None:
     if not all(_independent([levels[0], level], variables) for level in levels[1:]):
         return None
     return _SAME if _dependent(levels, variables) else _OTHER
+
+
+def _solves(family: Family, equation: Relation) -> Comparison | None:
+    """Compare a line or a plane in parameters with its equations in x, y and z."""
+    point, names = family.points[0], "xyz"[: len(family.points[0])]
+    sides = tuple(side for side in equation.sides if side is not None)
+    parameters = sorted(family.ranges or family.symbols & _LINES)
+    whole = any(run.whole for run in family.ranges.values())
+    linear = {*equation.operators} == {"="} and symbols(equation) <= {*names}
+    if whole or len(family.points) > 1 or not linear or family.symbols != {*parameters}:
+        return None
+    gaps = [_affine((difference(*pair),), names) for pair in pairwise(sides)]
+    normals = [tuple(step[0] for step in gap[1]) for gap in gaps if gap is not None]
+    steps = _affine(point, parameters)
+    if steps is None or len(normals) < len(gaps) or len(gaps) + len(parameters) != len(point):
+        return None
+    if not (_independent(normals, frozenset()) and _independent(steps[1], frozenset())):
+        return None
+    values: dict[Node, Node] = {Symbol(n): part for n, part in zip(names, point, strict=True)}
+    inside = (same_value(*pair).equal for pair in pairwise(_replaced(sides, values)))
+    return _SAME if all(inside) else _OTHER
 
 
 def _affine_sets(mine: Family, theirs: Family) -> Comparison | None:
