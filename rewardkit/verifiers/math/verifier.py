@@ -27,8 +27,9 @@ from rewardkit.verifiers.math.notations import notation
 from rewardkit.verifiers.math.numbers.balls import (
     QUICK_STEPS,
     StepsError,
-    limited,
+    limit_steps,
     load_flint,
+    unlimit_steps,
 )
 from rewardkit.verifiers.math.numbers.equality import UNDECIDED, Comparison
 from rewardkit.verifiers.math.numbers.exact import rational
@@ -95,9 +96,13 @@ class Math:
 
     def quick(self, text: str, sample: Sample, /) -> Verdict | None:
         """Return the verdict if it needs no symbolic engine and few steps, else None."""
-        with contextlib.suppress(StepsError), limited(QUICK_STEPS):
+        limit = limit_steps(QUICK_STEPS)
+        try:
             return self._judge(text, sample, self.compare_quick)
-        return None
+        except StepsError:
+            return None
+        finally:
+            unlimit_steps(limit)
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict, with the symbolic engines if nothing cheaper decides it."""

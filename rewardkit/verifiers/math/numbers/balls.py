@@ -6,9 +6,8 @@ and its precision is ours to choose; intervals of mpmath are 30 times slower.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar, Token
 from fractions import Fraction
 from functools import reduce
 from operator import methodcaller, mul
@@ -67,15 +66,14 @@ class StepsError(Exception):
 _steps_left: ContextVar[list[int] | None] = ContextVar("steps_left", default=None)
 
 
-@contextmanager
-def limited(steps: int) -> Iterator[None]:
+def limit_steps(steps: int) -> Token[list[int] | None]:
     """Raise StepsError where evaluators take more steps; the outermost limit holds."""
-    outer = _steps_left.get()
-    token = _steps_left.set(outer or [steps])
-    try:
-        yield
-    finally:
-        _steps_left.reset(token)
+    return _steps_left.set(_steps_left.get() or [steps])
+
+
+def unlimit_steps(token: Token[list[int] | None]) -> None:
+    """End the limit that `limit_steps` set."""
+    _steps_left.reset(token)
 
 
 def is_limited() -> bool:

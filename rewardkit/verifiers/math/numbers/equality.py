@@ -19,8 +19,9 @@ from rewardkit.verifiers.math.numbers.balls import (
     RealEvaluator,
     StepsError,
     is_limited,
-    limited,
+    limit_steps,
     load_flint,
+    unlimit_steps,
 )
 from rewardkit.verifiers.math.numbers.breakpoints import SamplePoints, changes
 from rewardkit.verifiers.math.numbers.exact import Point, rational, same_rational_function
@@ -64,8 +65,10 @@ def same_value(one: Node, other: Node) -> Comparison:
     """Compare two expressions. Unequal is proven; equal is proven at random points."""
     if one == other:
         return Comparison(True, "the same reading")
-    one, other = written_out(one), written_out(other)
     parts = [*nodes(one), *nodes(other)]
+    if any(isinstance(part, tree.Call) and part.name in _SERIES for part in parts):
+        one, other = written_out(one), written_out(other)
+        parts = [*nodes(one), *nodes(other)]
     names = sorted({part.name for part in parts if isinstance(part, tree.Symbol)})
     if not names:
         values = rational(one), rational(other)
@@ -73,13 +76,17 @@ def same_value(one: Node, other: Node) -> Comparison:
             return Comparison(values[0] == values[1], "exact arithmetic")
     elif (same := same_rational_function(one, other)) is not None:
         return Comparison(same, "an exact comparison of rational functions")
+    handed_on = is_limited()  # what takes too long here goes to a worker
+    limit = limit_steps(MOST_STEPS)
     try:
-        with limited(MOST_STEPS), _lock:
+        with _lock:
             return _AtPoints(one, other, names, parts).run()
     except StepsError:
-        if is_limited():
+        if handed_on:
             raise
         return Comparison(None, UNDECIDED)
+    finally:
+        unlimit_steps(limit)
 
 
 def compare_size(one: Node, other: Node) -> int | None:
@@ -267,8 +274,6 @@ LARGEST_SUM = 3_000
 
 def written_out(node: Node) -> Node:
     """The tree with finite sums and products as their terms, so that each counts as any other."""
-    if not any(isinstance(part, tree.Call) and part.name in _SERIES for part in nodes(node)):
-        return node
     node = tree.mapped(node, written_out)
     match node:
         case tree.Call("sum" | "prod" as name, (body, tree.Symbol() as index, low, high)):
