@@ -221,7 +221,10 @@ def test_verify_reads_standard_input_and_gives_json() -> None:
         (["score", "no.jsonl"], "--task NAME, --verifier NAME or --verifier-field COLUMN"),
         (["eval", "--task", "motion", "--model", "m", "--log-to", "wanbd"], "mean 'wandb'"),
         (["export", "nowhere", "--parquet", "s.parquet"], "nowhere holds no run.json"),
-        (["export", "nowhere"], "give --parquet, --csv or --model-index with a file"),
+        (
+            ["export", "nowhere"],
+            "give --parquet, --csv, --figures, --tables, --latex or --model-index",
+        ),
         (["list", "verfiers"], "verifiers"),
     ],
 )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import threading
 from collections.abc import Iterator
 
 import pytest
 
-from rewardkit.judging.frames import HEADER, FrameChannel, FrameError
+from rewardkit.judging.frames import HEADER, FrameChannel, FrameError, child_output
 
 LIMIT = 1000
 
@@ -65,7 +66,7 @@ def test_a_part_of_a_frame_is_kept_until_the_rest_arrives(ends: Ends) -> None:
     frame = HEADER.pack(4) + b"text"
     for part in (frame[:3], frame[3:10], frame[10:-1]):
         os.write(ends.feed, part)
-        with pytest.raises(TimeoutError):
+        with pytest.raises(TimeoutError, match=r"^no complete frame"):
             ends.reader.receive(0.0)
     os.write(ends.feed, frame[-1:])
     assert ends.reader.receive(1.0) == b"text"
@@ -75,5 +76,18 @@ def test_a_part_of_a_frame_is_kept_until_the_rest_arrives(ends: Ends) -> None:
 def test_a_closed_end_is_noticed(ends: Ends, written: bytes) -> None:
     os.write(ends.feed, written)
     ends.close(ends.feed)
-    with pytest.raises(EOFError):
+    with pytest.raises(EOFError, match=r"^the other end is closed$"):
         ends.reader.receive()
+
+
+def test_the_output_of_a_child_goes_to_standard_error_or_nowhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert child_output() == 2
+
+    def closed(descriptor: int) -> None:
+        raise OSError(f"{descriptor} is closed")
+
+    with monkeypatch.context() as patched:  # pytest calls it, too
+        patched.setattr(os, "fstat", closed)
+        assert child_output() == subprocess.DEVNULL

@@ -107,7 +107,7 @@ def test_a_wrong_model_is_refused_before_data_are_read_or_an_engine_is_imported(
     backend: str, offline: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(data_files, "hub_rows", pytest.fail)
-    monkeypatch.setattr(run_plan, "choose", pytest.fail)
+    monkeypatch.setattr(run_plan, "fitting_backend", pytest.fail)
     options = EvalOptions.of(("gsm8k",), "WRONG", None, backend=backend)
     with pytest.raises(UsageError, match="no model at 'WRONG'"):
         plan_for(options, Reporter())
