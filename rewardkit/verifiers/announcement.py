@@ -27,15 +27,16 @@ _WRAPPERS = " \t\r\n*_`\"'“”‘’$"
 
 
 _DENIED = (
-    r"not|never|neither|nor|cannot|[a-z]{2,7}n['’]t|(?:anything|everything|all)\s(?:but|except)"
-    r"|other\sthan|except(?:\sfor)?|far\sfrom|no\slonger|hardly|rul(?:ed?|es|ing)\sout|doubt(?:s|ed)?"
+    r"not(?!\sonly)|never|neither|nor|nobody|no\sone|cannot|[a-z]{2,7}n['’]t|(?:anything|everything|all)\s(?:but|except)"
+    r"|(?<!none\s)(?<!nothing\s)other\sthan|except(?:\sfor)?|far\sfrom|no\slonger|hardly|rul(?:ed?|es|ing)\sout|(?<!no\s)(?<!without\s)(?<!without\sa\s)doubt(?:s|ed)?"
     r"|den(?:y|ies|ied)|unlikely|impossible|rather\sthan|instead\sof|different\sfrom"
-    r"|(?:false|wrong|incorrect|untrue|mistake)\s(?:that|to\ssay|to\sthink)"
+    r"|(?:false|wrong|incorrect|untrue|mistake)\s(?:that|to\ssay|to\sthink|answer|result|option|choice)"
+    r"|(?:first|initial|previous|earlier|old)\s(?:answer|result|choice)\swas"
 )
 _HEDGED = r"might|may|could|maybe|perhaps|possibly|guess(?:ing)?|suspect|unsure|uncertain"
 _BOUNDED = (
     r"(?:less|more|fewer|greater|larger|smaller|higher|lower|bigger)\sthan|at\s(?:the\s)?(?:least|most)"
-    r"|up\sto|between|beyond|within|exceeds?|bounded\sby|(?:is|are|was|be)\s(?:under|over|above|below)"
+    r"|up\sto|between|beyond|within|exceeds?|bounded\sby|(?:is|are|was|be|just|slightly|bit|little)\s(?:under|over|above|below)"
     r"|(?:upper|lower)\sbound|estimated?"
 )
 _ABOUT = (
@@ -43,19 +44,19 @@ _ABOUT = (
     r"|some(?:where|thing)\s(?:like|near|around)"
 )
 _FILLER = (
-    r"be|been|equal|equals|to|the|a|an|or|that|this|it|its|is|are|was|if|whether|well|my|our|final"
+    r"be|been|equal|equals|to|the|(?-i:a)|an|or|that|this|it|its|is|are|was|if|whether|well|my|our|final"
     r"|correct|right|true|exact|actual|actually|really|exactly|just|simply|quite|answer|result"
     r"|solution|value|number|option|choice|letter|total|would|will|should|as|think|believe|say|said"
-    r"|claim|know|sure|certain|expect|suppose"
+    r"|claim|know|sure|certain|expect|suppose|case"
 )
 _BEFORE = re.compile(
     rf"(?:\b(?:(?P<about>{_ABOUT})|{_DENIED}|{_HEDGED}|{_BOUNDED})|(?P<sign>[~≈])|[≠<>≤≥])"
-    rf"(?:\s+(?:{_FILLER})\b){{0,9}}[\s*_`$({{\[\"'“‘\\]{{0,8}}\Z",
+    rf"(?:\s+(?:{_FILLER})\b){{0,9}}[\s*_`$({{\[\"'“‘\\:]{{0,8}}\Z",
     re.IGNORECASE,
 )
 LEAD = re.compile(
     rf"(?:[\s,]{{0,3}}\b(?:{_DENIED}|{_HEDGED}|{_ABOUT}|{_FILLER}|therefore|thus|hence|clearly|indeed"
-    r"|definitely|certainly|probably|most|likely)\b){1,9}",
+    r"|definitely|certainly|probably|most|likely|without|no|doubt|nothing\sbut|none\sother\sthan)\b){1,9}",
     re.IGNORECASE,
 )
 """Words between an announcement and its value: `definitely`, `not`, `most likely the`."""
@@ -70,6 +71,7 @@ _REFUTED = (
     r"(?:not\s(?:[a-z]{1,12}\s){0,2}?(?:correct|right|true|answer|it|valid|possible|solution|case)"
     r"|wrong|incorrect|false|untrue|invalid|impossible|mistaken|nonsense|trap|distractor|mistake"
     r"|guess|lie|joke|decoy|typo|red\sherring)"
+    r"|contradicts|makes\sno\ssense"
     r"|(?:[a-z]{2,6}n['’]t|cannot|can\snot)\s(?:(?:be|the|a|quite|actually)\s){0,3}"
     r"(?:correct|right|true|answer|it|valid|possible|work|solution)"
 )
@@ -78,13 +80,13 @@ _RETRACTED = (
     r"(?:i['’]?m\s|i\sam\s)?(?:just\s|only\s)?(?:kidding|joking)|scratch\sthat|never\s?mind"
     r"|i\stake\s(?:that|it)\sback|or\sso|give\sor\stake|or\sthereabouts|more\sor\sless|maybe|perhaps"
     r"|possibly|i\sguess|approximately|roughly|i(?:['’]m|\sam)\s(?:not\s|un)(?:sure|certain)"
-    r"|i\s(?:do\snot|don['’]t)\sknow"
+    r"|i\s(?:do\snot|don['’]t)\sknow|no(?=[.!\n]|\Z)|or\s(?:(?:maybe|perhaps|even)\s)?[-$\\(]?[0-9√π½][^\s]*"
 )
 _AFTER = re.compile(
     rf"{_UNITS}{_END}(?:(?:no|nope|wait|but|and|though|however|sorry|actually|oops|hmm|well)\b"
     rf"[\s,.!:—-]{{0,4}}){{0,3}}(?:(?:(?:{_SUBJECT}|(?P<again>[^\s]{{1,20}}))\s?)?(?:{_REFUTED})"
     r"(?=\s*(?:[.,;!?:)\n]|\Z|because|since|as|either|but|and|answer|here))"
-    rf"|(?P<retracted>{_RETRACTED})\b)",
+    rf"|contradicts|(?P<retracted>{_RETRACTED})\b)|[\s*_`$)}}]{{0,4}}\?\W*\Z",
     re.IGNORECASE,
 )
 _CORRECTION = (
@@ -93,10 +95,11 @@ _CORRECTION = (
     r"[\s,.!:;—-]{0,4}"
 )
 _REPLACED = re.compile(
-    rf"{_UNITS}{_END}(?P<correction>(?:{_CORRECTION}){{0,4}})"
+    rf"{_UNITS}{_END}(?P<correction>(?:{_CORRECTION}){{0,4}})(?:"
     r"(?:it|that|this|the\s(?:[a-z]{1,10}\s)?(?:answer|value|result|one))"
     r"(?:['’]s|\s(?:is|was|equals|(?:should|must|has\sto|would)\sbe))\s+"
-    r"(?:(?:actually|really|rather|in\sfact)\s)?(?=[\s*_(]{0,4}(?:[-$\\(0-9√π½-¾]|[A-J]\b))",
+    r"(?:(?:actually|really|rather|in\sfact)\s)?(?=[\s*_(]{0,4}(?:[-$\\(0-9√π½-¾]|[A-J]\b))"
+    r"|(?<=[\s,.!:;—-])(?=[*_($]{0,4}(?:[-0-9√π½-¾][^\s]{0,30}|[A-J][*_)$]{0,4})[.!]?\s*\Z))",
     re.IGNORECASE,
 )
 LAST_PART = 500_000

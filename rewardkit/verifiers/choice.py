@@ -68,7 +68,7 @@ _CUE = re.compile(  # each alternative starts with a literal: then the scan is f
     r"|(?:[Aa]ntwort|[Rr]éponse|[Rr]espuesta|[Rr]esposta|[Rr]isposta)\s(?:ist|est|es|é|è)\b"
     rf"|{IN_CHINESE}|选择?|選擇?"
 )
-_OPTION_TEXT = re.compile(r"(?<![A-Za-z])[A-J]\s?[:=]\s?\S")
+_OPTION_TEXT = re.compile(r"(?<![A-Za-z])[A-J]\s?(?:[:=]\s?\S|[).]\s(?=[-$\\0-9]))")
 _JUDGEMENT = re.compile(
     r"(?<![A-Za-z0-9\\])(?<!except\s)(?<![a-z]\sbut\s)(?P<letters>(?:[A-Z][)*]{0,3}(?:,\s|,?\s(?:and|or|&)\s)\(?){0,5}[A-Z])"
     r"[)*\"'\]$]{0,4}\s{1,4}(?:is|are|must\sbe)\s{1,4}(?P<no>not\s{1,4})?"
@@ -137,6 +137,9 @@ _NONE: frozenset[str] = frozenset()
 def _offered(text: str, start: int) -> Letters:
     """Return the letters listed at `start`, or where the text replaces them by others."""
     for _ in range(STATEMENTS):
+        lead = LEAD.match(text, start)
+        if lead and not _OFFER.match(text, start):
+            start = lead.end()
         offer = _OFFER.match(text, start)
         if offer is None:
             break

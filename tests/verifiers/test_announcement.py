@@ -61,6 +61,8 @@ BEFORE = [
 ]
 BOUNDS = [
     "is less than {v}",
+    "is just under {v}",
+    "is slightly less than {v}",
     "is greater than {v}",
     "is more than {v}",
     "is at least {v}",
@@ -80,8 +82,16 @@ AFTER = [
     "is {v}. Sorry, it must be {o}",
     "is {v}, but I am not sure",
     "is not {v}, it is {o}",
+    "is {v}? No.",
+    "is {v}. Hmm, no, {o}.",
+    "is {v}. Correction: {o}",
+    "is {v}?",
 ]
 FRAMES = [
+    "It is not the case that the answer is {v}",
+    "Nobody would say the answer is {v}",
+    "A common wrong answer is {v}",
+    "The incorrect answer is {v}.",
     "I doubt that the answer is {v}",
     "I don't think the answer is {v}",
     "It is false that the answer is {v}",
@@ -98,6 +108,9 @@ KEPT = [
     "might be {o}, but it is {v}",
     "is definitely {v}",
     "is exactly {v}",
+    "is no doubt {v}",
+    "is none other than {v}",
+    "is {v}, which is correct",
 ]
 ENDINGS = ["", ".", "!", "\n"]
 

@@ -37,7 +37,9 @@ _COPULA = re.compile(r"(?:\b(?:is|are|was|equals|be|there (?:is|are))\b|=|≈)")
 _NAME = re.compile(r"[A-Za-z][A-Za-z\s]*(?:\([A-Za-z,\s]*\))?")
 _SIGNS = re.compile(r"[0-9$\\=]")
 _BOLD_END = re.compile(r"\*\*([^*\n]{1,200})\*\*[.\s]*\Z")
-_SENTENCE_END = re.compile(r"[.!?。](?=\s|\Z)|\n")
+_SENTENCE_END = re.compile(
+    r"[.!?。](?=\s|\Z)|\n|,?\s(?:since|because|which|as\s(?:it|that|this))\b"
+)
 _LEADING = re.compile(r"[\s*_:：=]+|(?:given by|simply|just|therefore|thus|approximately)\b")
 _DELIMITER = re.compile(r"\\[\[\]()]|\\.|\$\$|\$|\n[ \t]*\n", re.DOTALL)
 _CLOSES = {"$": "$", "$$": "$$", r"\(": r"\)", r"\[": r"\]"}
@@ -75,7 +77,7 @@ def _asserted(text: str, answer: str, start: int) -> str | None:
             return answer
         stands = standing(text, start, start + len(answer))
         if stands.replaced_at is None:
-            about = stands.about and not answer.startswith("≈")
+            about = (stands.about or answer[0] == "~") and answer[0] != "≈"
             return None if stands.taken_back else f"≈ {answer}" if about else answer
         start = stands.replaced_at
         answer = _first_answer(text[start : start + LONGEST_ANNOUNCED]) or answer
