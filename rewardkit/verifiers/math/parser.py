@@ -74,7 +74,7 @@ def _answer(tokens: Tokens) -> Node:
 
 _LABEL = re.compile(
     r"(?:so |thus |hence |therefore |and )?(?:the |my |our )?(?:final |correct |exact )?"
-    r"(?:answer|result|solution|value)s?(?: is| are)?(?: is)?"
+    r"(?:answer|result|solution|value|root)s?(?: is| are)?(?: is)?"
     r"|so|thus|hence|therefore|finally|exactly|precisely|the origin|(?:the )?point"
 )
 _STATES = re.compile(
@@ -96,7 +96,7 @@ def _labelled(tokens: Tokens, words: str) -> Node:
     colon = words.rstrip().endswith(":") or tokens.mark(":") is not None
     subject = _STATES.sub("", plain)
     refused = any(map(lexicon.refuses, re.split(r"[\s,]+", subject)))
-    if refused or not (colon or subject != plain or _LABEL.fullmatch(plain)):
+    if not _LABEL.fullmatch(plain) and (refused or not (colon or subject != plain)):
         raise UnreadableError(f"the words {plain!r}")
     return _with_label(plain, _whole_listing(tokens)) if colon else _whole_listing(tokens)
 

@@ -271,6 +271,7 @@ _ORDINAL = (
     rf"|(\s*\\text\{{)\s*{ORDINAL_ENDING}(?=\s)|{ORDINAL_ENDING}(?=[\s,]+[A-Za-z0-9\\]))"
     r"(?:\s*(\\text\s*\{)?\s*([A-Za-z]+)([\s}.]*)\Z)?"
 )
+_HALF = r"(?:\{[^{}]*\}|[0-9])"
 _SENTENCE = r"\A\s*((?:[A-Za-z']+\s+){1,8}(?:is|are))(?=\s*[-¤\\(\[0-9√π])"
 _NUMBER_OR_LETTER = r"([0-9]{1,4}|[a-zA-Z])"
 _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
@@ -299,7 +300,7 @@ _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
     (r"\\[4pt]", r"\\", r"\\\\\s*\[\s*-?[0-9.]+\s*(?:pt|em|ex|mm|cm|in)\s*\]", r"\\\\"),
     ("2{,}5", "{,}", r"(?<![(\[{,0-9])([0-9]+)\{,\}(?=[0-9]+(?![0-9{,)\]]))", r"\1."),
     (r"10{:}45, \text{-}7", "}", r"(?:\\text\s*\{|\{)\s*([-:.,])\s*\}", r"\1"),
-    (r"2{\frac34}", r"{\frac", r"(?<=[0-9])\s*\{\s*(\\frac\s*\{[^{}]*\}\s*\{[^{}]*\})\s*\}", r"\1"),
+    (r"2{\frac34}", r"{\frac", rf"(?<=[0-9])\s*\{{\s*(\\frac\s*{_HALF}\s*{_HALF})\s*\}}", r"\1"),
     (r"90^\circ", "°", r"\^\s*(?:\{\s*°\s*(\\text\{\s*[CF]\s*\}|[CF])?\s*\}|°)", r"°\1"),
     (r"f^{\prime\prime}", "^", r"\^\s*(?:\{(?:\s*(?:\\prime|'))+\s*\}|(?:\\prime\s*)+)", _primes),
     (r"\text{}", "text", r"\\text\{\s*\}", " "),

@@ -508,6 +508,9 @@ EQUAL: list[Row] = [
     ("notations", r"x^2+3 \in \mathbb{F}_2[x]", r"(x+1)^2 \in \mathbb{F}_2[x]"),
     ("notations", r"x^3-1 \pmod 5", r"x^3+4 \pmod 5"),
     ("notations", r"t^2+t+1 \text{ over } \mathbb{F}_2", r"t^2-t-1 \pmod 2"),
+    ("spelling", r"6{\frac23}", r"6\frac23"),
+    ("sentence", "The roots are $7$ and $-2$", "-2, 7"),
+    ("sentence", r"The solutions are \frac12 and 7", r"\frac12, 7"),
 ]
 
 ONE_WAY: list[Row] = [
@@ -869,6 +872,9 @@ UNEQUAL: list[Row] = [
     ("notations", r"x^3-1 \pmod 5", r"x^3+1 \pmod 5"),
     ("notations", r"t^2+t+1 \text{ over } \mathbb{F}_2", r"t^2+1 \text{ over } \mathbb{F}_2"),
     ("notations", r"x^3-1 \pmod 5", r"x^3-1 \pmod 7"),
+    ("spelling", r"6{\frac23}", "4"),
+    ("sentence", "The square root is $7$", "7"),
+    ("sentence", "The roots are not $7$", "7"),
 ]
 
 PAIRS = [(rf"\boxed{{{answer}}}", reference) for _, answer, reference in (*EQUAL, *UNEQUAL)]
