@@ -99,7 +99,7 @@ _REPLACED = re.compile(
     r"(?:it|that|this|the\s(?:[a-z]{1,10}\s)?(?:answer|value|result|one))"
     r"(?:['’]s|\s(?:is|was|equals|(?:should|must|has\sto|would)\sbe))\s+"
     r"(?:(?:actually|really|rather|in\sfact)\s)?(?=[\s*_(]{0,4}(?:[-$\\(0-9√π½-¾]|[A-J]\b))"
-    r"|(?<=[\s,.!:;—-])(?=[*_($]{0,4}(?:[-0-9√π½-¾][^\s]{0,30}|[A-J][*_)$]{0,4})[.!]?\s*\Z))",
+    r"|(?<=[\s,.!:;—-])(?=[*_($]{0,4}(?:[-\\0-9√π½-¾][^\s]{0,30}|[A-J][*_)$.!]{0,4})\s*\Z))",
     re.IGNORECASE,
 )
 LAST_PART = 500_000

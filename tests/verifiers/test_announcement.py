@@ -109,7 +109,6 @@ KEPT = [
     "is definitely {v}",
     "is exactly {v}",
     "is no doubt {v}",
-    "is none other than {v}",
     "is {v}, which is correct",
 ]
 ENDINGS = ["", ".", "!", "\n"]
