@@ -9,7 +9,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from rewardkit import registry
 from rewardkit.errors import BackendError, RewardkitError, UsageError
@@ -476,14 +476,16 @@ class EngineActor:
     ) -> Iterator[list[tuple[str, Completion]]]:
         """Yield keys with completions as they finish.
 
-        Completions that finish within a fifth of a second travel together.
+        Completions that finish within a fifth of a second travel together, and so does a padded
+        batch: what a dead engine leaves is whole batches, whose completions stay the same.
         """
         assert self._backend is not None, "load() comes first"
+        batch = cast("int", self._backend.describe().get("batch_size", 1))
         parcel: list[tuple[str, Completion]] = []
         sent = time.monotonic()
-        for request, completion in self._backend.generate(requests, sampling):
+        for done, (request, completion) in enumerate(self._backend.generate(requests, sampling), 1):
             parcel.append((request.key, completion))
-            if time.monotonic() - sent >= _SECONDS_BETWEEN_PARCELS:
+            if done % batch == 0 and time.monotonic() - sent >= _SECONDS_BETWEEN_PARCELS:
                 yield parcel
                 parcel, sent = [], time.monotonic()
         if parcel:
