@@ -36,10 +36,11 @@ def read(path: Path) -> list[Row]:
 def examples() -> list[Row]:
     """The pairs of the tests, which the reference page describes."""
     sys.path.insert(0, str(ROOT))
-    from tests.verifiers.math import test_semantics
+    from tests.verifiers.math import test_families, test_semantics
 
-    pairs = (*test_semantics.EQUAL, *test_semantics.ONE_WAY, *test_semantics.UNEQUAL)
-    return [(rf"\boxed{{{answer}}}", reference) for _, answer, reference in pairs]
+    named = (*test_semantics.EQUAL, *test_semantics.ONE_WAY, *test_semantics.UNEQUAL)
+    pairs = [*(pair for _, *pair in named), *test_families.SAME]
+    return [(rf"\boxed{{{answer}}}", reference) for answer, reference in pairs]
 
 
 def judged(row: Row) -> Verdict | None:
