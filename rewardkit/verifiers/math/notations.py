@@ -10,6 +10,7 @@ from rewardkit.verifiers.math.lexicon import listed
 LONGEST = 200
 """Characters of the longest text that is read as one of them."""
 
+_LIKE_ONE = re.compile(r"\(\s?[0-9]+[\s,)]|\[|\\(?:text|ce)\{|[1-7][spdf]|[0-9]*[A-Z]")
 _CYCLES = re.compile(r"(?:\(\s*[0-9]+(?:[\s,]+[0-9]+)*\s*\)\s*)+")
 _ELEMENTS = listed(
     "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br"
@@ -27,7 +28,7 @@ _SHELLS_OF_CORE = {"He": 1, "Ne": 3, "Ar": 5, "Kr": 8, "Xe": 11}
 
 def notation(text: str) -> object:
     """What a text in a notation of its own means, to be compared; None for any other text."""
-    if len(text) > LONGEST:
+    if len(text) > LONGEST or not _LIKE_ONE.match(text):
         return None
     return _cycles(text) or _electrons(text) or _formula(text)
 

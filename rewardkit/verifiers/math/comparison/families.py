@@ -151,15 +151,15 @@ def written_out(node: Node) -> Node:
 
 def _may_be(node: Node) -> bool:
     """Whether anything in the tree looks like a family: a range, a residue, a vector."""
-    for part in nodes(node):
-        match part:
-            case Relation(_, ("∈" | "|" | "≡",)) | Call("residue"):
-                return True
-            case Sequence(items) if len(items) > 1 and symbols(part) & _LINES:
-                return True
-        if _is_constant(part) or _is_vector_sum(part):
-            return True
-    return False
+    parts = [*nodes(node)]
+    tupled = any(isinstance(part, Sequence | Matrix) for part in parts)
+    return any(map(_is_hint, parts)) or (tupled and not symbols(node).isdisjoint(_LINES))
+
+
+def _is_hint(node: Node) -> bool:
+    if isinstance(node, Relation):
+        return node.operators in (("∈",), ("|",), ("≡",))
+    return _is_constant(node) or (isinstance(node, Call) and node.name == "residue")
 
 
 def _is_constant(node: Node | None) -> bool:
