@@ -69,6 +69,7 @@ _SIGNS: Final = {
     "√": r"\sqrt \surd",
     "∧": r"\wedge \land",
     "∨": r"\vee \lor",
+    "¬": r"\lnot \neg",
     "¤": r"\$",
     "€": r"\euro",
     "£": r"\pounds",

@@ -603,12 +603,15 @@ def _factor(tokens: Tokens) -> Node:
 def _power(tokens: Tokens, base: Node) -> Node:
     if tokens.take().text == "*":
         tokens.take()
-    if tokens.next.text in ("T", r"\top"):
-        tokens.take()
+    braced = tokens.next.text == "{" and tokens.ahead(2).text == "}"
+    mark = tokens.ahead(1).text if braced else tokens.next.text
+    named = is_matrix_name(base) or not (braced or isinstance(base, Constant | Number | Sum))
+    if mark == r"\top" or (mark == "T" and named):
+        tokens.at += 3 if braced else 1
         return Call("transpose", (base,))
     exponent = _argument(tokens)
-    named = exponent == MINUS_ONE and is_matrix_name(base)
-    return Power(base, WRITTEN_INVERSE if named else exponent)
+    inverse = exponent == MINUS_ONE and is_matrix_name(base)
+    return Power(base, WRITTEN_INVERSE if inverse else exponent)
 
 
 def _suffixed(tokens: Tokens, node: Node, sign: str) -> Node:
@@ -817,6 +820,8 @@ def _signed_value(tokens: Tokens, sign: str) -> Node:
             return _paired(tokens, *_PAIRS[sign])
         case "∠" | "△":
             return _figure(tokens, sign)
+        case "¬":
+            return Call("not()", (_factor(tokens),))
     raise UnreadableError(f"the sign {sign!r}")
 
 
