@@ -14,7 +14,7 @@ WORDS = {
 }
 """The words of the keys for which replacing underscores by spaces is not enough."""
 
-TRUNCATED = "truncated at the token limit or inside an open thinking block"
+TRUNCATED = "truncated at the token limit or in an open thinking block, with or without an answer"
 UNJUDGED = "unjudged and left out of the means"
 """The states of completions that warnings count."""
 

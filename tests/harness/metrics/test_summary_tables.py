@@ -27,8 +27,8 @@ def forgiven(rows: list[SampleRow]) -> list[SampleRow]:
         (
             [row(1, None), row(2, "truncated", finish_reason="length")],
             [
-                "1 of 2 completions is truncated at the token limit or inside an open thinking "
-                "block; raise --max-tokens"
+                "1 of 2 completions is truncated at the token limit or in an open thinking block, "
+                "with or without an answer; raise --max-tokens"
             ],
         ),
         (
