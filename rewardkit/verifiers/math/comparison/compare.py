@@ -44,6 +44,7 @@ from rewardkit.verifiers.math.comparison.statements import (
     unnamed,
     with_known,
 )
+from rewardkit.verifiers.math.comparison.truth_tables import same_formula
 from rewardkit.verifiers.math.comparison.values import (
     DIFFERENT,
     Policy,
@@ -180,7 +181,8 @@ def compare(answer: Node, reference: Node, policy: Policy) -> Comparison:
     """Whether both trees mean the same, and the step that decided it."""
     if answer == reference and not isinstance(answer, Quantity):
         return Comparison(True, "the same reading")
-    if (found := same_family(answer, reference)) is not None:
+    found = same_formula(answer, reference) or same_family(answer, reference)
+    if found is not None:
         return found
     answer, reference = written_out(answer), written_out(reference)
     answer, reference = stated(answer, reference), stated(reference, answer)
