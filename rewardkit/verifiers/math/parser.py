@@ -877,6 +877,8 @@ def _accented(tokens: Tokens, command: str) -> Node:
     r"""A name with an accent, a segment \overline{AB}, or the conjugate of a number."""
     inner = _argument(tokens)
     match inner:
+        case Symbol("j" | "k") | Constant("i") if command in (r"\hat", r"\vec"):
+            return inner  # a unit vector, which others write in bold
         case Symbol(name) | Constant(("e" | "i") as name):
             defined = [tokens.ahead(place).text for place in (0, 2, 3)] == ["(", ")", "="]
             if defined:  # \vec{r}(t) = …

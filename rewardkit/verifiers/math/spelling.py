@@ -275,6 +275,7 @@ _HALF = r"(?:\{[^{}]*\}|[0-9])"
 _SENTENCE = r"\A\s*((?:[A-Za-z']+\s+){1,8}(?:is|are))(?=\s*[-¤\\(\[0-9√π])"
 _NUMBER_OR_LETTER = r"([0-9]{1,4}|[a-zA-Z])"
 _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
+    (r"f(x) = x, \forall x", "forall", r"(?<=\S)[\s,;]*\\forall(?![a-zA-Z])\s*", " for all "),
     (r"x^2+\text{const}", "const", r"\\text\{\s*const(?:ant)?\.?\s*\}", "C"),
     (
         "x ↦ 2x",
