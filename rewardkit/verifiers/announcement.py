@@ -79,8 +79,8 @@ _SUBJECT = r"which|that|this|it|these|those|the\s(?:final\s)?(?:answer|value|res
 _RETRACTED = (
     r"(?:i['’]?m\s|i\sam\s)?(?:just\s|only\s)?(?:kidding|joking)|scratch\sthat|never\s?mind"
     r"|i\stake\s(?:that|it)\sback|or\sso|give\sor\stake|or\sthereabouts|more\sor\sless|maybe|perhaps"
-    r"|possibly|i\sguess|approximately|roughly|i(?:['’]m|\sam)\s(?:not\s|un)(?:sure|certain)"
-    r"|i\s(?:do\snot|don['’]t)\sknow|no(?=[.!\n]|\Z)|or\s(?:(?:maybe|perhaps|even)\s)?[-$\\(]?[0-9√π½][^\s]*"
+    r"|possibly|i\sguess|approximately|roughly|i(?:['’]m|\sam)\s(?:not\s|un)(?:sure|certain|able)"
+    r"|i\s(?:do\snot|don['’]t|cannot|can\snot|can['’]t)\s(?:know|tell|say|decide)|no(?=[.!\n]|\Z)|or\s(?:(?:maybe|perhaps|even)\s)?[-$\\(]?[0-9√π½][^\s]*"
 )
 _AFTER = re.compile(
     rf"{_UNITS}{_END}(?:(?:no|nope|wait|but|and|though|however|sorry|actually|oops|hmm|well)\b"

@@ -81,6 +81,8 @@ AFTER = [
     "is {v}. Wait, it should be {o}",
     "is {v}. Sorry, it must be {o}",
     "is {v}, but I am not sure",
+    "is {v}? I am unable to say",
+    "is {v}. I can't tell",
     "is not {v}, it is {o}",
     "is {v}? No.",
     "is {v}. Hmm, no, {o}.",
