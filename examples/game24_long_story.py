@@ -4,7 +4,7 @@
 
 examples/game24-long was taught to fail up to 12 times before it solves a hand, and LIMIT cuts its
 longest replies off. The recipe game24 rewards the outcome, right steps and few lines. All figures
-are of the 200 hands of the test split, which no training here has seen.
+come from the 200 hands of the test split, which the model is never trained on.
 
 Prints the rates, parts of the reward and lengths by step, and what changed with its interval. Draws
 the reward for length, the lengths by step and the three rates into `story.png` of the output.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rewardkit.cli.arguments import INTERRUPTED, echo_late, fail_with, key_values
+from rewardkit.cli.arguments import FAILED, INTERRUPTED, echo_late, fail_with, key_values
 from rewardkit.cli.echo import echo
 from rewardkit.cli.options import in_what, refuse_given, with_options
 from rewardkit.errors import UnknownName, UsageError
@@ -395,10 +395,18 @@ def _score_each(given: Mapping[str, Any]) -> None:
     if given["output_dir"] is None:
         raise UsageError("--each writes a run for each file; name their folder with --output-dir")
     files = matching_files(given["files"])
+    failed = False
     plain = [file.with_suffix("") if is_compressed(file) else file for file in files]
     for file, name in zip(files, short_names([one.with_suffix("") for one in plain]), strict=True):
         own = {"files": [file], "output_dir": f"{given['output_dir']}/{name}", "each": False}
-        inspect.unwrap(score_command)(**{**given, **own})
+        try:
+            inspect.unwrap(score_command)(**{**given, **own})
+        except typer.Exit as ended:  # one run's figures fail; the other files are scored, too
+            if ended.exit_code != FAILED:
+                raise
+            failed = True
+    if failed:
+        raise typer.Exit(FAILED)
 
 
 def _files(paths: Iterable[Path]) -> list[Path]:

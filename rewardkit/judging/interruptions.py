@@ -1,6 +1,6 @@
-"""What may raise in the caller's thread is the caller's, not a verifier's: another thread judges.
+"""Judging in another thread, where the caller's own exceptions could appear inside a verifier.
 
-Python runs signal handlers in the main thread, between any two instructions. Where the caller has
+Python runs signal handlers in the main thread, between any two instructions. If the caller has
 installed one, or has used up most of its stack, another thread judges while the caller's waits.
 """
 
@@ -57,7 +57,7 @@ def may_be_interrupted() -> bool:
 def stack_is_short() -> bool:
     """Whether this thread has used half of the frames that the recursion limit allows.
 
-    A RecursionError may rise from any line, also from one that holds a lock of `threading`.
+    Near the limit any line may raise RecursionError, also one that has just taken a lock.
     """
     try:
         sys._getframe(sys.getrecursionlimit() // 2)

@@ -428,6 +428,16 @@ def test_each_file_is_a_run_of_its_own_for_a_page_that_compares_them(tmp_path: P
     assert "Qwen2.5-1.5B" in page.read_text()
 
 
+def test_a_run_that_fails_leaves_no_other_file_unscored(tmp_path: Path) -> None:
+    for name, answer in (("a", "5"), ("b", "4")):
+        row = {"id": "a", "completion": rf"\boxed{{{answer}}}", "reference": "4"}
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(row))
+    command = ("score", str(tmp_path / "*.jsonl"), "--verifier", "math", "--each")
+    limit = ("--fail-under", "accuracy=0.5")
+    assert run_command(*command, *limit, "-o", str(tmp_path / "runs")) == 1
+    assert len([*tmp_path.glob("runs/*/summary.json")]) == 2
+
+
 def test_each_needs_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.jsonl").write_text("{}")
     assert run_command("score", str(tmp_path / "a.jsonl"), "--verifier", "math", "--each") == 2

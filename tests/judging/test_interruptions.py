@@ -62,8 +62,7 @@ def test_a_handler_s_exception_reaches_the_caller(
 
 
 def judge_for_ever(verifier: Callable[..., object]) -> None:
-    started = time.monotonic()
-    while time.monotonic() < started + 60:
+    while True:
         if signal.getitimer(signal.ITIMER_REAL)[0] == 0:  # what a destructor raises is dropped
             signal.setitimer(signal.ITIMER_REAL, 0.1)
         verdicts = judge_many(verifier, [("4", Sample("4"))] * 100)  # type: ignore[arg-type]

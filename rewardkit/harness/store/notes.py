@@ -23,7 +23,7 @@ NoteTags = Annotated[Sequence[Tag], msgspec.Meta(max_length=20)]
 
 @dataclass(frozen=True)
 class SampleNote:
-    """A reader's note on a sample, and tags; `started` is when the run began that it is on."""
+    """A reader's note on a sample, and tags; `started` is the time at which its run began."""
 
     note: NoteText = ""
     tags: NoteTags = ()
