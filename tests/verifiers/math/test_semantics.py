@@ -577,6 +577,8 @@ UNEQUAL: list[Row] = [
     ("connective", r"r\land s", "r, s"),
     ("vector", r"7\hat{\jmath}-4\vec{k}", r"7\mathbf{k}-4\mathbf{j}"),
     ("for all", r"h(u)=3+u,\ \forall u\in\mathbb{R}", r"h(u)=3-u\text{ for all real }u"),
+    ("field", r"(((x^{199})^{199})^{199}+1)^{30}\pmod{3}", r"x^2+1\pmod{3}"),  # no time, no memory
+    ("field", r"y+7\pmod{10^{40}}", r"y+8\pmod{10^{40}}"),
     ("logic", r"\lnot f\land\lnot g", r"\lnot(f\land g)"),
     ("logic", r"g\to f", r"g\lor\neg f"),
     ("logic", r"f\lor(g\land h)", r"f\land(g\lor h)"),

@@ -144,21 +144,29 @@ def _long(value: Fraction) -> bool:
     return max(value.numerator.bit_length(), value.denominator.bit_length()) > MOST_BITS
 
 
-HIGHEST_DEGREE = 200
+HIGHEST_DEGREE = 1000
+"""Degree of a polynomial over a field, whose coefficients are worked out one by one."""
+
+LARGEST_MODULUS = 2**63
 
 
-def same_modulo(one: Node, other: Node, modulus: Node) -> bool:
-    """Whether two polynomials in one variable have the same coefficients modulo a number."""
+def same_modulo(one: Node, other: Node, modulus: Node) -> bool | None:
+    """Whether two polynomials in one variable have the same coefficients modulo a number.
+
+    None where a side is something else, or has a degree or a modulus beyond the limits.
+    """
     import flint
 
     names, number = tree.symbols(tree.Sum((one, other))), rational(modulus)
-    if len(names) != 1 or number is None or number.denominator > 1 or number < 2:
-        return False
+    if len(names) != 1 or number is None or number.denominator > 1:
+        return None
+    if not 2 <= number < LARGEST_MODULUS:
+        return None
     zero = flint.nmod_poly([0], int(number))
     try:
         return bool(_polynomial(one, zero) == _polynomial(other, zero))
     except (ValueError, ZeroDivisionError):
-        return False
+        return None
 
 
 def _polynomial(node: Node, zero: Any) -> Any:
@@ -171,9 +179,13 @@ def _polynomial(node: Node, zero: Any) -> Any:
         case tree.Sum(terms):
             return sum((_polynomial(term, zero) for term in terms), zero)
         case tree.Product(factors):
-            return math.prod((_polynomial(part, zero) for part in factors), start=zero + 1)
-        case tree.Power(base, tree.Number(exponent)) if exponent in range(HIGHEST_DEGREE):
-            return _polynomial(base, zero) ** int(exponent)
+            parts = [_polynomial(part, zero) for part in factors]
+            if sum(part.degree() for part in parts) <= HIGHEST_DEGREE:
+                return math.prod(parts, start=zero + 1)
+        case tree.Power(base, tree.Number(exponent)) if exponent in range(HIGHEST_DEGREE + 1):
+            power = _polynomial(base, zero)
+            if power.degree() * exponent <= HIGHEST_DEGREE:
+                return power ** int(exponent)
     raise ValueError(node)
 
 
