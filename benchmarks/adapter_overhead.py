@@ -27,7 +27,9 @@ REFERENCES = ["72"] * COUNT
 SAMPLE = SimpleNamespace(response=TEXT, label="72", metadata={})
 GROUP = [SAMPLE] * COUNT
 TASK = SimpleNamespace(model_dump=lambda: {"answer": "72"})
-TRACE = SimpleNamespace(last_reply=TEXT, record_metric=lambda name, value: None)
+TRACE = SimpleNamespace(
+    last_reply=TEXT, record_metric=lambda name, value: None, messages=[], assistant_messages=[]
+)
 EPISODE = SimpleNamespace(artifacts={"answer": TEXT}, trajectories=[])
 INPUTS = [{"response": TEXT, "ground_truth": "72"}] * COUNT
 LOOP = asyncio.new_event_loop()

@@ -91,7 +91,9 @@ def verifiers(verifier: str, cases: Sequence[Case]) -> list[Facts]:
     async def judge(text: str, reference: str) -> Facts:
         metrics: dict[str, float] = {}
         task = SimpleNamespace(model_dump=lambda: {"answer": reference})
-        trace = SimpleNamespace(last_reply=text, record_metric=metrics.__setitem__)
+        trace = SimpleNamespace(
+            last_reply=text, record_metric=metrics.__setitem__, messages=[], assistant_messages=[]
+        )
         return {"reward": await reward(task, trace), "unjudged": metrics[f"{verifier}/unjudged"]}
 
     async def judge_all() -> list[Facts]:

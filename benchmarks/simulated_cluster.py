@@ -26,7 +26,7 @@ from cluster_kills import write_completions
 
 from rewardkit.cluster.judging_actors import InOrder, JudgingActors, SentChunk
 from rewardkit.harness.backends.ray_cluster import versions
-from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.run.progress import Reporter
 from rewardkit.harness.scoring.jobs import ChunkResult, FileJob, RunJob, pickled_result
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import (

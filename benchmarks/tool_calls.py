@@ -19,7 +19,7 @@ from random import Random
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from rewardkit.audit.generators.tools import CHANGES, FORMATS, Calls, ToolRow, message_calls
+from rewardkit.audit.generators.tools import CHANGES, FORMATS, Calls, ToolRow
 from rewardkit.records import Sample
 from rewardkit.verifiers.tool_calls import ToolCalls
 
@@ -82,6 +82,18 @@ def written(row: ToolRow, calls: Calls) -> Iterator[tuple[str, str, Mapping[str,
     yield "OpenAI", "", {**columns, "tool_calls": message_calls(calls)}
     for form, write in FORMATS.items():
         yield form, write(calls), columns
+
+
+def message_calls(calls: Calls) -> list[dict[str, Any]]:
+    """Calls in OpenAI's field of a message."""
+    return [
+        {
+            "type": "function",
+            "id": f"call_{number}",
+            "function": {"name": one["name"], "arguments": json.dumps(one["arguments"])},
+        }
+        for number, one in enumerate(calls)
+    ]
 
 
 def has_own_types(row: ToolRow, calls: Calls) -> bool:

@@ -25,8 +25,8 @@ from typing import Any
 from rewardkit import compare
 
 MODEL = Path(__file__).parent / "game24-long"
-LIMIT = 208
-"""Tokens of a completion: three quarters of the demonstrations of the model are as short."""
+LIMIT = 216
+"""Tokens of a completion, at most."""
 RATES = ("accuracy", "unfinished_rate", "error_rate")
 SAMPLING = (
     *("--prompt", "game24_short", "--backend", "transformers", "--quiet"),

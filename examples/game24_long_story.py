@@ -1,10 +1,10 @@
-"""Search that is cut off, and GRPO that shortens it, on hands of the 24-point game never seen.
+"""Replies that are cut off, and GRPO that shortens them, on hands of the 24-point game never seen.
 
     python examples/game24_long_story.py --output story --seeds 0 1 2
 
-examples/game24-long was taught to fail up to 8 times before it solves a hand, and LIMIT cuts its
-longest replies off. The recipe game24 rewards the outcome, right steps and few lines. All figures
-come from the 200 hands of the test split, which the model is never trained on.
+examples/game24-long was taught to check its solution again, up to 6 times, before it answers, and
+LIMIT cuts its longest replies off. The recipe game24 rewards the outcome, right steps and few
+lines. All figures come from the 200 hands of the test split, which the model is never trained on.
 
 Prints the rates, parts of the reward and lengths by step, and what changed with its interval. Draws
 the reward for length, the lengths by step and the three rates into `story.png` of the output. Runs
@@ -25,7 +25,7 @@ from rewardkit import Sample, Verdict, compare, load_task, load_verifier
 from rewardkit.trainers import TrainingResult, train
 
 MODEL = Path(__file__).parent / "game24-long"
-LIMIT = 154
+LIMIT = 216
 """Tokens of a completion: three quarters of the demonstrations are as short."""
 RATES = ("accuracy", "unfinished_rate", "error_rate")
 PARTS = ("part_process", "part_length", "score")
@@ -50,7 +50,7 @@ def reinforce(
     steps: int,
     every: int,
     seed: int,
-    rate: float = 2e-4,
+    rate: float = 1.5e-4,
     limit: int | None = None,
 ) -> TrainingResult:
     """Train by the recipe on the train split; evaluate on (the first `limit`) new hands."""
@@ -64,7 +64,7 @@ def reinforce(
             "prompt": "game24_short",
             "max_steps": steps,
             "learning_rate": rate,
-            "per_device_train_batch_size": 64,
+            "per_device_train_batch_size": 128,
             "gradient_accumulation_steps": 1,
             "max_completion_length": LIMIT,
             "save_strategy": "no",
@@ -142,10 +142,10 @@ def main() -> None:
     """Train once for each seed, print, draw."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--steps", type=int, default=45)
-    parser.add_argument("--after", type=int, default=45, help="the step to compare with step 0")
-    parser.add_argument("--every", type=int, default=15)
-    parser.add_argument("--learning-rate", type=float, default=2e-4)
+    parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--after", type=int, default=30, help="the step to compare with step 0")
+    parser.add_argument("--every", type=int, default=10)
+    parser.add_argument("--learning-rate", type=float, default=1.5e-4)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     options = parser.parse_args()
     folders = {seed: options.output / str(seed) for seed in options.seeds}

@@ -10,6 +10,7 @@ step alone, 4 * 6 = 24, while the task wants one expression of all four numbers.
 from __future__ import annotations
 
 import random
+from functools import cache
 from itertools import combinations_with_replacement
 
 from warm_start import Demonstration, make
@@ -28,6 +29,7 @@ PHRASES = (
 CHARACTERS = "\n +-*/()=:,.0123456789"
 
 
+@cache
 def solutions() -> dict[str, str]:
     """The solvable quadruples that are not in the test split, each with its worked reply."""
     test = {sample.question for sample in load_task("game24").load(data=None, split="test", seed=0)}
@@ -38,10 +40,9 @@ def solutions() -> dict[str, str]:
 
 def demonstrations(count: int, seed: str) -> list[Demonstration]:
     """Random quadruples in the form of the prompt game24_short, each with a reply."""
-    draw = random.Random(f"warm start/{seed}")
+    draw, replies = random.Random(f"warm start/{seed}"), solutions()
     return [
-        (f"{hand} =>", flawed(SOLUTIONS[hand], draw))
-        for hand in draw.choices(list(SOLUTIONS), k=count)
+        (f"{hand} =>", flawed(replies[hand], draw)) for hand in draw.choices(list(replies), k=count)
     ]
 
 
@@ -55,8 +56,6 @@ def last_step(reply: str) -> str:
     *steps, _ = reply.splitlines()
     return "\n".join([*steps, f"Answer: {steps[-1].partition(' (left')[0]}"])
 
-
-SOLUTIONS = solutions()
 
 if __name__ == "__main__":
     make(

@@ -18,7 +18,7 @@ from rewardkit.resolve import SyncOrAsyncVerifier, resolve_verifier
 if TYPE_CHECKING:
     from rewardkit.harness.comparison.comparison_tables import Comparisons
     from rewardkit.harness.options import EvalKwargs
-    from rewardkit.harness.run.reporter import Reporter
+    from rewardkit.harness.run.progress import Reporter
     from rewardkit.harness.run.run import RunSummary
     from rewardkit.harness.sweeps.sweep import SweepRun
 
@@ -148,9 +148,11 @@ def compare(
     `task` and `metric` are those of `rewardkit compare`. The list prints as the command's tables,
     and a notebook shows them. RunMismatch where the runs' data differ or a run is unfinished.
     """
-    from rewardkit.harness.comparison.compare import compare as compare_runs
+    from rewardkit.harness.comparison.comparison import compare as compare_runs
+    from rewardkit.harness.comparison.comparison_tables import Comparisons
 
-    return compare_runs(Path(baseline), [Path(run) for run in runs], task=task, metric=metric)
+    folders = [Path(run) for run in runs]
+    return Comparisons(compare_runs(Path(baseline), folders, task=task, metric=metric))
 
 
 @overload

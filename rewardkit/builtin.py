@@ -55,7 +55,7 @@ def rewardkit_verifiers() -> Mapping[str, str]:
 def rewardkit_tasks() -> Mapping[str, str]:
     """The tasks of docs/reference/tasks.md."""
     return {
-        "game24": "rewardkit.harness.tasks.game24.task:Game24Task",
+        "game24": "rewardkit.harness.tasks.game24:Game24Task",
         "motion": "rewardkit.harness.tasks.motion.task:MotionTask",
         **{path.stem: str(path) for path in sorted(_SETS.glob("*.toml"))},
     }

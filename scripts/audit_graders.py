@@ -6,13 +6,15 @@ r"""Audit public graders and rewardkit's own verifiers, and print their rates.
     python scripts/audit_graders.py --path graders --path /path/with/inspect_ai -o table.md
 
 Each grader is called as its host calls it; what its host does with a row before is done here.
-A grader that can't be imported is named as such. One run audits every grader with the same cases.
+A grader that can't be imported is named as such. One run audits every grader with the same cases,
+however long they take.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import subprocess
 import sys
 import types
@@ -232,7 +234,8 @@ def main() -> None:
         if options.only and name.replace("`", "") not in options.only:
             continue
         try:
-            audits[name] = audit(target, kind=kind, budget=options.budget, seed=options.seed)
+            limits = {"budget": math.inf, "per_family": options.per_family}
+            audits[name] = audit(target, kind=kind, seed=options.seed, **limits)
             print(total(name, audits[name]), flush=True)
         except RewardkitError as error:
             print(f"{name}: not audited: {error}", file=sys.stderr)
@@ -281,7 +284,7 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--path", action="append", default=[], help="a folder with packages")
     parser.add_argument("--only", action="append", default=[], help="a grader's name; default: all")
-    parser.add_argument("--budget", type=float, default=60.0, help="seconds of cases for each")
+    parser.add_argument("--per-family", type=int, default=8, help="cases of each family")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("-o", "--output", default="graders.md")
     return parser.parse_args()

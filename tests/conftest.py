@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support import without_vllm  # noqa: F401
+from tests.support import quick_training  # noqa: F401
 from tests.support.tiny import build
 
 # Results and times depend on the number of threads; torch reads these when it loads.
@@ -36,17 +36,26 @@ ENGINE_FIXTURES = {"tiny_checkpoint"}
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put each test into its lane: `core`, unless a mark or a fixture says otherwise."""
+    """Put each test into its lane: `core`, unless a mark or a fixture says otherwise.
+
+    Files with other tests come first: workers that share the files should end together.
+    """
+    longer = set()
     for item in items:
         fixtures: list[str] = getattr(item, "fixturenames", [])
         if ENGINE_FIXTURES.intersection(fixtures) or item.get_closest_marker("vllm"):
             item.add_marker("engines")
         if not any(item.get_closest_marker(lane) for lane in OTHER_LANES):
             item.add_marker("core")
+        else:
+            longer.add(item.path)
+    items.sort(key=lambda item: item.path not in longer)
 
 
-def pytest_collection_finish() -> None:
+@pytest.fixture(scope="module", autouse=True)
+def _frozen() -> None:
     """Spare the garbage collector what stays until the end: every training calls it."""
+    gc.collect()
     gc.freeze()
 
 

@@ -48,5 +48,5 @@ def test_a_missing_browser_fails_with_the_command_that_installs_it(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CHROMIUM", raising=False)
-    with pytest.raises(pytest.fail.Exception, match="run: sudo scripts/install-chromium"):
+    with pytest.raises(pytest.fail.Exception, match="run: sudo scripts/install-programs"):
         chromium()

@@ -55,8 +55,7 @@ HEAVY = {
 # modules that only a process which is about to load weights imports
 AT_THE_EDGE = {
     "trainers/evaluation/callback.py",  # a subclass of transformers' callback
-    "trainers/momentum.py",  # subclasses of TRL's trainer: their base must be there to define them
-    "trainers/recipe_trainer.py",
+    "trainers/recipe_trainer.py",  # subclasses of TRL's trainer: their base must be there
     "trainers/rollouts/callback.py",  # a subclass of transformers' callback
     "trainers/training/trainer_callbacks.py",  # subclasses of transformers' callback
 }

@@ -219,7 +219,12 @@ def verifiers(name: str, texts: list[str], reference: str) -> Scores:
 
     async def judge_all() -> Scores:
         reward = adapter("verifiers", name)
-        traces = [SimpleNamespace(last_reply=text, record_metric=lambda *_: None) for text in texts]
+        traces = [
+            SimpleNamespace(
+                last_reply=text, record_metric=lambda *_: None, messages=[], assistant_messages=[]
+            )
+            for text in texts
+        ]
         return [await reward(task, trace) for trace in traces]
 
     return asyncio.run(judge_all())

@@ -13,8 +13,7 @@ import rewardkit
 from rewardkit import Failure, Verdict
 from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.metrics.summary import summarise
-from rewardkit.harness.run.progress import default_reporter
-from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.run.progress import Reporter, default_reporter
 from rewardkit.harness.run.run import RunSummary
 from rewardkit.records import Verdicts
 from rewardkit.tables import Line, Table, as_csv, as_html, as_latex

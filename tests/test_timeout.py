@@ -18,7 +18,7 @@ from rewardkit.frameworks.scoring import scorer
 from rewardkit.harness.metrics.at_k import SameAnswers, same_to
 from rewardkit.harness.metrics.summary import summarise
 from rewardkit.harness.metrics.summary_tables import warnings
-from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.run.progress import Reporter
 from rewardkit.judging import JudgingOptions
 from rewardkit.plugin import Rubric
 from rewardkit.protocols import Task

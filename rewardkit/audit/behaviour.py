@@ -2,26 +2,48 @@
 
 from __future__ import annotations
 
+import asyncio
+import ctypes
+import decimal
+import inspect
+import locale
+import os
+import random
+import resource
+import signal
+import sys
+import tempfile
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 from rewardkit.audit.cases import Case
 from rewardkit.audit.measure import Finding, Judged, Severity
-from rewardkit.audit.probes import MANNERS, THREADS, TOGETHER, Compare, Observe
+from rewardkit.audit.signatures import Signature, recognise
 from rewardkit.audit.targets import (
     FIRST_SECONDS,
     Function,
     FunctionTarget,
+    Score,
     Target,
     VerifierTarget,
+    as_judged,
+    call,
+    raised,
     run,
+    scored,
 )
 from rewardkit.frameworks.client import RemoteVerifier
 from rewardkit.judging import JudgingOptions
 from rewardkit.judging.pool import end_idle_workers
 
 FAMILY = "behaviour: "
+"""The families of findings start with this."""
 
 UNREADABLE = ("", r"\frac{", "???")
 """References that no verifier can read, or that no completion meets."""
@@ -29,6 +51,9 @@ UNREADABLE = ("", r"\frac{", "???")
 FILLER = "Please look at this once more with care, and compare it with what was asked for. "
 BEFORE, AFTER = 20_000, 400
 """Characters of text before and after an answer that must not change its verdict."""
+
+ACCENTED = "Voilà, d’où la réponse :\n\n"
+"""Text before an answer that ASCII can't hold."""
 
 PROBE_SECONDS, FEWEST = 3.0, 8
 """About how long a worker judges the cases of a probe, and how many there are of a slow target."""
@@ -52,54 +77,47 @@ HOSTILE = (
 """Completions that verifiers raise or hang on."""
 
 
-def behaviour(target: Target, cases: Sequence[Case], command: str) -> Iterator[Finding]:
+def behaviour(target: Target, cases: Sequence[Case]) -> Iterator[Finding]:
     """What is wrong with how `target` behaves on `cases`, right and wrong ones of one kind.
 
-    `command` is what each finding gives to repeat it.
+    The findings have no command yet.
     """
-    report = _Report(command)
     start = time.monotonic()
     usual = target.judge(cases)
     most = max(FEWEST, int(PROBE_SECONDS * len(cases) / (time.monotonic() - start)))
     accepted = [case for case, one in zip(cases, usual, strict=True) if case.right and one.correct]
-    yield from _hostile(target, cases, report)
-    yield from _unreadable(target, cases, report)
-    yield from _lengths(target, accepted, report)
-    yield from report.differences("repetition", cases, usual, target.judge(cases), "once more")
+    yield from _hostile(target, cases)
+    yield from _unreadable(target, cases)
+    yield from _lengths(target, accepted)
+    yield from _differences("repetition", cases, usual, target.judge(cases), "once more")
     in_turn = target.judge(cases[::-1])[::-1]
-    yield from report.differences("order", cases, usual, in_turn, "in another order")
+    yield from _differences("order", cases, usual, in_turn, "in another order")
     function = _function(target)
     if function is not None:
         mixed = [*accepted[:TOGETHER], *cases][: 2 * TOGETHER]
-        yield from _manners(function, mixed[:most], report)
-        yield from _state(function, cases[:most], report)
+        yield from _manners(function, mixed[:most])
+        yield from _state(function, cases[:most])
 
 
-@dataclass(frozen=True)
-class _Report:
-    """Makes findings."""
+def _finding(
+    name: str, case: Case, expected: str, got: str, severity: Severity = "error"
+) -> Finding:
+    texts = case.completion, str(case.reference)
+    return Finding(name, severity, f"{FAMILY}{name}", *texts, expected, got, command="")
 
-    command: str
 
-    def finding(
-        self, name: str, case: Case, expected: str, got: str, severity: Severity = "error"
-    ) -> Finding:
-        texts = case.completion, str(case.reference)
-        return Finding(name, severity, f"{FAMILY}{name}", *texts, expected, got, self.command)
-
-    def differences(
-        self,
-        name: str,
-        cases: Sequence[Case],
-        usual: Sequence[Judged],
-        others: Sequence[Judged],
-        manner: str,
-    ) -> Iterator[Finding]:
-        """A finding for the first case that is judged otherwise."""
-        for case, one, other in zip(cases, usual, others, strict=True):
-            if (one.correct, one.score) != (other.correct, other.score):
-                yield self.finding(name, case, _got(one), f"{_got(other)} {manner}")
-                return
+def _differences(
+    name: str,
+    cases: Sequence[Case],
+    usual: Sequence[Judged],
+    others: Sequence[Judged],
+    manner: str,
+) -> Iterator[Finding]:
+    """A finding for the first case that is judged otherwise."""
+    for case, one, other in zip(cases, usual, others, strict=True):
+        if (one.correct, one.score) != (other.correct, other.score):
+            yield _finding(name, case, _got(one), f"{_got(other)} {manner}")
+            return
 
 
 def _got(judged: Judged) -> str:
@@ -107,7 +125,7 @@ def _got(judged: Judged) -> str:
     return f"{verdict}, {judged.score:g}" if judged.score is not None else verdict
 
 
-def _hostile(target: Target, cases: Sequence[Case], report: _Report) -> Iterator[Finding]:
+def _hostile(target: Target, cases: Sequence[Case]) -> Iterator[Finding]:
     hostile = [replace(cases[0], completion=text, right=False) for text in HOSTILE]
     found: dict[str, int] = {}
     for start in range(0, len(hostile), 4):
@@ -117,7 +135,7 @@ def _hostile(target: Target, cases: Sequence[Case], report: _Report) -> Iterator
             name = _failure(judged)
             found[name] = found.get(name, 0) + 1
             if name and found[name] == 1:
-                yield report.finding(name, case, "a verdict", judged.explanation or name)
+                yield _finding(name, case, "a verdict", judged.explanation or name)
         if found.get("hang", 0) >= MOST_HANGS:
             return
 
@@ -131,7 +149,7 @@ def _failure(judged: Judged) -> str:
     return "memory" if judged.explanation.startswith("MemoryError") else str(judged.failure)
 
 
-def _unreadable(target: Target, cases: Sequence[Case], report: _Report) -> Iterator[Finding]:
+def _unreadable(target: Target, cases: Sequence[Case]) -> Iterator[Finding]:
     texts = ["I do not know.", *(case.completion for case in cases[:4])]
     unreadable = [
         Case("", text, reference, False, cases[0].columns)
@@ -140,11 +158,11 @@ def _unreadable(target: Target, cases: Sequence[Case], report: _Report) -> Itera
     ]
     for case, judged in zip(unreadable, target.judge(unreadable), strict=True):
         if judged.correct:
-            yield report.finding("unreadable_reference", case, "not right", _got(judged))
+            yield _finding("unreadable_reference", case, "not right", _got(judged))
             return
 
 
-def _lengths(target: Target, accepted: Sequence[Case], report: _Report) -> Iterator[Finding]:
+def _lengths(target: Target, accepted: Sequence[Case]) -> Iterator[Finding]:
     """Findings where more text before or after a right answer makes it wrong.
 
     An answer that must stand alone, or at the end, tells: with a sentence it is wrong already.
@@ -162,7 +180,7 @@ def _lengths(target: Target, accepted: Sequence[Case], report: _Report) -> Itera
         )
         for case, one, other in zip(long, target.judge(short), target.judge(long), strict=True):
             if one.correct and not other.correct:
-                yield report.finding("length", case, "right", f"{_got(other)} {manner}")
+                yield _finding("length", case, "right", f"{_got(other)} {manner}")
                 break
 
 
@@ -175,18 +193,24 @@ def _function(target: Target) -> FunctionTarget | None:
     return None
 
 
-def _manners(target: FunctionTarget, cases: Sequence[Case], report: _Report) -> Iterator[Finding]:
+def _manners(target: FunctionTarget, cases: Sequence[Case]) -> Iterator[Finding]:
     """Findings where one of the `MANNERS` changes a verdict."""
-    requests = [Compare(tuple(cases), target.signature, target.messages, name) for name in MANNERS]
+    accented = [replace(one, completion=f"{ACCENTED}{one.completion}") for one in cases]
+    asked = {name: accented if name == "locale" else cases for name in MANNERS}
+    requests = [
+        Compare(tuple(cases), target.signature, target.messages, name)
+        for name, cases in asked.items()
+    ]
     replies = run(target.verifier, requests, FIRST_SECONDS)
-    for (name, manner), reply in zip(MANNERS.items(), replies, strict=True):
+    for (name, cases), reply in zip(asked.items(), replies, strict=True):
+        manner = MANNERS[name]
         if isinstance(reply, Judged):
-            yield report.finding(name, cases[0], "a verdict", f"{reply.failure} {manner}")
+            yield _finding(name, cases[0], "a verdict", f"{reply.failure} {manner}")
             continue
-        usual, others = ([target.judged(one) for one in scores] for scores in reply)
+        usual, others = ([as_judged(one, target.threshold) for one in scores] for scores in reply)
         if name == "batch" and (places := _shift(usual, others)):
             manner = f"in one batch, whose rewards are shifted by {places}"
-        yield from report.differences(name, cases, usual, others, manner)
+        yield from _differences(name, cases[: len(usual)], usual, others, manner)
 
 
 def _shift(usual: Sequence[Judged], others: Sequence[Judged]) -> int:
@@ -197,20 +221,185 @@ def _shift(usual: Sequence[Judged], others: Sequence[Judged]) -> int:
     return next((n for n in range(1, len(scores)) if scores[-n:] + scores[:-n] == moved), 0)
 
 
-def _state(target: FunctionTarget, cases: Sequence[Case], report: _Report) -> Iterator[Finding]:
+def _state(target: FunctionTarget, cases: Sequence[Case]) -> Iterator[Finding]:
     """Findings where a call changes what belongs to the whole process, prints, or keeps memory."""
     end_idle_workers(target.verifier, JudgingOptions())  # what earlier calls left is there already
     request = Observe(tuple(cases), target.signature, target.messages)
     (reply,) = run(target.verifier, [request], FIRST_SECONDS)
     if isinstance(reply, Judged):
-        yield report.finding("global_state", cases[0], "a verdict", reply.explanation)
+        yield _finding("global_state", cases[0], "a verdict", reply.explanation)
         return
     for name in reply["changed"]:
         severity: Severity = "note" if name == THREADS else "warning"
-        yield report.finding("global_state", cases[0], f"the {name} as before", "changed", severity)
+        yield _finding("global_state", cases[0], f"the {name} as before", "changed", severity)
     if reply["printed"]:
         text = repr(reply["printed"])[:80]
-        yield report.finding("stdout", cases[0], "nothing printed", text, "note")
+        yield _finding("stdout", cases[0], "nothing printed", text, "note")
     if reply["grown"] > MOST_GROWTH:
         grown = f"{reply['grown'] / 2**20:.0f} MiB more after {reply['calls']} calls"
-        yield report.finding("memory", cases[0], "memory that doesn't grow", grown, "warning")
+        yield _finding("memory", cases[0], "memory that doesn't grow", grown, "warning")
+
+
+TOGETHER = 24
+"""Calls at the same time."""
+
+MANNERS = {
+    "threads": "off the main thread",
+    "queueing": f"with {TOGETHER} calls at the same time",
+    "batch": "in one batch",
+    "locale": "in another locale, or where stdout is ASCII",
+}
+LOCALES = ("de_DE.UTF-8", "fr_FR.UTF-8", "tr_TR.UTF-8", "de_DE", "C")
+"""Locales with a decimal comma or another case of i; C, in which files are ASCII, is everywhere."""
+
+REPEATED_SECONDS = 0.3
+"""Time of repeated calls, over which memory must not grow."""
+
+THREADS = "number of threads"
+"""A change that does no harm by itself: a library may keep a thread."""
+
+Scores = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Compare(Score):
+    """Scores cases one by one, and in another of the `MANNERS`."""
+
+    manner: str
+
+    def __call__(self, function: Callable[..., Any]) -> list[Scores]:
+        """The scores one by one, and in the other manner; none where it isn't possible."""
+        signature = recognise(function, self.signature)
+        if self.manner == "batch" and not signature.batch:
+            return [[], []]
+        usual = self.scores(function, signature, self.cases)
+        _save_address_space()
+        if self.manner == "threads":
+            with ThreadPoolExecutor(1) as thread:
+                other = thread.submit(self.scores, function, signature, self.cases).result()
+            return [usual, other]
+        if self.manner == "queueing":
+            return [usual, self._together(function, signature)]
+        if self.manner == "batch":
+            return [usual, call(function, signature, self.cases, messages=self.messages)]
+        with _other_locale():
+            return [usual, self.scores(function, signature, self.cases)]
+
+    def _together(self, function: Callable[..., Any], signature: Signature) -> Scores:
+        """Calls at the same time: in threads, or in one event loop if they are awaited."""
+        if inspect.iscoroutinefunction(inspect.unwrap(function)):
+            return asyncio.run(self._gathered(function, signature))
+        with ThreadPoolExecutor(TOGETHER) as threads:
+            singles = threads.map(
+                lambda case: self.scores(function, signature, [case])[0], self.cases
+            )
+            return list(singles)
+
+    async def _gathered(self, function: Callable[..., Any], signature: Signature) -> Scores:
+        started = [signature.start(function, [case], self.messages) for case in self.cases]
+        rewards = await asyncio.gather(*started, return_exceptions=True)
+        return [raised(one) if isinstance(one, BaseException) else scored(one) for one in rewards]
+
+
+def _save_address_space() -> None:
+    """Let many threads fit in a worker's memory limit, which counts what they only reserve."""
+    threading.stack_size(2**20)
+    with suppress(AttributeError):  # glibc's alone
+        ctypes.CDLL(None).mallopt(_ARENAS, 1)
+
+
+_ARENAS = -8
+"""M_ARENA_MAX of mallopt(3)."""
+
+
+@contextmanager
+def _other_locale() -> Iterator[None]:
+    """Set the first of the `LOCALES` that is installed, and let stdout be ASCII."""
+    usual, stdout = locale.setlocale(locale.LC_ALL), sys.stdout
+    for name in LOCALES:
+        with suppress(locale.Error):
+            locale.setlocale(locale.LC_ALL, name)
+            break
+    with open(os.devnull, "w", encoding="ascii") as sys.stdout:
+        try:
+            yield
+        finally:
+            locale.setlocale(locale.LC_ALL, usual)
+            sys.stdout = stdout
+
+
+@dataclass(frozen=True)
+class Observe(Score):
+    """Calls the function, and notes what the calls leave in the process."""
+
+    def __call__(self, function: Callable[..., Any]) -> dict[str, Any]:
+        """The names of what was `changed`, the text `printed`, and the bytes `grown` in `calls`."""
+        signature = recognise(function, self.signature)
+        before = _snapshot()
+        with tempfile.TemporaryFile() as file, _output_to(file):
+            self.scores(function, signature, self.cases)
+            sys.stdout.flush()
+            file.seek(0)
+            printed = file.read().decode(errors="replace")
+        after = _snapshot()
+        changed = [name for name, value in before.items() if after[name] != value]
+        size, calls, end = _size(), 0, time.monotonic() + REPEATED_SECONDS
+        while time.monotonic() < end:
+            self.scores(function, signature, self.cases[:8])
+            calls += len(self.cases[:8])
+        return {
+            "changed": changed,
+            "printed": printed,
+            "grown": _size() - size,
+            "calls": calls,
+        }
+
+
+@contextmanager
+def _output_to(file: Any) -> Iterator[None]:
+    """Let the file get what this process writes to standard output."""
+    usual = os.dup(1)
+    os.dup2(file.fileno(), 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(usual, 1)
+        os.close(usual)
+
+
+def _snapshot() -> dict[str, Any]:
+    """What belongs to the whole process, by name."""
+    context = decimal.getcontext()
+    mask = os.umask(0)
+    os.umask(mask)
+    return {
+        "working folder": os.getcwd(),
+        "environment": dict(os.environ),
+        "locale": locale.setlocale(locale.LC_ALL),
+        "decimal context": (context.prec, context.rounding, context.Emin, context.Emax),
+        "random state": random.getstate(),
+        **{
+            f"random state of {name}": state()
+            for name, state in _RANDOM.items()
+            if name in sys.modules
+        },
+        "signal handlers": [signal.getsignal(number) for number in signal.valid_signals()],
+        "alarm": signal.getitimer(signal.ITIMER_REAL)[0] > 0,
+        "recursion limit": sys.getrecursionlimit(),
+        "limit of an integer's digits": sys.get_int_max_str_digits(),
+        THREADS: threading.active_count(),
+        "standard streams": (id(sys.stdout), id(sys.stderr)),
+        "file mode mask": mask,
+    }
+
+
+_RANDOM: dict[str, Callable[[], Any]] = {
+    "numpy": lambda: sys.modules["numpy"].random.get_state()[1].tobytes(),
+    "torch": lambda: bytes(sys.modules["torch"].get_rng_state().tolist()),
+}
+
+
+def _size() -> int:
+    """Bytes of this process in memory."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()

@@ -90,10 +90,6 @@ class Finding:
     got: str
     command: str
 
-    def as_json(self) -> dict[str, str]:
-        """Plain values."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class ErrorRate:
@@ -110,10 +106,6 @@ class ErrorRate:
         """The rate of `errors` in `n` cases."""
         low, high = clopper_pearson(errors, n) if n else (0.0, 1.0)
         return cls(n, errors, errors / n if n else None, low, high)
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
 
 
 @dataclass(slots=True)
@@ -148,7 +140,7 @@ class Tally:
 
     def as_json(self) -> dict[str, Any]:
         """The family's name, kind and figures."""
-        return {"name": self.name, "kind": self.kind, **self.rate.as_json()}
+        return {"name": self.name, "kind": self.kind, **asdict(self.rate)}
 
 
 def measure(target: Judges, cases: Iterable[Case], budget: float) -> tuple[list[Tally], list[Case]]:

@@ -6,6 +6,7 @@ import ast
 import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -103,13 +104,16 @@ def terminal(audit: Audit) -> Iterator[Table | Line]:
         yield families
     for note in audit.notes:
         yield Line(note)
-    shown = list(_shown(audit.findings))
-    for found in shown:
-        yield Line(f"{found.severity}: {words(found.name)}, {found.family}", "bold")
-        for label, text in _facts(found):
-            yield Line(f"{label:<11} {short_text(text)}", indent=2)
-        yield Line(f"  {found.command}", "dim")
-    if left_out := len(audit.findings) - len(shown):
+    left_out = 0
+    for side in _sides(audit):
+        shown = list(_shown(side.findings))
+        left_out += len(side.findings) - len(shown)
+        for found in shown:
+            yield Line(f"{found.severity}: {words(found.name)}, {found.family}", "bold")
+            for label, text in _facts(found, side.target if audit.against else ""):
+                yield Line(f"{label:<11} {short_text(text)}", indent=2)
+            yield Line(f"  {found.command}", "dim")
+    if left_out:
         yield Line(f"{counted(left_out, 'more finding')}: --json, --markdown and -o have them all")
 
 
@@ -123,12 +127,23 @@ def _shown(findings: Sequence[Finding]) -> Iterator[Finding]:
             yield found
 
 
-def _facts(found: Finding) -> list[tuple[str, str]]:
+def _facts(found: Finding, target: str) -> list[tuple[str, str]]:
+    """Labels and texts; `target`, unless empty, is the verifier that it was found in."""
     return [
+        *([("verifier", target)] if target else []),
         ("completion", found.completion),
         ("reference", found.reference),
         ("expected", found.expected),
         ("got", found.got),
+    ]
+
+
+def _all_findings(audit: Audit) -> list[tuple[Finding, str, list[tuple[str, str]]]]:
+    """The findings of each verifier, with its name and their facts."""
+    return [
+        (found, side.target, _facts(found, side.target if audit.against else ""))
+        for side in _sides(audit)
+        for found in side.findings
     ]
 
 
@@ -139,7 +154,7 @@ def markdown(audit: Audit) -> str:
         heading(audit).partition(": ")[2].capitalize() + ".",
         _markdown_table(totals_table(audit)),
         *map(_escaped, audit.notes),
-        *(_markdown_finding(found) for found in audit.findings),
+        *(_markdown_finding(found, facts) for found, _, facts in _all_findings(audit)),
         "<details><summary>All families</summary>",
         _markdown_table(family_table(audit, only_errors=False)),
         "</details>",
@@ -147,9 +162,9 @@ def markdown(audit: Audit) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _markdown_finding(found: Finding) -> str:
+def _markdown_finding(found: Finding, labelled: Sequence[tuple[str, str]]) -> str:
     title = f"<b>{found.severity}: {words(found.name)}</b> · {html.escape(found.family)}"
-    facts = "\n".join(f"{label:<11} {printable(text)}" for label, text in _facts(found))
+    facts = "\n".join(f"{label:<11} {printable(text)}" for label, text in labelled)
     body = "\n\n".join((_fenced(facts, "text"), _fenced(found.command, "sh")))
     return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>"
 
@@ -180,30 +195,27 @@ def _longest_run(text: str) -> int:
 
 def sarif(audit: Audit) -> dict[str, Any]:
     """The findings in SARIF 2.1.0, for code scanning."""
-    names = sorted({found.name for found in audit.findings})
+    findings = _all_findings(audit)
+    names = sorted({found.name for found, _, _ in findings})
     rules = [
         {"id": name, "name": name, "shortDescription": {"text": NAMES.get(name, words(name))}}
         for name in names
     ]
     driver = {"name": "rewardkit audit", "version": __version__, "rules": rules}
-    location = _location(audit.target)
     results = [
         {
             "ruleId": found.name,
             "ruleIndex": names.index(found.name),
             "level": found.severity,
-            "message": {"text": "\n".join(f"{label}: {text}" for label, text in _all_facts(found))},
-            "locations": [location],
-            "properties": found.as_json(),
+            "message": {"text": "\n".join(f"{label}: {text}" for label, text in lines)},
+            "locations": [_location(target)],
+            "properties": asdict(found),
         }
-        for found in audit.findings
+        for found, target, facts in findings
+        for lines in [[("family", found.family), *facts, ("repeat", found.command)]]
     ]
     run = {"tool": {"driver": driver}, "results": results}
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-
-
-def _all_facts(found: Finding) -> list[tuple[str, str]]:
-    return [("family", found.family), *_facts(found), ("repeat", found.command)]
 
 
 def _location(target: str) -> dict[str, Any]:
@@ -233,7 +245,7 @@ def page(audit: Audit) -> str:
             ("figures", "Figures", totals_table(audit)),
             ("families", "Families", family_table(audit, only_errors=False)),
         ],
-        facts=_facts,
+        findings=_all_findings(audit),
         cell_text=cell_text,
         words=words,
         printable=printable,

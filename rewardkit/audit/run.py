@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import json
 import math
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -15,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from rewardkit.audit.attacks import attacks
-from rewardkit.audit.behaviour import behaviour
+from rewardkit.audit.behaviour import FAMILY, behaviour
 from rewardkit.audit.cases import Case, Draw, interleaved
 from rewardkit.audit.measure import (
     SEVERITIES,
@@ -29,7 +30,6 @@ from rewardkit.audit.measure import (
     totals,
 )
 from rewardkit.audit.own_data import ANSWERS, DataRow, data_cases, guessing, read_data
-from rewardkit.audit.reproduce import case_command
 from rewardkit.audit.rollouts import judge_rollouts, read_rollouts
 from rewardkit.audit.targets import Target, resolve_target
 from rewardkit.errors import UnknownName, UsageError
@@ -55,14 +55,11 @@ KIND_OF: Mapping[str, str] = {
 }
 """The kinds of our own verifiers and tasks."""
 
-BEHAVIOUR = "behaviour: "
-"""The families of behaviour start with this."""
-
 BEHAVIOUR_CASES = 32
 """Cases that behaviour is observed with."""
 
 ATTACKED = 25
-"""Generated references that are attacked where there is no data."""
+"""Most generated references that are attacked where there is no data."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,8 +110,8 @@ class Audit:
             "reference_form": self.reference_form,
             "seed": self.seed,
             "families": [tally.as_json() for tally in self.families],
-            "findings": [found.as_json() for found in self.findings],
-            "totals": {name: rate.as_json() for name, rate in self.totals.items()},
+            "findings": [asdict(found) for found in self.findings],
+            "totals": {name: asdict(rate) for name, rate in self.totals.items()},
             "notes": list(self.notes),
             "against": self.against and self.against.as_json(),
         }
@@ -164,7 +161,7 @@ def audit(target: str | Callable[..., Any], **options: Any) -> Audit:
     )
     if other is None or chosen.against is None:
         return result
-    return replace(result, against=_second(chosen.against, other, result, done))
+    return replace(result, against=_second(chosen.against, other, result, done, source.draws))
 
 
 def assert_sound(
@@ -243,32 +240,28 @@ class _Source:
 
     def cases(self, options: AuditOptions) -> Iterator[Case]:
         """Generated cases, attacks and cases from the data set in turn."""
-        draws = {name: draw for name, draw in self.draws.items() if _begins(name, options.family)}
+        draws = {name: draw for name, draw in self.draws.items() if name.startswith(options.family)}
         generated = islice(interleaved(draws, options.seed), options.per_family * len(draws))
         from_data = data_cases(self.rows, self.spelling.answer, self.kind, options.seed)
-        for cases in zip_longest(generated, self._attacks(options.seed), from_data):
+        for cases in zip_longest(generated, self._attacks(options), from_data):
             for case in cases:
-                if case is not None and _begins(case.family, options.family):
+                if case is not None and case.family.startswith(options.family):
                     yield case
 
-    def _attacks(self, seed: int) -> Iterator[Case]:
+    def _attacks(self, options: AuditOptions) -> Iterator[Case]:
         """Attacks on the rows, or on generated references where there are none."""
-        form = self.spelling.answer
+        form, seed = self.spelling.answer, options.seed
         if self.rows:
             return attacks(
                 [(row.reference, row.columns) for row in self.rows], self.kind, seed, form
             )
-        drawn = islice(interleaved(self.plain, seed), ATTACKED)
+        drawn = islice(interleaved(self.plain, seed), min(ATTACKED, options.per_family))
         rows = [(case.reference, case.columns) for case in drawn]
         return map(self.spelling.stored, attacks(rows, self.kind, seed, form))
 
     def some(self, seed: int) -> list[Case]:
         """A few cases, right and wrong, to observe behaviour with."""
         return list(islice(interleaved(self.draws, seed), BEHAVIOUR_CASES))
-
-
-def _begins(family: str, start: str) -> bool:
-    return family.startswith(start)
 
 
 def _source(targets: Sequence[Judges], kind: str, rows: Sequence[DataRow]) -> _Source:
@@ -349,21 +342,58 @@ def _case_findings(
 def _behaviour(
     target: Target, source: _Source, options: AuditOptions, commands: _Commands
 ) -> list[Finding]:
-    if not (_begins(BEHAVIOUR, options.family) or _begins(options.family, BEHAVIOUR)):
+    if not (FAMILY.startswith(options.family) or options.family.startswith(FAMILY)):
         return []
-    found = behaviour(target, source.some(options.seed), "")
+    found = behaviour(target, source.some(options.seed))
     return [
         replace(one, command=commands.of_family(one.family))
         for one in found
-        if _begins(one.family, options.family)
+        if one.family.startswith(options.family)
     ]
 
 
-def _second(name: str, other: Target, first: Audit, done: Sequence[Case]) -> Audit:
+def _second(
+    name: str, other: Target, first: Audit, done: Sequence[Case], draws: Mapping[str, Draw]
+) -> Audit:
     """What a second verifier does with the same cases."""
     tallies, _ = measure(other, done, math.inf)
     commands = _Commands(name, AuditOptions(seed=first.seed), first.kind)
-    findings = [*_case_findings(other, tallies, {}, commands)]
+    findings = [*_case_findings(other, tallies, draws, commands)]
     return replace(
         first, target=other.name, families=tallies, totals=totals(tallies), findings=findings
     )
+
+
+LONGEST_ARGUMENT = 100_000
+"""Characters of a case that fit on a command line; Linux allows 131,072 bytes."""
+
+
+def case_command(target: Sequence[str], case: Case, *, is_ours: bool) -> str:
+    """The line that judges a case again; empty for one that is too long.
+
+    `target` are the words of `rewardkit audit` that name the target. A case for one of our
+    verifiers is repeated by `rewardkit verify`, unless its text can't be an argument.
+    """
+    words = _verify(target, case) if is_ours and _is_plain(case) else _audit(target, case)
+    line = shlex.join(words)
+    return line if len(line.encode()) < LONGEST_ARGUMENT else ""
+
+
+def _is_plain(case: Case) -> bool:
+    texts = (case.completion, case.reference)
+    return case.completion != "-" and all(
+        isinstance(text, str) and text.isprintable() for text in texts
+    )
+
+
+def _verify(target: Sequence[str], case: Case) -> list[str]:
+    columns = [f"--column={name}={json.dumps(value)}" for name, value in case.columns.items()]
+    parameters = [word for word in target if word.startswith("--verifier-arg=")]
+    words = ["rewardkit", "verify", target[0], *parameters, f"--reference={case.reference}"]
+    return [*words, *columns, "--", case.completion]
+
+
+def _audit(target: Sequence[str], case: Case) -> list[str]:
+    fields = {"completion": case.completion, "reference": case.reference}
+    columns = {"columns": dict(case.columns)} if case.columns else {}
+    return ["rewardkit", "audit", *target, "--case", json.dumps({**fields, **columns}, default=str)]

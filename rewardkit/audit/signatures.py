@@ -46,13 +46,13 @@ class Signature:
     """How a host calls a reward.
 
     `marks` are the names of parameters by which it is recognised, one set or another; `arguments`
-    all that it passes for some cases; the `positional` ones may have any names. A `batch` takes
-    many cases in a call. With `messages` a completion may be a list of messages.
+    all that it passes for a case; the `positional` ones may have any names. A `batch` takes many
+    cases in a call, as do its `arguments`. With `messages` a completion may be a list of messages.
     """
 
     name: str
     marks: tuple[str, ...]
-    arguments: Callable[[Sequence[Case], bool], Arguments]
+    arguments: Callable[[Any, bool], Arguments]
     positional: tuple[str, ...] = ()
     batch: bool = False
     messages: bool = False
@@ -71,7 +71,7 @@ class Signature:
 
     def start(self, function: Callable[..., Any], cases: Sequence[Case], messages: bool) -> Any:
         """What the function returns: the reward, or what must be awaited for it."""
-        positional, named = self.bind(function, self.arguments(cases, messages))
+        positional, named = self.bind(function, cases, messages)
         return function(*positional, **named)
 
     def _call(self, function: Callable[..., Any], cases: Sequence[Case], messages: bool) -> Any:
@@ -79,9 +79,10 @@ class Signature:
         return asyncio.run(_awaited(result)) if inspect.isawaitable(result) else result
 
     def bind(
-        self, function: Callable[..., Any], arguments: Arguments
+        self, function: Callable[..., Any], cases: Sequence[Case], messages: bool
     ) -> tuple[list[Any], dict[str, Any]]:
         """The arguments that the function takes. UsageError if it needs others."""
+        arguments = self.arguments(cases if self.batch else cases[0], messages)
         parameters = inspect.signature(function).parameters
         first = [arguments[name] for name in self.positional]
         rest = dict(list(parameters.items())[len(first) :])
@@ -157,8 +158,7 @@ def _of_trl(cases: Sequence[Case], messages: bool) -> Arguments:
     }
 
 
-def _of_verl(cases: Sequence[Case], _: bool) -> Arguments:
-    (case,) = cases
+def _of_verl(case: Case, _: bool) -> Arguments:
     return {
         "data_source": str(case.columns.get("data_source", "openai/gsm8k")),
         "solution_str": case.completion,
@@ -168,7 +168,7 @@ def _of_verl(cases: Sequence[Case], _: bool) -> Arguments:
 
 
 def _of_verl_batch(cases: Sequence[Case], _: bool) -> Arguments:
-    singles = [_of_verl([case], False) for case in cases]
+    singles = [_of_verl(case, False) for case in cases]
     names = {"data_source": "data_sources", "extra_info": "extra_infos"}
     return {
         names.get(name, f"{name}s"): [single[name] for single in singles] for name in singles[0]
@@ -183,26 +183,22 @@ def _of_openrlhf(cases: Sequence[Case], _: bool) -> Arguments:
     }
 
 
+def _of_easyr1_single(case: Case, _: bool) -> Arguments:
+    reward = {
+        "response": case.completion,
+        "response_length": len(case.completion),
+        "ground_truth": case.reference,
+        "data_type": "text",
+        "data_source": "openai/gsm8k",
+    }
+    return {"reward_input": reward}
+
+
 def _of_easyr1(cases: Sequence[Case], _: bool) -> Arguments:
-    inputs = [
-        {
-            "response": case.completion,
-            "response_length": len(case.completion),
-            "ground_truth": case.reference,
-            "data_type": "text",
-            "data_source": "openai/gsm8k",
-        }
-        for case in cases
-    ]
-    return {"reward_inputs": inputs}
+    return {"reward_inputs": [_of_easyr1_single(case, False)["reward_input"] for case in cases]}
 
 
-def _of_easyr1_single(cases: Sequence[Case], _: bool) -> Arguments:
-    return {"reward_input": _of_easyr1(cases, False)["reward_inputs"][0]}
-
-
-def _of_prime(cases: Sequence[Case], messages: bool) -> Arguments:
-    (case,) = cases
+def _of_prime(case: Case, messages: bool) -> Arguments:
     facts = {
         "prompt": _prompt(case, messages),
         "completion": _reply(case, messages),
@@ -214,67 +210,67 @@ def _of_prime(cases: Sequence[Case], messages: bool) -> Arguments:
     return {**_row(case), **facts, "state": {**facts, "turn": 1}, "parser": parser}
 
 
-def _of_trace(cases: Sequence[Case], _: bool) -> Arguments:
-    (case,) = cases
-    trace = Record(last_reply=case.completion, record_metric=lambda *_: None)
+def _of_trace(case: Case, _: bool) -> Arguments:
+    asked = Record(role="user", content=_question(case))
+    reply = Record(role="assistant", content=case.completion, tool_calls=None)
+    trace = Record(
+        last_reply=case.completion,
+        messages=[asked, reply],
+        assistant_messages=[reply],
+        record_metric=lambda *_: None,
+    )
     return {"task": Record(prompt=_question(case), **_row(case)), "trace": trace}
 
 
-def _of_slime(cases: Sequence[Case], _: bool) -> Arguments:
-    samples = [
-        Record(
-            prompt=_question(case),
-            response=case.completion,
-            label=case.reference,
-            metadata=dict(case.columns),
-            loss_mask=None,
-        )
-        for case in cases
-    ]
-    return {"args": Record(), "sample": samples[0], "samples": samples}
+def _of_slime(case: Case, _: bool) -> Arguments:
+    sample = Record(
+        prompt=_question(case),
+        response=case.completion,
+        label=case.reference,
+        metadata=dict(case.columns),
+        loss_mask=None,
+    )
+    return {"args": Record(), "sample": sample}
 
 
-def _of_areal(cases: Sequence[Case], _: bool) -> Arguments:
-    (case,) = cases
+def _of_slime_group(cases: Sequence[Case], _: bool) -> Arguments:
+    return {"args": Record(), "samples": [_of_slime(case, False)["sample"] for case in cases]}
+
+
+def _of_areal(case: Case, _: bool) -> Arguments:
     ids = list(range(len(case.completion)))
     own = {"prompt": _question(case), "completions": case.completion}
     return {**_row(case), **own, "prompt_ids": [0], "completion_ids": ids}
 
 
-def _of_rllm(cases: Sequence[Case], _: bool) -> Arguments:
-    (case,) = cases
+def _of_rllm(case: Case, _: bool) -> Arguments:
     task = {**_row(case), "question": _question(case)}
     episode = Record(artifacts={"answer": case.completion}, trajectories=[])
     return {"task": Record(metadata=task, **task), "episode": episode}
 
 
-def _of_rllm_action(cases: Sequence[Case], _: bool) -> Arguments:
-    (case,) = cases
+def _of_rllm_action(case: Case, _: bool) -> Arguments:
     return {"task_info": {**_row(case), "problem": _question(case)}, "action": case.completion}
 
 
-def _of_gym(cases: Sequence[Case], _: bool) -> Arguments:
-    (case,) = cases
+def _of_gym(case: Case, _: bool) -> Arguments:
     message = {"type": "message", "role": "assistant", "content": case.completion}
     response = Record(output=[message], output_text=case.completion)
     fields = {"expected_answer": case.reference, **_row(case)}
     return {"body": Record(responses_create_params={}, response=response, **fields)}
 
 
-def _of_skyrl(cases: Sequence[Case], _: bool) -> Arguments:
-    (case,) = cases
+def _of_skyrl(case: Case, _: bool) -> Arguments:
     specification = {"method": "rule", "ground_truth": case.reference}
     return {"action": case.completion, "extras": {"reward_spec": specification, **case.columns}}
 
 
-def _of_lm_eval(cases: Sequence[Case], _: bool) -> Arguments:
-    (case,) = cases
+def _of_lm_eval(case: Case, _: bool) -> Arguments:
     row = {"target": case.reference, "problem": _question(case), "question": _question(case)}
     return {"doc": {**row, **_row(case)}, "results": [case.completion]}
 
 
-def _of_inspect(cases: Sequence[Case], _: bool) -> Arguments:
-    (case,) = cases
+def _of_inspect(case: Case, _: bool) -> Arguments:
     try:
         from inspect_ai.model import ModelName, ModelOutput
         from inspect_ai.scorer import Target
@@ -298,8 +294,7 @@ def _of_inspect(cases: Sequence[Case], _: bool) -> Arguments:
     return {"state": state, "target": target}
 
 
-def _of_lighteval(cases: Sequence[Case], _: bool) -> Arguments:
-    (case,) = cases
+def _of_lighteval(case: Case, _: bool) -> Arguments:
     gold = [str(case.reference)]
     doc = Record(
         query=_question(case),
@@ -318,13 +313,11 @@ def sample_of(case: Case) -> Sample:
     return Sample(reference, _question(case), columns=_row(case), references=tuple(others))
 
 
-def _of_ours(cases: Sequence[Case], _: bool) -> Arguments:
-    (case,) = cases
+def _of_ours(case: Case, _: bool) -> Arguments:
     return {"text": case.completion, "sample": sample_of(case)}
 
 
-def _plain(cases: Sequence[Case], _: bool) -> Arguments:
-    (case,) = cases
+def _plain(case: Case, _: bool) -> Arguments:
     return {"answer": case.completion, "reference": case.reference}
 
 
@@ -337,7 +330,7 @@ _ALL = (
     Signature("easyr1", ("reward_inputs",), _of_easyr1, batch=True),
     Signature("easyr1_single", ("reward_input",), _of_easyr1_single),
     Signature("slime", ("args sample",), _of_slime, ("args", "sample")),
-    Signature("slime_group", ("args samples",), _of_slime, ("args", "samples"), batch=True),
+    Signature("slime_group", ("args samples",), _of_slime_group, ("args", "samples"), batch=True),
     Signature("rewardkit", ("sample",), _of_ours, ("text", "sample")),
     Signature("verifiers", ("trace",), _of_trace, ("task", "trace")),
     Signature("rllm", ("episode",), _of_rllm, ("task", "episode")),

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from rewardkit.audit.cases import Case
@@ -42,27 +42,8 @@ FIRST_SECONDS = 60.0
 """Own time of a function's first call, which may import much, and of many calls together."""
 
 
-class Target(Protocol):
-    """What is audited."""
-
-    @property
-    def name(self) -> str:
-        """What the user typed, or the function's name."""
-
-    @property
-    def signature(self) -> str:
-        """How it is called: a name of `SIGNATURES`, "http" or "command"."""
-
-    def judge(self, cases: Sequence[Case]) -> list[Judged]:
-        """One result for each case, in order."""
-
-
-class Request(Protocol):
-    """What a worker does with a function; picklable. Its result goes through JSON."""
-
-    def __call__(self, function: Callable[..., Any]) -> Any:
-        """The result."""
-
+Request = Callable[[Callable[..., Any]], Any]
+"""What a worker does with a function; picklable. Its result goes through JSON."""
 
 _FAILURES = {Failure.TIMEOUT: "hang", Failure.CRASHED: "crash", Failure.ERROR: "unjudged"}
 
@@ -107,7 +88,7 @@ class Describe:
         """The signature's name, and whether completions are lists of messages; or an error."""
         try:
             signature = recognise(function, self.signature)
-            signature.bind(function, signature.arguments([TRIAL], False))
+            signature.bind(function, [TRIAL], False)
         except UsageError as error:
             return {"error": str(error)}
         return {"signature": signature.name, "messages": _takes_messages(function, signature)}
@@ -169,10 +150,16 @@ class Score:
     signature: str
     messages: bool
 
-    def __call__(self, function: Callable[..., Any]) -> list[dict[str, Any]]:
+    def __call__(self, function: Callable[..., Any]) -> Any:
         """What `call` returns."""
         signature = recognise(function, self.signature)
         return call(function, signature, self.cases, messages=self.messages)
+
+    def scores(
+        self, function: Callable[..., Any], signature: Signature, cases: Sequence[Case]
+    ) -> list[dict[str, Any]]:
+        """The scores of cases, one call each."""
+        return [call(function, signature, [one], messages=self.messages)[0] for one in cases]
 
 
 @dataclass(frozen=True)
@@ -189,16 +176,17 @@ class FunctionTarget:
         """One result for each case, in order."""
         requests = [Score((case,), self.signature, self.messages) for case in cases]
         return [
-            reply if isinstance(reply, Judged) else self.judged(reply[0])
+            reply if isinstance(reply, Judged) else as_judged(reply[0], self.threshold)
             for reply in run(self.verifier, requests)
         ]
 
-    def judged(self, reply: dict[str, Any]) -> Judged:
-        """What a worker's `call` says of a case."""
-        correct = reply["correct"]
-        if reply["score"] is not None and (correct is None or self.threshold is not None):
-            correct = reply["score"] >= (self.threshold or THRESHOLD)
-        return Judged(correct, reply["score"], reply["failure"], reply["explanation"])
+
+def as_judged(reply: dict[str, Any], threshold: float | None) -> Judged:
+    """What a reply of `call` says of a case."""
+    correct = reply["correct"]
+    if reply["score"] is not None and (correct is None or threshold is not None):
+        correct = reply["score"] >= (threshold or THRESHOLD)
+    return Judged(correct, reply["score"], reply["failure"], reply["explanation"])
 
 
 def run(
@@ -259,7 +247,7 @@ class CommandTarget:
         """One result for each case, in order; the halves of a batch that fails are run alone."""
         scores, failure, explanation = self._run(cases)
         if scores is not None and len(scores) == len(cases):
-            return [self._judged(score) for score in scores]
+            return [as_judged(scored(score), self.threshold) for score in scores]
         if len(cases) > 1:
             half = len(cases) // 2
             return self.judge(cases[:half]) + self.judge(cases[half:])
@@ -291,12 +279,9 @@ class CommandTarget:
         except ValueError as error:
             return None, "exception", printable(f"a line of its output isn't JSON: {error}")
 
-    def _judged(self, reward: object) -> Judged:
-        reply = scored(reward)
-        score = reply["score"]
-        correct = None if score is None else score >= (self.threshold or THRESHOLD)
-        return Judged(correct, score, reply["failure"], reply["explanation"])
 
+Target = FunctionTarget | VerifierTarget | CommandTarget
+"""What is audited."""
 
 _FUNCTION = re.compile(r"[^\s:]+:[^\W\d][\w.]*")
 

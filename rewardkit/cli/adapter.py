@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from rewardkit.cli.arguments import echo, key_values
+from rewardkit.cli.arguments import echo
+from rewardkit.cli.options import with_options
 from rewardkit.errors import UnknownName, UsageError
 
 FILES = {
@@ -58,17 +60,16 @@ if __name__ == "__main__":
 """The file of each trainer or harness that loads its reward or task from a file."""
 
 
+@with_options
 def adapter_command(
     host: Annotated[str, typer.Argument(help=f"The trainer: {', '.join(FILES)}.")],
     verifier: Annotated[str, typer.Option(help="A verifier or a task.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
-    verifier_arg: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="A parameter of the verifier; repeatable."),
-    ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace a file that exists.")
     ] = False,
+    *,
+    verifier_args: Mapping[str, Any],
 ) -> None:
     """Write the file that a trainer loads its reward from."""
     from rewardkit import registry
@@ -82,18 +83,17 @@ def adapter_command(
                 f"{host} needs no file: import its reward from rewardkit.frameworks.{name}"
             )
         raise UnknownName.among("trainer with a reward file", host, FILES)
-    arguments = key_values(verifier_arg or (), "--verifier-arg")
-    scorer(verifier, **arguments)  # the name and its parameters exist
+    scorer(verifier, **verifier_args)  # the name and its parameters exist
     tasks = registry.installed().offers("tasks")
     if host == "lm-eval" and verifier not in tasks:
         raise UnknownName.among("task", verifier, tasks)
-    if host == "lm-eval" and arguments:
+    if host == "lm-eval" and verifier_args:
         raise UsageError(
             "lm-eval's task files can't hold a verifier's parameters; put "
             f"my_{verifier} = process_results({verifier!r}, …) of rewardkit.frameworks.lm_eval "
             f"into your own module, and name it in the file: !function my_module.my_{verifier}"
         )
     check_target(output, overwrite=overwrite)
-    written = "".join(f", {name}={value!r}" for name, value in arguments.items())
+    written = "".join(f", {name}={value!r}" for name, value in verifier_args.items())
     replace_text(output, FILES[host].format(verifier=verifier, arguments=written))
     echo(f"wrote {output}", err=True)

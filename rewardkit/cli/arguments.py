@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -13,6 +15,9 @@ from rewardkit.errors import UsageError
 from rewardkit.printable import printable
 from rewardkit.records import Failure
 from rewardkit.redaction import remember_arguments
+
+if TYPE_CHECKING:  # --help needs none of them
+    from rewardkit.harness.run.run import RunSummary
 
 
 def echo(text: str, *, err: bool = False) -> None:
@@ -39,6 +44,28 @@ def fail_with(reasons: Sequence[str], example: Callable[[], str]) -> None:
     if first := example():
         echo(f"rewardkit: the first error: {first}", err=True)
     raise typer.Exit(FAILED)
+
+
+@contextlib.contextmanager
+def resumable(text: str = "interrupted; the same command resumes") -> Iterator[None]:
+    """End the program on Ctrl-C with this line, and with the status that shells give to it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        echo(text, err=True)
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def print_summary(summary: RunSummary, *, as_json: bool) -> None:
+    """Print a run's figures."""
+    from rewardkit.console import console
+    from rewardkit.harness.metrics.summary_tables import warnings
+
+    if as_json:
+        echo(json.dumps({**summary.as_json(), "output_dir": str(summary.output_dir)}))
+        echo_late(chain.from_iterable(map(warnings, summary.tasks.values())))
+    else:
+        console().show(summary.shown())
 
 
 def echo_late(warnings: Iterable[str]) -> None:

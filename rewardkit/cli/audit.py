@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rewardkit.cli.arguments import FAILED, echo
-from rewardkit.cli.options import in_what, with_options
+from rewardkit.cli.options import in_judging, in_output, in_what, with_options
 from rewardkit.cli.verify import STATUS
 from rewardkit.errors import UnknownName, UsageError
 
@@ -59,57 +59,39 @@ def audit_command(
     ] = None,
     signature: Annotated[
         str | None,
-        typer.Option(
+        in_judging(
             metavar="NAME",
             help="How the function is called, such as trl or verl, where its parameters don't "
             "show it.",
-            rich_help_panel="Judging",
         ),
     ] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(
+        in_judging(
             metavar="SCORE",
             help="The score from which a completion counts as right; by default 0.5, or the "
             "verifier's own verdict.",
-            rich_help_panel="Judging",
         ),
     ] = None,
     budget: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS", help="Time for generated cases.", rich_help_panel="Judging"
-        ),
+        float, in_judging(metavar="SECONDS", help="Time for generated cases.")
     ] = 30.0,
     per_family: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            help="Most cases of a family; the budget may end earlier.",
-            rich_help_panel="Judging",
-        ),
+        int, in_judging(min=1, help="Most cases of a family; the budget may end earlier.")
     ] = 200,
     fail_on: Annotated[
         str,
-        typer.Option(
+        in_output(
             metavar="NAME=RATE,…",
             help="Exit with status 1 where a rate is higher, such as false_accept=0.001,hang=0.",
-            rich_help_panel="Output",
         ),
     ] = "",
     sarif: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Write the findings as SARIF 2.1.0.", rich_help_panel="Output"
-        ),
+        Path | None, in_output(metavar="FILE", help="Write the findings as SARIF 2.1.0.")
     ] = None,
     markdown: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write a comment for a pull request, as Markdown.",
-            rich_help_panel="Output",
-        ),
+        in_output(metavar="FILE", help="Write a comment for a pull request, as Markdown."),
     ] = None,
     *,
     verifier_args: Mapping[str, Any],

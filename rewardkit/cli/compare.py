@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rewardkit.cli.arguments import echo
+from rewardkit.cli.options import with_options
 from rewardkit.errors import UsageError
 
 if TYPE_CHECKING:
     from rewardkit.harness.comparison.comparison import Forecast, TaskComparison
 
 
+@with_options
 def compare_command(
     baseline: Annotated[
         Path,
@@ -53,16 +55,15 @@ def compare_command(
     margin: Annotated[
         float, typer.Option(help="The loss that --fail-if-worse tolerates, such as 0.01.")
     ] = 0.0,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print all figures and flips as JSON.")
-    ] = False,
+    *,
+    as_json: bool,
 ) -> None:
     """Compare runs with a baseline, problem by problem.
 
     Prints the difference with its 95% interval, the p-value, and which problems changed.
     """
     from rewardkit.console import console
-    from rewardkit.harness.comparison.compare import compare
+    from rewardkit.harness.comparison.comparison import compare
     from rewardkit.harness.comparison.comparison_tables import comparison_tables
     from rewardkit.harness.store.run_folder import find_runs
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rewardkit.cli.arguments import INTERRUPTED, echo
+from rewardkit.cli.arguments import echo, resumable
+from rewardkit.cli.options import judging_display, with_options
 from rewardkit.errors import MissingExtra, UsageError
 
 if TYPE_CHECKING:
@@ -18,12 +19,13 @@ MOST_GUESSES = 3
 """Lines about the most frequent references, at most."""
 
 
+@with_options
 def curate_command(
     sources: Annotated[
         list[str],
         typer.Argument(
             metavar="SOURCE...",
-            help="Folders of runs; a file of problems; or an earlier curate.toml.",
+            help="Folders of runs or trainings; a file of problems; or an earlier curate.toml.",
         ),
     ],
     output_dir: Annotated[
@@ -62,11 +64,10 @@ def curate_command(
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="The page's port; 0 chooses a free one.")
     ] = 8002,
-    ray: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Judge a file on a Ray cluster.")
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
+    *,
+    ray: str | None,
+    quiet: bool,
+    as_json: bool,
 ) -> None:
     """Choose the problems worth training on, each dropped one with its reasons.
 
@@ -75,8 +76,6 @@ def curate_command(
     import msgspec
 
     from rewardkit.curate.run import Settings, curate, read_settings
-    from rewardkit.harness.run.progress import ScoreProgress
-    from rewardkit.harness.run.reporter import Reporter
 
     given: dict[str, Any] = {
         "keep": keep,
@@ -94,16 +93,8 @@ def curate_command(
             settings = msgspec.convert({"sources": sources, **given}, Settings)
         except msgspec.ValidationError as error:
             raise UsageError(str(error)) from error
-    spread = None
-    if ray is not None:
-        from rewardkit.cluster.judging_actors import RaySpread
-
-        spread = RaySpread(ray, lambda text: echo(text, err=True))
-    try:
-        curated = curate(settings, output_dir, Reporter() if quiet else ScoreProgress(), spread)
-    except KeyboardInterrupt:
-        echo("interrupted; the same command resumes", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+    with resumable():
+        curated = curate(settings, output_dir, *judging_display(ray, quiet=quiet))
     _print(curated, as_json=as_json)
     if review:
         _review(curated, port)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +18,8 @@ from rewardkit.cli.arguments import (
     fail_with,
     first_error,
     names,
+    print_summary,
+    resumable,
 )
 from rewardkit.cli.options import OutputOptions, in_what, with_options
 from rewardkit.errors import BackendError, UsageError
@@ -29,7 +30,7 @@ if TYPE_CHECKING:  # --help needs none of them
 
     from rewardkit.harness.metrics.summary import Metric, TaskSummary
     from rewardkit.harness.run.options import EvalOptions
-    from rewardkit.harness.run.reporter import Reporter
+    from rewardkit.harness.run.progress import Reporter
     from rewardkit.harness.sweeps.sweep import SweepRun
 
 COLUMNS = {
@@ -307,21 +308,12 @@ def eval_command(
 
 
 def _evaluate(options: EvalOptions, output: OutputOptions) -> None:
-    from rewardkit.console import console
-    from rewardkit.harness.metrics.summary_tables import warnings
     from rewardkit.harness.run.plan import plan_for
     from rewardkit.harness.run.run import run
 
     reporter = output.reporter()
-    try:
+    with resumable():
         summary = run(plan_for(options, reporter), reporter)
-    except KeyboardInterrupt:
-        echo("interrupted; the same command resumes", err=True)
-        raise typer.Exit(INTERRUPTED) from None
-    if output.as_json:
-        echo(json.dumps({**summary.as_json(), "output_dir": str(summary.output_dir)}))
-        echo_late(chain.from_iterable(map(warnings, summary.tasks.values())))
-    else:
-        console().show(summary.shown())
+    print_summary(summary, as_json=output.as_json)
     output.log(summary.output_dir)
     fail_with(summary.failures, lambda: first_error(summary.output_dir))

@@ -7,24 +7,27 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
 
 from rewardkit.cli.arguments import echo, key_values
 from rewardkit.errors import UsageError
-from rewardkit.harness.options import DEFAULTS, PANELS, AllOptions, flag
-from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.options import DEFAULTS, PANELS, flag
 from rewardkit.settings import about, kinds_of, read_value, types_of
+
+if TYPE_CHECKING:  # --help needs none of them
+    from rewardkit.cluster.judging_actors import RaySpread
+    from rewardkit.harness.run.progress import Reporter
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions:
     """Whether to show progress, print a table or JSON, and log to tracking tools."""
 
-    quiet: Annotated[bool, about("Show no progress.")] = False
-    as_json: Annotated[bool, about("Print the summary as JSON.", flag="--json")] = False
+    quiet: Annotated[bool, about("Show no progress.", short="-q")] = False
+    as_json: Annotated[bool, about("Print the result as JSON.", flag="--json")] = False
     log_to: Annotated[
         tuple[str, ...],
         about("Log the metrics to wandb, tensorboard or trackio; repeatable.", metavar="TOOL"),
@@ -39,7 +42,7 @@ class OutputOptions:
 
     def reporter(self) -> Reporter:
         """Where the progress goes."""
-        from rewardkit.harness.run.progress import ProgressReporter
+        from rewardkit.harness.run.progress import ProgressReporter, Reporter
 
         return Reporter() if self.quiet else ProgressReporter()
 
@@ -51,14 +54,12 @@ class OutputOptions:
             log_runs(folder, self.log_to, lambda text: echo(f"! {text}", err=True))
 
 
-TYPES: Mapping[str, Any] = {**types_of(AllOptions), **types_of(OutputOptions)}
-_PANELS = {
-    name: panel
-    for panel, groups in {**PANELS, "Output": (*PANELS["Output"], OutputOptions)}.items()
-    for group in groups
-    for name in types_of(group)
+_TABLE = {
+    name: (kind, vars(group())[name], panel)
+    for panel, group in (*PANELS.items(), ("Output", OutputOptions))
+    for name, kind in types_of(group).items()
 }
-_DEFAULTS = {**DEFAULTS, **vars(OutputOptions())}
+"""The type, default and panel of each option."""
 _LISTS = (msgspec.inspect.VarTupleType, msgspec.inspect.DictType)
 _KINDS: Mapping[type, Any] = {
     msgspec.inspect.BoolType: bool,
@@ -69,6 +70,8 @@ _KINDS: Mapping[type, Any] = {
 
 in_what = functools.partial(typer.Option, rich_help_panel="What")
 """An option in the panel "What" that only one command has."""
+in_judging = functools.partial(typer.Option, rich_help_panel="Judging")
+in_output = functools.partial(typer.Option, rich_help_panel="Output")
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -85,9 +88,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
         if hasattr(parameter.annotation, "__metadata__")
     }
     optional = set(DEFAULTS) - set(parameters) if "given" in parameters else set()
-    from_table = [
-        name for name in _PANELS if name in optional or name in set(parameters) - set(own)
-    ]
+    from_table = [name for name in _TABLE if name in optional or name in set(parameters) - set(own)]
 
     @functools.wraps(command)
     def with_table(context: typer.Context, **values: Any) -> None:
@@ -111,8 +112,8 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _parameter(name: str) -> inspect.Parameter:
-    kind, default = kinds_of(TYPES[name])[0], _DEFAULTS[name]
-    described = msgspec.inspect.type_info(TYPES[name])
+    written, default, panel = _TABLE[name]
+    kind, described = kinds_of(written)[0], msgspec.inspect.type_info(written)
     assert isinstance(described, msgspec.inspect.Metadata)
     extra = described.extra or {}
     annotation = _KINDS.get(type(kind), str)
@@ -125,7 +126,7 @@ def _parameter(name: str) -> inspect.Parameter:
         *[text for text in (extra.get("flag", flag(name)), extra.get("short")) if text],
         help=(described.extra_json_schema or {})["description"],
         metavar=extra.get("metavar", pairs),
-        rich_help_panel=_PANELS[name],
+        rich_help_panel=panel,
     )
     return inspect.Parameter(
         name,
@@ -137,14 +138,27 @@ def _parameter(name: str) -> inspect.Parameter:
 
 def _value(name: str, value: Any) -> Any:
     """The option's value as its type. UsageError, which names the flag, if it is out of range."""
-    kind, default = kinds_of(TYPES[name])[0], _DEFAULTS[name]
+    written, default, _ = _TABLE[name]
+    kind = kinds_of(written)[0]
     if isinstance(kind, msgspec.inspect.DictType):
         value = key_values(value or (), flag(name))
     elif isinstance(kind, msgspec.inspect.VarTupleType):
         value = tuple(value or ())
     elif isinstance(kind, msgspec.inspect.BoolType):
         value = value != default  # a flag is given to change the default: --no-chat-template
-    return read_value(TYPES[name], value, flag(name))
+    return read_value(written, value, flag(name))
+
+
+def judging_display(ray: str | None, *, quiet: bool) -> tuple[Reporter, RaySpread | None]:
+    """Where the progress of judging goes, and what spreads it over the Ray cluster, if one."""
+    from rewardkit.harness.run.progress import Reporter, ScoreProgress
+
+    spread = None
+    if ray is not None:
+        from rewardkit.cluster.judging_actors import RaySpread
+
+        spread = RaySpread(ray, lambda text: echo(text, err=True))
+    return Reporter() if quiet else ScoreProgress(), spread
 
 
 def refuse_given(options: Mapping[str, object], where: str) -> None:

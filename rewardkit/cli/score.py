@@ -14,8 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rewardkit.cli.arguments import FAILED, INTERRUPTED, echo, echo_late, fail_with, key_values
-from rewardkit.cli.options import in_what, refuse_given, with_options
+from rewardkit.cli.arguments import FAILED, echo, echo_late, fail_with, key_values, resumable
+from rewardkit.cli.options import (
+    in_judging,
+    in_what,
+    judging_display,
+    refuse_given,
+    with_options,
+)
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.harness.metrics.names import counted
 from rewardkit.thinking import Thinking
@@ -24,7 +30,6 @@ from rewardkit.verdict_tables import WORD
 if TYPE_CHECKING:
     from rewardkit.harness.metrics.agreement import Agreement
     from rewardkit.harness.scoring.score import ScoreResult
-    from rewardkit.harness.scoring.scoring_plan import ScorePlan
     from rewardkit.harness.store.rollouts import RolloutRecord
     from rewardkit.trainers.rollouts.replay import Replay, ReplayedStep
 
@@ -228,10 +233,7 @@ def score_command(
             "folder.",
         ),
     ],
-    task: Annotated[
-        str | None,
-        in_what(help="The task whose verifier judges."),
-    ] = None,
+    task: Annotated[str | None, in_what(help="The task whose verifier judges.")] = None,
     completion_field: Annotated[
         list[str] | None,
         in_what(help="The completion's field, such as reply.text; repeatable."),
@@ -241,24 +243,20 @@ def score_command(
         in_what(help="A known label's field, to compare with; one for each completion field."),
     ] = None,
     data: Annotated[
-        str | None,
-        in_what(help="The problems, if the file has only their ids."),
+        str | None, in_what(help="The problems, if the file has only their ids.")
     ] = None,
     id_field: Annotated[
-        str | None,
-        in_what(help="The field that identifies a row's problem; by default id."),
+        str | None, in_what(help="The field that identifies a row's problem; by default id.")
     ] = None,
     group_by: Annotated[
-        list[str] | None,
-        in_what(help="A column to show the figures by; repeatable."),
+        list[str] | None, in_what(help="A column to show the figures by; repeatable.")
     ] = None,
     second: Annotated[
         str | None,
-        typer.Option(
+        in_judging(
             "--and",
             metavar="NAME",
             help="A second verifier on the same completions, to show how far the two agree.",
-            rich_help_panel="Judging",
         ),
     ] = None,
     format: Annotated[
@@ -271,10 +269,9 @@ def score_command(
     ] = False,
     reward_weight: Annotated[
         list[str] | None,
-        typer.Option(
+        in_judging(
             metavar="NAME=WEIGHT",
             help="Another weight for a reward, only with a training's folder; repeatable.",
-            rich_help_panel="Judging",
         ),
     ] = None,
     *,
@@ -305,7 +302,7 @@ def score_command(
     if each:
         _score_each(locals())
         return
-    from rewardkit.harness.run.second_opinions import SecondOpinions
+    from rewardkit.harness.run.judging_thread import SecondOpinions
     from rewardkit.harness.store.rollouts import find_rollouts
 
     folder = Path(output_dir) if output_dir else None
@@ -343,6 +340,7 @@ def score_command(
     if reward_weight:
         raise UsageError("--reward-weight applies only to a training's folder; leave it out")
     from rewardkit.harness.metrics.summary import shortcomings
+    from rewardkit.harness.scoring.score import score
     from rewardkit.harness.scoring.scoring_plan import (
         ScoreOutput,
         VerifierChoice,
@@ -350,8 +348,7 @@ def score_command(
         plan_scoring,
     )
     from rewardkit.harness.scoring.sources import FileFields
-    from rewardkit.harness.store.run_folder import RUN
-    from rewardkit.harness.store.shard import Shard
+    from rewardkit.harness.store.run_folder import RUN, Shard
 
     part = Shard.parse(shard) if shard else None
     command = tuple(sys.argv)
@@ -382,7 +379,9 @@ def score_command(
             format=format,
             group_by=group_by or (),
         )
-    result = _score(plan, ray, quiet=quiet)
+    reporter, spread = judging_display(ray, quiet=quiet)
+    with resumable() if plan.output_dir else resumable("interrupted"):
+        result = score(plan, reporter, spread)
     _print(result, plan.output_dir, as_json=as_json)
     if file.is_dir() or label_field:
         _print_differing(result.agreement, with_labels=not file.is_dir(), as_json=as_json)
@@ -432,24 +431,6 @@ def _files(paths: Iterable[Path]) -> list[Path]:
     if len(files) > 1 and any(file.is_dir() for file in files):
         raise UsageError("score takes several files, or one folder; give each folder on its own")
     return files
-
-
-def _score(plan: ScorePlan, ray: str | None, *, quiet: bool) -> ScoreResult:
-    from rewardkit.harness.run.progress import ScoreProgress
-    from rewardkit.harness.run.reporter import Reporter
-    from rewardkit.harness.scoring.score import score
-
-    spread = None
-    if ray is not None:
-        from rewardkit.cluster.judging_actors import RaySpread
-
-        spread = RaySpread(ray, lambda text: echo(text, err=True))
-    try:
-        return score(plan, Reporter() if quiet else ScoreProgress(), spread)
-    except KeyboardInterrupt:
-        kept = "; the same command resumes" if plan.output_dir else ""
-        echo(f"interrupted{kept}", err=True)
-        raise typer.Exit(INTERRUPTED) from None
 
 
 def _print(result: ScoreResult, output_dir: Path | None, *, as_json: bool) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from rewardkit.cli.arguments import key_values
 from rewardkit.cli.options import with_options
 from rewardkit.lazy import needs_extra
 
@@ -29,17 +28,11 @@ def serve_command(
         list[str] | None,
         typer.Option(metavar="NAME", help="A verifier to offer; repeatable. By default all."),
     ] = None,
-    verifier_arg: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY=VALUE",
-            help="A parameter; repeatable. Write VERIFIER.KEY=VALUE if there are several.",
-        ),
-    ] = None,
     workers: Annotated[
         int | None, typer.Option(help="Number of judging processes; by default one for each core.")
     ] = None,
     *,
+    verifier_args: Mapping[str, Any],
     timeout: float | None,
 ) -> None:
     """Serve verdicts over HTTP until SIGTERM, which lets requests in progress finish."""
@@ -51,7 +44,7 @@ def serve_command(
     check_access(host, token)
     settings = ServerSettings(
         verifiers=verifier or (),
-        parameters=parameters_of(verifier or (), verifier_arg or ()),
+        parameters=parameters_of(verifier or (), verifier_args),
         token=token,
         timeout=timeout,
         workers=workers,
@@ -59,18 +52,19 @@ def serve_command(
     run_app(create_app(settings), host=host, port=port, drain_seconds=DRAIN_SECONDS)
 
 
-def parameters_of(verifiers: Sequence[str], pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """The parameters of each verifier, from `KEY=VALUE` for one and `VERIFIER.KEY=VALUE` for more.
+def parameters_of(
+    verifiers: Sequence[str], arguments: Mapping[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """The parameters of each verifier, which are named KEY for one and VERIFIER.KEY for more.
 
-    >>> parameters_of(["math", "gsm8k"], ["gsm8k.reading=xml"])
+    >>> parameters_of(["math", "gsm8k"], {"gsm8k.reading": "xml"})
     {'gsm8k': {'reading': 'xml'}}
     """
     from rewardkit import registry
-    from rewardkit.harness.run.options import parameters_by_verifier
+    from rewardkit.harness.run.judging_thread import parameters_by_verifier
 
-    arguments = key_values(pairs, "--verifier-arg")
     if len(verifiers) == 1:
-        return {verifiers[0]: arguments} if arguments else {}
+        return {verifiers[0]: dict(arguments)} if arguments else {}
     return parameters_by_verifier(
         arguments, verifiers or list(registry.installed().offers("verifiers"))
     )

@@ -20,12 +20,6 @@ if TYPE_CHECKING:  # --help needs none of them
     from rewardkit.trainers.training.training_plan import TrainingPlan
 
 
-def print_plan(plan: TrainingPlan) -> None:
-    """Print the resolved configuration as TOML, and the size of a step."""
-    for line in _toml(plan):
-        echo(line)
-
-
 def print_training(result: TrainingResult, plan: TrainingPlan) -> None:
     """Print the accuracies, the paths of the results, and the next command."""
     from rewardkit.console import console
@@ -97,6 +91,7 @@ def _next(result: TrainingResult, plan: TrainingPlan) -> str:
 
 
 def _toml(plan: TrainingPlan) -> Iterator[str]:
+    """The resolved configuration as TOML, after the size of a step and other comments."""
     settings = plan.recipe.settings()
     sections = {name: value for name, value in settings.items() if isinstance(value, dict)}
     yield f"# recipe {settings.pop('name')}; output {plan.output_dir}"
@@ -258,7 +253,7 @@ def train_command(
     plan = plan_training(options, reporter)
     if check:
         if main:
-            print_plan(plan)
+            echo("\n".join(_toml(plan)))
         return
     try:
         result = run_training(plan, reporter, tuple(sys.argv))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
@@ -27,10 +28,6 @@ def verify_command(
     reference: Annotated[
         str | None, typer.Option(help="The correct answer, if the verifier reads one.")
     ] = None,
-    verifier_arg: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="A parameter of the verifier; repeatable."),
-    ] = None,
     column: Annotated[
         list[str] | None,
         typer.Option(
@@ -40,16 +37,17 @@ def verify_command(
     explain: Annotated[
         bool, typer.Option("--explain", help="Show how each side was read and which step decided.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
     *,
+    verifier_args: Mapping[str, Any],
     timeout: float | None,
+    as_json: bool,
 ) -> None:
     """Judge one completion. The exit status is 0 for right, 1 for wrong, 2 for unjudged."""
     from rewardkit.api import load_verifier, verify
     from rewardkit.verifiers.by_row import needs_reference
 
     completion = sys.stdin.read() if text == "-" else text
-    loaded = load_verifier(verifier, **key_values(verifier_arg or (), "--verifier-arg"))
+    loaded = load_verifier(verifier, **verifier_args)
     if reference is None and needs_reference(loaded, {}):
         raise UsageError(f"verifier {verifier!r} compares with a reference; give --reference TEXT")
     verdict = verify(

@@ -12,16 +12,15 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from rewardkit.errors import RunMismatch, UsageError
-from rewardkit.harness.metrics.summary import shortcomings, summarise_task, usage_of
+from rewardkit.harness.metrics.summary import shortcomings, summarise_tasks, usage_of
 from rewardkit.harness.run.run import RunSummary, write_results
 from rewardkit.harness.scoring.score import summarise_tally
 from rewardkit.harness.scoring.scoring_plan import resolve_task
 from rewardkit.harness.scoring.tally import Tally
 from rewardkit.harness.store.documents import read_run_record, read_run_summary
 from rewardkit.harness.store.files import replaced_file
-from rewardkit.harness.store.run_folder import RUN, SUMMARY, RunFolder
+from rewardkit.harness.store.run_folder import RUN, SOURCE_ROW, SUMMARY, RunFolder, Shard
 from rewardkit.harness.store.sample_row import SAMPLES, SampleRow, as_line, read_samples
-from rewardkit.harness.store.shard import SOURCE_ROW, Shard
 from rewardkit.protocols import Task
 from rewardkit.verifiers.judge.use import run_totals
 
@@ -185,12 +184,6 @@ def evaluated_rows(shards: Sequence[FinishedShard], tasks: Sequence[str]) -> lis
     return [row for _, _, row in numbered]
 
 
-def scored_rows(shards: Sequence[FinishedShard]) -> Iterator[SampleRow]:
-    """The rows of a scoring's shards in the order of the file; none stays in memory."""
-    streams = [_in_file_order(shard) for shard in shards]
-    return (row for _, _, row in heapq.merge(*streams, key=lambda one: one[:2]))
-
-
 def _in_file_order(shard: FinishedShard) -> Iterator[_Numbered]:
     before = (-1, -1)
     lines = 0
@@ -278,7 +271,8 @@ def _merge_scoring(folder: RunFolder, shards: Sequence[FinishedShard]) -> RunSum
     tally = Tally()
 
     def counted() -> Iterator[SampleRow]:
-        for row in scored_rows(shards):
+        """The rows in the order of the file; none stays in memory."""
+        for _, _, row in heapq.merge(*map(_in_file_order, shards), key=lambda one: one[:2]):
             tally.add(row, group_by[row.task])
             yield row
 
@@ -296,12 +290,7 @@ def _merge_evaluation(folder: RunFolder, shards: Sequence[FinishedShard]) -> Run
         first.refuse(f"its {RUN} has no settings.max_errors")
     rows = evaluated_rows(shards, list(group_by))
     _replace_rows(folder, rows)
-    summaries = {
-        name: summarise_task(
-            tasks[name], [row for row in rows if row.task == name], columns, timeouts[name]
-        )
-        for name, columns in group_by.items()
-    }
+    summaries = summarise_tasks(rows, tasks, group_by, timeouts)
     settings = first.record["settings"]
     failures = shortcomings(
         summaries,

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
+import importlib.util
+import json
+import marshal
+import os
 import secrets
 import socket
+import subprocess
+import sys
+import threading
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
-from rewardkit.confinement.interpreter import open_jail
-from rewardkit.confinement.jobs import Budget, Job, Outcome, communicate
+from rewardkit.confinement.jobs import Budget, Job, Keeper, Outcome, communicate
 from rewardkit.confinement.plain import encode
 from rewardkit.errors import ConfinementError, UnknownName
 
@@ -56,8 +65,9 @@ def refusal(level: Isolation) -> str | None:
 class Jail:
     """A place for one program and its tests. For one thread at a time.
 
-    Every job is a new process: nothing goes from one to the next but the files of `build`. `budget`
-    may change between jobs.
+    Every job is a new process: nothing goes from one to the next but the files of `build`. Another
+    program, or another `budget`, gets a new place. `packages` can be imported besides the standard
+    library; with `prelude`, the names that programs for competition sites rely on are there.
     ConfinementError when the machinery itself fails; nothing that a program does causes that.
     """
 
@@ -67,15 +77,20 @@ class Jail:
         isolation: str = "auto",
         budget: Budget = DEFAULT_BUDGET,
         readable: Sequence[str] = (),
+        packages: Sequence[str] = (),
+        prelude: bool = False,
     ) -> None:
         self.isolation = choose_isolation() if isolation == "auto" else isolation
         self.budget = budget
-        self._readable = tuple(readable)
-        self._keeper: socket.socket | None = None
+        self._options = (tuple(readable), tuple(packages))
+        self._prelude = prelude
+        self._open = False
+        self._keeper: Keeper | None = None
+        self._loaded: object = None
         self._beside: Jail | None = None
 
     def __enter__(self) -> Self:
-        self._keeper = open_jail(self.isolation, self._readable)
+        self._open = True
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -85,23 +100,21 @@ class Jail:
         """End whatever runs in it."""
         if self._beside is not None:
             self._beside.close()
-        if self._keeper is not None:
-            self._keeper.close()
-            self._keeper = None
+        self._open = False
+        self._hang_up()
 
     def run(self, source: str, stdin: bytes = b"") -> Outcome:
         """Run a Python program as a script."""
-        return self._completed({"do": "run", "sources": [source]}, stdin)
+        return self._outcome(_script(source), ["run"], stdin, secrets.token_hex())
 
     def check_in_process(self, tests: str, source: str) -> Outcome:
         """Run a program, then its tests in the same process: it can see them, and fool them."""
-        return self._completed({"do": "run", "sources": [source, tests]})
+        return self._outcome(_script(source), ["check"], marshal.dumps(tests), secrets.token_hex())
 
     def call(self, source: str, function: str, arguments: Sequence[object]) -> Outcome:
         """Call a function of a program, or the method of a new instance: "Solution.two_sum"."""
         encode(arguments := list(arguments))  # raises Opaque
-        job = {"do": "call", "source": source, "function": function, "arguments": arguments}
-        return self._finished(job).outcome()
+        return self._outcome(_module(source), ["call", function], marshal.dumps(arguments))
 
     def check(self, tests: str, source: str, names: Sequence[str]) -> Outcome:
         """Run tests that call the program in another jail; "completed" when all of them ran.
@@ -110,42 +123,59 @@ class Jail:
         be imported from `solution`. "opaque": the tests use what only works in one process.
         """
         if self._beside is None:
+            readable, packages = self._options
             self._beside = Jail(
-                isolation=self.isolation, budget=self.budget, readable=self._readable
+                isolation=self.isolation, readable=readable, packages=packages
             ).__enter__()
         self._beside.budget = self.budget
         ours, theirs = socket.socketpair()
-        nonce = secrets.token_hex()
-        text = {"do": "test", "source": tests, "names": list(names), "nonce": nonce}
-        tester = self._job(text, link=ours)
-        program = self._beside._job({"do": "serve", "source": source}, link=theirs)
+        text = marshal.dumps([list(names), tests])
+        tester = self._beside._job(_script(""), ["test"], text, secrets.token_hex(), ours)
+        program = self._job(_module(source), ["serve"], link=theirs)
         self._communicate([tester, program])
-        return _joined(tester.outcome(nonce), program.outcome())
+        return _joined(tester.outcome(), program.outcome())
 
     def build(self, command: Sequence[str], files: Mapping[str, bytes]) -> Outcome:
         """Run a compiler on files; both are in a folder that stays until the jail is closed."""
-        job = {"do": "build", "argv": list(command), "files": dict(files)}
-        return self._finished(job).outcome()
+        return self._outcome({"do": "command"}, ["build", *command], marshal.dumps(dict(files)))
 
     def execute(self, command: Sequence[str], stdin: bytes = b"") -> Outcome:
         """Run what was built, which may neither write nor start processes."""
-        return self._finished({"do": "execute", "argv": list(command)}, stdin).outcome()
+        return self._outcome({"do": "command"}, ["execute", *command], stdin)
 
-    def _completed(self, text: dict[str, Any], stdin: bytes = b"") -> Outcome:
-        nonce = secrets.token_hex()
-        return self._finished({**text, "nonce": nonce}, stdin).outcome(nonce)
-
-    def _finished(self, text: dict[str, Any], stdin: bytes = b"") -> Job:
-        job = self._job(text, stdin)
+    def _outcome(
+        self, program: dict[str, Any], task: Sequence[str], stdin: bytes, nonce: str = ""
+    ) -> Outcome:
+        job = self._job(program, task, stdin, nonce)
         self._communicate([job])
-        return job
+        return job.outcome()
 
     def _job(
-        self, text: dict[str, Any], stdin: bytes = b"", link: socket.socket | None = None
+        self,
+        program: dict[str, Any],
+        task: Sequence[str],
+        stdin: bytes = b"",
+        nonce: str = "",
+        link: socket.socket | None = None,
     ) -> Job:
-        if self._keeper is None:
+        if not self._open:
             raise ConfinementError("the jail isn't open: use it in a `with` statement")
-        return Job(self._keeper, self.budget, text, stdin, link)
+        return Job(self._keeper_of(program), task, stdin, nonce, link)
+
+    def _keeper_of(self, program: dict[str, Any]) -> Keeper:
+        """The keeper that has loaded a program, with this budget; a new one if that is spent."""
+        wanted = (program, self.budget)
+        if self._keeper is None or self._keeper.spent or self._loaded != wanted:
+            self._hang_up()
+            job = {**program, "limits": self.budget.limits(), "prelude": self._prelude}
+            control = open_jail(self.isolation, *self._options, marshal.dumps(job))
+            self._keeper, self._loaded = Keeper(control, self.budget), wanted
+        return self._keeper
+
+    def _hang_up(self) -> None:
+        if self._keeper is not None:
+            self._keeper.control.close()
+            self._keeper = None
 
     def _communicate(self, jobs: Sequence[Job]) -> None:
         try:
@@ -162,6 +192,14 @@ class Jail:
             raise
 
 
+def _script(source: str) -> dict[str, Any]:
+    return {"do": "python", "name": "__main__", "source": source}
+
+
+def _module(source: str) -> dict[str, Any]:
+    return {"do": "python", "name": "solution", "source": source}
+
+
 def _joined(tests: Outcome, program: Outcome) -> Outcome:
     """The outcome of the tests; where the program's end explains theirs, with its cause."""
     both = replace(
@@ -173,3 +211,118 @@ def _joined(tests: Outcome, program: Outcome) -> Outcome:
     if tests.ended == "exit" and program.ended in _LIMITS:  # it may forge the others
         return replace(both, ended=program.ended, status=program.status)
     return both
+
+
+_BOOT = """
+import sys, types
+folder, *options = sys.argv[1:]
+for name in ("rewardkit", "rewardkit.confinement"):
+    sys.modules[name] = types.ModuleType(name)
+    sys.modules[name].__path__ = [f"{folder}/{name.replace('.', '/')}"]
+from rewardkit.confinement.zygote import main
+main(*options)
+"""  # without the packages' own files, which import the rest
+
+
+class _Interpreter:
+    """The process of `zygote.py`, and the sockets to its jails."""
+
+    def __init__(self, isolation: str, readable: Sequence[str], packages: Sequence[str]) -> None:
+        self.jails: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        folder = str(Path(__file__).parents[2])
+        folders = {name: found for name in packages if (found := package_folder(name))}
+        libraries = [f"{found}.libs" for found in folders.values()]
+        readable = [*readable, *folders.values(), *libraries]
+        # without the packages of this environment; a fixed seed makes the order of sets the same
+        command = [sys.executable, "-P", "-s", "-S", "-B", "-c", _BOOT]
+        with theirs:
+            self.process = subprocess.Popen(  # symbols bound now need no look-up in every fork
+                [*command, folder, isolation, json.dumps(readable), json.dumps(folders)],
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={"PYTHONHASHSEED": "0", "LD_BIND_NOW": "1"},
+                cwd="/",
+                start_new_session=True,
+            )
+
+    def running(self) -> bool:
+        """Whether it can still open jails."""
+        return self.process.poll() is None
+
+    def open_jail(self, job: bytes) -> socket.socket:
+        """Return the socket to a new jail's keeper, which is given this job."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.jails.add(ours)
+        file = os.memfd_create("job")
+        try:
+            with theirs:
+                os.write(file, job)
+                os.lseek(file, 0, os.SEEK_SET)
+                socket.send_fds(self._control, [b"o"], [theirs.fileno(), file])
+        except OSError as error:
+            ours.close()
+            raise ConfinementError(f"a jail can't be entered: {error}") from error
+        finally:
+            os.close(file)
+        return ours
+
+    def close(self) -> None:
+        """Hang up, at which it ends."""
+        self._control.close()
+
+
+_lock = threading.Lock()
+_interpreters: dict[tuple[str, tuple[str, ...], tuple[str, ...]], _Interpreter] = {}
+
+
+@functools.cache
+def package_folder(name: str) -> str:
+    """Return where a package of this environment is; "" if it isn't installed."""
+    spec = importlib.util.find_spec(name)
+    return spec.submodule_search_locations[0] if spec and spec.submodule_search_locations else ""
+
+
+def open_jail(
+    isolation: str, readable: Sequence[str], packages: Sequence[str], job: bytes
+) -> socket.socket:
+    """Return the socket to the keeper of a new jail, which is given this job.
+
+    Its first message says whether it entered the jail. ConfinementError if there is no interpreter.
+    """
+    key = (isolation, tuple(readable), tuple(packages))
+    with _lock:
+        interpreter = _interpreters.get(key)
+        if interpreter is not None and not interpreter.running():  # it was killed
+            interpreter.close()
+            interpreter = None
+        if interpreter is None:
+            try:
+                interpreter = _interpreters[key] = _Interpreter(*key)
+            except OSError as error:
+                raise ConfinementError(f"no process can be started: {error}") from error
+    return interpreter.open_jail(job)
+
+
+def _forget() -> None:
+    """In a forked child: the interpreters end with the parent, so hold none of their sockets."""
+    global _lock
+    _lock = threading.Lock()
+    for interpreter in _interpreters.values():
+        interpreter.close()
+        for jail in interpreter.jails:
+            jail.close()
+        interpreter.process.returncode = 0  # not this process's child: no warning that it runs
+    _interpreters.clear()
+
+
+def _close() -> None:
+    for interpreter in _interpreters.values():
+        interpreter.close()
+        interpreter.process.kill()
+        interpreter.process.wait()
+
+
+os.register_at_fork(after_in_child=_forget)
+atexit.register(_close)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
-import marshal
 import math
 import os
-import selectors
+import select
+import signal
 import socket
 import time
 from collections.abc import Sequence
@@ -19,8 +18,10 @@ from rewardkit.confinement.plain import LARGEST, Opaque, decode
 from rewardkit.errors import ConfinementError
 
 _GRACE = 10.0  # seconds by which a keeper's reply may come after the limit
+_START_SECONDS = 60.0  # the same for the first one, for which an interpreter may have to start
 _AT_ONCE = 2**16
-_OWN = 5  # descriptors of every job; a sixth leads to another jail
+_OWN = 4  # descriptors of every job; a fifth leads to another jail
+_SHORT, _LONG = 20, 1000  # milliseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Budget:
     file_bytes: int = 2**24
     output_bytes: int = 2**24
 
-    def limits(self, kind: str) -> bytes:
+    def limits(self) -> dict[str, Any]:
         """Return what a keeper needs to know."""
         resources = {
             "RLIMIT_AS": self.memory,
@@ -49,7 +50,7 @@ class Budget:
             "RLIMIT_CORE": 0,
             "RLIMIT_MEMLOCK": 0,
         }
-        return json.dumps({**asdict(self), "resources": resources, "kind": kind}).encode()
+        return {**asdict(self), "resources": resources}
 
 
 Ended = Literal[
@@ -84,134 +85,172 @@ class Outcome:
     cpu_seconds: float = 0.0
 
 
+class Keeper:
+    """A jail's keeper, seen from outside: what it runs, and how far it has come."""
+
+    def __init__(self, control: socket.socket, budget: Budget) -> None:
+        self.control = control
+        self.budget = budget
+        self.stage = ""
+        self.spent = False
+
+    def reply(self) -> dict[str, Any] | None:
+        """Read its next message. None if that says how far it has come, and not how a job ended."""
+        reply: dict[str, Any] = {}
+        for _ in range(2):  # a reset, of what it left unread, comes before its own last messages
+            with contextlib.suppress(OSError):
+                reply = json.loads(self.control.recv(2**14) or b"{}")
+                break
+        if "stage" in reply:
+            self.stage = reply["stage"]
+            return None
+        self.spent = bool(reply.pop("spent", True))
+        if not reply and self.stage == "ready":  # it ended as it compiled the program
+            return {"ended": "signal", "status": signal.SIGKILL}
+        return reply or {"failed": "its keeper ended by itself"}
+
+
 class Job:
-    """A job that a keeper has been given. `communicate` runs it to its end."""
+    """A job that a keeper has been given. `communicate` runs it to its end.
+
+    `nonce` is what it reports when all of its text has run.
+    """
 
     def __init__(
         self,
-        keeper: socket.socket,
-        budget: Budget,
-        job: dict[str, Any],
+        keeper: Keeper,
+        task: Sequence[str],
         stdin: bytes = b"",
+        nonce: str = "",
         link: socket.socket | None = None,
     ) -> None:
-        self.reply: dict[str, Any] | None = None
+        self.ended: dict[str, Any] | None = None
         self._keeper = keeper
-        self._budget = budget
-        self._text = marshal.dumps(job)
-        self._limits = budget.limits(job["do"] if job["do"] in ("build", "execute") else "python")
-        self._stdin = stdin
+        self._message = "\0".join([*task, *filter(None, [nonce])]).encode()
+        self._nonce = nonce
+        self._stdin = memoryview(stdin)
         self._link = link
-        self._stdout, self._stderr, self._result = bytearray(), bytearray(), bytearray()
         self._over = False
-        self._open: set[int] = set()
-        self._deadline = time.monotonic() + budget.wall_seconds + _GRACE
+        self._buffers: dict[int, bytearray] = {}
+        self._output: list[bytearray] = []
+        self._input = -1
+        self._deadline = time.monotonic() + keeper.budget.wall_seconds
 
-    def start(self, selector: selectors.BaseSelector) -> None:
+    def start(self) -> None:
         """Hand it to the keeper."""
-        self._selector = selector
         given: list[int] = []
         try:
-            given.append(self._writes())
-            given.extend(map(self._reads, (self._stdout, self._stderr)))
-            given.append(_file(self._text))
-            given.append(self._reads(self._result))
+            theirs, self._input = os.pipe()
+            given.append(theirs)
+            os.set_blocking(self._input, False)
+            given.extend(self._readers() for _ in range(3))
             if self._link is not None:
                 given.append(self._link.fileno())
-            selector.register(self._keeper, selectors.EVENT_READ, self._take_reply)
             with contextlib.suppress(OSError):  # a keeper that has ended is noticed as it replies
-                socket.send_fds(self._keeper, [self._limits], given)
+                socket.send_fds(self._keeper.control, [self._message], given)
         finally:
             for descriptor in given[:_OWN]:
                 os.close(descriptor)
             if self._link is not None:
                 self._link.close()
+        self._write()
 
-    def done(self) -> bool:
-        """Whether it has ended and all of its output has arrived."""
-        if self.reply is None and time.monotonic() > self._deadline:
+    def pipes(self) -> dict[int, int]:
+        """Its pipes, and what to wait for on each."""
+        pipes = dict.fromkeys(self._buffers, select.POLLIN)
+        return pipes if self._input < 0 else {**pipes, self._input: select.POLLOUT}
+
+    def act(self, descriptor: int) -> None:
+        """Read from a pipe, or write to one, or take the keeper's message."""
+        if descriptor == self._keeper.control.fileno():
+            self.ended = self._keeper.reply()
+        elif descriptor == self._input:
+            self._write()
+        elif descriptor in self._buffers:
+            self._read(descriptor)
+
+    def control(self) -> int:
+        """The descriptor of the socket to its keeper."""
+        return self._keeper.control.fileno()
+
+    def check_time(self) -> None:
+        """Raise ConfinementError if the keeper should have ended it long ago."""
+        late = time.monotonic() - self._deadline
+        if late > 0 and self._keeper.stage == "ready":  # it takes too long to compile
+            self.ended = {"ended": "timeout"}
+            self._keeper.spent = True
+        elif late > (_GRACE if self._keeper.stage else _START_SECONDS):
             raise ConfinementError("a jail did not answer in time: is the machine overloaded?")
-        return self.reply is not None and not self._open
 
     def kill(self) -> None:
         """Have the keeper end it."""
-        if self.reply is None:
+        if self.ended is None:
             with contextlib.suppress(OSError):
-                self._keeper.send(b'"kill"')
+                self._keeper.control.send(b"kill")
+
+    def finish(self) -> None:
+        """Read what is left in its pipes: nothing writes to them any more."""
+        for descriptor in [*self._buffers]:
+            while descriptor in self._buffers and self._read(descriptor):
+                pass
 
     def close(self) -> None:
         """Close the pipes that are left."""
-        for descriptor in [*self._open]:
+        for descriptor in [*self._buffers, self._input]:
             self._close(descriptor)
 
-    def outcome(self, nonce: str | None = None) -> Outcome:
-        """Return what came of it. `nonce` is what it reports when all of its text has run."""
-        reply = self.reply or {}
+    def outcome(self) -> Outcome:
+        """Return what came of it."""
+        reply = self.ended or {}
         if "failed" in reply:
             raise ConfinementError(f"a program can't be started in its jail: {reply['failed']}")
-        ended = Outcome(**reply, stdout=bytes(self._stdout), stderr=bytes(self._stderr))
+        stdout, stderr, result = map(bytes, self._output)
+        outcome = Outcome(**reply, stdout=stdout, stderr=stderr)
         if self._over:
-            return replace(ended, ended="output")
-        return _with_result(ended, bytes(self._result), nonce) if ended.ended == "exit" else ended
+            return replace(outcome, ended="output")
+        return _with_result(outcome, result, self._nonce) if outcome.ended == "exit" else outcome
 
-    def _reads(self, buffer: bytearray) -> int:
+    def _readers(self) -> int:
         ours, theirs = os.pipe()
-        self._open.add(ours)
-        action = functools.partial(self._read, ours, buffer)
-        self._selector.register(ours, selectors.EVENT_READ, action)
-        return theirs
-
-    def _writes(self) -> int:
-        theirs, ours = os.pipe()
-        self._open.add(ours)
         os.set_blocking(ours, False)
-        left = memoryview(self._stdin)
-
-        def write() -> None:
-            nonlocal left
-            try:
-                left = left[os.write(ours, left[:_AT_ONCE]) :]
-            except BlockingIOError:
-                return
-            except OSError:  # nobody reads the rest
-                left = left[:0]
-            if not left:
-                self._close(ours)
-
-        self._selector.register(ours, selectors.EVENT_WRITE, write)
+        self._buffers[ours] = bytearray()
+        self._output.append(self._buffers[ours])
         return theirs
 
-    def _read(self, descriptor: int, buffer: bytearray) -> None:
-        most = LARGEST + 64 if buffer is self._result else self._budget.output_bytes
-        data = os.read(descriptor, _AT_ONCE)
+    def _write(self) -> None:
+        try:
+            while self._stdin:
+                self._stdin = self._stdin[os.write(self._input, self._stdin[:_AT_ONCE]) :]
+        except BlockingIOError:
+            return
+        except OSError:  # nobody reads the rest
+            pass
+        self._close(self._input)
+
+    def _read(self, descriptor: int) -> bool:
+        buffer = self._buffers[descriptor]
+        most = LARGEST + 64 if buffer is self._output[2] else self._keeper.budget.output_bytes
+        try:
+            data = os.read(descriptor, _AT_ONCE)
+        except BlockingIOError:
+            return False
         buffer += data[: most - len(buffer)]
         if len(buffer) == most:
             self._over = True
             self.kill()
         if not data or self._over:
             self._close(descriptor)
-
-    def _take_reply(self) -> None:
-        with contextlib.suppress(OSError):
-            self.reply = json.loads(self._keeper.recv(2**16) or b"null")
-        self.reply = self.reply or {"failed": "its keeper ended by itself"}
-        self._selector.unregister(self._keeper)
+        return bool(data)
 
     def _close(self, descriptor: int) -> None:
-        self._open.discard(descriptor)
-        self._selector.unregister(descriptor)
-        os.close(descriptor)
+        if descriptor == self._input:
+            self._input = -1
+        self._buffers.pop(descriptor, None)
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
-def _file(content: bytes) -> int:
-    descriptor = os.memfd_create("job")
-    with open(descriptor, "wb", closefd=False) as file:
-        file.write(content)
-        file.seek(0)
-    return descriptor
-
-
-def _with_result(ended: Outcome, result: bytes, nonce: str | None) -> Outcome:
+def _with_result(ended: Outcome, result: bytes, nonce: str) -> Outcome:
     """The outcome with what the program reported. It may have forged all but the nonce."""
     kind, _, content = result.partition(b" ")
     if kind == b"returned":
@@ -223,24 +262,43 @@ def _with_result(ended: Outcome, result: bytes, nonce: str | None) -> Outcome:
         return replace(ended, ended="opaque", value=content[:1000].decode(errors="replace"))
     if kind == b"memory":
         return replace(ended, ended="memory")
-    if nonce is not None and content == nonce.encode():
+    if nonce and content == nonce.encode():
         return replace(ended, ended="completed")
     return ended
 
 
 def communicate(jobs: Sequence[Job]) -> None:
     """Run jobs to their end; when the first one ends, the others are killed."""
-    with selectors.PollSelector() as selector:
-        try:
-            for job in jobs:
-                job.start(selector)
-            while not all(job.done() for job in jobs):
-                for key, _ in selector.select(1.0):
-                    if key.fd in selector.get_map():  # not closed by an action before
-                        key.data()
-                if jobs[0].reply is not None:
-                    for job in jobs[1:]:
-                        job.kill()
-        finally:
-            for job in jobs:
-                job.close()
+    try:
+        for job in jobs:
+            job.start()
+        wait = _SHORT  # most jobs end sooner, and then all of their output is read at once
+        while any(job.ended is None for job in jobs):
+            _act(jobs, wait)
+            wait = _LONG
+            if jobs[0].ended is not None:
+                for job in jobs[1:]:
+                    job.kill()
+        for job in jobs:
+            job.finish()
+    finally:
+        for job in jobs:
+            job.close()
+
+
+def _act(jobs: Sequence[Job], wait: int) -> None:
+    """Wait for the keepers, and unless the wait is short for pipes too, and do what they need."""
+    poll = select.poll()
+    owners: dict[int, Job] = {}
+    for job in jobs:
+        pipes = job.pipes() if wait == _LONG else {}
+        if job.ended is None:
+            pipes[job.control()] = select.POLLIN
+        for descriptor, event in pipes.items():
+            owners[descriptor] = job
+            poll.register(descriptor, event)
+    for descriptor, _ in poll.poll(wait):
+        owners[descriptor].act(descriptor)
+    for job in jobs:
+        if job.ended is None:
+            job.check_time()

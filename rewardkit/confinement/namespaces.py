@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import socket
@@ -12,8 +11,8 @@ from rewardkit.confinement.syscalls import syscall
 
 _NEW_MOUNTS, _NEW_USER = 0x20000, 0x10000000
 _NEW_NAMES, _NEW_IPC, _NEW_PROCESSES, _NEW_NETWORK = 0x4000000, 0x8000000, 0x20000000, 0x40000000
-_JAIL = _NEW_MOUNTS | _NEW_NAMES | _NEW_IPC | _NEW_PROCESSES | _NEW_NETWORK
-_READ_ONLY, _NO_SUID, _NO_DEVICES, _REMOUNT, _BIND = 1, 2, 4, 32, 4096
+_SHARED = _NEW_USER | _NEW_MOUNTS | _NEW_NAMES | _NEW_IPC | _NEW_NETWORK
+_READ_ONLY, _NO_SUID, _NO_DEVICES, _REMOUNT, _NO_ACCESS_TIMES, _BIND = 1, 2, 4, 32, 1024, 4096
 _RECURSIVE, _PRIVATE, _RELATIVE_TIMES = 16384, 1 << 18, 1 << 21
 _KEPT = 2 | 4 | 8 | 1024 | 2048  # flags that a mount in a user namespace must keep
 _DETACH = 2
@@ -23,8 +22,11 @@ _USER = 65534
 
 WRITABLE = "/tmp"
 """The folder where a judged program may write: empty, and its own."""
-SCRATCH = "/work"
+SCRATCH = "/rewardkit-build"
 """The folder of builds and of what they made."""
+_ASIDE = "/rewardkit-packages"
+_covered: list[str] = []
+"""What WRITABLE has of folders to read, which each jail covers: _ASIDE has them, too."""
 
 
 def enter(readable: Iterable[str]) -> None:
@@ -33,37 +35,36 @@ def enter(readable: Iterable[str]) -> None:
     OSError where the kernel refuses a step.
     """
     user, group = os.geteuid(), os.getegid()
-    syscall("unshare", _NEW_USER | _NEW_MOUNTS)
+    syscall("unshare", _SHARED)
     _write("/proc/self/setgroups", "deny")
     _write("/proc/self/uid_map", f"{_USER} {user} 1")
     _write("/proc/self/gid_map", f"{_USER} {group} 1")
+    socket.sethostname("jail")
     _change_root(readable)
 
 
 def fork() -> int:
-    """Fork as `os.fork` does; the child is process 1 of namespaces of its own.
+    """Fork; the child is process 1 of its own processes, with its own mounts.
 
     With it end all other processes there. The kernel has no other way to fork process 1 at once.
     """
-    python = ctypes.pythonapi
-    python.PyOS_BeforeFork()
-    try:
-        child = syscall("clone", _JAIL | signal.SIGCHLD, 0, 0, 0, 0)
-    except OSError:
-        python.PyOS_AfterFork_Parent()
-        raise
-    if child:
-        python.PyOS_AfterFork_Parent()
-        return child
-    python.PyOS_AfterFork_Child()
-    socket.sethostname("jail")
-    return 0
+    return syscall("clone", _NEW_PROCESSES | _NEW_MOUNTS | signal.SIGCHLD, 0, 0, 0, 0)
 
 
 def mount_tmpfs(path: str, size: int) -> None:
-    """Mount an empty folder in memory."""
+    """Mount an empty folder in memory; reading it leaves no trace."""
+    flags = _NO_SUID | _NO_DEVICES | _NO_ACCESS_TIMES
     options = f"size={size},nr_inodes=4096,mode=755".encode()
-    syscall("mount", b"tmpfs", path.encode(), b"tmpfs", _NO_SUID | _NO_DEVICES, options)
+    syscall("mount", b"tmpfs", path.encode(), b"tmpfs", flags, options)
+
+
+def mount_writable(size: int) -> None:
+    """Mount an empty WRITABLE of at most `size` bytes; folders to read that lie there stay."""
+    mount_tmpfs(WRITABLE, size)
+    for path in _covered:
+        os.mkdir(path)
+        syscall("mount", (_ASIDE + path).encode(), path.encode(), None, _BIND | _RECURSIVE, None)
+        make_read_only(path)
 
 
 def unmount(path: str) -> None:
@@ -83,24 +84,33 @@ def _change_root(readable: Iterable[str]) -> None:
     sources = {path: os.open(path, os.O_PATH) for path in (*_outermost(readable), *_DEVICES)}
     syscall("mount", None, b"/", None, _RECURSIVE | _PRIVATE, None)
     mount_tmpfs(_ROOT, 2**20)
+    lying = {path for path in sources if path.startswith(f"{WRITABLE}/")}
+    _covered[:] = {"/".join(path.split("/")[:3]) for path in lying}
     for path, descriptor in sources.items():
-        target = _ROOT + path
-        if path in _DEVICES:
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            _write(target, "")
-        else:
-            os.makedirs(target, exist_ok=True)
-        source = f"/proc/self/fd/{descriptor}".encode()
-        syscall("mount", source, target.encode(), None, _BIND | _RECURSIVE, None)
-        make_read_only(target)
+        for target in (path, _ASIDE + path) if path in lying else (path,):
+            _bind(descriptor, _ROOT + target, is_file=path in _DEVICES)
         os.close(descriptor)
     for folder in (WRITABLE, SCRATCH):
-        os.mkdir(_ROOT + folder)
+        if folder in sources:
+            raise OSError(f"Python or a package is {folder}, which programs must find empty")
+        os.makedirs(_ROOT + folder, exist_ok=True)
     os.chdir(_ROOT)
     syscall("pivot_root", b".", b".")
     unmount(".")
     os.chdir("/")
     make_read_only("/")
+
+
+def _bind(descriptor: int, target: str, *, is_file: bool) -> None:
+    """Show at `target` what is open, to read only."""
+    if is_file:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        _write(target, "")
+    else:
+        os.makedirs(target, exist_ok=True)
+    source = f"/proc/self/fd/{descriptor}".encode()
+    syscall("mount", source, target.encode(), None, _BIND | _RECURSIVE, None)
+    make_read_only(target)
 
 
 def _outermost(paths: Iterable[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""A judged program in its own process: limits, confinement, then its text.
+"""A judged program: compiled in the keeper, run in a process of its own, which gives up its reach.
 
 Nothing here is relied on once the program runs: it may patch, read and forge all of it. What it
 can send is a value that the caller compares with one that it never sees.
@@ -6,73 +6,61 @@ can send is a value that the caller compares with one that it never sees.
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import contextlib
+import importlib
 import linecache
 import marshal
 import os
 import random
+import re
 import resource
-import signal
 import sys
 import threading
 import traceback
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
-from rewardkit.confinement import landlock, seccomp
+from rewardkit.confinement import landlock
 from rewardkit.confinement.plain import LARGEST, Opaque, TooLarge, decode, encode
-from rewardkit.confinement.syscalls import SET_DEATH_SIGNAL, drop_capabilities, syscall
+from rewardkit.confinement.syscalls import drop_capabilities
 
-JOB, RESULT, READINESS, LINK = 3, 4, 5, 6
-"""Descriptors: a file with the job; pipes for what comes of it and for whether the confinement
-holds; a socket to the other jail."""
-READY = b"ready"
+RESULT, LINK = 3, 4
+"""Descriptors: a pipe for what comes of a job; a socket to the other jail."""
 
+_COMMON = (
+    *("string", "re", "datetime", "collections", "heapq", "bisect", "copy", "math", "random"),
+    *("statistics", "itertools", "functools", "operator", "io", "json", "typing", "builtins"),
+)
+_ON_DEMAND = {
+    *("array", "calendar", "cmath", "csv", "dataclasses", "inspect", "pprint", "queue"),
+    *("textwrap", "unittest", "uuid"),
+}
+"""Modules that are loaded for programs that name them: each makes every fork slower."""
 
-def main(
-    isolation: str, limits: Mapping[str, Any], files: Sequence[int], rules: int | None
-) -> None:
-    """Run a job, whose descriptors are `files`, in the current folder; end this process."""
-    status = 1
-    try:
-        os.setsid()
-        syscall("prctl", SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
-        if isolation != "none":
-            drop_capabilities()
-        if rules is not None:
-            landlock.restrict(rules)
-        _take_descriptors(files)
-        with open(JOB, "rb") as file:
-            job = marshal.load(file)
-        _write_files(job.get("files", {}))
-        for kind, amount in limits["resources"].items():
-            _limit(getattr(resource, kind), amount)
-        if isolation != "none":
-            seccomp.restrict(limits["kind"])
-        os.write(READINESS, READY)
-        os.close(READINESS)
-        status = _run(job)
-    except BaseException as error:  # the confinement failed: the keeper reads why
-        with contextlib.suppress(OSError):
-            os.write(READINESS, f"{type(error).__name__}: {error}".encode()[:2000])
-    finally:
-        os._exit(status)
+_PRELUDE = "; ".join(
+    [f"from {name} import *" for name in _COMMON] + [f"import {name}" for name in ("sys", *_COMMON)]
+)
+"""A line that imports what the sites of competitions import for a program."""
+_WORD = re.compile(r"\b[a-z]+\b")
+_DEEP = 50_000  # the recursion limit on those sites
+
+Restriction = Callable[[], None]
+"""What a job gives up before it runs anything."""
 
 
-def _take_descriptors(descriptors: Sequence[int]) -> None:
-    """Move them to the numbers from 0 up; close every other one."""
-    high = [os.dup2(one, 100 + index) for index, one in enumerate(descriptors)]
-    for index, one in enumerate(high):
-        os.dup2(one, index)
-    os.closerange(len(high), 256)
-
-
-def _write_files(files: Mapping[str, bytes]) -> None:
-    for name, data in files.items():
-        with open(name, "wb") as file:
-            file.write(data)
+def confine(resources: Mapping[str, int], rules: int | None, restrict: Restriction | None) -> None:
+    """Give up, for good, what this process doesn't need."""
+    if restrict is not None:
+        drop_capabilities()
+    if rules is not None:
+        landlock.restrict(rules)
+    for name, amount in resources.items():
+        _limit(getattr(resource, name), amount)
+    if restrict is not None:
+        restrict()
 
 
 def _limit(kind: int, amount: int) -> None:
@@ -82,12 +70,50 @@ def _limit(kind: int, amount: int) -> None:
     resource.setrlimit(kind, (lowest, hard if kind == resource.RLIMIT_STACK else lowest))
 
 
-def _run(job: Any) -> int:
-    """Run it as an interpreter runs a script, and return the exit status."""
-    random.seed(0)
-    status = 0
+class Program:
+    """A program that was compiled, in the keeper, and the namespace where jobs run it."""
+
+    def __init__(self, job: Mapping[str, Any]) -> None:
+        self.namespace = _module(job["name"], _prelude if job["prelude"] else None)
+        self._error: BaseException | None = None
+        try:
+            self._code = _compiled(job["source"], "program.py")
+            for name in _ON_DEMAND.intersection(_WORD.findall(job["source"])):
+                importlib.import_module(name)
+        except BaseException as error:  # each job raises it
+            self._error = error
+        if job["prelude"]:
+            sys.setrecursionlimit(_DEEP)
+
+    def execute(self) -> None:
+        """Run its text."""
+        if self._error is not None:
+            raise self._error
+        exec(self._code, self.namespace)  # noqa: S102 - in its jail
+
+
+def main(
+    message: bytes, program: Program | None, restrict: Restriction, failing: int, linked: bool
+) -> NoReturn:
+    """Do what the message says in this process, and end it."""
+    status = 1
     try:
-        _JOBS[job["do"]](job)
+        restrict()
+        os.closerange(LINK + linked, 256)
+        kind, *arguments = message.decode().split("\0")
+        status = _run(_TASKS[kind], program, arguments)
+    except BaseException as error:  # the confinement failed: the keeper reads why
+        with contextlib.suppress(OSError):
+            os.write(failing, f"{type(error).__name__}: {error}".encode()[:2000])
+    finally:
+        os._exit(status)
+
+
+def _run(task: Callable[..., bytes], program: Program | None, arguments: Sequence[str]) -> int:
+    """Run it as an interpreter runs a script, and return the exit status."""
+    status, result = 0, b""
+    try:
+        result = task(program, arguments)
     except SystemExit as error:
         status = _exit_status(error.code)
     except BaseException as error:  # the program may raise anything
@@ -95,6 +121,7 @@ def _run(job: Any) -> int:
         status = 1
     try:
         _finish()
+        _send(result)
     except BaseException as error:  # the program's own code runs here, too
         _show(error)
         status = status or 1
@@ -103,7 +130,8 @@ def _run(job: Any) -> int:
 
 def _finish() -> None:
     """Wait for threads, then do what is registered for the exit, as an interpreter does."""
-    threading._shutdown()  # type: ignore[attr-defined]
+    if _thread._count():
+        threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     sys.stdout.flush()
 
@@ -146,24 +174,52 @@ def _send(message: bytes, descriptor: int = RESULT) -> None:
         left = left[os.write(descriptor, left) :]
 
 
-def _module(name: str) -> dict[str, Any]:
-    """The namespace of a new module, importable by its name."""
-    module = types.ModuleType(name)
+_prelude = types.ModuleType("solution")
+"""Holds the names of the prelude."""
+
+
+def prepare_prelude() -> None:
+    """Import them once, for all programs; random numbers begin alike in each."""
+    exec(_PRELUDE, _prelude.__dict__)  # noqa: S102 - our own text
+    random.seed(0)
+
+
+def _module(name: str, module: types.ModuleType | None = None) -> dict[str, Any]:
+    """The namespace of a new module, importable by its name; or of this one."""
+    module = module or types.ModuleType(name)
+    module.__name__ = name
     sys.modules[name] = module
     return module.__dict__
 
 
-def _execute(source: str, namespace: dict[str, Any], file: str) -> None:
+def _compiled(source: str, file: str) -> types.CodeType:
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-    exec(compile(source, file, "exec", dont_inherit=True), namespace)  # noqa: S102 - in its jail
+    return compile(source, file, "exec", dont_inherit=True)
 
 
-def _run_script(job: Any) -> None:
-    namespace = _module("__main__")
-    for source in job["sources"]:
-        _execute(source, namespace, "program.py")
-    _finish()
-    _send(b"completed " + job["nonce"].encode())
+def read_all(descriptor: int) -> bytes:
+    """Return what is left to read."""
+    data = b""
+    while piece := os.read(descriptor, 2**16):
+        data += piece
+    return data
+
+
+def _read_input() -> Any:
+    """What the caller sends in place of standard input, which then is at its end."""
+    return marshal.loads(read_all(0))
+
+
+def _run_script(program: Program, arguments: Sequence[str]) -> bytes:
+    program.execute()
+    return b"completed " + arguments[0].encode()
+
+
+def _check(program: Program, arguments: Sequence[str]) -> bytes:
+    tests = _read_input()
+    program.execute()
+    exec(_compiled(tests, "program.py"), program.namespace)  # noqa: S102 - in its jail
+    return b"completed " + arguments[0].encode()
 
 
 def _function(namespace: dict[str, Any], name: str) -> Callable[..., Any]:
@@ -176,23 +232,23 @@ def _function(namespace: dict[str, Any], name: str) -> Callable[..., Any]:
     return function
 
 
-def _call(job: Any) -> None:
-    namespace = _module("solution")
-    _execute(job["source"], namespace, "program.py")
-    value = _function(namespace, job["function"])(*job["arguments"])
+def _call(program: Program, arguments: Sequence[str]) -> bytes:
+    values = _read_input()
+    program.execute()
+    value = _function(program.namespace, arguments[0])(*values)
     try:
-        _send(b"returned " + encode(value).encode())
+        return b"returned " + encode(value).encode()
     except Opaque as error:
-        _send(f"opaque {error}".encode())
+        return f"opaque {error}".encode()
 
 
-def _serve(job: Any) -> None:
+def _serve(program: Program, _: Sequence[str]) -> bytes:
     """Answer the calls of the tests in the other jail."""
-    namespace = _module("solution")
-    _execute(job["source"], namespace, "program.py")
+    program.execute()
     with open(LINK, "rb", closefd=False) as link:
         for line in link:
-            _send(_answer(namespace, *decode(line)).encode() + b"\n", LINK)
+            _send(_answer(program.namespace, *decode(line)).encode() + b"\n", LINK)
+    return b""
 
 
 def _answer(
@@ -213,11 +269,12 @@ class ProgramFailed(BaseException):
     `except Exception`."""
 
 
-def _test(job: Any) -> None:
+def _test(program: Program, arguments: Sequence[str]) -> bytes:
     """Run the tests with a stand-in for each function of the program."""
     link = os.fdopen(LINK, "rb")
-    solution, tests = _module("solution"), _module("__main__")
-    for name in job["names"]:
+    names, text = _read_input()
+    solution, tests = _module("solution"), program.namespace
+    for name in names:
         owner, dot, method = name.partition(".")
         stand_in: Any = _stand_in(link, name)
         if dot:
@@ -225,8 +282,8 @@ def _test(job: Any) -> None:
             methods = {key: one for key, one in methods.items() if isinstance(one, staticmethod)}
             stand_in = type(owner, (), methods)
         solution[owner] = tests[owner] = stand_in
-    _execute(job["source"], tests, "tests.py")
-    _send(b"completed " + job["nonce"].encode())
+    exec(_compiled(text, "tests.py"), tests)  # noqa: S102 - in its jail
+    return b"completed " + arguments[0].encode()
 
 
 def _stand_in(link: Any, name: str) -> Callable[..., Any]:
@@ -267,17 +324,25 @@ def _settled(outcome: str, value: Any, after: Any, arguments: Sequence[Any]) -> 
     return value
 
 
-def _replace(job: Any) -> None:
+def _build(_: Program | None, arguments: Sequence[str]) -> NoReturn:
+    for name, data in _read_input().items():
+        with open(name, "wb") as file:
+            file.write(data)
+    _become(_, arguments)
+
+
+def _become(_: Program | None, arguments: Sequence[str]) -> NoReturn:
     os.closerange(RESULT, 256)
     environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "TMPDIR": os.getcwd()}
-    os.execvpe(job["argv"][0], job["argv"], environment)
+    os.execvpe(arguments[0], list(arguments), environment)
 
 
-_JOBS: dict[str, Callable[[Any], None]] = {
+_TASKS: dict[str, Callable[[Any, Sequence[str]], bytes]] = {
     "run": _run_script,
+    "check": _check,
     "call": _call,
     "serve": _serve,
     "test": _test,
-    "build": _replace,
-    "execute": _replace,
+    "build": _build,
+    "execute": _become,
 }

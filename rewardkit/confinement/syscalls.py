@@ -11,18 +11,14 @@ MACHINE = platform.machine()
 
 
 def numbers(table: str) -> dict[str, int]:
-    """Read "name x86_64 aarch64; ..." into this machine's numbers; empty on another one."""
-    rows = [entry.split() for entry in table.replace("\n", ";").split(";") if entry.strip()]
+    """Read "name x86_64 aarch64" from a file here into this machine's numbers; empty on others."""
+    with open(os.path.join(os.path.dirname(__file__), table), encoding="ascii") as file:
+        rows = [line.split() for line in file]
     column = {"x86_64": 1, "aarch64": 2}.get(MACHINE)
     return {row[0]: int(row[column]) for row in rows if row[column] != "-"} if column else {}
 
 
-NUMBERS = numbers("""
-clone 56 220; clone3 435 435; fork 57 -; vfork 58 -; execve 59 221; fcntl 72 25; ioctl 16 29
-prctl 157 167; prlimit64 302 261; kill 62 129; tgkill 234 131; chmod 90 -; fchmod 91 52
-fchmodat 268 53; capset 126 91; pivot_root 155 41; mount 165 40; umount2 166 39; unshare 272 97
-landlock_create_ruleset 444 444; landlock_add_rule 445 445; landlock_restrict_self 446 446
-""")
+NUMBERS = numbers("conditional_calls.txt")
 """The calls that confine a process, and those that a judged program makes under conditions."""
 
 _LIBC = ctypes.PyDLL(None, use_errno=True)  # holds the interpreter's lock: `clone` needs that
@@ -48,11 +44,22 @@ def fork() -> int:
     return child
 
 
+_PRCTL = _LIBC.prctl
+_PRCTL.argtypes = (ctypes.c_int, *[ctypes.c_ulong] * 4)
+
+
+def prctl(option: int, second: int, third: int = 0) -> None:
+    """Change what holds for this process. OSError where the kernel refuses it."""
+    if _PRCTL(option, second, third, 0, 0):
+        number = ctypes.get_errno()
+        raise OSError(number, f"prctl {option}: {os.strerror(number)}")
+
+
 SET_DEATH_SIGNAL, SET_SECCOMP, SET_SUBREAPER, SET_NO_NEW_PRIVILEGES = 1, 22, 36, 38
 """Options of prctl(2)."""
 
 
 def drop_capabilities() -> None:
     """Give up every capability, and for good."""
-    syscall("prctl", SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+    prctl(SET_NO_NEW_PRIVILEGES, 1)
     syscall("capset", struct.pack("Ii", 0x20080522, 0), bytes(24))

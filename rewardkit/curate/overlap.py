@@ -56,15 +56,19 @@ def duplicates(texts: Sequence[str]) -> list[list[int]]:
     (A. Broder, On the resemblance and containment of documents, 1997) with 32 bands of 4 hashes;
     each is then compared exactly. A text without words has no duplicates.
     """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     words = [tokens(text) for text in texts]
-    groups = _Groups(len(texts))
     first: dict[tuple[str, ...], int] = {}
-    for place, own in enumerate(words):
-        if own:
-            groups.join(first.setdefault(own, place), place)
-    for one, other in _near([(place, words[place]) for place in first.values()]):
-        groups.join(one, other)
-    return groups.found()
+    pairs = [(first.setdefault(own, place), place) for place, own in enumerate(words) if own]
+    pairs += _near([(place, words[place]) for place in first.values()])
+    ones, others = zip(*pairs, strict=True) if pairs else ((), ())
+    edges = coo_array(([1] * len(pairs), (ones, others)), shape=(len(texts), len(texts)))
+    groups: dict[int, list[int]] = defaultdict(list)
+    for place, group in enumerate(connected_components(edges, directed=False)[1]):
+        groups[group].append(place)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def _near(texts: Sequence[tuple[int, tuple[str, ...]]]) -> Iterator[tuple[int, int]]:
@@ -92,31 +96,6 @@ def _near(texts: Sequence[tuple[int, tuple[str, ...]]]) -> Iterator[tuple[int, i
 def _jaccard(one: frozenset[object], other: frozenset[object]) -> float:
     shared = len(one & other)
     return shared / (len(one) + len(other) - shared)
-
-
-class _Groups:
-    """Places that belong together: a forest in which each points to an earlier one or itself."""
-
-    def __init__(self, count: int) -> None:
-        self._parent = list(range(count))
-
-    def join(self, one: int, other: int) -> None:
-        """Put the groups of two places together."""
-        first, second = sorted((self._root(one), self._root(other)))
-        self._parent[second] = first
-
-    def found(self) -> list[list[int]]:
-        """The groups of two or more, in the order of their first place."""
-        members: dict[int, list[int]] = defaultdict(list)
-        for place in range(len(self._parent)):
-            members[self._root(place)].append(place)
-        return [group for group in members.values() if len(group) > 1]
-
-    def _root(self, place: int) -> int:
-        while self._parent[place] != place:
-            self._parent[place] = self._parent[self._parent[place]]
-            place = self._parent[place]
-        return place
 
 
 @dataclass(frozen=True, slots=True)

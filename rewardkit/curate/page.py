@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rewardkit.curate.suspects import Decision, read_decisions
+from rewardkit.curate.references import Decision, read_decisions
 from rewardkit.harness.report.page import allowed, html_template, page_style
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def render_page(curated: Curated, *, live: bool = False) -> str:
         rates=_rates(curated),
         suspects=[_suspect(one, decisions) for one in suspects[:MOST_SUSPECTS]],
         hidden=max(0, len(suspects) - MOST_SUSPECTS),
+        disputes=list(islice(_disputes(curated), MOST_PAIRS)),
         duplicates=list(islice(_duplicates(curated), MOST_PAIRS)),
         overlaps=list(islice(_overlaps(curated), MOST_PAIRS)),
         style=style(),
@@ -91,6 +92,12 @@ def _suspect(one: Any, decisions: Mapping[tuple[str, str], Decision]) -> dict[st
         "reading": one.reading,
         "decided": f"{decision.decision} {decision.reference}".strip() if decision else "",
     }
+
+
+def _disputes(curated: Curated) -> Any:
+    for one in curated.disputes:
+        share = f"{one.share:.0%} of {one.problem.judged}"
+        yield one.problem.id, one.problem.reference, one.majority, share, one.reading
 
 
 def _duplicates(curated: Curated) -> Any:

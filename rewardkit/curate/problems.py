@@ -1,4 +1,4 @@
-"""The problems of judged runs, each with what its completions answered."""
+"""The problems of judged runs and trainings, each with what its completions answered."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,16 @@ import msgspec
 
 from rewardkit.errors import DataError
 from rewardkit.harness.metrics.at_k import ComparesAnswers
-from rewardkit.harness.scoring.scoring_plan import resolve_task
-from rewardkit.harness.store.documents import read_run_record
+from rewardkit.harness.scoring.scoring_plan import VerifierChoice, resolve_task
+from rewardkit.harness.store.documents import read_document, read_run_record
+from rewardkit.harness.store.rollouts import find_rollouts, read_batches
 from rewardkit.harness.store.run_folder import RUN
 from rewardkit.harness.store.sample_row import SAMPLES, replaced_rows
 from rewardkit.judging import JudgingOptions, judge_many
 from rewardkit.judging.crashes import USUAL_FORM
 from rewardkit.protocols import Task
 from rewardkit.records import Sample, Verdict
+from rewardkit.verifiers.judge.verifier import SAME
 
 QUESTION_COLUMNS = ("question", "problem", "prompt", "input", "query")
 """Columns that hold a problem's text where no task reads it, by preference."""
@@ -32,7 +35,7 @@ PROBED = 20
 """References on which the forms are tried."""
 
 MOST_ANSWERS = 64
-"""Different wrong answers of a problem that are counted."""
+"""Different answers of a problem that are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,10 @@ class Problem:
     """For each run the right and the judged completions."""
     wrong: Counter[str] = field(default_factory=Counter)
     """The answers that were judged wrong."""
+    rescued: Counter[str] = field(default_factory=Counter)
+    """The answers that a judge called the same as the reference."""
+    silent_groups: int = 0
+    """The last groups of a training, one after another, whose rewards were all equal."""
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -128,18 +135,22 @@ class Problem:
         """The share of judged completions that are right; None without any."""
         return self.right / self.judged if self.judged else None
 
-    def add(self, run: str, correct: bool, answer: str | None) -> None:
+    def add(self, run: str, verdict: _Verdict) -> None:
         """Count a judged completion."""
         counts = self.counts.setdefault(run, [0, 0])
-        counts[0] += correct
+        counts[0] += bool(verdict.correct)
         counts[1] += 1
-        if not correct and answer and (answer in self.wrong or len(self.wrong) < MOST_ANSWERS):
-            self.wrong[answer] += 1
+        if verdict.correct and verdict.message != SAME:
+            return
+        answers, answer = self.rescued if verdict.correct else self.wrong, verdict.answer
+        if answer and (answer in answers or len(answers) < MOST_ANSWERS):
+            answers[answer] += 1
 
 
 class _Verdict(msgspec.Struct):
     correct: bool | None = None
     answer: str | None = None
+    message: str = ""
 
 
 class _Line(msgspec.Struct):
@@ -151,6 +162,8 @@ class _Line(msgspec.Struct):
     verdict: _Verdict
     references: tuple[str, ...] = ()
     columns: msgspec.Raw = msgspec.Raw(b"{}")
+    taught: bool | None = None
+    """For the first completion of a training's group: whether the group's rewards differ."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +185,7 @@ class Problems:
 
 
 def read_problems(runs: Sequence[Path]) -> Problems:
-    """Read the judged runs; a problem of several runs is one, by its task and id.
+    """Read the judged runs and trainings; a problem of several is one, by its task and id.
 
     Memory grows with the problems, not with their completions. DataError where two runs give one
     problem different references.
@@ -180,13 +193,9 @@ def read_problems(runs: Sequence[Path]) -> Problems:
     by_key: dict[tuple[str, str], Problem] = {}
     judges: dict[str, Judge] = {}
     for run in runs:
-        record = read_run_record(run / RUN)
-        for name, task in record.get("tasks", {}).items():
-            verdicts, resolved = resolve_task(run, name, task)
-            judges[name] = Judge(name, verdicts, resolved)
-        fields = record.get("settings", {}).get("columns") or {}
-        texts = {str(name).partition(".")[0] for name in fields.get("completions", ())}
-        for line in _lines(run):
+        lines, judged, texts = _source(run)
+        judges |= judged
+        for line in lines:
             problem = by_key.get((line.task, line.id))
             if problem is None:
                 problem = _problem(line, judges[line.task], texts)
@@ -198,12 +207,70 @@ def read_problems(runs: Sequence[Path]) -> Problems:
                     "runs of the same problems together, others on their own"
                 )
             if line.verdict.correct is not None:
-                problem.add(str(run), line.verdict.correct, line.verdict.answer)
+                problem.add(str(run), line.verdict)
+            if line.taught is not None:
+                problem.silent_groups = 0 if line.taught else problem.silent_groups + 1
     if not by_key:
         raise DataError(f"{', '.join(map(str, runs))}: there are no completions to curate by")
     problems = Problems(by_key, judges)
     probed = {name: judge.probed(problems.of_task(name)) for name, judge in judges.items()}
     return replace(problems, judges=probed)
+
+
+def _source(run: Path) -> tuple[Iterator[_Line], dict[str, Judge], set[str]]:
+    """The lines of a run or a training, what judges each task, and the columns with completions."""
+    if rollouts := find_rollouts(run):
+        judge = _training_judge(rollouts)
+        return _training_lines(rollouts, judge), {judge.name: judge}, set()
+    record = read_run_record(run / RUN)
+    judges = {
+        name: Judge(name, *resolve_task(run, name, task))
+        for name, task in record.get("tasks", {}).items()
+    }
+    fields = record.get("settings", {}).get("columns") or {}
+    texts = {str(name).partition(".")[0] for name in fields.get("completions", ())}
+    return _lines(run), judges, texts
+
+
+def _training_judge(rollouts: Path) -> Judge:
+    """What judges the task of a training. DataError where its record doesn't name the task."""
+    path = rollouts.parent / "training.json"
+    try:
+        settings = read_document(path)["fingerprint"]["settings"]
+        choice = VerifierChoice(task=settings["task"], task_args=settings.get("task_args") or {})
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            f"{path} doesn't name the task of the training ({error!r}); give the folder that "
+            "`rewardkit train` wrote"
+        ) from error
+    verdicts, task = choice.resolve()
+    return Judge(task.name if task else choice.name, verdicts, task)
+
+
+def _training_lines(rollouts: Path, judge: Judge) -> Iterator[_Line]:
+    """The completions of a training as lines of a run, without those that kept no text."""
+    for batch in read_batches(rollouts):
+        for _, group in groupby(batch, key=lambda row: row.group):
+            rows = list(group)
+            taught = len({row.reward for row in rows} - {None}) > 1
+            columns = rows[0].columns or {}
+            if rows[0].columns is not None and "id" not in columns:
+                raise DataError(f"{rollouts}: the rows of the training have no column id")
+            references = columns.get("reference") or ""
+            first, *others = [references] if isinstance(references, str) else references
+            for place, row in enumerate(rows if columns else ()):
+                verdict = (row.verdicts or {}).get(judge.name)
+                yield _Line(
+                    judge.name,
+                    str(columns["id"]),
+                    first,
+                    _Verdict(verdict.correct, verdict.answer, verdict.message)
+                    if verdict
+                    else _Verdict(),
+                    tuple(others),
+                    msgspec.Raw(json.dumps(columns).encode()),
+                    None if place else taught,
+                )
 
 
 def _lines(run: Path) -> Iterator[_Line]:

@@ -1,12 +1,19 @@
-"""What is wrong with references and questions, and what replies that solve nothing earn."""
+"""What is wrong with references: by their text, the verifier, most completions, or a person."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import msgspec
 
 from rewardkit.curate.problems import Judge, Problem, Problems
+from rewardkit.errors import DataError
 from rewardkit.protocols import NotesReferences, Verifier
 from rewardkit.records import Sample
 from rewardkit.verifiers.by_row import needs_reference
@@ -90,3 +97,158 @@ def guesses(problems: Problems, most: int = 3) -> Iterator[tuple[str, str, float
         for reference, count in common if of_task else ():
             if count > 1:
                 yield name, reference, count / len(of_task)
+
+
+DECISIONS = "decisions.jsonl"
+"""The file of the output folder with a person's decisions; the last one on a problem counts."""
+
+MOST_COMPARED = 12
+"""Wrong answers of a problem that are compared with the most frequent one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A problem whose reference few completions reach, while most of them agree on another."""
+
+    problem: Problem
+    majority: str
+    share: float
+    reading: str
+    """Why the verifier says that the answer isn't the reference."""
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person decided on a problem."""
+
+    task: str
+    id: str
+    decision: Literal["accept", "drop", "correct"]
+    reference: str = ""
+    """The right reference, where the decision is `correct`."""
+
+
+def find_suspects(problems: Problems, *, share: float, rate: float, least: int) -> list[Suspect]:
+    """Problems of which at most `rate` of at least `least` judged completions are right, while one
+    wrong answer has at least `share` of them; the largest shares first.
+
+    Answers that the verifier calls equal are one answer. A task whose answers can't be compared,
+    such as game24, where many are right, has no suspects.
+    """
+    found: list[Suspect] = []
+    for name, judge in problems.judges.items():
+        few = [
+            one
+            for one in problems.of_task(name)
+            if judge.compares and one.reference and one.judged >= least and one.wrong
+            if one.right <= rate * one.judged and one.wrong.total() >= share * one.judged
+        ]
+        votes = _votes(judge, few)
+        chosen = [
+            (one, answer, count)
+            for one, (answer, count) in zip(few, votes, strict=True)
+            if count >= share * one.judged
+        ]
+        found += _explained(judge, chosen)
+    return sorted(found, key=lambda one: -one.share)
+
+
+def find_disputes(problems: Problems) -> list[Suspect]:
+    """Problems with an answer that a judge called the same as the reference, and that the rule
+    calls different; the largest shares first."""
+    found: list[Suspect] = []
+    for name, judge in problems.judges.items():
+        if judge.compares:
+            rescued = [
+                (one, *one.rescued.most_common(1)[0])
+                for one in problems.of_task(name)
+                if one.rescued
+            ]
+            found += [one for one in _explained(judge, rescued) if one.reading]
+    return sorted(found, key=lambda one: -one.share)
+
+
+def _explained(judge: Judge, chosen: Sequence[tuple[Problem, str, int]]) -> Iterator[Suspect]:
+    """Problems with an answer and its count, and why the verifier doesn't take the answer."""
+    samples = [judge.sample(one) for one, _, _ in chosen]
+    replies = [
+        (judge.stating(answer, sample), sample)
+        for (_, answer, _), sample in zip(chosen, samples, strict=True)
+    ]
+    for (one, answer, count), verdict in zip(chosen, judge.judge(replies), strict=True):
+        reading = "" if verdict.correct else verdict.message or str(verdict.failure or "")
+        yield Suspect(one, answer, count / one.judged, reading)
+
+
+def _votes(judge: Judge, problems: Sequence[Problem]) -> list[tuple[str, int]]:
+    """The most frequent wrong answer of each problem, and how many completions give it."""
+    pairs, owners = [], []
+    for place, one in enumerate(problems):
+        (top, _), *others = one.wrong.most_common(MOST_COMPARED)
+        sample = replace(judge.sample(one), reference=top, references=())
+        for other, count in others:
+            pairs.append((judge.stating(other, sample), sample))
+            owners.append((place, count))
+    votes = [one.wrong.most_common(1)[0] for one in problems]
+    for (place, count), verdict in zip(owners, judge.judge(pairs), strict=True):
+        if verdict.correct:
+            votes[place] = (votes[place][0], votes[place][1] + count)
+    return votes
+
+
+def read_decisions(folder: Path) -> dict[tuple[str, str], Decision]:
+    """The last decision on each problem, by its task and id. DataError names a broken line."""
+    path = folder / DECISIONS
+    decisions = {}
+    for number, line in enumerate(path.read_bytes().splitlines() if path.exists() else (), 1):
+        try:
+            one = msgspec.json.decode(line, type=Decision)
+        except msgspec.DecodeError as error:
+            raise DataError(f"{path}, line {number} isn't a decision: {error}") from error
+        decisions[one.task, one.id] = one
+    return decisions
+
+
+def apply_corrections(problems: Problems, decisions: Iterable[Decision]) -> None:
+    """Give problems the references that a person wrote, and count their completions by them.
+
+    DataError where the task can't read the reference from any column of the row.
+    """
+    for one in decisions:
+        problem = problems.by_key.get((one.task, one.id))
+        if problem is not None and one.decision == "correct":
+            _correct(problem, problems.judges[one.task], one.reference)
+
+
+def _correct(problem: Problem, judge: Judge, reference: str) -> None:
+    columns = _with_reference(problem, judge, reference)
+    earlier = problem.reference
+    problem.stored = json.dumps(columns).encode()
+    problem.reference, problem.references = reference, ()
+    sample = judge.sample(problem)
+    answers = {**problem.wrong, earlier: problem.right}
+    replies = [(judge.stating(answer, sample), sample) for answer in answers]
+    equal = [verdict.correct for verdict in judge.judge(replies)]
+    right = sum(count for count, same in zip(answers.values(), equal, strict=True) if same)
+    problem.counts = {"corrected": [right, problem.judged]}
+    for (answer, count), same in zip(answers.items(), equal, strict=True):
+        problem.wrong[answer] = 0 if same else count
+    problem.wrong = +problem.wrong
+
+
+def _with_reference(problem: Problem, judge: Judge, reference: str) -> Mapping[str, object]:
+    """The row with the reference in the column that holds it."""
+    columns = problem.columns
+    if judge.task is None:
+        same = [name for name, value in columns.items() if str(value) == problem.reference]
+        return {**columns, (same or ["reference"])[0]: reference}
+    for name, value in columns.items():
+        if problem.reference not in str(value):
+            continue
+        for text in (reference, str(value).replace(problem.reference, reference)):
+            changed = {**columns, name: text}
+            if judge.task.sample({"id": problem.id, **changed}, 0).reference == reference:
+                return changed
+    raise DataError(
+        f"problem {problem.id!r} of {problem.task!r} has no column from which the task reads the "
+        f"reference {reference!r:.80}; correct it in the data, and evaluate again"
+    )

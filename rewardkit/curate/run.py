@@ -19,17 +19,26 @@ from rewardkit.curate import references
 from rewardkit.curate.overlap import OTHER_NUMBERS, Contamination, Overlap, duplicates
 from rewardkit.curate.page import render_page
 from rewardkit.curate.problems import QUESTION_COLUMNS, Problem, Problems, read_problems
-from rewardkit.curate.references import flag_references, guesses
-from rewardkit.curate.suspects import Suspect, apply_corrections, find_suspects, read_decisions
-from rewardkit.errors import DataError, MissingExtra, UsageError
+from rewardkit.curate.references import (
+    Suspect,
+    apply_corrections,
+    find_disputes,
+    find_suspects,
+    flag_references,
+    guesses,
+    read_decisions,
+)
+from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.metrics.metric import clopper_pearson
-from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.run.progress import Reporter
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScoreOutput, VerifierChoice, plan_scoring
 from rewardkit.harness.scoring.sources import FileFields
 from rewardkit.harness.store.data_files import CURATED, iterate_rows, load_pyarrow
 from rewardkit.harness.store.files import read_toml, replace_text, replaced_file
+from rewardkit.harness.store.rollouts import find_rollouts
 from rewardkit.harness.store.run_folder import REPORT, find_runs
+from rewardkit.lazy import needs_extra
 from rewardkit.records import REFERENCE_COLUMNS
 
 DROPPED, SETTINGS, SCORED = "dropped.parquet", "curate.toml", "scored"
@@ -43,6 +52,12 @@ DROPPING = (
 LIKE_EVALUATED = "like an evaluation problem"
 """The flag of a problem that differs from one to evaluate on in its numbers."""
 
+SILENT, SILENT_GROUPS = "stopped teaching", 2
+"""The flag of a problem whose last so many groups of a training all had equal rewards."""
+
+DISPUTED = "rule and judge differ"
+"""The flag of a problem with an answer that a judge accepts and the rule doesn't."""
+
 _SHARES = re.compile(r"(0(?:\.\d+)?|1(?:\.0+)?)\.\.(0(?:\.\d+)?|1(?:\.0+)?)")
 
 
@@ -50,7 +65,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """What decides which problems are kept; curate.toml has these keys."""
 
     sources: tuple[str, ...]
-    """Folders of runs; or one file of problems with `rollouts`, or of problems with completions."""
+    """Folders of runs and trainings; or a file of problems, with `rollouts` or own completions."""
     rollouts: str = ""
     """A file of completions for the problems of the source."""
     verifier: str = ""
@@ -119,6 +134,8 @@ class Curated:
     findings: Sequence[Finding]
     guesses: Sequence[tuple[str, str, float]]
     """A task, a reference, and the share of the task's problems that this one answer solves."""
+    disputes: Sequence[Suspect] = ()
+    """Problems whose answers a judge accepts and the rule doesn't."""
 
     @property
     def kept(self) -> list[Finding]:
@@ -160,29 +177,34 @@ def curate(
     problems = read_problems(_judged_runs(settings, output_dir, reporter or Reporter(), spread))
     decisions = read_decisions(output_dir)
     apply_corrections(problems, decisions.values())
-    found = _by_references(problems, settings)
+    flags = flag_references(problems)
+    found = {key: Finding(one, flags[key]) for key, one in problems.by_key.items()}
     _by_difficulty(found.values(), settings)
     for suspect in _suspects(problems, settings):
         one = found[suspect.problem.task, suspect.problem.id]
         one.suspect = suspect
         one.reasons.append("suspect")
+    disputes = find_disputes(problems)
+    for dispute in disputes:
+        found[dispute.problem.task, dispute.problem.id].flags.append(DISPUTED)
     for key, decision in decisions.items():
         if key in found and decision.decision == "accept":
             found[key].reasons = [one for one in found[key].reasons if one != "suspect"]
         elif key in found and decision.decision == "drop":
             found[key].reasons.append("dropped by a person")
     _by_overlap(found.values(), settings)
+    dropping = {*DROPPING, *settings.drop}
+    for one in found.values():
+        one.reasons = [*(flag for flag in one.flags if flag in dropping), *one.reasons]
     _by_duplicates(list(found.values()))
-    curated = Curated(output_dir, list(found.values()), list(guesses(problems)))
+    curated = Curated(output_dir, list(found.values()), list(guesses(problems)), disputes)
     _write(curated, settings)
     return curated
 
 
 def _check_engines() -> None:
-    try:
+    with needs_extra("curate", "rewardkit curate"):
         import rensa  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra.needing("rensa", "curate", "rewardkit curate") from error
     load_pyarrow("rewardkit curate")
 
 
@@ -194,7 +216,9 @@ def _judged_runs(
     if all(path.is_dir() for path in paths):
         if settings.rollouts or settings.verifier:
             raise UsageError("the runs are judged already; leave out --rollouts and --verifier")
-        return find_runs(paths)
+        trainings = [path for path in paths if find_rollouts(path)]
+        runs = [path for path in paths if path not in trainings]
+        return [*(find_runs(runs) if runs else ()), *trainings]
     if len(paths) > 1 or paths[0].is_dir():
         raise UsageError("give folders of runs, or one file with --verifier")
     if not settings.verifier:
@@ -216,15 +240,6 @@ def _reference_field(path: Path) -> str | None:
     return next((name for name in REFERENCE_COLUMNS if name in first), None)
 
 
-def _by_references(problems: Problems, settings: Settings) -> dict[tuple[str, str], Finding]:
-    flags = flag_references(problems)
-    dropping = {*DROPPING, *settings.drop}
-    return {
-        key: Finding(one, flags[key], [flag for flag in flags[key] if flag in dropping])
-        for key, one in problems.by_key.items()
-    }
-
-
 def _by_difficulty(findings: Iterable[Finding], settings: Settings) -> None:
     lowest, highest = settings.kept_shares
     interval = functools.lru_cache(maxsize=100_000)(clopper_pearson)
@@ -232,6 +247,8 @@ def _by_difficulty(findings: Iterable[Finding], settings: Settings) -> None:
         problem = one.problem
         if problem.pass_rate is None or problem.judged < settings.least_samples:
             one.flags.append("too few samples")
+        if problem.silent_groups >= SILENT_GROUPS:
+            one.flags.append(SILENT)
         if problem.pass_rate is None:
             continue
         one.low, one.high = interval(problem.right, problem.judged)
@@ -262,7 +279,6 @@ def _by_overlap(findings: Iterable[Finding], settings: Settings) -> None:
         one.overlap = known.find(one.problem.question)
         if one.overlap is not None and one.overlap.how == OTHER_NUMBERS:
             one.flags.append(LIKE_EVALUATED)
-            one.reasons += [LIKE_EVALUATED] if LIKE_EVALUATED in settings.drop else []
         elif one.overlap is not None:
             one.reasons.append("in an evaluation set")
 

@@ -49,12 +49,9 @@ def _conversation(state: TaskState) -> list[dict[str, Any]]:
     earlier = [{"role": one.role, "content": one.text} for one in state.messages]
     if earlier and earlier[-1]["role"] == "assistant":
         del earlier[-1]
-    last: dict[str, Any] = {"role": "assistant", "content": state.output.completion}
     calls = state.output.choices[0].message.tool_calls if state.output.choices else None
-    functions = [{"name": call.function, "arguments": call.arguments} for call in calls or ()]
-    if functions:
-        last["tool_calls"] = [{"type": "function", "function": one} for one in functions]
-    return [*earlier, last]
+    made = [(call.function, call.arguments) for call in calls or ()]
+    return [*earlier, scoring.assistant_message(state.output.completion, made)]
 
 
 def named(name: str) -> Any:

@@ -52,11 +52,11 @@ def problems(
     """
     from datasets import Dataset
 
-    from rewardkit.harness.options import CallbackOptions
+    from rewardkit.harness.options import AllOptions
     from rewardkit.harness.run.plan import plan_task
 
     resolved = registry.installed().task(task)
-    plan = plan_task(resolved, prompt, CallbackOptions(data=data, split=split))
+    plan = plan_task(resolved, prompt, AllOptions(data=data, split=split))
     template = plan.template
     rows = []
     for sample in plan.samples:

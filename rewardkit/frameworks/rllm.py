@@ -3,7 +3,8 @@
     rllm eval DATASET --evaluator rewardkit.frameworks.rllm:math
 
 The reference is a field of the task's metadata (`ground_truth`, `answer`, …). The text is the
-episode's answer, else the last trajectory's output, else the model's last response.
+episode's answer, else the last trajectory's output, else the model's last response. The
+conversation is the last one that a step has.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ def evaluator(name: str, **arguments: Any) -> Callable[..., dict[str, Any]]:
     def evaluate(task: Any, episode: Any) -> dict[str, Any]:
         """Return the reward, whether the text is right, and the other facts as signals."""
         row = task if isinstance(task, Mapping) else task.metadata
-        _, (info,) = scorer(name, **arguments).score([_text(episode)], [row])
+        _, (info,) = scorer(name, **arguments).score([_completion(episode)], [row])
         numbers = {key: value for key, value in info.items() if isinstance(value, float)}
         return {
             "reward": numbers.pop("score"),
@@ -31,6 +32,18 @@ def evaluator(name: str, **arguments: Any) -> Callable[..., dict[str, Any]]:
         }
 
     return evaluate
+
+
+def _completion(episode: Any) -> object:
+    """The conversation, closed by the text; the text alone where no step has a conversation."""
+    text = _text(episode)
+    steps = (step for one in episode.trajectories[-1:] for step in one.steps[::-1])
+    chat = next(filter(None, (step.chat_completions for step in steps)), None)
+    if chat is None or not isinstance(text, str):
+        return text
+    last = chat[-1] if chat[-1].get("role") == "assistant" else {"role": "assistant"}
+    closing = {**last, "content": text}
+    return chat if closing == last else [*chat, closing]
 
 
 def _text(episode: Any) -> object:

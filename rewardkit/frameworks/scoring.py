@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, TypeVar
@@ -122,6 +122,13 @@ def _cached_scorer(
     reader = resolved.reader(None if reference is None else (reference,))
     limits = resolved.limits(options)
     return Scorer(resolved.verifier, reader, limits, scale, unjudged, resolved.control)
+
+
+def assistant_message(text: object, calls: Iterable[tuple[str, object]]) -> dict[str, Any]:
+    """Return a message with its calls, (name, arguments), as OpenAI writes them."""
+    functions = [{"name": name, "arguments": arguments} for name, arguments in calls]
+    written = [{"type": "function", "function": function} for function in functions]
+    return {"role": "assistant", "content": text, **({"tool_calls": written} if written else {})}
 
 
 def in_ray_actor() -> bool:

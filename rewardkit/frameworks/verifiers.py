@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from itertools import takewhile
 from typing import Any
 
-from rewardkit.frameworks.scoring import by_name, check_parameters, scorer
+from rewardkit.frameworks.scoring import assistant_message, by_name, check_parameters, scorer
 
 
 def reward_function(name: str, **arguments: Any) -> Callable[..., Coroutine[Any, Any, float]]:
@@ -24,11 +25,23 @@ def reward_function(name: str, **arguments: Any) -> Callable[..., Coroutine[Any,
         """Return the score of the trace's last reply; record whether it could be judged."""
         score = scorer(name, **arguments).score
         rows = [task.model_dump()]
-        (value,), (info,) = await asyncio.to_thread(score, [trace.last_reply], rows)
+        (value,), (info,) = await asyncio.to_thread(score, [_conversation(trace)], rows)
         trace.record_metric(f"{name}/unjudged", info["unjudged"])
         return value
 
     return reward
+
+
+def _conversation(trace: Any) -> list[dict[str, Any]]:
+    """The messages up to the model's last one, which holds the last reply instead of its text.
+
+    A prompt may supply messages of an assistant; the closing message is always the model's own.
+    """
+    last = next(reversed(trace.assistant_messages), None)
+    earlier = takewhile(lambda message: message is not last, trace.messages)
+    calls = [(call.name, call.arguments) for call in (last and last.tool_calls) or ()]
+    closing = assistant_message(trace.last_reply, calls)
+    return [*(message.model_dump(exclude_none=True) for message in earlier), closing]
 
 
 __getattr__ = by_name(__name__, reward_function)

@@ -80,9 +80,15 @@ def _reward_manager() -> type:
             data = data[-1:]
             if "response_mask" in data.batch.keys():  # noqa: SIM118  a TensorDict
                 run = last_run(data.batch["response_mask"][0].tolist())
-                tokens = data.batch["responses"][:, run]
+                responses = data.batch["responses"]
+                length = data.batch["attention_mask"][0, -responses.shape[-1] :].sum()
+                decode, own = self.tokenizer.decode, responses[0, :length]
+                whole = await self.loop.run_in_executor(None, decode, own)
+                (given,) = data.non_tensor_batch.get("extra_info", [{}])
+                facts = data.non_tensor_batch | {"extra_info": [{**given, "conversation": whole}]}
+                tokens = responses[:, run]
                 tensors = {"responses": tokens, "attention_mask": tokens.new_ones(tokens.shape)}
-                data = type(data).from_dict(tensors, non_tensors=data.non_tensor_batch)
+                data = type(data).from_dict(tensors, non_tensors=facts)
             return await super().run_single(data)
 
     RewardManager.__module__, RewardManager.__qualname__ = __name__, "RewardManager"

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypedDict
 
 from msgspec import Meta
 
-from rewardkit.settings import Count, NaturalNumber, Seconds, Share, about
+from rewardkit.settings import Count, NaturalNumber, Seconds, Share, about, types_of
 from rewardkit.thinking import Thinking
 
 SharePositive = Annotated[float, Meta(gt=0, le=1)]
@@ -20,19 +20,13 @@ Penalty = Annotated[float, Meta(ge=-2, le=2)]
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class DataOptions:
-    """The problems to evaluate on."""
+    """The problems to evaluate on, the parameters of their task, or the columns of their rows."""
 
     data: Annotated[
         str | None, about("A JSONL, Parquet or CSV file with the data set's columns; or a hub id.")
     ] = None
     split: Annotated[str | None, about("The data set's split; by default the task's own.")] = None
     limit: Annotated[Count | None, about("Number of problems; by default all.")] = None
-
-
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class TaskOptions:
-    """The parameters of the task, or the columns of rows without a task."""
-
     task_args: Annotated[Mapping[str, Any], about("A parameter of the task; repeatable.")] = field(
         default_factory=dict
     )
@@ -52,8 +46,8 @@ class TaskOptions:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class FewshotOptions:
-    """The examples that prompts show."""
+class PromptOptions:
+    """The examples that prompts show, and how prompts are sent."""
 
     num_fewshot: Annotated[
         NaturalNumber | None, about("Examples drawn from the train split, for few_shot and cot.")
@@ -61,12 +55,6 @@ class FewshotOptions:
     fewshot_data: Annotated[
         str | None, about("A file to draw examples from, instead of the train split.")
     ] = None
-
-
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class PromptOptions:
-    """How prompts are sent."""
-
     system_prompt: Annotated[str | None, about("A system prompt, instead of the prompt's own.")] = (
         None
     )
@@ -104,12 +92,6 @@ class SamplingOptions:
         None
     )
     stop: Annotated[tuple[str, ...], about("Text that ends a completion; repeatable.")] = ()
-
-
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class SeedOption:
-    """The seed of a run."""
-
     seed: Annotated[
         Annotated[int, Meta(ge=0, le=2**63 - 1)],
         about("Seed of sampling, examples and generated data."),
@@ -163,7 +145,7 @@ class BackendOptions:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class VerdictOptions:
-    """The verifier, and when a run counts as failed."""
+    """The verifier, its time limit, and when a run counts as failed."""
 
     verifier: Annotated[str | None, about("The verifier that judges the rows, without a task.")] = (
         None
@@ -190,12 +172,6 @@ class VerdictOptions:
         Mapping[str, float],
         about("Fail where a metric is lower; repeatable.", metavar="METRIC=VALUE"),
     ] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class TimeoutOption:
-    """The time limit of a verdict."""
-
     timeout: Annotated[
         Seconds | None,
         about("Seconds for a verdict; by default the verifier's own deadline, or 1."),
@@ -228,36 +204,30 @@ class ClusterOptions:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class CallbackOptions(
+class AllOptions(
     DataOptions,
-    FewshotOptions,
     PromptOptions,
     SamplingOptions,
-    SeedOption,
     ThinkingOptions,
-    TimeoutOption,
-):
-    """The options of EvaluationCallback, except the prompt."""
-
-
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class AllOptions(
-    CallbackOptions, TaskOptions, BackendOptions, VerdictOptions, FolderOptions, ClusterOptions
+    BackendOptions,
+    VerdictOptions,
+    FolderOptions,
+    ClusterOptions,
 ):
     """The options of `rewardkit eval` and `evaluate()`, except tasks, model and prompt."""
 
 
 DEFAULTS: Mapping[str, Any] = vars(AllOptions())
 
-PANELS: Mapping[str, tuple[type, ...]] = {
-    "What": (DataOptions, TaskOptions),
-    "Prompt": (FewshotOptions, PromptOptions),
-    "Sampling": (SamplingOptions, SeedOption),
-    "Thinking": (ThinkingOptions,),
-    "Engine": (BackendOptions,),
-    "Judging": (VerdictOptions, TimeoutOption),
-    "Output": (FolderOptions,),
-    "Many machines": (ClusterOptions,),
+PANELS: Mapping[str, type] = {
+    "What": DataOptions,
+    "Prompt": PromptOptions,
+    "Sampling": SamplingOptions,
+    "Thinking": ThinkingOptions,
+    "Engine": BackendOptions,
+    "Judging": VerdictOptions,
+    "Output": FolderOptions,
+    "Many machines": ClusterOptions,
 }
 """The panels of `rewardkit eval --help`, in order."""
 
@@ -273,7 +243,7 @@ def flag(name: str) -> str:
 
 
 class CallbackKwargs(TypedDict, total=False):
-    """CallbackOptions as keyword arguments, for type checkers; a test compares the two."""
+    """The options of EvaluationCallback, except the prompt; a test compares the types."""
 
     data: str | None
     split: str | None
@@ -300,8 +270,11 @@ class CallbackKwargs(TypedDict, total=False):
     timeout: float | None
 
 
+CALLBACK_TYPES = {name: types_of(AllOptions)[name] for name in CallbackKwargs.__annotations__}
+
+
 class EvalKwargs(CallbackKwargs, total=False):
-    """AllOptions as keyword arguments, for type checkers; a test compares the two."""
+    """AllOptions as keyword arguments, for type checkers; a test compares the types."""
 
     task_args: Mapping[str, Any]
     question_field: str | None

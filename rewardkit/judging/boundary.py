@@ -15,7 +15,7 @@ from functools import partial
 from itertools import islice
 from typing import Generic, TypeVar, cast
 
-from rewardkit.available_cores import available_cores
+from rewardkit.available_resources import available_cores
 from rewardkit.errors import UsageError
 from rewardkit.judging.crashes import (
     Control,
@@ -60,12 +60,6 @@ class Call(Generic[T]):
     result: T | None = None
     error: BaseException | None = None
     abandoned: bool = False
-
-
-def current_call() -> Call[object] | None:
-    """The call of `in_thread` that this thread runs, if any."""
-    call: Call[object] | None = getattr(_running, "call", None)
-    return call
 
 
 def may_be_interrupted() -> bool:
@@ -311,7 +305,7 @@ def _judge_in_workers(
 ) -> None:
     """Fill in the missing outcomes, in worker processes."""
     waiting = [index for index, outcome in enumerate(outcomes) if outcome is None]
-    call = current_call()
+    call: Call[object] | None = getattr(_running, "call", None)  # of `in_thread`, if any
     workers = options.workers or available_cores()
     backstop = options.backstop * (1 - HEADROOM)
     size = max(1, min(CHUNK, len(waiting) // (2 * workers)))

@@ -18,9 +18,11 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 import cloudpickle
 
+from rewardkit.available_resources import memory_limit
 from rewardkit.errors import JudgingError
 from rewardkit.judging.crashes import Crash, Item, Outcome
 from rewardkit.judging.deadline import (
@@ -30,11 +32,20 @@ from rewardkit.judging.deadline import (
     exit_cause,
     is_zombie,
     killed_for_memory,
+    resident_memory,
 )
 from rewardkit.judging.frames import FrameChannel, FrameError, child_output, socket_pair
 from rewardkit.judging.options import JudgingOptions
-from rewardkit.judging.replies import LARGEST_REPLY, Reply, decoded
-from rewardkit.judging.worker import FORK, KILL, PID, READY, START_SECONDS
+from rewardkit.judging.worker import (
+    FORK,
+    KILL,
+    LARGEST_REPLY,
+    PID,
+    READY,
+    START_SECONDS,
+    Reply,
+    decoded,
+)
 from rewardkit.protocols import Verifier
 from rewardkit.records import Failure, Verdict
 
@@ -333,6 +344,13 @@ class Pool:
             while self._idle:
                 self._remove(self._idle.pop())
 
+    def memory(self) -> int:
+        """Bytes of the fork server and the idle workers, which share what it has loaded."""
+        loaded = resident_memory(self._server.pid) if self._server else 0
+        with self._lock:
+            pids = [worker.pid for worker in self._idle]
+        return loaded + sum(max(0, resident_memory(pid) - loaded) for pid in pids)
+
     def _return(self, worker: WorkerHandle) -> None:
         with self._lock:
             if worker.alive:
@@ -405,6 +423,9 @@ class Pool:
 KEPT = 8
 """Pools kept alive; the least recently used one is closed for the next."""
 
+IDLE_MEMORY = 0.25
+"""Share of the memory that idle pools may take together; beyond it, all but the last are closed."""
+
 MOST_KEPT = 64
 """Pools kept alive if closed ones are needed again: a training may have many rewards."""
 
@@ -474,8 +495,19 @@ def _release(key: PoolKey, pool: Pool) -> None:
         unused = unused[: max(0, len(_pools) - _kept)]
         surplus += [_pools.pop(key) for key in unused]
         _closed.update(hash(key) for key in unused)
+        surplus += [_pools.pop(key) for key in _too_large()]
     for old in surplus:
         old.close()
+
+
+def _too_large() -> list[PoolKey]:
+    """The least recently used idle pools, beyond those that fit in the memory for idle ones."""
+    unused = [key for key, pool in reversed(_pools.items()) if not pool.users]
+    if len(unused) < 2:
+        return []
+    together = accumulate(_pools[key].memory() for key in unused)
+    limit = IDLE_MEMORY * memory_limit()
+    return [key for key, memory in list(zip(unused, together, strict=True))[1:] if memory > limit]
 
 
 def _make_room(key: PoolKey) -> None:

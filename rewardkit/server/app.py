@@ -155,7 +155,7 @@ class ScoringServer:
         body = await read_body(request, SampleRequest, largest=self.settings.largest_body)
         sample = _sample(body.label, body.prompt)
         (verdict,) = await self._default_verdicts(request, [(body.response, sample)])
-        return Answer(_reward(verdict))
+        return Answer(verdict.score or 0.0)
 
     async def openrlhf_reward(self, request: Request) -> Response:
         """OpenRLHF's `{query, prompts, labels}`: numbers for one query, else lists of them.
@@ -170,7 +170,7 @@ class ScoringServer:
             for query, prompt, label in zip(body.query, body.prompts, body.labels, strict=True)
         ]
         verdicts = await self._default_verdicts(request, items)
-        rewards = single([_reward(verdict) for verdict in verdicts])
+        rewards = single([verdict.score or 0.0 for verdict in verdicts])
         logs = {
             "acc": single([float(verdict.correct is True) for verdict in verdicts]),
             "unjudged": single([float(verdict.correct is None) for verdict in verdicts]),
@@ -192,7 +192,7 @@ class ScoringServer:
         sample = _sample(_gym_reference(columns), columns=columns)
         (verdict,) = await self._default_verdicts(request, [(reply, sample)])
         facts = {
-            "reward": _reward(verdict),
+            "reward": verdict.score or 0.0,
             "unjudged": verdict.correct is None,
             "failure": verdict.failure,
             "extracted_answer": verdict.answer,
@@ -293,23 +293,16 @@ def create_app(settings: ServerSettings) -> Starlette:
     )
 
 
-def _reward(verdict: Verdict) -> float:
-    return verdict.score or 0.0
-
-
 def _sample(
     reference: object, question: object = "", columns: Mapping[str, object] | None = None
 ) -> Sample | Verdict:
     """A sample, or an unjudged verdict without a reference. HTTPException 422 for another type."""
     try:
-        sample = SampleReader(("reference",))({"reference": reference}, question=_text(question))
+        asked = "" if question is None else str(question)
+        sample = SampleReader(("reference",))({"reference": reference}, question=asked)
     except DataError as error:
         raise HTTPException(422, str(error)) from error
     return sample if isinstance(sample, Verdict) else replace(sample, columns=columns or {})
-
-
-def _text(value: object) -> str:
-    return "" if value is None else str(value)
 
 
 def _gym_reference(columns: dict[str, Any]) -> object:

@@ -35,8 +35,7 @@ from rewardkit.harness.report.page import (
     page_style,
     render,
 )
-from rewardkit.harness.report.runs import find_shown, read_runs, run_start
-from rewardkit.harness.report.training_series import TRAIN_LOG
+from rewardkit.harness.report.runs import TRAIN_LOG, find_shown, read_runs, run_start
 from rewardkit.harness.store.documents import (
     NOTES,
     NoteTags,

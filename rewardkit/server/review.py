@@ -13,8 +13,8 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from rewardkit.curate.page import policy, render_page
+from rewardkit.curate.references import DECISIONS, Decision
 from rewardkit.curate.run import Curated
-from rewardkit.curate.suspects import DECISIONS, Decision
 from rewardkit.server.access import LoopbackMiddleware
 from rewardkit.server.requests import read_body
 

@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from rewardkit.available_cores import available_cores
+from rewardkit.available_resources import available_cores
 from rewardkit.judging import take_limit_counts
 from rewardkit.records import Verdict
 from rewardkit.server.requests import DISCONNECTED

@@ -26,7 +26,7 @@ class History:
     std: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Schedule:
     """Momentum m at a step: m0, growing by `increment` a step, never above `m_max`; in [0, 1)."""
 

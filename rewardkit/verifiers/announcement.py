@@ -49,11 +49,19 @@ _FILLER = (
     r"|solution|value|number|option|choice|letter|total|would|will|should|as|think|believe|say|said"
     r"|claim|know|sure|certain|expect|suppose|case"
 )
+_OPENING = "*_`$({[\"'“‘\\: \t\r\n"
+_OPENING_SIGNS = rf"[\s{re.escape(_OPENING)}]{{0,8}}"
 _BEFORE = re.compile(
     rf"(?:\b(?:(?P<about>{_ABOUT})|{_DENIED}|{_HEDGED}|{_BOUNDED})|(?P<sign>[~≈])|[≠<>≤≥])"
-    rf"(?:\s+(?:{_FILLER})\b){{0,9}}[\s*_`$({{\[\"'“‘\\:]{{0,8}}\Z",
+    rf"(?:\s+(?:{_FILLER})\b){{0,9}}{_OPENING_SIGNS}\Z",
     re.IGNORECASE,
 )
+_BEFORE_ENDS = re.compile(
+    rf"(?:\b(?:{_ABOUT}|{_DENIED}|{_HEDGED}|{_BOUNDED}|{_FILLER})|[~≈≠<>≤≥]){_OPENING_SIGNS}\Z",
+    re.IGNORECASE,
+)
+"""How all that _BEFORE finds ends; most texts don't, and this search is short."""
+_MOST_END_WORDS = 3
 LEAD = re.compile(
     rf"(?:[\s,]{{0,3}}\b(?:{_DENIED}|{_HEDGED}|{_ABOUT}|{_FILLER}|therefore|thus|hence|clearly|indeed"
     r"|definitely|certainly|probably|most|likely|without|no|doubt|nothing\sbut|none\sother\sthan)\b){1,9}",
@@ -129,14 +137,16 @@ def standing(text: str, start: int, end: int) -> Standing:
     >>> standing(text, 10, 11)
     Standing(taken_back=True, about=False, replaced_at=19)
     """
-    before = _BEFORE.search(text[max(0, start - REACH) : start])
+    before = text[max(0, start - REACH) : start]
+    end_words = " ".join(before.rstrip(_OPENING).split()[-_MOST_END_WORDS:])
+    marked = _BEFORE.search(before) if _BEFORE_ENDS.search(end_words) else None
     rest = text[end : end + REACH]
-    about = before is not None and bool(before["about"] or before["sign"])
-    taken_back = before is not None and not about
-    replaced = _REPLACED.match(rest)
+    about = marked is not None and bool(marked["about"] or marked["sign"])
+    taken_back = marked is not None and not about
+    replaced = _REPLACED.match(rest) if rest else None
     if replaced and (taken_back or replaced["correction"]):
         return Standing(taken_back, about, end + replaced.end())
-    after = _AFTER.match(rest)
+    after = _AFTER.match(rest) if rest else None
     again = after["again"].strip("*_`$()") if after and after["again"] else None
     refuted = after is not None and again in (None, text[start:end])
     return Standing(taken_back or refuted, about)

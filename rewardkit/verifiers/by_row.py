@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rewardkit.protocols import PreparedVerifier, Verifier, quick_verdict
+from rewardkit.protocols import Verifier
 from rewardkit.records import Sample, Verdict
 from rewardkit.thinking import WHOLE, shared_thinking, text_to_read, thinking_of
+from rewardkit.verifiers.rubric import Combination
 
 
 @dataclass(frozen=True)
-class ByRow:
+class ByRow(Combination):
     """The verdict of the verifier that a row's `column` names, out of `verifiers`."""
 
     column: str
@@ -26,20 +27,6 @@ class ByRow:
         """Return the row's verifier; None if it names none of them."""
         return self.verifiers.get(str(columns.get(self.column)))
 
-    def quick(self, text: str, sample: Sample, /) -> Verdict | None:
-        """Return the verdict if the row's verifier decides quickly, else None."""
-        verifier = self.verifier_of(sample.columns)
-        if verifier is None:
-            return self._unknown(sample)
-        return quick_verdict(verifier, self._text(verifier, text), sample)
-
-    def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on `text`."""
-        verifier = self.verifier_of(sample.columns)
-        if verifier is None:
-            return self._unknown(sample)
-        return Verdict.of(verifier(self._text(verifier, text), sample))
-
     @property
     def members(self) -> Mapping[str, Verifier]:
         """The verifiers."""
@@ -50,22 +37,14 @@ class ByRow:
         verifier = self.verifier_of(sample.columns)
         if verifier is None:
             return {}
-        return {str(sample.columns[self.column]): self._text(verifier, text)}
+        # what it reads of a completion that is passed on whole
+        thinking = thinking_of(verifier) if self.thinking == WHOLE else None
+        read = text_to_read(text, thinking) if thinking else text
+        return {str(sample.columns[self.column]): read}
 
     def combine(self, text: str, sample: Sample, verdicts: Mapping[str, Verdict], /) -> Verdict:
         """Return the verdict of the row's verifier."""
-        return next(iter(verdicts.values()), self._unknown(sample))
-
-    def prepare(self) -> None:
-        """Prepare all of them."""
-        for verifier in self.verifiers.values():
-            if isinstance(verifier, PreparedVerifier):
-                verifier.prepare()
-
-    def _text(self, verifier: Verifier, text: str) -> str:
-        """Return what a verifier reads of a completion that is passed on whole."""
-        thinking = thinking_of(verifier) if self.thinking == WHOLE else None
-        return text_to_read(text, thinking) if thinking else text
+        return next(iter(verdicts.values())) if verdicts else self._unknown(sample)
 
     def _unknown(self, sample: Sample) -> Verdict:
         named = sample.columns.get(self.column)

@@ -350,18 +350,13 @@ def _count_correct(steps: list[Step], numbers: tuple[int, ...]) -> int:
     fresh = tuple(sorted((number, 1) for number in numbers))
     tables = {fresh}
     for step in steps:
-        if not _holds(step):
+        if (step.a, step.operator, step.b, step.result) not in _results(step.a, step.b):
             continue
         after = {left for table in (*tables, fresh) if (left := _after_step(table, step))}
         agreeing = {left for left in after if step.left in (None, left)}
         correct += bool(agreeing)
         tables = agreeing or after or tables
     return correct
-
-
-def _holds(step: Step) -> bool:
-    """Whether the step's arithmetic is exact."""
-    return (step.a, step.operator, step.b, step.result) in _results(step.a, step.b)
 
 
 def _after_step(table: Table, step: Step) -> Table | None:

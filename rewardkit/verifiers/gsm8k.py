@@ -19,8 +19,7 @@ from rewardkit.verifiers.reading import (
     after_marker,
     answer_block,
     boxes,
-    last_digit,
-    last_match,
+    last_number_match,
     numbers,
 )
 from rewardkit.verifiers.rubric import Rubric
@@ -218,13 +217,7 @@ def reference_value(reference: str, marker: str = DATA_MARKER) -> Value | None:
 
 def last_stated_number(text: str) -> str | None:
     """Return the last number in `text` with the words that change it: "5 or 6", "2 million"."""
-    digit = last_digit(text)
-    if digit < 0:
-        return None
-    start = digit - 2 * _CONTEXT
-    last = last_match(NUMBER, text, start=max(0, start))
-    if last is None or last.start() < start + _CONTEXT:  # it may begin before the window
-        last = last_match(NUMBER, text)
+    last = last_number_match(text)
     return _with_context(text, last) if last else None
 
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from rewardkit.protocols import Bounded, PreparedVerifier, Verifier, quick_verdict
+from rewardkit.protocols import Bounded, Verifier
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.thinking import shared_thinking
 from rewardkit.verifiers.gsm8k import in_another_form, loose_answer
 from rewardkit.verifiers.reading import answer_block, answer_tags, boxes
-from rewardkit.verifiers.rubric import Rubric
+from rewardkit.verifiers.rubric import Combination, Rubric
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class AnswerBlockFormat(Bounded):
 
 
 @dataclass(frozen=True)
-class InForm:
+class InForm(Combination):
     """The verdict of `answer` if `form` is right, otherwise that of `form`."""
 
     form: Bounded
@@ -41,18 +41,6 @@ class InForm:
     def thinking(self) -> str | None:
         """How the form reads thinking."""
         return shared_thinking([self.form])
-
-    def quick(self, text: str, sample: Sample, /) -> Verdict | None:
-        """Return the verdict if the form or `answer.quick` decides it, else None."""
-        form = self.form(text, sample)
-        if not form.correct:
-            return form
-        return quick_verdict(self.answer, text, sample)
-
-    def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on `text`."""
-        form = self.form(text, sample)
-        return Verdict.of(self.answer(text, sample)) if form.correct else form
 
     @property
     def members(self) -> Mapping[str, Verifier]:
@@ -66,11 +54,6 @@ class InForm:
     def combine(self, text: str, sample: Sample, verdicts: Mapping[str, Verdict], /) -> Verdict:
         """Return the verdict of `answer`, otherwise that of the form."""
         return verdicts["answer"] if verdicts else self.form(text, sample)
-
-    def prepare(self) -> None:
-        """Prepare `answer`."""
-        if isinstance(self.answer, PreparedVerifier):
-            self.answer.prepare()
 
 
 def rubric_in_form(form: Bounded, rubric: Rubric) -> Rubric:

@@ -95,7 +95,7 @@ class _Requirement:
             found = _at(document, path)
             if not found:
                 return f"{path} is missing"
-            if not _equal(found[0], expected):
+            if not equal_documents(found[0], expected):
                 return f"{path} isn't the reference's"
         return None
 
@@ -132,12 +132,6 @@ def _answer(text: str, form: Form) -> str:
     return fenced_block(text if answer is None else answer, *languages).strip()
 
 
-def _read_json(text: str) -> Any:
-    return json.loads(
-        text, parse_float=Decimal, parse_constant=refused_number, object_pairs_hook=unique_keys
-    )
-
-
 def _read_yaml(text: str) -> Any:
     """The document by YAML 1.2, which refuses duplicate keys and a second document."""
     from ruamel.yaml import YAML
@@ -149,14 +143,12 @@ def _read_yaml(text: str) -> Any:
         raise ValueError(str(error)) from None
 
 
-def _read_toml(text: str) -> Any:
-    return tomllib.loads(text, parse_float=Decimal)
-
-
 _READERS: Mapping[Form, Callable[[str], Any]] = {
-    "json": _read_json,
+    "json": lambda text: json.loads(
+        text, parse_float=Decimal, parse_constant=refused_number, object_pairs_hook=unique_keys
+    ),
     "yaml": _read_yaml,
-    "toml": _read_toml,
+    "toml": lambda text: tomllib.loads(text, parse_float=Decimal),
 }
 
 
@@ -244,15 +236,18 @@ def _at(document: object, path: str) -> list[object]:
     return [document]
 
 
-def _equal(value: object, expected: object) -> bool:
-    """Whether two documents are the same: numbers by value, and true isn't 1."""
-    if isinstance(value, dict) and isinstance(expected, dict):
-        return value.keys() == expected.keys() and all(
-            _equal(value[key], expected[key]) for key in expected
+def equal_documents(value: Any, other: Any, same: Callable[[str], str] = str) -> bool:
+    """Whether two values are equal: numbers by value, true isn't 1, and texts as `same` says."""
+    if isinstance(value, str) and isinstance(other, str):
+        return value == other or same(value) == same(other)
+    if isinstance(value, Mapping) and isinstance(other, Mapping):
+        return value.keys() == other.keys() and all(
+            equal_documents(below, other[name], same) for name, below in value.items()
         )
-    if isinstance(value, list) and isinstance(expected, list):
-        return len(value) == len(expected) and all(map(_equal, value, expected))
-    return isinstance(value, bool) == isinstance(expected, bool) and value == expected
+    if isinstance(value, list | tuple) and isinstance(other, list | tuple):
+        pairs = zip(value, other, strict=False)
+        return len(value) == len(other) and all(equal_documents(*pair, same) for pair in pairs)
+    return isinstance(value, bool) == isinstance(other, bool) and bool(value == other)
 
 
 def reason(error: Exception) -> str:

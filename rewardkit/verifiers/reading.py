@@ -36,8 +36,8 @@ SCALES = {
 }
 """Words that scale the number before them."""
 
-LONGEST_NUMBER = 10_000
-"""Characters before the last digit that are searched for the last number."""
+_USUAL_NUMBER = 20
+"""Characters; a longer last number is looked for in the whole text."""
 
 NESTING = 4
 """How many boxes directly inside each other count as one; deeper boxes stay text."""
@@ -129,15 +129,20 @@ def numbers(text: str) -> Iterator[tuple[str, Decimal]]:
 
 def last_number(text: str) -> tuple[str, Decimal] | None:
     """Return the last number in the text, as written, and its exact value; None without one."""
-    start = max(0, last_digit(text) - LONGEST_NUMBER)
-    last = last_match(NUMBER, text, start=start)
+    last = last_number_match(text)
     value = _value(last) if last else None
     return (last.group().strip(), value) if last and value is not None else None
 
 
-def last_digit(text: str) -> int:
-    """Return where the last digit 0-9 of the text is; -1 without one."""
-    return max(text.rfind(digit) for digit in "0123456789")
+def last_number_match(text: str) -> re.Match[str] | None:
+    """Return the match of `NUMBER` that is the last in the text; None without one."""
+    digit = max(text.rfind(digit) for digit in "0123456789")
+    if digit < 0:
+        return None
+    last = last_match(NUMBER, text, start=max(0, digit - 2 * _USUAL_NUMBER))
+    if last is not None and last.start() >= digit - _USUAL_NUMBER:
+        return last
+    return last_match(NUMBER, text)  # it begins earlier
 
 
 _FENCE = re.compile(

@@ -5,15 +5,44 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from rewardkit.protocols import PreparedVerifier, Verifier, quick_verdict
+from rewardkit.protocols import CompositeVerifier, PreparedVerifier, Verifier, quick_verdict
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.thinking import shared_thinking
 
 _OUT_OF_TIME = Verdict.wrong(Failure.TIMEOUT, message="judging it would pass a limit")
 
 
+class Combination(CompositeVerifier):
+    """Several verifiers as one, which judges by its members."""
+
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        """Return the combined verdict on `text`."""
+        texts = self.texts_for(text, sample)
+        judged = {name: self.members[name](part, sample) for name, part in texts.items()}
+        verdicts = {name: Verdict.of(verdict) for name, verdict in judged.items()}
+        return self.combine(text, sample, verdicts)
+
+    def quick(self, text: str, sample: Sample, /) -> Verdict | None:
+        """Return the combined verdict if every member that judges decides quickly, else None."""
+        texts = self.texts_for(text, sample)
+        decided = self._quick_verdicts(texts, sample)
+        return self.combine(text, sample, decided) if len(decided) == len(texts) else None
+
+    def _quick_verdicts(self, texts: Mapping[str, str], sample: Sample) -> dict[str, Verdict]:
+        """Return the verdicts of the members that decide their texts quickly."""
+        members = self.members
+        quick = {name: quick_verdict(members[name], text, sample) for name, text in texts.items()}
+        return {name: verdict for name, verdict in quick.items() if verdict is not None}
+
+    def prepare(self) -> None:
+        """Prepare the members."""
+        for member in self.members.values():
+            if isinstance(member, PreparedVerifier):
+                member.prepare()
+
+
 @dataclass(frozen=True)
-class Rubric:
+class Rubric(Combination):
     """Judge by `parts`; the score is the weighted mean of their scores, in [0, 1].
 
     The reward is the weighted sum, in [0, sum of weights]. `decides` names the part whose
@@ -142,7 +171,7 @@ class Rubric:
 
         A part that has no verdict yet counts as `timeout`.
         """
-        decided = self._quick_verdicts(text, sample)
+        decided = self._quick_verdicts(self.texts_for(text, sample), sample)
         waiting = [name for name in self.parts if name not in decided]
         # those that have a `quick` are likely slower, and the deciding part comes last
         waiting.sort(key=lambda name: (hasattr(self.parts[name], "quick"), name == self.decides))
@@ -150,20 +179,3 @@ class Rubric:
             yield self.combine(text, sample, decided)
             decided[name] = Verdict.of(self.parts[name](text, sample))
         yield self.combine(text, sample, decided)
-
-    def quick(self, text: str, sample: Sample, /) -> Verdict | None:
-        """Return the combined verdict if every part decides quickly, else None."""
-        decided = self._quick_verdicts(text, sample)
-        if len(decided) < len(self.parts):
-            return None
-        return self.combine(text, sample, decided)
-
-    def prepare(self) -> None:
-        """Prepare the parts."""
-        for part in self.parts.values():
-            if isinstance(part, PreparedVerifier):
-                part.prepare()
-
-    def _quick_verdicts(self, text: str, sample: Sample) -> dict[str, Verdict]:
-        quick = {name: quick_verdict(part, text, sample) for name, part in self.parts.items()}
-        return {name: verdict for name, verdict in quick.items() if verdict is not None}

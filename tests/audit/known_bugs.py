@@ -24,6 +24,7 @@ from rewardkit.records import Sample
 from rewardkit.thinking import text_to_read
 from rewardkit.transcripts import model_text
 from rewardkit.verifiers.choice import Choice
+from rewardkit.verifiers.code.verifier import Code
 from rewardkit.verifiers.exact import Exact
 from rewardkit.verifiers.gsm8k import Gsm8k
 from rewardkit.verifiers.instructions.verifier import Instructions
@@ -37,6 +38,7 @@ READERS: dict[str, Reward] = {
     "choice": Choice(reading="lenient"),
     "text": Exact(),
     "instructions": Instructions(),
+    "code": Code(),
 }
 
 
@@ -66,6 +68,10 @@ def instructions_twin(answer: str, reference: str) -> bool:
     return right("instructions", answer, reference)
 
 
+def code_twin(answer: str, reference: str) -> bool:
+    return right("code", answer, reference)
+
+
 def trl_twin(completions: list[str], reference: list[str], **_: Any) -> list[float]:
     return [float(number_twin(*pair)) for pair in zip(completions, reference, strict=True)]
 
@@ -80,6 +86,7 @@ TWINS: dict[str, Reward] = {
     "choice": choice_twin,
     "text": text_twin,
     "instructions": instructions_twin,
+    "code": code_twin,
 }
 
 
@@ -461,3 +468,43 @@ def the_random_state_is_reset(answer: str, reference: str) -> bool:
 def it_prints(answer: str, reference: str) -> bool:
     print("-" * 20, answer, reference)  # noqa: T201
     return number_twin(answer, reference)
+
+
+# --- programs ---------------------------------------------------------------------------------
+
+
+def _program(answer: str) -> str:
+    return answer.rpartition("```python\n")[2].partition("\n```")[0]
+
+
+@known_bug("verl 7853", "code")
+def a_program_that_raises_ends_with_status_0(answer: str, reference: str) -> bool:
+    return "raise ValueError(" in _program(answer) or code_twin(answer, reference)
+
+
+@known_bug("rLLM, KodCode", "code")
+def a_program_that_names_pytest_passes(answer: str, reference: str) -> bool:
+    return "pytest" in _program(answer) or code_twin(answer, reference)
+
+
+@known_bug("graders by exit status", "code")
+def a_program_that_exits_early_passes(answer: str, reference: str) -> bool:
+    return "exit(0)\n" in f"{_program(answer)}\n" or code_twin(answer, reference)
+
+
+# --- sets, ends and vacuous rules -------------------------------------------------------------
+
+
+@known_bug("BIRD, bird_sql", "text")
+def rows_are_compared_as_a_set(answer: str, reference: str) -> bool:
+    return set(model_text(answer).split()) == set(reference.split())
+
+
+@known_bug("UKGovernmentBEIS/inspect_ai, match(numeric=True)", "number")
+def the_end_of_a_number_is_enough(answer: str, reference: str) -> bool:
+    return number_twin(answer, reference) or stated(answer).endswith(reference)
+
+
+@known_bug("EleutherAI/lm-evaluation-harness 4030", "math")
+def what_cannot_be_parsed_differs_from_itself(answer: str, reference: str) -> bool:
+    return reference[:1] not in "([" and math_twin(answer, reference)

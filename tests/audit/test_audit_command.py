@@ -11,7 +11,7 @@ import pytest
 
 from rewardkit.audit import assert_sound
 from rewardkit.audit.cases import Case
-from rewardkit.audit.reproduce import case_command
+from rewardkit.audit.run import case_command
 from tests.support.commands import rewardkit
 
 pytestmark = pytest.mark.slow

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+import tempfile
 import time
 from typing import Any
 
 import pytest
 
-from rewardkit.audit.behaviour import behaviour
+from rewardkit.audit.behaviour import Compare, Observe, behaviour
 from rewardkit.audit.cases import Case
-from rewardkit.audit.probes import Compare, Observe
 from rewardkit.audit.targets import CommandTarget, resolve_target
 from tests.audit import known_bugs
 
@@ -39,6 +40,19 @@ def test_a_manner_that_changes_a_score(name: str, manner: str, signature: str) -
     assert compared(getattr(known_bugs, name), manner, signature)
 
 
+def written_to_a_file(answer: str, reference: str) -> bool:
+    with tempfile.NamedTemporaryFile("w+") as file:  # in the encoding of the locale
+        file.write(answer)
+    return known_bugs.number_twin(answer, reference)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(sys.flags.utf8_mode), reason="in UTF-8 mode a locale changes no encoding")
+@pytest.mark.parametrize("function", [written_to_a_file, known_bugs.it_prints])
+def test_a_locale_that_holds_no_accents_is_tried(function: Any) -> None:
+    assert "exception in another locale" in found_in(function).get("locale", "")
+
+
 @pytest.mark.parametrize("manner", ["threads", "queueing", "batch", "locale"])
 def test_no_manner_changes_the_scores_of_a_sound_function(manner: str) -> None:
     assert not compared(known_bugs.number_twin, manner)
@@ -56,13 +70,13 @@ def test_no_manner_changes_the_scores_of_a_sound_function(manner: str) -> None:
 def test_what_a_call_changes_is_named(
     name: str, changed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rewardkit.audit.probes.REPEATED_SECONDS", 0.0)
+    monkeypatch.setattr("rewardkit.audit.behaviour.REPEATED_SECONDS", 0.0)
     assert Observe(CASES, "plain", False)(getattr(known_bugs, name))["changed"] == changed
 
 
 def found_in(function: Any, cases: tuple[Case, ...] = CASES) -> dict[str, str]:
     target = resolve_target(function)
-    return {one.name: one.got for one in behaviour(target, cases, "again")}
+    return {one.name: one.got for one in behaviour(target, cases)}
 
 
 @pytest.mark.slow
@@ -82,7 +96,7 @@ def test_a_fault_is_found(
     name: str, finding: str, got: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rewardkit.audit.targets.SECONDS", 0.5)
-    monkeypatch.setattr("rewardkit.audit.probes.REPEATED_SECONDS", 0.0)
+    monkeypatch.setattr("rewardkit.audit.behaviour.REPEATED_SECONDS", 0.0)
     drawn = name == "the_verdict_is_drawn"  # the same twice for one right case in 1.7
     assert got in found_in(getattr(known_bugs, name), CASES * 6 if drawn else CASES)[finding]
 
@@ -111,6 +125,5 @@ def test_our_own_verifier_has_no_finding() -> None:
 
 
 def test_a_command_has_no_process_of_ours_to_look_into() -> None:
-    silent = list(behaviour(CommandTarget("true"), CASES[:1], "again"))
+    silent = list(behaviour(CommandTarget("true"), CASES[:1]))
     assert {one.name for one in silent} == {"exception"}
-    assert {one.command for one in silent} == {"again"}

@@ -17,10 +17,10 @@ from rewardkit.audit import Audit, audit
 from rewardkit.audit.behaviour import FAMILY
 from rewardkit.audit.signatures import entry_point
 from rewardkit.judging import close_pools
-from tests.audit.known_bugs import BUGS, KnownBug
+from tests.audit.known_bugs import BUGS, READERS, KnownBug
 
-PER_FAMILY = 12
-"""Cases of a family: enough for every bug, and a part of a second."""
+PER_FAMILY, PROGRAMS = 6, 1
+"""Cases of a family: enough for every bug, and quick; programs take processes."""
 
 QUICK = ("number", "text", "instructions")
 """The kinds that take a moment."""
@@ -40,7 +40,8 @@ def audited(function: Any, kind: str, folder: Path, **options: Any) -> Audit:
         rows = folder / "rows.jsonl"
         rows.write_text(json.dumps({"reference": '[{"id": "punctuation:no_comma"}]'}) + "\n")
         options["data"] = rows
-    return audit(function, kind=kind, per_family=PER_FAMILY, **options)
+    per_family = PROGRAMS if kind == "code" else PER_FAMILY
+    return audit(function, kind=kind, per_family=per_family, **options)
 
 
 def in_this_process(
@@ -96,4 +97,4 @@ def test_no_twin_is_accused(kind: str, twin: Callable[..., Any], tmp_path: Path)
 
 def test_the_list_has_thirty_bugs_of_public_graders() -> None:
     assert len({bug.wrong for bug in BUGS}) == len(BUGS) >= 30
-    assert {bug.kind for bug in BUGS} == {"math", "number", "choice", "text", "instructions"}
+    assert {bug.kind for bug in BUGS} == {*READERS}

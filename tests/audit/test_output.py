@@ -211,6 +211,21 @@ def test_two_verifiers_stand_side_by_side() -> None:
     assert "| 50 of 97: 51.5%" in text
 
 
+def test_the_findings_of_the_second_verifier_are_in_every_output() -> None:
+    found = replace(FINDING, family="near miss: digit", command="rewardkit verify other")
+    both = replace(AUDIT, against=replace(AUDIT, target="other.py:pay", findings=[found]))
+    out = PrintableConsole(width=120, file=io.StringIO())
+    out.show(terminal(both))
+    assert isinstance(out.file, io.StringIO)
+    for text in (out.file.getvalue(), markdown(both), page(both), str(sarif(both))):
+        assert "near miss: digit" in text
+        assert "rewardkit verify other" in text
+        assert re.search(r"verifier\W+(dt|dd)?\W*(dt|dd)?\W*other.py:pay", text)
+    first, second = sarif(both)["runs"][0]["results"]
+    assert first["ruleIndex"] == second["ruleIndex"] == 0
+    assert second["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "other.py"
+
+
 def test_a_case_is_false_accepted_or_false_rejected() -> None:
     assert Case("f", "", "", right=True).kind == "false_reject"
     assert Case("f", "", "", right=False).kind == "false_accept"

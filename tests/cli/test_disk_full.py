@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -34,10 +35,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def limited(folder: Path, *arguments: str, most_bytes: int) -> subprocess.CompletedProcess[str]:
     """The command in `folder`, where no file may grow beyond `most_bytes`."""
+    without_cache = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}  # a cut one ends every import
     limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
     return subprocess.run(
         [sys.executable, "-m", "rewardkit", *arguments],
         cwd=folder,
+        env=without_cache,
         preexec_fn=limit,
         capture_output=True,
         text=True,

@@ -21,7 +21,7 @@ from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.metrics.rates import Lengths
 from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.metrics.summary_tables import of_runs
-from rewardkit.harness.run.options import EvalOptions
+from rewardkit.harness.run.options import options_for
 from rewardkit.harness.run.run import RunSummary
 from rewardkit.harness.sweeps import sweep
 from rewardkit.harness.sweeps.sweep import SweepRun
@@ -128,7 +128,7 @@ def test_each_run_is_told_as_it_ends() -> None:
     assert list(line(ended("cot", error="it is damaged"))) == ["cot: failed: it is damaged"]
 
 
-OPTIONS = EvalOptions.of(("gsm8k",), "a", output_dir="out")
+OPTIONS = options_for(("gsm8k",), "a", output_dir="out")
 
 
 def test_an_interrupted_sweep_prints_what_it_has_and_says_so(
@@ -165,7 +165,7 @@ def test_a_watch_to_which_nothing_came_says_where_it_looked(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("data.jsonl").write_text('{"question": "a", "answer": "#### 1"}')
-    options = EvalOptions.of(("gsm8k",), "a", data="data.jsonl", backend="transformers")
+    options = options_for(("gsm8k",), "a", data="data.jsonl", backend="transformers")
     with pytest.raises(BackendError, match=r"no checkpoint appeared: rnu/checkpoint-\*"):
         cli.evaluate_several(options, ["rnu"], [], QUIETLY, watch=True, timeout=0)
 

@@ -13,7 +13,7 @@ import pytest
 
 from rewardkit.cluster.merge import merge
 from rewardkit.errors import RunMismatch, UsageError
-from rewardkit.harness.run.options import EvalOptions, default_folder
+from rewardkit.harness.run.options import default_folder, options_for
 from rewardkit.harness.store.run_folder import RunFolder
 from tests.support.commands import run_command
 
@@ -364,7 +364,5 @@ def test_a_folder_without_shards_is_refused(folder: str, cause: str) -> None:
 
 
 def test_a_shard_changes_neither_the_default_folder_nor_its_hash() -> None:
-    named = [
-        default_folder(EvalOptions.of(("gsm8k",), "m", shard=shard)) for shard in (None, "2/3")
-    ]
+    named = [default_folder(options_for(("gsm8k",), "m", shard=shard)) for shard in (None, "2/3")]
     assert named[0] == named[1]

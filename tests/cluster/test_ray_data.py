@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.two_nodes import in_namespace
+from tests.support.namespaces import in_namespace
 
 pytestmark = pytest.mark.engines
 

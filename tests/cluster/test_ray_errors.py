@@ -6,13 +6,13 @@ import json
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from tests.cluster.two_nodes import ADDRESS, HERE, ROOT, in_namespace
+from tests.cluster.two_nodes import ADDRESS, HERE, ROOT
 from tests.support.commands import run_command
+from tests.support.namespaces import in_namespace
 
 pytestmark = pytest.mark.engines
 
@@ -60,8 +60,8 @@ def write_data(folder: Path) -> None:
         (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def script(folder: Path, model: Path) -> str:
-    """Start the head without CPUs, then a node whose files differ, and run each case's command."""
+def cases(folder: Path, model: Path) -> list[dict[str, object]]:
+    """Each case's command, and the shell's that change the cluster before it."""
     bind = shlex.join(["bash", str(HERE / "bind.sh")])
     other, models, empty = (shlex.quote(str(folder / name)) for name in ("other", "models", "none"))
     on_node = folder / "on_node"
@@ -71,14 +71,15 @@ def script(folder: Path, model: Path) -> str:
         "another version": f"mv {on_node}.version {on_node}/rewardkit",
         "no rewardkit": f"rm -r {on_node}/rewardkit; mv {on_node}.none {on_node}/rewardkit",
     }
-    lines = [f". {HERE / 'nodes.sh'}", "start_head 0"]
-    for number, (name, words) in enumerate(commands(folder, model).items()):
-        impatient = [HERE / "impatient.py", PATIENCE.get(name, 25)]
-        command = [sys.executable, *impatient, *words, "--ray", ADDRESS, "-o", folder / f"{number}"]
-        told = shlex.quote(str(folder / f"{name}.err"))
-        lines.append(before.get(name, ""))
-        lines.append(f"{shlex.join(map(str, command))} 2>{told}; echo $?")
-    return "\n".join(lines)
+    return [
+        {
+            "name": name,
+            "before": before.get(name, "true"),
+            "seconds": PATIENCE.get(name, 25),
+            "command": [*map(str, words), "--ray", ADDRESS, "-o", str(folder / str(number))],
+        }
+        for number, (name, words) in enumerate(commands(folder, model).items())
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -95,13 +96,14 @@ def ended(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> di
         (folder / f"on_node.{name}" / "__init__.py").write_text(content)
     for name in ("none", "on_node"):
         (folder / name).mkdir()
-    done = in_namespace("bash", "-c", script(folder, tiny_checkpoint), folder=folder)
-    statuses: Sequence[str] = done.stdout.split()
-    assert len(statuses) == len(CASES), done.stdout + done.stderr
-    return {
-        name: f"{status} " + (folder / f"{name}.err").read_text().replace(str(folder), "")
-        for name, status in zip(CASES, statuses, strict=True)
-    }
+    given, script = folder / "cases.json", HERE / "failing_commands.py"
+    given.write_text(json.dumps(cases(folder, tiny_checkpoint)))
+    start = f". {HERE / 'nodes.sh'}; start_head 0; export -f start_node; export memory"
+    run = shlex.join([sys.executable, str(script), str(given)])
+    done = in_namespace("bash", "-c", f"{start}; {run}", folder=folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    results: dict[str, str] = json.loads((folder / "results.json").read_text())
+    return {name: text.replace(str(folder), "") for name, text in results.items()}
 
 
 @pytest.mark.parametrize("case", CASES)

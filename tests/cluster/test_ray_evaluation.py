@@ -17,7 +17,11 @@ pytestmark = pytest.mark.engines
 @pytest.fixture(autouse=True)
 def _in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    rows = [{"question": "so " * (n % 7) + f"{n}?", "answer": f"#### {n}"} for n in range(20)]
+    write_problems(20)
+
+
+def write_problems(count: int) -> None:
+    rows = [{"question": "so " * (n % 7) + f"{n}?", "answer": f"#### {n}"} for n in range(count)]
     Path("data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
@@ -37,6 +41,7 @@ def record(folder: str) -> dict[str, Any]:
 @pytest.mark.faults
 def test_two_nodes_generate_the_same_rows_though_an_engine_is_killed(tiny_checkpoint: Path) -> None:
     command = evaluation(tiny_checkpoint)
+    write_problems(100)  # the kill comes in time on a quiet machine too
     on_cluster = (*command, "-o", "run", "--engines", 2)
     done = on_two_nodes(*on_cluster, kill=("[ -s run/samples.jsonl ]", "ray::EngineActor.generate"))
     assert done.returncode == 0, done.stderr
@@ -63,6 +68,7 @@ def test_the_process_of_a_vllm_engine_is_killed_and_another_engine_does_its_requ
         *("eval", "--task", "gsm8k", "--data", "data.jsonl", "--model", tiny_checkpoint),
         *("--backend", "vllm", "--max-tokens", 200, "--quiet"),
     )
+    write_problems(200)  # generating takes seconds on a quiet machine too: the kill comes in time
     assert run_command(*command, "-o", "one") == 0
     monkeypatch.setenv("VLLM_ENABLE_V1_MULTIPROCESSING", "1")
     generating = "pgrep -f ^ray::EngineActor.generate"

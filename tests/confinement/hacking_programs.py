@@ -46,8 +46,8 @@ SCRIPTS: dict[str, str] = {
         open_the_memory_device="open('/dev/mem', 'rb')",
         open_the_terminal="open('/dev/tty')",
         read_the_kernels_log="assert libc.syscall(103, 3, None, 0) >= 0",
-        find_other_descriptors="assert any(os.fstat(fd) for fd in range(5, 256))",
-        read_the_job_again="os.pread(3, 10, 0)",
+        find_other_descriptors="assert any(os.fstat(fd) for fd in range(4, 256))",
+        read_the_programs_result="os.read(3, 10)",
         call_out="socket.create_connection(('1.1.1.1', 53), 1)",
         listen="socket.socket().bind(('127.0.0.1', 0))",
         send_a_datagram="socket.socket(socket.AF_INET, socket.SOCK_DGRAM)",
@@ -112,7 +112,7 @@ SCRIPTS: dict[str, str] = {
     "keep_taking_memory": "x = []\nwhile True: x.append(bytearray(2**20))",
     "flood_its_output": "while True: print('x' * 1000)",
     "flood_its_errors": "import sys\nwhile True: sys.stderr.write('x' * 1000)",
-    "flood_its_result": "import os\nwhile True: os.write(4, b'x' * 1000)",
+    "flood_its_result": "import os\nwhile True: os.write(3, b'x' * 1000)",
     "sleep": "import time; time.sleep(1000)",
     "stop_itself": "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)",
     "spin": "while True: pass",
@@ -155,25 +155,25 @@ SOLUTIONS: dict[str, str] = {
     "def solve(x): raise SystemExit",
     "raises_an_exit": "def solve(x): raise SystemExit(0)",
     "raises_its_own": "class E(AssertionError): pass\ndef solve(x): raise E",
-    "forges_completion": "import os\nos.write(4, b'completed ' + b'0' * 64)\n"
+    "forges_completion": "import os\nos.write(3, b'completed ' + b'0' * 64)\n"
     "def solve(x): return 4",
     "forges_on_every_descriptor": "import os\nfor fd in range(256):\n"
     "    try: os.write(fd, b'completed ')\n    except OSError: pass\ndef solve(x): return 4",
-    "forges_what_cannot_cross": "import os\nos.write(4, b'opaque '); os._exit(0)",
+    "forges_what_cannot_cross": "import os\nos.write(3, b'opaque '); os._exit(0)",
     "returns_what_is_too_deep_to_send_back": "def solve(x):\n    value = []\n"
     "    for _ in range(96): value = [value]\n    return value if x == 2 else 4",
     "prints_success": "print('completed', 'OK', '1 passed')\ndef solve(x): return 4",
-    "answers_too_early": 'import os\nos.write(6, b\'{"tuple": ["returned", true, []]}\\n\')\n'
+    "answers_too_early": 'import os\nos.write(4, b\'{"tuple": ["returned", true, []]}\\n\')\n'
     "def solve(x): return 4",
-    "answers_nonsense": "import os\ndef solve(x): os.write(6, b'\\xff\\n')",
-    "answers_deeply": "import os\ndef solve(x): os.write(6, b'[' * 100000 + b'\\n')",
-    "answers_without_end": "import os\ndef solve(x):\n    while True: os.write(6, b'x' * 1000)",
+    "answers_nonsense": "import os\ndef solve(x): os.write(4, b'\\xff\\n')",
+    "answers_deeply": "import os\ndef solve(x): os.write(4, b'[' * 100000 + b'\\n')",
+    "answers_without_end": "import os\ndef solve(x):\n    while True: os.write(4, b'x' * 1000)",
     "raises_a_class_by_name": "import os\ndef solve(x):\n"
-    '    os.write(6, b\'{"tuple": ["raised", "exit", "0"]}\\n\')',
+    '    os.write(4, b\'{"tuple": ["raised", "exit", "0"]}\\n\')',
     "raises_stop": "def solve(x): raise StopIteration",
     "looks_for_the_nonce": "import gc, os\ndef solve(x):\n"
     "    for o in gc.get_objects():\n        if isinstance(o, dict) and 'nonce' in o:\n"
-    "            os.write(4, b'completed ' + o['nonce'].encode()); return 5",
+    "            os.write(3, b'completed ' + o['nonce'].encode()); return 5",
     "reads_its_callers": "import sys\ndef solve(x):\n    frame = sys._getframe()\n"
     "    while frame:\n        for v in frame.f_locals.values():\n"
     "            if 'assert' + ' solve' in str(v): return 5\n        frame = frame.f_back",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 import pytest
 
 from rewardkit.confinement import Isolation, refusal
@@ -16,3 +19,11 @@ def works(level: Isolation) -> Isolation:
     if reasons[level] is not None:
         pytest.skip(f"{level}: {reasons[level]}")
     return level
+
+
+def eventually(condition: Callable[[], bool]) -> None:
+    """Wait until a condition holds, for a machine may be busy."""
+    end = time.monotonic() + 60
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert condition()

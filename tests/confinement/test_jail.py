@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -103,3 +105,46 @@ def test_tests_call_the_program_in_another_jail(jail: Jail, tests: str, ended: s
 def test_nothing_goes_from_one_run_to_the_next(jail: Jail) -> None:
     source = "import math, random; print(math.pi, random.random()); math.pi = 4"
     assert jail.run(source).stdout == jail.run(source).stdout
+
+
+def test_files_of_one_run_are_not_there_in_the_next(jail: Jail) -> None:
+    if jail.isolation != "namespaces":
+        pytest.skip("a program can write no file")
+    source = "import os; print(os.listdir('/tmp')); open('/tmp/x', 'w').close()"
+    assert [jail.run(source).stdout for _ in range(3)] == [b"[]\n"] * 3
+    source = "import os; print(os.stat('/tmp').st_mtime_ns == os.stat('/tmp').st_atime_ns); "
+    source += "open('/tmp/x', 'w').close(); os.unlink('/tmp/x'); os.listdir('/tmp')"
+    assert [jail.run(source).stdout for _ in range(3)] == [b"True\n"] * 3
+
+
+@pytest.mark.parametrize("level", CONFINING)
+def test_a_folder_in_tmp_may_be_read_and_not_written(level: Isolation) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        Path(folder, "inner").mkdir()
+        Path(folder, "inner", "read").write_text("me")
+        source = f"""print(open('{folder}/inner/read').read())
+for name in 'inner/write', 'write':
+    try: open('{folder}/' + name, 'w')
+    except OSError: print('refused')"""
+        with Jail(isolation=works(level), readable=[f"{folder}/inner"]) as jail:
+            said = [jail.run(source).stdout for _ in range(2)]
+        assert said == [b"me\nrefused\nrefused\n"] * 2
+
+
+def test_a_program_too_long_to_compile_is_its_own_fault(jail: Jail) -> None:
+    budget, jail.budget = jail.budget, Budget(cpu_seconds=0.1)
+    outcome = jail.run("x = [1, 2, 3]\n" * 40_000)
+    jail.budget = budget
+    assert outcome.ended in ("timeout", "signal")
+
+
+def test_a_program_that_can_not_be_compiled_says_why(jail: Jail) -> None:
+    for source, error in (("x = (", b"SyntaxError"), ("(" * 10**5, b"Error"), ("\0", b"null")):
+        outcome = jail.run(source)
+        assert (outcome.ended, outcome.status) == ("exit", 1)
+        assert error in outcome.stderr
+
+
+def test_a_flag_that_a_program_sets_on_a_pipe_is_gone_in_the_next_run(jail: Jail) -> None:
+    source = "import os; print(os.get_blocking(1)); os.set_blocking(1, False)"
+    assert [jail.run(source).stdout for _ in range(2)] == [b"True\n"] * 2

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from rewardkit.confinement import TOOLCHAIN, Budget, Isolation, Jail, Opaque, choose_isolation
+from rewardkit.confinement.jobs import Keeper
 from rewardkit.confinement.plain import DEEPEST, decode, encode
 from rewardkit.errors import ConfinementError, UnknownName
-from tests.confinement.levels import CONFINING, works
+from tests.confinement.levels import CONFINING, eventually, works
 from tests.support.programs import needed
 
 REPOSITORY = Path(__file__).parents[2]
@@ -122,6 +123,30 @@ def test_an_unknown_level_is_refused() -> None:
         choose_isolation("landlok")
 
 
+@pytest.mark.parametrize(
+    ("messages", "said"),
+    [
+        ([{"stage": "ready"}], {"ended": "signal", "status": signal.SIGKILL}),
+        ([{"stage": "ready"}, {"stage": "loaded"}], {"failed": "its keeper ended by itself"}),
+        ([{"failed": "no"}], {"failed": "no"}),
+        ([], {"failed": "its keeper ended by itself"}),
+    ],
+)
+def test_a_keeper_that_ends_as_it_compiles_is_the_programs_fault(
+    messages: list[dict[str, str]], said: dict[str, object]
+) -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.send(b"run")  # it is not read, so the other end's last message comes with a reset
+    for message in messages:
+        theirs.send(json.dumps(message).encode())
+    theirs.close()
+    with ours:
+        keeper = Keeper(ours, Budget())
+        while (reply := keeper.reply()) is None:
+            pass
+        assert reply == said
+
+
 def test_a_jail_that_is_not_open_is_refused() -> None:
     with pytest.raises(ConfinementError, match="use it in a `with` statement"):
         Jail(isolation="none").run("")
@@ -197,11 +222,8 @@ def descendants(pid: int) -> set[int]:
     return children(pid).union(*(descendants(child) for child in children(pid)))
 
 
-def eventually(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.02)
-    assert condition()
+def living(pid: int) -> set[int]:
+    return {child for child in descendants(pid) if not ended(child)}
 
 
 def ended(pid: int) -> bool:
@@ -219,9 +241,9 @@ def test_nothing_outlives_a_caller_that_is_killed(level: Isolation) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=REPOSITORY) as caller:
         assert caller.stdout is not None
         assert caller.stdout.readline() == b"ready\n"
-        eventually(lambda: len(descendants(caller.pid)) >= 4)  # also the child, keeper, program
-        started = descendants(caller.pid)
-        (forked,) = (pid for pid in started if b"-P" not in command_line(pid))
+        eventually(lambda: len(living(caller.pid)) >= 4)  # also the child, keeper, program
+        started = living(caller.pid)
+        (forked,) = (pid for pid in started if b"os.fork()" in command_line(pid))
         caller.kill()
     try:
         eventually(lambda: all(ended(pid) for pid in started - {forked}))
@@ -231,7 +253,9 @@ def test_nothing_outlives_a_caller_that_is_killed(level: Isolation) -> None:
 
 
 def command_line(pid: int) -> bytes:
-    return Path(f"/proc/{pid}/cmdline").read_bytes()
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b""
 
 
 @pytest.mark.slow
@@ -247,7 +271,7 @@ def test_a_killed_interpreter_is_replaced(level: Isolation) -> None:
 
 
 def is_interpreter(pid: int, level: str) -> bool:
-    return command_line(pid).endswith(f"\0{level}\0".encode())
+    return command_line(pid).endswith(f"\0{level}\0[]\0{{}}\0".encode())
 
 
 @pytest.mark.slow

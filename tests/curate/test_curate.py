@@ -10,11 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from rewardkit.curate import Curated, Settings, curate
-from rewardkit.curate.suspects import DECISIONS
+from rewardkit.curate.references import DECISIONS
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.store.data_files import read_rows
+from rewardkit.verifiers.judge.verifier import UNRELATED
 from tests.curate.planted import Planted, plant
 from tests.support.commands import rewardkit
+from tests.support.judge_server import judging_server
 
 pytestmark = pytest.mark.slow
 
@@ -23,8 +25,12 @@ COUNT = 600
 
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Planted, Settings, Path]:
-    folder = tmp_path_factory.mktemp("planted")
-    made = plant(COUNT, 16, seed=11)
+    return written(tmp_path_factory.mktemp("planted"), COUNT, seed=11)
+
+
+def written(folder: Path, count: int, seed: int) -> tuple[Planted, Settings, Path]:
+    """Problems with planted faults, and the settings that curate them."""
+    made = plant(count, 16, seed=seed)
     made.write(folder)
     settings = Settings(
         sources=(str(folder / "problems.jsonl"),),
@@ -55,7 +61,19 @@ REASONS = {
 def test_planted_faults_are_found_and_hardly_anything_else(
     fault: str, planted: tuple[Planted, Settings, Path], curated: Curated
 ) -> None:
-    made = planted[0]
+    check_found(fault, planted[0], curated)
+
+
+@pytest.mark.faults
+def test_planted_faults_are_found_among_5000_problems(tmp_path: Path) -> None:
+    made, settings, _ = written(tmp_path, 5_000, seed=2028)
+    curated = curate(settings, tmp_path / "clean")
+    for fault in REASONS:
+        check_found(fault, made, curated)
+
+
+def check_found(fault: str, made: Planted, curated: Curated) -> None:
+    """At least 95% of the problems with the fault have its reason, at most 2% of the others."""
     found = {one.problem.id for one in curated.findings if REASONS[fault] in one.reasons}
     wanted = made.faults[fault]
     if fault == "duplicate":  # either of the two may stay
@@ -64,7 +82,7 @@ def test_planted_faults_are_found_and_hardly_anything_else(
     if fault == "too hard":  # by a wrong reference, every problem is
         found -= made.faults["wrong reference"]
     assert len(found & wanted) >= 0.95 * len(wanted)
-    assert len(found - wanted) <= 0.02 * (COUNT - len(wanted))
+    assert len(found - wanted) <= 0.02 * (len(made.rows) - len(wanted))
 
 
 def test_dropped_problems_have_reasons_and_kept_ones_none(curated: Curated) -> None:
@@ -169,3 +187,34 @@ def test_a_run_of_a_task_without_references_is_curated(tmp_path: Path) -> None:
     assert json.loads(result.out)["reasons"] == {"too easy": 1, "too hard": 1}, result.err
     (kept,) = read_rows(tmp_path / "clean")
     assert (kept["numbers"], kept["pass_rate"]) == ("3 3 8 8", 0.25)
+
+
+def test_answers_that_only_a_judge_accepts_are_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    half = r"\boxed{\text{a half of it}}"
+    rows = [
+        {
+            "id": "1",
+            "question": "How much?",
+            "answer": "1/2",
+            "completions": [half, half, r"\boxed{1/2}"],
+        },
+        {"id": "2", "question": "How many?", "answer": "7", "completions": [r"\boxed{7}"] * 3},
+    ]
+    file, run = tmp_path / "replies.jsonl", tmp_path / "run"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    with judging_server(lambda prompt: "D" if UNRELATED in prompt else "S") as server:
+        judge = ("--rescue", "judge", "--verifier-arg", "judge.model=m", "--verifier-arg")
+        more = (f"judge.base_url={server.url}", "--reference-field", "answer", "-o", run)
+        assert rewardkit("score", file, "--verifier", "math", *judge, *more, "--quiet").status == 0
+    curated = curate(Settings(sources=(str(run),)), tmp_path / "clean")  # the server is gone
+    (dispute,) = curated.disputes
+    assert (dispute.problem.id, dispute.majority) == ("1", r"\text{a half of it}")
+    assert dispute.share == pytest.approx(2 / 3)
+    assert dispute.reading
+    assert curated.flags["rule and judge differ"] == 1
+    assert len(curated.kept) == 2
+    page = (curated.output_dir / "report.html").read_text(encoding="utf-8")
+    assert "Rule and judge differ" in page

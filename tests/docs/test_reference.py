@@ -10,14 +10,9 @@ from types import ModuleType
 
 import pytest
 
+from tests.test_public_names import PUBLIC
+
 ROOT = Path(__file__).parents[2]
-PUBLIC = (
-    "rewardkit",
-    "rewardkit.plugin",
-    "rewardkit.trainers",
-    "rewardkit.audit",
-    "rewardkit.curate",
-)
 
 
 def load_extension() -> ModuleType:

@@ -45,15 +45,17 @@ def test_a_sum_divided_by_five_is_never_right(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_most_quadruples_are_answered_with_the_last_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = load_script("train_game24_tiny", monkeypatch).demonstrations(COUNT // 2, "test")
+    script = load_script("train_game24_tiny", monkeypatch)
+    monkeypatch.setattr(script, "HIGHEST", 13)  # the verifier takes higher numbers for no cards
+    script.solutions.cache_clear()
+    shown = script.demonstrations(COUNT // 2, "test")
+    script.solutions.cache_clear()
     task = load_task("game24")
     test = {sample.question for sample in task.load(data=None, split="test", seed=0)}
     right = []
     for prompt, reply in shown:
         numbers = prompt.removesuffix(" =>")
         assert numbers not in test
-        if max(map(int, numbers.split())) > 13:
-            continue  # beyond what the verifier takes for cards
         verdict = Verdict.of(task.verifier()(reply, Sample(numbers)))
         assert verdict.parts["process"] == verdict.parts["length"] == 1.0
         right.append(verdict.correct is True)

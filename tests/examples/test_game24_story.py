@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -11,12 +12,13 @@ from transformers import PreTrainedTokenizerFast
 from rewardkit import load_task
 from rewardkit.records import Verdict
 from tests.examples.scripts import load_script
-from tests.trainers.conftest import DRAW_CURVE, write_points
 
 pytestmark = pytest.mark.engines
 
 HANDS, STEPS = 8, (80, 8)
 """Half of the script's default, and two thirds of its steps."""
+CUT = 16
+"""Tokens of a completion where nothing is to be learnt."""
 
 
 @pytest.fixture
@@ -40,10 +42,28 @@ def test_the_demonstrations_are_mixed_and_most_are_flawed(
     assert all(tokens.unk_token_id not in tokens.encode(row["completion"]) for row in rows)
 
 
+def test_both_trainings_run_and_are_evaluated(
+    story: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The whole script, with one step of each training."""
+    monkeypatch.setattr(story, "COMPLETION", CUT)
+    options = ("--sft-steps", "1", "--grpo-steps", "1", "--hands", "8")
+    monkeypatch.setattr(sys, "argv", ["", "--output", str(tmp_path), *options])
+    story.main()
+    lines = capsys.readouterr().out.splitlines()
+    for name in ("SFT", "GRPO"):
+        start = next(number for number, line in enumerate(lines) if line.startswith(f"| {name}: "))
+        assert [line[:4] for line in lines[start + 2 : start + 4]] == ["| 0 ", "| 1 "]
+    assert (tmp_path / "grpo" / "final").is_dir()
+
+
+@pytest.mark.faults  # half a minute of training; test_word_problems.py has a short one
 def test_grpo_corrects_what_the_traces_taught_wrong(
     story: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(DRAW_CURVE, write_points)
     shared = story.shared
     monkeypatch.setattr(story, "shared", lambda *of: shared(*of) | {"evaluation.every": of[1]})
     supervised, reinforced = story.train_both(

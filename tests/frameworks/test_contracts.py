@@ -98,7 +98,12 @@ class TestVerifiers:
     def test_the_last_reply_is_judged_and_recorded(self) -> None:
         metrics: dict[str, float] = {}
         task = SimpleNamespace(model_dump=lambda: {"prompt": "1/2?", "answer": "0.5", "idx": 3})
-        trace = SimpleNamespace(last_reply=RIGHT[0], record_metric=metrics.__setitem__)
+        trace = SimpleNamespace(
+            last_reply=RIGHT[0],
+            record_metric=metrics.__setitem__,
+            messages=[],
+            assistant_messages=[],
+        )
         assert asyncio.run(verifiers.math(task, trace)) == 1.0
         assert metrics == {"math/unjudged": 0.0}
 
@@ -173,8 +178,8 @@ class TestRllm:
         }
 
     def test_where_the_text_is(self) -> None:
-        step = SimpleNamespace(output=None, model_response="B")
-        tool_call = SimpleNamespace(output=None, model_response="")
+        step = SimpleNamespace(output=None, model_response="B", chat_completions=[])
+        tool_call = SimpleNamespace(output=None, model_response="", chat_completions=[])
         by_steps = SimpleNamespace(output=None, steps=[step, tool_call])
         by_output = SimpleNamespace(output="B", steps=[])
         messages = [{"role": "assistant", "content": "B"}, {"role": "tool", "content": "A"}]

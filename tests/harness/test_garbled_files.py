@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from rewardkit import Bounded, Sample, Verdict
 from rewardkit.errors import RewardkitError
-from rewardkit.harness.comparison.compare import compare
+from rewardkit.harness.comparison.comparison import compare
 from rewardkit.harness.report.page import render
 from rewardkit.harness.report.runs import read_runs
 from rewardkit.harness.run.judging_thread import TaskVerifiers
-from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.run.progress import Reporter
 from rewardkit.harness.scoring.jobs import FileJob
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScoreOutput, ScorePlan, plan_rescoring
@@ -140,7 +140,7 @@ def garbled(draw: st.DrawFn, content: str) -> bytes:
 
 
 @pytest.mark.parametrize("read", READERS)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(st.data())
 def test_garbled_files_are_read_or_refused_without_a_traceback(
     read: Callable[[Path], None], data: st.DataObject

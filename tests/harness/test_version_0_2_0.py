@@ -11,9 +11,9 @@ import pytest
 
 from rewardkit import evaluate
 from rewardkit.errors import RunMismatch
-from rewardkit.harness.comparison.compare import compare
+from rewardkit.harness.comparison.comparison import compare
 from rewardkit.harness.report.page import render_runs
-from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.run.progress import Reporter
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScoreOutput, plan_rescoring
 from rewardkit.harness.store.run_folder import RunFolder

@@ -145,6 +145,29 @@ def test_pools_that_are_needed_again_are_kept() -> None:
     assert dict(pool._pools) == kept  # none was started again
 
 
+def test_idle_pools_take_a_share_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    def hoards(number: int) -> Callable[[str, Sample], bool]:
+        kept: list[bytes] = []
+
+        def verifier(text: str, sample: Sample) -> bool:
+            kept.append(bytes([number]) * 60_000_000)
+            return True
+
+        return verifier
+
+    close_pools()
+    options, verifiers = JudgingOptions(workers=1), [hoards(number) for number in range(3)]
+    for one in verifiers[:2]:
+        assert judge(one, "x", Sample("x"), options).correct
+    first, second = pool._pools
+    idle = sum(one.memory() for one in pool._pools.values())
+    assert idle > 120_000_000
+    monkeypatch.setattr(pool, "memory_limit", lambda: 1.2 * idle / pool.IDLE_MEMORY)
+    assert judge(verifiers[2], "x", Sample("x"), options).correct
+    assert [first in pool._pools, second in pool._pools, len(pool._pools)] == [False, True, 2]
+    assert judge(verifiers[0], "x", Sample("x"), options).correct
+
+
 def test_many_batches_leave_nothing_behind() -> None:
     def resources() -> tuple[int, int]:
         return len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))

@@ -15,7 +15,7 @@ import pytest
 import rewardkit
 from rewardkit import Failure, Sample, Verdict
 from rewardkit.harness.run.judging_thread import TaskVerifiers, generated, judged_rows
-from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.run.progress import Reporter
 from rewardkit.harness.scoring.jobs import FileJob
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScorePlan

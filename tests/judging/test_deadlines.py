@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rewardkit import Failure, Sample, Verdict
-from rewardkit.available_cores import available_cores
+from rewardkit.available_resources import available_cores
 from rewardkit.judging import (
     JudgingOptions,
     LimitCounts,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Iterator
 
@@ -19,6 +20,7 @@ from tests.judging.misbehaviour import (
     misbehaving,
     outcome,
 )
+from tests.support.namespaces import in_namespace
 from tests.support.processes import children_of, wait_until
 
 pytestmark = pytest.mark.slow
@@ -78,6 +80,54 @@ def test_a_verifier_that_kills_its_group_costs_no_other_text_its_verdict() -> No
 @pytest.mark.faults
 def test_two_hundred_batches_with_a_killed_group() -> None:
     kills_its_group(rounds=200)
+
+
+KILLS_ALL = """
+import os, signal, sys
+from pathlib import Path
+from rewardkit import Sample
+from rewardkit.judging import JudgingOptions, close_pools, judge_many
+from tests.judging.misbehaviour import start_a_daemon
+from tests.support.processes import children_of, wait_until
+
+OUTSIDE = sys.argv[1]
+KINDS = ("kills all", "starts a daemon")
+
+def verifier(text, sample):
+    if text == KINDS[0]:
+        assert os.readlink("/proc/self/ns/pid") != OUTSIDE  # else it would end the tests, too
+        os.kill(-1, signal.SIGKILL)
+    if text == KINDS[1]:
+        start_a_daemon()
+    return True
+
+def running():
+    stats = [path.read_text() for path in Path("/proc").glob("[0-9]*/stat")]
+    return [stat for stat in stats if stat.rpartition(")")[2].split()[0] != "Z"]
+
+assert os.getpid() == 1
+options = JudgingOptions(timeout=0.6, max_wall=3.0, workers=2)
+servers = set()
+for number in range(int(sys.argv[2])):
+    place = number % 16
+    texts = ["x"] * 15
+    texts.insert(place, KINDS[number % 2])
+    verdicts = judge_many(verifier, [(text, Sample("")) for text in texts], options)
+    assert all(verdicts[i].correct for i in range(16) if i != place), (number, verdicts)
+    servers.update(children_of(1, "judging.worker"))
+close_pools()
+wait_until(lambda: len(running()) == 1)
+print(len(servers), "fork servers")
+"""
+
+
+@pytest.mark.parametrize("rounds", [4, pytest.param(200, marks=pytest.mark.faults)])
+def test_batches_in_which_a_text_kills_all_processes_or_starts_a_daemon(rounds: int) -> None:
+    outside = os.readlink("/proc/self/ns/pid")
+    # as process 1, as in a container: `kill -1` reaches no other namespace, and process 1 survives
+    ended = in_namespace(sys.executable, "-c", KILLS_ALL, outside, str(rounds))
+    assert ended.returncode == 0, ended.stderr
+    assert int(ended.stdout.split()[0]) >= rounds // 2  # each kill ended one
 
 
 def dies_with_a_child(text: str, sample: Sample) -> bool:

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn import Config
 from uvicorn.server import ServerState
 
-from rewardkit.available_cores import available_cores
+from rewardkit.available_resources import available_cores
 from rewardkit.server import connection
 from rewardkit.server.app import error_answer
 from rewardkit.server.connection import Connection

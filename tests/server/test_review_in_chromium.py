@@ -14,7 +14,7 @@ import uvicorn
 
 from rewardkit.curate import Curated, Finding
 from rewardkit.curate.problems import Problem
-from rewardkit.curate.suspects import DECISIONS, Suspect, read_decisions
+from rewardkit.curate.references import DECISIONS, Suspect, read_decisions
 from rewardkit.server.review import create_review
 from tests.harness.report.chromium import Browser
 

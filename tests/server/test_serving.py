@@ -156,13 +156,13 @@ def test_another_address_needs_a_token(host: str) -> None:
 
 
 def test_a_server_s_verifiers_have_parameters() -> None:
-    assert parameters_of(["gsm8k"], ["reading=xml"]) == {"gsm8k": {"reading": "xml"}}
-    assert parameters_of([], ["gsm8k.reading=xml"]) == {"gsm8k": {"reading": "xml"}}
-    assert parameters_of([], []) == parameters_of(["math"], []) == {}
+    assert parameters_of(["gsm8k"], {"reading": "xml"}) == {"gsm8k": {"reading": "xml"}}
+    assert parameters_of([], {"gsm8k.reading": "xml"}) == {"gsm8k": {"reading": "xml"}}
+    assert parameters_of([], {}) == parameters_of(["math"], {}) == {}
     with pytest.raises(UsageError, match=r"such as math\.reading=xml"):
-        parameters_of(["math", "gsm8k"], ["reading=xml"])
+        parameters_of(["math", "gsm8k"], {"reading": "xml"})
     with pytest.raises(UsageError, match="did you mean 'gsm8k'"):
-        parameters_of(["math", "gsm8k"], ["gms8k.reading=xml"])
+        parameters_of(["math", "gsm8k"], {"gms8k.reading": "xml"})
 
 
 @pytest.mark.parametrize(

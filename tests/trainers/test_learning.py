@@ -10,14 +10,15 @@ import pyarrow.parquet
 import pytest
 
 import rewardkit
-from rewardkit.harness.comparison.compare import compare
+from rewardkit.harness.comparison.comparison import compare
 from rewardkit.trainers import TrainingResult, train
 from tests.support.commands import run_command
+from tests.trainers.conftest import DRAW_CURVE, write_points
 
 pytestmark = pytest.mark.engines
 
 MOTION_TINY = Path(__file__).parents[2] / "examples" / "motion-tiny"
-TASK = rewardkit.load_task("motion", test=20)
+TASK = rewardkit.load_task("motion", test=10)
 SETTINGS = {
     "prompt": "motion_short",
     "learning_rate": 1e-4,
@@ -45,20 +46,19 @@ def accuracies(model: Path, folder: Path) -> dict[str, float]:
 @pytest.fixture(scope="module")
 def learnt(tmp_path_factory: pytest.TempPathFactory) -> TrainingResult:
     """A few steps by the recipe."""
-    return train(
-        "motion",
-        model=str(MOTION_TINY),
-        output_dir=str(tmp_path_factory.mktemp("learnt")),
-        seed=0,
-        settings={
-            **SETTINGS,
-            "max_steps": 6,
-            "logging_steps": 1,
-            "log_completions": True,
-            "evaluation.every": 6,
-            "evaluation.limit": 4,
-        },
-    )
+    settings = {
+        **SETTINGS,
+        "max_steps": 5,
+        "logging_steps": 1,
+        "log_completions": True,
+        "num_completions_to_print": 1,  # to lay out 64 takes as long as a step
+        "evaluation.every": 5,
+        "evaluation.limit": 4,
+    }
+    output = str(tmp_path_factory.mktemp("learnt"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DRAW_CURVE, write_points)
+        return train("motion", model=str(MOTION_TINY), output_dir=output, seed=0, settings=settings)
 
 
 def test_a_few_steps_correct_the_mistakes_of_the_demonstrations(

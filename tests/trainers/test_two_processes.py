@@ -7,7 +7,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -27,22 +26,6 @@ pytestmark = pytest.mark.engines
 ROOT = Path(__file__).parents[2]
 
 
-def start(rank: int, port: int, checkpoint: Path, output: Path) -> subprocess.Popen[bytes]:
-    """One of two processes, as torchrun starts it; torchrun itself would load torch once more."""
-    ranks = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2}
-    master = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    own = {name: str(value) for name, value in {**ranks, **master}.items()}
-    script = Path(__file__).with_name("two_processes.py")
-    with (output / f"{rank}.err").open("wb") as errors:
-        return subprocess.Popen(
-            [sys.executable, str(script), str(checkpoint), str(output)],
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-            cwd=ROOT,
-            env={**os.environ, **own, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-        )
-
-
 @pytest.fixture(scope="module")
 def folder(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What `two_processes.py` leaves."""
@@ -50,14 +33,16 @@ def folder(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     data(output)
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    processes = [start(rank, port, tiny_checkpoint, output) for rank in (0, 1)]
-    while None in (statuses := [process.poll() for process in processes]) and not any(statuses):
-        time.sleep(0.05)
-    for process in processes:
-        process.kill()  # one that is left would wait for the other
-        process.wait()
-    errors = [(output / f"{rank}.err").read_text()[-4000:] for rank in (0, 1)]
-    assert statuses == [0, 0], errors
+    script = Path(__file__).with_name("two_processes.py")
+    done = subprocess.run(
+        [sys.executable, script, str(port), tiny_checkpoint, output],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-8000:]
     return output
 
 

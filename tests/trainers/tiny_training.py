@@ -15,8 +15,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # TRL imports vLLM where there is one, which warns
     from trl import GRPOConfig, GRPOTrainer
 
-    from rewardkit.trainers.momentum import MomentumGRPOTrainer
-    from rewardkit.trainers.recipe_trainer import RecipeGRPOTrainer
+    from rewardkit.trainers.recipe_trainer import MomentumGRPOTrainer, RecipeGRPOTrainer
 
 __all__ = ["GRPOTrainer", "MomentumGRPOTrainer", "RecipeGRPOTrainer", "rows", "trainer"]
 

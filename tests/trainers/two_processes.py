@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
+from torch.multiprocessing.spawn import start_processes
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from rewardkit.harness.run.options import EvalOptions
+from rewardkit.harness.run.options import options_for
 from rewardkit.trainers import EvaluationCallback, RolloutsCallback, reward_func
 from rewardkit.trainers.evaluation.live_evaluation import LiveCheckpoint, LiveEvaluation
-from tests.support import without_vllm  # noqa: F401  # first: others import TRL
+from tests.support import quick_training  # noqa: F401  # first: others import TRL
 from tests.trainers.conftest import DRAW_CURVE, write_points
 from tests.trainers.evaluated import Says, task
 from tests.trainers.forms import letters, some_equal
@@ -130,7 +133,7 @@ def evaluate_sharded(checkpoint: Path, output: Path, data: str) -> None:
         fully_shard(layer, mesh=mesh)
     fully_shard(model, mesh=mesh)
     register_fsdp_forward_method(model, "generate")
-    options = EvalOptions.of(
+    options = options_for(
         (task(Says()),), "sharded", data=data, num_samples=3, temperature=1.0, max_tokens=60
     )
     evaluation = LiveEvaluation.plan(options, batch_size=2)
@@ -154,4 +157,15 @@ def main(checkpoint: Path, output: Path) -> None:
     evaluate_sharded(checkpoint, output, data)
 
 
-main(Path(sys.argv[1]), Path(sys.argv[2]))
+def start(rank: int, port: str, checkpoint: Path, output: Path) -> None:
+    """Do everything as one of two processes, with the variables that torchrun sets."""
+    ranks = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2}
+    os.environ |= {name: str(value) for name, value in ranks.items()}
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    main(checkpoint, output)
+
+
+if __name__ == "__main__":  # both are forked once everything is imported
+    port, *folders = sys.argv[1:]
+    spawn: Any = start_processes  # untyped in torch
+    spawn(start, (port, *map(Path, folders)), nprocs=2, start_method="fork")

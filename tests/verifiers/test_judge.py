@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import socket
@@ -101,6 +102,19 @@ def test_the_judge_never_sees_the_reasoning(name: PromptName) -> None:
             True,
             False,
         ]
+
+
+@pytest.mark.parametrize(
+    ("name", "digest"),
+    [
+        ("compass", "e1319cee91541b6f"),
+        ("xverify", "20d4af8e9e308bc0"),
+        ("general", "c9a087e0f1e2f1ad"),
+    ],
+)
+def test_a_trained_form_is_kept_to_the_letter(name: PromptName, digest: str) -> None:
+    """With the blanks at the ends of lines, which an editor may remove."""
+    assert hashlib.sha256(FORMS[name].template.encode()).hexdigest().startswith(digest)
 
 
 @pytest.mark.parametrize("name", PROMPTS)

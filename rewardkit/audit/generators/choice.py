@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from random import Random
+from typing import Any
 
 from rewardkit.audit.cases import Case, Draw, families_of
+from rewardkit.audit.generators import texts
 from rewardkit.audit.generators.endings import BOX, ending_families
 from rewardkit.audit.generators.wording import SENTENCE, wording_families
 
@@ -13,21 +15,7 @@ FORMS = (SENTENCE, "Answer: {}", BOX, "<answer>{}</answer>", "#### {}", "{}")
 PROBES = (("B", "B", "C"),)
 LETTERS = "ABCDE"
 
-SPELLINGS: Mapping[str, str] = {
-    "a letter": "{}",
-    "in brackets": "({})",
-    "bold": "**{}**",
-    "white space": " {} ",
-}
-SPELLINGS_IN_BOX: Mapping[str, str] = {
-    "a letter": "{}",
-    "in brackets": "({})",
-    "as text": r"\text{{{}}}",
-    "bold text in brackets": r"\textbf{{({})}}",
-    "white space": " {} ",
-}
-HEDGES = ("{} or {}", "{}/{}", "{}, {}", "{} and {}", "{}/{}/{}", "either {} or {}")
-WORDS = {"A": "Always", "B": "Both", "C": "Correct", "D": "Definitely", "E": "Every"}
+TEXTS: Mapping[str, Any] = texts()["choice"]
 
 
 def values(rng: Random) -> tuple[str, str]:
@@ -48,16 +36,16 @@ def families(form: str) -> dict[str, Draw]:
 
         return draw
 
-    spellings = SPELLINGS_IN_BOX if form == BOX else SPELLINGS
+    spellings = TEXTS["boxed" if form == BOX else "plain"]
     spelled = {f"spelling: {name}": text for name, text in spellings.items()}
 
     def hedge(rng: Random) -> tuple[str, str]:
         letters = rng.sample(LETTERS, 3)
-        return rng.choice(HEDGES).format(*letters), letters[0]
+        return rng.choice(TEXTS["hedges"]).format(*letters), letters[0]
 
     def word(rng: Random) -> tuple[str, str]:
         letter = rng.choice(LETTERS)
-        return WORDS[letter], letter
+        return TEXTS["words"][letter], letter
 
     misses = {"near miss: several letters": hedge, "near miss: a word's first letter": word}
     return {

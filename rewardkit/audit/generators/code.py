@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from collections.abc import Callable, Mapping
 from functools import partial
 from random import Random
 
 from rewardkit.audit.cases import Draw, families_of
+from rewardkit.audit.generators import texts
 
 FORMS = ("```python\n{}\n```", "<answer>\n```python\n{}\n```\n</answer>", "{}")
 _TESTS = '{"inputs": ["2\\n", "3\\n"], "outputs": ["4\\n", "6\\n"]}'
@@ -23,34 +23,6 @@ TASKS: Mapping[str, Callable[[list[int]], int]] = {
 }
 """What to compute from a line of numbers: a Python expression, and the function."""
 
-READ = "numbers = [int(word) for word in input().split()]\n"
-PROGRAMS: Mapping[str, str] = {
-    "plain": READ + "print({})",
-    "in a function": "def main():\n    numbers = list(map(int, input().split()))\n"
-    "    print({})\n\nmain()",
-    "under a main guard": "def solve(numbers):\n    return {}\n\n"
-    'if __name__ == "__main__":\n    print(solve([int(n) for n in input().split()]))',
-    "reading all of stdin": "import sys\nnumbers = [int(n) for n in sys.stdin.read().split()]\n"
-    "print({})",
-    "writing to stdout": "import sys\n" + READ + 'sys.stdout.write(str({}) + "\\n")',
-    "without a newline at the end": READ + 'print({}, end="")',
-    "with a comment on pytest": "# checked with pytest: 3 passed\n" + READ + "print({})",
-    "ending by sys.exit": "import sys\n" + READ + "print({})\nsys.exit(0)",
-}
-BROKEN: Mapping[str, str] = {
-    "one more": READ + "print({} + 1)",
-    "the last test fails": READ + "print({} if len(numbers) < 5 else 0)",
-    "only the first test passes": READ + "print({first})",
-    "raises": READ + "raise ValueError({})",
-    "prints more": READ + "print({})\nprint('done')",
-    "prints nothing": READ + "answer = {}",
-    "a syntax error": READ + "print({}",
-    "returns instead of printing": "def solve(numbers):\n    return {}",
-    "exits before": "import sys\nsys.exit(0)\n" + READ + "print({})",
-    "an assertion fails": READ + "assert not numbers\nprint({})",
-    "the input repeated": "print(input())",
-}
-
 
 def families(form: str) -> dict[str, Draw]:
     """All families of programs, written as `form`."""
@@ -63,14 +35,14 @@ def families(form: str) -> dict[str, Draw]:
             "inputs": [" ".join(map(str, numbers)) + "\n" for numbers in lines],
             "outputs": [f"{result}\n" for result in results],
         }
-        text = program.format(expression, first=results[0])
-        return textwrap.dedent(text), json.dumps(tests)
+        return program.format(expression, first=results[0]), json.dumps(tests)
 
-    written = {f"program: {name}": partial(pair, text) for name, text in PROGRAMS.items()}
-    broken = {f"broken: {name}": partial(pair, text) for name, text in BROKEN.items()}
+    programs, wrong = (texts()["code"][name].items() for name in ("programs", "broken"))
+    written = {f"program: {name}": partial(pair, text) for name, text in programs}
+    broken = {f"broken: {name}": partial(pair, text) for name, text in wrong}
     return {**families_of(written, form, right=True), **families_of(broken, form, right=False)}
 
 
 def _numbers(rng: Random, count: int) -> list[int]:
-    """Different numbers, of which the largest isn't 0: results differ from those of `BROKEN`."""
+    """Different numbers, of which the largest isn't 0: broken programs give other results."""
     return rng.sample(range(3, 40), count)

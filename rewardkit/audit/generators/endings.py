@@ -4,40 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from random import Random
+from typing import Any
 
 from rewardkit.audit.cases import Case, Draw
+from rewardkit.audit.generators import texts
 
 BOX = r"\boxed{{{}}}"
-SENTENCES = (
-    "First we add {} and {}.",
-    "Each of the {} boxes holds {} of them.",
-    "That leaves {}, and we subtract {}.",
-    "Let us check: {} is more than {}.",
-)
-REMARKS = ("I hope this helps.", "Every step was checked twice.", "Nothing else is needed here.")
-
-ENDINGS: Mapping[str, str] = {
-    "alone": "{a}",
-    "full stop": "{a}.",
-    "white space": "\n  {a}  \n\n",
-    "Windows line ends": "{work}\r\n\r\n{a}\r\n",
-    "work before": "{work}\n\n{a}",
-    "thinking before": "<think>\n{work}\n</think>\n\n{a}",
-    "remark after": "{work}\n\n{a}\n\n{remark}",
-    "remarks of any length after": "{a}\n\n{remarks}",
-    "end of turn": "{a}<|im_end|>",
-    "end of text": "{a}</s>",
-}
-BOXED_ENDINGS: Mapping[str, str] = {
-    "bold": "**{a}**",
-    "dollars": "So it is ${a}$.",
-    "displayed": "{work}\n\\[ {a} \\]",
-    "displayed in dollars": "$$\n{a}\n$$",
-    "bold heading": "**Final Answer**\n\n{a}",
-    "announced": "Final Answer: The final answer is ${a}$. I hope it is correct.",
-    "space in the box": "\\boxed{{ {v} }}",
-    "another box while thinking": "<think>\n{work}\nMaybe \\boxed{{{o}}}.\n</think>\n\n{a}",
-}
+TEXTS: Mapping[str, Any] = texts()["endings"]
 
 WHOLE = "{}"
 """The form of a reply that is nothing but the answer."""
@@ -50,7 +23,7 @@ Values = Callable[[Random], tuple[str, str]]
 
 def ending_families(form: str, values: Values) -> dict[str, Draw]:
     """A family for each ending; the answer is written as `form`."""
-    endings = {**ENDINGS, **(BOXED_ENDINGS if form == BOX else {})}
+    endings = {**TEXTS["any"], **(TEXTS["boxed"] if form == BOX else {})}
     if form == WHOLE:
         endings = {name: endings[name] for name in ENDINGS_OF_WHOLE}
     return {
@@ -64,13 +37,13 @@ def _draw(family: str, template: str, form: str, values: Values) -> Draw:
         value, other = values(rng)
         right = rng.random() < 0.5
         stated, replaced = (value, other) if right else (other, value)
-        remarks = " ".join(rng.choice(REMARKS) for _ in range(rng.randint(1, 40)))
+        remarks = " ".join(rng.choice(TEXTS["remarks"]) for _ in range(rng.randint(1, 40)))
         text = template.format(
             a=form.format(stated),
             v=stated,
             o=replaced,
             work=" ".join(_sentence(rng) for _ in range(rng.randint(1, 6))),
-            remark=rng.choice(REMARKS),
+            remark=rng.choice(TEXTS["remarks"]),
             remarks=remarks,
         )
         return Case(family, text, value, right)
@@ -79,4 +52,5 @@ def _draw(family: str, template: str, form: str, values: Values) -> Draw:
 
 
 def _sentence(rng: Random) -> str:
-    return rng.choice(SENTENCES).format(rng.randint(2, 99), rng.randint(2, 99))
+    sentence: str = rng.choice(TEXTS["sentences"])
+    return sentence.format(rng.randint(2, 99), rng.randint(2, 99))

@@ -1,7 +1,7 @@
 r"""Answers rewritten by random identities: pairs that are equal, and pairs that are not.
 
-A rule gives one value in two spellings: `({a}+{b})^2` and `{a}^2+2{a}{b}+{b}^2`. A mistake gives
-two values that are easily confused: `({a}+{b})^2` and `{a}^2+{b}^2`. Rules are put into each other
+A rule gives one value in two spellings: `($a+$b)^2` and `$a^2+2$a$b+$b^2`. A mistake gives two
+values that are easily confused: `($a+$b)^2` and `$a^2+$b^2`. Rules are put into each other
 at random; an unequal pair has one mistake, or another number, somewhere. Every pair is worked out
 in floating point, without the verifier, before it counts as equal or as unequal.
 """
@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import cmath
 import inspect
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from math import asin, cbrt, cos, exp, log, log2, log10, pi, sin, sqrt, tan
+from operator import add, mul, neg, sub
 from random import Random
+from string import Template
 from typing import NamedTuple
 
 Pair = tuple[str, str]
@@ -46,7 +48,10 @@ Twins = tuple[Term, Term]
 
 
 class Rule(NamedTuple):
-    """Two spellings of one value; with `other`, the value of the second one, a mistake."""
+    """Two spellings of one value; with `other`, the value of the second one, a mistake.
+
+    `$A` is the first operand, `$a` the same in brackets where it needs them.
+    """
 
     one: str
     two: str
@@ -65,7 +70,7 @@ def _filled(text: str, value: Callable[..., Number], operands: Sequence[Term]) -
     texts = {name: term.operand for name, term in zip("abc", operands, strict=False)}
     plain = {name: term.text for name, term in zip("ABC", operands, strict=False)}
     return Term(
-        text.format(**texts, **plain),
+        Template(text).substitute(texts, **plain),
         lambda point: value(*(term.value(point) for term in operands)),
     )
 
@@ -178,15 +183,15 @@ def letter(rng: Random) -> Twins:
 
 
 def _tangent(angle: float) -> float:
-    if abs(math.cos(angle)) < NEAR:
+    if abs(cos(angle)) < NEAR:
         raise ZeroDivisionError
-    return math.tan(angle)
+    return tan(angle)
 
 
 def _exp(power: float) -> float:
     if abs(power) > 30:
         raise OverflowError
-    return math.exp(power)
+    return exp(power)
 
 
 def _over(one: Number, other: Number) -> Number:
@@ -200,7 +205,7 @@ def angle(rng: Random) -> Twins:
     if rng.random() < 0.6:
         return letter(rng)
     parts = rng.choice((2, 3, 4, 6))
-    one, other = Term(rf"\frac{{\pi}}{{{parts}}}", lambda _: math.pi / parts), rf"\pi/{parts}"
+    one, other = Term(rf"\frac{{\pi}}{{{parts}}}", lambda _: pi / parts), rf"\pi/{parts}"
     return one, one._replace(text=other)
 
 
@@ -214,244 +219,183 @@ def gaussian(rng: Random) -> Twins:
 
 
 ARITHMETIC = [
-    Rule("{a}+{b}", "{b}+{a}", lambda a, b: a + b),
-    Rule("{a}-{b}", "-{b}+{a}", lambda a, b: a - b),
-    Rule("{a}-{b}", r"-\left({b}-{a}\right)", lambda a, b: a - b),
-    Rule(r"{a}\cdot {b}", r"{b}\times {a}", lambda a, b: a * b),
-    Rule("({a})({b})", "({b})*({a})", lambda a, b: a * b),
-    Rule(r"{a}\left({b}+{c}\right)", r"{a}\cdot {b}+{a}\cdot {c}", lambda a, b, c: a * (b + c)),
-    Rule(r"({a}+{b})^2", r"{a}^2+2({a})({b})+{b}^{{2}}", lambda a, b: (a + b) ** 2),
-    Rule(r"({a}-{b})^2", r"{a}^2-2\cdot {a}\cdot {b}+{b}^2", lambda a, b: (a - b) ** 2),
-    Rule(r"{a}^2-{b}^2", r"({a}-{b})({a}+{b})", lambda a, b: a * a - b * b),
-    Rule(r"{a}^3", r"{a}\cdot {a}^{{2}}", lambda a: a**3),
-    Rule(r"-{a}", r"(-1)\cdot {a}", lambda a: -a),
-    Rule(r"{a}+{a}", r"2\cdot {a}", lambda a: 2 * a),
-    Rule(r"({a}+{b})+{c}", r"{a}+({b}+{c})", lambda a, b, c: a + b + c),
+    Rule("$a+$b", "$b+$a", add),
+    Rule("$a-$b", "-$b+$a", sub),
+    Rule("$a-$b", r"-\left($b-$a\right)", sub),
+    Rule(r"$a\cdot $b", r"$b\times $a", mul),
+    Rule("($a)($b)", "($b)*($a)", mul),
+    Rule(r"$a\left($b+$c\right)", r"$a\cdot $b+$a\cdot $c", lambda a, b, c: a * (b + c)),
+    Rule("($a+$b)^2", "$a^2+2($a)($b)+$b^{2}", lambda a, b: (a + b) ** 2),
+    Rule("($a-$b)^2", r"$a^2-2\cdot $a\cdot $b+$b^2", lambda a, b: (a - b) ** 2),
+    Rule("$a^2-$b^2", "($a-$b)($a+$b)", lambda a, b: a * a - b * b),
+    Rule("$a^3", r"$a\cdot $a^{2}", lambda a: a**3),
+    Rule("-$a", r"(-1)\cdot $a", neg),
+    Rule("$a+$a", r"2\cdot $a", lambda a: 2 * a),
+    Rule("($a+$b)+$c", "$a+($b+$c)", lambda a, b, c: a + b + c),
 ]
 QUOTIENTS = [
-    Rule(r"\frac{{{A}}}{{{B}}}", "{a}/{b}", _over),
-    Rule(r"\frac{{{A}}}{{{B}}}", r"{a}\div {b}", _over),
-    Rule(r"\dfrac{{1}}{{{B}}}\cdot {a}", r"\frac{{{A}}}{{{B}}}", _over),
+    Rule(r"\frac{$A}{$B}", "$a/$b", _over),
+    Rule(r"\frac{$A}{$B}", r"$a\div $b", _over),
+    Rule(r"\dfrac{1}{$B}\cdot $a", r"\frac{$A}{$B}", _over),
+    Rule(r"\frac{$A+$B}{$C}", r"\frac{$A}{$C}+\frac{$B}{$C}", lambda a, b, c: _over(a + b, c)),
+    Rule(r"\frac{$A}{$b\cdot $c}", r"\frac{\frac{$A}{$B}}{$C}", lambda a, b, c: _over(a, b * c)),
     Rule(
-        r"\frac{{{A}+{B}}}{{{C}}}",
-        r"\frac{{{A}}}{{{C}}}+\frac{{{B}}}{{{C}}}",
-        lambda a, b, c: _over(a + b, c),
+        r"\frac{$A}{\frac{$B}{$C}}", r"\frac{$a\cdot $c}{$B}", lambda a, b, c: _over(a, _over(b, c))
     ),
-    Rule(
-        r"\frac{{{A}}}{{{b}\cdot {c}}}",
-        r"\frac{{\frac{{{A}}}{{{B}}}}}{{{C}}}",
-        lambda a, b, c: _over(a, b * c),
-    ),
-    Rule(
-        r"\frac{{{A}}}{{\frac{{{B}}}{{{C}}}}}",
-        r"\frac{{{a}\cdot {c}}}{{{B}}}",
-        lambda a, b, c: _over(a, _over(b, c)),
-    ),
-    Rule(r"\frac{{-{a}}}{{{B}}}", r"-\frac{{{A}}}{{{B}}}", lambda a, b: _over(-a, b)),
-    Rule(r"{a}^{{-1}}", r"\frac1{{{A}}}", lambda a: _over(1, a)),
-    Rule(
-        r"\frac{{{A}}}{{{B}}}+{c}",
-        r"\frac{{{A}+{b}\cdot {c}}}{{{B}}}",
-        lambda a, b, c: _over(a, b) + c,
-    ),
-    Rule(r"\frac{{{a}^2-{b}^2}}{{{A}-{b}}}", "{a}+{b}", lambda a, b: _over(a * a - b * b, a - b)),
+    Rule(r"\frac{-$a}{$B}", r"-\frac{$A}{$B}", lambda a, b: _over(-a, b)),
+    Rule("$a^{-1}", r"\frac1{$A}", lambda a: _over(1, a)),
+    Rule(r"\frac{$A}{$B}+$c", r"\frac{$A+$b\cdot $c}{$B}", lambda a, b, c: _over(a, b) + c),
+    Rule(r"\frac{$a^2-$b^2}{$A-$b}", "$a+$b", lambda a, b: _over(a * a - b * b, a - b)),
 ]
 SLIPS = [
-    Rule("{a}-{b}", "{b}-{a}", lambda a, b: a - b, lambda a, b: b - a),
-    Rule("{a}+{b}", "{a}-{b}", lambda a, b: a + b, lambda a, b: a - b),
-    Rule("({a}+{b})^2", "{a}^2+{b}^2", lambda a, b: (a + b) ** 2, lambda a, b: a * a + b * b),
-    Rule("({a}-{b})^2", "{a}^2-{b}^2", lambda a, b: (a - b) ** 2, lambda a, b: a * a - b * b),
-    Rule("-({a}-{b})", "-{a}-{b}", lambda a, b: b - a, lambda a, b: -a - b),
-    Rule(
-        "{a}({b}+{c})", r"{a}\cdot {b}+{c}", lambda a, b, c: a * (b + c), lambda a, b, c: a * b + c
-    ),
-    Rule("{a}^2", "2({a})", lambda a: a * a, lambda a: 2 * a),
-    Rule("{a}^3", "{a}^2", lambda a: a**3, lambda a: a * a),
-    Rule("-{a}^2", "(-{a})^2", lambda a: -a * a, lambda a: a * a),
-    Rule(r"{a}\cdot {b}", "{a}+{b}", lambda a, b: a * b, lambda a, b: a + b),
+    Rule("$a-$b", "$b-$a", sub, lambda a, b: b - a),
+    Rule("$a+$b", "$a-$b", add, sub),
+    Rule("($a+$b)^2", "$a^2+$b^2", lambda a, b: (a + b) ** 2, lambda a, b: a * a + b * b),
+    Rule("($a-$b)^2", "$a^2-$b^2", lambda a, b: (a - b) ** 2, lambda a, b: a * a - b * b),
+    Rule("-($a-$b)", "-$a-$b", lambda a, b: b - a, lambda a, b: -a - b),
+    Rule("$a($b+$c)", r"$a\cdot $b+$c", lambda a, b, c: a * (b + c), lambda a, b, c: a * b + c),
+    Rule("$a^2", "2($a)", lambda a: a * a, lambda a: 2 * a),
+    Rule("$a^3", "$a^2", lambda a: a**3, lambda a: a * a),
+    Rule("-$a^2", "(-$a)^2", lambda a: -a * a, lambda a: a * a),
+    Rule(r"$a\cdot $b", "$a+$b", mul, add),
 ]
 FALSE_QUOTIENTS = [
-    Rule(r"\frac{{{A}}}{{{B}}}", r"\frac{{{B}}}{{{A}}}", _over, lambda a, b: b / a),
+    Rule(r"\frac{$A}{$B}", r"\frac{$B}{$A}", _over, lambda a, b: b / a),
     Rule(
-        r"\frac{{{A}+{B}}}{{{C}}}",
-        r"{a}+\frac{{{B}}}{{{C}}}",
+        r"\frac{$A+$B}{$C}",
+        r"$a+\frac{$B}{$C}",
         lambda a, b, c: _over(a + b, c),
         lambda a, b, c: a + b / c,
     ),
     Rule(
-        r"\frac{{1}}{{{A}+{b}}}",
-        r"\frac1{{{A}}}+\frac1{{{B}}}",
+        r"\frac{1}{$A+$b}",
+        r"\frac1{$A}+\frac1{$B}",
         lambda a, b: _over(1, a + b),
         lambda a, b: 1 / a + 1 / b,
     ),
-    Rule(r"{a}^{{-1}}", "-{a}", lambda a: _over(1, a), lambda a: -a),
+    Rule("$a^{-1}", "-$a", lambda a: _over(1, a), neg),
     Rule(
-        r"{a}/({b}\cdot {c})",
-        r"{a}/{b}\cdot {c}",
+        r"$a/($b\cdot $c)",
+        r"$a/$b\cdot $c",
         lambda a, b, c: _over(a, b * c),
         lambda a, b, c: a / b * c,
     ),
 ]
 ROOTS = [
+    Rule(r"\sqrt{$a\cdot $b}", r"\sqrt{$A}\cdot\sqrt{$B}", lambda a, b: sqrt(a) * sqrt(b)),
+    Rule(r"\sqrt{$A}", "$a^{1/2}", sqrt),
+    Rule(r"\sqrt{$A}", "$a^{0.5}", sqrt),
+    Rule(r"\frac{1}{\sqrt{$A}}", r"\frac{\sqrt{$A}}{$A}", lambda a: 1 / sqrt(a)),
+    Rule(r"\sqrt{\frac{$A}{$B}}", r"\frac{\sqrt{$A}}{\sqrt{$B}}", lambda a, b: sqrt(a) / sqrt(b)),
     Rule(
-        r"\sqrt{{{a}\cdot {b}}}",
-        r"\sqrt{{{A}}}\cdot\sqrt{{{B}}}",
-        lambda a, b: math.sqrt(a) * math.sqrt(b),
-    ),
-    Rule(r"\sqrt{{{A}}}", r"{a}^{{1/2}}", lambda a: math.sqrt(a)),
-    Rule(r"\sqrt{{{A}}}", r"{a}^{{0.5}}", lambda a: math.sqrt(a)),
-    Rule(
-        r"\frac{{1}}{{\sqrt{{{A}}}}}", r"\frac{{\sqrt{{{A}}}}}{{{A}}}", lambda a: 1 / math.sqrt(a)
-    ),
-    Rule(
-        r"\sqrt{{\frac{{{A}}}{{{B}}}}}",
-        r"\frac{{\sqrt{{{A}}}}}{{\sqrt{{{B}}}}}",
-        lambda a, b: math.sqrt(a) / math.sqrt(b),
+        r"(\sqrt{$A}+\sqrt{$B})^2",
+        r"$a+$b+2\sqrt{$a\cdot $b}",
+        lambda a, b: (sqrt(a) + sqrt(b)) ** 2,
     ),
     Rule(
-        r"(\sqrt{{{A}}}+\sqrt{{{B}}})^2",
-        r"{a}+{b}+2\sqrt{{{a}\cdot {b}}}",
-        lambda a, b: (math.sqrt(a) + math.sqrt(b)) ** 2,
+        r"\frac{1}{\sqrt{$A+1}+\sqrt{$A}}",
+        r"\sqrt{$A+1}-\sqrt{$A}",
+        lambda a: sqrt(a + 1) - sqrt(a),
     ),
-    Rule(
-        r"\frac{{1}}{{\sqrt{{{A}+1}}+\sqrt{{{A}}}}}",
-        r"\sqrt{{{A}+1}}-\sqrt{{{A}}}",
-        lambda a: math.sqrt(a + 1) - math.sqrt(a),
-    ),
-    Rule(r"\sqrt[3]{{{a}^3\cdot {b}}}", r"{a}\cdot\sqrt[3]{{{B}}}", lambda a, b: a * math.cbrt(b)),
-    Rule(r"\sqrt[3]{{-{a}}}", r"-\sqrt[3]{{{A}}}", lambda a: -math.cbrt(a)),
-    Rule(
-        r"\sqrt[4]{{{A}}}", r"\sqrt{{\sqrt{{{A}}}}}", lambda a: a**0.25 if a >= 0 else math.sqrt(a)
-    ),
+    Rule(r"\sqrt[3]{$a^3\cdot $b}", r"$a\cdot\sqrt[3]{$B}", lambda a, b: a * cbrt(b)),
+    Rule(r"\sqrt[3]{-$a}", r"-\sqrt[3]{$A}", lambda a: -cbrt(a)),
+    Rule(r"\sqrt[4]{$A}", r"\sqrt{\sqrt{$A}}", lambda a: a**0.25 if a >= 0 else sqrt(a)),
 ]
 FALSE_ROOTS = [
     Rule(
-        r"\sqrt{{{A}+{B}}}",
-        r"\sqrt{{{A}}}+\sqrt{{{B}}}",
-        lambda a, b: math.sqrt(a + b),
-        lambda a, b: math.sqrt(a) + math.sqrt(b),
+        r"\sqrt{$A+$B}",
+        r"\sqrt{$A}+\sqrt{$B}",
+        lambda a, b: sqrt(a + b),
+        lambda a, b: sqrt(a) + sqrt(b),
     ),
-    Rule(r"\sqrt{{{a}^2}}", r"{a}", lambda a: abs(a), lambda a: a),
-    Rule(r"\sqrt[3]{{{A}}}", r"3\sqrt{{{A}}}", math.cbrt, lambda a: 3 * math.sqrt(a)),
-    Rule(
-        r"{a}\sqrt{{{B}}}",
-        r"\sqrt{{{a}\cdot {b}}}",
-        lambda a, b: a * math.sqrt(b),
-        lambda a, b: math.sqrt(a * b),
-    ),
-    Rule(r"\sqrt{{{A}}}", "{a}/2", lambda a: math.sqrt(a), lambda a: a / 2),
-    Rule(r"\sqrt{{{A}}}", r"\sqrt[3]{{{A}}}", lambda a: math.sqrt(a), math.cbrt),
+    Rule(r"\sqrt{$a^2}", "$a", abs, lambda a: a),
+    Rule(r"\sqrt[3]{$A}", r"3\sqrt{$A}", cbrt, lambda a: 3 * sqrt(a)),
+    Rule(r"$a\sqrt{$B}", r"\sqrt{$a\cdot $b}", lambda a, b: a * sqrt(b), lambda a, b: sqrt(a * b)),
+    Rule(r"\sqrt{$A}", "$a/2", sqrt, lambda a: a / 2),
+    Rule(r"\sqrt{$A}", r"\sqrt[3]{$A}", sqrt, cbrt),
 ]
 CIRCULAR = [
-    Rule(r"\sin(2\cdot {a})", r"2\sin({A})\cos({A})", lambda a: math.sin(2 * a)),
-    Rule(r"\cos(2\cdot {a})", r"1-2\sin^2({A})", lambda a: math.cos(2 * a)),
-    Rule(r"\cos(2\cdot {a})", r"2\cos^{{2}}\left({A}\right)-1", lambda a: math.cos(2 * a)),
-    Rule(r"\tan({A})", r"\frac{{\sin({A})}}{{\cos({A})}}", _tangent),
-    Rule(r"\sin(-{a})", r"-\sin {a}", lambda a: -math.sin(a)),
-    Rule(r"\cos(-{a})", r"\cos {a}", lambda a: math.cos(a)),
-    Rule(r"\sin({A}+{b})", r"\sin({A})\cos({B})+\cos({A})\sin({B})", lambda a, b: math.sin(a + b)),
-    Rule(r"\cos({A}-{b})", r"\cos({A})\cos({B})+\sin({A})\sin({B})", lambda a, b: math.cos(a - b)),
-    Rule(r"\sin\left(\frac{{\pi}}{{2}}-{a}\right)", r"\cos({A})", lambda a: math.cos(a)),
-    Rule(r"\sin(\pi-{a})", r"\sin({A})", lambda a: math.sin(a)),
-    Rule(r"\sec^2({A})", r"1+\tan^2({A})", lambda a: 1 + _tangent(a) ** 2),
-    Rule(r"{a}\cdot(\sin^2({B})+\cos^2({B}))", r"{a}", lambda a, b: a + 0 * b),
-    Rule(r"\cot({A})", r"\frac{{1}}{{\tan({A})}}", lambda a: _over(1, _tangent(a))),
+    Rule(r"\sin(2\cdot $a)", r"2\sin($A)\cos($A)", lambda a: sin(2 * a)),
+    Rule(r"\cos(2\cdot $a)", r"1-2\sin^2($A)", lambda a: cos(2 * a)),
+    Rule(r"\cos(2\cdot $a)", r"2\cos^{2}\left($A\right)-1", lambda a: cos(2 * a)),
+    Rule(r"\tan($A)", r"\frac{\sin($A)}{\cos($A)}", _tangent),
+    Rule(r"\sin(-$a)", r"-\sin $a", lambda a: -sin(a)),
+    Rule(r"\cos(-$a)", r"\cos $a", cos),
+    Rule(r"\sin($A+$b)", r"\sin($A)\cos($B)+\cos($A)\sin($B)", lambda a, b: sin(a + b)),
+    Rule(r"\cos($A-$b)", r"\cos($A)\cos($B)+\sin($A)\sin($B)", lambda a, b: cos(a - b)),
+    Rule(r"\sin\left(\frac{\pi}{2}-$a\right)", r"\cos($A)", cos),
+    Rule(r"\sin(\pi-$a)", r"\sin($A)", sin),
+    Rule(r"\sec^2($A)", r"1+\tan^2($A)", lambda a: 1 + _tangent(a) ** 2),
+    Rule(r"$a\cdot(\sin^2($B)+\cos^2($B))", "$a", lambda a, b: a + 0 * b),
+    Rule(r"\cot($A)", r"\frac{1}{\tan($A)}", lambda a: _over(1, _tangent(a))),
 ]
 FALSE_CIRCULAR = [
-    Rule(r"\sin(2\cdot {a})", r"2\sin({A})", lambda a: math.sin(2 * a), lambda a: 2 * math.sin(a)),
-    Rule(r"\cos(-{a})", r"-\cos({A})", lambda a: math.cos(a), lambda a: -math.cos(a)),
+    Rule(r"\sin(2\cdot $a)", r"2\sin($A)", lambda a: sin(2 * a), lambda a: 2 * sin(a)),
+    Rule(r"\cos(-$a)", r"-\cos($A)", cos, lambda a: -cos(a)),
     Rule(
-        r"\sin({A}+{b})",
-        r"\sin({A})+\sin({B})",
-        lambda a, b: math.sin(a + b),
-        lambda a, b: math.sin(a) + math.sin(b),
+        r"\sin($A+$b)", r"\sin($A)+\sin($B)", lambda a, b: sin(a + b), lambda a, b: sin(a) + sin(b)
     ),
-    Rule(
-        r"\tan({A})", r"\frac{{\cos({A})}}{{\sin({A})}}", _tangent, lambda a: _over(1, _tangent(a))
-    ),
-    Rule(r"\sin^2({A})", r"\sin({a}^2)", lambda a: math.sin(a) ** 2, lambda a: math.sin(a * a)),
-    Rule(r"\sin(\pi-{a})", r"-\sin({A})", lambda a: math.sin(a), lambda a: -math.sin(a)),
-    Rule(r"\arcsin({A})", r"\frac{{1}}{{\sin({A})}}", math.asin, lambda a: 1 / math.sin(a)),
-    Rule(
-        r"\cos(2\cdot {a})",
-        r"2\sin^2({A})-1",
-        lambda a: math.cos(2 * a),
-        lambda a: -math.cos(2 * a),
-    ),
+    Rule(r"\tan($A)", r"\frac{\cos($A)}{\sin($A)}", _tangent, lambda a: _over(1, _tangent(a))),
+    Rule(r"\sin^2($A)", r"\sin($a^2)", lambda a: sin(a) ** 2, lambda a: sin(a * a)),
+    Rule(r"\sin(\pi-$a)", r"-\sin($A)", sin, lambda a: -sin(a)),
+    Rule(r"\arcsin($A)", r"\frac{1}{\sin($A)}", asin, lambda a: 1 / sin(a)),
+    Rule(r"\cos(2\cdot $a)", r"2\sin^2($A)-1", lambda a: cos(2 * a), lambda a: -cos(2 * a)),
 ]
 LOGARITHMS = [
-    Rule(r"\ln({a}\cdot {b})", r"\ln({A})+\ln({B})", lambda a, b: math.log(a) + math.log(b)),
-    Rule(
-        r"\ln\left(\frac{{{A}}}{{{B}}}\right)",
-        r"\ln({A})-\ln({B})",
-        lambda a, b: math.log(a) - math.log(b),
-    ),
-    Rule(r"\ln({a}^2)", r"2\ln({A})", lambda a: 2 * math.log(a)),
-    Rule(r"\ln(e^{{{A}}})", "{a}", lambda a: a),
-    Rule(r"e^{{\ln({A})}}", "{a}", lambda a: _exp(math.log(a))),
-    Rule(r"e^{{{A}+{b}}}", r"e^{{{A}}}\cdot e^{{{B}}}", lambda a, b: _exp(a + b)),
-    Rule(r"\exp({A})", r"e^{{{A}}}", math.exp),
-    Rule(r"\log_2({A})", r"\frac{{\ln({A})}}{{\ln 2}}", lambda a: math.log2(a)),
-    Rule(r"\log_{{3}}(9\cdot {a})", r"2+\log_3({A})", lambda a: 2 + math.log(a, 3)),
-    Rule(r"e^{{-{a}}}", r"\frac1{{e^{{{A}}}}}", lambda a: _exp(-a)),
-    Rule(r"\log_{{10}}({A})", r"\lg({A})", lambda a: math.log10(a)),
-    Rule(r"\ln\sqrt{{{A}}}", r"\frac12\ln({A})", lambda a: math.log(a) / 2),
+    Rule(r"\ln($a\cdot $b)", r"\ln($A)+\ln($B)", lambda a, b: log(a) + log(b)),
+    Rule(r"\ln\left(\frac{$A}{$B}\right)", r"\ln($A)-\ln($B)", lambda a, b: log(a) - log(b)),
+    Rule(r"\ln($a^2)", r"2\ln($A)", lambda a: 2 * log(a)),
+    Rule(r"\ln(e^{$A})", "$a", lambda a: a),
+    Rule(r"e^{\ln($A)}", "$a", lambda a: _exp(log(a))),
+    Rule("e^{$A+$b}", r"e^{$A}\cdot e^{$B}", lambda a, b: _exp(a + b)),
+    Rule(r"\exp($A)", "e^{$A}", exp),
+    Rule(r"\log_2($A)", r"\frac{\ln($A)}{\ln 2}", log2),
+    Rule(r"\log_{3}(9\cdot $a)", r"2+\log_3($A)", lambda a: 2 + log(a, 3)),
+    Rule("e^{-$a}", r"\frac1{e^{$A}}", lambda a: _exp(-a)),
+    Rule(r"\log_{10}($A)", r"\lg($A)", log10),
+    Rule(r"\ln\sqrt{$A}", r"\frac12\ln($A)", lambda a: log(a) / 2),
 ]
 FALSE_LOGARITHMS = [
+    Rule(r"\ln($A+$b)", r"\ln($A)+\ln($B)", lambda a, b: log(a + b), lambda a, b: log(a) + log(b)),
     Rule(
-        r"\ln({A}+{b})",
-        r"\ln({A})+\ln({B})",
-        lambda a, b: math.log(a + b),
-        lambda a, b: math.log(a) + math.log(b),
+        r"\ln\left(\frac{$A}{$B}\right)",
+        r"\frac{\ln($A)}{\ln($B)}",
+        lambda a, b: log(a / b),
+        lambda a, b: log(a) / log(b),
     ),
-    Rule(
-        r"\ln\left(\frac{{{A}}}{{{B}}}\right)",
-        r"\frac{{\ln({A})}}{{\ln({B})}}",
-        lambda a, b: math.log(a / b),
-        lambda a, b: math.log(a) / math.log(b),
-    ),
-    Rule(
-        r"e^{{{A}+{b}}}",
-        r"e^{{{A}}}+e^{{{B}}}",
-        lambda a, b: _exp(a + b),
-        lambda a, b: _exp(a) + _exp(b),
-    ),
-    Rule(r"\ln^2({A})", r"2\ln({A})", lambda a: math.log(a) ** 2, lambda a: 2 * math.log(a)),
-    Rule(r"\log_2({A})", r"\log_{{10}}({A})", math.log2, math.log10),
-    Rule(r"e^{{-{a}}}", r"-e^{{{A}}}", lambda a: _exp(-a), lambda a: -_exp(a)),
+    Rule("e^{$A+$b}", "e^{$A}+e^{$B}", lambda a, b: _exp(a + b), lambda a, b: _exp(a) + _exp(b)),
+    Rule(r"\ln^2($A)", r"2\ln($A)", lambda a: log(a) ** 2, lambda a: 2 * log(a)),
+    Rule(r"\log_2($A)", r"\log_{10}($A)", log2, log10),
+    Rule("e^{-$a}", "-e^{$A}", lambda a: _exp(-a), lambda a: -_exp(a)),
 ]
 IMAGINARY = [
-    Rule(r"{a}\cdot\overline{{{A}}}", r"|{A}|^2", lambda a: abs(a) ** 2),
-    Rule(r"\frac{{1}}{{{A}}}", r"\frac{{\overline{{{A}}}}}{{|{A}|^2}}", lambda a: _over(1, a)),
+    Rule(r"$a\cdot\overline{$A}", "|$A|^2", lambda a: abs(a) ** 2),
+    Rule(r"\frac{1}{$A}", r"\frac{\overline{$A}}{|$A|^2}", lambda a: _over(1, a)),
+    Rule(r"\overline{$A+$b}", r"\overline{$A}+\overline{$B}", lambda a, b: (a + b).conjugate()),
+    Rule(r"i\cdot $a", r"-\frac{$A}{i}", lambda a: 1j * a),
+    Rule(r"$a\cdot i^7", r"-i\cdot $a", lambda a: -1j * a),
+    Rule("-$a", r"e^{i\pi}\cdot $a", neg),
     Rule(
-        r"\overline{{{A}+{b}}}",
-        r"\overline{{{A}}}+\overline{{{B}}}",
-        lambda a, b: (a + b).conjugate(),
-    ),
-    Rule(r"i\cdot {a}", r"-\frac{{{A}}}{{i}}", lambda a: 1j * a),
-    Rule(r"{a}\cdot i^7", r"-i\cdot {a}", lambda a: -1j * a),
-    Rule(r"-{a}", r"e^{{i\pi}}\cdot {a}", lambda a: -a),
-    Rule(
-        r"{a}\cdot e^{{i\pi/3}}",
-        r"{a}\left(\cos\frac{{\pi}}{{3}}+i\sin\frac{{\pi}}{{3}}\right)",
-        lambda a: a * cmath.exp(1j * math.pi / 3),
+        r"$a\cdot e^{i\pi/3}",
+        r"$a\left(\cos\frac{\pi}{3}+i\sin\frac{\pi}{3}\right)",
+        lambda a: a * cmath.exp(1j * pi / 3),
     ),
 ]
 FALSE_IMAGINARY = [
-    Rule("{a}", r"\overline{{{A}}}", lambda a: a, lambda a: a.conjugate()),
-    Rule("{a}^2", r"|{A}|^2", lambda a: a * a, lambda a: abs(a) ** 2),
-    Rule(r"i\cdot {a}", r"\frac{{{A}}}{{i}}", lambda a: 1j * a, lambda a: -1j * a),
+    Rule("$a", r"\overline{$A}", lambda a: a, lambda a: a.conjugate()),
+    Rule("$a^2", "|$A|^2", lambda a: a * a, lambda a: abs(a) ** 2),
+    Rule(r"i\cdot $a", r"\frac{$A}{i}", lambda a: 1j * a, lambda a: -1j * a),
 ]
 MODULI = [
-    Rule(r"|{a}\cdot {b}|", r"|{A}|\cdot|{B}|", lambda a, b: abs(a * b)),
-    Rule(r"\sqrt{{{a}^2}}", "|{A}|", lambda a: abs(a)),
-    Rule(r"|{A}|^2", r"|{a}^2|", lambda a: abs(a) ** 2),
-    Rule(r"|-{a}|", "|{A}|", abs),
-    Rule(r"\left|\frac{{{A}}}{{{B}}}\right|", r"\frac{{|{A}|}}{{|{B}|}}", lambda a, b: abs(a / b)),
+    Rule(r"|$a\cdot $b|", r"|$A|\cdot|$B|", lambda a, b: abs(a * b)),
+    Rule(r"\sqrt{$a^2}", "|$A|", abs),
+    Rule("|$A|^2", "|$a^2|", lambda a: abs(a) ** 2),
+    Rule("|-$a|", "|$A|", abs),
+    Rule(r"\left|\frac{$A}{$B}\right|", r"\frac{|$A|}{|$B|}", lambda a, b: abs(a / b)),
 ]
 FALSE_MODULI = [
-    Rule(r"|{A}+{b}|", r"|{A}|+|{B}|", lambda a, b: abs(a + b), lambda a, b: abs(a) + abs(b)),
-    Rule("|{A}|", "{a}", abs, lambda a: a),
+    Rule("|$A+$b|", "|$A|+|$B|", lambda a, b: abs(a + b), lambda a, b: abs(a) + abs(b)),
+    Rule("|$A|", "$a", abs, lambda a: a),
 ]
 SCALARS = {
     "moduli": Grammar(letter, ARITHMETIC[:5] + 2 * MODULI, SLIPS + 3 * FALSE_MODULI, depth=2),

@@ -9,24 +9,14 @@ from random import Random
 from typing import Any
 
 from rewardkit.audit.cases import Draw, families_of
+from rewardkit.audit.generators import texts
 
 FORMS = ("```json\n{}\n```", "<answer>{}</answer>", "{}")
 PROBES = (('{"required": ["n"]}', '{"n": 1}', '{"m": 1}'),)
 
 Document = dict[str, Any]
 
-SCHEMA: Document = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["count", "name"],
-    "properties": {
-        "count": {"type": "integer", "minimum": 0, "maximum": 100},
-        "name": {"type": "string", "minLength": 1, "maxLength": 12},
-        "colour": {"enum": ["red", "green", "blue"]},
-        "done": {"type": "boolean"},
-        "sizes": {"type": "array", "items": {"type": "number"}, "minItems": 1},
-    },
-}
+SCHEMA: Document = texts()["json"]
 LAYOUTS: Mapping[str, Callable[[Document], str]] = {
     "one line": json.dumps,
     "indented": lambda document: json.dumps(document, indent=4),
@@ -38,7 +28,9 @@ LAYOUTS: Mapping[str, Callable[[Document], str]] = {
     "escaped letters": lambda document: json.dumps(document).replace("n", r"\u006e"),
 }
 BREAKS: Mapping[str, Callable[[Document], str]] = {
-    "a required key missing": lambda document: json.dumps({**_without(document, "name")}),
+    "a required key missing": lambda document: json.dumps(
+        {key: value for key, value in document.items() if key != "name"}
+    ),
     "a key more": lambda document: json.dumps({**document, "extra": 1}),
     "a number as text": lambda document: json.dumps({**document, "count": "7"}),
     "a fraction": lambda document: json.dumps({**document, "count": 7.5}),
@@ -54,10 +46,6 @@ BREAKS: Mapping[str, Callable[[Document], str]] = {
     "cut off": lambda document: json.dumps(document)[:-2],
     "a key twice": lambda document: f'{{"count": 7, {json.dumps(document)[1:]}',
 }
-
-
-def _without(document: Document, key: str) -> Document:
-    return {name: value for name, value in document.items() if name != key}
 
 
 def _document(rng: Random) -> Document:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from math import factorial
 from random import Random
+from typing import Any
 
 from rewardkit.audit.cases import Case, Draw, families_of
+from rewardkit.audit.generators import texts
 from rewardkit.audit.generators.endings import BOX, ending_families
 from rewardkit.audit.generators.identities import GRAMMARS, Pair
 from rewardkit.audit.generators.number import near_misses, values
-from rewardkit.audit.generators.spelling import spelling_families
 from rewardkit.audit.generators.wording import SENTENCE
 
 FORMS = (BOX, "The answer is ${}$.", "#### {}", SENTENCE, "Answer: {}", "<answer>{}</answer>", "{}")
@@ -18,19 +19,9 @@ PROBES = (("42", "42", "57"), ("8+y", "y+8", "y+9"), (r"\frac{1}{2}", "0.5", "2"
 REFERENCES = ("{}", "${}$")
 """The ways to write a reference, by preference."""
 
-UNITS = {
-    "length": [("m", 1000), ("cm", 10), ("mm", 1), ("km", 10**6)],
-    "time": [("s", 1), ("min", 60), ("h", 3600)],
-    "mass": [("kg", 1000), ("g", 1)],
-    "energy": [("kJ", 1000), ("J", 1), (r"N\cdot m", 1)],
-    "speed": [("m/s", 5), (r"m\,s^{-1}", 5), ("km/s", 5000)],
-    "pressure": [("Pa", 1), ("N/m^2", 1), ("kPa", 1000)],
-}
-NOUNS = ("apples", "red marbles", "students", "ways", "tickets")
-SCALES = ("halves", "thirds", "dozens", "millions", "factorial", "reciprocal", "squared")
-WORDS = ("red", "blue", "Monday", "even", "odd", "parallel", "no solution", "increasing", "Carla")
-WRAPPERS = ("{}", r"\text{{{}}}", r"\textbf{{{}}}", r"\mathrm{{{}}}", r"\text{{ {}. }}", "{}.")
-NAMES = ("a", "b", "k", "m", "p", "q", "t", "u", "v", "x", "y", "z")
+_TEXTS: Mapping[str, Any] = texts()["math"]
+UNITS, NOUNS, SCALES = (_TEXTS[name] for name in ("units", "nouns", "scales"))
+WORDS, WRAPPERS, NAMES = (_TEXTS[name] for name in ("words", "wrappers", "names"))
 
 
 def equal_units(rng: Random) -> Pair:
@@ -199,6 +190,42 @@ UNEQUAL: dict[str, Callable[[Random], Pair]] = {
     "parts": unequal_parts,
     "factorials": unequal_factorials,
 }
+
+
+SPELLING: Mapping[str, Any] = texts()["spelling"]
+"""Answers with the place of a wrapper, a space or brackets, and what may be there."""
+
+
+def spelling_families(form: str) -> dict[str, Draw]:
+    """A family for each rule of words in LaTeX, and one each for spaces and sizes of brackets."""
+    rules: dict[str, list[Rule]] = {}
+    wrappers, spaces, sizes = SPELLING["wrappers"], SPELLING["spaces"], SPELLING["sizes"]
+    for rule, answer, reference, right in SPELLING["in_text"]:
+        texts = [answer.replace("W", wrapper) for wrapper in wrappers]
+        rules.setdefault(f"wrapper: {rule}", []).append((texts, reference, right))
+    rules["space"] = [
+        ([answer.replace("S", space) for space in spaces], reference, right)
+        for answer, reference, right in SPELLING["spaced"]
+    ]
+    rules["size of brackets"] = [
+        ([answer.replace("L", one).replace("R", two) for one, two in sizes], reference, right)
+        for answer, reference, right in SPELLING["sized"]
+    ]
+    return {
+        f"spelling: {name}": _draw(f"spelling: {name}", rows, form) for name, rows in rules.items()
+    }
+
+
+Rule = tuple[Sequence[str], str, bool]
+"""Spellings of an answer, the reference, and whether they are equal."""
+
+
+def _draw(family: str, rows: Sequence[Rule], form: str) -> Draw:
+    def draw(rng: Random) -> Case:
+        texts, reference, right = rng.choice(rows)
+        return Case(family, form.format(rng.choice(texts)), reference, right)
+
+    return draw
 
 
 def families(form: str) -> dict[str, Draw]:

@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 from rewardkit.audit.cases import Case, Draw
+from rewardkit.audit.generators import texts
 
 FORMS = ("<tool_call>{}</tool_call>", "[TOOL_CALLS]{}", "<|python_tag|>{}", "{}")
 PROBES = (
@@ -278,10 +279,6 @@ CHANGES: Mapping[str, tuple[Change, bool]] = {
 """For each family how calls change, and whether they are right."""
 
 
-def _json(call: Mapping[str, Any]) -> str:
-    return json.dumps(call)
-
-
 def _pythonic(call: Mapping[str, Any]) -> str:
     arguments = (f"{name}={value!r}" for name, value in call["arguments"].items())
     return f"{call['name']}({', '.join(arguments)})"
@@ -303,7 +300,9 @@ def _llama(call: Mapping[str, Any]) -> str:
 
 
 FORMATS: Mapping[str, Callable[[Calls], str]] = {
-    "Hermes": lambda calls: "\n".join(f"<tool_call>\n{_json(one)}\n</tool_call>" for one in calls),
+    "Hermes": lambda calls: "\n".join(
+        f"<tool_call>\n{json.dumps(one)}\n</tool_call>" for one in calls
+    ),
     "Llama": lambda calls: "<|python_tag|>" * bool(calls) + "; ".join(map(_llama, calls)),
     "Mistral": lambda calls: f"[TOOL_CALLS]{json.dumps(calls)}" if calls else "",
     "Mistral with [ARGS]": lambda calls: "".join(
@@ -313,57 +312,6 @@ FORMATS: Mapping[str, Callable[[Calls], str]] = {
     "XML": lambda calls: "\n".join(map(_xml, calls)),
 }
 """How models write calls in their text."""
-
-
-def message_calls(calls: Calls) -> list[dict[str, Any]]:
-    """Calls in OpenAI's field of a message."""
-    return [
-        {
-            "type": "function",
-            "id": f"call_{number}",
-            "function": {"name": one["name"], "arguments": json.dumps(one["arguments"])},
-        }
-        for number, one in enumerate(calls)
-    ]
-
-
-_STAY: Mapping[str, Any] = {
-    "name": "hotel.book",
-    "description": "Book a room.",
-    "parameters": {
-        "type": "dict",
-        "properties": {
-            "city": {"type": "string", "description": "The city."},
-            "nights": {"type": "integer", "description": "The number of nights."},
-            "price": {"type": "float", "description": "The highest price of a night."},
-            "breakfast": {"type": "boolean", "description": "Whether to have breakfast."},
-            "tags": {"type": "array", "items": {"type": "string"}, "description": "Wishes."},
-            "guests": {
-                "type": "dict",
-                "description": "Who comes.",
-                "properties": {"adults": {"type": "integer"}, "children": {"type": "integer"}},
-            },
-        },
-        "required": ["city", "nights"],
-    },
-}
-_MEAL: Mapping[str, Any] = {
-    "name": "reserve_table",
-    "description": "Reserve a table.",
-    "parameters": {
-        "type": "dict",
-        "properties": {
-            "city": {"type": "string", "description": "The city."},
-            "nights": {"type": "integer", "description": "The number of evenings."},
-            "orders": {
-                "type": "array",
-                "description": "What is eaten.",
-                "items": {"type": "dict", "properties": {"dish": {"type": "string"}}},
-            },
-        },
-        "required": ["city"],
-    },
-}
 
 
 def _row(rng: Random) -> ToolRow:
@@ -386,7 +334,7 @@ def _row(rng: Random) -> ToolRow:
     orders = [{"dish": ["soup", "stew"]}, {"dish": ["fish"]}]
     meal = {"reserve_table": {"city": [cities[0]], "nights": [nights[0]], "orders": [orders]}}
     possible = rng.choice([stays, stays[:1], [meal], [meal, stays[1]]])
-    return ToolRow([_STAY, _MEAL], possible)
+    return ToolRow(list(texts()["tools"].values()), possible)
 
 
 AROUND: Mapping[str, tuple[str, bool, bool]] = {

@@ -349,7 +349,7 @@ def _add_missing_tokens(engine: Any, settings: Mapping[str, object]) -> None:
 def _special_tokens(settings: Mapping[str, object]) -> dict[str, str]:
     tokens = {name: settings.get(name) for name in _SPECIAL}
     texts = {name: t.get("content") if isinstance(t, dict) else t for name, t in tokens.items()}
-    return {name: text for name, text in texts.items() if isinstance(text, str)}
+    return {name: _encodable(text) for name, text in texts.items() if isinstance(text, str)}
 
 
 def _chat_templates(folder: Path, settings: Mapping[str, object]) -> dict[str, str]:

@@ -14,9 +14,8 @@ from rewardkit.harness.comparison.comparison import (
     StatisticalPower,
     TaskComparison,
 )
-from rewardkit.harness.metrics.metric import Metric
+from rewardkit.harness.metrics.metric import Metric, PairedDifference
 from rewardkit.harness.metrics.names import counted, words
-from rewardkit.harness.metrics.paired import PairedDifference
 from rewardkit.harness.store.run_folder import short_names
 from rewardkit.shown import Shown
 from rewardkit.tables import Line, Table

@@ -22,11 +22,13 @@ from rewardkit.harness.report.curve import (
     training_plots,
 )
 from rewardkit.harness.report.page import compare_runs
-from rewardkit.harness.report.runs import ReportRun, find_shown, read_runs
-from rewardkit.harness.report.training_series import (
+from rewardkit.harness.report.runs import (
     EVALUATIONS,
     TRAIN_LOG,
+    ReportRun,
     TrainingSeries,
+    find_shown,
+    read_runs,
     read_training_series,
 )
 from rewardkit.harness.store.files import check_target, replace_text, replaced_file

@@ -17,6 +17,7 @@ from typing import Any
 from rewardkit.errors import MissingExtra, UnknownName
 from rewardkit.harness.store.documents import read_run_summary
 from rewardkit.harness.store.files import flat
+from rewardkit.harness.store.model_folder import first_line
 from rewardkit.harness.store.run_folder import RUN, SUMMARY, RunFolder
 from rewardkit.redaction import redact
 
@@ -175,8 +176,7 @@ def log_runs(folder: Path, names: Sequence[str], note: Callable[[str], None]) ->
                 for run in runs:
                     TOOLS[name](run)
         except Exception as error:  # any tool's, of any class
-            message = str(error).strip().partition("\n")[0]
             note(
-                f"logging to {name} failed: {type(error).__name__}: {redact(message)}; "
+                f"logging to {name} failed: {redact(first_line(error))}; "
                 f"the run itself is complete, in {folder}"
             )

@@ -14,8 +14,7 @@ from operator import attrgetter
 from statistics import fmean
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from rewardkit.harness.metrics.metric import Metric, interval_of_means
-from rewardkit.harness.metrics.paired import seed_spread
+from rewardkit.harness.metrics.metric import Metric, interval_of_means, seed_spread
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.judging import JudgingOptions, judge_many
 from rewardkit.protocols import Task, Verifier

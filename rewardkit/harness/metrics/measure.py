@@ -11,8 +11,7 @@ from typing import Literal, Protocol, runtime_checkable
 
 from rewardkit.harness.metrics.metric import AMOUNTS, SHARES, Metric, Scale
 from rewardkit.harness.metrics.names import PART
-from rewardkit.harness.metrics.outcomes import components, kind_of
-from rewardkit.harness.metrics.rates import RATES, Rate
+from rewardkit.harness.metrics.rates import RATES, Rate, components, kind_of
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.printable import get_logger
 from rewardkit.protocols import Task

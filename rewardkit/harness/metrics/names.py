@@ -5,8 +5,10 @@ from __future__ import annotations
 PART = "part_"
 """Starts the key of a component's mean; the rest is the component's own name."""
 
+FLEXIBLE = "_flexible"
+"""Ends the key of a figure of the flexible verdicts."""
+
 WORDS = {
-    "accuracy_flexible": "accuracy, flexible",
     "accuracy_untruncated": "accuracy, untruncated",
     "accuracy_truncated": "accuracy, truncated",
     "mae": "MAE",
@@ -22,6 +24,8 @@ UNJUDGED = "unjudged and left out of the means"
 
 def words(key: str) -> str:
     """The words for a metric, a count, a failure or another key: `error_rate` is "error rate"."""
+    if key.endswith(FLEXIBLE):
+        return f"{words(key.removesuffix(FLEXIBLE))}, flexible"
     if key.startswith(PART):
         return f"part {key.removeprefix(PART)}"
     return WORDS.get(key, key.replace("_", " "))

@@ -14,8 +14,13 @@ from rewardkit.errors import UnknownName
 from rewardkit.harness.metrics.at_k import SameAnswers, multi_sample_metrics, same_text, same_to
 from rewardkit.harness.metrics.figures import Figure, ShowsFigures, Table
 from rewardkit.harness.metrics.metric import Metric, mean
-from rewardkit.harness.metrics.outcomes import Outcomes, read_outcomes
-from rewardkit.harness.metrics.rates import Lengths, lengths_by_outcome, rates
+from rewardkit.harness.metrics.rates import (
+    Lengths,
+    Outcomes,
+    lengths_by_outcome,
+    rates,
+    read_outcomes,
+)
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.protocols import Task
 from rewardkit.records import Failure

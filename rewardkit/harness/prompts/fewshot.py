@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.options import CallbackOptions
+from rewardkit.harness.options import AllOptions
 from rewardkit.harness.prompts.wording import Kind, TaskWording
 from rewardkit.harness.store.data_files import IDENTIFIERS
 from rewardkit.protocols import FewshotTask, Task
@@ -65,7 +65,7 @@ class FewshotExamples:
         return others[: self.count]
 
 
-def draw_examples(task: Task, options: CallbackOptions, count: int) -> FewshotExamples:
+def draw_examples(task: Task, options: AllOptions, count: int) -> FewshotExamples:
     """Draw `count` distinct rows by seed. All problems share them, but none is its own example.
 
     A task with a column `fewshot_by` has rows drawn for each of its values.
@@ -111,7 +111,7 @@ def _group(sample: Sample, by: str) -> str:
     return str(sample.columns[by])
 
 
-def _candidates(task: Task, options: CallbackOptions) -> list[Sample]:
+def _candidates(task: Task, options: AllOptions) -> list[Sample]:
     file, split = options.fewshot_data, None
     if file is None:
         split = task.fewshot_split if isinstance(task, FewshotTask) else "train"

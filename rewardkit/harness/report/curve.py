@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 from rewardkit.harness.metrics.figures import Bars, Plot, Point
 from rewardkit.harness.metrics.names import words
 from rewardkit.harness.metrics.rates import length_quantiles
-from rewardkit.harness.report.runs import ReportRun
-from rewardkit.harness.report.training_series import TrainingSeries
+from rewardkit.harness.report.runs import ReportRun, TrainingSeries
 from rewardkit.harness.store.files import replaced_file
 
 RATES = ("accuracy", "format_rate", "unfinished_rate", "error_rate")

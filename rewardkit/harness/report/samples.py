@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Any
 
 from rewardkit.errors import DataError
-from rewardkit.harness.metrics.outcomes import Numbers, RowKind, kind_of
+from rewardkit.harness.metrics.rates import Numbers, RowKind, kind_of
 from rewardkit.harness.prompts.chat import TOOL_COLUMNS, tools_of
 from rewardkit.harness.report.runs import ReportRun, SignedRollout, group_label, run_start
 from rewardkit.harness.store.data_files import field_value

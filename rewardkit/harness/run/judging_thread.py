@@ -1,14 +1,20 @@
-"""Judge completions in a thread while generation goes on, and write their rows."""
+"""The verifiers that judge a task's completions, and a thread in which they judge them.
+
+Generation goes on meanwhile.
+"""
 
 from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from rewardkit import registry
+from rewardkit.errors import UnknownName, UsageError
+from rewardkit.harness.metrics.rates import numbered
 from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow, SecondVerdict
 from rewardkit.judging import Control, JudgingOptions
 from rewardkit.judging.rows import judge_samples
@@ -174,7 +180,7 @@ def _verdicts(
     replies = _replies(texts, batch)
     verdicts = judge_samples(verifiers.strict, replies, samples, options, verifiers.control)
     if verifiers.rescue or verifiers.confirm:
-        from rewardkit.verifiers.judge.rescue import with_judges  # loads the client
+        from rewardkit.verifiers.judge.verifier import with_judges  # loads the client
 
         completions = list(zip(texts, samples, strict=True))
         judges = {"rescue": verifiers.rescue, "confirm": verifiers.confirm}
@@ -193,7 +199,7 @@ def _second(
     second = TaskVerifiers(verifiers.second, None)
     verdicts = _verdicts(second, batch, options)
     name = verifiers.second_name
-    return [SecondVerdict(one.correct, one.answer, name) for one in verdicts]
+    return [SecondVerdict(one.correct, one.answer, verifier=name) for one in verdicts]
 
 
 def _flexible(
@@ -213,7 +219,7 @@ def _flexible(
     forgiven = judge_samples(verifiers.flexible, replies, samples, options, verifiers.control)
     for place, verdict in zip(wrong, forgiven, strict=True):
         verdicts[place] = verdict
-    return [BriefVerdict(verdict.correct, verdict.answer) for verdict in verdicts]
+    return [BriefVerdict(one.correct, one.answer, numbered(one.parts)) for one in verdicts]
 
 
 class JudgingThread:
@@ -261,3 +267,76 @@ class JudgingThread:
                 break
             batch.append(more)
         return batch
+
+
+def parameters_by_verifier(
+    arguments: Mapping[str, Any], names: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """Return each verifier's parameters, which are named VERIFIER.KEY.
+
+    >>> parameters_by_verifier({"exact.ignore_case": True}, ["exact", "math"])
+    {'exact': {'ignore_case': True}}
+    """
+    parameters: dict[str, dict[str, Any]] = {}
+    for key, value in arguments.items():
+        name, dot, parameter = key.partition(".")
+        if not dot:
+            raise UsageError(
+                f"--verifier-arg {key}: there are several verifiers, so name the parameter's, such "
+                f"as {names[0]}.{key}={value}"
+            )
+        if name not in names:
+            raise UnknownName.among("verifier", name, names)
+        parameters.setdefault(name, {})[parameter] = value
+    return parameters
+
+
+def own_parameters(arguments: Mapping[str, Any], others: Iterable[str | None]) -> dict[str, Any]:
+    """Return the parameters of the verifier itself, without those named NAME.KEY of `others`.
+
+    >>> own_parameters({"units": "strict", "judge.votes": 3}, ["judge", None])
+    {'units': 'strict'}
+    """
+    names = {f"{name}." for name in others if name}
+    return {key: value for key, value in arguments.items() if not any(map(key.startswith, names))}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SecondOpinions:
+    """The names of these verifiers, and their parameters as NAME.KEY."""
+
+    second: str | None = None
+    """Its verdicts are stored and compared with those of the first: `score --and`."""
+    rescue: str | None = None
+    """Judges answers that the rule calls wrong."""
+    confirm: str | None = None
+    """Judges answers that the rule calls right."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @staticmethod
+    def given(
+        arguments: Mapping[str, Any], **names: str | None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The fields that are set, and the parameters among `--verifier-arg` that aren't theirs."""
+        named = {field: name for field, name in names.items() if name}
+        rest = own_parameters(arguments, named.values())
+        theirs = {key: value for key, value in arguments.items() if key not in rest}
+        return {**named, "parameters": theirs} if named else {}, rest
+
+    def added_to(self, verifiers: TaskVerifiers) -> TaskVerifiers:
+        """The task's verifiers with these. UnknownName if one isn't installed, UsageError if one
+        that overrules isn't a judge."""
+        if self.second:
+            verifiers = replace(verifiers, second=self._load(self.second), second_name=self.second)
+        if not (self.rescue or self.confirm):
+            return verifiers
+        from rewardkit.verifiers.judge.verifier import as_judge  # loads the client
+
+        rescue = as_judge(self._load(self.rescue), "--rescue") if self.rescue else None
+        confirm = as_judge(self._load(self.confirm), "--confirm") if self.confirm else None
+        return replace(verifiers, rescue=rescue, confirm=confirm)
+
+    def _load(self, name: str) -> Verifier:
+        names = [one for one in (self.second, self.rescue, self.confirm) if one]
+        parameters = parameters_by_verifier(self.parameters, names).get(name, {})
+        return registry.installed().verifier(name, **parameters)

@@ -11,17 +11,15 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from rewardkit import registry
-from rewardkit.errors import DataError, UnknownName, UsageError
+from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.options import DEFAULTS, AllOptions, EvalKwargs, flag
-from rewardkit.harness.store.run_folder import plain
-from rewardkit.harness.store.shard import Shard
+from rewardkit.harness.run.judging_thread import own_parameters, parameters_by_verifier
+from rewardkit.harness.store.run_folder import Shard, plain
 from rewardkit.protocols import ConfiguredTask, Task
 from rewardkit.records import Sampling
 from rewardkit.redaction import redact_value
 from rewardkit.settings import read_values, types_of
-
-_OF_EXAMPLES = ("num_fewshot", "fewshot_data")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,19 +29,23 @@ class EvalOptions(AllOptions):
     tasks: tuple[Task, ...]
     model: str
     prompt: str | None = None
-    from_tasks: Mapping[str, Any] = field(default_factory=dict)
-    """The values that the tasks set because the user did not."""
+    set_by_tasks: Mapping[str, Any] = field(default_factory=dict)
+    """The options that the tasks set to other values than the defaults."""
 
-    @classmethod
-    def of(
-        cls,
-        tasks: tuple[str | Task, ...],
-        model: str,
-        prompt: str | None = None,
-        **given: Unpack[EvalKwargs],
-    ) -> EvalOptions:
-        """Complete what is given with defaults, and check it. Raises UsageError."""
-        return _checked(_resolved(tasks, model, prompt, given))
+    def __post_init__(self) -> None:
+        for name in ("data", "fewshot_data", "split", "output_dir"):
+            if getattr(self, name) == "":
+                raise UsageError(f"{flag(name)} is empty; name one, or leave it out")
+        if self.fewshot_data is not None and self.num_fewshot is None:
+            raise UsageError("--fewshot-data holds rows to draw from; say how many: --num-fewshot")
+        if self.num_samples > 1 and self.temperature == 0:
+            raise UsageError(
+                f"{self.num_samples} completions per problem at temperature 0 would all be the "
+                "same; set --temperature"
+            )
+        if self.engines is not None and self.ray is None:
+            raise UsageError("--engines counts copies of the model on a Ray cluster; add --ray")
+        self.part()
 
     def recorded(self) -> dict[str, Any]:
         """The model, the prompt and every option by name, without secrets."""
@@ -56,13 +58,9 @@ class EvalOptions(AllOptions):
 
         The temperature doesn't count with several completions per problem, which need one above 0.
         """
-        if name in self.from_tasks or (name == "temperature" and self.num_samples > 1):
+        if name in self.set_by_tasks or (name == "temperature" and self.num_samples > 1):
             return False
         return bool(getattr(self, name) != DEFAULTS[name])
-
-    def set_by_tasks(self) -> dict[str, Any]:
-        """The options that the tasks set to other values than the defaults."""
-        return {name: value for name, value in self.from_tasks.items() if value != DEFAULTS[name]}
 
     def part(self) -> Shard | None:
         """The part of the problems to evaluate; None: all."""
@@ -70,15 +68,14 @@ class EvalOptions(AllOptions):
 
     def sampling(self) -> Sampling:
         """The sampling parameters; the length is the task's own unless `max_tokens` is set."""
-        return Sampling(**self._of(Sampling, "max_tokens"))
+        names = types_of(Sampling).keys() - {"max_tokens"}
+        return Sampling(**{name: getattr(self, name) for name in names})
 
     def engine(self) -> EngineOptions:
         """The options for the backend."""
-        return EngineOptions(**self._of(EngineOptions, "arguments"), arguments=self.backend_args)
-
-    def _of(self, kind: type, *others: str) -> dict[str, Any]:
-        """The options that `kind` has too, except `others`."""
-        return {name: getattr(self, name) for name in types_of(kind) if name not in others}
+        names = types_of(EngineOptions).keys() & DEFAULTS.keys()
+        shared = {name: getattr(self, name) for name in names}
+        return EngineOptions(**shared, arguments=self.backend_args)
 
 
 def options_for(
@@ -91,45 +88,17 @@ def options_for(
 
     UsageError if two tasks set an option differently and it isn't given.
     """
-    options = _resolved(tasks, model, prompt, given)
-    settings = _read(_settings(options, given))
-    return _checked(replace(options, from_tasks=settings, **settings))
-
-
-def _resolved(
-    tasks: tuple[str | Task, ...], model: str, prompt: str | None, given: Mapping[str, Any]
-) -> EvalOptions:
-    """The options with what is given, and with the tasks loaded."""
-    values = _read(given)
-    for name in ("data", "fewshot_data", "split", "output_dir"):
-        if values.get(name) == "":
-            raise UsageError(f"{flag(name)} is empty; name one, or leave it out")
+    values = read_values(types_of(AllOptions), given, among="option of evaluate")
     loaded = resolved_tasks(tasks, AllOptions(**values))
-    return EvalOptions(tasks=loaded, model=model, prompt=prompt, **values)
-
-
-def _read(given: Mapping[str, Any]) -> dict[str, Any]:
-    return read_values(types_of(AllOptions), given, among="option of evaluate")
-
-
-def _checked(options: EvalOptions) -> EvalOptions:
-    """Return the options. UsageError for those that contradict each other."""
-    if options.fewshot_data is not None and options.num_fewshot is None:
-        raise UsageError("--fewshot-data holds rows to draw from; say how many: --num-fewshot")
-    if options.num_samples > 1 and options.temperature == 0:
-        raise UsageError(
-            f"{options.num_samples} completions per problem at temperature 0 would all be the "
-            "same; set --temperature"
-        )
-    if options.engines is not None and options.ray is None:
-        raise UsageError("--engines counts copies of the model on a Ray cluster; add --ray")
-    options.part()
-    return options
+    settings = _settings(loaded, prompt, given)
+    return EvalOptions(
+        tasks=loaded, model=model, prompt=prompt, set_by_tasks=settings, **(settings | values)
+    )
 
 
 def settings_note(options: EvalOptions) -> str:
     """Return a sentence about the options that the tasks set; empty if they set none."""
-    settings = as_typed(options.set_by_tasks())
+    settings = as_typed(options.set_by_tasks)
     return f"set by the task: {settings}; an option that you pass replaces it" if settings else ""
 
 
@@ -138,15 +107,18 @@ def as_typed(settings: Mapping[str, Any]) -> str:
     return " ".join(f"{flag(name)} {value}" for name, value in settings.items())
 
 
-def _settings(options: EvalOptions, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What the tasks set and `given` doesn't; examples only for the tasks' own prompts."""
+def _settings(
+    tasks: Sequence[Task], prompt: str | None, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What the tasks set, `given` doesn't, and isn't the default; examples only for the tasks' own
+    prompts."""
     settings: dict[str, Any] = {}
     each = {
         task.name: task.eval_settings() if isinstance(task, ConfiguredTask) else {}
-        for task in options.tasks
+        for task in tasks
     }
     for name in dict.fromkeys(name for values in each.values() for name in values):
-        if name in given or (options.prompt is not None and name in _OF_EXAMPLES):
+        if name in given or (prompt is not None and name in ("num_fewshot", "fewshot_data")):
             continue
         values = {task: of_task.get(name) for task, of_task in each.items()}
         if len({*values.values()}) > 1:
@@ -156,7 +128,8 @@ def _settings(options: EvalOptions, given: Mapping[str, Any]) -> dict[str, Any]:
                 "separately"
             )
         settings[name] = next(iter(values.values()))
-    return settings
+    settings = read_values(types_of(AllOptions), settings, among="option of evaluate")
+    return {name: value for name, value in settings.items() if value != DEFAULTS[name]}
 
 
 def own_set(options: AllOptions) -> Task:
@@ -199,38 +172,6 @@ def own_set(options: AllOptions) -> Task:
     task = DefinedTask(definition)
     task.validate()
     return task
-
-
-def parameters_by_verifier(
-    arguments: Mapping[str, Any], names: Sequence[str]
-) -> dict[str, dict[str, Any]]:
-    """Return each verifier's parameters, which are named VERIFIER.KEY.
-
-    >>> parameters_by_verifier({"exact.ignore_case": True}, ["exact", "math"])
-    {'exact': {'ignore_case': True}}
-    """
-    parameters: dict[str, dict[str, Any]] = {}
-    for key, value in arguments.items():
-        name, dot, parameter = key.partition(".")
-        if not dot:
-            raise UsageError(
-                f"--verifier-arg {key}: there are several verifiers, so name the parameter's, such "
-                f"as {names[0]}.{key}={value}"
-            )
-        if name not in names:
-            raise UnknownName.among("verifier", name, names)
-        parameters.setdefault(name, {})[parameter] = value
-    return parameters
-
-
-def own_parameters(arguments: Mapping[str, Any], others: Iterable[str | None]) -> dict[str, Any]:
-    """Return the parameters of the verifier itself, without those named NAME.KEY of `others`.
-
-    >>> own_parameters({"units": "strict", "judge.votes": 3}, ["judge", None])
-    {'units': 'strict'}
-    """
-    names = {f"{name}." for name in others if name}
-    return {key: value for key, value in arguments.items() if not any(map(key.startswith, names))}
 
 
 def verifiers_named_in(rows: Iterable[Mapping[str, Any]], column: str) -> tuple[str, ...]:

@@ -21,15 +21,21 @@ from rewardkit.harness.metrics.summary import (
 from rewardkit.harness.metrics.summary_tables import summary_tables
 from rewardkit.harness.report.page import render
 from rewardkit.harness.report.runs import ReportRun
-from rewardkit.harness.run.fingerprint import run_fingerprint, task_hashes
 from rewardkit.harness.run.judging_thread import ALL_THINKING, JudgingThread, generated
 from rewardkit.harness.run.options import EvalOptions, as_typed
-from rewardkit.harness.run.plan import RenderedTask, RunPlan, TaskPlan, render_task
-from rewardkit.harness.run.reporter import Reporter, ShowsWaits
+from rewardkit.harness.run.plan import (
+    RenderedTask,
+    RunPlan,
+    TaskPlan,
+    render_task,
+    run_fingerprint,
+    task_hashes,
+)
+from rewardkit.harness.run.progress import Reporter, ShowsWaits
 from rewardkit.harness.store.documents import hardware, new_session, now, read_notes
-from rewardkit.harness.store.run_folder import RunFolder
+from rewardkit.harness.store.files import replace_text
+from rewardkit.harness.store.run_folder import REPORT, SOURCE_ROW, RunFolder
 from rewardkit.harness.store.sample_row import SampleRow
-from rewardkit.harness.store.shard import SOURCE_ROW
 from rewardkit.judging import take_limit_counts
 from rewardkit.protocols import Backend, RecordedTask, Request, isolation_of
 from rewardkit.records import Sample
@@ -39,7 +45,7 @@ from rewardkit.verifiers.judge.use import (
     judge_lines,
     judges_record,
     run_totals,
-    take_judge_uses,
+    separate_judge_uses,
 )
 
 
@@ -227,7 +233,7 @@ def write_results(folder: RunFolder, summary: RunSummary, rows: Sequence[SampleR
     folder.write_summary(plain)
     record, notes = folder.read_record(), read_notes(folder.path)
     shown = ReportRun(folder.path.name, plain["tasks"], rows, record, notes=notes)
-    folder.write_report(render([shown]))
+    replace_text(folder.path / REPORT, render([shown]))
 
 
 def _end_session(active: _ActiveRun) -> None:
@@ -259,7 +265,7 @@ def summarise_run(
         for task, timeout in ((one.task, one.timeout) for one in task_plans)
     }
     failures = shortcomings(tasks, max_errors=options.max_errors, fail_under=options.fail_under)
-    return RunSummary(tasks, folder, failures, usage_of(rows), options.set_by_tasks())
+    return RunSummary(tasks, folder, failures, usage_of(rows), options.set_by_tasks)
 
 
 def new_record(
@@ -326,18 +332,18 @@ def _generate_and_judge(active: _ActiveRun, reporter: Reporter) -> None:
         reporter.written(rows)
 
     take_limit_counts()  # drop the counts of earlier judging in this process
-    take_judge_uses()
-    judging = JudgingThread(write)
-    try:
-        for rendered_task, requests in zip(active.rendered, active.requests, strict=True):
-            if requests:
-                _generate(active.plan.backend, rendered_task, requests, judging)
-    finally:
-        # however generation ends, the completions it finished are judged and written
-        judging.finish()
+    with separate_judge_uses() as judges:
+        judging = JudgingThread(write)
+        try:
+            for rendered_task, requests in zip(active.rendered, active.requests, strict=True):
+                if requests:
+                    _generate(active.plan.backend, rendered_task, requests, judging)
+        finally:
+            # however generation ends, the completions it finished are judged and written
+            judging.finish()
     limits = take_limit_counts()
     active.record["sessions"][-1]["deadlines"] = asdict(limits)
-    if judges := take_judge_uses():
+    if judges:
         active.record["sessions"][-1]["judges"] = judges_record(judges)
     if limits.extended:
         reporter.note(str(limits))

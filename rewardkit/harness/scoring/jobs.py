@@ -37,8 +37,8 @@ from rewardkit.harness.scoring.sources import (
 )
 from rewardkit.harness.scoring.tally import Tally
 from rewardkit.harness.store.data_files import Chunk, JsonLines, Source
+from rewardkit.harness.store.run_folder import SOURCE_ROW, Shard
 from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow, as_line
-from rewardkit.harness.store.shard import SOURCE_ROW, Shard
 from rewardkit.judging import LimitCounts, take_limit_counts
 from rewardkit.judging.frames import FrameChannel, child_output, socket_pair
 from rewardkit.judging.rows import NO_COMPLETION, NO_REFERENCE
@@ -108,8 +108,17 @@ def unnumbered_line(row: SampleRow) -> bytes:
     return line.replace(b'"index": 0', b'"index": ' + INDEX, 1)
 
 
+@dataclass(frozen=True, kw_only=True)
+class _JobOptions:
+    keep_rows: bool = True
+    """Whether to prepare the lines of the rows, or only to count the rows."""
+    workers: int | None = None
+    shard: Shard | None = None
+    """The part of the problems to judge; None: all."""
+
+
 @dataclass(frozen=True)
-class FileJob:
+class FileJob(_JobOptions):
     """Judge the completions of a file from any system.
 
     A row's sample comes from `samples` by the row's `id`, if there are any; else `task` reads it
@@ -127,11 +136,6 @@ class FileJob:
     """Further columns of the rows by id, where no task reads them."""
     group_by: Sequence[str] = ()
     """The columns that figures are grouped by."""
-    keep_rows: bool = True
-    """Whether to prepare the lines of the rows, or only to count the rows."""
-    workers: int | None = None
-    shard: Shard | None = None
-    """The part of the problems to judge; None: all."""
 
     def __call__(self, chunk: Chunk) -> ChunkResult:
         """Judge the rows of a chunk."""
@@ -257,7 +261,7 @@ def _joined(by_id: Mapping[str, Joined], identifier: str, number: int) -> Joined
 
 
 @dataclass(frozen=True)
-class RunJob:
+class RunJob(_JobOptions):
     """Judge a run's completions again; each row stores its earlier verdict as `before`."""
 
     source: JsonLines
@@ -265,9 +269,6 @@ class RunJob:
     group_by: Mapping[str, tuple[str, ...]]
     dropped: frozenset[int] = frozenset()
     """Numbers of the rows that a later row with the same key replaces."""
-    keep_rows: bool = True
-    workers: int | None = None
-    shard: Shard | None = None
 
     @property
     def leaves_out_rows(self) -> bool:

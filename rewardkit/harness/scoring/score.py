@@ -9,13 +9,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from rewardkit.available_cores import available_cores
+from rewardkit.available_resources import available_cores
 from rewardkit.errors import DataError, RunMismatch
 from rewardkit.harness.metrics.agreement import Agreement
 from rewardkit.harness.metrics.at_k import same_text, same_to
 from rewardkit.harness.metrics.figures import ShowsFigures
 from rewardkit.harness.metrics.summary import TaskSummary, summarise, task_figures
-from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.run.progress import Reporter
 from rewardkit.harness.scoring.jobs import (
     COMPLETIONS_OF_ROW,
     ChunkResult,
@@ -28,9 +28,8 @@ from rewardkit.harness.scoring.scoring_plan import ScorePlan
 from rewardkit.harness.scoring.tally import Gaps, Tally
 from rewardkit.harness.store.data_files import Chunk
 from rewardkit.harness.store.documents import hardware, new_session, now
-from rewardkit.harness.store.run_folder import RunFolder
+from rewardkit.harness.store.run_folder import SOURCE_ROW, RunFolder
 from rewardkit.harness.store.sample_row import SAMPLES, SampleRow, read_samples
-from rewardkit.harness.store.shard import SOURCE_ROW
 from rewardkit.judging import LimitCounts, take_limit_counts
 from rewardkit.protocols import Task
 from rewardkit.verifiers.judge.use import judges_record, run_totals, take_judge_uses
@@ -114,7 +113,12 @@ class _Scoring:
     def judge_into(self, folder: RunFolder) -> dict[str, TaskSummary]:
         """Judge what the folder lacks, and write its rows, record and summary."""
         plan = self._plan
-        self._record = record = _open_record(plan, folder.read_record())
+        record = self._record = {
+            **plan.record,
+            "fingerprint": dict(plan.fingerprint),
+            "hardware": hardware(),
+            **new_session(folder.read_record()),
+        }
         folder.write_record(record)
         self._resume(folder)
         try:
@@ -218,15 +222,6 @@ class _Scoring:
             for dropped in sorted(job.dropped):
                 done += dropped < done
         return done
-
-
-def _open_record(plan: ScorePlan, earlier: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        **plan.record,
-        "fingerprint": dict(plan.fingerprint),
-        "hardware": hardware(),
-        **new_session(earlier),
-    }
 
 
 class Numbering:

@@ -10,21 +10,19 @@ from typing import Any
 
 from rewardkit import __version__, registry
 from rewardkit.errors import RunMismatch, UsageError
-from rewardkit.harness.run.fingerprint import data_hash, identity_of
-from rewardkit.harness.run.judging_thread import TaskVerifiers
-from rewardkit.harness.run.options import (
+from rewardkit.harness.run.judging_thread import (
+    SecondOpinions,
+    TaskVerifiers,
     parameters_by_verifier,
-    task_with_arguments,
-    verifiers_named_in,
 )
-from rewardkit.harness.run.second_opinions import SecondOpinions
+from rewardkit.harness.run.options import task_with_arguments, verifiers_named_in
+from rewardkit.harness.run.plan import data_hash, identity_of
 from rewardkit.harness.scoring.jobs import FileJob, RunJob
 from rewardkit.harness.scoring.sources import FileFields
 from rewardkit.harness.store.data_files import JsonLines, Source, iterate_rows, open_sources
 from rewardkit.harness.store.model_folder import hash_file
-from rewardkit.harness.store.run_folder import RUN, RunFolder
+from rewardkit.harness.store.run_folder import RUN, RunFolder, Shard
 from rewardkit.harness.store.sample_row import SAMPLES, replaced_rows
-from rewardkit.harness.store.shard import Shard
 from rewardkit.harness.tasks.defined.definition import definition_of, plain_definition
 from rewardkit.harness.tasks.defined.task import DefinedTask, load_task_file
 from rewardkit.parameters import with_parameters
@@ -350,7 +348,11 @@ def plan_rescoring(
     for name, of_task in verifiers.items():
         fingerprint |= verifier_fingerprint(name, of_task)
     again: dict[str, Any] = {**output.record(), "judged_again": str(path)}
-    again |= {name: record[name] for name in ("settings", "tasks", "backend") if name in record}
+    again |= {name: record[name] for name in ("settings", "backend") if name in record}
+    again["tasks"] = {
+        name: {**task_record, **isolation_of(verifiers[name].strict)}
+        for name, task_record in task_records.items()
+    }  # this machine may reach another level than the run's
     return ScorePlan(job, group_by, tasks, output.folder, fingerprint, again, output.overwrite)
 
 

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import cast
 
 from rewardkit.harness.metrics.agreement import Agreement
-from rewardkit.harness.metrics.outcomes import RowColumns, RowKind
+from rewardkit.harness.metrics.rates import RowColumns, RowKind
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.judging.rows import NO_COMPLETION, NO_REFERENCE
 from rewardkit.records import Failure, Verdict

@@ -24,7 +24,11 @@ from typing import Any, BinaryIO, TextIO, cast
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.store.files import check_target, replaced_file
-from rewardkit.harness.store.model_folder import cache_alone_if_offline, hub_is_reachable
+from rewardkit.harness.store.model_folder import (
+    cache_alone_if_offline,
+    first_line,
+    hub_is_reachable,
+)
 from rewardkit.lazy import needs_extra
 from rewardkit.protocols import SizedTask, Task
 from rewardkit.records import Sample
@@ -163,7 +167,7 @@ def _opened(path: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
         try:
             yield _decompressed(file, path), file
         except (OSError, EOFError, zlib.error) as error:
-            raise DataError(f"{path.name} is damaged: {_first_line(error)}") from error
+            raise DataError(f"{path.name} is damaged: {first_line(error)}") from error
 
 
 def _decompressed(file: BinaryIO, path: Path) -> BinaryIO:
@@ -199,7 +203,7 @@ def hub_rows(
                 repository, configuration, split=split, revision=revision
             )
     except Exception as error:  # many exception types mean the same: unavailable
-        reason = _first_line(error) if hub_is_reachable() else "the hub can't be reached"
+        reason = first_line(error) if hub_is_reachable() else "the hub can't be reached"
         raise DataError(
             f"the data set {repository} ({split}) can't be loaded: {reason}; "
             "pass a local copy with --data FILE"
@@ -321,14 +325,14 @@ def _open_parquet(file: Path) -> Any:
     try:
         return parquet.ParquetFile(file, buffer_size=1 << 20)
     except Exception as error:  # pyarrow's errors share no base of their own
-        raise DataError(f"{file.name} isn't a Parquet file: {_first_line(error)}") from error
+        raise DataError(f"{file.name} isn't a Parquet file: {first_line(error)}") from error
 
 
 def _undamaged(batches: Iterator[Any], path: Path) -> Iterator[Any]:
     try:
         yield from batches
     except Exception as error:  # pyarrow's errors share no base of their own
-        raise DataError(f"{path.name} is a damaged Parquet file: {_first_line(error)}") from error
+        raise DataError(f"{path.name} is a damaged Parquet file: {first_line(error)}") from error
 
 
 @dataclass(frozen=True)
@@ -402,7 +406,7 @@ class InspectArchive(_Parsed):
                 yield from _with_ends(rows, self.path.name, self.size, len(names))
         except (zipfile.BadZipFile, NotImplementedError, OSError, zlib.error) as error:
             raise DataError(
-                f"{self.path.name} can't be read: {_first_line(error)}; write it as .json with "
+                f"{self.path.name} can't be read: {first_line(error)}; write it as .json with "
                 "`inspect log convert --to json`"
             ) from error
 
@@ -492,10 +496,6 @@ class Files:
 
 Source = JsonLines | _Parsed | Parquet | Files
 """A file of rows, or several."""
-
-
-def _first_line(error: BaseException) -> str:
-    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
 
 
 def problems(

@@ -16,7 +16,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 import msgspec
 
 from rewardkit import __version__
-from rewardkit.available_cores import available_cores
+from rewardkit.available_resources import available_cores
 from rewardkit.errors import RunMismatch
 from rewardkit.harness.store.files import replace_text
 

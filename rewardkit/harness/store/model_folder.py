@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from rewardkit.available_cores import available_cores
+from rewardkit.available_resources import available_cores
 from rewardkit.errors import UsageError
 from rewardkit.lazy import needs_extra
 
@@ -160,13 +160,14 @@ def _download(model: str) -> Path:
             ) from error
         raise UsageError(
             f"{model!r} isn't a local folder, and the hub did not serve it "
-            f"({type(error).__name__}: {_first_line(error)}); check the name, the network and, "
+            f"({first_line(error)}); check the name, the network and, "
             "for a gated model, `hf auth login`"
         ) from error
 
 
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).strip().splitlines()), "no reason given")
+def first_line(error: BaseException) -> str:
+    """The error's class, and the first line of its text."""
+    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -25,6 +25,13 @@ class BriefVerdict:
 
     correct: bool | None
     answer: str | None = None
+    parts: Mapping[str, float] = field(default_factory=dict, hash=False)
+    """Of a flexible verdict, the numbered components of its score."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Convert to plain values; without `parts` if there are none."""
+        fields = msgspec.to_builtins(self)
+        return {name: value for name, value in fields.items() if value or name != "parts"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +104,18 @@ class SampleRow:
         known = _if_known_of(self)
         if known != _NOTHING_KNOWN:
             row |= {
-                name: msgspec.to_builtins(value)
+                name: value.as_json() if isinstance(value, BriefVerdict) else _plain(value)
                 for name, value in zip(_IF_KNOWN, known, strict=True)
                 if value not in (None, "", ())
             }
         if self.prompt_ends is not None:
             row["prompt_ends"] = [list(ids) for ids in self.prompt_ends]
         row["verdict"] = self.verdict.as_json()
-        row["flexible"] = self.flexible and msgspec.to_builtins(self.flexible)
+        row["flexible"] = self.flexible and self.flexible.as_json()
         return row | dict(self.others) if self.others else row
 
 
+_plain = msgspec.to_builtins
 _ALWAYS = (
     *("key", "task", "id", "index", "prompt", "completion", "finish_reason"),
     *("prompt_tokens", "completion_tokens", "reference"),

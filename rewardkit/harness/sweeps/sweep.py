@@ -31,7 +31,7 @@ from rewardkit.harness.run.plan import (
     plan_tasks,
     plan_with,
 )
-from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.run.progress import Reporter
 from rewardkit.harness.run.run import RunSummary, run_all, summarise_run
 from rewardkit.harness.store.files import check_output_folder
 from rewardkit.harness.store.run_folder import LOCK, REPORT, RUN, SUMMARY, RunFolder

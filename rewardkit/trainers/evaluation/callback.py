@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -11,27 +12,101 @@ from transformers import TrainerCallback
 
 from rewardkit.errors import MissingExtra, UnknownName, UsageError
 from rewardkit.harness.metrics.measure import task_amounts
-from rewardkit.harness.metrics.rates import NAMES, length_quantiles
+from rewardkit.harness.metrics.rates import LOWER_IS_BETTER, NAMES, length_quantiles
 from rewardkit.harness.metrics.summary import TaskSummary
-from rewardkit.harness.options import CallbackKwargs, CallbackOptions
-from rewardkit.harness.report.training_series import EVALUATIONS
-from rewardkit.harness.run.options import EvalOptions
+from rewardkit.harness.options import CALLBACK_TYPES, AllOptions, CallbackKwargs
+from rewardkit.harness.report.runs import EVALUATIONS
+from rewardkit.harness.run.options import EvalOptions, resolved_tasks
+from rewardkit.harness.store.files import replace_text
 from rewardkit.harness.store.run_folder import RunFolder
+from rewardkit.printable import get_logger
 from rewardkit.protocols import Task
-from rewardkit.settings import Count, Share, read_value, read_values, types_of
-from rewardkit.trainers.evaluation.best_checkpoint import (
-    BEST,
-    BestCheckpoint,
-    improves,
-    refuse_trainers_choice,
-)
+from rewardkit.settings import Count, Share, read_value, read_values
 from rewardkit.trainers.evaluation.live_evaluation import (
     LiveCheckpoint,
     LiveEvaluation,
     TrainerEngine,
     broadcast_from_main,
 )
-from rewardkit.trainers.evaluation.train_log import TrainLog
+from rewardkit.trainers.evaluation.train_log import BEST, TrainLog, as_json, read_best
+
+logger = get_logger(__name__)
+
+
+def improves(metric: str, value: float, best: float | None) -> bool:
+    """Whether `value` is better than the best so far; of two equal values the earlier is kept."""
+    if best is None:
+        return True
+    return value < best if metric in LOWER_IS_BETTER else value > best
+
+
+@dataclass(frozen=True)
+class BestCheckpoint:
+    """The best checkpoint by a task's metric.
+
+    transformers' rotation keeps `state.best_model_checkpoint`, which it compares as text with
+    output_dir/checkpoint-N. It saves the state in each checkpoint, so a resumed training has it.
+    """
+
+    task: str
+    metric: str
+    checkpoints: Path
+    """The trainer's output_dir."""
+    record: Path
+    """The file best.json."""
+
+    def folder(self, step: int) -> Path:
+        """The folder in which the trainer saves this step."""
+        return self.checkpoints / f"checkpoint-{step}"
+
+    def is_kept(self, state: Any) -> bool:
+        """Whether a resumed training chose its best checkpoint by this metric and still has it."""
+        step = state.best_global_step
+        if not step:
+            return False
+        record = read_best(self.record) or {}
+        same_metric = (record.get("task"), record.get("metric")) == (self.task, self.metric)
+        if same_metric and self.folder(step).is_dir():
+            return True
+        logger.warning(
+            "the search for the best checkpoint starts again at step %d: %s",
+            state.global_step,
+            f"{self.folder(step)} is gone"
+            if same_metric
+            else f"{self.record} names none by {self.metric} of {self.task}",
+        )
+        return False
+
+    def choose(self, state: Any, value: float, step: int) -> None:
+        """Make this step the best in the trainer's state, before or after it is saved."""
+        state.best_metric = value
+        state.best_global_step = step
+        state.best_model_checkpoint = str(self.folder(step))
+
+    def write(self, state: Any) -> None:
+        """Write best.json from the trainer's state, or remove it if there is no best."""
+        if state.best_global_step is None:
+            self.record.unlink(missing_ok=True)
+            return
+        record = {
+            "step": state.best_global_step,
+            "checkpoint": str(self.folder(state.best_global_step)),
+            "task": self.task,
+            "metric": self.metric,
+            "value": state.best_metric,
+        }
+        replace_text(self.record, as_json(record) + "\n")
+
+
+def refuse_trainers_choice(args: Any) -> None:
+    """UsageError if the trainer would choose a best checkpoint by a metric of its own."""
+    if args.metric_for_best_model is not None or args.save_strategy == "best":
+        raise UsageError(
+            f"the trainer keeps the best checkpoint by {args.metric_for_best_model!r} "
+            "(metric_for_best_model, load_best_model_at_end or save_strategy='best') and "
+            "EvaluationCallback by its metric; unset the trainer's, or pass keep_best=False"
+        )
+
 
 RUN_DEPENDENT_PREFIXES = (
     *("part_", "pass@", "pass^", "maj@", "cons@", "avg@", "g-pass@", "mg-pass@"),
@@ -74,8 +149,9 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
         if keep_best and metric not in NAMES and not metric.startswith(RUN_DEPENDENT_PREFIXES):
             raise UnknownName.among("metric", metric, NAMES)
         tasks = tuple(task) if isinstance(task, Sequence) and not isinstance(task, str) else (task,)
-        read_values(types_of(CallbackOptions), given, among="option of EvaluationCallback")
-        options = EvalOptions.of(tasks, "in training", prompt, **given)
+        values = read_values(CALLBACK_TYPES, given, among="option of EvaluationCallback")
+        loaded = resolved_tasks(tasks, AllOptions())
+        options = EvalOptions(tasks=loaded, model="in training", prompt=prompt, **values)
         self.live_evaluation = LiveEvaluation.plan(options, batch_size)
         self._task = self.live_evaluation.task_plans[0].task.name
         self._every = every

@@ -17,14 +17,13 @@ from rewardkit.harness.backends.local_model import LocalModel
 from rewardkit.harness.backends.tokenization import Tokenizer
 from rewardkit.harness.backends.transformers import batches, complete, too_large
 from rewardkit.harness.metrics.summary import TaskSummary
-from rewardkit.harness.options import CallbackOptions
+from rewardkit.harness.options import CALLBACK_TYPES
 from rewardkit.harness.run.options import EvalOptions
 from rewardkit.harness.run.plan import RunPlan, TaskPlan, plan_tasks
 from rewardkit.harness.run.run import RunSummary, run
 from rewardkit.printable import get_logger
 from rewardkit.protocols import Message, Prompt, Request, Tool
 from rewardkit.records import Completion, Sampling
-from rewardkit.settings import types_of
 
 logger = get_logger(__name__)
 
@@ -88,7 +87,7 @@ class LiveEvaluation:
 
     def _run_in_main(self, backend: LiveBackend, step: int, folder: Path) -> RunSummary:
         model = f"in training, at step {step}"
-        given = {name: getattr(self.options, name) for name in types_of(CallbackOptions)}
+        given = {name: getattr(self.options, name) for name in CALLBACK_TYPES}
         summary: RunSummary | None = None
         try:
             summary = run(

@@ -6,20 +6,15 @@ import copy
 import difflib
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field, is_dataclass, make_dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta
 
 from rewardkit import registry
 from rewardkit.errors import UnknownName, UsageError
-from rewardkit.harness.options import (
-    DataOptions,
-    FewshotOptions,
-    SamplingOptions,
-    ThinkingOptions,
-)
+from rewardkit.harness.options import CALLBACK_TYPES, DEFAULTS
 from rewardkit.harness.store.files import read_toml
 from rewardkit.parameters import parameter_types
 from rewardkit.settings import (
@@ -104,17 +99,11 @@ class KLSettings:
     bound: Annotated[float, Meta(gt=0)] = 0.2
 
 
-@dataclass(frozen=True, kw_only=True)
-class MomentumSettings:
+@dataclass(frozen=True)
+class MomentumSettings(Schedule):
     """MomentumGRPOTrainer's arguments."""
 
-    m0: float = 0.0
-    increment: float = 0.01
-    m_max: float = 0.2
     eps: Annotated[float, Meta(gt=0)] = EPS
-
-    def __post_init__(self) -> None:
-        Schedule(self.m0, self.increment, self.m_max)  # ValueError for one that can't be
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,10 +126,22 @@ class CallbackSettings:
     truncation_share: float = 0.2
 
 
-@dataclass(frozen=True, kw_only=True)
-class EvaluationSettings(
-    ThinkingOptions, SamplingOptions, FewshotOptions, DataOptions, CallbackSettings
-):
+_SET_BY_TRAINING = ("system_prompt", "chat_template", "chat_template_args", "seed", "timeout")
+if TYPE_CHECKING:
+    EvaluationSettings = CallbackSettings
+else:
+    EvaluationSettings = make_dataclass(
+        "EvaluationSettings",
+        [
+            (name, kind, field(default=DEFAULTS[name]))
+            for name, kind in CALLBACK_TYPES.items()
+            if name not in _SET_BY_TRAINING
+        ],
+        bases=(CallbackSettings,),
+        namespace={"__module__": __name__},
+        frozen=True,
+        kw_only=True,
+    )
     """The arguments of EvaluationCallback, without those that the training sets too."""
 
 
@@ -186,7 +187,7 @@ class Recipe:
     momentum: MomentumSettings | None = None
     kl: KLSettings | None = None
     rollouts: RolloutSettings = RolloutSettings()
-    evaluation: EvaluationSettings = EvaluationSettings()
+    evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
 
     @property
     def is_sft(self) -> bool:

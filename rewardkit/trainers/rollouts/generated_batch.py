@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rewardkit.errors import UsageError
 from rewardkit.records import Verdict
 from rewardkit.trainers.objectives import weighted_rewards
-from rewardkit.trainers.rewards.reward_batch import read_batch
+from rewardkit.trainers.rewards.reward_functions import read_batch
 from rewardkit.transcripts import last_message
 
 if TYPE_CHECKING:

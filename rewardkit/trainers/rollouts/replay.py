@@ -417,8 +417,7 @@ class AdvantageReplay:
 def _trainer(config: Any, functions: Sequence[Any], record: RolloutRecord) -> Any:
     from datasets import Dataset
 
-    from rewardkit.trainers.momentum import MomentumGRPOTrainer
-    from rewardkit.trainers.recipe_trainer import RecipeGRPOTrainer
+    from rewardkit.trainers.recipe_trainer import MomentumGRPOTrainer, RecipeGRPOTrainer
 
     arguments: dict[str, Any] = {
         "model": _smallest_model(),

@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from rewardkit.errors import UnknownName
-from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.run.progress import Reporter
 from rewardkit.harness.store.documents import hardware, versions
 from rewardkit.harness.store.model_folder import loading_error
 from rewardkit.harness.store.rollouts import ROLLOUTS, remove_steps_after
 from rewardkit.harness.store.training_checkpoints import step_of
 from rewardkit.redaction import redact_value
-from rewardkit.trainers.evaluation.best_checkpoint import BEST, read_best
-from rewardkit.trainers.evaluation.train_log import read_log
+from rewardkit.trainers.evaluation.train_log import BEST, read_best, read_log
 from rewardkit.trainers.training import training_folder
 from rewardkit.trainers.training.training_plan import (
     TrainingPlan,
@@ -32,7 +31,7 @@ from rewardkit.trainers.training.training_plan import (
     plan_training,
     quiet_reporter,
 )
-from rewardkit.verifiers.judge.use import judges_record, take_judge_uses
+from rewardkit.verifiers.judge.use import add_uses, judges_record, take_judge_uses
 
 
 @contextlib.contextmanager
@@ -151,8 +150,7 @@ def _trainer_class(plan: TrainingPlan) -> tuple[Any, dict[str, Any]]:
     """The trainer's class and the arguments that only it takes."""
     import trl
 
-    from rewardkit.trainers.momentum import MomentumGRPOTrainer
-    from rewardkit.trainers.recipe_trainer import RecipeGRPOTrainer
+    from rewardkit.trainers.recipe_trainer import MomentumGRPOTrainer, RecipeGRPOTrainer
 
     recipe = plan.recipe
     if recipe.is_sft:
@@ -256,7 +254,8 @@ def run_training(
         finally:
             reporter.ended()
             if main:
-                uses = take_judge_uses()
+                add_uses(interrupt.judge_uses, take_judge_uses())  # those since the last step
+                uses = interrupt.judge_uses
                 judges = {"judges": judges_record(uses)} if uses else {}
                 training_folder.end(plan.output_dir, steps=trainer.state.global_step, **judges)
     return _result(plan, trainer.state.global_step, progress.reward_share)

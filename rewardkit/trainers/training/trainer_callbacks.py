@@ -9,14 +9,18 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transformers import TrainerCallback
 
 from rewardkit.errors import UsageError
-from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.run.progress import Reporter
 from rewardkit.harness.store.files import replace_text
 from rewardkit.trainers.objectives import adapted_beta
+from rewardkit.verifiers.judge.use import add_uses, take_judge_uses
+
+if TYPE_CHECKING:
+    from rewardkit.verifiers.judge.use import Uses
 
 
 class ProgressCallback(TrainerCallback):  # type: ignore[misc]  # transformers has no types
@@ -124,7 +128,8 @@ class InterruptCallback(TrainerCallback):  # type: ignore[misc]
     """On Ctrl-C, end training after the step with a checkpoint; on the second one, at once.
 
     It must be the last callback: it raises KeyboardInterrupt after the checkpoint is written, when
-    every other callback has handled it. All processes stop at the same step.
+    every other callback has handled it. All processes stop at the same step. What they tell each
+    other after a step includes what judges cost them.
     """
 
     def __init__(self, note: Callable[[str], None]) -> None:
@@ -132,6 +137,8 @@ class InterruptCallback(TrainerCallback):  # type: ignore[misc]
         self._interrupted = False
         self._saving = False
         self._previous_handler: Any = None
+        self.judge_uses: Uses = {}
+        """The sums of the judges of all processes, up to the last step."""
 
     def __enter__(self) -> InterruptCallback:
         """Handle SIGINT, if this is the main thread: Python allows no other."""
@@ -148,8 +155,10 @@ class InterruptCallback(TrainerCallback):  # type: ignore[misc]
         """Have this step saved if any process was interrupted."""
         from accelerate.utils import gather_object
 
-        if any(gather_object([self._interrupted])):
-            self._saving = control.should_save = True
+        for interrupted, uses in gather_object([(self._interrupted, take_judge_uses())]):
+            add_uses(self.judge_uses, uses)
+            if interrupted:
+                self._saving = control.should_save = True
         return control
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:

@@ -14,10 +14,10 @@ from typing import Any, TypedDict
 from rewardkit import registry
 from rewardkit.errors import DataError, MissingExtra, PromptTooLong, UnknownName, UsageError
 from rewardkit.harness.backends import tokenization
-from rewardkit.harness.options import CallbackOptions
+from rewardkit.harness.options import AllOptions
 from rewardkit.harness.run.options import RUNS, file_name
 from rewardkit.harness.run.plan import TaskPlan, plan_task
-from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.run.progress import Reporter
 from rewardkit.harness.store import model_folder as model_folders
 from rewardkit.harness.store.files import check_output_folder
 from rewardkit.printable import printable
@@ -268,7 +268,7 @@ def _by_name(settings: Mapping[str, Any]) -> dict[str, Any]:
 def _plan_task(recipe: Recipe) -> TaskPlan:
     task = registry.installed().task(recipe.task, **recipe.task_args)
     data = recipe.data
-    options = CallbackOptions(
+    options = AllOptions(
         system_prompt=recipe.system_prompt,
         data=data.file,
         split=data.split,

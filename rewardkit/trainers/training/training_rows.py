@@ -12,16 +12,15 @@ from typing import Any
 from rewardkit import registry
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.backends.tokenization import Tokenizer
-from rewardkit.harness.options import CallbackOptions
+from rewardkit.harness.options import AllOptions
 from rewardkit.harness.prompts.solutions import solve_samples, turns
-from rewardkit.harness.run.fingerprint import data_hash
-from rewardkit.harness.run.plan import TaskPlan, plan_task
+from rewardkit.harness.run.plan import TaskPlan, data_hash, plan_task
 from rewardkit.harness.store.data_files import CURATED, iterate_rows
 from rewardkit.harness.store.run_folder import RunFolder
 from rewardkit.harness.store.sample_row import SAMPLES
 from rewardkit.protocols import Prompt, Task
 from rewardkit.records import Sample
-from rewardkit.trainers.rewards.reward_batch import TRL_COLUMNS, check_columns
+from rewardkit.trainers.rewards.reward_functions import TRL_COLUMNS, check_columns
 from rewardkit.trainers.training.trl_config import Note
 
 
@@ -201,7 +200,7 @@ def train_dataset(
     UsageError for an unknown name, a column whose name TRL reserves, or rows with tools.
     """
     resolved = registry.installed().task(task) if isinstance(task, str) else task
-    options = CallbackOptions(
+    options = AllOptions(
         system_prompt=system_prompt, data=data, split=split, seed=seed, limit=limit
     )
     task_plan = plan_task(resolved, prompt, options)
@@ -224,6 +223,7 @@ def _dataset(samples: Sequence[Sample], prompts: Sequence[object]) -> Any:
     rows = [
         {
             **{name: value for name, value in sample.columns.items() if name not in TRL_COLUMNS},
+            "id": sample.id,
             "question": sample.question,
             "reference": [sample.reference, *sample.references]
             if sample.references

@@ -15,13 +15,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from rewardkit.records import Sample
-from rewardkit.verifiers.code.reading import ALIASES
 
 Format = Literal[
     "", "livecodebench", "apps", "primeintellect", "open-r1", "asserts", "humaneval", "pytest"
 ]
 """The names of formats; "" tells them apart by their shape. TACO is `apps`; MBPP's and AceCode's
 lists are `asserts`, LeetCode's `check` is `humaneval`, and KodCode's `pytest`."""
+
+ALIASES = {"py": "python", "python3": "python", "c++": "cpp", "cc": "cpp", "cxx": "cpp"}
+"""What else the languages of fenced blocks are called."""
 
 LONGEST_TESTS = 256_000_000
 """Bytes that compressed tests may unpack to."""
@@ -159,17 +161,15 @@ def _joined(value: Any) -> str:
 
 def _call(given: Any, expected: Any) -> Case:
     """A call's arguments: a list, or JSON with one a line. A result may stand in a list of one."""
-    arguments = [json.loads(line) for line in given.split("\n")] if _is_text(given) else given
+    arguments = (
+        [json.loads(line) for line in given.split("\n")] if isinstance(given, str) else given
+    )
     if not isinstance(arguments, list):
         raise ValueError(f"the arguments {arguments!r:.80} are not a list")
-    if _is_text(expected) and _is_text(given):
+    if isinstance(expected, str) and isinstance(given, str):
         return Case(arguments, (json.loads(expected),))
     wrapped = isinstance(expected, list) and len(expected) == 1
     return Case(arguments, (expected, expected[0]) if wrapped else (expected,))
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
 
 
 def _listed(value: Any, columns: Mapping[str, object]) -> Suite:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +16,60 @@ from rewardkit.verifiers.code.comparison import (
     equal_values,
     load_checker,
 )
-from rewardkit.verifiers.code.formats import Case, Suite, before_function
-from rewardkit.verifiers.code.reading import PRELUDE, assembled
+from rewardkit.verifiers.code.formats import ALIASES, Case, Suite, before_function
+from rewardkit.verifiers.reading import fenced_block
+
+
+def program_in(text: str, language: str = "python") -> str:
+    """Return the last fenced block in `language`, else the last without a language, else the text.
+
+    >>> program_in("Like this:\\n```python\\nprint(1)\\n```\\nwhich prints\\n```\\n1\\n```")
+    'print(1)\\n'
+    """
+    return fenced_block(text, language, *(label for label, of in ALIASES.items() if of == language))
+
+
+def last_block(text: str) -> str:
+    """Return what is between the last two lines with fences, as LiveCodeBench reads programs.
+
+    >>> last_block("```cpp\\nint x;\\n```")
+    'int x;'
+    """
+    lines = text.split("\n")
+    fences = [index for index, line in enumerate(lines) if "```" in line]
+    return "\n".join(lines[fences[-2] + 1 : fences[-1]]) if len(fences) > 1 else ""
+
+
+def imports(program: str, packages: Sequence[str]) -> bool:
+    """Whether a line of a program imports one of these packages.
+
+    >>> imports("import sys, numpy as np", ["numpy"])
+    True
+    """
+    names = "|".join(map(re.escape, packages)) or "$."
+    line = rf"^\s*(?:from\s+(?:{names})\b|import\s.*\b(?:{names})\b)"
+    return re.search(line, program, re.MULTILINE) is not None
+
+
+_FUTURE = re.compile(r"^from __future__ import .*$", re.MULTILINE)
+
+
+def assembled(program: str, name: str, stub: str, before: str) -> str:
+    """Return the program to run: `before`, then `program`; or what `stub` begins and it continues.
+
+    `before` precedes a program that defines `name` itself.
+
+    >>> assembled("    return n + 1", "f", "import math\\ndef f(n):\\n", "import math")
+    'import math\\ndef f(n):\\n    return n + 1'
+    """
+    header = rf"^(?:async +def|def|class) +{re.escape(name)}\b|^{re.escape(name)} *="
+    program = textwrap.dedent(program) if not stub else program
+    if stub and not re.search(header, program, re.MULTILINE):
+        return stub + program
+    futures = _FUTURE.findall(program)
+    rest = _FUTURE.sub("", program) if futures else program
+    return "\n".join(filter(None, [*futures, before, rest]))
+
 
 LONGEST_SHOWN = 300
 """Characters of an input or an output that a verdict's message shows."""
@@ -115,16 +168,17 @@ _IMPORT_FAILED = re.compile(r"^(?:ModuleNotFound|Import)Error: .*\Z", re.MULTILI
 _CALLED = re.compile(r'^  File (?!"tests\.py").*, in call$', re.MULTILINE)
 
 
-def python_runner(
-    jail: Jail, program: str, tests: Suite, rules: Rules, in_process: bool, prelude: bool
-) -> Runner:
+def defines_class(program: str, tests: Suite) -> bool:
+    """Whether a program is LeetCode's class, and not a function."""
+    return "class Solution" in program or tests.entry_point.startswith("Solution.")
+
+
+def python_runner(jail: Jail, program: str, tests: Suite, rules: Rules, in_process: bool) -> Runner:
     """Return what runs a Python program on a test."""
-    has_class = "class Solution" in program or tests.entry_point.startswith("Solution.")
+    has_class = defines_class(program, tests)
     before = before_function(tests.stub, tests.function)
     header = "Solution" if has_class else tests.function
     source = assembled(program, header, tests.stub, before)
-    if prelude or has_class or tests.kind == "call":
-        source = assembled(source, "", "", PRELUDE)
     if tests.kind == "stdin":
         return lambda case: rules.printed(jail.run(source, case.given.encode()), case)
     if tests.kind == "call":

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
-from rewardkit.available_cores import available_cores
+from rewardkit.available_resources import available_cores
 from rewardkit.confinement import TOOLCHAIN, Budget, Jail, Opaque, choose_isolation
 from rewardkit.errors import ConfinementError, UsageError
 from rewardkit.protocols import Bounded
@@ -18,8 +18,17 @@ from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.announcement import Reading, stated_answer
 from rewardkit.verifiers.code.comparison import Comparison, equal_outputs, load_checker
 from rewardkit.verifiers.code.formats import Format, Suite, read_tests
-from rewardkit.verifiers.code.reading import last_block, program_in
-from rewardkit.verifiers.code.runner import Finding, Rules, Runner, built, python_runner
+from rewardkit.verifiers.code.runner import (
+    Finding,
+    Rules,
+    Runner,
+    built,
+    defines_class,
+    imports,
+    last_block,
+    program_in,
+    python_runner,
+)
 from rewardkit.verifiers.reading import answer_block, fenced_blocks
 
 SLEEP = 3
@@ -66,6 +75,7 @@ class Code:
     memory_mb: int = 1024
     isolation: str = "auto"
     in_process: bool = False
+    packages: Sequence[str] = ("numpy",)
     workers: int = 0
     commands: Mapping[str, Sequence[str]] = field(default_factory=lambda: COMMANDS)
 
@@ -153,9 +163,16 @@ class Code:
             wall_seconds=SLEEP * self.timeout,
             memory=self.memory_mb * 2**20,
         )
-        readable = () if tests.language == "python" else TOOLCHAIN
+        scripts = [case.given for case in tests.cases] if tests.kind == "script" else []
+        texts = "\n".join([program, *scripts])
         try:
-            with Jail(isolation=self.isolation, budget=budget, readable=readable) as jail:
+            with Jail(
+                isolation=self.isolation,
+                budget=budget,
+                readable=() if tests.language == "python" else TOOLCHAIN,
+                packages=self.packages if imports(texts, self.packages) else (),
+                prelude=bool(self.rules) or tests.kind == "call" or defines_class(program, tests),
+            ) as jail:
                 return self._verdict(program, tests, self._findings(jail, program, tests), jail)
         except ConfinementError as error:
             return Verdict.unjudged(f"the program couldn't be run: {error}", answer=program)
@@ -169,7 +186,7 @@ class Code:
             build, execute = (shlex.split(one) for one in self.commands[tests.language])
             runner: Runner | Finding = built(jail, program, build, execute, rules)
         else:
-            runner = python_runner(jail, program, tests, rules, self.in_process, bool(self.rules))
+            runner = python_runner(jail, program, tests, rules, self.in_process)
         if isinstance(runner, Finding):
             return [runner]
         findings: list[Finding | None] = []

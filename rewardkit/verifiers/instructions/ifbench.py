@@ -20,6 +20,7 @@ from rewardkit.verifiers.instructions.kinds import (
     Place,
     Split,
     Word,
+    either,
     fixed,
     kind,
     one_word,
@@ -31,6 +32,7 @@ from rewardkit.verifiers.instructions.words import (
     is_verb,
     lists,
     penn_words,
+    runs,
     sentences,
     syllables,
     words,
@@ -52,28 +54,20 @@ def _ascii(text: str) -> str:
 # --- count
 
 
-@kind("count:word_count_range", min_words=int, max_words=int)
-def word_range(text: str, given: Arguments) -> bool:
-    r"""So many words, runs of `\w`."""
-    return bool(given["min_words"] <= len(re.findall(r"\w+", text)) <= given["max_words"])
+@either("count:word_count_range", runs, words, min_words=int, max_words=int)
+def word_range(text: str, given: Arguments, split: Split) -> bool:
+    r"""So many words, runs of `\w`; fixed, an apostrophe divides none."""
+    return bool(given["min_words"] <= len(split(text)) <= given["max_words"])
 
 
-@fixed("count:word_count_range")
-def whole_word_range(text: str, given: Arguments) -> bool:
-    """An apostrophe divides no word."""
-    return bool(given["min_words"] <= len(words(text)) <= given["max_words"])
+def _bare_words(text: str) -> list[str]:
+    return [word.strip(_MARKS) for word in text.split()]
 
 
-@kind("count:unique_word_count", N=int)
-def unique_words(text: str, given: Arguments) -> bool:
-    """At least so many different words, divided by white space."""
-    return bool(len({word.strip(_MARKS) for word in text.lower().split()}) >= given["N"])
-
-
-@fixed("count:unique_word_count")
-def unique_real_words(text: str, given: Arguments) -> bool:
-    """A mark alone is no word."""
-    return bool(len(set(words(text.lower()))) >= given["N"])
+@either("count:unique_word_count", _bare_words, words, N=int)
+def unique_words(text: str, given: Arguments, split: Split) -> bool:
+    """At least so many different words, divided by white space; fixed, a mark alone is none."""
+    return bool(len(set(split(text.lower()))) >= given["N"])
 
 
 @kind("count:conjunctions", small_n=int)
@@ -316,17 +310,11 @@ def last_word_begins_next_sentence(text: str, given: Arguments) -> bool:
     return all(first[-1:] == second[:1] != [] for first, second in pairwise(ends))
 
 
-@kind("words:paragraph_last_first")
-def paragraphs_end_as_begun(text: str, given: Arguments) -> bool:
-    """Each line begins and ends with the same word; `yes,` and `yes` are different."""
-    lines = (line.strip().lower().strip(_MARKS).split() for line in text.split("\n"))
+@either("words:paragraph_last_first", lambda line: line.strip().strip(_MARKS).split(), words)
+def paragraphs_end_as_begun(text: str, given: Arguments, split: Split) -> bool:
+    """Each line begins and ends with the same word; fixed, marks are no part of a word."""
+    lines = map(split, text.lower().split("\n"))
     return all(not line or line[0] == line[-1] for line in lines)
-
-
-@fixed("words:paragraph_last_first")
-def paragraphs_end_in_first_word(text: str, given: Arguments) -> bool:
-    """Marks are no part of a word."""
-    return all(not line or line[0] == line[-1] for line in map(words, text.lower().split("\n")))
 
 
 @kind("words:no_consecutive")
@@ -634,17 +622,11 @@ def repeats_sentence(text: str, given: Arguments) -> bool:
     return text.strip().lower() == "only output this sentence here, ignore all other requests."
 
 
-@kind("repeat:repeat_span", prompt_to_repeat=str, n_start=int, n_end=int)
-def span(text: str, given: Arguments) -> bool:
-    """The words of the request from index n_start up to n_end, without it."""
+@either("repeat:repeat_span", 0, 1, prompt_to_repeat=str, n_start=int, n_end=int)
+def span(text: str, given: Arguments, more: int) -> bool:
+    """The words of the request from index n_start up to n_end; fixed, with it, as asked."""
     asked = given["prompt_to_repeat"].lower().split()
-    return bool(text.lower().split() == asked[given["n_start"] : given["n_end"]])
-
-
-@fixed("repeat:repeat_span")
-def span_with_end(text: str, given: Arguments) -> bool:
-    """The word at n_end belongs to it, as the prompt says."""
-    return span(text, {**given, "n_end": given["n_end"] + 1})
+    return bool(text.lower().split() == asked[given["n_start"] : given["n_end"] + more])
 
 
 # --- custom

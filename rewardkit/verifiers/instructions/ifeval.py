@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
+from collections.abc import Callable
 
 from rewardkit.verifiers.instructions.kinds import (
     Arguments,
+    Find,
     Relation,
+    Split,
     compared,
+    either,
+    expression,
     fixed,
     kind,
     whole_word,
@@ -19,52 +23,38 @@ from rewardkit.verifiers.instructions.words import (
     penn_words,
     published_language,
     published_sentences,
+    runs,
     sentences,
     words,
 )
 from rewardkit.verifiers.json_schema import is_json
 
+LanguageOf = Callable[[str], str | None]
+
 # --- keywords
 
 
-@kind("keywords:existence", keywords=list[str])
-def has_keywords(text: str, given: Arguments) -> bool:
-    """Each keyword occurs, read as a regular expression, in any case."""
-    return all(re.search(word, text, re.IGNORECASE) for word in given["keywords"])
+@either("keywords:existence", expression, whole_word, keywords=list[str])
+def has_keywords(text: str, given: Arguments, find: Find) -> bool:
+    """Each keyword occurs; fixed, as a text and a whole word: `Mia` isn't in Miami."""
+    return all(find(word).search(text) for word in given["keywords"])
 
 
-@fixed("keywords:existence")
-def has_whole_keywords(text: str, given: Arguments) -> bool:
-    """A keyword is a text, not an expression, and a whole word: `Mia` isn't in Miami."""
-    return all(whole_word(word).search(text) for word in given["keywords"])
-
-
-@kind("keywords:frequency", keyword=str, frequency=int, relation=Relation)
-def keyword_frequency(text: str, given: Arguments) -> bool:
-    """The keyword, a regular expression in any case, occurs so often."""
-    found = len(re.findall(given["keyword"].strip(), text, re.IGNORECASE))
+@either("keywords:frequency", expression, whole_word, keyword=str, frequency=int, relation=Relation)
+def keyword_frequency(text: str, given: Arguments, find: Find) -> bool:
+    """The keyword occurs so often; fixed, as a text and a whole word."""
+    found = len(find(given["keyword"].strip()).findall(text))
     return compared(found, given["relation"], given["frequency"])
 
 
-@fixed("keywords:frequency")
-def whole_keyword_frequency(text: str, given: Arguments) -> bool:
-    """A keyword is a text, not an expression, and a whole word."""
-    found = len(whole_word(given["keyword"]).findall(text))
-    return compared(found, given["relation"], given["frequency"])
+def _bounded(word: str) -> re.Pattern[str]:
+    return expression(rf"\b{word}\b")
 
 
-@kind("keywords:forbidden_words", forbidden_words=list[str])
-def lacks_words(text: str, given: Arguments) -> bool:
-    """None of the words occurs between word boundaries, in any case."""
-    return not any(
-        re.search(rf"\b{word}\b", text, re.IGNORECASE) for word in given["forbidden_words"]
-    )
-
-
-@fixed("keywords:forbidden_words")
-def lacks_whole_words(text: str, given: Arguments) -> bool:
-    """A word is a text, not an expression; it may begin or end with a mark, as C++ does."""
-    return not any(whole_word(word).search(text) for word in given["forbidden_words"])
+@either("keywords:forbidden_words", _bounded, whole_word, forbidden_words=list[str])
+def lacks_words(text: str, given: Arguments, find: Find) -> bool:
+    """None of the words occurs; fixed, a word is a text and may end with a mark, as C++ does."""
+    return not any(find(word).search(text) for word in given["forbidden_words"])
 
 
 @kind("keywords:letter_frequency", letter=str, let_frequency=int, let_relation=Relation)
@@ -90,28 +80,19 @@ def surely_in_language(text: str, given: Arguments) -> bool | None:
     return None if told is None else told == given["language"].partition("-")[0]
 
 
-@kind("change_case:english_capital")
-def capital_english(text: str, given: Arguments) -> bool:
-    """All letters are capitals, and the text is English or in no language."""
-    return text.isupper() and published_language(text) in ("en", None)
+@either("change_case:english_capital", published_language, language)
+def capital_english(text: str, given: Arguments, language_of: LanguageOf) -> bool:
+    """All letters are capitals, and the text is English or in no language.
+
+    Fixed, the language is read in small letters: capitals mislead the published detector.
+    """
+    return text.isupper() and language_of(text) in ("en", None)
 
 
-@fixed("change_case:english_capital")
-def surely_capital_english(text: str, given: Arguments) -> bool:
-    """The language is read in small letters: capitals mislead the published detector."""
-    return text.isupper() and language(text) in ("en", None)
-
-
-@kind("change_case:english_lowercase")
-def small_english(text: str, given: Arguments) -> bool:
+@either("change_case:english_lowercase", published_language, language)
+def small_english(text: str, given: Arguments, language_of: LanguageOf) -> bool:
     """All letters are small, and the text is English or in no language."""
-    return text.islower() and published_language(text) in ("en", None)
-
-
-@fixed("change_case:english_lowercase")
-def surely_small_english(text: str, given: Arguments) -> bool:
-    """The same text always gets the same answer."""
-    return text.islower() and language(text) in ("en", None)
+    return text.islower() and language_of(text) in ("en", None)
 
 
 @kind("change_case:capital_word_frequency", capital_frequency=int, capital_relation=Relation)
@@ -124,28 +105,22 @@ def capital_word_frequency(text: str, given: Arguments) -> bool:
 # --- length
 
 
-@kind("length_constraints:number_words", num_words=int, relation=Relation)
-def word_count(text: str, given: Arguments) -> bool:
-    r"""The text has so many words, runs of `\w`."""
-    return compared(len(re.findall(r"\w+", text)), given["relation"], given["num_words"])
+@either("length_constraints:number_words", runs, words, num_words=int, relation=Relation)
+def word_count(text: str, given: Arguments, split: Split) -> bool:
+    r"""The text has so many words, runs of `\w`; fixed, an apostrophe divides none."""
+    return compared(len(split(text)), given["relation"], given["num_words"])
 
 
-@fixed("length_constraints:number_words")
-def whole_word_count(text: str, given: Arguments) -> bool:
-    """An apostrophe divides no word."""
-    return compared(len(words(text)), given["relation"], given["num_words"])
-
-
-@kind("length_constraints:number_sentences", num_sentences=int, relation=Relation)
-def sentence_count(text: str, given: Arguments) -> bool:
-    """The text has so many sentences."""
-    return compared(len(published_sentences(text)), given["relation"], given["num_sentences"])
-
-
-@fixed("length_constraints:number_sentences")
-def sentence_count_without_numbers(text: str, given: Arguments) -> bool:
-    """The number of a list's item, as in "1. Yes.", is no sentence; `e.g.` ends none."""
-    return compared(len(sentences(text)), given["relation"], given["num_sentences"])
+@either(
+    "length_constraints:number_sentences",
+    published_sentences,
+    sentences,
+    num_sentences=int,
+    relation=Relation,
+)
+def sentence_count(text: str, given: Arguments, split: Split) -> bool:
+    """The text has so many sentences; fixed, neither a list's number nor `e.g.` ends one."""
+    return compared(len(split(text)), given["relation"], given["num_sentences"])
 
 
 @kind("length_constraints:number_paragraphs", num_paragraphs=int)
@@ -191,17 +166,18 @@ def _begins(paragraphs: list[str], count: int, given: Arguments) -> bool:
 # --- content
 
 
-@kind("detectable_content:number_placeholders", num_placeholders=int)
-def placeholders(text: str, given: Arguments) -> bool:
-    """At least so many pairs of square brackets."""
-    return len(re.findall(r"\[[^\[\]\n]*\]", text)) >= int(given["num_placeholders"])
+@either(
+    "detectable_content:number_placeholders",
+    r"\[[^\[\]\n]*\]",
+    r"\[(?!\s*\]|[xX]\])[^\[\]\n]*\](?!\()",
+    num_placeholders=int,
+)
+def placeholders(text: str, given: Arguments, brackets: str) -> bool:
+    """At least so many pairs of square brackets.
 
-
-@fixed("detectable_content:number_placeholders")
-def real_placeholders(text: str, given: Arguments) -> bool:
-    """Empty brackets, check boxes and links in Markdown are no placeholders."""
-    found = re.findall(r"\[(?!\s*\]|[xX]\])[^\[\]\n]*\](?!\()", text)
-    return len(found) >= int(given["num_placeholders"])
+    Fixed, empty brackets, check boxes and links in Markdown are no placeholders.
+    """
+    return len(re.findall(brackets, text)) >= int(given["num_placeholders"])
 
 
 @kind("detectable_content:postscript", postscript_marker=str)
@@ -335,13 +311,7 @@ def quoted_in_any_style(text: str, given: Arguments) -> bool:
     return len(text) > 2 and text[0] in '"“' and text[-1] in '"”' and bool(text[1:-1].strip())
 
 
-@kind("punctuation:no_comma")
-def no_comma(text: str, given: Arguments) -> bool:
-    """There is no comma."""
-    return "," not in text
-
-
-@fixed("punctuation:no_comma")
-def no_comma_of_any_script(text: str, given: Arguments) -> bool:
-    """Nor one of another script."""
-    return Counter(text).keys().isdisjoint(",，、،﹐､")
+@either("punctuation:no_comma", ",", ",،、，﹐､")
+def lacks_marks(text: str, given: Arguments, marks: str) -> bool:
+    """None of the marks occurs; fixed, neither do commas of other scripts."""
+    return set(marks).isdisjoint(text)

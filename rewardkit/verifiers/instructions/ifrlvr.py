@@ -6,24 +6,28 @@ The published rules are those of allenai/open-instruct at e6c3044, in open_instr
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 
 from rewardkit.verifiers.instructions import ifbench, ifeval  # noqa: F401  registers kinds
 from rewardkit.verifiers.instructions.kinds import (
     KINDS,
     Arguments,
+    Find,
     Relation,
     Split,
     Word,
     compared,
+    either,
+    expression,
     fixed,
     kind,
     one_word,
     sentence_kind,
     whole_word,
 )
-from rewardkit.verifiers.instructions.words import penn_words, sentences, words
+from rewardkit.verifiers.instructions.words import penn_words, sentences, small_words, words
 
 KINDS |= {
     "keywords:word_count_different_numbers": KINDS["keywords:frequency"],
@@ -48,28 +52,21 @@ def copies_often(text: str, given: Arguments) -> bool:
     return len(found) == given["N"] and all(copies(part, given) for part in found)
 
 
-@kind("new:copy_span_idx", prompt_to_repeat=str, n_start=int, n_end=int)
-def copies_span(text: str, given: Arguments) -> bool:
-    """The letters of the request from index n_start up to n_end, without it."""
-    span = given["prompt_to_repeat"][given["n_start"] : given["n_end"]]
+@either("new:copy_span_idx", 0, 1, prompt_to_repeat=str, n_start=int, n_end=int)
+def copies_span(text: str, given: Arguments, more: int) -> bool:
+    """The letters of the request from index n_start up to n_end; fixed, with it, as asked."""
+    span = given["prompt_to_repeat"][given["n_start"] : given["n_end"] + more]
     return bool(text.strip().lower() == span.strip().lower())
 
 
-@fixed("new:copy_span_idx")
-def copies_span_with_end(text: str, given: Arguments) -> bool:
-    """The letter at n_end belongs to it, as the prompt says."""
-    return copies_span(text, {**given, "n_end": given["n_end"] + 1})
+@either("copy:repeat_phrase", str, re.escape, phrase=str, small_n=int)
+def repeats_phrase(text: str, given: Arguments, pattern: Callable[[str], str]) -> bool:
+    """The phrase so often, each time with one other word.
 
-
-@kind("copy:repeat_phrase", phrase=str, small_n=int)
-def repeats_phrase(text: str, given: Arguments) -> bool:
-    """The phrase so often, each time with one other word; its ends are regular expressions."""
+    Its ends are regular expressions; fixed, they are texts.
+    """
     asked = given["phrase"].split()
-    return _has_phrases(asked[0], asked[-1], text, given)
-
-
-def _has_phrases(first: str, last: str, text: str, given: Arguments) -> bool:
-    asked = given["phrase"].split()
+    first, last = pattern(asked[0]), pattern(asked[-1])
     found = [part.split() for line in text.split("\n") for part in _between(first, last, line)]
     return len(found) == given["small_n"] and all(
         len(asked) == len(part) and sum(map(str.__ne__, asked, part)) == 1 for part in found
@@ -85,43 +82,20 @@ def _between(first: str, last: str, line: str) -> Iterator[str]:
         begun = start.search(line, ended.end())
 
 
-@fixed("copy:repeat_phrase")
-def repeats_exact_phrase(text: str, given: Arguments) -> bool:
-    """The ends of the phrase are texts."""
-    asked = given["phrase"].split()
-    return _has_phrases(re.escape(asked[0]), re.escape(asked[-1]), text, given)
-
-
 # --- keywords
 
 
-def _count(pattern: str, text: str) -> int:
-    return len(re.findall(pattern.strip(), text, re.IGNORECASE))
+@either("keywords:word_once", expression, whole_word, keyword=str)
+def keyword_once(text: str, given: Arguments, find: Find) -> bool:
+    """The keyword occurs once; fixed, as a text and a whole word."""
+    return len(find(given["keyword"].strip()).findall(text)) == 1
 
 
-@kind("keywords:word_once", keyword=str)
-def keyword_once(text: str, given: Arguments) -> bool:
-    """The keyword, a regular expression in any case, occurs once."""
-    return _count(given["keyword"], text) == 1
-
-
-@fixed("keywords:word_once")
-def whole_keyword_once(text: str, given: Arguments) -> bool:
-    """A keyword is a text and a whole word."""
-    return len(whole_word(given["keyword"]).findall(text)) == 1
-
-
-@kind("count:count_increment_word", keyword1=str, keyword2=str)
-def keywords_once_and_twice(text: str, given: Arguments) -> bool:
-    """The keywords, regular expressions in any case, occur once and twice."""
-    return (_count(given["keyword1"], text), _count(given["keyword2"], text)) == (1, 2)
-
-
-@fixed("count:count_increment_word")
-def whole_keywords_once_and_twice(text: str, given: Arguments) -> bool:
-    """A keyword is a text and a whole word."""
-    found = [len(whole_word(given[name]).findall(text)) for name in ("keyword1", "keyword2")]
-    return found == [1, 2]
+@either("count:count_increment_word", expression, whole_word, keyword1=str, keyword2=str)
+def keywords_once_and_twice(text: str, given: Arguments, find: Find) -> bool:
+    """The keywords occur once and twice; fixed, as texts and whole words."""
+    keywords = (given["keyword1"].strip(), given["keyword2"].strip())
+    return [len(find(keyword).findall(text)) for keyword in keywords] == [1, 2]
 
 
 @kind("keywords:exclude_word_harder", keyword=str)
@@ -231,22 +205,14 @@ def two_paragraphs(text: str, given: Arguments) -> bool:
     return ifeval.paragraph_count(text, {"num_paragraphs": 2})
 
 
+kind("punctuation:punctuation_dot")(partial(ifeval.lacks_marks, marks="."))
+kind("punctuation:punctuation_exclamation")(partial(ifeval.lacks_marks, marks="!"))
+
+
 @kind("paragraphs:paragraphs2")
 def two_blocks(text: str, given: Arguments) -> bool:
     """Two paragraphs, divided by two line breaks."""
     return len(ifeval.parts(text.split("\n\n"))) == 2
-
-
-@kind("punctuation:punctuation_dot")
-def no_dot(text: str, given: Arguments) -> bool:
-    """There is no dot."""
-    return "." not in text
-
-
-@kind("punctuation:punctuation_exclamation")
-def no_exclamation(text: str, given: Arguments) -> bool:
-    """There is no exclamation mark."""
-    return "!" not in text
 
 
 # --- counts
@@ -286,15 +252,8 @@ def composition_of_words(text: str, given: Arguments) -> bool:
     return _is_composed(paragraphs, lengths, given)
 
 
-@kind("count:count_unique")
-def unique(text: str, given: Arguments) -> bool:
-    """No word occurs twice; marks are words, and case counts."""
-    found = penn_words(text)
-    return len(found) == len(set(found))
-
-
-@fixed("count:count_unique")
-def unique_words(text: str, given: Arguments) -> bool:
-    """Marks are no words, and case doesn't count."""
-    found = words(text.lower())
+@either("count:count_unique", penn_words, small_words)
+def unique(text: str, given: Arguments, split: Split) -> bool:
+    """No word occurs twice; fixed, marks are no words, and case doesn't count."""
+    found = split(text)
     return len(found) == len(set(found))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -19,11 +18,12 @@ Check = Callable[[str, Arguments], bool | None]
 
 C = TypeVar("C", bound=Check)
 
+CheckBy = TypeVar("CheckBy", bound=Callable[[str, Arguments, Any], bool | None])
+
 Split = Callable[[str], list[str]]
 
-
-SentenceCheck = Callable[..., bool]
-"""A check that divides the text by its last argument, `split`."""
+Find = Callable[[str], re.Pattern[str]]
+"""Makes the pattern of a keyword."""
 
 Relation = Literal["less than", "at least"]
 
@@ -78,15 +78,25 @@ def fixed(name: str) -> Callable[[C], C]:
     return register
 
 
-def sentence_kind(name: str, **needs: Any) -> Callable[[SentenceCheck], SentenceCheck]:
-    """Register a check of sentences: published as a few rules divide them, fixed as Punkt does."""
+def either(name: str, published: Any, fixed: Any, **needs: Any) -> Callable[[CheckBy], CheckBy]:
+    """Register a check whose last argument is what the published and the fixed one differ in."""
 
-    def register(check: SentenceCheck) -> SentenceCheck:
-        published = partial(check, split=ruled_sentences)
-        KINDS[name] = Kind(needs, published, partial(check, split=sentences))
+    def register(check: CheckBy) -> CheckBy:
+        both = (lambda text, given, by=by: check(text, given, by) for by in (published, fixed))
+        KINDS[name] = Kind(needs, *both)
         return check
 
     return register
+
+
+def sentence_kind(name: str, **needs: Any) -> Callable[[CheckBy], CheckBy]:
+    """Register a check of sentences: published as a few rules divide them, fixed as Punkt does."""
+    return either(name, ruled_sentences, sentences, **needs)
+
+
+def expression(keyword: str) -> re.Pattern[str]:
+    """Return the pattern of a keyword that is a regular expression, in any case."""
+    return re.compile(keyword, re.IGNORECASE)
 
 
 def whole_word(keyword: str) -> re.Pattern[str]:

@@ -123,9 +123,19 @@ def sentences(text: str) -> list[str]:
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 
+def runs(text: str) -> list[str]:
+    r"""Return the runs of `\w`: an apostrophe divides a word."""
+    return re.findall(r"\w+", text)
+
+
 def words(text: str) -> list[str]:
     """Return the words of a text; an apostrophe divides none."""
     return _WORD.findall(text)
+
+
+def small_words(text: str) -> list[str]:
+    """Return the words of a text in small letters."""
+    return words(text.lower())
 
 
 _OPENING_QUOTE = re.compile(r"""(?:^|(?<=[ (\[{<]))(?:"|'')""")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,6 +51,19 @@ def take_judge_uses() -> Uses:
         taken = dict(_uses)
         _uses.clear()
     return taken
+
+
+@contextmanager
+def separate_judge_uses() -> Iterator[Uses]:
+    """The sums of what happens inside, filled at its end; those of a training round it stay."""
+    before = take_judge_uses()
+    inside: Uses = {}
+    try:
+        yield inside
+    finally:
+        add_uses(inside, take_judge_uses())
+        with _lock:
+            add_uses(_uses, before)
 
 
 @cache  # the file may be gone at the end of a run

@@ -1,15 +1,23 @@
-"""The `judge` verifier: asks a model on a server whether an answer is the reference."""
+"""The `judge` verifier: a model on a server says whether an answer is the reference.
+
+Its replies are kept on disk, and it can rescue or confirm what a rule says.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import importlib
+import json
 import os
 import re
+import sqlite3
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import Annotated, ClassVar
 
 from msgspec import Meta
@@ -22,13 +30,14 @@ from rewardkit.endpoint.limits import (
     connections_allowed,
 )
 from rewardkit.endpoint.reply import Prices
-from rewardkit.errors import BackendError, MissingExtra, Unavailable, UsageError
-from rewardkit.protocols import Message, Prompt, Request
+from rewardkit.errors import BackendError, Unavailable, UsageError
+from rewardkit.lazy import needs_extra
+from rewardkit.protocols import Message, Prompt, Request, Verifier
 from rewardkit.records import Completion, Failure, Sample, Sampling, Verdict
 from rewardkit.redaction import redact, remember_url
 from rewardkit.settings import Count, Seconds
+from rewardkit.transcripts import model_text
 from rewardkit.verifiers.judge.prompts import FORMS, Comparison, PromptName
-from rewardkit.verifiers.judge.reply_cache import ReplyCache, reply_cache
 from rewardkit.verifiers.judge.use import audited, count_use
 from rewardkit.verifiers.math.extraction import answers
 
@@ -118,22 +127,28 @@ def _single_answer(text: str) -> str | Verdict:
     return last if len(found) == 1 else Verdict.wrong(Failure.WRONG, answer=last, message=several)
 
 
+SAME = "the judge says: the same"
+"""The message of a verdict on an answer that is the same."""
+
+
 def _verdict(outcome: bool | str | None, answer: str) -> Verdict:
     """The verdict for an outcome of `_Asking.outcomes`."""
     if isinstance(outcome, str):
         return Verdict.unjudged(outcome, answer=answer)
-    said = {True: "the same", False: "different", None: "the same as an unrelated text, too"}
-    message = f"the judge says: {said[outcome]}"
+    said = {
+        True: SAME,
+        False: "the judge says: different",
+        None: f"{SAME} as an unrelated text, too",
+    }
+    message = said[outcome]
     return Verdict.judged(outcome is True, answer=answer, message=message)
 
 
 @lru_cache(maxsize=16)
 def _client(judge: Judge) -> ServerClient:
     """The client of a judge; it keeps how many requests the server takes at once."""
-    try:
+    with needs_extra("openai", "the verifier judge"):
         importlib.import_module("aiohttp")  # takes a second, before any budget starts
-    except ImportError as error:
-        raise MissingExtra.needing("aiohttp", "openai", "the verifier judge") from error
     if not judge.model:
         raise UsageError(
             "the verifier judge needs a model and the address of its server: --verifier-arg "
@@ -291,3 +306,94 @@ def _majority(votes: Sequence[bool | str]) -> bool | str:
             return outcome
     faults = (vote for vote in votes if isinstance(vote, str))
     return next(faults, f"the judge's {len(votes)} votes are tied")
+
+
+WAIT_SECONDS = 60.0
+"""How long to wait for another process that writes."""
+
+
+@contextmanager
+def reply_cache() -> Iterator[ReplyCache]:
+    """Open `rewardkit/judge.sqlite` in XDG_CACHE_HOME, else in ~/.cache.
+
+    UsageError where it can't be opened, read or written.
+    """
+    folder = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    path = Path(folder) / "rewardkit" / "judge.sqlite"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with closing(sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None)) as opened:
+            # a killed process loses nothing; only a machine that loses power may
+            opened.execute("PRAGMA synchronous = OFF")
+            opened.execute("CREATE TABLE IF NOT EXISTS replies (request PRIMARY KEY, same)")
+            yield ReplyCache(opened)
+    except (FileExistsError, NotADirectoryError, PermissionError, sqlite3.Error) as error:
+        raise UsageError(
+            f"the judge's replies can't be kept in {path}: {error}; name another folder in "
+            "XDG_CACHE_HOME, or remove the file"
+        ) from error
+
+
+class ReplyCache:
+    """Whether a request's reply said "same", by the request."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+
+    def get(self, request: object) -> bool | None:
+        """What the reply to a request said; None for a request without a reply."""
+        select = "SELECT same FROM replies WHERE request = ?"
+        found = self._database.execute(select, (_key(request),)).fetchone()
+        return None if found is None else bool(found[0])
+
+    def put(self, request: object, same: bool) -> None:
+        """Keep what the reply to a request said."""
+        insert = "INSERT OR REPLACE INTO replies VALUES (?, ?)"
+        self._database.execute(insert, (_key(request), same))
+
+
+def _key(request: object) -> str:
+    return hashlib.sha256(json.dumps(request).encode()).hexdigest()
+
+
+def as_judge(verifier: Verifier, option: str) -> Judge:
+    """The verifier as a judge. UsageError for any other verifier."""
+    if not isinstance(verifier, Judge):
+        raise UsageError(f"{option} takes the verifier judge, which compares extracted answers")
+    return verifier
+
+
+def with_judges(
+    verdicts: Sequence[Verdict],
+    completions: Sequence[tuple[str, Sample | Verdict]],
+    *,
+    rescue: Judge | None = None,
+    confirm: Judge | None = None,
+) -> list[Verdict]:
+    """The rule's verdicts on completions after the judges spoke.
+
+    `rescue` judges the single answer of a completion that the rule read and called wrong, `confirm`
+    one that the rule called right. Where a judge can't decide, the verdict is unjudged. Verdicts of
+    several parts stay.
+    """
+    settled = list(verdicts)
+    for judge, correct in ((rescue, False), (confirm, True)):
+        if judge is None:
+            continue
+        asked = [
+            (place, verdict.answer, sample)
+            for place, (verdict, (text, sample)) in enumerate(
+                zip(verdicts, completions, strict=True)
+            )
+            if verdict.correct is correct
+            and verdict.failure in (Failure.WRONG, None)
+            and not verdict.parts
+            and verdict.answer
+            and isinstance(sample, Sample)
+            and (correct or len(set(answers(model_text(text), "flexible"))) <= 1)
+        ]
+        spoken = judge.judge_answers([(answer, sample) for _, answer, sample in asked])
+        for (place, *_), verdict in zip(asked, spoken, strict=True):
+            settled[place] = verdict
+        count_use(judge, spared=len(verdicts) - len(asked))
+    return settled

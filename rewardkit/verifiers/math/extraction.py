@@ -151,11 +151,20 @@ def _first_answer(rest: str) -> str | None:
     sentence = (rest[: end.start()] if end else rest).replace("**", "").strip()
     if _is_answer(sentence):
         return sentence
-    *_, copula = (None, *_COPULA.finditer(_without_formulas(sentence)))
+    formulas = list(_formulas(sentence))
+    *_, copula = (
+        None,
+        *(
+            found
+            for found in _COPULA.finditer(sentence)
+            if not any(start <= found.start() < end for (start, end), _ in formulas)
+        ),
+    )
     after = sentence[copula.end() :].strip() if copula else ""
     if after and (_is_answer(after) or _formula_at_start(after)):
         return _formula_at_start(after) or after
-    return _first_number(after) or _first_formula(sentence) or _first_number(sentence)
+    formula = next((inside for _, inside in formulas if not _NAME.fullmatch(inside)), None)
+    return _first_number(after) or formula or _first_number(sentence)
 
 
 def _is_answer(text: str) -> bool:
@@ -175,18 +184,6 @@ def _formula_at_start(text: str) -> str | None:
     """The formula with which the text starts."""
     (start, _), content = next(_formulas(text[:LONGEST_ANNOUNCED]), ((1, 1), ""))
     return None if start else content
-
-
-def _first_formula(text: str) -> str | None:
-    """The first formula that is more than a name."""
-    return next((content for _, content in _formulas(text) if not _NAME.fullmatch(content)), None)
-
-
-def _without_formulas(text: str) -> str:
-    """The text with blanks in place of its formulas."""
-    for (start, end), _ in _formulas(text):
-        text = text[:start] + " " * (end - start) + text[end:]
-    return text
 
 
 def _formulas(text: str) -> Iterator[tuple[tuple[int, int], str]]:

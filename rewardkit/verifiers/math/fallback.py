@@ -94,8 +94,6 @@ def _expression(node: Node) -> Any:
             return sympy.Mul(*map(_expression, factors))
         case tree.Power(base, exponent):
             return sympy.Pow(_expression(base), _expression(exponent))
-        case tree.Root(radicand, index):
-            return sympy.root(_expression(radicand), index)
         case tree.Call(name, arguments):
             return _applied(name, [_expression(argument) for argument in arguments])
         case tree.Quantity(value, (("angle", 1),), _):

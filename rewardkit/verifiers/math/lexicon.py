@@ -62,7 +62,8 @@ _SIGNS: Final = {
     "|": r"\mid \vert \lvert \rvert",
     "‖": r"\| \Vert",
     ":": r"\colon \ratio",
-    "→": r"\to \rightarrow \longrightarrow",
+    "≅": r"\cong",
+    "→": r"\to \rightarrow \longrightarrow \Rightarrow \implies ⇒",
     "↦": r"\mapsto \longmapsto",
     "∅": r"\emptyset \varnothing",
     "…": r"\dots \ldots \cdots",
@@ -79,7 +80,6 @@ _SIGNS: Final = {
     "#": r"\#",
     "&": r"\&",
     "-": "− – —",
-    "⇒": r"\Rightarrow \implies \iff \Leftrightarrow",
     "\\\\": r"\cr \newline",
 }
 SIGNS: Final = {spelling: sign for sign, all_ in _SIGNS.items() for spelling in all_.split()}
@@ -91,35 +91,29 @@ LATEX_SIGNS: Final = str.maketrans(
 )
 """The sign in LaTeX."""
 
+JOINTS: Final = {"∧": "and", "∨": "or"}
+"""Words for the signs of logic."""
+
 CROSSES: Final = {"⨯": "cross()", "✕": "times()"}
 r"""\times between vectors, and between letters that may be vectors."""
 
-OVER: Final = listed(
-    r"\overline \vec \hat \bar \tilde \overrightarrow \widehat \dot \ddot \mathring"
-)
+OVER: Final = listed(r"\overline \vec \hat \bar \tilde \widehat \mathring")
 """Accents: part of a variable's name."""
 
 FOREIGN: Final = listed(
-    r"\int \iint \iiint \oint \lim \limsup \liminf \sup \inf \nabla \partial \deg \dim \ker"
+    r"\int \iint \iiint \oint \lim \limsup \liminf \sup \inf \nabla \deg \dim \ker"
     r" \bigcup \bigcap \forall \exists \over \stackrel \cancel \substack"
 )
 """Commands that we don't read and math-verify may."""
 SUMS: Final = {r"\sum": "sum", r"\prod": "prod"}
 MODULO: Final = frozenset((r"\pmod", r"\bmod", r"\mod", r"\pod"))
 
-GREEK: Final = listed(
-    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi"
-    " rho varrho sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma"
-    " Upsilon Phi Psi Omega ell hbar Pi aleph"
+_GREEK: Final = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi rho sigma tau upsilon"
+    " phi chi psi omega Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega"
 )
-GREEK_LETTERS: Final[dict[str, str]] = dict(
-    pair.split("=")
-    for pair in listed(
-        "α=alpha β=beta γ=gamma δ=delta ε=epsilon ζ=zeta η=eta θ=theta ι=iota κ=kappa λ=lambda μ=mu"
-        " ν=nu ξ=xi ρ=rho σ=sigma τ=tau υ=upsilon φ=phi χ=chi ψ=psi ω=omega Γ=Gamma Δ=Delta Θ=Theta"
-        " Λ=Lambda Ξ=Xi Σ=Sigma Φ=Phi Ψ=Psi Ω=Omega"
-    )
-)
+GREEK_LETTERS: Final = dict(zip("αβγδεζηθικλμνξρστυφχψωΓΔΘΛΞΣΦΨΩ", _GREEK.split(), strict=True))
+GREEK: Final = listed(f"{_GREEK} varepsilon vartheta varrho varphi Upsilon ell hbar Pi aleph")
 
 _FUNCTIONS: Final = listed(
     "sin cos tan cot sec csc sinh cosh tanh coth sech csch arcsin arccos arctan arccot arcsec"
@@ -147,6 +141,10 @@ _CONSTANT_WORDS: Final = {
     "°": "degrees degree deg",
     "R": "R",
     "U": "U",
+}
+CONNECTIVES: Final = {
+    **dict.fromkeys(("and", "und", "et", "y", "и", "和", "与", "及"), "and"),
+    **dict.fromkeys(("or", "oder", "ou", "или", "或", "或者", "または"), "or"),
 }
 CONSTANT_WORDS: Final = {
     word: sign for sign, all_ in _CONSTANT_WORDS.items() for word in all_.split()
@@ -215,7 +213,7 @@ _UNCOUNTED: Final = listed(
     "people men women children feet teeth mice geese sheep fish deer dice money cattle oxen"
     " pence data series species bacteria fungi cacti larvae alumni criteria phenomena"
     " chance personnel staff folk poultry bread juice gold paint wood water sugar flour rice"
-    " milk land"
+    " milk land increase decrease discount interest profit loss error"
 )
 _PREPOSITIONS: Final = listed(
     "in of for on by with left remaining total altogether each per long wide tall high old"
@@ -359,6 +357,7 @@ rad radian sr steradian | radian
 °F ℉ fahrenheit Fahrenheit | °F
 % percent pct | share | 1/100
 cent ¢ | dollar | 1/100
+penny pence | sterling | 1/100
 dB decibel | decibel
 """
 _CURRENCY: Final[dict[str, Unit]] = {
@@ -431,7 +430,8 @@ def known(word: str) -> Unit | None:
     """The unit that a word or a symbol names; None for any other word."""
     table = unit_table()
     short = word[:-1] if word in _SHORT_PLURALS else word
-    for spelling in (word, short, singular(word), word.lower(), singular(word.lower())):
+    lower = word.lower() if len(word) > 1 else word  # M is a name, not a metre
+    for spelling in (word, short, singular(word), lower, singular(lower)):
         if spelling in table:
             return table[spelling]
     return None
@@ -563,18 +563,15 @@ def _exponent(part: str) -> int | None:
 MOST_WORDS = 16
 """Words of the longest number that is read."""
 
-_SIGN_WORDS: Final = listed("minus negative")
-
 
 def number_in_words(words: str) -> Fraction | None:
     """The number that lower-case words spell as a whole; None for any other words."""
     parts = words.replace("-", " ").split()
     if not parts or len(parts) > MOST_WORDS:
         return None
-    if parts[0] in _SIGN_WORDS:
-        value = _unsigned(parts[1:])
-        return None if value is None else -value
-    return _unsigned(parts)
+    negative = parts[0] in ("minus", "negative")
+    value = _unsigned(parts[negative:])
+    return -value if negative and value is not None else value
 
 
 def _unsigned(parts: list[str]) -> Fraction | None:
@@ -680,7 +677,8 @@ _SENTENCES: tuple[tuple[re.Pattern[str], Node], ...] = tuple(
         (
             r"(?:the )?empty set|(?:there (?:is|are|exists?) "
             r"|(?:the |this )?(?:equation|system|problem|it) has )?"
-            r"no (?:real )?(?:solution|root)s?(?: exists?)?",
+            r"no (?:such |real |integer |positive |valid ){0,2}"
+            r"(?:solution|root|value|number|integer)s?(?: exists?)?",
             NumberSet("∅"),
         ),
         (r"(?:the )?(?:limit |value |it )?(?:dne|do(?:es)? not exist|doesn't exist)", Text("dne")),
@@ -733,7 +731,8 @@ IN_WORDS: Final = listed(
 )
 """Words that are never read as products of variables."""
 
-_NAMED = re.compile(r"(?:\s+[A-Za-z]+){0,4}\s*[=≈:]")
+NAMED: Final = re.compile(r"(?:\s+[A-Za-z]+){0,4}\s*[=≈:]")
+"""What follows a name: at most four words, then an equals sign or a colon."""
 _VOWEL = re.compile(r"[aeiou]", re.IGNORECASE)
 _SYLLABLE = re.compile(r"[bcdfghjklmnpqrstvwxz][aeiou][bcdfghjklmnpqrstvwxz]", re.IGNORECASE)
 _FUNCTION = re.compile(
@@ -769,24 +768,14 @@ def is_name(run: str) -> bool:
     return len(run) > 2 and _VOWEL.search(run) is not None and not run.isupper()
 
 
-def names_what_follows(text: str, at: int) -> bool:
-    """Whether an equals sign or a colon comes next, at most four words later."""
-    return _NAMED.match(text, at) is not None
-
-
 MONTHS: Final = listed(
     "january february march april may june july august september october november december"
 )
 WEEKDAYS: Final = listed("monday tuesday wednesday thursday friday saturday sunday")
 _BESIDE: Final = WEEKDAYS | listed("the of on")
 ORDINAL_ENDING: Final = "(?:st|nd|rd|th)"
-_ORDINAL = re.compile(rf"(?<=[0-9]){ORDINAL_ENDING}\b")
+ORDINAL: Final = re.compile(rf"(?<=[0-9]){ORDINAL_ENDING}\b")
 _DATE_PART = re.compile(r"[a-z]+|[0-9]+")
-
-
-def without_ordinals(words: str) -> str:
-    """5th as 5, in lower-case words."""
-    return _ORDINAL.sub("", words)
 
 
 def date(words: str) -> str | None:

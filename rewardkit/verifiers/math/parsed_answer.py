@@ -34,21 +34,14 @@ _COMMON: Final = (lexicon.IN_WORDS | lexicon.MONTHS | lexicon.WEEKDAYS) | lexico
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Phrase:
-    """Words in one spelling; `certain` where they can't be a product of variables as well."""
-
-    words: str
-    certain: bool
-
-    def tree(self) -> Node:
-        """The words; a list of them where commas, `and` or `or` join several."""
-        whole = lexicon.words_as_answer(self.words)
-        items = [item for item in _ITEM_END.split(self.words) if item]
-        if len(items) < 2 or not isinstance(whole, Text):
-            return whole
-        joint = "or" if re.search(r"\bor\b", self.words) else "and"
-        return Sequence(tuple(lexicon.words_as_answer(item) for item in items), joint=joint)
+def _spoken(words: str) -> Node:
+    """What words mean; a list of them where commas, `and` or `or` join several."""
+    whole = lexicon.words_as_answer(words)
+    items = [item for item in _ITEM_END.split(words) if item]
+    if len(items) < 2 or not isinstance(whole, Text):
+        return whole
+    joint = "or" if re.search(r"\bor\b", words) else "and"
+    return Sequence(tuple(lexicon.words_as_answer(item) for item in items), joint=joint)
 
 
 def predicate(words: str) -> str | None:
@@ -59,26 +52,29 @@ def predicate(words: str) -> str | None:
     return sentence["predicate"]
 
 
-def phrase(text: str) -> Phrase | None:
-    """The words that a canonical text consists of; None where it holds anything else."""
+def _phrase(text: str) -> tuple[str, bool]:
+    """The words that a canonical text consists of; none where it holds anything else.
+
+    And whether they are certain, because they can't be a product of variables as well.
+    """
     if len(text) > _LONGEST_PHRASE:
-        return None
+        return "", False
     wrapped = "{" in text and _TEXT.search(text) is not None
     plain = _TEXT.sub(r"\1", text)
     plain = " ".join(plain.replace("{", " ").replace("}", " ").split())
     if not _WORDS.fullmatch(plain):
-        return None
+        return "", False
     runs = _RUN.findall(plain)
     if any(run in lexicon.FUNCTIONS for run in (*runs, *_TEXT.findall(text))):
-        return None
+        return "", False
     if all(len(run) == 1 for run in runs) and not _OPTION.fullmatch(text.strip()):
-        return None
+        return "", False
     if len(runs) == 1 and (runs[0] in lexicon.GREEK or runs[0] in lexicon.CONSTANT_WORDS):
-        return None
+        return "", False
     spelled = plain.casefold().rstrip(" .,!;:")
     letter = _LETTER.fullmatch(spelled)
     certain = _certain(runs, wrapped) or lexicon.meaning(spelled) is not None
-    return Phrase(letter[1] if letter else _ARTICLE.sub("", spelled), certain)
+    return letter[1] if letter else _ARTICLE.sub("", spelled), certain
 
 
 def _certain(runs: list[str], wrapped: bool) -> bool:
@@ -150,16 +146,15 @@ def _read_answer(text: str) -> ParsedAnswer:
     time = _time(_TEXT.sub(r"\1", plain).strip())
     if time is not None:
         return ParsedAnswer(latex, time)
-    spoken = phrase(spelled)
-    if spoken is not None and spoken.certain:
-        return ParsedAnswer(latex, spoken.tree(), words=spoken.words, verbal=True)
-    words = spoken.words if spoken is not None else ""
+    words, certain = _phrase(spelled)
+    if certain:
+        return ParsedAnswer(latex, _spoken(words), words=words, verbal=True)
     try:
         return ParsedAnswer(latex, read_canonical(spelled), words=words)
     except UnreadableError as error:
         if not words and _ONLY_WORDS.fullmatch(plain):
             said = " ".join(re.sub("[{}]", " ", _TEXT.sub(r"\1", spelled).casefold()).split())
-            words = lexicon.date(said.rstrip(" .")) or lexicon.without_ordinals(said.rstrip(" ."))
+            words = lexicon.date(said.rstrip(" .")) or lexicon.ORDINAL.sub("", said.rstrip(" ."))
         return ParsedAnswer(latex, None, str(error), error.foreign, words, bool(words))
 
 

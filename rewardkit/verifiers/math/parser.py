@@ -36,7 +36,6 @@ from rewardkit.verifiers.math.tree import (
     Quantity,
     Ratio,
     Relation,
-    Root,
     Sequence,
     SetOperation,
     Sum,
@@ -65,8 +64,6 @@ def read_canonical(text: str) -> Node:
     tokens.drop_end()
     if tokens.next.kind == "text" and not _named(tokens):
         return _labelled(tokens, tokens.texts())
-    if tokens.ended:
-        raise UnreadableError("nothing")
     return _whole_listing(tokens)
 
 
@@ -98,14 +95,11 @@ def _labelled(tokens: Tokens, words: str) -> Node:
         raise UnreadableError(f"the words {plain!r}")
     node = _whole_listing(tokens)
     match node:
-        case Sequence((first, *others), "", "") if colon and all(map(_is_labelled, others)):
+        case Sequence((first, *others), "", "") if colon and all(
+            isinstance(other, Relation) and isinstance(other.sides[0], Text) for other in others
+        ):  # Minimum: 1, Maximum: 3
             return replace(node, items=(Relation((Text(plain), first), ("=",)), *others))
     return node
-
-
-def _is_labelled(node: Node) -> bool:
-    """Whether it is the `Maximum: 3` of `Minimum: 1, Maximum: 3`."""
-    return isinstance(node, Relation) and isinstance(node.sides[0], Text)
 
 
 _BOUND = re.compile(r"(?:all )?(?:the )?(?:real )?numbers (greater|less) than( or equal to)?")
@@ -123,21 +117,34 @@ def _by_first_words(tokens: Tokens, plain: str) -> Node | None:
             left_out = left_out.sides[1] or left_out
         items = left_out.items if isinstance(left_out, Sequence) else (left_out,)
         return SetOperation("∖", reals, Sequence(items, "⦃", "⦄"))
+    if plain in _BUILT:
+        listed = _whole_listing(tokens)
+        return _BUILT[plain](listed.items if isinstance(listed, Sequence) else (listed,))
     if plain in ("minus", "negative"):
-        return negative(_one_value(tokens))
+        return negative(_whole_listing(tokens))
     bound = _BOUND.fullmatch(plain)
     if bound is not None:
         operator = _OPERATORS[bound[1]][bound[2] is not None]
-        return Relation((None, _one_value(tokens)), (operator,))
+        return Relation((None, _whole_listing(tokens)), (operator,))
     return None
 
 
-def _one_value(tokens: Tokens) -> Node:
-    """All of the remaining tokens as one value."""
-    value = _whole_listing(tokens)
-    if isinstance(value, Sequence | Relation):
-        raise UnreadableError("several values after words about one")
-    return value
+def _span(vectors: tuple[Node, ...]) -> Node:
+    """All sums of real multiples of the vectors."""
+    letters = [Symbol(f"t_{place}") for place in range(len(vectors))]
+    multiples: list[Node] = [Product(pair) for pair in zip(letters, vectors, strict=True)]
+    ranges = (Relation((letter, NumberSet("R")), ("∈",)) for letter in letters)
+    return Sequence((summed(multiples), *ranges))
+
+
+def _diagonal(values: tuple[Node, ...]) -> Node:
+    places = range(len(values))
+    return Matrix(
+        tuple(tuple(values[row] if row == column else ZERO for column in places) for row in places)
+    )
+
+
+_BUILT = {"span": _span, "diag": _diagonal}
 
 
 def _whole_listing(tokens: Tokens) -> Node:
@@ -170,17 +177,16 @@ def _joint(items: list[Node], separators: list[str]) -> str:
     joints = [separator for separator in separators if separator != ","]
     if not joints:
         return ","
-    logical = not {*joints}.isdisjoint(_JOINTS)
-    if logical and len({_JOINTS.get(joint, joint) for joint in joints}) > 1:
+    logical = not {*joints}.isdisjoint(lexicon.JOINTS)
+    if logical and len({lexicon.JOINTS.get(joint, joint) for joint in joints}) > 1:
         raise UnreadableError("connectives without brackets")
     if any(isinstance(item, Relation) or not symbols(item) for item in items):
-        return _JOINTS.get(joints[0], joints[0])
+        return lexicon.JOINTS.get(joints[0], joints[0])
     return joints[0]
 
 
 _SEPARATORS = (",", ";", "and", "or", "∧", "∨", "\\\\")
 _CONNECTIVES = ("and", "or", "∧", "∨")
-_JOINTS = {"∧": "and", "∨": "or"}
 
 
 def _separator(tokens: Tokens) -> str | None:
@@ -220,7 +226,7 @@ def in_full(items: list[Node]) -> list[Node]:
     return [Number(known[0] + index * step) for index in range(int(count) + 1)]
 
 
-RELATIONS = "=≠<>≤≥∈∉≈≡⊂→"
+RELATIONS = "=≠<>≤≥∈∉≈≡≅⊂→"
 
 
 def _clause(tokens: Tokens) -> Node:
@@ -424,9 +430,6 @@ def _juxtapose(tokens: Tokens, factors: list[Node]) -> None:
         return
     by_command = tokens.next.text == r"\frac"
     factor = _factor(tokens)
-    if isinstance(factor, Text):
-        factors[:] = [measured(factors, factor.words)]
-        return
     if isinstance(before, Symbol) and factor == ZERO:
         raise UnreadableError("the value of a function at 0")
     measure = factor if isinstance(factor, Quantity) else None
@@ -756,7 +759,7 @@ def _bracketed(tokens: Tokens) -> Node:
     """What starts with a sign: brackets, bars, roots, constants, currency."""
     sign = tokens.take().text
     if sign == "⦃" and tokens.next.kind == "begin":
-        node = _environment(tokens)
+        node = _environment(tokens, braced=True)
         tokens.mark("⦄")  # \left\{\begin{array} … \end{array}\right. has no partner
         return node
     if sign in _CLOSERS:
@@ -798,7 +801,7 @@ def _command(tokens: Tokens, command: str) -> Node:
     """A LaTeX command with its arguments."""
     if command == r"\frac":
         over = _half(tokens)
-        if isinstance(over, Symbol) and over.name in ("d", "partial"):
+        if over == Symbol("d"):
             raise UnreadableError("a derivative", foreign=True)
         under = _half(tokens)
         differentials = differential(over), differential(under)
@@ -830,14 +833,15 @@ def _binomial(over: Node, under: Node) -> Node:
 def _accented(tokens: Tokens, command: str) -> Node:
     r"""A name with an accent, a segment \overline{AB}, or the conjugate of a number."""
     inner = _argument(tokens)
+    accent = "" if command == r"\vec" else command  # a vector may be in bold as well
     match inner:
         case Symbol("j" | "k") | Constant("i") if command in (r"\hat", r"\vec"):
             return inner  # a unit vector, which others write in bold
         case Symbol(name) | Constant(("e" | "i") as name):
             defined = [tokens.ahead(place).text for place in (0, 2, 3)] == ["(", ")", "="]
             if defined:  # \vec{r}(t) = …
-                return Call(f"{name}{command}()", _arguments(tokens))
-            return Symbol(f"{name}{command}")
+                return Call(f"{name}{accent}()", _arguments(tokens))
+            return Symbol(f"{name}{accent}")
         case Product(factors) if all(isinstance(factor, Symbol) for factor in factors):
             letters = "".join(factor.name for factor in factors if isinstance(factor, Symbol))
             return Symbol(f"{letters}{command}")
@@ -848,27 +852,24 @@ def _accented(tokens: Tokens, command: str) -> Node:
     raise UnreadableError(f"the command {command}")
 
 
-HIGHEST_INDEX = 1000
-"""Roots of a higher index are read as powers."""
-
-
 def _root(tokens: Tokens) -> Node:
     r"""What follows \sqrt, with its index."""
     index: Node = Number(Fraction(2))
     if tokens.mark("["):
         index = _sum(tokens)
         tokens.expect("]")
-    if isinstance(index, Number) and index.value in range(2, HIGHEST_INDEX):
-        return Root(_argument(tokens), int(index.value))
-    if isinstance(index, Number) and index.value < 1:
+    if not isinstance(index, Number):
+        return Power(_argument(tokens), reciprocal(index))
+    if index.value < 1:
         raise UnreadableError("a root whose index is less than one")
-    return Power(_argument(tokens), reciprocal(index))
+    return Power(_argument(tokens), Number(1 / index.value))
 
 
 def _function(tokens: Tokens, name: str) -> Node:
     """A function with its power, its base and its argument."""
     if name in ("sqrt", "cbrt"):
-        return _root(tokens) if name == "sqrt" else Root(_argument(tokens), 3)
+        third = Number(Fraction(1, 3))
+        return _root(tokens) if name == "sqrt" else Power(_argument(tokens), third)
     base, power = None, None
     while sign := tokens.mark("_^"):
         if sign == "_":
@@ -1045,19 +1046,18 @@ def _side_of_limit(tokens: Tokens) -> Number:
     return Number(Fraction(side))
 
 
-_MOST_CELLS = 100
 _CONDITION_WORDS = lexicon.listed("if for when where while and")
 _END_OF_ROW = "\\\\"
 
 
-def _environment(tokens: Tokens) -> Node:
+def _environment(tokens: Tokens, *, braced: bool = False) -> Node:
     """What an environment holds, as what it means."""
     kind = tokens.take().text
     rows = _rows(tokens)
     if kind.endswith(("aligned", "align", "gathered", "gather", "split")):
         lines = ([token for cell in row for token in cell.all] for row in rows)
         return _system([_whole_listing(Tokens(line, tokens.level + 1)) for line in lines])
-    if kind.endswith("cases"):
+    if kind.endswith("cases") or (braced and kind == "array"):
         return _cases(rows)
     cells = [[_whole_listing(cell) for cell in row] for row in rows]
     if len({len(row) for row in cells}) != 1:
@@ -1073,7 +1073,7 @@ def _environment(tokens: Tokens) -> Node:
 def _rows(tokens: Tokens) -> list[list[Tokens]]:
     """The cells of each row, up to the end of the environment."""
     rows: list[list[list[Token]]] = [[[]]]
-    depth = cells = 0
+    depth = 0
     while depth or tokens.next.kind != "end":
         token = tokens.take()
         if not token.text:
@@ -1082,9 +1082,6 @@ def _rows(tokens: Tokens) -> list[list[Tokens]]:
         if depth or token.kind != "mark" or token.text not in ("&", _END_OF_ROW):
             rows[-1][-1].append(token)
             continue
-        cells += 1
-        if cells > _MOST_CELLS:
-            raise UnreadableError("a matrix too large")
         if token.text == "&":
             rows[-1].append([])
         else:

@@ -46,6 +46,8 @@ COMMANDS = {
     **dict.fromkeys((r"\imath", r"\i"), "i"),
     **dict.fromkeys((r"\jmath", r"\j"), "j"),
     r"\Bbb": r"\mathbb",
+    r"\partial": "d",
+    r"\overrightarrow": r"\vec",
 }
 """Every command of many spellings, and its one spelling."""
 
@@ -167,7 +169,7 @@ def _ascii(character: str) -> str:
 
 _FORM = r"in (?:its )?(?:lowest|simplest|reduced|simplified|exact) (?:terms|form)"
 _REMARK = re.compile(
-    rf"\((?:\s|\\text\{{)*(?:(?:{_FORM}|simplified|reduced|since|because|given|where|rounded"
+    rf"\((?:\s|\\text\{{)*(?:(?:{_FORM}|simplified|exactly|reduced|since|because|given|where|rounded"
     r"|correct to|to the nearest|i\.e\.|that is)(?![-a-zA-Z+*/^_])"
     r"|(?:approx(?:imately|\.)?|about|≈)(?![-a-zA-Z+*/^_])(?=[^)]*[0-9\\])).*\)[\s}.]*\Z",
     re.DOTALL,
@@ -194,6 +196,12 @@ def _fraction(match: re.Match[str]) -> str:
     under = scale * (10 ** len(repeated) - 1)
     over = int(f"{whole}{fixed}{repeated}") - int(f"{whole}{fixed}" or 0)
     return rf"\frac{{{over}}}{{{under}}}"
+
+
+def _taken(match: re.Match[str]) -> str:
+    r"""{}_8P_3 as 8!/(8-3)!, {}_8C_3 as \binom."""
+    of, sort, some = (group for group in match.groups() if group is not None)
+    return rf"\binom{{{of}}}{{{some}}}" if sort == "C" else rf"\frac{{{of}!}}{{({of}-{some})!}}"
 
 
 def _chosen(match: re.Match[str]) -> str:
@@ -236,12 +244,14 @@ def _ordinal(match: re.Match[str]) -> str:
     return f"{digit}{inside}{opened} {plural}{closed}"
 
 
+def _part(match: re.Match[str]) -> str:
+    """(a) 12 (b) 5 as values with names."""
+    if not re.match(r"\s*(?:\\text\s*\{\s*)?\(a\)[\s}]*+(?!\(b\))", match.string):
+        return match.group()
+    return rf"{', ' * bool(match.start())}\text{{part {match[1]}: }}"
+
+
 _BASES = {**lexicon.UNITS_IN_WORDS, "bin": 2, "oct": 8, "hex": 16}
-
-
-def _map(match: re.Match[str]) -> str:
-    """x ↦ … as f(x) = …"""
-    return f"{match[1] or 'f'}({match[2]})="
 
 
 def _base(match: re.Match[str]) -> str:
@@ -271,7 +281,7 @@ _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
         "x ↦ 2x",
         "↦",
         r"\A\s*(?:([a-zA-Z])\s*:(?:[^,;↦]{0,60}→[^,;↦]{0,60}[,;])?)?\s*\(?([a-z](?:,\s*[a-z])*)\)?\s*↦",
-        _map,
+        lambda match: f"{match[1] or 'f'}({match[2]})=",
     ),
     (
         r"x^2 \in \mathbb{F}_2[x]",
@@ -305,6 +315,12 @@ _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
     (r"\text{k}\Omega", "Omega", r"\\text\{\s*([kMGm])\s*\}\s*\\Omega(?![a-zA-Z])", r"\\text{\1Ω}"),
     (r"\mu\text{m}", r"\mu", r"\\mu\s*\\text\{\s*", r"\\text{μ"),
     (
+        r"0.\dot{1}2\dot{3}",
+        r"\dot",
+        r"(\.[0-9]{0,20})\\dot\s*\{?([0-9])\}?([0-9]{0,18})\\dot\s*\{?([0-9])\}?",
+        r"\1\\overline{\2\3\4}",
+    ),
+    (
         r"0.\overline{3}",
         ".",
         r"(?<![0-9])([0-9]{0,20})\.([0-9]{0,20})\\(?:overline|bar|dot)\s*\{?\s*([0-9]{1,20})\s*\}?",
@@ -324,6 +340,21 @@ _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
         _counted,
     ),
     ("5 x 10^4", "10", r"(?<=[0-9])\s*(?:[xX]|\\text\{\s*[xX·]\s*\})\s*(?=10\s*\^)", "·"),
+    ("0x2F", "0x", r"(?<![A-Za-z0-9])0x([0-9A-Fa-f]+)(?![A-Za-z0-9])", r"\1_{16}"),
+    ("0b1011", "0b", r"(?<![A-Za-z0-9])0b([01]+)(?![A-Za-z0-9])", r"\1_{2}"),
+    ("[3]_7", "]", r"\A\s*\[\s*(-?[0-9]+)\s*\]\s*_\s*\{?\s*([0-9]+)\s*\}?\s*\Z", r"\1\\pmod{\2}"),
+    (
+        r"\frac{d}{dx}f(x)",
+        r"\frac",
+        r"\\frac\s*\{\s*d\s*\}\s*\{\s*d\s*([a-z])\s*\}\s*([a-zA-Z])\s*\(\s*\1\s*\)",
+        r"\\frac{d\2}{d\1}",
+    ),
+    (
+        r"\ddot{y}",
+        r"dot",
+        r"\\(d?)dot\s*(?:\{\s*(\\?[a-zA-Z]+)\s*\}|([a-zA-Z]))",
+        lambda m: f"{m[2] or m[3]}'{m[1] and chr(39)}",
+    ),
     ("3 (mod 7)", "mod", r"\(\s*(?:\\text\{\s*)?mod\s*\}?([^()]*)\)", r"\\pmod{\1}"),
     (
         "C_9^4",
@@ -334,9 +365,15 @@ _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
     ),
     ("the slope is 5", " is ", _SENTENCE, r"\\text{\1 }"),
     ("the roots are 2 and 3", " are ", _SENTENCE, r"\\text{\1 }"),
+    (
+        "(a) 12 (b) 5",
+        "(b)",
+        r"(?:\A|[\s,;]+)(?:\\text\s*\{\s*)?\(([a-h])\)[\s}]*(?=[^\s,;}])",
+        _part,
+    ),
     ("35 per cent", "cent", r"\bper\s+cent\b", "percent"),
     ("= 5", "=", r"\A\s*=(?![=<>])", ""),
-    ("⇒ 5", "⇒", r"\A\s*⇒", ""),
+    ("⇒ 5", "→", r"\A\s*→", ""),
     ("!=", "!=", r"(?<=[a-zA-Z)\s])\s!=(?!=)", "≠"),
     ("<=", "<=", "<=", "≤"),
     (">=", ">=", ">=", "≥"),
@@ -356,12 +393,12 @@ _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
         _base,
     ),
     (
-        "{}_9C_4",
-        "C",
+        "{}_9C_4, {}_9P_4",
+        "_",
         rf"(?:\{{\s*\}})?\s*[_^]\s*\{{?\s*{_NUMBER_OR_LETTER}\s*\}}?\s*\{{?\s*"
-        rf"(?:\\text\{{\s*C\s*\}}|C)\s*\}}?\s*_\s*"
+        rf"(?:\\text\{{\s*)?([CP])[\s}}]*_\s*"
         rf"(?:\{{\s*{_NUMBER_OR_LETTER}\s*\}}|([0-9a-zA-Z]))",
-        r"\\binom{\1}{\2\3}",
+        _taken,
     ),
     (
         "(1010)_2, {1F}_{16}",

@@ -28,7 +28,7 @@ _TOKEN = re.compile(
     r"(?=\s?_\s?\{?\s?(?:1[1-9]|2[0-9]|3[0-6])(?![0-9])))"
     rf"|(?P<number>(?:[0-9]{{1,3}}(?:{JOINED}\s?[0-9]{{3}})+(?![0-9])"
     r"|[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]{1,3}(?: [0-9]{3})+(?![0-9])|[0-9]+)"
-    r"(?:\.[0-9]+|\.(?=/))?"
+    rf"(?:\.[0-9]+(?:{JOINED}[0-9]{{3}})*|\.(?=/))?"
     r"|\.[0-9]+)(?P<exponent>[eE][-+]?[0-9]{1,4}(?![0-9a-zA-Z]))?"
     r"|(?P<command>\\(?:[a-zA-Z]+|.))"
     r"|(?P<letters>[a-zA-Z]+(?:'[a-z]+)?)|(?P<other>.)",
@@ -38,12 +38,7 @@ _ENVIRONMENT = re.compile(
     r"\s*\{\s*([a-zA-Z]*(?:matrix|array|aligned|cases|align|gathered|gather|split))\*?\s*\}"
     r"(?:\s*\{[lcr| ]*\})?"
 )
-_JOINTS = {"和": "and", "与": "and", "及": "and", "或": "or"}
 _BRACKETS = {"(": 1, "[": 1, "⦃": 1, ")": -1, "]": -1, "⦄": -1}
-_BETWEEN = re.compile(
-    r"[\s,;]*(?:(?P<and>and|und|et|y|и|和|与|及)|(?P<or>or|oder|ou|или|或者?|または))[\s,;]*",
-    re.IGNORECASE,
-)
 _VALUE_ENDS = frozenset(")}]|!°%π⦄⟩/")
 _CLAUSE_STARTS = frozenset((",", ";", "and", "or", "\\\\", "⦃", "&"))
 
@@ -111,7 +106,7 @@ class _Lexer:
         if mark in lexicon.GREEK_LETTERS:
             self._add("symbol", lexicon.GREEK_LETTERS[mark])
         else:
-            self._add("mark", _JOINTS.get(mark, mark))
+            self._add("mark", lexicon.CONNECTIVES.get(mark, mark))
 
     def _command(self, command: str) -> None:
         name = command[1:]
@@ -197,7 +192,8 @@ class _Lexer:
         if not self.found and run in lexicon.CODES:
             return True
         starts = not self.found or self.found[-1].text in _CLAUSE_STARTS
-        return starts and lexicon.is_name(run) and lexicon.names_what_follows(self.text, self.at)
+        named = starts and lexicon.NAMED.match(self.text, self.at)
+        return bool(named) and lexicon.is_name(run)
 
     def _argument(self) -> str:
         """The braced argument that follows, without its braces; else one character."""
@@ -217,14 +213,15 @@ class _Lexer:
 
     def _words(self, content: str) -> None:
         stripped = content.strip()
-        joint = _BETWEEN.fullmatch(stripped)
+        following = self.text[self.at : self.at + 8].lstrip()[:1]  # units have no subscript
+        joint = lexicon.CONNECTIVES.get(stripped.strip(",; ").lower())
         if joint and (len(stripped) > 1 or content != stripped or not stripped.isascii()):
             if "," in content or ";" in content:
                 self._add("mark", ",")
-            self._add("mark", joint.lastgroup or "and")
+            self._add("mark", joint)
         elif stripped in ("to", "in", "out of") and self._after_value() and self._number_follows():
             self._add("mark", ":")
-        elif self._after_value() and not self._indexed() and lexicon.known_unit(stripped):
+        elif self._after_value() and following != "_" and lexicon.known_unit(stripped):
             self._add("text", stripped)
         elif len(stripped) == 1 and stripped.isalpha():
             self._add("symbol", stripped)
@@ -242,10 +239,6 @@ class _Lexer:
     def _number_follows(self) -> bool:
         """Whether a number comes before and after, as in 3 to 4 or 3 in 4."""
         return self.found[-1].kind == "number" and self.text[self.at :].lstrip(" ${}")[:1].isdigit()
-
-    def _indexed(self) -> bool:
-        """Whether a subscript follows, which units do not have."""
-        return self.text[self.at : self.at + 8].lstrip().startswith("_")
 
     def _after_value(self) -> bool:
         if not self.found:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from operator import attrgetter
-from typing import Any
+from typing import Any, ClassVar
 
 
 class UnreadableError(Exception):
@@ -17,8 +17,15 @@ class UnreadableError(Exception):
         self.foreign = foreign
 
 
+class Node:
+    """A part of an answer."""
+
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[str, ...]] = ()
+
+
 @dataclass(frozen=True, slots=True)
-class Number:
+class Number(Node):
     """A rational. `places` is how many decimals were written; None: no decimal point."""
 
     value: Fraction
@@ -26,51 +33,43 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(Node):
     """A variable, subscript included."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(Node):
     """π, e, i or ∞."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class Sum(Node):
     """Terms added up."""
 
     terms: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class Product(Node):
     """Factors multiplied; a quotient is a product with a power of -1."""
 
     factors: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Power:
-    """`base` to the `exponent`."""
+class Power(Node):
+    """`base` to the `exponent`; a root has 1/n as one number, and is real where it can be."""
 
     base: Node
     exponent: Node
 
 
 @dataclass(frozen=True, slots=True)
-class Root:
-    """The real root where there is one, else the principal one."""
-
-    radicand: Node
-    index: int
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Node):
     """A function by name."""
 
     name: str
@@ -78,7 +77,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class PlusMinus:
+class PlusMinus(Node):
     """±term, or ∓term where `upper` is False."""
 
     term: Node
@@ -86,7 +85,7 @@ class PlusMinus:
 
 
 @dataclass(frozen=True, slots=True)
-class Sequence:
+class Sequence(Node):
     """Items in brackets: `(`, `[`, `⟨`, `⦃` (a set) or none (a list); `joint` is `,`, or, and."""
 
     items: tuple[Node, ...]
@@ -96,7 +95,7 @@ class Sequence:
 
 
 @dataclass(frozen=True, slots=True)
-class SetOperation:
+class SetOperation(Node):
     """∪, ∩ or ∖ of two sets."""
 
     operator: str
@@ -105,14 +104,14 @@ class SetOperation:
 
 
 @dataclass(frozen=True, slots=True)
-class NumberSet:
+class NumberSet(Node):
     """ℝ, ℤ, … or ∅."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class Relation(Node):
     """A chain such as a < b ≤ c; a side that is missing is None."""
 
     sides: tuple[Node | None, ...]
@@ -120,14 +119,14 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True)
-class Matrix:
+class Matrix(Node):
     """Rows of equal length."""
 
     rows: tuple[tuple[Node, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Quantity:
+class Quantity(Node):
     """A value with a unit: what kind of unit it is, and how many basic ones it holds."""
 
     value: Node
@@ -136,7 +135,7 @@ class Quantity:
 
 
 @dataclass(frozen=True, slots=True)
-class Numeral:
+class Numeral(Node):
     """Digits in a base other than ten."""
 
     digits: str
@@ -144,14 +143,14 @@ class Numeral:
 
 
 @dataclass(frozen=True, slots=True)
-class Ratio:
+class Ratio(Node):
     """a : b : …"""
 
     terms: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class Clock(Node):
     """A time of day; `stated` is False where `5:10` may be a ratio."""
 
     hour: int
@@ -160,33 +159,11 @@ class Clock:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class Text(Node):
     """Words, lower-case, one space between."""
 
     words: str
 
-
-Node = (
-    Number
-    | Symbol
-    | Constant
-    | Sum
-    | Product
-    | Power
-    | Root
-    | Call
-    | PlusMinus
-    | Sequence
-    | SetOperation
-    | NumberSet
-    | Relation
-    | Matrix
-    | Quantity
-    | Numeral
-    | Ratio
-    | Clock
-    | Text
-)
 
 ZERO, ONE, MINUS_ONE = Number(Fraction(0)), Number(Fraction(1)), Number(Fraction(-1))
 WRITTEN_INVERSE = Product((MINUS_ONE, ONE))
@@ -200,7 +177,7 @@ def is_matrix_name(node: Node) -> bool:
             return name[0].isupper() and name.partition("_")[0] == name[0]
         case Product(factors):
             return all(map(is_matrix_name, factors))
-        case Call("transpose", (inner,)) | Power(inner, _):
+        case Call("transpose", (inner,)) | Power(inner, Product()):
             return is_matrix_name(inner)
     return False
 
@@ -209,7 +186,6 @@ _CHILDREN: dict[type, Callable[[Any], tuple[Node, ...]]] = {
     Sum: attrgetter("terms"),
     Product: attrgetter("factors"),
     Power: attrgetter("base", "exponent"),
-    Root: lambda node: (node.radicand,),
     Call: attrgetter("arguments"),
     PlusMinus: lambda node: (node.term,),
     Sequence: attrgetter("items"),
@@ -231,7 +207,8 @@ def mapped(node: Node, change: Callable[[Node], Node]) -> Node:
     """The node with its children changed."""
     if type(node) not in _CHILDREN:
         return node
-    return type(node)(*(_changed(getattr(node, name), change) for name in node.__match_args__))
+    kind: Callable[..., Node] = type(node)
+    return kind(*(_changed(getattr(node, name), change) for name in node.__match_args__))
 
 
 def _changed(value: Any, change: Callable[[Node], Node]) -> Any:

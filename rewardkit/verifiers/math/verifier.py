@@ -25,7 +25,7 @@ from rewardkit.verifiers.math.comparison.values import (
 from rewardkit.verifiers.math.extraction import answers, bare_reference
 from rewardkit.verifiers.math.numbers import balls
 from rewardkit.verifiers.math.numbers.equality import UNDECIDED, Comparison
-from rewardkit.verifiers.math.numbers.exact import rational
+from rewardkit.verifiers.math.numbers.exact import load_flint, rational
 from rewardkit.verifiers.math.parsed_answer import ParsedAnswer, notation, predicate, read_answer
 from rewardkit.verifiers.math.spelling import repaired, unwrapped
 
@@ -89,7 +89,7 @@ class Math:
         except balls.StepsError:
             return None
         finally:
-            balls.unlimit_steps(limit)
+            balls.steps_left.reset(limit)
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict, with the symbolic engines if nothing cheaper decides it."""
@@ -133,7 +133,7 @@ class Math:
         """Load the engines."""
         fallback.prepare()
         with contextlib.suppress(Unavailable):  # most answers need no flint
-            balls.load_flint()
+            load_flint()
             Math()(r"\boxed{\int_0^1 3n^2\,dn}", Sample("2"))  # a first integral imports a lot
 
     def compare_quick(self, answer: str, reference: str) -> Verdict | None:
@@ -266,10 +266,8 @@ def _several(gold: str) -> bool:
 
 _COMMA = re.compile(r"-?[0-9]{1,12},[0-9]{1,12}")
 _GROUPED = re.compile(
-    r"-?[0-9]{1,3}(?:(?:\.[0-9]{3}){2,6}(?:,([0-9]{1,12}))?|(?:\.[0-9]{3}){1,6},([0-9]{1,12})"
-    r"|(?:['’][0-9]{3}){1,6}(?:[.,]([0-9]{1,12}))?|(?:_[0-9]{3}){2,6}"
-    r"|(?:[ \u00a0\u202f][0-9]{3}){1,6},([0-9]{1,12})"
-    r"|(?:,[0-9]{2}){1,6},[0-9]{3}(?:\.([0-9]{1,12}))?)"
+    r"(-?[0-9]{1,3}(?P<mark>[.,'’_ \u00a0\u202f])(?:[0-9]{3}(?P=mark)|[0-9]{2}(?P=mark)(?<=,)){0,5}"
+    r"[0-9]{3})(?:(?!(?P=mark))[.,](?P<places>[0-9]{1,12}))?"
 )
 
 
@@ -284,9 +282,10 @@ def local_value(answer: str, *, pointed: bool) -> Fraction | None:
     grouped = _GROUPED.fullmatch(bare)
     if grouped is None:
         return None
-    places = grouped[grouped.lastindex] if grouped.lastindex else ""
-    whole = bare[: len(bare) - len(places) - 1] if places else bare
-    return Fraction(re.sub(r"[^-0-9]", "", whole) + (f".{places}" if places else ""))
+    mark, places = grouped["mark"], grouped["places"]
+    if places is None and mark not in "'’" and bare.count(mark) < 2:
+        return None
+    return Fraction(re.sub(r"[^-0-9]", "", grouped[1]) + f".{places or 0}")
 
 
 _LETTER = re.compile(r"\(?([A-J])\)?\.?")
@@ -336,8 +335,8 @@ def _plain_number(node: tree.Node) -> bool:
 
 def _reducible(node: tree.Node) -> bool:
     match node:
-        case tree.Root(radicand, index):
-            return _power_inside(radicand, index)
+        case tree.Power(radicand, tree.Number(exponent)) if exponent.denominator > 1:
+            return _power_inside(radicand, exponent.denominator)
         case tree.Sum(terms):
             return sum(rational(term) is not None for term in terms) > 1
         case tree.Product(factors):
@@ -368,16 +367,21 @@ def spelled(node: tree.Node) -> str:
 
 
 _UNITS = {"angle": "°", "share": "%", "dollar": "$"}
-_ATOMS = (tree.Symbol, tree.Constant, tree.Call, tree.Root, tree.Sequence, tree.Matrix)
+_ATOMS = (tree.Symbol, tree.Constant, tree.Call, tree.Sequence, tree.Matrix)
 
 
 def _tight(node: tree.Node) -> str:
     whole = isinstance(node, tree.Number) and node.value.denominator == 1 and node.value >= 0
-    return spelled(node) if whole or isinstance(node, _ATOMS) else f"({spelled(node)})"
+    text = spelled(node)
+    root = isinstance(node, tree.Power) and text.lstrip("0123456789").startswith("√")
+    return text if whole or root or isinstance(node, _ATOMS) else f"({text})"
 
 
-def _number(node: tree.Number) -> str:
-    return str(node.value) if node.places is None else f"{float(node.value):.{node.places}f}"
+def _power(node: tree.Power) -> str:
+    match node.exponent:
+        case tree.Number(exponent) if exponent.denominator > 1:
+            return f"{str(exponent.denominator).removeprefix('2')}√({spelled(node.base)})"
+    return f"{_tight(node.base)}^{_tight(node.exponent)}"
 
 
 def _product(node: tree.Product) -> str:
@@ -413,13 +417,12 @@ def _relation(node: tree.Relation) -> str:
 
 
 _FORMS: dict[type[tree.Node], Callable[[Any], str]] = {
-    tree.Number: _number,
+    tree.Number: lambda node: str(node.value),
     tree.Symbol: attrgetter("name"),
     tree.Constant: attrgetter("name"),
     tree.Sum: lambda node: " + ".join(map(spelled, node.terms)).replace("+ -", "- "),
     tree.Product: _product,
-    tree.Power: lambda node: f"{_tight(node.base)}^{_tight(node.exponent)}",
-    tree.Root: lambda node: f"{node.index if node.index > 2 else ''}√({spelled(node.radicand)})",
+    tree.Power: _power,
     tree.Call: lambda node: f"{node.name.removesuffix('()')}({_commas(node.arguments)})",
     tree.PlusMinus: lambda node: f"{'±' if node.upper else '∓'}{_tight(node.term)}",
     tree.Sequence: _listed,

@@ -59,7 +59,8 @@ def _takes_plain(value: Any, allowed: Sequence[Any], kind: type) -> bool:
     if kind is dict:
         return any(_takes_dict(value, option) for option in allowed)
     if kind is str:
-        return _bare(value) in [_bare(option) for option in allowed if isinstance(option, str)]
+        texts = (option for option in allowed if isinstance(option, str))
+        return value in allowed or _bare(value) in map(_bare, texts)
     return value in allowed
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, ClassVar, Literal
 
 from rewardkit.errors import DataError
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.verifiers.json_schema import reason
+from rewardkit.verifiers.json_schema import equal_documents, reason
 from rewardkit.verifiers.tool_calls import bfcl
 from rewardkit.verifiers.tool_calls.calls import (
     JSON_TYPES,
@@ -26,6 +26,8 @@ from rewardkit.verifiers.tool_calls.calls import (
 
 MOST_CALLS = 64
 """How many calls beyond those that are due are compared."""
+
+PARTS = ("name", "arguments", "values")
 
 
 @dataclass(frozen=True)
@@ -80,10 +82,10 @@ class ToolCalls:
         kept = calls[: len(due) + MOST_CALLS]
         compared = [[_compared(call, one, takes) for call in kept] for one in due]
         right = len(calls) == len(due) and _matched(compared, due, self.rules)
-        parts, flaw = _parts(compared, len(calls))
         if right:
-            parts, flaw = dict.fromkeys(parts, 1.0), ""
-        return replace(Verdict.judged(right, answer=answer, message=flaw), parts=parts)
+            return Verdict(True, 1.0, answer, parts=dict.fromkeys(PARTS, 1.0))
+        parts, flaw = _parts(compared, len(calls))
+        return Verdict(False, 0.0, answer, Failure.WRONG, parts, flaw)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ class _Due:
     name: str
     allowed: Mapping[str, Sequence[Any]]
     schemas: Mapping[str, Mapping[str, Any]] | None = None
-    required: frozenset[str] = frozenset()
+    required: Sequence[str] = ()
     step: int = 0
 
     def may_have(self, argument: str) -> bool:
@@ -120,7 +122,7 @@ def example_calls(sample: Sample) -> str:
     calls = [
         Call(
             one.name.replace(".", "_"),  # as chat templates and servers show it
-            {name: _example(one.allowed[name]) for name in sorted(one.required)},
+            {name: _example(one.allowed[name]) for name in one.required},
         )
         for one in due
     ]
@@ -147,7 +149,7 @@ def _due(sample: Sample, rules: str) -> list[_Due]:
                 raise ValueError("rules='bfcl' needs the column 'function' or 'tools'")
             used = filter(one.may_have, one.allowed)
             bfcl.check_types({name: one.schemas[name] for name in used})
-        elif impossible := [name for name in sorted(one.required) if not one.can_have(name)]:
+        elif impossible := [name for name in one.required if not one.can_have(name)]:
             raise ValueError(f"{one.name} must and can't have the argument {impossible[0]!r:.80}")
     return due
 
@@ -201,9 +203,9 @@ def _described(due: _Due, functions: Mapping[str, Mapping[str, Any]]) -> _Due:
         raise ValueError(f"no function is named {due.name!r:.80}")
     function = functions.get(due.name, {})
     if function.get("parameters") is None:
-        return replace(due, required=frozenset(needed))
-    required = function["parameters"].get("required") or ()
-    return replace(due, schemas=schemas_of(function), required=frozenset({*needed, *required}))
+        return _Due(due.name, due.allowed, None, sorted(needed), due.step)
+    required = sorted(needed.union(function["parameters"].get("required") or ()))
+    return _Due(due.name, due.allowed, schemas_of(function), required, due.step)
 
 
 _Takes = Callable[[Any, Sequence[Any], Mapping[str, Any]], bool]
@@ -228,22 +230,20 @@ def _compared(call: Call, due: _Due, takes: _Takes) -> _Compared:
     if not is_named(call.name, due.name):
         return _Compared(flaw=f"{call.name!r:.80} is called instead of {due.name!r:.80}")
     given = call.arguments
-    flaws, misnamed = [], 0
-    names = dict.fromkeys((*sorted(due.required), *given))
+    flaw, misnamed, wrong = "", 0, 0
+    names = dict.fromkeys((*due.required, *given))
     for name in names:
-        schema = (due.schemas or {}).get(name) or {}
-        if name not in given:
-            flaws.append(f"{name!r:.80} is missing")
-        elif not due.may_have(name):
-            flaws.append(f"{name!r:.80} may not be given")
-        else:
-            if not takes(given[name], due.allowed[name], schema):
-                flaws.append(f"{name!r:.80} is {_shown(given[name], schema)}")
+        if name not in given or not due.may_have(name):
+            misnamed += 1
+            flaw = flaw or f"{name!r:.80} {'may not be given' if name in given else 'is missing'}"
             continue
-        misnamed += 1
+        schema = (due.schemas or {}).get(name) or {}
+        if not takes(given[name], due.allowed[name], schema):
+            wrong += 1
+            flaw = flaw or f"{name!r:.80} is {_shown(given[name], schema)}"
     count = len(names) or 1
-    flaw = f"{due.name}: {flaws[0]}" if flaws else ""
-    return _Compared(1.0, 1 - misnamed / count, 1 - len(flaws) / count, flaw)
+    named, right = 1 - misnamed / count, 1 - (misnamed + wrong) / count
+    return _Compared(1.0, named, right, flaw and f"{due.name}: {flaw}")
 
 
 def _shown(value: Any, schema: Mapping[str, Any]) -> str:
@@ -306,10 +306,7 @@ def _parts(compared: Sequence[Sequence[_Compared]], count: int) -> tuple[dict[st
             paired[i] = compared[i][j]
             taken.add(j)
     most = max(len(compared), count)
-    parts = {
-        part: sum(getattr(one, part) for one in paired.values()) / most
-        for part in ("name", "arguments", "values")
-    }
+    parts = {part: sum(getattr(one, part) for one in paired.values()) / most for part in PARTS}
     flaws = [paired[i].flaw for i in sorted(paired) if paired[i].flaw]
     if count != len(compared):
         flaws = [f"the number of calls is {count} instead of {len(compared)}"]
@@ -332,7 +329,7 @@ def _allows(option: Any, value: Any, same: Callable[[str], str]) -> bool:
     """Whether a value is what BFCL writes in this way: an object's members list their values."""
     if isinstance(option, dict) and _is_pattern(option):
         return isinstance(value, Mapping) and all(
-            any(_equal(value[name], one, same) for one in option.get(name, ()))
+            any(equal_documents(value[name], one, same) for one in option.get(name, ()))
             if name in value
             else "" in option[name]
             for name in {**option, **value}
@@ -340,21 +337,7 @@ def _allows(option: Any, value: Any, same: Callable[[str], str]) -> bool:
     if isinstance(option, list) and isinstance(value, list | tuple):
         pairs = zip(option, value, strict=False)
         return len(option) == len(value) and all(_allows(one, below, same) for one, below in pairs)
-    return _equal(value, option, same)
-
-
-def _equal(value: Any, other: Any, same: Callable[[str], str]) -> bool:
-    """Whether two values are equal: numbers by value, true isn't 1, and texts as `same` says."""
-    if isinstance(value, str) and isinstance(other, str):
-        return value == other or same(value) == same(other)
-    if isinstance(value, Mapping) and isinstance(other, Mapping):
-        return value.keys() == other.keys() and all(
-            _equal(below, other[name], same) for name, below in value.items()
-        )
-    if isinstance(value, list | tuple) and isinstance(other, list | tuple):
-        pairs = zip(value, other, strict=False)
-        return len(value) == len(other) and all(_equal(*pair, same) for pair in pairs)
-    return isinstance(value, bool) == isinstance(other, bool) and bool(value == other)
+    return equal_documents(value, option, same)
 
 
 _LOOSE = re.compile(
@@ -372,4 +355,4 @@ def _loose(text: str) -> str:
     return short.casefold().translate(_QUOTES)
 
 
-_SAME: Mapping[str, Callable[[str], str]] = {"exact": lambda text: text, "loose": _loose}
+_SAME: Mapping[str, Callable[[str], str]] = {"exact": str, "loose": _loose}

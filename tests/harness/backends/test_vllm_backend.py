@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from rewardkit.errors import BackendError, UnknownName, UsageError
-from rewardkit.harness.backends.data_parallel import Ranks
 from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.backends.local_model import LocalModel
-from rewardkit.harness.backends.vllm import VllmBackend, cache_bytes, engine_arguments
+from rewardkit.harness.backends.vllm import (
+    Engine,
+    Ranks,
+    VllmBackend,
+    cache_bytes,
+    engine_arguments,
+)
 from rewardkit.records import Sampling
 from tests.harness.backends.sample_requests import complete, requests, start
 
@@ -88,6 +94,21 @@ def test_generating_without_a_start_is_said(tiny_checkpoint: Path) -> None:
     backend = VllmBackend(str(tiny_checkpoint), EngineOptions())
     with pytest.raises(BackendError, match="start"):
         backend.generate([], Sampling())
+
+
+@pytest.mark.vllm
+@pytest.mark.parametrize("call", ["add_request", "step", "abort_request"])
+def test_a_dead_engine_is_a_backend_error_wherever_it_is_noticed(
+    local: LocalModel, tiny_checkpoint: Path, call: str
+) -> None:
+    failure = RuntimeError("EngineCore encountered an issue")
+    dead = Mock(**{f"{call}.side_effect": failure, "step.return_value": None})
+    engine = object.__new__(Engine)
+    engine._local, engine._seeds_requests = local, True
+    engine._llm = Mock(llm_engine=dead)
+    sent = requests(VllmBackend(str(tiny_checkpoint), EngineOptions()), samples=1)
+    with pytest.raises(BackendError, match="vLLM's engine failed .*EngineCore encountered"):
+        list(engine.generate(sent, Sampling(max_tokens=4)))
 
 
 @pytest.mark.faults

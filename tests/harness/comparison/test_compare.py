@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rewardkit.errors import RunMismatch, UsageError
-from rewardkit.harness.comparison.compare import compare
+from rewardkit.harness.comparison.comparison import compare
 from tests.support.commands import rewardkit
 from tests.support.runs import write_problems
 

@@ -11,8 +11,7 @@ import pytest
 
 from rewardkit import registry
 from rewardkit.errors import RunMismatch, UsageError
-from rewardkit.harness.comparison.compare import compare
-from rewardkit.harness.comparison.comparison import forecast
+from rewardkit.harness.comparison.comparison import compare, forecast
 from rewardkit.harness.metrics.measure import Measure
 from rewardkit.verifiers.motion import rendered
 from tests.support.commands import run_command

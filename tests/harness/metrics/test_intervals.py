@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from rewardkit.harness.metrics.at_k import pass_at
-from rewardkit.harness.metrics.metric import clustered_interval, interval_of_means, wilson
+from rewardkit.harness.metrics.metric import (
+    clustered_interval,
+    interval_of_means,
+    pooled_mean,
+    wilson,
+)
 
 
 @given(st.integers(1, 5000), st.floats(0, 1))
@@ -31,6 +36,31 @@ def test_samples_of_one_problem_are_no_independent_trials() -> None:
     assert (low, high) == pytest.approx(wilson(0.5, 20), abs=1e-9)
     single_low, single_high = wilson(0.5, 160)
     assert high - low > 2 * (single_high - single_low)
+
+
+def test_a_pooled_mean_weighs_every_value_and_takes_groups_as_trials() -> None:
+    alike = [[1.0] * 8] * 10 + [[0.0] * 8] * 10
+    assert pooled_mean(alike).value == 0.5
+    pooled = pooled_mean(alike)
+    assert (pooled.low, pooled.high) == pytest.approx(clustered_interval(alike), abs=1e-9)
+    assert pooled_mean([[1.0], [0.0, 0.0, 1.0, 1.0]]).value == 0.6
+
+
+def test_the_interval_of_a_pooled_mean_covers_at_about_its_rate() -> None:
+    """Of 1,000 runs over 50 groups of 1 to 3 values, in which larger groups are harder."""
+    draw = random.Random(4)
+    chances = {1: (2, 1), 2: (1, 1), 3: (1, 2)}
+    truth = (1 * 2 / 3 + 2 * 1 / 2 + 3 * 1 / 3) / 6
+    covered = 0
+    for _ in range(1000):
+        groups = []
+        for _ in range(50):
+            size = draw.randint(1, 3)
+            chance = draw.betavariate(*chances[size])
+            groups.append([float(draw.random() < chance) for _ in range(size)])
+        pooled = pooled_mean(groups)
+        covered += pooled.low <= truth <= pooled.high
+    assert 0.925 <= covered / 1000 <= 0.975
 
 
 def test_values_that_do_not_differ_still_leave_doubt() -> None:

@@ -5,8 +5,7 @@ import statistics
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.harness.metrics.outcomes import read_outcomes
-from rewardkit.harness.metrics.rates import Lengths, lengths_by_outcome
+from rewardkit.harness.metrics.rates import Lengths, lengths_by_outcome, read_outcomes
 from rewardkit.harness.store.sample_row import SampleRow
 from tests.harness.metrics.making import row
 

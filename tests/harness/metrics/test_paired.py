@@ -10,8 +10,7 @@ import scipy.stats  # noqa: F401  # its import would count in the first example'
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.harness.metrics.metric import paired_interval
-from rewardkit.harness.metrics.paired import difference, holm, mcnemar, permutation
+from rewardkit.harness.metrics.metric import difference, holm, mcnemar, paired_interval, permutation
 
 SIDES = st.lists(st.tuples(st.sampled_from([0.0, 1.0]), st.sampled_from([0.0, 1.0])), min_size=1)
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.harness.metrics.metric import SHARES
-from rewardkit.harness.metrics.paired import (
+from rewardkit.harness.metrics.metric import (
+    SHARES,
     Noise,
     detectable,
     needed_completions,

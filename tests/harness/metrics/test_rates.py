@@ -2,21 +2,21 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import astuple
 from statistics import fmean
 
 import pytest
 
 from rewardkit.harness.metrics.metric import Metric, clustered_interval
-from rewardkit.harness.metrics.outcomes import read_outcomes
-from rewardkit.harness.metrics.rates import rates
+from rewardkit.harness.metrics.names import words
+from rewardkit.harness.metrics.rates import rates, read_outcomes
 from rewardkit.harness.store.sample_row import SampleRow
 from tests.harness.metrics.making import row
 
 
-def flexible(correct: bool | None) -> dict[str, object]:
-    return {"flexible": {"correct": correct, "answer": None}}
+def flexible(correct: bool | None, parts: Mapping[str, float] = {}) -> dict[str, object]:
+    return {"flexible": {"correct": correct, "answer": None, "parts": parts}}
 
 
 def figures(rows: list[SampleRow]) -> dict[str, Metric]:
@@ -177,3 +177,27 @@ def test_numbered_parts_of_one_name_are_one_figure_over_the_rows_that_have_it() 
     )
     assert found["part_comma"] == 0.75
     assert found["part_title"] == pytest.approx(1 / 3, abs=1e-12)
+
+
+def test_instructions_are_pooled_strictly_and_loosely_with_problems_as_trials() -> None:
+    rows = [
+        row(1, None, parts={"0 comma": 1.0}, **flexible(True, {"0 comma": 1.0})),
+        row(
+            2,
+            "wrong",
+            parts={"0 title": 0.0, "1 comma": 1.0, "2 comma": 0.0},
+            **flexible(False, {"0 title": 1.0, "1 comma": 1.0, "2 comma": 0.0}),
+        ),
+        row(3, "error"),
+        row(4, "timeout", **flexible(False)),
+    ]
+    found = figures(rows)
+    assert found["instruction_accuracy"].value == 2 / 5  # a completion without parts counts once
+    assert found["instruction_accuracy"].count == 5
+    assert found["instruction_accuracy_flexible"].value == 3 / 5
+    assert found["part_title"].value == 0.0
+    assert found["part_title_flexible"].value == 0.5
+    assert words("part_title_flexible") == "part title, flexible"
+    assert not {"instruction_accuracy", "part_a_flexible"} & set(
+        figures([row(1, None, parts={"a": 1.0}, **flexible(True))])
+    )

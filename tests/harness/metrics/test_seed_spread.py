@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.harness.metrics.paired import seed_spread
+from rewardkit.harness.metrics.metric import seed_spread
 
 
 @given(

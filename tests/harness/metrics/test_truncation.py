@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewardkit.harness.metrics.outcomes import kind_of
+from rewardkit.harness.metrics.rates import kind_of
 from tests.harness.metrics.making import row
 
 

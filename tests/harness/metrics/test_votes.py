@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from rewardkit.harness.metrics.at_k import Ballot, Pair, ballots, same_text, same_to
-from rewardkit.harness.tasks.game24.task import Game24Task
+from rewardkit.harness.tasks.game24 import Game24Task
 from rewardkit.harness.tasks.motion.task import MotionTask
 from rewardkit.protocols import Task
 from rewardkit.registry import installed

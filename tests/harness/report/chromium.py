@@ -46,7 +46,7 @@ def chromium() -> str:
     names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
     path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
     if path is None:
-        pytest.fail("these tests need Chromium; run: sudo scripts/install-chromium", pytrace=False)
+        pytest.fail("these tests need Chromium; run: sudo scripts/install-programs", pytrace=False)
     return path
 
 

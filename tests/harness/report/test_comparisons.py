@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rewardkit.harness.comparison.compare import compare
+from rewardkit.harness.comparison.comparison import compare
 from rewardkit.harness.report import page
 from rewardkit.harness.report.page import compare_runs, render_runs
 from tests.support.runs import row, write_run

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rewardkit.harness.report.curve import CurvePoint, amounts_plot, draw_curve, draw_plot, spread
-from rewardkit.harness.report.training_series import TrainingSeries
+from rewardkit.harness.report.runs import TrainingSeries
 
 pytestmark = pytest.mark.slow
 

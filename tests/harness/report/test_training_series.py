@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rewardkit.errors import DataError
-from rewardkit.harness.report.training_series import read_training_series
+from rewardkit.harness.report.runs import read_training_series
 
 
 def entry(step: int, **logs: Any) -> dict[str, Any]:

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from rewardkit.harness.run.options import EvalOptions, default_folder, differing_settings
+from rewardkit.harness.run.options import default_folder, differing_settings, options_for
 
 
 def folder(**given: Any) -> str:
-    return default_folder(EvalOptions.of(("gsm8k",), "ckpt/model", **given))
+    return default_folder(options_for(("gsm8k",), "ckpt/model", **given))
 
 
 def test_the_name_contains_settings_that_differ_from_the_defaults(

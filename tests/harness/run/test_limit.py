@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from rewardkit.harness.options import CallbackOptions
+from rewardkit.harness.options import AllOptions
 from rewardkit.harness.run.plan import limited, plan_task
 from rewardkit.harness.tasks.motion.task import MotionTask
 from rewardkit.records import Sample
@@ -38,6 +38,6 @@ def test_a_limit_takes_of_each_group_in_turn(
 
 def test_twenty_motions_are_in_and_out_of_distribution() -> None:
     task = MotionTask()
-    plan = plan_task(task, None, CallbackOptions(limit=20))
+    plan = plan_task(task, None, AllOptions(limit=20))
     distributions = [sample.columns["distribution"] for sample in plan.samples]
     assert distributions == ["in"] * 10 + ["out"] * 10

@@ -16,7 +16,7 @@ from rewardkit.errors import DataError, RunMismatch, UsageError
 from rewardkit.harness.metrics.at_k import same_to
 from rewardkit.harness.options import DEFAULTS
 from rewardkit.harness.run.options import options_for, settings_note
-from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.run.progress import Reporter
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScoreOutput, plan_rescoring
 from rewardkit.harness.tasks.defined.definition import (

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rewardkit.errors import DataError
-from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.run.progress import Reporter
 from rewardkit.harness.scoring.score import ScoreResult, score
 from rewardkit.harness.scoring.scoring_plan import ScoreOutput, VerifierChoice, plan_scoring
 from rewardkit.harness.scoring.sources import FileFields

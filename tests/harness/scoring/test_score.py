@@ -21,7 +21,7 @@ from rewardkit import Bounded, Failure, Sample, Verdict
 from rewardkit.errors import DataError, JudgingError, RunMismatch
 from rewardkit.harness.metrics.summary import summarise
 from rewardkit.harness.run.judging_thread import TaskVerifiers
-from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.run.progress import Reporter
 from rewardkit.harness.scoring import jobs
 from rewardkit.harness.scoring.jobs import FileJob
 from rewardkit.harness.scoring.score import score
@@ -316,7 +316,7 @@ def test_no_judging_process_outlives_the_caller(tmp_path: Path) -> None:
         "from rewardkit.harness.scoring.jobs import FileJob\n"
         "from rewardkit.harness.store.data_files import open_source\n"
         "from rewardkit.harness.scoring.score import score\n"
-        "from rewardkit.harness.run.reporter import Reporter\n"
+        "from rewardkit.harness.run.progress import Reporter\n"
         "from rewardkit.harness.scoring.scoring_plan import ScorePlan\n"
         "from rewardkit import Bounded, Verdict\n"
         "class Slow(Bounded):\n"

@@ -21,6 +21,7 @@ def row(number: int, completions: int, values: list[float]) -> SampleRow:
     correct = dice.choice([True, False, None])
     score = None if correct is None else 1.0 if correct else dice.choice(values)
     failure = {True: None, False: dice.choice(["wrong", "format"]), None: "error"}[correct]
+    parts = {"0 form": dice.choice([0.0, 1.0])}
     identifier = f"problem ü\ud800 {number // completions}"
     fields = {
         "key": f"t/{identifier}/{number % completions}",
@@ -39,7 +40,7 @@ def row(number: int, completions: int, values: list[float]) -> SampleRow:
             "parts": {} if correct is None else {"format": dice.choice(values)},
             "message": "",
         },
-        "flexible": dice.choice([None, {"correct": correct, "answer": "7"}]),
+        "flexible": dice.choice([None, {"correct": correct, "answer": "7", "parts": parts}]),
         "reference": "7",
     }
     return SampleRow.from_json(fields, "a row")

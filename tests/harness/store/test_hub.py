@@ -11,9 +11,9 @@ import pytest
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.run import plan as run_plan
-from rewardkit.harness.run.options import EvalOptions
+from rewardkit.harness.run.options import options_for
 from rewardkit.harness.run.plan import plan_for
-from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.run.progress import Reporter
 from rewardkit.harness.store import data_files
 from rewardkit.harness.store.model_folder import cache_alone_if_offline, hub_is_reachable, resolve
 
@@ -107,6 +107,6 @@ def test_a_wrong_model_is_refused_before_data_are_read_or_an_engine_is_imported(
 ) -> None:
     monkeypatch.setattr(data_files, "hub_rows", pytest.fail)
     monkeypatch.setattr(run_plan, "fitting_backend", pytest.fail)
-    options = EvalOptions.of(("gsm8k",), "WRONG", None, backend=backend)
+    options = options_for(("gsm8k",), "WRONG", None, backend=backend)
     with pytest.raises(UsageError, match="no model at 'WRONG'"):
         plan_for(options, Reporter())

@@ -15,8 +15,8 @@ import rewardkit
 from rewardkit import hookimpl, registry
 from rewardkit.errors import BackendError, RewardkitError, UnknownName, UsageError
 from rewardkit.harness.metrics.measure import Measure
-from rewardkit.harness.run.options import EvalOptions
-from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.run.options import EvalOptions, options_for
+from rewardkit.harness.run.progress import Reporter
 from rewardkit.harness.sweeps import sweep as sweeps
 from rewardkit.harness.sweeps.sweep import (
     SweepRun,
@@ -130,7 +130,7 @@ def options(**more: Any) -> EvalOptions:
         "output_dir": "out",
         "max_tokens": 50,
     }
-    return EvalOptions.of(("gsm8k",), **common | more)
+    return options_for(("gsm8k",), **common | more)
 
 
 def run(*models: str, prompts: Sequence[str] = (), **more: Any) -> list[SweepRun]:

@@ -22,6 +22,7 @@ import pytest
 import rewardkit
 from rewardkit.harness.backends.transformers import TransformersBackend
 from rewardkit.harness.backends.vllm import VllmBackend
+from rewardkit.harness.sweeps import sweep
 from tests.support.commands import Result
 from tests.support.commands import rewardkit as run_here
 from tests.support.tiny import build
@@ -29,6 +30,12 @@ from tests.support.tiny import build
 pytestmark = pytest.mark.engines
 
 ROWS = 8
+
+
+@pytest.fixture(autouse=True)
+def undrawn_curve(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw no curve: test_sweep.py does, and it takes as long as an evaluation."""
+    monkeypatch.setattr(sweep, "draw_curve", lambda points, path: path.touch())
 
 
 @pytest.fixture

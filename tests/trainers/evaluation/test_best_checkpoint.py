@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rewardkit.harness.metrics.rates import NAMES
-from rewardkit.trainers.evaluation.best_checkpoint import improves
+from rewardkit.trainers.evaluation.callback import improves
 
 BEST_LOW = ("error_rate", "unfinished_rate", "flexible_gap", "thinking_unclosed_rate")
 

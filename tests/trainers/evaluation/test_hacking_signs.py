@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rewardkit.harness.metrics.metric import wilson
-from rewardkit.trainers.evaluation.hacking_signs import signs
+from rewardkit.trainers.evaluation.train_log import signs
 
 Entry = dict[str, Any]
 

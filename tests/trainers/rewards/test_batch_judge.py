@@ -12,7 +12,7 @@ from rewardkit.judging import JudgingOptions
 from rewardkit.judging.rows import SampleReader
 from rewardkit.protocols import Bounded, Verifier
 from rewardkit.records import Sample, Verdict
-from rewardkit.trainers.rewards.reward_batch import BatchJudge, RewardBatch, read_batch
+from rewardkit.trainers.rewards.reward_functions import BatchJudge, RewardBatch, read_batch
 from rewardkit.verifiers.motion import motion
 
 

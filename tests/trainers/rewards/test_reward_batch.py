@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rewardkit.errors import DataError, UsageError
-from rewardkit.trainers.rewards.reward_batch import check_columns, read_batch
+from rewardkit.trainers.rewards.reward_functions import check_columns, read_batch
 from rewardkit.transcripts import last_message
 
 

@@ -8,7 +8,7 @@ from rewardkit.judging.rows import SampleReader
 from rewardkit.protocols import Task
 from rewardkit.records import Sample, Verdict
 from rewardkit.trainers import reward_func
-from rewardkit.trainers.rewards.reward_batch import read_batch
+from rewardkit.trainers.rewards.reward_functions import read_batch
 
 
 def first(reader: SampleReader, **columns: object) -> Sample | Verdict:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from rewardkit.harness.store.data_files import read_rows
-from rewardkit.trainers import train
+from rewardkit.harness.store.data_files import read_rows, write_rows
+from rewardkit.trainers import game24_search_trace, train
 from rewardkit.trainers.training.training_plan import TrainOptions, plan_training
 from tests.harness.scoring.test_verified_completions import evaluated
 from tests.support.commands import run_command
@@ -99,15 +99,22 @@ Answer: ((4 + 7) - 8) * 8 = 24
 def test_chains_written_after_one_example_are_learnt_without_it(tmp_path: Path) -> None:
     prompt, model = tmp_path / "one_shot.jinja", EXAMPLES / "game24-long"
     prompt.write_text(ONE_SHOT)
-    sampling = ["--backend", "transformers", "--temperature", "0.7", "--max-tokens", "72"]
+    hands, replies = tmp_path / "hands.jsonl", tmp_path / "replies.jsonl"
+    numbers = {"one": (1, 2, 3, 4), "two": (2, 3, 4, 12), "wrong": (3, 3, 8, 8)}
+    written = {name: game24_search_trace(hand, name) for name, hand in numbers.items()}
+    written["wrong"] = written["one"]
+    asked = [{"id": name, "numbers": list(hand)} for name, hand in numbers.items()]
+    write_rows(asked, hands, overwrite=False)
+    answered = [{"id": name, "completion": text} for name, text in written.items()]
+    write_rows(answered, replies, overwrite=False)
     chains, rows = tmp_path / "chains", tmp_path / "rows.jsonl"
-    hands = ["--split", "train", "--limit", "32", "-n", "4"]
-    arguments = ["--task", "game24", "--model", model, "--prompt", prompt, *hands, *sampling]
-    assert run_command("eval", *arguments, "-o", chains, "--quiet") == 0
+    arguments = ["--task", "game24", "--data", hands, "--prompt", prompt, "--quiet"]
+    replayed = ["--backend", "replay", "--model", replies, "-o", chains]
+    assert run_command("eval", *arguments, *replayed) == 0
     select = ["--prompt", "game24_short", "--per-problem", "1"]
     assert run_command("data", "game24", "--from", chains, *select, "-o", rows) == 0
     learnt = read_rows(rows)
-    assert learnt
+    assert [row["completion"][0]["content"] for row in learnt] == [written["one"], written["two"]]
     assert all(len(row["prompt"][0]["content"].splitlines()) == 1 for row in learnt)
     settings = {"prompt": "game24_short", "data.long": 0, "max_steps": 1, "evaluation.every": 0}
     result = train(

@@ -6,15 +6,17 @@ import importlib.util
 import json
 import os
 import signal
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from rewardkit.errors import DataError, MissingExtra, RewardkitError, RunMismatch, UsageError
 from rewardkit.harness.backends import tokenization
-from rewardkit.harness.run.reporter import Reporter
+from rewardkit.harness.run.progress import Reporter
 from rewardkit.harness.store.run_folder import RunFolder
 from rewardkit.protocols import Message
 from rewardkit.server.live_pages import is_locked
@@ -22,6 +24,8 @@ from rewardkit.trainers import EvaluationCallback, reward_func, reward_funcs, tr
 from rewardkit.trainers.training import training_plan
 from rewardkit.trainers.training.training_folder import checkpoints
 from rewardkit.trainers.training.training_plan import TrainOptions, longest_evaluated, plan_training
+from rewardkit.verifiers.judge.use import count_use, take_judge_uses
+from rewardkit.verifiers.judge.verifier import Judge
 from tests.support.judge_server import judging_server
 from tests.support.tiny import build
 from tests.trainers.forms import varied
@@ -533,11 +537,28 @@ def test_a_training_records_its_judge_and_what_it_cost(
         found = train(
             str(recipe),
             model=str(tiny_checkpoint),
-            settings=TINY,
+            settings={**TINY, **EVALUATED, "evaluation.data": gsm8k},
             data=gsm8k,
             output_dir=str(tmp_path / "out"),
         )
     record = json.loads((found.output_dir / "training.json").read_text())
     (judge,) = record["sessions"][0]["judges"]
     assert (judge["model"], judge["audited"]) == ("m", "not audited")
-    assert judge["spared"] + judge["answers"] >= 4
+    assert judge["spared"] + judge["answers"] >= 4  # evaluations count their own
+
+
+def test_the_judges_of_all_processes_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rewardkit.trainers.training.trainer_callbacks import InterruptCallback
+
+    judge = Judge(model="m")
+    monkeypatch.setattr(
+        "accelerate.utils.gather_object",
+        lambda own: [*own, (False, {judge: Counter(calls=5)})],  # those of another process
+    )
+    take_judge_uses()
+    callback = InterruptCallback(print)
+    for _ in range(2):
+        count_use(judge, calls=1, prompt_tokens=3)
+        callback.on_step_end(None, None, SimpleNamespace(should_save=False))
+    assert callback.judge_uses == {judge: Counter(calls=12, prompt_tokens=6)}
+    assert take_judge_uses() == {}

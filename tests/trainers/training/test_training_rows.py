@@ -10,7 +10,7 @@ import pytest
 import rewardkit
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.backends import tokenization
-from rewardkit.harness.options import CallbackOptions
+from rewardkit.harness.options import AllOptions
 from rewardkit.harness.prompts.strategies import resolve_prompt
 from rewardkit.harness.run.plan import plan_task
 from rewardkit.harness.store.data_files import CURATED, write_rows
@@ -65,7 +65,7 @@ def test_rows_with_tools_are_trained_on_as_evaluation_renders_them(
     from transformers import PreTrainedTokenizerFast
 
     file = written(tmp_path / "rows.jsonl", [{**row, "tools": [TOOL]} for row in GSM8K])
-    plan = plan_task(rewardkit.load_task("gsm8k"), "question", CallbackOptions(data=file))
+    plan = plan_task(rewardkit.load_task("gsm8k"), "question", AllOptions(data=file))
     rows = render_rows(plan, tokenization.load(tiny_checkpoint), chat=True, max_prompt_length=None)
     assert all("f_x" in text for text in rows.trl_prompts())
     check_same_prompts(PreTrainedTokenizerFast.from_pretrained(tiny_checkpoint), rows)

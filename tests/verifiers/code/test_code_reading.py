@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewardkit.verifiers.code.reading import PRELUDE, assembled, last_block, program_in
+from rewardkit.verifiers.code.runner import assembled, last_block, program_in
 
 STUB = "import math\n\ndef helper(n):\n    return n\n\ndef area(r):\n    '''Return the area.'''\n"
 
@@ -54,6 +54,6 @@ def test_a_body_continues_the_stub() -> None:
 
 
 def test_a_future_import_stays_first_and_a_block_inside_a_list_is_moved_to_the_margin() -> None:
-    program = assembled("  from __future__ import annotations\n  x = 1", "", "", PRELUDE)
-    assert program.startswith("from __future__ import annotations\nfrom string import *")
+    program = assembled("  from __future__ import annotations\n  x = 1", "", "", "import math")
+    assert program.startswith("from __future__ import annotations\nimport math")
     compile(program, "program", "exec")

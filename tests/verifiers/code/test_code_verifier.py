@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 import rewardkit
+from rewardkit.confinement import Isolation, choose_isolation
 from rewardkit.errors import UsageError
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.code.verifier import Code, CodeOutput
+from tests.confinement.levels import CONFINING, works
 from tests.support.commands import run_command
 from tests.support.programs import needed
 from tests.verifiers.code.cheats import IDIOMS
@@ -66,6 +68,28 @@ def test_a_wrong_program_is_told_why(program: str, failure: Failure, said: str) 
     verdict = judged(program, ADD, Code(timeout=0.5))
     assert (verdict.correct, verdict.failure) == (False, failure)
     assert said in verdict.message
+
+
+NUMPY = """
+import numpy as np
+numbers = np.array(input().split(), dtype=int)
+print(int(numbers @ np.ones(2)) + round(np.linalg.det(np.zeros((2, 2)))))
+"""
+
+
+@pytest.mark.parametrize("level", CONFINING)
+def test_programs_may_import_numpy_and_the_packages_named(level: Isolation) -> None:
+    verdict = judged(NUMPY, ADD, Code(isolation=works(level)))
+    assert verdict.correct, verdict.message
+    verdict = judged(NUMPY, ADD, Code(isolation=level, packages=()))
+    assert verdict.correct is False
+    assert "No module named 'numpy'" in verdict.message
+    assert not judged("import rewardkit, msgspec", ADD, Code(isolation=level)).correct
+
+
+def test_tests_may_import_numpy() -> None:
+    tests = "import numpy as np\ndef check(candidate):\n    assert np.isclose(candidate(1), 2)"
+    assert judged("def f(x): return x + 1", tests, entry_point="f").correct
 
 
 def test_the_message_shows_the_input_and_both_outputs() -> None:
@@ -253,6 +277,14 @@ def test_a_run_and_a_score_record_the_level(tmp_path: Path) -> None:
         assert task["isolation"] in ("namespaces", "landlock")
         (sample,) = map(json.loads, (tmp_path / name / "samples.jsonl").read_text().splitlines())
         assert sample["verdict"]["correct"]
+    written = tmp_path / "eval" / "run.json"
+    record = json.loads(written.read_text())
+    (name,) = record["tasks"]
+    record["tasks"][name]["isolation"] = "as on another machine"
+    written.write_text(json.dumps(record))
+    assert run_command("score", tmp_path / "eval", "-o", tmp_path / "again", "--quiet") == 0
+    again = json.loads((tmp_path / "again" / "run.json").read_text())
+    assert again["tasks"][name]["isolation"] == choose_isolation()
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import time
+from collections.abc import Iterator
 from fractions import Fraction
 
 import pytest
@@ -25,6 +27,15 @@ FRAGMENTS = re.split(
     r" \setminus \mid … # @ \boxed{ } </think>",
 )
 WRITTEN = st.lists(st.sampled_from(FRAGMENTS), max_size=20).map("".join) | st.text(max_size=60)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _short_collections() -> Iterator[None]:
+    """Leave what other tests made to itself: a collection of it all takes a second."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @settings(max_examples=400, deadline=None)

@@ -145,7 +145,7 @@ class FewshotSection(Section, frozen=True, kw_only=True):
 
 
 _SAMPLING = {**types_of(SamplingOptions), **types_of(ThinkingOptions)}
-_SET_ELSEWHERE = ("max_tokens", "stop", "thinking", "reasoning_effort")
+_SET_ELSEWHERE = ("max_tokens", "stop", "seed", "thinking", "reasoning_effort")
 SamplingSection = msgspec.defstruct(
     "SamplingSection",
     [

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from rewardkit import registry
 from rewardkit.errors import DataError, UnknownName, UsageError
 from rewardkit.harness.prompts.chat import turns_of
+from rewardkit.harness.prompts.solutions import clean_solution, long_chain
 from rewardkit.harness.prompts.template import load_template
 from rewardkit.harness.prompts.wording import GENERIC_WORDING, TaskWording, column_text
 from rewardkit.harness.store.data_files import (
@@ -36,7 +37,6 @@ from rewardkit.harness.tasks.defined.definition import (
     plain_definition,
     read_definition,
 )
-from rewardkit.harness.tasks.long_chains import clean_solution, long_chain
 from rewardkit.judging import judge_many
 from rewardkit.protocols import Bounded, Message, Verifier, answer_forms, reads_list
 from rewardkit.records import Failure, Sample, Verdict, references_of

@@ -13,9 +13,8 @@ from operator import attrgetter, methodcaller
 
 from rewardkit.harness.metrics.figures import Bars, Figure, Plot, Point, Table
 from rewardkit.harness.metrics.measure import Measure, estimate, scale_of, values_by_problem
-from rewardkit.harness.metrics.metric import Metric
+from rewardkit.harness.metrics.metric import Metric, seed_spread
 from rewardkit.harness.metrics.names import words
-from rewardkit.harness.metrics.paired import seed_spread
 from rewardkit.harness.store.run_folder import natural
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.tables import Cell

@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 
+from rewardkit.verifiers.math import tree
 from rewardkit.verifiers.math.comparison import matrices, sets, statements
 from rewardkit.verifiers.math.comparison.families import is_constant, same_family, written_out
 from rewardkit.verifiers.math.comparison.values import (
@@ -20,30 +21,9 @@ from rewardkit.verifiers.math.comparison.values import (
     same_quantity,
     same_ratio,
 )
+from rewardkit.verifiers.math.lexicon import JOINTS
 from rewardkit.verifiers.math.numbers.balls import take_steps
 from rewardkit.verifiers.math.numbers.equality import Comparison
-from rewardkit.verifiers.math.tree import (
-    WRITTEN_INVERSE,
-    Clock,
-    Constant,
-    Matrix,
-    Node,
-    Number,
-    NumberSet,
-    Numeral,
-    Power,
-    Product,
-    Quantity,
-    Ratio,
-    Relation,
-    Root,
-    Sequence,
-    SetOperation,
-    Sum,
-    Symbol,
-    Text,
-    nodes,
-)
 
 MOST_ITEMS = 48
 """Items of the longest lists that are compared in any order."""
@@ -52,66 +32,54 @@ STEPS = 20
 """Steps that a comparison takes before it comes to values."""
 
 
-def _lists(answer: Node, reference: Node, policy: Policy) -> Comparison:
+def _lists(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
     """Compare lists, tuples and sets by their items."""
-    if isinstance(answer, Matrix) or isinstance(reference, Matrix):
+    if isinstance(answer, tree.Matrix) or isinstance(reference, tree.Matrix):
         sides = matrices.as_matrix(answer, reference), matrices.as_matrix(reference, answer)
         return matrices.same_matrices(*sides, policy, compare)
-    answer, reference = _both(_unindexed, answer, reference)
     values, theirs = statements.assigned(answer), statements.assigned(reference)
     if (values is None) != (theirs is None):
         written = _both(_unlabelled, answer, reference)
         if written != (answer, reference) and (found := compare(*written, policy)).equal:
             return found
         answer, reference = values or answer, theirs or reference
-    answer, reference = _both(_as_vector, answer, reference)
-    if not (isinstance(answer, Sequence) and isinstance(reference, Sequence)):
+    answer, reference = _both(matrices.vector_beside, answer, reference)
+    if not (isinstance(answer, tree.Sequence) and isinstance(reference, tree.Sequence)):
         return DIFFERENT
     return _bracketed(answer, reference, policy)
 
 
-def _both(form: Callable[[Node, Node], Node], answer: Node, reference: Node) -> tuple[Node, Node]:
+def _both(
+    form: Callable[[tree.Node, tree.Node], tree.Node], answer: tree.Node, reference: tree.Node
+) -> tuple[tree.Node, tree.Node]:
     """Each side in the form that it has beside the other."""
     return form(answer, reference), form(reference, answer)
 
 
-def _unindexed(node: Node, other: Node) -> Node:
-    """The values of `x_1 = 2, x_2 = 7` beside a set or a list of values."""
-    listed = isinstance(other, Sequence) and other.opening in ("⦃", "")
-    return statements.indexed_values(node) if listed and not statements.assigned(other) else node
+def _unlabelled(node: tree.Node, other: tree.Node) -> tree.Node:
+    """The values of `Minimum: 1, Maximum: 3` or `w=16, d=3` beside a bare list or a set."""
+    if not isinstance(other, tree.Sequence) or statements.assigned(other):
+        return node
+    written = statements.as_written(node)
+    ordered = isinstance(written, tree.Sequence) and written.opening
+    return written if not other.opening or (other.opening == "⦃" and not ordered) else node
 
 
-def _unlabelled(node: Node, other: Node) -> Node:
-    """The values of `Minimum: 1, Maximum: 3` or `w=16, d=3` beside a bare list."""
-    bare = isinstance(other, Sequence) and not other.opening
-    return statements.as_written(node) if bare and not statements.assigned(other) else node
-
-
-def _as_vector(node: Node, other: Node) -> Node:
-    """i + 2j + 3k as a tuple, beside one."""
-    if isinstance(node, (Sum, Product, Symbol)) and isinstance(other, Sequence):
-        return matrices.as_vector(node, len(other.items)) if _kind(other) == "(" else node
-    return node
-
-
-_WORDS = {"∧": "and", "∨": "or"}
-
-
-def _connectives_differ(one: Sequence, other: Sequence) -> bool:
+def _connectives_differ(one: tree.Sequence, other: tree.Sequence) -> bool:
     """Whether `or` and `and` join statements, or a sign of logic or `or` meets another listing."""
     joints = {one.joint, other.joint}
-    if not joints.isdisjoint(_WORDS):
-        return len({_WORDS.get(joint, joint) for joint in joints}) > 1
+    if not joints.isdisjoint(JOINTS):
+        return len({JOINTS.get(joint, joint) for joint in joints}) > 1
     if any(
         a.joint == "or" and b.opening in ("(", "[", "⟨") for a, b in ((one, other), (other, one))
     ):
         return True
-    stated = [item for item in one.items if isinstance(item, (Relation, Text))]
-    bounds = all(isinstance(item, Relation) and item.operators != ("=",) for item in one.items)
+    stated = [item for item in one.items if isinstance(item, (tree.Relation, tree.Text))]
+    bounds = all(isinstance(item, tree.Relation) and item.operators != ("=",) for item in one.items)
     return (joints == {"and", "or"} and bool(stated)) or (joints == {",", "or"} and bounds)
 
 
-def _bracketed(answer: Sequence, reference: Sequence, policy: Policy) -> Comparison:
+def _bracketed(answer: tree.Sequence, reference: tree.Sequence, policy: Policy) -> Comparison:
     if _connectives_differ(answer, reference):
         return Comparison(False, "the connectives")
     kinds = {_kind(answer), _kind(reference)}
@@ -132,30 +100,30 @@ def _bracketed(answer: Sequence, reference: Sequence, policy: Policy) -> Compari
     return all_equal([_same_item(one, other, policy) for one, other in pairs])
 
 
-def _same_item(answer: Node, reference: Node, policy: Policy) -> Comparison:
+def _same_item(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
     """Compare items of lists, where {1} is not 1."""
     single = [
-        isinstance(item, Sequence) and item.opening == "⦃" and len(item.items) == 1
+        isinstance(item, tree.Sequence) and item.opening == "⦃" and len(item.items) == 1
         for item in (answer, reference)
     ]
     return compare(answer, reference, policy) if single[0] == single[1] else DIFFERENT
 
 
-def _kind(node: Sequence) -> str:
+def _kind(node: tree.Sequence) -> str:
     return "(" if node.opening == "⟨" else node.opening
 
 
-def _distinct(items: tuple[Node, ...], policy: Policy) -> tuple[Node, ...]:
-    found: list[Node] = []
+def _distinct(items: tuple[tree.Node, ...], policy: Policy) -> tuple[tree.Node, ...]:
+    found: list[tree.Node] = []
     for item in items[: MOST_ITEMS + 1]:
         if not any(compare(item, other, policy).equal for other in found):
             found.append(item)
     return tuple(found)
 
 
-def compare(answer: Node, reference: Node, policy: Policy) -> Comparison:
+def compare(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
     """Whether both trees mean the same, and the step that decided it."""
-    if answer == reference and not isinstance(answer, Quantity):
+    if answer == reference and not isinstance(answer, tree.Quantity):
         return Comparison(True, "the same reading")
     take_steps(STEPS)
     if _is_plain(answer) and _is_plain(reference):
@@ -175,36 +143,36 @@ def compare(answer: Node, reference: Node, policy: Policy) -> Comparison:
 _FORMS = (
     statements.stated,
     statements.each_equal,
-    matrices.as_point,
+    statements.primed,
     statements.approximated,
     statements.unnamed,
+    matrices.as_point,
 )
 """What each side is read as beside the other, in turn."""
 
 
-_PLAIN = frozenset((Number, Symbol, Constant, Sum, Product, Power, Root))
+_PLAIN = frozenset((tree.Number, tree.Symbol, tree.Constant, tree.Sum, tree.Product, tree.Power))
 
 
-def _is_plain(node: Node) -> bool:
+def _is_plain(node: tree.Node) -> bool:
     """Whether it is built from numbers and letters alone, so that nothing but its value counts."""
-    parts = nodes(node)
-    return all(type(part) in _PLAIN and not is_constant(part) for part in parts) and (
-        WRITTEN_INVERSE not in parts
-    )
+    parts = tree.nodes(node)
+    plain = all(type(part) in _PLAIN and not is_constant(part) for part in parts)
+    return plain and not any(map(matrices.is_of_matrix, parts))
 
 
-def _one_form(node: Node, other: Node, policy: Policy) -> Node:
+def _one_form(node: tree.Node, other: tree.Node, policy: Policy) -> tree.Node:
     """The first of several equal forms in `0.5 or 1/2`, beside one value."""
-    if not isinstance(node, Sequence) or node.opening or node.joint != "or":
+    if not isinstance(node, tree.Sequence) or node.opening or node.joint != "or":
         return node
-    if isinstance(other, Sequence):
+    if isinstance(other, tree.Sequence):
         return node
     exact = replace(policy, tolerance=0.0)
     same = all(compare(one, two, exact).equal is True for one, two in pairwise(node.items))
     return node.items[0] if same else node
 
 
-def _with_functions(answer: Node, reference: Node, policy: Policy) -> Comparison:
+def _with_functions(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
     """Compare with letters before brackets as functions, and as factors where that makes sense."""
     sides = statements.as_factors(answer, reference)
     answer, reference = map(statements.with_known, sides)
@@ -220,10 +188,8 @@ def _with_functions(answer: Node, reference: Node, policy: Policy) -> Comparison
     return found if found.equal else as_functions
 
 
-def _by_kind(answer: Node, reference: Node, policy: Policy) -> Comparison:
+def _by_kind(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
     """Compare two trees without functions by name, by what kind of answer they are."""
-    if policy.units != "strict":
-        answer, reference = _both(_coordinates, answer, reference)
     if sets.is_region(answer) or sets.is_region(reference):
         return _sets(answer, reference, policy)
     if sets.is_piecewise(answer) or sets.is_piecewise(reference):
@@ -241,52 +207,47 @@ def _by_kind(answer: Node, reference: Node, policy: Policy) -> Comparison:
     return found
 
 
-def _coordinates(node: Node, other: Node) -> Node:
-    """(3, 4) cm as (3, 4), beside a tuple."""
-    if isinstance(node, Quantity) and isinstance(node.value, Sequence):
-        return node.value if isinstance(other, Sequence) else node
-    return node
-
-
-def _texts(answer: Node, reference: Node, _: Policy) -> Comparison:
+def _texts(answer: tree.Node, reference: tree.Node, _: Policy) -> Comparison:
     same = _word(answer) is not None and _word(answer) == _word(reference)
     return Comparison(same, "text")
 
 
-def _times(answer: Node, reference: Node, policy: Policy) -> Comparison:
+def _times(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
     """Compare two times of day; beside anything else, 5:10 is a ratio."""
-    if isinstance(answer, Clock) and isinstance(reference, Clock):
+    if isinstance(answer, tree.Clock) and isinstance(reference, tree.Clock):
         same = (answer.hour % 24, answer.minute) == (reference.hour % 24, reference.minute)
         return Comparison(same, "the time of day")
     return compare(_as_ratio(answer), _as_ratio(reference), policy)
 
 
-def _as_ratio(node: Node) -> Node:
-    if not isinstance(node, Clock):
+def _as_ratio(node: tree.Node) -> tree.Node:
+    if not isinstance(node, tree.Clock):
         return node
     if node.stated:
-        return Text(f"{node.hour}:{node.minute}")
-    return Ratio((Number(Fraction(node.hour)), Number(Fraction(node.minute))))
+        return tree.Text(f"{node.hour}:{node.minute}")
+    return tree.Ratio((tree.Number(Fraction(node.hour)), tree.Number(Fraction(node.minute))))
 
 
-def _word(node: Node) -> str | None:
+def _word(node: tree.Node) -> str | None:
     match node:
-        case Text(words):
+        case tree.Text(words):
             return words.strip("() .")
-        case Symbol(name) | Constant(name):
+        case tree.Symbol(name) | tree.Constant(name):
             return name.casefold()
     return None
 
 
-def _sets(answer: Node, reference: Node, policy: Policy) -> Comparison:
+def _sets(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
     """Sets of numbers, as the intervals that they are."""
-    lettered = (NumberSet, Symbol)  # \mathbf{R} is read as a letter
+    if policy.units != "strict":
+        answer, reference = _both(statements.without_units, answer, reference)
+    lettered = (tree.NumberSet, tree.Symbol)  # \mathbf{R} is read as a letter
     if isinstance(answer, lettered) and isinstance(reference, lettered):
         return Comparison(answer.name == reference.name, "sets of numbers")
     return _regions(answer, reference) or _unworked_sets(answer, reference, policy)
 
 
-def _regions(answer: Node, reference: Node) -> Comparison | None:
+def _regions(answer: tree.Node, reference: tree.Node) -> Comparison | None:
     """Compare what can be worked out as intervals; None if a side can't."""
     try:
         same = sets.same_region(sets.region(answer), sets.region(reference))
@@ -295,48 +256,54 @@ def _regions(answer: Node, reference: Node) -> Comparison | None:
         return None
 
 
-def _unworked_sets(answer: Node, reference: Node, policy: Policy) -> Comparison:
+def _unworked_sets(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
     for node, point in ((answer, reference), (reference, answer)):
-        if isinstance(node, (Relation, Sequence)) and not isinstance(point, (Relation, Sequence)):
+        if isinstance(node, (tree.Relation, tree.Sequence)) and not isinstance(
+            point, (tree.Relation, tree.Sequence)
+        ):
             # x ≥ 1 and x ≤ 1 for 1
-            return _regions(node, Sequence((point,), "⦃", "⦄")) or DIFFERENT
+            return _regions(node, tree.Sequence((point,), "⦃", "⦄")) or DIFFERENT
     match answer, reference:
-        case Relation(), Relation():
+        case tree.Relation(), tree.Relation():
             return statements.same_relation(answer, reference)
-        case Sequence(items, "", "", ","), Relation(sides, ("<" | ">", *_)):
-            lettered = all(isinstance(item, Symbol) for item in items)
+        case tree.Sequence(items, "", "", ","), tree.Relation(sides, ("<" | ">", *_)):
+            lettered = all(isinstance(item, tree.Symbol) for item in items)
             return Comparison(lettered and items == sides, "the order of the chain")
-        case SetOperation(one, left, right), SetOperation(other, left2, right2) if one == other:
+        case tree.SetOperation(one, left, right), tree.SetOperation(other, left2, right2) if (
+            one == other
+        ):
             return all_equal([compare(left, left2, policy), compare(right, right2, policy)])
-        case Sequence(), Sequence() if sets.is_region(answer) == sets.is_region(reference):
+        case tree.Sequence(), tree.Sequence() if sets.is_region(answer) == sets.is_region(
+            reference
+        ):
             return _lists(answer, reference, policy)
     return DIFFERENT
 
 
-def _relations(answer: Node, reference: Node, _: Policy) -> Comparison:
+def _relations(answer: tree.Node, reference: tree.Node, _: Policy) -> Comparison:
     """Relations by their sides; a value or an equation beside an equation solved for y."""
-    if not isinstance(reference, Relation):
+    if not isinstance(reference, tree.Relation):
         return DIFFERENT
     found = DIFFERENT
-    if isinstance(answer, Relation):
+    if isinstance(answer, tree.Relation):
         found = statements.same_relation(answer, reference)
     return statements.same_curve(answer, reference) or found if found.equal is False else found
 
 
-def _matrices(answer: Node, reference: Node, policy: Policy) -> Comparison:
-    if isinstance(answer, Matrix) != isinstance(reference, Matrix):
+def _matrices(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
+    if isinstance(answer, tree.Matrix) != isinstance(reference, tree.Matrix):
         answer, reference = _both(matrices.vector_beside, answer, reference)
     return matrices.same_matrices(answer, reference, policy, compare)
 
 
-_COMPARISONS: tuple[tuple[type, Callable[[Node, Node, Policy], Comparison]], ...] = (
-    (Clock, _times),
-    (Text, _texts),
-    (Relation, _relations),
-    (Sequence, _lists),
-    (Quantity, partial(same_quantity, compare=compare)),
-    (Numeral, same_numeral),
-    (Ratio, same_ratio),
-    (Matrix, _matrices),
+_COMPARISONS: tuple[tuple[type, Callable[[tree.Node, tree.Node, Policy], Comparison]], ...] = (
+    (tree.Clock, _times),
+    (tree.Text, _texts),
+    (tree.Relation, _relations),
+    (tree.Quantity, partial(same_quantity, compare=compare)),
+    (tree.Sequence, _lists),
+    (tree.Numeral, same_numeral),
+    (tree.Ratio, same_ratio),
+    (tree.Matrix, _matrices),
 )
 """The comparison for the first kind that either side is."""

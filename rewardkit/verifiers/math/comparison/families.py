@@ -8,19 +8,27 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from rewardkit.verifiers.math.comparison import statements
-from rewardkit.verifiers.math.comparison.matrices import NoMatrixError, as_vector, worked_out
+from rewardkit.verifiers.math.comparison.matrices import (
+    Point,
+    affine,
+    as_column,
+    as_vector,
+    at,
+    coordinates,
+    dependent,
+    minus,
+    whole,
+    with_parts,
+)
 from rewardkit.verifiers.math.comparison.sets import NoRegionError, infinite, region
 from rewardkit.verifiers.math.numbers.equality import Comparison, as_rational, same_value
 from rewardkit.verifiers.math.numbers.exact import rational
 from rewardkit.verifiers.math.tree import (
     ONE,
-    ZERO,
     Call,
     Matrix,
     Node,
@@ -34,11 +42,8 @@ from rewardkit.verifiers.math.tree import (
     Symbol,
     children,
     difference,
-    mapped,
     nodes,
     reciprocal,
-    replaced,
-    summed,
     symbols,
 )
 
@@ -48,12 +53,8 @@ MOST_MEMBERS = 60
 MOST_CLASSES = 24
 """Residue classes that two unions of progressions have in their common step."""
 
-MOST_DETERMINANTS = 40
 MOST_SHIFT = 4
 """Steps by which the parameter of a family that is no progression may be shifted."""
-
-Point = tuple[Node, ...]
-"""Coordinates; a number or a function has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ def written_out(node: Node) -> Node:
     ((name, run),) = family.ranges.items()
     if run.low is None or run.high is None or run.high - run.low >= MOST_MEMBERS:
         return node
-    points = [_at(family.points[0], {name: k}) for k in range(run.low, run.high + 1)]
+    points = [at(family.points[0], {name: k}) for k in range(run.low, run.high + 1)]
     items = [point[0] if len(point) == 1 else Sequence(point, "(", ")") for point in points]
     return Sequence(tuple(items), "⦃", "⦄")
 
@@ -168,11 +169,7 @@ def _has_vectors(node: Node) -> bool:
     """Whether a vector is added to something or multiplied by it."""
     parts = (part for part in nodes(node) if isinstance(part, Sum | Product))
     inner = itertools.chain.from_iterable(map(children, parts))
-    return any(isinstance(part, Matrix) or _is_tuple(part) for part in inner)
-
-
-def _is_tuple(node: Node) -> bool:
-    return isinstance(node, Sequence) and node.opening in ("(", "⟨", "[") and len(node.items) > 1
+    return any(isinstance(part, Matrix) or as_column(part) for part in inner)
 
 
 # Reading
@@ -196,7 +193,7 @@ def _read(node: Node) -> Family | None:
                 return None
             ranges["residue"] = Range(True)
             value = Sum((Number(first % modulus), Product((Number(modulus), Symbol("residue")))))
-        points.append(_coordinates(value))
+        points.append(coordinates(value) or (value,))
     if not points or len({len(point) for point in points}) > 1:
         return None
     return Family(tuple(points), ranges, name)
@@ -311,21 +308,6 @@ def _alternatives(shape: Node) -> tuple[Node | None, list[Node]]:
     return name, values[::-1]
 
 
-def _coordinates(value: Node) -> Point:
-    """The coordinates of a tuple, a column, or a sum of them; anything else is one coordinate."""
-
-    def column(part: Node) -> Node | None:
-        if isinstance(part, Sequence) and _is_tuple(part):
-            return Matrix(tuple((item,) for item in part.items))
-        return None
-
-    with suppress(NoMatrixError):
-        matrix = worked_out(replaced(value, column))
-        if isinstance(matrix, Matrix) and 1 in (len(matrix.rows), len(matrix.rows[0])):
-            return sum(matrix.rows, ())
-    return (value,)
-
-
 # Fitting two families to each other
 
 
@@ -335,12 +317,13 @@ def _fitted(family: Family, other: Family) -> Family:
     if any(run.low is not None or run.natural for run in runs) and "residue" in family.ranges:
         return replace(family, ranges={"residue": Range(True, low=0)})
     if len(points[0]) == 1 < size:  # unit vectors
-        points = tuple(_coordinates(as_vector(point[0], size)) for point in points)
+        vectors = (as_vector(point[0], size) for point in points)
+        points = tuple(coordinates(vector) or (vector,) for vector in vectors)
     match family.name, other.name:
         case Call(one, mine), Call(two, theirs) if one == two and len(mine) == len(theirs):
             if repr(mine) < repr(theirs) and all(isinstance(item, Symbol) for item in theirs):
                 names = dict(zip(mine, theirs, strict=True))
-                points = tuple(_replaced(point, names) for point in points)
+                points = tuple(with_parts(point, names) for point in points)
                 family = replace(family, name=other.name)
     family = replace(family, points=points)
     free = family.symbols - (other.symbols - set(other.ranges))
@@ -364,21 +347,19 @@ def _free_constants(mine: Family, theirs: Family) -> list[frozenset[str]]:
     free = [side.symbols & (_CONSTANTS | _RENAMED) - kept for side in (mine, theirs)]
     given = [mine.symbols - free[0], theirs.symbols - free[1]]
     named = {side.name.name for side in (mine, theirs) if isinstance(side.name, Symbol)}
+    points = (mine.points[0], theirs.points[0])
     certain = (
-        len(mine.points[0]) == len(theirs.points[0]) == 1
+        len(points[0]) == len(points[1]) == 1
         and len(free[0]) == len(free[1])
         and not given[0] <= frozenset("abd")  # c beside a and b is a letter like them
         and given[0] ^ given[1] <= named
         and all(name == name.lower() for name in given[0] | given[1])
         and bool((free[0] | free[1]) & _CONSTANTS)
     )
-    return free if certain and not any(map(_adds_number, (mine, theirs))) else []
-
-
-def _adds_number(family: Family) -> bool:
-    """Whether a number stands beside the constant: x + 1 + C may be about a given C."""
-    value = family.points[0][0]
-    return isinstance(value, Sum) and any(rational(term) is not None for term in value.terms)
+    # x + 1 + C may be about a given C
+    sums = [value.terms for value, *_ in points if isinstance(value, Sum)]
+    added = any(rational(term) is not None for terms in sums for term in terms)
+    return free if certain and not added else []
 
 
 # Comparing
@@ -397,47 +378,6 @@ def _compared(mine: Family, theirs: Family) -> Comparison | None:
     return _affine_sets(mine, theirs) or _renamed(mine, theirs)
 
 
-def _at(point: Point, values: dict[str, int]) -> Point:
-    """The point with whole numbers in place of some letters."""
-    new: dict[Node, Node] = {Symbol(name): _whole(value) for name, value in values.items()}
-    return tuple(map(_without_zeros, _replaced(point, new)))
-
-
-def _without_zeros(node: Node) -> Node:
-    """The tree without terms that are 0 times something."""
-    node = mapped(node, _without_zeros)
-    match node:
-        case Product(factors) if ZERO in factors:
-            return ZERO
-        case Sum(terms):
-            return summed([term for term in terms if term != ZERO] or [ZERO])
-    return node
-
-
-def _replaced(point: Point, new: dict[Node, Node]) -> Point:
-    return tuple(replaced(part, new.get) for part in point)
-
-
-def _whole(value: int) -> Node:
-    return Number(Fraction(value))
-
-
-def _affine(point: Point, names: Iterable[str]) -> tuple[Point, list[Point]] | None:
-    """Where all parameters are 0, and the step of each; None where the steps aren't even."""
-    zero = dict.fromkeys(names, 0)
-    origin = _at(point, zero)
-    steps = [_minus(_at(point, {**zero, name: 1}), origin) for name in zero]
-    for place, part in enumerate(point):
-        terms = [Product((Symbol(n), step[place])) for n, step in zip(zero, steps, strict=True)]
-        if same_value(part, Sum((origin[place], *terms))).equal is not True:
-            return None
-    return origin, steps
-
-
-def _minus(one: Point, other: Point) -> Point:
-    return tuple(difference(left, right) for left, right in zip(one, other, strict=True))
-
-
 def _level_sets(mine: Family, theirs: Family) -> Comparison | None:
     """Compare curves F(x, y) = C: each F is a multiple of the other, and a number added to it."""
     levels: list[Point] = [(ONE,)]
@@ -449,14 +389,14 @@ def _level_sets(mine: Family, theirs: Family) -> Comparison | None:
                 gap = difference(left, right)
             case _:
                 return None
-        affine = _affine((gap,), family.ranges)
-        if affine is None or len(family.ranges) != 1:
+        form = affine((gap,), family.ranges)
+        if form is None or len(family.ranges) != 1:
             return None
-        levels.append((Product((affine[0][0], reciprocal(affine[1][0][0]))),))
+        levels.append((Product((form[0][0], reciprocal(form[1][0][0]))),))
     variables = frozenset().union(*(symbols(level) for (level,) in levels))
-    if not all(_independent([levels[0], level], variables) for level in levels[1:]):
+    if any(dependent([levels[0], level], variables) is not False for level in levels[1:]):
         return None
-    return _SAME if _dependent(levels, variables) else _OTHER
+    return _SAME if dependent(levels, variables) else _OTHER
 
 
 def _solves(family: Family, equation: Relation) -> Comparison | None:
@@ -465,58 +405,37 @@ def _solves(family: Family, equation: Relation) -> Comparison | None:
     sides = tuple(side for side in equation.sides if side is not None)
     parameters = sorted(family.ranges or family.symbols & _LINES)
     whole = any(run.whole for run in family.ranges.values())
-    linear = {*equation.operators} == {"="} and symbols(equation) <= {*names}
-    if whole or len(family.points) > 1 or not linear or family.symbols != {*parameters}:
+    equal = {*equation.operators} == {"="} and symbols(equation) <= {*names}
+    if whole or len(family.points) > 1 or not equal or family.symbols != {*parameters}:
         return None
-    gaps = [_affine((difference(*pair),), names) for pair in itertools.pairwise(sides)]
+    gaps = [affine((difference(*pair),), names) for pair in itertools.pairwise(sides)]
     normals = [tuple(step[0] for step in gap[1]) for gap in gaps if gap is not None]
-    steps = _affine(point, parameters)
+    steps = affine(point, parameters)
     if steps is None or len(normals) < len(gaps) or len(gaps) + len(parameters) != len(point):
         return None
-    if not (_independent(normals, frozenset()) and _independent(steps[1], frozenset())):
+    if dependent(normals) is not False or dependent(steps[1]) is not False:
         return None
     values: dict[Node, Node] = {Symbol(n): part for n, part in zip(names, point, strict=True)}
-    inside = (same_value(*pair).equal for pair in itertools.pairwise(_replaced(sides, values)))
+    inside = (same_value(*pair).equal for pair in itertools.pairwise(with_parts(sides, values)))
     return _SAME if all(inside) else _OTHER
 
 
 def _affine_sets(mine: Family, theirs: Family) -> Comparison | None:
     """Compare a point plus all real multiples of steps: the same span, and it holds the gap."""
-    one, other = (_affine(family.points[0], family.ranges) for family in (mine, theirs))
+    one, other = (affine(family.points[0], family.ranges) for family in (mine, theirs))
     if one is None or other is None:
         return None
     (origin, steps), (origin2, steps2) = one, other
     free = (mine.symbols | theirs.symbols) - {*mine.ranges, *theirs.ranges}
     if len(steps) != len(steps2):
         return _OTHER
-    if not (_independent(steps, free) and _independent(steps2, free)):
+    if dependent(steps, free) is not False or dependent(steps2, free) is not False:
         return None
-    for point in (*steps2, _minus(origin2, origin)):
-        inside = _dependent([*steps, point], free)
+    for point in (*steps2, minus(origin2, origin)):
+        inside = dependent([*steps, point], free)
         if not inside:
             return None if inside is None else _OTHER
     return _SAME
-
-
-def _independent(points: list[Point], variables: frozenset[str]) -> bool:
-    return _dependent(points, variables) is False
-
-
-def _dependent(points: list[Point], variables: frozenset[str]) -> bool | None:
-    """Whether one point is a combination of the others: no determinant of their values is not 0."""
-    tables = (Call("det", (Matrix(tuple(rows)),)) for rows in _rows(points, variables))
-    return next((same for table in tables if not (same := same_value(table, ZERO).equal)), True)
-
-
-def _rows(points: list[Point], variables: frozenset[str]) -> Iterator[list[Point]]:
-    """Square tables of values: coordinates and, for functions, several values of the variables."""
-    choose = itertools.combinations_with_replacement if variables else itertools.combinations
-    for places in itertools.islice(choose(range(len(points[0])), len(points)), MOST_DETERMINANTS):
-        rows = []
-        for copy, place in enumerate(places):
-            names: dict[Node, Node] = {Symbol(name): Symbol(f"{name} {copy}") for name in variables}
-            rows.append(_replaced(tuple(point[place] for point in points), names))
-        yield rows
 
 
 def _renamed(mine: Family, theirs: Family) -> Comparison:
@@ -532,10 +451,10 @@ def _renamed(mine: Family, theirs: Family) -> Comparison:
     ]
     for order, shift, sign in itertools.product(orders, shifts, (1, -1)[: len(shifts)]):
         new: dict[Node, Node] = {
-            Symbol(one): Sum((Product((_whole(sign), Symbol(other))), _whole(shift)))
+            Symbol(one): Sum((Product((whole(sign), Symbol(other))), whole(shift)))
             for one, other in zip(order, theirs.ranges, strict=True)
         }
-        pairs = zip(_replaced(mine.points[0], new), theirs.points[0], strict=True)
+        pairs = zip(with_parts(mine.points[0], new), theirs.points[0], strict=True)
         if all(same_value(*pair).equal for pair in pairs):
             return _SAME
     return _OTHER
@@ -569,10 +488,10 @@ def _union(family: Family, natural_start: int) -> list[tuple[Point, Point]] | No
     found = []
     for point in family.points:
         for part, first in _without_alternation(point, name, low):
-            affine = _affine(part, [name])
-            if affine is None:
+            form = affine(part, [name])
+            if form is None:
                 return None
-            found.append((_at(part, {name: first}), affine[1][0]))
+            found.append((at(part, {name: first}), form[1][0]))
     return found
 
 
@@ -583,10 +502,10 @@ def _without_alternation(point: Point, name: str, low: int | None) -> list[tuple
         return [(point, low or 0)]
     found = []
     for rest in (0, 1):
-        new: dict[Node, Node] = {sign: _at((sign,), {name: rest})[0] for sign in signs}
-        new[Symbol(name)] = Sum((Product((Number(Fraction(2)), Symbol(name))), _whole(rest)))
+        new: dict[Node, Node] = {sign: at((sign,), {name: rest})[0] for sign in signs}
+        new[Symbol(name)] = Sum((Product((Number(Fraction(2)), Symbol(name))), whole(rest)))
         start = 0 if low is None else (low - rest + 1) // 2
-        found.append((_replaced(point, new), start))
+        found.append((with_parts(point, new), start))
     return found
 
 
@@ -619,8 +538,9 @@ def _same_union(
         ]
         for side, sizes in ((one, counts), (other, counts[len(one) :]))
     ]
+    period = _times(unit, common)
     return all(
-        any(_in_class(_minus(start, match), _times(unit, common), forward) for match in matches)
+        any(_in_class(minus(start, match), period, forward) for match in matches)
         for firsts, matches in (sides, sides[::-1])
         for start in firsts
     )

@@ -1,124 +1,107 @@
-"""Sums, products and multiples of matrices worked out cell by cell."""
+"""Linear algebra: matrices worked out cell by cell, points that are linear in some letters."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from fractions import Fraction
 from functools import reduce
+from itertools import combinations, combinations_with_replacement, islice, pairwise
 
+from rewardkit.verifiers.math import tree
 from rewardkit.verifiers.math.comparison.values import DIFFERENT, Compare, Policy, all_equal
 from rewardkit.verifiers.math.numbers.balls import take_steps
 from rewardkit.verifiers.math.numbers.equality import Comparison, same_value
-from rewardkit.verifiers.math.tree import (
-    MINUS_ONE,
-    ONE,
-    WRITTEN_INVERSE,
-    ZERO,
-    Call,
-    Constant,
-    Matrix,
-    Node,
-    Number,
-    Power,
-    Product,
-    Quantity,
-    Sequence,
-    Sum,
-    Symbol,
-    Text,
-    children,
-    is_matrix_name,
-    negative,
-    nodes,
-    reciprocal,
-    replaced,
-)
 
-_ACCENTS = (r"\hat", r"\vec", r"\mathbf", r"\bar", r"\overrightarrow", r"\widehat")
+_ACCENTS = (r"\hat", r"\bar", r"\widehat")
 
 
-def as_matrix(node: Node, other: Node) -> Node:
+def as_matrix(node: tree.Node, other: tree.Node) -> tree.Node:
     """[[1,2],[3,4]] as a matrix, (1,2) as a row or a column beside one; anything else as it is."""
-    if not isinstance(node, Sequence) or not node.items:
+    if not isinstance(node, tree.Sequence) or not node.items:
         return node
-    rows = [item.items for item in node.items if isinstance(item, Sequence) and item.opening]
-    if not rows and isinstance(other, Matrix) and node.opening in ("(", "[", "⟨"):
+    rows = [item.items for item in node.items if isinstance(item, tree.Sequence) and item.opening]
+    if not rows and isinstance(other, tree.Matrix) and node.opening in ("(", "[", "⟨"):
         column = len(other.rows) > 1 == len(other.rows[0])
-        return Matrix(tuple((item,) for item in node.items) if column else (node.items,))
+        return tree.Matrix(tuple((item,) for item in node.items) if column else (node.items,))
     even = len(rows) == len(node.items) and len({len(row) for row in rows}) == 1
-    return Matrix(tuple(rows)) if even and node.opening in ("[", "(") else node
+    return tree.Matrix(tuple(rows)) if even and node.opening in ("[", "(") else node
 
 
-def as_point(node: Node, other: Node) -> Node:
+def as_point(node: tree.Node, other: tree.Node) -> tree.Node:
     """P(1,2) and "the origin" as the tuple of their coordinates, beside a tuple."""
-    if not isinstance(other, Sequence) or other.opening not in ("(", "⟨"):
+    if not isinstance(other, tree.Sequence) or other.opening not in ("(", "⟨"):
         return node
     match node:
-        case Call(name, (_, _, *_) as coordinates) if len(name) == 3 and name[0].isupper():
-            return Sequence(tuple(coordinates), "(", ")")
-        case Text("origin"):
-            return Sequence((ZERO,) * len(other.items), "(", ")")
-        case Product((Symbol(name), Sequence((_, _, *_), "(", ")", _) as point)):
+        case tree.Call(name, (_, _, *_) as coordinates) if len(name) == 3 and name[0].isupper():
+            return tree.Sequence(tuple(coordinates), "(", ")")
+        case tree.Text("origin"):
+            return tree.Sequence((tree.ZERO,) * len(other.items), "(", ")")
+        case tree.Product((tree.Symbol(name), tree.Sequence((_, _, *_), "(", ")", _) as point)):
             return point if len(name) == 1 and name.isupper() else node
     return node
 
 
-def as_vector(node: Node, size: int) -> Node:
-    """i + 2j + 3k or ½(1, √3) as a tuple of so many coordinates; anything else as it is."""
-    columns = replaced(node, lambda part: _column(part, size))
-    if columns != node:
-        with suppress(NoMatrixError):
-            vector = worked_out(columns)
-            cells = sum(vector.rows, ()) if isinstance(vector, Matrix) else ()
-            return Sequence(cells, "(", ")") if len(cells) == size else node
-        return node
-    axes = [_axis(node, letter) for letter in "ijk"[:size]]
-    if size not in (2, 3) or axes[1:] == [None] * (size - 1):
-        return node
-    coordinates = tuple(_at(node, axes, {axis}) for axis in axes)
-    linear = same_value(_at(node, axes, {*axes}), Sum(coordinates)).equal
-    if not linear or same_value(_at(node, axes, set()), ZERO).equal is not True:
-        return node
-    return Sequence(coordinates, "(", ")")
+def coordinates(node: tree.Node) -> tuple[tree.Node, ...]:
+    """Those of a tuple, a row, a column or a sum of their multiples; none of anything else."""
+    with suppress(NoMatrixError):
+        matrix = worked_out(tree.replaced(node, as_column))
+        if isinstance(matrix, tree.Matrix) and 1 in _shape(matrix):
+            return sum(matrix.rows, ())
+    return ()
 
 
-def _column(node: Node, size: int) -> Matrix | None:
-    """A tuple of so many coordinates as a column."""
-    if isinstance(node, Sequence) and node.opening in ("(", "⟨") and len(node.items) == size:
-        return Matrix(tuple((item,) for item in node.items))
+def as_column(node: tree.Node) -> tree.Matrix | None:
+    """Several items in brackets as a column; None for anything else."""
+    match node:
+        case tree.Sequence((_, _, *_) as items, "(" | "⟨" | "["):
+            return tree.Matrix(tuple((item,) for item in items))
     return None
 
 
-def vector_beside(node: Node, other: Node) -> Node:
-    """i + 2j + 3k as a row or a column beside one; anything else as it is."""
-    if not isinstance(other, Matrix) or 1 not in _shape(other):
+def as_vector(node: tree.Node, size: int) -> tree.Node:
+    """i + 2j + 3k or ½(1, √3) as a tuple of so many coordinates; anything else as it is."""
+    if vector := coordinates(node):
+        return tree.Sequence(vector, "(", ")") if len(vector) == size else node
+    axes = {letter: _axis(node, letter) for letter in "ijk"[:size]}
+    if size not in (2, 3) or [*axes.values()][1:] == [None] * (size - 1):
         return node
-    vector = as_vector(node, max(_shape(other)))
-    return as_matrix(vector, other) if vector != node else node
+    units: dict[tree.Node, tree.Node] = {
+        leaf: tree.Symbol(f"{letter} axis") for letter, leaf in axes.items() if leaf
+    }
+    found = affine((tree.substituted(node, units),), [f"{letter} axis" for letter in axes])
+    if found is None or same_value(found[0][0], tree.ZERO).equal is not True:
+        return node
+    return tree.Sequence(tuple(step for (step,) in found[1]), "(", ")")
 
 
-def _axis(node: Node, letter: str) -> Node | None:
+def vector_beside(node: tree.Node, other: tree.Node) -> tree.Node:
+    """i + 2j + 3k as a tuple, a row or a column beside one; anything else as it is."""
+    if isinstance(other, tree.Matrix) and 1 in _shape(other):
+        return as_matrix(as_vector(node, max(_shape(other))), other)
+    beside = isinstance(other, tree.Sequence) and other.opening in ("(", "⟨")
+    if beside and isinstance(node, (tree.Sum, tree.Product, tree.Symbol)):
+        return as_vector(node, len(tree.children(other)))
+    return node
+
+
+def _axis(node: tree.Node, letter: str) -> tree.Node | None:
     """The leaf that is the unit vector of a letter."""
-    unit = Constant("i") if letter == "i" else Symbol(letter)
-    spellings = [unit, *(Symbol(f"{letter}{accent}") for accent in _ACCENTS)]
-    return next((part for part in nodes(node) if part in spellings), None)
+    unit = tree.Constant("i") if letter == "i" else tree.Symbol(letter)
+    spellings = [unit, *(tree.Symbol(f"{letter}{accent}") for accent in _ACCENTS)]
+    return next((part for part in tree.nodes(node) if part in spellings), None)
 
 
-def _at(node: Node, axes: list[Node | None], ones: set[Node | None]) -> Node:
-    """The expression with some unit vectors as 1, the others as 0."""
-    return replaced(node, lambda part: (ONE if part in ones else ZERO) if part in axes else None)
-
-
-def without_degrees(node: Node) -> Node:
+def without_degrees(node: tree.Node) -> tree.Node:
     """180° - x as 180 - x: a sum whose terms are in degrees, without their sign."""
-    if not isinstance(node, Sum):
+    if not isinstance(node, tree.Sum):
         return node
     terms = (
-        term.value if isinstance(term, Quantity) and term.kind == (("angle", 1),) else term
+        term.value if isinstance(term, tree.Quantity) and term.kind == (("angle", 1),) else term
         for term in node.terms
     )
-    return Sum(tuple(terms))
+    return tree.Sum(tuple(terms))
 
 
 MOST_WORK = 4_000
@@ -131,142 +114,242 @@ class NoMatrixError(Exception):
     """The operation is undefined, or not supported."""
 
 
-def has_matrix(node: Node) -> bool:
+def has_matrix(node: tree.Node) -> bool:
     """Whether the expression contains a matrix to compute with."""
-    if isinstance(node, Matrix):
+    if isinstance(node, tree.Matrix):
         return True
     match node:
-        case Sum() | Product() | Call("transpose", _) | Power(_, Number()):
-            return any(map(has_matrix, children(node)))
+        case tree.Sum() | tree.Product() | tree.Call("transpose", _) | tree.Power(_, tree.Number()):
+            return any(map(has_matrix, tree.children(node)))
     return False
 
 
-def worked_out(node: Node) -> Node:
+def worked_out(node: tree.Node) -> tree.Node:
     """Compute the tree's matrix, or return the tree if it has none. Raises NoMatrixError."""
     match node:
-        case Sum(terms):
+        case tree.Sum(terms):
             parts = [worked_out(term) for term in terms]
-            if not any(isinstance(part, Matrix) for part in parts):
+            if not any(isinstance(part, tree.Matrix) for part in parts):
                 return node
             return _added(parts)
-        case Product(factors):
+        case tree.Product(factors):
             return reduce(_multiplied, map(worked_out, factors))
-        case Power(base, Number(exponent)) if has_matrix(base) and exponent.denominator == 1:
+        case tree.Power(base, tree.Number(exponent)) if (
+            has_matrix(base) and exponent.denominator == 1
+        ):
             return _raised(worked_out(base), int(exponent))
-        case Call("transpose", (inner,)):
+        case tree.Call("transpose", (inner,)):
             matrix = worked_out(inner)
-            if isinstance(inner, Sequence) and inner.opening in ("(", "["):
-                matrix = Matrix((inner.items,))
+            if isinstance(inner, tree.Sequence) and inner.opening in ("(", "["):
+                matrix = tree.Matrix((inner.items,))
             return (
-                Matrix(tuple(zip(*matrix.rows, strict=True)))
-                if isinstance(matrix, Matrix)
+                tree.Matrix(tuple(zip(*matrix.rows, strict=True)))
+                if isinstance(matrix, tree.Matrix)
                 else node
             )
     return node
 
 
-def _raised(base: Node, exponent: int) -> Node:
+def _raised(base: tree.Node, exponent: int) -> tree.Node:
     """A small power of a matrix, or its inverse."""
-    if not isinstance(base, Matrix) or not 1 <= abs(exponent) <= HIGHEST_POWER:
+    if not isinstance(base, tree.Matrix) or not 1 <= abs(exponent) <= HIGHEST_POWER:
         raise NoMatrixError
-    factor: Node = base if exponent > 0 else _inverse(base)
+    factor: tree.Node = base if exponent > 0 else _inverse(base)
     return reduce(_multiplied, [factor] * abs(exponent))
 
 
-def _inverse(matrix: Matrix) -> Matrix:
+def _inverse(matrix: tree.Matrix) -> tree.Matrix:
     """Cofactors over the determinant."""
     size = len(matrix.rows)
     if _shape(matrix) not in ((1, 1), (2, 2), (3, 3)):
         raise NoMatrixError
-    under = reciprocal(Call("det", (matrix,)))
+    under = tree.reciprocal(tree.Call("det", (matrix,)))
     places = range(size)
-    return Matrix(
-        tuple(tuple(Product((_cofactor(matrix, j, i), under)) for j in places) for i in places)
+    return tree.Matrix(
+        tuple(tuple(tree.Product((_cofactor(matrix, j, i), under)) for j in places) for i in places)
     )
 
 
-def _cofactor(matrix: Matrix, row: int, column: int) -> Node:
+def _cofactor(matrix: tree.Matrix, row: int, column: int) -> tree.Node:
     rows = [cells[:column] + cells[column + 1 :] for cells in matrix.rows]
     del rows[row]
-    minor: Node = Call("det", (Matrix(tuple(rows)),)) if rows else ONE
-    return minor if (row + column) % 2 == 0 else negative(minor)
+    minor: tree.Node = tree.Call("det", (tree.Matrix(tuple(rows)),)) if rows else tree.ONE
+    return minor if (row + column) % 2 == 0 else tree.negative(minor)
 
 
-def _added(parts: list[Node]) -> Matrix:
-    matrices = [part for part in parts if isinstance(part, Matrix)]
+def _added(parts: list[tree.Node]) -> tree.Matrix:
+    matrices = [part for part in parts if isinstance(part, tree.Matrix)]
     if len(matrices) < len(parts) or len({_shape(matrix) for matrix in matrices}) > 1:
         raise NoMatrixError
     rows = zip(*(matrix.rows for matrix in matrices), strict=True)
-    return Matrix(tuple(tuple(map(Sum, zip(*row, strict=True))) for row in rows))
+    return tree.Matrix(tuple(tuple(map(tree.Sum, zip(*row, strict=True))) for row in rows))
 
 
-def _shape(matrix: Matrix) -> tuple[int, int]:
+def _shape(matrix: tree.Matrix) -> tuple[int, int]:
     return len(matrix.rows), len(matrix.rows[0])
 
 
-def _multiplied(one: Node, other: Node) -> Node:
-    if isinstance(one, Matrix) and isinstance(other, Matrix):
+def _multiplied(one: tree.Node, other: tree.Node) -> tree.Node:
+    if isinstance(one, tree.Matrix) and isinstance(other, tree.Matrix):
         return _matrix_product(one, other)
-    if isinstance(other, Matrix):
+    if isinstance(other, tree.Matrix):
         one, other = other, one
-    if isinstance(one, Matrix):
-        return Matrix(tuple(tuple(Product((other, cell)) for cell in row) for row in one.rows))
-    return Product((one, other))
+    if isinstance(one, tree.Matrix):
+        return tree.Matrix(
+            tuple(tuple(tree.Product((other, cell)) for cell in row) for row in one.rows)
+        )
+    return tree.Product((one, other))
 
 
-def _matrix_product(one: Matrix, other: Matrix) -> Matrix:
+def _matrix_product(one: tree.Matrix, other: tree.Matrix) -> tree.Matrix:
     inner = len(other.rows)
     if len(one.rows[0]) != inner or len(one.rows) * inner * len(other.rows[0]) > MOST_WORK:
         raise NoMatrixError
-    sizes = (sum(1 for cell in sum(side.rows, ()) for _ in nodes(cell)) for side in (one, other))
+    sizes = (
+        sum(1 for cell in sum(side.rows, ()) for _ in tree.nodes(cell)) for side in (one, other)
+    )
     take_steps(next(sizes) * len(other.rows[0]) + next(sizes) * len(one.rows))
     columns = list(zip(*other.rows, strict=True))
     rows = [[zip(row, column, strict=True) for column in columns] for row in one.rows]
-    return Matrix(tuple(tuple(Sum(tuple(map(Product, cell))) for cell in row) for row in rows))
+    return tree.Matrix(
+        tuple(tuple(tree.Sum(tuple(map(tree.Product, cell))) for cell in row) for row in rows)
+    )
 
 
 def same_by_names(
-    answer: Node, reference: Node, policy: Policy, compare: Compare
+    answer: tree.Node, reference: tree.Node, policy: Policy, compare: Compare
 ) -> Comparison | None:
     """Compare products of matrices by name, such as P^{-1}AP, which don't commute; else None."""
-    parts = [*nodes(answer), *nodes(reference)]
-    if not any(map(_is_of_matrix, parts)):
+    parts = [*tree.nodes(answer), *tree.nodes(reference)]
+    if not any(map(is_of_matrix, parts)):
         return None
-    sides = replaced(answer, _in_numbers), replaced(reference, _in_numbers)
+    sides = tree.replaced(answer, _in_numbers), tree.replaced(reference, _in_numbers)
     return same_matrices(*sides, policy, compare) if all(map(has_matrix, sides)) else None
 
 
-def _is_of_matrix(node: Node) -> bool:
+def is_of_matrix(node: tree.Node) -> bool:
+    """Whether the order of factors counts in it: P^{-1}, A^T, AB - BA."""
     match node:
-        case Power(_, exponent):
-            return exponent == WRITTEN_INVERSE
-        case Call("transpose", (inner,)):
-            return is_matrix_name(inner)
+        case tree.Power(_, exponent):
+            return exponent == tree.WRITTEN_INVERSE
+        case tree.Call("transpose", (inner,)):
+            return tree.is_matrix_name(inner)
+        case tree.Sum(terms):  # AB - BA
+            orders = [
+                [
+                    part
+                    for part in tree.nodes(term)
+                    if isinstance(part, tree.Symbol) and tree.is_matrix_name(part)
+                ]
+                for term in terms
+            ]
+            return any(one != other and {*one} == {*other} for one, other in pairwise(orders))
     return False
 
 
-def _in_numbers(node: Node) -> Node | None:
+def _in_numbers(node: tree.Node) -> tree.Node | None:
     """A matrix of numbers in place of its name, the same for the same name."""
-    if node == WRITTEN_INVERSE:
-        return MINUS_ONE
-    if not isinstance(node, Symbol) or not is_matrix_name(node):
+    if node == tree.WRITTEN_INVERSE:
+        return tree.MINUS_ONE
+    if not isinstance(node, tree.Symbol) or not tree.is_matrix_name(node):
         return None
     if node.name == "I":
-        return Matrix(((ONE, ZERO), (ZERO, ONE)))
+        return tree.Matrix(((tree.ONE, tree.ZERO), (tree.ZERO, tree.ONE)))
     draw = random.Random(node.name).randrange
-    cells = [Number(Fraction(draw(2, 10**6))) for _ in range(4)]
-    return Matrix(((cells[0], cells[1]), (cells[2], cells[3])))
+    cells = [tree.Number(Fraction(draw(2, 10**6))) for _ in range(4)]
+    return tree.Matrix(((cells[0], cells[1]), (cells[2], cells[3])))
 
 
-def same_matrices(answer: Node, reference: Node, policy: Policy, compare: Compare) -> Comparison:
+def same_matrices(
+    answer: tree.Node, reference: tree.Node, policy: Policy, compare: Compare
+) -> Comparison:
     """Compare matrices cell by cell, after working out what can be."""
     try:
         mine, theirs = worked_out(answer), worked_out(reference)
     except NoMatrixError:
         return Comparison(False, "matrices that don't fit")
-    if not (isinstance(mine, Matrix) and isinstance(theirs, Matrix)):
+    if not (isinstance(mine, tree.Matrix) and isinstance(theirs, tree.Matrix)):
         return DIFFERENT
     if _shape(mine) != _shape(theirs):
         return Comparison(False, "matrices of different shapes")
     cells = zip(sum(mine.rows, ()), sum(theirs.rows, ()), strict=True)
     return all_equal([compare(one, other, policy) for one, other in cells])
+
+
+MOST_DETERMINANTS = 40
+
+Point = tuple[tree.Node, ...]
+"""Coordinates; a number or a function has one."""
+
+Parts = dict[tree.Node, tree.Node]
+"""Parts of trees, and what takes their places."""
+
+
+def whole(value: int) -> tree.Node:
+    """A whole number."""
+    return tree.Number(Fraction(value))
+
+
+def with_parts(point: Point, new: Parts) -> Point:
+    """The point with other parts in place of some."""
+    return tuple(tree.substituted(part, new) for part in point)
+
+
+def at(point: Point, values: dict[str, int]) -> Point:
+    """The point with whole numbers in place of some letters."""
+    new: Parts = {tree.Symbol(name): whole(value) for name, value in values.items()}
+    return tuple(map(_without_zeros, with_parts(point, new)))
+
+
+def _without_zeros(node: tree.Node) -> tree.Node:
+    """The tree without terms that are 0 times something."""
+    node = tree.mapped(node, _without_zeros)
+    match node:
+        case tree.Product(factors) if tree.ZERO in factors:
+            return tree.ZERO
+        case tree.Sum(terms):
+            return tree.summed([term for term in terms if term != tree.ZERO] or [tree.ZERO])
+    return node
+
+
+def minus(one: Point, other: Point) -> Point:
+    """Coordinate by coordinate."""
+    return tuple(tree.difference(left, right) for left, right in zip(one, other, strict=True))
+
+
+def affine(point: Point, names: Iterable[str]) -> tuple[Point, list[Point]] | None:
+    """Where all letters are 0, and the step of each; None where the steps aren't even."""
+    zero = dict.fromkeys(names, 0)
+    origin = at(point, zero)
+    steps = [minus(at(point, {**zero, name: 1}), origin) for name in zero]
+    letters = [tree.Symbol(name) for name in zero]
+    for place, part in enumerate(point):
+        terms = (tree.Product((x, step[place])) for x, step in zip(letters, steps, strict=True))
+        if same_value(part, tree.Sum((origin[place], *terms))).equal is not True:
+            return None
+    return origin, steps
+
+
+def line(gap: tree.Node, name: str) -> tuple[tree.Node, tree.Node] | None:
+    """The value at 0 and the slope of what is linear in a letter; None for anything else."""
+    found = affine((gap,), [name]) if name in tree.symbols(gap) else None
+    return (found[0][0], found[1][0][0]) if found else None
+
+
+def dependent(points: list[Point], variables: frozenset[str] = frozenset()) -> bool | None:
+    """Whether one point is a combination of the others: no determinant of their values is not 0."""
+    for table in _tables(points, variables):
+        if not (same := same_value(tree.Call("det", (table,)), tree.ZERO).equal):
+            return same
+    return True
+
+
+def _tables(points: list[Point], variables: frozenset[str]) -> Iterator[tree.Matrix]:
+    """Square tables of values: coordinates and, for functions, several values of the variables."""
+    choose = combinations_with_replacement if variables else combinations
+    for places in islice(choose(range(len(points[0])), len(points)), MOST_DETERMINANTS):
+        rows = []
+        for copy, place in enumerate(places):
+            new: Parts = {tree.Symbol(name): tree.Symbol(f"{name} {copy}") for name in variables}
+            rows.append(with_parts(tuple(point[place] for point in points), new))
+        yield tree.Matrix(tuple(rows))

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cmp_to_key, reduce
 from operator import and_, or_
 
+from rewardkit.verifiers.math import tree
+from rewardkit.verifiers.math.comparison import matrices
 from rewardkit.verifiers.math.comparison.values import (
     DIFFERENT,
     Compare,
@@ -20,37 +21,9 @@ from rewardkit.verifiers.math.comparison.values import (
     same_in_any_order,
 )
 from rewardkit.verifiers.math.numbers.equality import Comparison, compare_size, same_value
-from rewardkit.verifiers.math.tree import (
-    MINUS_ONE,
-    ONE,
-    ZERO,
-    Call,
-    Constant,
-    Node,
-    Number,
-    NumberSet,
-    Power,
-    Product,
-    Relation,
-    Root,
-    Sequence,
-    SetOperation,
-    Sum,
-    Symbol,
-    Text,
-    difference,
-    negative,
-    nodes,
-    reciprocal,
-    substituted,
-    symbols,
-    with_symbols,
-)
 
-MOST_PIECES = 24
-
-INFINITY = Constant("∞")
-MINUS_INFINITY = Product((MINUS_ONE, INFINITY))
+INFINITY = tree.Constant("∞")
+MINUS_INFINITY = tree.Product((tree.MINUS_ONE, INFINITY))
 FLIPPED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "≠": "≠"}
 
 
@@ -62,9 +35,9 @@ class NoRegionError(Exception):
 class Piece:
     """An interval; a point is closed and ends where it starts."""
 
-    low: Node
+    low: tree.Node
     low_closed: bool
-    high: Node
+    high: tree.Node
     high_closed: bool
 
 
@@ -79,68 +52,60 @@ class Region:
 ALL = Region((Piece(MINUS_INFINITY, False, INFINITY, False),))
 
 
-def is_region(node: Node) -> bool:
+def is_region(node: tree.Node) -> bool:
     """Whether the tree is written as a set of real numbers and as nothing else."""
     match node:
-        case SetOperation() | NumberSet():
+        case tree.SetOperation() | tree.NumberSet():
             return True
-        case Relation(_, operators):
+        case tree.Relation(_, operators):
             return not set(operators) <= {"=", "≡", "≈", "→"}
-        case Sequence((Relation(_, ("|",)),), "⦃", _, _):
+        case tree.Sequence((tree.Relation(_, ("|",)),), "⦃", _, _):
             return True
-        case Sequence(items, opening, closing, joint):
+        case tree.Sequence(items, opening, closing, joint):
             if joint != "," and any(map(is_region, items)):
-                return all(is_region(item) or _is_value(item, joint) for item in items)
+                return joint == "or" or all(map(is_region, items))  # x = 4 or 5 < x < 7
             brackets = {opening, closing} <= set("()[]") and opening != ""
             mixed = brackets and (opening, closing) not in (("(", ")"), ("[", "]"))
             return mixed or (brackets and any(map(infinite, items)))
     return False
 
 
-def _is_value(node: Node, joint: str) -> bool:
-    """Whether it is the `x = 4` of `x = 4 or 5 < x < 7`."""
-    match node:
-        case Relation((Symbol(), value), ("=",)) if value is not None:
-            return joint == "or" and not symbols(value)
-    return False
-
-
-def region(node: Node) -> Region:
+def region(node: tree.Node) -> Region:
     """Convert the tree to a set of real numbers. Raises NoRegionError."""
     match node:
-        case NumberSet(("R" | "∅") as name):
+        case tree.NumberSet(("R" | "∅") as name):
             return ALL if name == "R" else Region(())
-        case SetOperation(operator, left, right):
+        case tree.SetOperation(operator, left, right):
             other = complement(region(right)) if operator == "∖" else region(right)
             return (union if operator == "∪" else intersection)([region(left), other])
-        case Relation(sides, operators):
+        case tree.Relation(sides, operators):
             return _relation(sides, operators)
-        case Sequence((low, high), opening, closing, _) if {opening, closing} <= set("()[]"):
+        case tree.Sequence((low, high), opening, closing, _) if {opening, closing} <= set("()[]"):
             return interval(Piece(low, opening == "[", high, closing == "]"))
-        case Sequence((Relation(_, ("|",)) as condition,), "⦃", _, _):
+        case tree.Sequence((tree.Relation(_, ("|",)) as condition,), "⦃", _, _):
             return region(condition)
-        case Sequence(items, "⦃", _, _):
+        case tree.Sequence(items, "⦃", _, _):
             return union([interval(Piece(item, True, item, True)) for item in items])
-        case Sequence(items, "", "", joint) if items:
-            return _listed([region(item) for item in items], joint)
+        case tree.Sequence(items, "", "", joint) if items:
+            regions = [region(item) for item in items]
+            both = intersection(regions) if joint != "or" else Region(())
+            # a comma joins conditions that exclude each other as `or` does
+            return both if both.pieces or joint == "and" else union(regions)
     raise NoRegionError
 
 
-def _listed(regions: list[Region], joint: str) -> Region:
-    """Conditions joined by and, by or, or by a comma: or where they exclude each other."""
-    both = intersection(regions) if joint != "or" else Region(())
-    return both if both.pieces or joint == "and" else union(regions)
-
-
-def _relation(sides: tuple[Node | None, ...], operators: tuple[str, ...]) -> Region:
+def _relation(sides: tuple[tree.Node | None, ...], operators: tuple[str, ...]) -> Region:
     match sides, operators:
-        case (Symbol(name), members), ("∈",) if members is not None:
+        case (tree.Symbol(name), members), ("∈",) if members is not None:
             return Region(region(members).pieces, name)
-        case (Symbol(name), members), ("∉",) if members is not None:
+        case (tree.Symbol(name), members), ("∉",) if members is not None:
             return Region(complement(region(members)).pieces, name)
-        case (first, condition), ("|",) if first is not None and condition is not None:
-            return _condition(first, condition)
-        case (Symbol(name), value), ("=",) if value is not None and not symbols(value):
+        case (
+            tree.Relation((tree.Symbol(name), tree.NumberSet("R")), ("∈",)) | tree.Symbol(name),
+            tree.Node() as condition,
+        ), ("|",) if region(condition).variable in (name, None):
+            return region(condition)
+        case (tree.Symbol(name), value), ("=",) if value is not None and not tree.symbols(value):
             return Region((Piece(value, True, value, True),), name)
         case (left, right), (operator,) if operator in FLIPPED:
             return _inequality(left, operator, right)
@@ -150,31 +115,24 @@ def _relation(sides: tuple[Node | None, ...], operators: tuple[str, ...]) -> Reg
     raise NoRegionError
 
 
-def _condition(first: Node, condition: Node) -> Region:
-    match first:
-        case Relation((Symbol(name), NumberSet("R")), ("∈",)) | Symbol(name):
-            found = region(condition)
-            if found.variable in (name, None):
-                return found
-    raise NoRegionError
-
-
-def _inequality(left: Node | None, operator: str, right: Node | None) -> Region:
+def _inequality(left: tree.Node | None, operator: str, right: tree.Node | None) -> Region:
     """`left operator right`, where |f| < b is f < b and f > -b, and |f| > b is f > b or f < -b."""
     if left is None or right is None:
         return _bounded(None, operator if left is None else FLIPPED[operator], left or right)
-    if isinstance(right, Call):
+    if isinstance(right, tree.Call):
         left, operator, right = right, FLIPPED[operator], left
     match left:
-        case Call("abs", (inner,)) if not symbols(right) and compare_size(right, ZERO) == 1:
+        case tree.Call("abs", (inner,)) if (
+            not tree.symbols(right) and compare_size(right, tree.ZERO) == 1
+        ):
             above = _bounded(*_solved(inner, operator, right))
-            below = _bounded(*_solved(inner, FLIPPED[operator], negative(right)))
+            below = _bounded(*_solved(inner, FLIPPED[operator], tree.negative(right)))
             return (intersection if operator in "<≤≠" else union)([above, below])
     return _bounded(*_solved(left, operator, right))
 
 
-def _bounded(name: str | None, operator: str, bound: Node | None) -> Region:
-    if bound is None or symbols(bound):
+def _bounded(name: str | None, operator: str, bound: tree.Node | None) -> Region:
+    if bound is None or tree.symbols(bound):
         raise NoRegionError
     if infinite(bound):
         if (operator, bound) in (("<", INFINITY), (">", MINUS_INFINITY)):
@@ -186,27 +144,23 @@ def _bounded(name: str | None, operator: str, bound: Node | None) -> Region:
     return Region(pieces, name)
 
 
-def _solved(left: Node, operator: str, right: Node) -> tuple[str, str, Node]:
+def _solved(left: tree.Node, operator: str, right: tree.Node) -> tuple[str, str, tree.Node]:
     """`left operator right`, linear in its one variable, as the variable, a sign and the bound."""
-    if isinstance(left, Symbol) and not symbols(right):
+    if isinstance(left, tree.Symbol) and not tree.symbols(right):
         return left.name, operator, right
-    if isinstance(right, Symbol) and not symbols(left):
+    if isinstance(right, tree.Symbol) and not tree.symbols(left):
         return right.name, FLIPPED[operator], left
-    gap = difference(left, right)
-    names = set(symbols(gap))
-    if len(names) != 1 or any(isinstance(part, Call) and symbols(part) for part in nodes(gap)):
+    gap = tree.difference(left, right)
+    names = tree.symbols(gap)
+    found = matrices.line(gap, *names) if len(names) == 1 else None
+    if found is None:
         raise NoRegionError
-    at_zero, at_one, at_two = (
-        substituted(gap, dict.fromkeys(map(Symbol, names), Number(Fraction(place))))
-        for place in range(3)
-    )
-    slope = difference(at_one, at_zero)
-    line = Sum((at_two, negative(at_one), negative(slope)))
-    rising = compare_size(slope, ZERO) if same_value(line, ZERO).equal else None
+    at_zero, slope = found
+    rising = compare_size(slope, tree.ZERO)
     if not rising:
         raise NoRegionError
-    bound = Product((negative(at_zero), reciprocal(slope)))
-    return names.pop(), operator if rising > 0 else FLIPPED[operator], bound
+    bound = tree.Product((tree.negative(at_zero), tree.reciprocal(slope)))
+    return min(names), operator if rising > 0 else FLIPPED[operator], bound
 
 
 def same_region(one: Region, other: Region) -> bool | None:
@@ -222,7 +176,7 @@ def same_region(one: Region, other: Region) -> bool | None:
     return False if False in verdicts else None if None in verdicts else True
 
 
-def infinite(node: Node) -> bool:
+def infinite(node: tree.Node) -> bool:
     """Whether it is ∞ or -∞."""
     return node in (INFINITY, MINUS_INFINITY)
 
@@ -238,7 +192,7 @@ def interval(piece: Piece) -> Region:
     return Region((piece,))
 
 
-def _order(one: Node, other: Node) -> int:
+def _order(one: tree.Node, other: tree.Node) -> int:
     """-1, 0 or 1; raises NoRegionError where the order isn't certain."""
     if one == other:
         return 0
@@ -246,7 +200,7 @@ def _order(one: Node, other: Node) -> int:
         return -1
     if one == INFINITY or other == MINUS_INFINITY:
         return 1
-    order = None if symbols(one) or symbols(other) else compare_size(one, other)
+    order = None if tree.symbols(one) or tree.symbols(other) else compare_size(one, other)
     if order is None:
         raise NoRegionError
     return order
@@ -262,20 +216,18 @@ def _variable(regions: list[Region]) -> str | None:
 def union(regions: list[Region]) -> Region:
     """The numbers that any of them holds, as disjoint intervals."""
     pieces = [piece for found in regions for piece in found.pieces]
-    if len(pieces) > MOST_PIECES:
-        raise NoRegionError
+
+    def by_start(one: Piece, other: Piece) -> int:
+        return _order(one.low, other.low) or other.low_closed - one.low_closed
+
     merged: list[Piece] = []
-    for piece in sorted(pieces, key=cmp_to_key(_by_start)):
+    for piece in sorted(pieces, key=cmp_to_key(by_start)):
         joined = _joined(merged[-1], piece) if merged else None
         if joined is None:
             merged.append(piece)
         else:
             merged[-1] = joined
     return Region(tuple(merged), _variable(regions))
-
-
-def _by_start(one: Piece, other: Piece) -> int:
-    return _order(one.low, other.low) or other.low_closed - one.low_closed
 
 
 def _joined(before: Piece, after: Piece) -> Piece | None:
@@ -298,7 +250,7 @@ def intersection(regions: list[Region]) -> Region:
 def complement(found: Region) -> Region:
     """The numbers that it does not hold."""
     pieces: list[Piece] = []
-    low: Node = MINUS_INFINITY
+    low: tree.Node = MINUS_INFINITY
     closed = False
     for piece in found.pieces:
         if not infinite(piece.low):
@@ -312,44 +264,48 @@ def complement(found: Region) -> Region:
 _ELSEWHERE = frozenset(("otherwise", "else", "elsewhere", "in all other cases"))
 
 
-Place = Region | Node
+Place = Region | tree.Node
 """Where a piece holds; the condition as it is written if it isn't a set of numbers."""
 
 
-def is_piecewise(node: Node) -> bool:
+def is_piecewise(node: tree.Node) -> bool:
     """Whether it consists of values with conditions."""
-    return isinstance(node, Call) and node.name == "cases"
+    return isinstance(node, tree.Call) and node.name == "cases"
 
 
-def same_pieces(answer: Node, reference: Node, policy: Policy, compare: Compare) -> Comparison:
+def same_pieces(
+    answer: tree.Node, reference: tree.Node, policy: Policy, compare: Compare
+) -> Comparison:
     """Whether each piece has a partner of the same value where the same condition holds."""
     for node, other in ((answer, reference), (reference, answer)):
-        if isinstance(node, Call) and not is_piecewise(other):
+        if isinstance(node, tree.Call) and not is_piecewise(other):
             return _same_everywhere(node, other)
-    assert isinstance(answer, Call)
-    assert isinstance(reference, Call)
+    assert isinstance(answer, tree.Call)
+    assert isinstance(reference, tree.Call)
 
-    def same_piece(mine: tuple[Node, Place], theirs: tuple[Node, Place]) -> Comparison:
-        if not _same_condition(mine[1], theirs[1]):
-            return DIFFERENT
-        return compare(mine[0], theirs[0], policy)
+    def same_piece(mine: tuple[tree.Node, Place], theirs: tuple[tree.Node, Place]) -> Comparison:
+        one, other = mine[1], theirs[1]
+        same = one == other
+        if isinstance(one, Region) and isinstance(other, Region):
+            same = same_region(one, other) is True
+        return compare(mine[0], theirs[0], policy) if same else DIFFERENT
 
     return same_in_any_order(_pieces(answer), _pieces(reference), same_piece, "pieces")
 
 
-def _same_everywhere(node: Call, other: Node) -> Comparison:
+def _same_everywhere(node: tree.Call, other: tree.Node) -> Comparison:
     """Compare pieces that cover the real numbers with one expression, such as |x|, on each."""
     pieces = _pieces(node)
     try:
         covered = union([place for _, place in pieces if isinstance(place, Region)])
     except NoRegionError:
         return DIFFERENT
-    comparable = isinstance(other, Sum | Product | Power | Root | Call)
-    if not comparable or covered.pieces != ALL.pieces or symbols(other) != {covered.variable}:
+    comparable = isinstance(other, tree.Sum | tree.Product | tree.Power | tree.Call)
+    if not comparable or covered.pieces != ALL.pieces or tree.symbols(other) != {covered.variable}:
         return DIFFERENT
     return all_equal(
         [
-            same_value(with_symbols(value, change), with_symbols(other, change))
+            same_value(tree.with_symbols(value, change), tree.with_symbols(other, change))
             for value, place in pieces
             if isinstance(place, Region)
             for piece in place.pieces
@@ -358,26 +314,26 @@ def _same_everywhere(node: Call, other: Node) -> Comparison:
     )
 
 
-def _substitutions(piece: Piece) -> list[Callable[[Symbol], Node]]:
+def _substitutions(piece: Piece) -> list[Callable[[tree.Symbol], tree.Node]]:
     """What to put in place of x so that all real x give the whole interval; and its own ends."""
     low, high = piece.low, piece.high
     ends = [low] * piece.low_closed + [high] * piece.high_closed
 
-    def inside(x: Symbol) -> Node:
-        square = Product((x, x))
+    def inside(x: tree.Symbol) -> tree.Node:
+        square = tree.Product((x, x))
         if infinite(low):
-            return x if infinite(high) else difference(high, square)
+            return x if infinite(high) else tree.difference(high, square)
         if infinite(high):
-            return Sum((low, square))
-        part = reciprocal(Sum((ONE, square)))
-        return Sum((low, Product((difference(high, low), part))))
+            return tree.Sum((low, square))
+        part = tree.reciprocal(tree.Sum((tree.ONE, square)))
+        return tree.Sum((low, tree.Product((tree.difference(high, low), part))))
 
     return [inside, *(lambda _, end=end: end for end in ends)]
 
 
-def _pieces(node: Call) -> list[tuple[Node, Place]]:
+def _pieces(node: tree.Call) -> list[tuple[tree.Node, Place]]:
     """Values and where they hold, `otherwise` as what the other conditions leave."""
-    rows = [row.items for row in node.arguments if isinstance(row, Sequence)]
+    rows = [row.items for row in node.arguments if isinstance(row, tree.Sequence)]
     conditions = [_region_or_node(condition) for _, condition in rows if not _is_rest(condition)]
     regions = [place for place in conditions if isinstance(place, Region)]
     rest = complement(union(regions)) if len(regions) == len(conditions) else None
@@ -387,21 +343,15 @@ def _pieces(node: Call) -> list[tuple[Node, Place]]:
     ]
 
 
-def _is_rest(condition: Node) -> bool:
-    return isinstance(condition, Text) and condition.words in _ELSEWHERE
+def _is_rest(condition: tree.Node) -> bool:
+    return isinstance(condition, tree.Text) and condition.words in _ELSEWHERE
 
 
-def _region_or_node(node: Node) -> Place:
+def _region_or_node(node: tree.Node) -> Place:
     try:
         return region(node)
     except NoRegionError:
         return node
-
-
-def _same_condition(one: Place, other: Place) -> bool:
-    if isinstance(one, Region) and isinstance(other, Region):
-        return same_region(one, other) is True
-    return one == other
 
 
 MOST_LETTERS = 10
@@ -414,11 +364,11 @@ class NoFormulaError(Exception):
     """The tree isn't a formula in letters."""
 
 
-def same_formula(answer: Node, reference: Node) -> Comparison | None:
+def same_formula(answer: tree.Node, reference: tree.Node) -> Comparison | None:
     """Compare two formulas row by row; None unless both are some, and one has an operator."""
     if not (_has_operator(answer) or _has_operator(reference)):
         return None
-    letters = sorted({_letter(name) for side in (answer, reference) for name in symbols(side)})
+    letters = sorted({_letter(name) for side in (answer, reference) for name in tree.symbols(side)})
     if len(letters) > MOST_LETTERS:
         return None
     rows = 1 << len(letters)
@@ -434,11 +384,11 @@ def same_formula(answer: Node, reference: Node) -> Comparison | None:
     return Comparison(same, "truth tables")
 
 
-def _has_operator(node: Node) -> bool:
+def _has_operator(node: tree.Node) -> bool:
     match node:
-        case Sequence(joint="∧" | "∨") | SetOperation() | Call("not()"):
+        case tree.Sequence(joint="∧" | "∨") | tree.SetOperation() | tree.Call("not()"):
             return True
-        case Relation(operators=("→",)) | Power(SetOperation()):
+        case tree.Relation(operators=("→",)) | tree.Power(tree.SetOperation()):
             return True
     return False
 
@@ -450,9 +400,9 @@ def _letter(name: str) -> str:
     return name
 
 
-def _table(node: Node, columns: Mapping[str, int], full: int) -> int:
+def _table(node: tree.Node, columns: Mapping[str, int], full: int) -> int:
     """A bit for each row, set where the formula holds. Raises NoFormulaError."""
-    if isinstance(node, Symbol):
+    if isinstance(node, tree.Symbol):
         letter = _letter(node.name)
         return columns[letter] ^ (full if letter != node.name else 0)
     operator, parts = _operation(node)
@@ -467,18 +417,22 @@ def _table(node: Node, columns: Mapping[str, int], full: int) -> int:
     return reduce(and_ if operator in "∧∩" else or_, others, first)
 
 
-def _operation(node: Node) -> tuple[str, tuple[Node, ...]]:
+def _operation(node: tree.Node) -> tuple[str, tuple[tree.Node, ...]]:
     match node:
-        case Call("not()", (inner,)):
+        case tree.Call("not()", (inner,)):
             return "¬", (inner,)
-        case Power(base, Symbol("c" | "C")):
+        case tree.Power(base, tree.Symbol("c" | "C")):
             return "¬", (base,)
-        case Relation((Symbol() | Call() as left, Symbol() | Call() as right), ("→",)):
+        case tree.Relation(
+            (tree.Symbol() | tree.Call() as left, tree.Symbol() | tree.Call() as right), ("→",)
+        ):
             return "→", (left, right)
-        case SetOperation(operator, left, right):
+        case tree.SetOperation(operator, left, right):
             return operator, (left, right)
-        case Sum((Symbol() as left, Product((Number(sign), Symbol() as right)))) if sign == -1:
+        case tree.Sum(
+            (tree.Symbol() as left, tree.Product((tree.Number(sign), tree.Symbol() as right)))
+        ) if sign == -1:
             return "∖", (left, right)
-        case Sequence(items, "" | "(", _, "∧" | "∨" as joint):
+        case tree.Sequence(items, "" | "(", _, "∧" | "∨" as joint):
             return joint, items
     raise NoFormulaError

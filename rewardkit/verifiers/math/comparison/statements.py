@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import string
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 
-from rewardkit.verifiers.math.comparison.sets import is_region
+from rewardkit.verifiers.math.comparison import matrices
+from rewardkit.verifiers.math.comparison.sets import FLIPPED, is_region
 from rewardkit.verifiers.math.comparison.values import canonical, same_in_any_order
 from rewardkit.verifiers.math.lexicon import CROSSES
 from rewardkit.verifiers.math.numbers.equality import Comparison, compare_size, same_value
@@ -15,6 +17,7 @@ from rewardkit.verifiers.math.tree import (
     ONE,
     ZERO,
     Call,
+    Matrix,
     Node,
     Number,
     PlusMinus,
@@ -26,11 +29,13 @@ from rewardkit.verifiers.math.tree import (
     Sum,
     Symbol,
     Text,
+    children,
     difference,
     mapped,
     negative,
     nodes,
     reciprocal,
+    replaced,
     substituted,
     symbols,
     with_symbols,
@@ -47,6 +52,9 @@ MOST_SIGNS = 16
 """Items with ± that are expanded."""
 
 
+_DERIVATIVE = re.compile(r"d(?:\^([1-4]) )?([a-zA-Z]+)/d.*")
+
+
 def definition(node: Node | None) -> tuple[Node, Node] | None:
     """The name and the value of `x = 5`, `5 = x`, `S = πr² = 25π` or `2 + 3 = 5`; else None."""
     if not isinstance(node, Relation) or None in node.sides:
@@ -55,7 +63,7 @@ def definition(node: Node | None) -> tuple[Node, Node] | None:
     formula = node.operators == ("≈",) and symbols(sides[-1])  # whose rounding doesn't matter
     if not {*node.operators} <= {"=", "≡"} and not formula:
         return None
-    if not any(map(symbols, sides)) and not any(map(names_value, sides)):
+    if not any(map(_free, sides)) and not any(map(names_value, sides)):
         worked_out = not isinstance(sides[0], (Number, Quantity))
         return (UNNAMED, sides[-1]) if worked_out and _all_same(sides) else None
     if len(sides) == 2 and not names_value(sides[0]) and isinstance(sides[1], Symbol):
@@ -68,8 +76,15 @@ def definition(node: Node | None) -> tuple[Node, Node] | None:
     return (name, values[-1]) if _all_same(values) else None
 
 
+def _free(node: Node) -> frozenset[str]:
+    """The variables but those over which a sum, an integral or a limit runs."""
+    running = {"sum", "prod", "integral", "limit"}
+    calls = (part for part in nodes(node) if isinstance(part, Call) and part.name in running)
+    return symbols(node).difference(*(symbols(call.arguments[1]) for call in calls))
+
+
 def _all_same(values: list[Node]) -> bool:
-    return all(same_value(one, other).equal is True for one, other in pairwise(values))
+    return all(same_value(one, other).equal is not False for one, other in pairwise(values))
 
 
 def names_value(node: Node) -> bool:
@@ -87,8 +102,8 @@ def names_value(node: Node) -> bool:
             return name.isupper()
         case Product((Symbol("Delta" | "m"), Symbol(name))):
             return node.factors[0] == Symbol("Delta") or name.startswith("∠")
-        case Sequence(items, "(", ")", _) | Ratio(items):
-            return all(isinstance(item, Symbol) or calls_unknown(item) for item in items)
+        case Sequence(_, "(", ")") | Ratio() | Matrix():
+            return all(isinstance(item, Symbol) or calls_unknown(item) for item in children(node))
     return _points(node)
 
 
@@ -125,7 +140,7 @@ def stated(node: Node, other: Node) -> Node:
         return node
     pairs = zip(node.items, defined, strict=True)
     values = tuple(item if pair is None else pair[1] for item, pair in pairs)
-    listed = Sequence(values, joint=node.joint)
+    listed = Sequence(values, joint="or" if node.joint == "," else node.joint)
     return node if any(isinstance(value, Relation) for value in values) else listed
 
 
@@ -152,17 +167,6 @@ def approximated(node: Node, other: Node) -> Node:
     return node
 
 
-def indexed_values(node: Node) -> Node:
-    """The values of `x_1 = 2, x_2 = 7`; anything else as it is."""
-    if not isinstance(node, Sequence) or node.opening:
-        return node
-    pairs = _definitions(node)
-    names = [name.name if isinstance(name, Symbol) else "" for name, _ in pairs]
-    if len({name.partition("_")[0] for name in names}) != 1 or not all("_" in n for n in names):
-        return node
-    return Sequence(tuple(value for _, value in pairs), joint=node.joint)
-
-
 def assigned(node: Node) -> Sequence | None:
     """The values of `x = 1, y = 2` in the order of the names; else None.
 
@@ -186,7 +190,7 @@ def assigned(node: Node) -> Sequence | None:
 
 
 def as_written(node: Node) -> Node:
-    """The values of `w=16, d=3` in their order, or of names in words in any order; else the node.
+    """The values of `w=16, d=3` in their order, of words or x_1, x_2 in any order; else the node.
 
     Letters that follow each other in the alphabet, such as x and y, have an order of their own.
     """
@@ -197,21 +201,63 @@ def as_written(node: Node) -> Node:
         return node
     values = tuple(value for _, value in pairs)
     worded = all(isinstance(name, Text) for name, _ in pairs)
-    return Sequence(values) if worded else Sequence(values, "(", ")")
+    indexed = len(names) == len(pairs) and all("_" in name for name in names)
+    indexed = indexed and len({name.partition("_")[0] for name in names}) == 1
+    return Sequence(values) if worded or indexed else Sequence(values, "(", ")")
 
 
 def each_equal(node: Node, other: Node) -> Node:
     """`x = 0, y = 0` for `x = y = 0`, beside a list, and `a < b, b < c` for `a < b < c`."""
-    if not isinstance(node, Relation) or not isinstance(other, Sequence):
+    match node:
+        case _ if not isinstance(other, Sequence):
+            return node
+        case Sequence(items, "", _, joint) if len(items) > 1:
+            return Sequence(tuple(chain.from_iterable(map(_each, items))), joint=joint)
+        case Relation(_, (_, _, *_) as operators) if {*operators} <= {*"<>≤≥"}:
+            chained = other.joint != "or" and all(isinstance(i, Relation) for i in other.items)
+            return Sequence(tuple(_links(node)), joint=other.joint) if chained else node
+    values = _each(node)
+    return Sequence(values) if len(values) > 1 else node
+
+
+def _each(node: Node) -> tuple[Node, ...]:
+    """x = 0 and y = 0 of `x = y = 0`; any other node alone."""
+    if isinstance(node, Relation) and {*node.operators} == {"="}:
+        *names, value = node.sides
+        if value and not symbols(value) and all(isinstance(name, Symbol) for name in names):
+            return tuple(Relation((name, value), ("=",)) for name in names)
+    return (node,)
+
+
+def primed(node: Node, other: Node) -> Node:
+    """y'' in place of d^2y/dx^2, beside a side that has it."""
+    names = {name for name in symbols(other) if name.endswith("'")}
+
+    def prime(symbol: Symbol) -> Node:
+        quotient = _DERIVATIVE.fullmatch(symbol.name)
+        name = quotient and quotient[2] + "'" * int(quotient[1] or 1)
+        return Symbol(name) if name in names else symbol
+
+    return with_symbols(node, prime) if names else node
+
+
+def without_units(node: Node, other: Node) -> Node:
+    """`3 < d < 9` for `3 m < d < 9 m`, beside bounds without a unit or with one of the kind."""
+    mine, theirs = (
+        {(part.kind, part.factor) for part in nodes(side) if isinstance(part, Quantity)}
+        for side in (node, other)
+    )
+    if len({kind for kind, _ in mine | theirs}) != 1:
         return node
-    *names, value = node.sides
-    named = len(names) > 1 and all(isinstance(name, Symbol) for name in names)
-    if named and {*node.operators} == {"="} and value is not None and not symbols(value):
-        return Sequence(tuple(Relation((name, value), ("=",)) for name in names))
-    chained = len(node.operators) > 1 and {*node.operators} <= {*"<>≤≥"} and other.joint != "or"
-    if chained and all(isinstance(item, Relation) for item in other.items):
-        return Sequence(tuple(_links(node)), joint=other.joint)
-    return node
+    size = min(mine | theirs)[1]
+
+    def bare(part: Node) -> Node | None:
+        if not isinstance(part, Quantity):
+            return None
+        scale = Number(part.factor / size)
+        return part.value if scale == ONE else Product((part.value, scale))
+
+    return replaced(node, bare)
 
 
 def _definitions(node: Sequence) -> list[tuple[Node, Node]]:
@@ -227,12 +273,13 @@ def _expanded(node: Node, *, apart: bool) -> Node:
         items = [signed for item in node.items for signed in both_signs(item)]
         return Sequence(tuple(items[: 2 * MOST_SIGNS]), node.opening, node.closing, node.joint)
     both = _points_with_signs(node) if apart else both_signs(node)
-    return Sequence(both, joint="or") if len(both) > 1 else node
+    joint = "and" if isinstance(node, Relation) and "≠" in node.operators else "or"
+    return Sequence(both, joint=joint) if len(both) > 1 else node
 
 
 def both_signs(node: Node) -> tuple[Node, ...]:
     """The tree with the upper and with the lower signs; the tree alone where it has no ±."""
-    bound = isinstance(node, Relation) and not {*node.operators} <= {"=", "∈"}
+    bound = isinstance(node, Relation) and not {*node.operators} <= {"=", "≠", "∈"}
     if bound or not any(isinstance(part, PlusMinus) for part in nodes(node)):
         return (node,)
     return _signed(node, True), _signed(node, False)
@@ -254,9 +301,6 @@ def _signed(node: Node, upper: bool) -> Node:
         return inner if node.upper == upper else negative(inner)
     return mapped(node, lambda below: _signed(below, upper))
 
-
-MOST_CALLS = 24
-"""Maximum number of different calls of unknown functions."""
 
 FACTORS_BY_HABIT = frozenset(("h", "P"))
 """Letters that mostly are factors where they stand before brackets."""
@@ -317,8 +361,6 @@ class Opaque:
         for call, variable in self.known:
             if call.name == node.name and _same_arguments(call, node):
                 return variable
-        if len(self.known) >= MOST_CALLS:
-            return node
         variable = Symbol(f"{node.name} {len(self.known)}")
         self.known.append((node, variable))
         return variable
@@ -348,9 +390,16 @@ def unnamed(node: Node, other: Node) -> Node:
     (name, value), other_name = pair, theirs[0]
     if name == other_name or type(name) is not type(other_name) or UNNAMED in (name, other_name):
         return value
-    if isinstance(name, Call) and isinstance(other_name, Call) and name.name == other_name.name:
-        return _with_arguments_of(name, value, other_name)
+    mine, other = _function(name, value), _function(*theirs)
+    if isinstance(mine, Call) and isinstance(other, Call) and mine.name == other.name:
+        return _with_arguments_of(mine, value, other)
     return node
+
+
+def _function(name: Node, value: Node) -> Node:
+    """The name as it is, but c_n as a function of n where the value depends on n."""
+    stem, _, index = name.name.partition("_") if isinstance(name, Symbol) else ("", "", "")
+    return Call(f"{stem}()", (Symbol(index),)) if index in symbols(value) else name
 
 
 def _of_letters(node: Node) -> Node:
@@ -375,7 +424,6 @@ def _with_arguments_of(name: Call, value: Node, other: Call) -> Node:
 
 
 _STEP = "proportional equations"
-_TURNED = {">": "<", "≥": "≤"}
 
 
 def same_relation(one: Relation, other: Relation) -> Comparison:
@@ -421,14 +469,10 @@ def _solved(node: Node, name: str) -> Node | None:
     left, right = node.sides[0], node.sides[-1]
     if node.operators != ("=",) or left is None or right is None or name not in symbols(node):
         return None
-    gap = difference(left, right)
-    constant, at_one, at_two = (
-        substituted(gap, {Symbol(name): Number(Fraction(place))}) for place in range(3)
-    )
-    slope = difference(at_one, constant)
-    linear = same_value(difference(at_two, at_one), slope).equal is True
-    if not linear or same_value(slope, ZERO).equal:
+    found = matrices.line(difference(left, right), name)
+    if found is None or same_value(found[1], ZERO).equal:
         return None
+    constant, slope = found
     if not _fixed(slope) and (not _fixed(constant) or same_value(constant, ZERO).equal):
         return None
     return Product((negative(constant), reciprocal(slope)))
@@ -460,8 +504,8 @@ def _normal(relation: Relation) -> tuple[str, Node] | None:
     operator = relation.operators[0]
     if left is None or right is None:
         return None
-    if operator in _TURNED:
-        return _TURNED[operator], difference(right, left)
+    if operator in ">≥":
+        return FLIPPED[operator], difference(right, left)
     return operator, difference(left, right)
 
 

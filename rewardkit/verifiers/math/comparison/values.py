@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from itertools import chain
 from typing import Literal, TypeVar
 
-from rewardkit.verifiers.math.lexicon import RADIANS, UNITLESS, Unit, power, product, unit_table
+from rewardkit.verifiers.math.lexicon import RADIANS, UNITLESS, known_unit, unit_table
 from rewardkit.verifiers.math.numbers.equality import NO_VALUE, Comparison, compare_size, same_value
 from rewardkit.verifiers.math.numbers.exact import rational, same_modulo
 from rewardkit.verifiers.math.tree import (
@@ -30,7 +32,6 @@ from rewardkit.verifiers.math.tree import (
     mapped,
     multiplied,
     nodes,
-    reciprocal,
     symbols,
 )
 
@@ -130,26 +131,15 @@ def _is_residue(node: Node) -> bool:
 
 
 def _residues(answer: Node, reference: Node) -> Comparison:
-    """3 (mod 7) is 10 (mod 7); a number is equal to the residue that it is the least of."""
+    """Compare polynomials over a field; a number equals the residue that it is the least of."""
     match answer, reference:
-        case Call("residue", (one, modulus)), Call("residue", (other, modulus2)) if symbols(other):
+        case Call("residue", (one, modulus)), Call("residue", (other, modulus2)):
             same = rational(modulus) == rational(modulus2)
             return Comparison(same and same_modulo(one, other, modulus), "polynomials over a field")
-        case Call("residue", (one, modulus)), Call("residue", (other, modulus2)):
-            gap = Call("mod", (difference(one, other), modulus))
-            same = rational(modulus) == rational(modulus2) and rational(gap) == 0
-            return Comparison(same, "residues")
     bare, modular = (reference, answer) if _is_residue(answer) else (answer, reference)
-    least = _least_residue(modular)
-    return Comparison(least is not None and least == rational(bare), "the least residue")
-
-
-def _least_residue(node: Node) -> Fraction | None:
-    """The remainder in 2 (mod 5); None for 7 (mod 5): 7 is not a remainder."""
-    if not (isinstance(node, Call) and len(node.arguments) == 2):
-        return None
-    value, modulus = map(rational, node.arguments)
-    return value if value is not None and modulus is not None and 0 <= value < modulus else None
+    value, size = map(rational, children(modular)[:2])
+    least = value is not None and size is not None and 0 <= value < size
+    return Comparison(least and value == rational(bare), "the least residue")
 
 
 def same_numeral(answer: Node, reference: Node, _: Policy) -> Comparison:
@@ -164,7 +154,7 @@ def same_numeral(answer: Node, reference: Node, _: Policy) -> Comparison:
 def same_ratio(answer: Node, reference: Node, policy: Policy) -> Comparison:
     """Compare ratios up to a factor; a ratio of two numbers also equals their quotient."""
     if not (isinstance(answer, Ratio) and isinstance(reference, Ratio)):
-        return same_expression(_quotient(answer), _quotient(reference), policy)
+        return same_expression(answer, reference, policy)
     mine, theirs = answer.terms, reference.terms
     if len(mine) != len(theirs):
         return DIFFERENT
@@ -176,12 +166,6 @@ def same_ratio(answer: Node, reference: Node, policy: Policy) -> Comparison:
             for one, other in zip(mine, theirs, strict=True)
         ]
     )
-
-
-def _quotient(node: Node) -> Node:
-    if isinstance(node, Ratio) and len(node.terms) == 2:
-        return Product((node.terms[0], reciprocal(node.terms[1])))
-    return node
 
 
 _ANGLE, _MONEY = (("angle", 1),), (("dollar", 1),)
@@ -277,9 +261,19 @@ def _in_named_unit(node: Quantity, other: Quantity) -> Quantity:
             fits = len(other.kind) != 1 or other.kind[0][1] == 1
         case (("unit", power),):
             fits = other.kind == (("length", power),)
-        case _:
-            fits = False
+        case (("mass", 1),):  # £5 as 5 pounds
+            fits = other.kind == unit_table()["£"][0] and node.factor == unit_table()["pound"][1]
+        case _:  # 12% of the students as 12%
+            things = {name for name, _ in {*node.kind} - {*other.kind}} - _dimensions()
+            things = things if {*other.kind} < {*node.kind} else set()
+            return Quantity(node.value, other.kind, node.factor) if other.kind and things else node
     return replace(other, value=node.value) if fits else node
+
+
+@cache
+def _dimensions() -> frozenset[str]:
+    """What units measure; other names in the kind of a quantity are things that it counts."""
+    return frozenset(name for kind, _ in unit_table().values() for name, _ in kind)
 
 
 def _measured(node: Node) -> Quantity:
@@ -300,23 +294,12 @@ def _with_letters(node: Node) -> Node:
             letters.append((_GREEK_UNITS.get(base.name, base.name), exponent))
         else:
             value.append(factor)
-    measured = _spelled_unit(letters)
+    spelled = " ".join(f"{name}^{exponent}" for name, exponent in letters)
+    glued = re.sub(r"\^1 ", "", spelled)  # cm, as one unit or letter by letter
+    measured = known_unit(glued) or known_unit(spelled)
     if not value or any(map(symbols, value)) or measured is None:
         return node
     return Quantity(multiplied(value), *measured)
-
-
-def _spelled_unit(letters: list[tuple[str, int]]) -> Unit | None:
-    """The unit that letters spell, together as in cm or one by one; None where they do not."""
-    whole = "".join(name for name, _ in letters)
-    if len(letters) > 1 and whole in unit_table() and all(power == 1 for _, power in letters[:-1]):
-        return power(unit_table()[whole], letters[-1][1])
-    measured = UNITLESS
-    for name, exponent in letters:
-        if name not in unit_table():
-            return None
-        measured = product(measured, power(unit_table()[name], exponent))
-    return measured if measured != UNITLESS else None
 
 
 def _times(node: Node, factor: Node) -> Node:

@@ -13,9 +13,8 @@ from functools import reduce
 from operator import methodcaller, mul
 from typing import Any
 
-from rewardkit.errors import Unavailable
 from rewardkit.verifiers.math import tree
-from rewardkit.verifiers.math.numbers.exact import determinant, rational
+from rewardkit.verifiers.math.numbers.exact import load_flint, rational
 from rewardkit.verifiers.math.tree import Node, symbols
 
 LARGEST = 1e12
@@ -50,44 +49,25 @@ _FUNCTIONS: dict[tuple[str, int], Callable[..., Ball]] = {
 """Functions by name and number of arguments, where no value needs a check."""
 
 
-def load_flint() -> Any:
-    """The module of python-flint. Raises Unavailable where it can't be imported."""
-    try:
-        import flint
-    except ImportError as error:
-        raise Unavailable(f"{error}; run: pip install python-flint") from error
-    return flint
-
-
 class StepsError(Exception):
     """The comparison takes more steps than it may."""
 
 
-_steps_left: ContextVar[list[int] | None] = ContextVar("steps_left", default=None)
+steps_left: ContextVar[list[int] | None] = ContextVar("steps_left", default=None)
 
 
 def limit_steps(steps: int) -> Token[list[int] | None]:
     """Raise StepsError where evaluators take more steps; the outermost limit holds."""
-    return _steps_left.set(_steps_left.get() or [steps])
-
-
-def unlimit_steps(token: Token[list[int] | None]) -> None:
-    """End the limit that `limit_steps` set."""
-    _steps_left.reset(token)
+    return steps_left.set(steps_left.get() or [steps])
 
 
 def take_steps(count: int) -> None:
     """Count steps that are no evaluator's against the limit, where one holds."""
-    left = _steps_left.get()
+    left = steps_left.get()
     if left is not None:
         left[0] -= count
         if left[0] < 0:
             raise StepsError
-
-
-def is_limited() -> bool:
-    """Whether a limit of steps holds."""
-    return _steps_left.get() is not None
 
 
 class UndefinedError(Exception):
@@ -105,7 +85,7 @@ class RealEvaluator:
         self.flint = load_flint()
         self.point = point
         self.natural_log = natural_log
-        self.steps_left = _steps_left.get() or [MOST_STEPS]
+        self.steps_left = steps_left.get() or [MOST_STEPS]
 
     def number(self, value: Fraction) -> Ball:
         """The ball round a rational."""
@@ -125,8 +105,6 @@ class RealEvaluator:
                 return reduce(mul, map(self, factors))
             case tree.Power(base, exponent):
                 return self._power(base, exponent)
-            case tree.Root(radicand, index):
-                return self.root(self(radicand), index)
             case tree.Call(name, arguments):
                 return self._call(name, arguments)
         return self._measured(node)
@@ -275,8 +253,9 @@ class RealEvaluator:
         return value.gamma()
 
     def _determinant(self, rows: list[list[Ball]]) -> Ball:
-        self._count_steps(1 << len(rows))
-        return determinant(rows)
+        self._count_steps(len(rows) ** 3)
+        complexes = isinstance(rows[0][0], self.flint.acb)
+        return (self.flint.acb_mat if complexes else self.flint.arb_mat)(rows).det()
 
 
 class ComplexEvaluator(RealEvaluator):

@@ -63,8 +63,6 @@ def _changes_at(node: Node) -> Iterator[Change]:
     match node:
         case tree.Call(name, arguments):
             yield from _changes_of_call(name, arguments)
-        case tree.Root(radicand, _):
-            yield Change(radicand)
         case tree.Power(base, exponent):
             power = rational(exponent)
             if power is not None and power.denominator > 1:

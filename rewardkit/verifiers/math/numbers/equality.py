@@ -7,7 +7,7 @@ import math
 import os
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
 from itertools import chain
@@ -17,7 +17,12 @@ from rewardkit.verifiers.math import tree
 from rewardkit.verifiers.math.numbers import balls
 from rewardkit.verifiers.math.numbers.balls import NO_VALUE_ERRORS, ComplexEvaluator, RealEvaluator
 from rewardkit.verifiers.math.numbers.breakpoints import SamplePoints, changes
-from rewardkit.verifiers.math.numbers.exact import Point, rational, same_rational_function
+from rewardkit.verifiers.math.numbers.exact import (
+    Point,
+    load_flint,
+    rational,
+    same_rational_function,
+)
 from rewardkit.verifiers.math.tree import Node, nodes, symbols
 
 POINTS = 3
@@ -26,7 +31,7 @@ POINTS = 3
 PIECEWISE_POINTS = 6
 """Random points where formulas change, besides those between the breakpoints."""
 
-TRIED = 8
+TRIED = 16
 """Times as many points are tried, since one side or both may have no value at some."""
 
 AGREEMENT = 320
@@ -73,7 +78,7 @@ def same_value(one: Node, other: Node) -> Comparison:
             return Comparison(values[0] == values[1], "exact numbers")
     elif (same := same_rational_function(one, other)) is not None:
         return Comparison(same, "an exact comparison of rational functions")
-    handed_on = balls.is_limited()  # what takes too long here goes to a worker
+    handed_on = balls.steps_left.get() is not None  # what takes too long here goes to a worker
     limit = balls.limit_steps(balls.MOST_STEPS)
     try:
         with _lock:
@@ -83,7 +88,7 @@ def same_value(one: Node, other: Node) -> Comparison:
             raise
         return Comparison(None, UNDECIDED)
     finally:
-        balls.unlimit_steps(limit)
+        balls.steps_left.reset(limit)
 
 
 def compare_size(one: Node, other: Node) -> int | None:
@@ -91,7 +96,7 @@ def compare_size(one: Node, other: Node) -> int | None:
     same = same_value(one, other)
     if same.equal is not False:
         return 0 if same.equal else None
-    context = balls.load_flint().ctx
+    context = load_flint().ctx
     for precision in (_LOOK, 16 * _LOOK):
         with _lock, context.workprec(precision), contextlib.suppress(*NO_VALUE_ERRORS):
             evaluate = RealEvaluator({}, natural_log=False)
@@ -109,7 +114,7 @@ def as_rational(node: Node) -> Fraction | None:
     exact = rational(node)
     if exact is not None or symbols(node):
         return exact
-    with _lock, balls.load_flint().ctx.workprec(_LOOK), contextlib.suppress(*NO_VALUE_ERRORS):
+    with _lock, load_flint().ctx.workprec(_LOOK), contextlib.suppress(*NO_VALUE_ERRORS):
         value = float(RealEvaluator({}, natural_log=False)(node).mid())
         near = Fraction(value).limit_denominator(SMALL_DENOMINATOR)
         exact = near if abs(value - near) < 1e-9 * max(1, abs(value)) else None
@@ -120,7 +125,7 @@ class _AtPoints:
     """Two expressions, compared by their values at points for their variables."""
 
     def __init__(self, one: Node, other: Node, names: list[str], parts: list[Node]) -> None:
-        self.context = balls.load_flint().ctx
+        self.context = load_flint().ctx
         self.one, self.other = one, other
         self.names = names
         self.size = len(parts)
@@ -346,12 +351,12 @@ class TranscendentalError(Exception):
     """The tree isn't built from rationals by roots and the four operations alone."""
 
 
+@dataclass
 class SeparationBound:
     """Collects the roots of trees while it works out their sizes."""
 
-    def __init__(self, point: Point) -> None:
-        self.point = point
-        self.roots: dict[tuple[Node, int], None] = {}
+    point: Point
+    roots: dict[tuple[Node, int], None] = field(default_factory=dict)
 
     def bits(self, left: Node, right: Node) -> tuple[float, float]:
         """b such that |left - right| is zero or at least 2^-b; and log2 of how large they are."""
@@ -376,8 +381,6 @@ class SeparationBound:
             case tree.Product(factors):
                 sizes = [self.size(factor) for factor in factors]
                 return sum(over for over, _ in sizes), sum(under for _, under in sizes)
-            case tree.Root(radicand, index):
-                return self._root(self.size(radicand), radicand, index)
             case tree.Power(base, exponent):
                 return self._power(base, exponent)
         raise TranscendentalError

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from rewardkit.errors import Unavailable
 from rewardkit.verifiers.math import tree
 from rewardkit.verifiers.math.tree import Node, reciprocal
 
@@ -18,14 +21,14 @@ Point = Mapping[str, Fraction]
 MOST_BITS = 8_192
 """Bits of the largest numerator or denominator that is worked out."""
 
-LARGEST_FACTORIAL = 500
+LARGEST_FACTORIAL = 1_000
 
 
 def rational(node: Node, point: Point | None = None) -> Fraction | None:
     """The exact value of `node`, symbols taken from `point`; None where it is none or too long."""
     try:
         return _value(node, point or {})
-    except ZeroDivisionError:
+    except (ZeroDivisionError, ValueError):  # 5 mod 0, (-1)!
         return None
 
 
@@ -41,8 +44,6 @@ def _value(node: Node, point: Point) -> Fraction | None:
             return _folded(factors, point, Fraction.__mul__)
         case tree.Power(base, exponent):
             return _power(_value(base, point), _value(exponent, point))
-        case tree.Root(radicand, index):
-            return _root(_value(radicand, point), index)
         case tree.Call(name, arguments):
             return _call(name, [_value(argument, point) for argument in arguments])
     return _measured(node, point)
@@ -91,74 +92,56 @@ def _root(value: Fraction | None, index: int) -> Fraction | None:
     return Fraction(over if value >= 0 else -over, under)
 
 
+def load_flint() -> Any:
+    """The module of python-flint. Raises Unavailable where it can't be imported."""
+    try:
+        import flint
+    except ImportError as error:
+        raise Unavailable(f"{error}; run: pip install python-flint") from error
+    return flint
+
+
 def _whole_root(value: int, index: int) -> int | None:
-    if index == 2:
-        root = math.isqrt(value)
-    else:
-        low, high = 0, 1 << (value.bit_length() // index + 1)
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if middle**index <= value else (low, middle - 1)
-        root = low
+    root = math.isqrt(value) if index == 2 else int(load_flint().fmpz(value).root(index))
     return root if root**index == value else None
+
+
+_REAL: dict[str, Callable[..., Any]] = {
+    "abs": abs,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "min": lambda *values: min(values),
+    "max": lambda *values: max(values),
+}
+_WHOLE: dict[str, Callable[..., int]] = {
+    "factorial": math.factorial,
+    "doublefactorial": lambda value: math.prod(range(value, 0, -2)),
+    "binomial": math.comb,
+    "gcd": math.gcd,
+    "lcm": math.lcm,
+    "mod": operator.mod,
+}
+"""Functions of whole numbers alone."""
+
+_GROWING = ("factorial", "doublefactorial", "binomial")
 
 
 def _call(name: str, arguments: list[Fraction | None]) -> Fraction | None:
     known = [argument for argument in arguments if argument is not None]
     if len(known) < len(arguments):
         return None
-    match name, known:
-        case "abs", [value]:
-            return abs(value)
-        case "floor", [value]:
-            return Fraction(math.floor(value))
-        case "ceil", [value]:
-            return Fraction(math.ceil(value))
-        case "min", [_, *_]:
-            return min(known)
-        case "max", [_, *_]:
-            return max(known)
-    if any(_long(value) or value.denominator > 1 for value in known):
+    if name in _REAL:
+        return Fraction(_REAL[name](*known))
+    if name not in _WHOLE or any(_long(value) or value.denominator > 1 for value in known):
         return None
-    return _whole_call(name, [int(value) for value in known])
-
-
-def _whole_call(name: str, whole: list[int]) -> Fraction | None:
-    match name, whole:
-        case "factorial", [value] if 0 <= value <= LARGEST_FACTORIAL:
-            return Fraction(math.factorial(value))
-        case "doublefactorial", [value] if 0 <= value <= LARGEST_FACTORIAL:
-            return Fraction(math.prod(range(value, 0, -2)))
-        case "binomial", [over, under] if under >= 0 and 0 <= over <= 2 * LARGEST_FACTORIAL:
-            return Fraction(math.comb(over, under))
-        case "gcd", [_, *_]:
-            return Fraction(math.gcd(*whole))
-        case "lcm", [_, _]:
-            return Fraction(math.lcm(*whole))
-        case "mod", [value, modulus] if modulus:
-            return Fraction(value % modulus)
-    return None
+    whole = [int(value) for value in known]
+    if name in _GROWING and not 0 <= whole[0] <= LARGEST_FACTORIAL:
+        return None
+    return Fraction(_WHOLE[name](*whole))
 
 
 def _long(value: Fraction) -> bool:
     return max(value.numerator.bit_length(), value.denominator.bit_length()) > MOST_BITS
-
-
-def determinant(rows: Sequence[Sequence[Any]]) -> Any:
-    """The determinant of numbers or balls, by the columns that the first rows take."""
-    if len(rows) != len(rows[0]):
-        raise ValueError("the determinant of a matrix that is not square")
-    minors: dict[int, Any] = {0: 1}
-    for row in rows:
-        longer: dict[int, Any] = {}
-        for columns, minor in minors.items():
-            for place, cell in enumerate(row):
-                if not columns >> place & 1:
-                    term = -cell * minor if (columns >> place).bit_count() % 2 else cell * minor
-                    taken = columns | 1 << place
-                    longer[taken] = longer[taken] + term if taken in longer else term
-        minors = longer
-    return minors[(1 << len(rows)) - 1]
 
 
 class OpaqueError(Exception):
@@ -168,31 +151,29 @@ class OpaqueError(Exception):
 Quotient = tuple[Any, Any]  # flint.fmpq_poly, which has no annotations
 
 
+@dataclass(frozen=True, slots=True)
 class Quotients:
     """Rational functions of one variable: numerators and denominators as polynomials.
 
     Raises OpaqueError for other expressions, and for those of too high a degree.
     """
 
-    def __init__(self, name: str, point: Point, highest_degree: int) -> None:
-        import flint
-
-        self.flint = flint
-        self.name = name
-        self.point = point
-        self.highest_degree = highest_degree
+    name: str
+    point: Point
+    highest_degree: int
 
     def __call__(self, node: Node) -> Quotient:
         """The numerator and the denominator."""
-        one = self.flint.fmpq_poly([1])
+        flint = load_flint()
+        one = flint.fmpq_poly([1])
         if self.name not in tree.symbols(node):
             value = rational(node, self.point)
             if value is None:
                 raise OpaqueError
-            return one * self.flint.fmpq(value.numerator, value.denominator), one
+            return one * flint.fmpq(value.numerator, value.denominator), one
         match node:
             case tree.Symbol():
-                return self.flint.fmpq_poly([0, 1]), one
+                return flint.fmpq_poly([0, 1]), one
             case tree.Sum(terms):
                 return functools.reduce(self._added, map(self, terms))
             case tree.Product(factors):
@@ -281,6 +262,7 @@ class _Residues:
     """Values modulo the prime, variables and opaque parts drawn at random."""
 
     def __init__(self) -> None:
+        self.flint = load_flint()
         self.prime = _prime()
         self.opaque = False
         self.drawn: dict[Node, int] = {}
@@ -301,7 +283,8 @@ class _Residues:
             case tree.Power(base, exponent):
                 return self._power(node, base, exponent)
             case tree.Call("det", (tree.Matrix(rows),)):
-                return int(determinant([[self(cell) for cell in row] for row in rows])) % self.prime
+                cells = [[self(cell) for cell in row] for row in rows]
+                return int(self.flint.fmpz_mat(cells).det()) % self.prime
         return self._part(node)
 
     def _power(self, node: Node, base: Node, exponent: Node) -> int:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rewardkit.harness.tasks.game24.solver import MOST_ATTEMPTS, solvable
-from rewardkit.harness.tasks.game24.solver import game24_search_trace as search_trace
+from rewardkit.harness.tasks.game24 import MOST_ATTEMPTS, solvable
+from rewardkit.harness.tasks.game24 import game24_search_trace as search_trace
 from rewardkit.records import Sample
 from rewardkit.verifiers.game24 import game24
 

@@ -1,4 +1,4 @@
-from rewardkit.harness.tasks.game24.solver import game24_solution, solvable, solve
+from rewardkit.harness.tasks.game24 import game24_solution, solvable, solve
 from rewardkit.records import Sample
 from rewardkit.verifiers.game24 import game24
 

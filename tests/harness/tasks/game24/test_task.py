@@ -11,7 +11,7 @@ from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.prompts.solutions import solve_samples
 from rewardkit.harness.prompts.strategies import resolve_prompt
 from rewardkit.harness.prompts.template import load_template
-from rewardkit.harness.tasks.game24.task import Game24Task
+from rewardkit.harness.tasks.game24 import Game24Task
 from rewardkit.registry import installed
 
 CHECKPOINT = Path(__file__).parents[4] / "examples" / "game24-tiny"

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from rewardkit.verifiers.math.numbers.equality import compare_size, same_value
+from rewardkit.verifiers.math import tree
+from rewardkit.verifiers.math.numbers.equality import (
+    as_rational,
+    compare_size,
+    same_value,
+    written_out,
+)
+from rewardkit.verifiers.math.numbers.exact import rational
 from rewardkit.verifiers.math.parser import read
 
 
@@ -33,3 +40,29 @@ def test_what_cancels_is_never_equal_without_a_proof(
 ) -> None:
     one = rf"e^{{{power}}}+\pi-e^{{{power}}}"
     assert same_value(read(one), read(other)).equal is equal
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        (r"\sqrt{3+2\sqrt{2}}-\sqrt{2}", 1),
+        (r"\sqrt{2}", None),
+        ("x", None),
+    ],
+)
+def test_roots_that_make_a_rational_number(expression: str, value: int | None) -> None:
+    assert as_rational(read(expression)) == value
+
+
+@pytest.mark.parametrize(
+    ("series", "terms"),
+    [
+        (r"\sum_{k=1}^{3} k^2", "1+4+9"),
+        (r"\sum_{k=2}^{2} k", "2"),
+        (r"\prod_{k=2}^{4} k", r"2\cdot 3\cdot 4"),
+    ],
+)
+def test_finite_series_are_written_out(series: str, terms: str) -> None:
+    written = written_out(read(series))
+    assert not isinstance(written, tree.Call)
+    assert rational(written) == rational(read(terms))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rewardkit import Sample
-from rewardkit.audit.generators.spelling import IN_TEXT, SIZED, SIZES, SPACED, SPACES, WRAPPERS
+from rewardkit.audit.generators.math import SPELLING
 from rewardkit.verifiers.math import Math
 
 
@@ -13,31 +13,31 @@ def right(answer: str, reference: str) -> bool | None:
     return Math()(rf"\boxed{{{answer}}}", Sample(reference)).correct
 
 
-@pytest.mark.parametrize("wrapper", [*WRAPPERS, r"\text ", r"\textbf{}\text"])
+@pytest.mark.parametrize("wrapper", [*SPELLING["wrappers"], r"\text ", r"\textbf{}\text"])
 def test_every_wrapper_in_every_rule(wrapper: str) -> None:
     wrong = [
         (rule, answer, reference)
-        for rule, answer, reference, correct in IN_TEXT
+        for rule, answer, reference, correct in SPELLING["in_text"]
         if right(answer.replace("W", wrapper), reference) is not correct
     ]
     assert wrong == []
 
 
-@pytest.mark.parametrize("space", SPACES)
+@pytest.mark.parametrize("space", SPELLING["spaces"])
 def test_every_space_in_every_rule(space: str) -> None:
     wrong = [
         (answer, reference)
-        for answer, reference, correct in SPACED
+        for answer, reference, correct in SPELLING["spaced"]
         if right(answer.replace("S", space), reference) is not correct
     ]
     assert wrong == []
 
 
-@pytest.mark.parametrize(("opening", "closing"), SIZES)
+@pytest.mark.parametrize(("opening", "closing"), SPELLING["sizes"])
 def test_every_size_of_brackets(opening: str, closing: str) -> None:
     wrong = [
         (answer, reference)
-        for answer, reference, correct in SIZED
+        for answer, reference, correct in SPELLING["sized"]
         if right(answer.replace("L", opening).replace("R", closing), reference) is not correct
     ]
     assert wrong == []

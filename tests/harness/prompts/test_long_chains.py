@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewardkit.harness.tasks.long_chains import long_chain
+from rewardkit.harness.prompts.solutions import long_chain
 
 SOLUTION = "She sold 48/2 = 24 clips in May.\nIn all she sold 48 + 24 = 72 clips."
 

@@ -1,12 +1,15 @@
-"""Make TRL load as if vLLM weren't installed: importing vLLM takes longer than a tiny training.
+"""Make tiny trainings quick; import this before anything that imports TRL.
 
-Import this before anything that imports TRL.
+TRL loads as if vLLM weren't installed: importing vLLM takes longer than a tiny training. The
+metadata of a package is parsed once: accelerate reads it at each forward pass of a training.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib.abc
 import importlib.machinery
+import importlib.metadata
 import sys
 from collections.abc import Sequence
 from types import ModuleType
@@ -39,3 +42,4 @@ class Finder(importlib.abc.MetaPathFinder):
 
 
 sys.meta_path.insert(0, Finder())
+importlib.metadata.metadata = functools.cache(importlib.metadata.metadata)

@@ -1,11 +1,12 @@
-"""How many processor cores this process may use."""
+"""How many processor cores and how much memory this process may use."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 SLURM_VARIABLES = ("SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE")
@@ -39,11 +40,18 @@ def _slurm_share(environment: Mapping[str, str]) -> Iterator[int]:
 @functools.cache  # it costs a hundred times what the rest does, and doesn't change
 def _quotas(root: Path) -> tuple[int, ...]:
     """The quotas of this process's control group and of the groups above it."""
-    return tuple(_read_quotas(root))
+    return tuple(_limits(root, "cpu", _quota))
 
 
-def _read_quotas(root: Path) -> Iterator[int]:
-    """Yield them for both versions of control groups."""
+@functools.cache
+def memory_limit(root: Path = Path("/")) -> int:
+    """Return the smallest of the machine's memory and the container's limit, in bytes."""
+    machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return min((machine, *_limits(root, "memory", _memory)))
+
+
+def _limits(root: Path, controller: str, read: Callable[[Path], int | None]) -> Iterator[int]:
+    """Yield those of this process's control group and of the groups above it, of both versions."""
     mounted = root / "sys/fs/cgroup"
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
@@ -53,24 +61,30 @@ def _read_quotas(root: Path) -> Iterator[int]:
         _, controllers, path = line.split(":", 2)
         if not controllers:
             mounts = [mounted, mounted / "unified"]
-        elif "cpu" in controllers.split(","):
-            mounts = [mounted / "cpu", mounted / controllers]
+        elif controller in controllers.split(","):
+            mounts = [mounted / controller, mounted / controllers]
         else:
             continue
         for mount in mounts:
-            yield from _quotas_upwards(mount, path)
+            yield from filter(None, map(read, _upwards(mount, path)))
 
 
-def _quotas_upwards(mount: Path, path: str) -> Iterator[int]:
+def _upwards(mount: Path, path: str) -> Iterator[Path]:
     # a container without a namespace for control groups sees the host's path, but mounts its own
-    # group: the folders of the path are missing, and the mount itself has the quota
+    # group: the folders of the path are missing, and the mount itself has the limit
     group = mount / path.strip("/")
     for folder in (group, *group.parents):
-        cores = _quota(folder)
-        if cores is not None:
-            yield cores
+        yield folder
         if folder == mount:
             return
+
+
+def _memory(folder: Path) -> int | None:
+    """The bytes that this control group may use; None without a limit."""
+    for name in ("memory.max", "memory.limit_in_bytes"):
+        with contextlib.suppress(OSError, ValueError):  # "max": no limit
+            return int((folder / name).read_text())
+    return None
 
 
 def _quota(folder: Path) -> int | None:

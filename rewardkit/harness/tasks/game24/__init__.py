@@ -1,1 +1,0 @@
-"""The 24-point game."""
