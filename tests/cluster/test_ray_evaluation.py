@@ -43,7 +43,7 @@ def test_two_nodes_generate_the_same_rows_though_an_engine_is_killed(tiny_checkp
     command = evaluation(tiny_checkpoint)
     write_problems(100)  # the kill comes in time on a quiet machine too
     on_cluster = (*command, "-o", "run", "--engines", 2)
-    done = on_two_nodes(*on_cluster, kill=("[ -s run/samples.jsonl ]", "ray::EngineActor.generate"))
+    done = on_two_nodes(*on_cluster, kill="ray::EngineActor.generate")
     assert done.returncode == 0, done.stderr
     assert run_command(*command, "-o", "one") == 0
     rows = [sorted(Path(name, "samples.jsonl").read_text().splitlines()) for name in ("run", "one")]
@@ -53,7 +53,7 @@ def test_two_nodes_generate_the_same_rows_though_an_engine_is_killed(tiny_checkp
     assert run["fingerprint"] == record("one")["fingerprint"]
     assert run["backend"]["device"] == "cpu"
     cluster = run["sessions"][-1]["cluster"]
-    assert cluster["died"] == 1
+    assert cluster["died"] == 1, done.stderr
     assert len(cluster["nodes"]) == 2
     assert sum(node["engines"] for node in cluster["nodes"].values()) >= 2
 
@@ -67,13 +67,13 @@ def test_the_process_of_a_vllm_engine_is_killed_and_another_engine_does_its_requ
     command = (
         *("eval", "--task", "gsm8k", "--data", "data.jsonl", "--model", tiny_checkpoint),
         *("--backend", "vllm", "--max-tokens", 200, "--quiet"),
+        *("--backend-arg", "max_num_seqs=8"),  # generating takes long enough for the kill
     )
-    write_problems(200)  # generating takes seconds on a quiet machine too: the kill comes in time
+    write_problems(100)
     assert run_command(*command, "-o", "one") == 0
     monkeypatch.setenv("VLLM_ENABLE_V1_MULTIPROCESSING", "1")
-    generating = "pgrep -f ^ray::EngineActor.generate"
-    done = on_two_nodes(*command, "-o", "run", cpus=(0, 1), kill=(generating, "VLLM::EngineCore"))
+    done = on_two_nodes(*command, "-o", "run", cpus=(0, 1), kill="VLLM::EngineCore")
     assert done.returncode == 0, done.stderr
     rows = [sorted(Path(name, "samples.jsonl").read_text().splitlines()) for name in ("run", "one")]
     assert rows[0] == rows[1]
-    assert record("run")["sessions"][-1]["cluster"]["died"] == 1
+    assert record("run")["sessions"][-1]["cluster"]["died"] == 1, done.stderr

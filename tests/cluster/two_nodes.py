@@ -16,15 +16,15 @@ HERE = Path(__file__).parent
 def on_two_nodes(
     *command: object,
     cpus: tuple[int, int] = (2, 2),
-    kill: tuple[str, ...] = (),
+    kill: str = "",
 ) -> subprocess.CompletedProcess[str]:
     """Run a rewardkit command beside the nodes.
 
-    `kill`, a condition of the shell and a title, kills a process of this title once the condition
-    holds.
+    `kill` is the title of a process that is killed once the run has a row; exit status 6 if the
+    command ends before.
     """
     rewardkit = [sys.executable, "-m", "rewardkit", *map(str, command), "--ray", ADDRESS]
-    killer = ["bash", str(HERE / "kill_when.sh"), *kill] if kill else []
+    killer = ["bash", str(HERE / "kill_in_run.sh"), kill] if kill else []
     return in_namespace(
         *("bash", str(HERE / "two_nodes.sh"), *killer, *rewardkit),
         HEAD_CPUS=str(cpus[0]),
