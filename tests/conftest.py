@@ -6,6 +6,7 @@ import ast
 import gc
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if config.getoption("-m") != "core" or collection_path.suffix != ".py":
         return None
     return lane_of_file(collection_path) in OTHER_LANES or None
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Refuse a file of the lane `core` that imports torch: each worker would load it."""
+    if session.config.getoption("-m") == "core" and "torch" in sys.modules:
+        raise pytest.UsageError("a file of the lane core imports torch; mark it engines")
 
 
 def lane_of_file(path: Path) -> str | None:

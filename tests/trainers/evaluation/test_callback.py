@@ -17,11 +17,12 @@ from transformers import TrainerCallback
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.metrics.measure import Measure
+from rewardkit.harness.metrics.rates import NAMES
 from rewardkit.harness.metrics.summary import TaskSummary, summarise
 from rewardkit.harness.report.runs import read_runs
 from rewardkit.harness.store.run_folder import find_runs
 from rewardkit.trainers import EvaluationCallback, reward_func
-from rewardkit.trainers.evaluation.callback import SIGNS
+from rewardkit.trainers.evaluation.callback import SIGNS, improves
 from rewardkit.trainers.evaluation.live_evaluation import LiveEvaluation
 from rewardkit.trainers.evaluation.train_log import TrainLog
 from tests.harness.metrics.making import row
@@ -129,6 +130,17 @@ def test_files_go_to_output_dir(tiny_checkpoint: Path, tmp_path: Path) -> None:
     assert names == {"train_log.json", "eval_curve.png", "evaluation", "best.json"}
     found = json.loads((tmp_path / "other" / "best.json").read_text())
     assert found["checkpoint"] == str(tmp_path / "out" / "checkpoint-1")
+
+
+BEST_LOW = ("error_rate", "unfinished_rate", "flexible_gap", "thinking_unclosed_rate")
+
+
+@pytest.mark.parametrize("metric", NAMES)
+def test_a_metric_improves_in_its_own_direction(metric: str) -> None:
+    lower, higher = improves(metric, 0.2, 0.3), improves(metric, 0.3, 0.2)
+    assert (lower, higher) == ((True, False) if metric in BEST_LOW else (False, True))
+    assert improves(metric, 0.3, None)
+    assert not improves(metric, 0.3, 0.3), "of two equal values the earlier is kept"
 
 
 RISE_AND_FALL = {0: 0.9, 1: 0.3, 2: 0.7, 3: 0.4, 4: 0.7}
