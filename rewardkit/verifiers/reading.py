@@ -75,7 +75,7 @@ def boxes(text: str) -> list[str]:
 def closed_boxes(text: str) -> list[str]:
     """Return the boxes as `boxes` does, but none if a box is opened after them and never closed."""
     spans, last_opened = _box_spans(text)
-    if last_opened > max((start for start, _ in spans), default=-1):
+    if last_opened > (spans[-1][0] if spans else -1):
         return []
     return [_unnested(text[start:end]) for start, end in spans]
 
@@ -84,7 +84,9 @@ def _box_spans(text: str) -> tuple[list[tuple[int, int]], int]:
     """Where the contents of the outermost boxes are, and where the last open box starts, or -1."""
     spans: list[tuple[int, int]] = []
     opened: list[int | None] = []  # for each open brace: where its box's content starts, or None
-    for token in BOX_TOKEN.finditer(text) if "box" in text else ():
+    word = text.find("box")  # braces before it close no box, and to search them takes long
+    first = len(text[:word].rstrip("f\\"))
+    for token in BOX_TOKEN.finditer(text, first) if word >= 0 else ():
         if token["box"]:
             opened.append(token.end())
         elif token["open"]:
@@ -97,7 +99,7 @@ def _box_spans(text: str) -> tuple[list[tuple[int, int]], int]:
                 while spans and spans[-1][0] >= start:
                     spans.pop()
                 spans.append((start, token.start()))
-    return spans, max((start for start in opened if start is not None), default=-1)
+    return spans, max(filter(None, opened), default=-1)
 
 
 def after_marker(text: str, marker: str) -> str | None:
@@ -201,8 +203,8 @@ def last_match(
 def _unnested(content: str) -> str:
     content = content.strip()
     for _ in range(NESTING):
-        match = BOX_TOKEN.match(content)
-        if not (match and match["box"] and content.endswith("}")):
+        match = BOX_TOKEN.match(content) if content.endswith("}") else None
+        if not (match and match["box"]):
             break
         inner = content[match.end() : -1]
         if not _balanced(inner):

@@ -235,7 +235,6 @@ def _last_number(text: str) -> str | None:
 
 _PLACEHOLDER = re.compile(r"(?:\\[hv]?phantom\s*\{[^{}]*\}|\\(?:square|Box|quad|_)|[_?\s.])*")
 _STARRED = re.compile(r"\A\*\*(.+)\*\*\Z", re.DOTALL)
-_FIRST_BOX = re.compile(r"(?<!\\)\\+f?box")
 
 
 def answers(text: str, reading: str, thinking: Thinking = "strip") -> list[str]:
@@ -258,13 +257,11 @@ def answers(text: str, reading: str, thinking: Thinking = "strip") -> list[str]:
 
 def _boxed(text: str) -> list[str]:
     r"""The boxes without placeholders such as \boxed{\phantom{0}}, unless all are placeholders."""
-    # to search a text without a box takes long
-    first = _FIRST_BOX.search(text) if "box" in text else None  # braces before it close none
-    found = closed_boxes(text[first.start() :]) if first else []
+    found = closed_boxes(text)
     if not found or not found[-1].strip():
         return found[-1:]
     filled = [box for box in found if not _PLACEHOLDER.fullmatch(box)] or found
-    return [_STARRED.sub(r"\1", box) for box in filled]
+    return [_STARRED.sub(r"\1", box) if box.startswith("**") else box for box in filled]
 
 
 @lru_cache(maxsize=4096)
