@@ -148,7 +148,7 @@ def completions(row: Mapping[str, Any], number: int, columns: FileFields) -> lis
         for index, ((text, own), labelled) in enumerate(zip(texts, labels, strict=True)):
             near = [own, *around] if own else around
             completion = _completion(text, near, index if len(texts) > 1 else None)
-            if calls := _calls(own):
+            if calls := _calls(own) if own else ():
                 completion = replace(completion, tool_calls=calls)
             found.append(FileCompletion(completion, labelled, bool(calls) or text is not None))
     return found

@@ -439,6 +439,11 @@ class DefinedTask:
             verifier = verifier.parts[name]
         return answer_forms(name, verifier) or ("",)
 
+    @cached_property
+    def _reads_list(self) -> bool:
+        """Whether a list of references is one reference."""
+        return reads_list(self.verifier())
+
     @property
     def _styles(self) -> tuple[str, ...]:
         """All answer styles that are read: the verifier's own, and forms around an answer."""
@@ -538,7 +543,7 @@ class DefinedTask:
                 "holds it: columns.reference, or --reference-field"
             )
         value = self._column(row, index, columns.reference, "reference")
-        if reads_list(self.verifier()) and not isinstance(value, str):
+        if not isinstance(value, str) and self._reads_list:
             return (json.dumps(value),)
         try:
             texts = references_of(value) or ("",)
