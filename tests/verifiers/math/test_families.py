@@ -156,6 +156,13 @@ SAME: list[tuple[str, str]] = [
     (r"x = \arctan 2 + k\pi, k\in\mathbb{Z}", r"x=\tan^{-1}(2)+n\pi, n\in\mathbb{Z}"),
     (r"(t^2, 2t), t\in\mathbb{R}", "(s^2, 2s)"),
     (r"k^2, k\in\mathbb{Z}", r"(k+1)^2, k\in\mathbb{Z}"),
+    # turns, though nobody says that the letter is a whole number
+    (r"x=\frac{\pi}{7}+\pi k", r"x=\frac{8\pi}{7}+\pi n"),
+    (r"x=\frac{\pi}{3}+k\pi", r"x=60^\circ+180^\circ n"),
+    (r"25^\circ+180^\circ k", r"25^\circ+180^\circ n"),
+    (r"x=\frac{\pi}{5}+\frac{k\pi}{2}", r"x=\frac{\pi}{5}-\frac{\pi}{2}(m-1)"),
+    (r"t=(-1)^n\frac{\pi}{6}+n\pi", r"t=\frac{\pi}{6}+2\pi k, t=\frac{5\pi}{6}+2\pi k"),
+    (r"\theta=m\pi", r"\theta=(k+2)\pi"),
 ]
 
 DIFFERENT: list[tuple[str, str]] = [
@@ -192,6 +199,11 @@ DIFFERENT: list[tuple[str, str]] = [
     ("2RC+R+C", "2RC+R+C+1"),
     ("Q=2CV", "Q=CV"),
     ("2k+1", "2m+1"),
+    (r"x=\frac{\pi}{7}+\pi k", r"x=\frac{\pi}{7}+2\pi n"),
+    (r"x=\frac{\pi}{7}+\pi k", r"x=\frac{\pi}{7}"),
+    (r"A=\pi n", r"A=\pi n+\pi"),
+    (r"a_n=\pi n", r"a_n=\pi(n+1)"),
+    (r"\pi+2\pi n", r"3\pi+2\pi n"),
     (r"\{x\in\mathbb{Z}\mid -3\le x\le 1\}", r"\{-2,-1,0,1\}"),
     (
         r"x = \frac{5\pi}{6} + 2m\pi \text{ where $m$ is any integer}",

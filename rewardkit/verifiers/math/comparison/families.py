@@ -30,12 +30,14 @@ from rewardkit.verifiers.math.numbers.exact import rational
 from rewardkit.verifiers.math.tree import (
     ONE,
     Call,
+    Constant,
     Matrix,
     Node,
     Number,
     NumberSet,
     Power,
     Product,
+    Quantity,
     Relation,
     Sequence,
     Sum,
@@ -97,6 +99,12 @@ _RANGES = {
 _COUNTERS = frozenset("ijklmnpqrstKLMN")
 """Letters that stand for any whole number where the other side says that there is one."""
 
+_TURNS = frozenset("klmn")
+"""Letters that count turns by habit: in x = π/4 + kπ."""
+
+_ANGLES = frozenset("xyztuvw") | {"alpha", "beta", "gamma", "theta", "phi", "varphi"}
+"""What such an equation is solved for: A = nπ is about a given n."""
+
 _LINES = frozenset(("t", "s", "r", "u", "v", "k", "lambda", "mu", "alpha", "beta", "tau"))
 """Parameters of lines and planes by habit."""
 
@@ -120,9 +128,11 @@ def same_family(answer: Node, reference: Node) -> Comparison | None:
     if not mine.ranges and not theirs.ranges:
         vectors = _has_vectors(answer) or _has_vectors(reference)
         free = _free_constants(mine, theirs) or _lines(mine, theirs, vectors)
+        run = Range(whole=not free)
+        free = free or _turns(mine, theirs)
         if free:
-            mine = replace(mine, ranges=dict.fromkeys(sorted(free[0]), Range()))
-            theirs = replace(theirs, ranges=dict.fromkeys(sorted(free[1]), Range()))
+            mine = replace(mine, ranges=dict.fromkeys(sorted(free[0]), run))
+            theirs = replace(theirs, ranges=dict.fromkeys(sorted(free[1]), run))
     named = {type(family.name) for family in (mine, theirs)}
     differ = mine.name != theirs.name and len(named) == 1 == len(mine.points[0])
     return None if differ or not (mine.ranges and theirs.ranges) else _compared(mine, theirs)
@@ -157,7 +167,15 @@ def _may_be(node: Node) -> bool:
 def _is_hint(node: Node) -> bool:
     if isinstance(node, Relation):
         return node.operators in (("∈",), ("|",), ("≡",))
+    if isinstance(node, Product):
+        return bool(_TURNS & symbols(node)) and any(map(_is_angle, nodes(node)))
     return is_constant(node) or (isinstance(node, Call) and node.name == "residue")
+
+
+def _is_angle(node: Node) -> bool:
+    if isinstance(node, Quantity):
+        return node.kind == (("angle", 1),)
+    return isinstance(node, Constant) and node.name == "π"
 
 
 def is_constant(node: Node | None) -> bool:
@@ -339,6 +357,15 @@ def _lines(mine: Family, theirs: Family, vectors: bool) -> list[frozenset[str]]:
     free = [mine.symbols, theirs.symbols]
     line = len(mine.points[0]) > 2 or (vectors and len(mine.points[0]) == 2)
     return free if line and free[0] | free[1] <= _LINES and len(free[0]) == len(free[1]) else []
+
+
+def _turns(mine: Family, theirs: Family) -> list[frozenset[str]]:
+    """The letters that count turns in two solutions; none where a letter may be a given one."""
+    free = [mine.symbols, theirs.symbols]
+    names = {side.name.name for side in (mine, theirs) if isinstance(side.name, Symbol)}
+    solved = names <= _ANGLES and (bool(names) or free[0] != free[1])
+    steady = all(len(letters) == 1 and letters <= _TURNS for letters in free)
+    return free if solved and steady and len(mine.points[0]) == len(theirs.points[0]) == 1 else []
 
 
 def _free_constants(mine: Family, theirs: Family) -> list[frozenset[str]]:
