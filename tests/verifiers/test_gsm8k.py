@@ -124,6 +124,14 @@ def test_other_values_and_hedges_are_wrong(answer: str, reference: str) -> None:
         ("x ≥ 5", "5", False),
         ("7 apples" + " ok" * 1000, "7", True),
         ("no number", "7", False),
+        ("She has 72 plums, not 75.", "72", True),
+        ("That makes 72 (and not 75 as Ada said).", "72", True),
+        ("We need $72 rather than $75.", "72", True),
+        ("We need 72 instead of 75.", "75", False),
+        ("Is it 72, not 75?", "72", False),
+        ("She had 72 once. It is not 75.", "72", False),
+        ("Perhaps 72, not 75", "72", False),
+        ("Not 72, but not 75 either", "72", False),
     ],
 )
 def test_flexible_reads_the_last_number(text: str, reference: str, correct: bool) -> None:

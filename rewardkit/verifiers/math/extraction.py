@@ -97,7 +97,8 @@ def _whole(text: str) -> str | None:
     """Return the text where it is short and one answer as a whole."""
     if not text or len(text) > LONGEST_SHORT or "\n" in text or ANNOUNCEMENT.search(text):
         return None
-    bare = text.removesuffix(".")
+    opening = _CONCLUSION.match(text)  # So x = 5
+    bare = text[opening.end() if opening else 0 :].removesuffix(".").strip()
     formulas = list(_formulas(bare))
     if formulas:
         (start, end), content = formulas[0]

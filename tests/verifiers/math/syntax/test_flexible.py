@@ -19,6 +19,9 @@ from rewardkit.verifiers.math.extraction import answers, flexible_answer
         (r"\frac{10}{9}", r"\frac{10}{9}"),
         ("$x = 5$", "x = 5"),
         (r"\(\frac{1}{2}\).", r"\frac{1}{2}"),
+        ("So x = 7.", "x = 7"),
+        ("Thus, y=7", "y=7"),
+        ("Hence $z = 7$.", "z = 7"),
         # announced: the last announcement counts, before later formulas and numbers
         ("The answer is 5. It took $3$ steps.", "5"),
         ("The answer is 4. No: the answer is 6.", "6"),
