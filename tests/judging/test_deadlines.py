@@ -154,6 +154,12 @@ def test_a_process_that_is_gone_has_no_time_left() -> None:
         deadline.wait()
 
 
+def test_a_wait_that_is_counted_only_from_now_on_is_no_error() -> None:
+    deadline = Deadline(os.getpid(), ProcessTime(1e6, None), allowed=0.01, backstop=60.0)
+    compute(0.02)
+    assert deadline.wait() > 0
+
+
 def test_this_process_s_time_only_grows() -> None:
     own = OwnTime()
     before = own.now()
