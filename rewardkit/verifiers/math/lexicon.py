@@ -687,7 +687,7 @@ _SENTENCES: tuple[tuple[re.Pattern[str], Node], ...] = tuple(
             Text("undefined"),
         ),
         (
-            r"(?:(?:there are |has )?infinitely many|infinite|an infinite number of)"
+            r"(?:(?:there are |has )?infinitely many|infinite|(?:an )?infinite number of)"
             r"(?: real)?(?: solutions| values| roots)?",
             Constant("∞"),
         ),
@@ -789,4 +789,4 @@ def date(words: str) -> str | None:
 
 
 def _month(word: str) -> str:
-    return next((month for month in MONTHS if month == word or month[:3] == word), "")
+    return next((month for month in MONTHS if month.startswith(word)), "")

@@ -583,6 +583,8 @@ def _power(tokens: Tokens, base: Node) -> Node:
     named = matrix or not (braced or isinstance(base, Constant | Number | Sum))
     if mark == r"\top" or (mark == "T" and named):
         tokens.at += 3 if braced else 1
+        if isinstance(base, Sequence) and base.opening in ("(", "[") and len(base.items) > 1:
+            return Matrix(tuple((item,) for item in base.items))
         return Call("transpose", (base,))
     exponent = _argument(tokens)
     inverse = exponent == MINUS_ONE and is_matrix_name(base)

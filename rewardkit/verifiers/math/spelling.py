@@ -170,8 +170,10 @@ def _ascii(character: str) -> str:
 _FORM = r"in (?:its )?(?:lowest|simplest|reduced|simplified|exact) (?:terms|form)"
 _REMARK = re.compile(
     rf"\((?:\s|\\text\{{)*(?:(?:{_FORM}|simplified|exactly|reduced|since|because|given|where|rounded"
-    r"|correct to|to the nearest|i\.e\.|that is)(?![-a-zA-Z+*/^_])"
-    r"|(?:approx(?:imately|\.)?|about|≈)(?![-a-zA-Z+*/^_])(?=[^)]*[0-9\\])).*\)[\s}.]*\Z",
+    r"|by(?=\s+(?:[a-z]{4}|[A-Z][a-zA-Z]|the\s))|correct to|to the nearest|i\.e\.|that is)"
+    r"(?![-a-zA-Z+*/^_])"
+    r"|(?:approx(?:imately|\.)?|about|≈)(?![-a-zA-Z+*/^_])(?=[^)]*[0-9\\])).*\)[\s}.]*\Z"
+    r"|(?<![a-zA-Z\\])(?:since|because)(?![a-zA-Z]).*\Z",
     re.DOTALL,
 )
 _OPENED = re.compile(r"(?:\\text\{|[\s,])+\Z")
@@ -182,7 +184,8 @@ _ABOUT = re.compile(
 
 def _without_remark(text: str) -> str:
     r"""The text before a reason or a rounded value in brackets; `\text{or about}` as ≈."""
-    if ")" in text and (remark := _REMARK.search(text)):
+    reasoned = ")" in text or "since" in text or "because" in text
+    if reasoned and (remark := _REMARK.search(text)):
         before = _OPENED.sub("", text[: remark.start()])
         if before.strip():
             text = before + "}" * (before.count("{") - before.count("}"))
@@ -263,6 +266,12 @@ def _base(match: re.Match[str]) -> str:
     return f"{digits}_{{{base}}}{'}' * closing}" if 1 < base < 100 else match.group()
 
 
+def _sentence(match: re.Match[str]) -> str:
+    """The slope is 5, with the words alone as text."""
+    wrapped, words = match.groups("")
+    return rf"\text{{{words} }}{wrapped}"
+
+
 Replacement = str | Callable[[re.Match[str]], str]
 
 _TH = rf"\s*{ORDINAL_ENDING}\s*"
@@ -272,7 +281,9 @@ _ORDINAL = (
     r"(?:\s*(\\text\s*\{)?\s*([A-Za-z]+)([\s}.]*)\Z)?"
 )
 _HALF = r"(?:\{[^{}]*\}|[0-9])"
-_SENTENCE = r"\A\s*((?:[A-Za-z']+\s+){1,8}(?:is|are))(?=\s*[-¤\\(\[0-9√π])"
+_SENTENCE = (
+    r"\A\s*(\\text\{(?=[^{}]*\}\s*\Z))?\s*((?:[A-Za-z']+\s+){1,8}(?:is|are))(?=\s*[-¤\\(\[0-9√π])"
+)
 _NUMBER_OR_LETTER = r"([0-9]{1,4}|[a-zA-Z])"
 _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
     (r"f(x) = x, \forall x", "forall", r"(?<=\S)[\s,;]*\\forall(?![a-zA-Z])\s*", " for all "),
@@ -304,6 +315,12 @@ _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
     (r"2{\frac34}", r"{\frac", rf"(?<=[0-9])\s*\{{\s*(\\frac\s*{_HALF}\s*{_HALF})\s*\}}", r"\1"),
     (r"90^\circ", "°", r"\^\s*(?:\{\s*°\s*(\\text\{\s*[CF]\s*\}|[CF])?\s*\}|°)", r"°\1"),
     (r"f^{\prime\prime}", "^", r"\^\s*(?:\{(?:\s*(?:\\prime|'))+\s*\}|(?:\\prime\s*)+)", _primes),
+    (
+        "37° 15' 20, whose double quotes count as a space",
+        "°",
+        r"(°\s*[0-9]+\s*'\s*[0-9.]+)\s*\Z",
+        r"\1''",
+    ),
     (r"\text{}", "text", r"\\text\{\s*\}", " "),
     ("dy/dx", "/", r"(?<![a-zA-Z\\])d([a-z])\s*/\s*d([a-z])(?![a-zA-Z])", r"\\frac{d\1}{d\2}"),
     (r"\text{(B)} 7", "(", r"\A\s*\\text\{\s*\([A-H]\)\s*\}\s*(?=[^\s.])(?![A-J]\Z)", ""),
@@ -363,14 +380,15 @@ _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
         r"(?![0-9])\s*\}?",
         _chosen,
     ),
-    ("the slope is 5", " is ", _SENTENCE, r"\\text{\1 }"),
-    ("the roots are 2 and 3", " are ", _SENTENCE, r"\\text{\1 }"),
+    ("the slope is 5", " is ", _SENTENCE, _sentence),
+    ("the roots are 2 and 3", " are ", _SENTENCE, _sentence),
     (
         "(a) 12 (b) 5",
         "(b)",
         r"(?:\A|[\s,;]+)(?:\\text\s*\{\s*)?\(([a-h])\)[\s}]*(?=[^\s,;}])",
         _part,
     ),
+    (r"\text{US}\$5", "US", r"(?:\\text\{\s*US\s*\}|\bUS)\s*¤", "¤"),
     ("35 per cent", "cent", r"\bper\s+cent\b", "percent"),
     ("= 5", "=", r"\A\s*=(?![=<>])", ""),
     ("⇒ 5", "→", r"\A\s*→", ""),
@@ -389,13 +407,13 @@ _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
         "1F_{hex}",
         "_",
         r"(?<![A-Za-z0-9])([0-9][0-9A-Fa-f]*[\s)}]*)_[\s{]*(?:\\text\{)?\s*"
-        r"(bin|oct|hex|[0-9]{1,2})[\s}]*\Z",
+        r"([a-z]{3,8}|[0-9]{1,2})[\s}]*\Z",
         _base,
     ),
     (
         "{}_9C_4, {}_9P_4",
         "_",
-        rf"(?:\{{\s*\}})?\s*[_^]\s*\{{?\s*{_NUMBER_OR_LETTER}\s*\}}?\s*\{{?\s*"
+        rf"(?:\{{\s*\}}\s*)?[_^]\s*+\{{?\s*+{_NUMBER_OR_LETTER}\s*+\}}?\s*+\{{?\s*+"
         rf"(?:\\text\{{\s*)?([CP])[\s}}]*_\s*"
         rf"(?:\{{\s*{_NUMBER_OR_LETTER}\s*\}}|([0-9a-zA-Z]))",
         _taken,
@@ -462,6 +480,11 @@ _RUN_THROUGH = re.compile(
     r"(?:[\s,;({]|\\text|\bfor\b|\bwhere\b)++([a-zA-Z])\s*=\s*(±?)\s*([01])\s*,\s*(±?)\s*[12]\s*"
     r"(?:,\s*±?\s*[23]\s*)?,\s*(?:…|\.\.\.)[\s})]*\Z"
 )
+_SEQUENCE = re.compile(r"\s*[a-zA-Z]\s?(?:_\s?\{?|\()\s?n[\s})]{0,3}=")
+_FROM_ONE = re.compile(
+    rf"{_GAP}(?:[,;(]|\b(?:for|where)\b)(?:[\s{{}}(]|\\text|all|any|every|integers?){{0,12}}+"
+    r"n\s?≥\s?[01][\s)}]*\Z"
+)
 _IN_WORDS = re.compile(
     r"(?:(?:all|the|those|any|integers?|integer|numbers?|values?|of|[nmx]|that|which|are|is) )*"
     r"(?:congruent to (?P<classes>[0-9]+(?:(?:,? or |,? and |, )[0-9]+)*) mod(?:ulo)?"
@@ -500,6 +523,8 @@ def quantified(text: str) -> str:
     text = _NUMBERS_THAT.sub("", text)
     if "…" in text or "..." in text:
         text = _RUN_THROUGH.sub(_run_through, text)
+    if "≥" in text and _SEQUENCE.match(text):
+        text = _FROM_ONE.sub("", text)
     return _FOR_ALL.sub("", text) if "for " in text else text
 
 

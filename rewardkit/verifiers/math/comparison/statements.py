@@ -130,8 +130,12 @@ def stated(node: Node, other: Node) -> Node:
     points = isinstance(other, Sequence) and other.opening in ("", "⦃") and len(other.items) > 2
     node = _expanded(_before_rounding(node), apart=points)
     match node:
-        case Relation((Symbol(), Sequence(_, "⦃", _, _) as members), ("∈",)):
+        case Relation((name, Sequence(_, "⦃") as members), ("∈",)) if name and names_value(name):
             return members
+        case Sequence((Relation((Symbol() as name, _), ("≠",)) as first, *rest), ""):
+            if not any(isinstance(value, Relation) for value in rest):
+                others = (Relation((name, value), ("≠",)) for value in rest)
+                return Sequence((first, *others), joint="and")
     if not isinstance(node, Sequence) or node.opening or len(node.items) < 2:
         return node
     defined = [definition(item) for item in node.items]
@@ -388,12 +392,22 @@ def unnamed(node: Node, other: Node) -> Node:
     if theirs is None:
         return node if isinstance(other, Relation) and other.operators == ("=",) else pair[1]
     (name, value), other_name = pair, theirs[0]
+    if len({_order(name), _order(other_name), None}) > 2:
+        return node
     if name == other_name or type(name) is not type(other_name) or UNNAMED in (name, other_name):
         return value
     mine, other = _function(name, value), _function(*theirs)
     if isinstance(mine, Call) and isinstance(other, Call) and mine.name == other.name:
         return _with_arguments_of(mine, value, other)
     return node
+
+
+def _order(name: Node) -> int | None:
+    """How often the function that a letter names is differentiated; None for other names."""
+    if not isinstance(name, Symbol | Call):
+        return None
+    quotient = _DERIVATIVE.fullmatch(name.name)
+    return int(quotient[1] or 1) if quotient else name.name.count("'")
 
 
 def _function(name: Node, value: Node) -> Node:
