@@ -20,8 +20,8 @@ def on_two_nodes(
 ) -> subprocess.CompletedProcess[str]:
     """Run a rewardkit command beside the nodes.
 
-    `kill` is the title of a process that is killed once the run has a row; exit status 6 if the
-    command ends before.
+    `kill` is a pattern of the command line of a process that is killed once the run has a row; exit
+    status 6 if the command ends before.
     """
     rewardkit = [sys.executable, "-m", "rewardkit", *map(str, command), "--ray", ADDRESS]
     killer = ["bash", str(HERE / "kill_in_run.sh"), kill] if kill else []
