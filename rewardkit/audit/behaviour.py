@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -32,7 +33,6 @@ from rewardkit.audit.targets import (
     Score,
     Target,
     VerifierTarget,
-    as_judged,
     call,
     raised,
     run,
@@ -102,8 +102,7 @@ def behaviour(target: Target, cases: Sequence[Case]) -> Iterator[Finding]:
 def _finding(
     name: str, case: Case, expected: str, got: str, severity: Severity = "error"
 ) -> Finding:
-    texts = case.completion, str(case.reference)
-    return Finding(name, severity, f"{FAMILY}{name}", *texts, expected, got, command="")
+    return Finding.of(name, severity, replace(case, family=f"{FAMILY}{name}"), expected, got)
 
 
 def _differences(
@@ -127,16 +126,15 @@ def _got(judged: Judged) -> str:
 
 def _hostile(target: Target, cases: Sequence[Case]) -> Iterator[Finding]:
     hostile = [replace(cases[0], completion=text, right=False) for text in HOSTILE]
-    found: dict[str, int] = {}
+    found: Counter[str] = Counter()
     for start in range(0, len(hostile), 4):
-        for case, judged in zip(
-            batch := hostile[start : start + 4], target.judge(batch), strict=True
-        ):
+        batch = hostile[start : start + 4]
+        for case, judged in zip(batch, target.judge(batch), strict=True):
             name = _failure(judged)
-            found[name] = found.get(name, 0) + 1
+            found[name] += 1
             if name and found[name] == 1:
                 yield _finding(name, case, "a verdict", judged.explanation or name)
-        if found.get("hang", 0) >= MOST_HANGS:
+        if found["hang"] >= MOST_HANGS:
             return
 
 
@@ -207,7 +205,7 @@ def _manners(target: FunctionTarget, cases: Sequence[Case]) -> Iterator[Finding]
         if isinstance(reply, Judged):
             yield _finding(name, cases[0], "a verdict", f"{reply.failure} {manner}")
             continue
-        usual, others = ([as_judged(one, target.threshold) for one in scores] for scores in reply)
+        usual, others = ([target.judged(one) for one in scores] for scores in reply)
         if name == "batch" and (places := _shift(usual, others)):
             manner = f"in one batch, whose rewards are shifted by {places}"
         yield from _differences(name, cases[: len(usual)], usual, others, manner)
@@ -258,8 +256,6 @@ REPEATED_SECONDS = 0.3
 THREADS = "number of threads"
 """A change that does no harm by itself: a library may keep a thread."""
 
-Scores = list[dict[str, Any]]
-
 
 @dataclass(frozen=True)
 class Compare(Score):
@@ -267,7 +263,7 @@ class Compare(Score):
 
     manner: str
 
-    def __call__(self, function: Callable[..., Any]) -> list[Scores]:
+    def __call__(self, function: Callable[..., Any]) -> list[list[Judged]]:
         """The scores one by one, and in the other manner; none where it isn't possible."""
         signature = recognise(function, self.signature)
         if self.manner == "batch" and not signature.batch:
@@ -285,17 +281,16 @@ class Compare(Score):
         with _other_locale():
             return [usual, self.scores(function, signature, self.cases)]
 
-    def _together(self, function: Callable[..., Any], signature: Signature) -> Scores:
+    def _together(self, function: Callable[..., Any], signature: Signature) -> list[Judged]:
         """Calls at the same time: in threads, or in one event loop if they are awaited."""
         if inspect.iscoroutinefunction(inspect.unwrap(function)):
             return asyncio.run(self._gathered(function, signature))
         with ThreadPoolExecutor(TOGETHER) as threads:
-            singles = threads.map(
-                lambda case: self.scores(function, signature, [case])[0], self.cases
+            return list(
+                threads.map(lambda case: self.scores(function, signature, [case])[0], self.cases)
             )
-            return list(singles)
 
-    async def _gathered(self, function: Callable[..., Any], signature: Signature) -> Scores:
+    async def _gathered(self, function: Callable[..., Any], signature: Signature) -> list[Judged]:
         started = [signature.start(function, [case], self.messages) for case in self.cases]
         rewards = await asyncio.gather(*started, return_exceptions=True)
         return [raised(one) if isinstance(one, BaseException) else scored(one) for one in rewards]
@@ -345,14 +340,9 @@ class Observe(Score):
         changed = [name for name, value in before.items() if after[name] != value]
         size, calls, end = _size(), 0, time.monotonic() + REPEATED_SECONDS
         while time.monotonic() < end:
-            self.scores(function, signature, self.cases[:8])
-            calls += len(self.cases[:8])
-        return {
-            "changed": changed,
-            "printed": printed,
-            "grown": _size() - size,
-            "calls": calls,
-        }
+            calls += len(self.scores(function, signature, self.cases[:8]))
+        grown = _size() - size
+        return {"changed": changed, "printed": printed, "grown": grown, "calls": calls}
 
 
 @contextmanager

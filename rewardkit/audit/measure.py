@@ -90,6 +90,15 @@ class Finding:
     got: str
     command: str
 
+    @classmethod
+    def of(
+        cls, name: str, severity: Severity, case: Case, expected: str, got: str, command: str = ""
+    ) -> Finding:
+        """The finding in a case, whose reference is JSON if it is a list or an object."""
+        reference = reference_text(case)
+        texts = (case.family, case.completion, reference, expected, got, command)
+        return cls(name, severity, *texts)
+
 
 @dataclass(frozen=True, slots=True)
 class ErrorRate:
@@ -208,10 +217,7 @@ def smallest(target: Judges, tally: Tally, draw: Draw | None) -> dict[str, tuple
 def failures(tally: Tally, case: Case, judged: Judged) -> list[str]:
     """The names of what went wrong with a case."""
     wrong = judged.correct is not None and judged.correct is not case.right
-    return [
-        *([tally.error_name] if wrong else []),
-        *([judged.failure] if judged.failure else []),
-    ]
+    return [name for name in (tally.error_name if wrong else None, judged.failure) if name]
 
 
 WORDS = {True: "right", False: "wrong", None: "no verdict"}
@@ -221,16 +227,8 @@ def finding(name: str, case: Case, judged: Judged, command: str) -> Finding:
     """The finding that a case got this wrong verdict, or none."""
     severity: Severity = {"false_reject": "warning", "unjudged": "note"}.get(name, "error")  # type: ignore[assignment]
     got = judged.failure if judged.correct is None and judged.failure else WORDS[judged.correct]
-    return Finding(
-        name,
-        severity,
-        case.family,
-        case.completion,
-        reference_text(case),
-        WORDS[case.right],
-        f"{got}: {judged.explanation}" if judged.explanation else got,
-        command,
-    )
+    text = f"{got}: {judged.explanation}" if judged.explanation else got
+    return Finding.of(name, severity, case, WORDS[case.right], text, command)
 
 
 def reference_text(case: Case) -> str:

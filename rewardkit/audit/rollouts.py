@@ -9,14 +9,7 @@ from typing import Any, NamedTuple
 
 from rewardkit.api import load_verifier, verify_batch
 from rewardkit.audit.cases import Case
-from rewardkit.audit.measure import (
-    WORDS,
-    ErrorRate,
-    Finding,
-    Judged,
-    Judges,
-    reference_text,
-)
+from rewardkit.audit.measure import WORDS, ErrorRate, Finding, Judged, Judges, reference_text
 from rewardkit.audit.own_data import answer_in, data_row
 from rewardkit.audit.targets import THRESHOLD
 from rewardkit.errors import DataError
@@ -100,16 +93,7 @@ def judge_rollouts(
     voted = outvoted[: SHORTLIST - min(len(differing), SHORTLIST // 2)]
     others = _one_a_problem(rollouts, differing)[: SHORTLIST - len(voted)]
     listed = [
-        Finding(
-            name,
-            "note",
-            rollouts[place].case.family,
-            rollouts[place].case.completion,
-            reference_text(rollouts[place].case),
-            expected,
-            _said(own[place]),
-            command(rollouts[place].case),
-        )
+        Finding.of(name, "note", cases[place], expected, _said(own[place]), command(cases[place]))
         for name, rows in (("outvoted", voted), ("disagreement", others))
         for place, expected in rows
     ]

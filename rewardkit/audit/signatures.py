@@ -98,10 +98,8 @@ class Signature:
 
 
 def _is_needed(parameter: inspect.Parameter) -> bool:
-    return parameter.default is parameter.empty and parameter.kind not in (
-        parameter.VAR_KEYWORD,
-        parameter.VAR_POSITIONAL,
-    )
+    takes_any = parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+    return parameter.default is parameter.empty and not takes_any
 
 
 async def _awaited(result: Any) -> Any:
@@ -307,14 +305,10 @@ def _of_lighteval(case: Case, _: bool) -> Arguments:
     return {"doc": doc, "model_response": Record(text=texts, final_text=texts)}
 
 
-def sample_of(case: Case) -> Sample:
-    """The case's row as a sample: its references as texts."""
-    reference, *others = references_of(case.reference) or ("",)
-    return Sample(reference, _question(case), columns=_row(case), references=tuple(others))
-
-
 def _of_ours(case: Case, _: bool) -> Arguments:
-    return {"text": case.completion, "sample": sample_of(case)}
+    reference, *others = references_of(case.reference) or ("",)
+    sample = Sample(reference, _question(case), columns=_row(case), references=tuple(others))
+    return {"text": case.completion, "sample": sample}
 
 
 def _plain(case: Case, _: bool) -> Arguments:
@@ -378,10 +372,8 @@ def recognise(function: Callable[..., Any], name: str | None = None) -> Signatur
 
 def _host(parameters: Sequence[str]) -> Signature | None:
     """The first signature whose marks are all among the parameters."""
-    for signature in _ALL:
-        if any(set(marks.split()) <= set(parameters) for marks in signature.marks):
-            return signature
-    return None
+    hosts = (one for one in _ALL if any({*marks.split()} <= {*parameters} for marks in one.marks))
+    return next(hosts, None)
 
 
 def entry_point(loaded: Any) -> Callable[..., Any]:

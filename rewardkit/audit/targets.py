@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -68,7 +68,7 @@ class Function:
     def __call__(self, _: str, sample: Sample, /) -> Verdict:
         """The request's result, as JSON in the verdict's answer."""
         request: Any = sample.columns["request"]
-        return Verdict.right(answer=json.dumps(request(self._function)))
+        return Verdict.right(answer=json.dumps(request(self._function), default=asdict))
 
 
 def _load(source: str) -> Any:
@@ -104,16 +104,16 @@ def _takes_messages(function: Callable[..., Any], signature: Signature) -> bool:
     text, messages = (
         call(function, signature, [TRIAL], messages=form)[0] for form in (False, True)
     )
-    if text["failure"] is None and messages["failure"] is None:
-        return bool(messages["score"] or 0) > bool(text["score"] or 0)
-    is_confused = "string indices" in text["explanation"] or "'str' object" in text["explanation"]
-    return is_confused and messages["explanation"] != text["explanation"]
+    if text.failure is None and messages.failure is None:
+        return bool(messages.score) > bool(text.score)
+    is_confused = "string indices" in text.explanation or "'str' object" in text.explanation
+    return is_confused and messages.explanation != text.explanation
 
 
 def call(
     function: Callable[..., Any], signature: Signature, cases: Sequence[Case], *, messages: bool
-) -> list[dict[str, Any]]:
-    """The score of each case, whether the function's own verdict is right, and what went wrong."""
+) -> list[Judged]:
+    """The score of each case, the function's own verdict if it gives one, and what went wrong."""
     try:
         rewards = signature.call(function, cases, messages)
     except BaseException as error:  # a reward may raise anything, SystemExit included
@@ -121,7 +121,7 @@ def call(
     return [scored(reward) for reward in rewards]
 
 
-def scored(reward: object) -> dict[str, Any]:
+def scored(reward: object) -> Judged:
     """What `call` returns for a reward."""
     try:
         score = score_of(reward)
@@ -129,17 +129,15 @@ def scored(reward: object) -> dict[str, Any]:
         return raised(error)
     if score is not None and not math.isfinite(score):
         return raised(ValueError(f"the reward is {score}"))
-    is_verdict = isinstance(reward, Verdict)
-    correct = reward.correct if isinstance(reward, Verdict) else None
     failure = "unjudged" if score is None else None
-    explanation = str(getattr(reward, "message", "")) if is_verdict else repr(reward)[:200]
-    return {"score": score, "correct": correct, "failure": failure, "explanation": explanation}
+    if isinstance(reward, Verdict):
+        return Judged(reward.correct, score, failure, reward.message)
+    return Judged(None, score, failure, repr(reward)[:200])
 
 
-def raised(error: BaseException) -> dict[str, Any]:
+def raised(error: BaseException) -> Judged:
     """What `call` returns for an exception."""
-    text = f"{type(error).__name__}: {error}"[:500]
-    return {"score": None, "correct": None, "failure": "exception", "explanation": text}
+    return Judged(None, None, "exception", f"{type(error).__name__}: {error}"[:500])
 
 
 @dataclass(frozen=True)
@@ -157,7 +155,7 @@ class Score:
 
     def scores(
         self, function: Callable[..., Any], signature: Signature, cases: Sequence[Case]
-    ) -> list[dict[str, Any]]:
+    ) -> list[Judged]:
         """The scores of cases, one call each."""
         return [call(function, signature, [one], messages=self.messages)[0] for one in cases]
 
@@ -176,17 +174,20 @@ class FunctionTarget:
         """One result for each case, in order."""
         requests = [Score((case,), self.signature, self.messages) for case in cases]
         return [
-            reply if isinstance(reply, Judged) else as_judged(reply[0], self.threshold)
+            reply if isinstance(reply, Judged) else self.judged(reply[0])
             for reply in run(self.verifier, requests)
         ]
 
+    def judged(self, fields: Mapping[str, Any]) -> Judged:
+        """A result of `call`, which went through JSON."""
+        return by_threshold(Judged(**fields), self.threshold)
 
-def as_judged(reply: dict[str, Any], threshold: float | None) -> Judged:
-    """What a reply of `call` says of a case."""
-    correct = reply["correct"]
-    if reply["score"] is not None and (correct is None or threshold is not None):
-        correct = reply["score"] >= (threshold or THRESHOLD)
-    return Judged(correct, reply["score"], reply["failure"], reply["explanation"])
+
+def by_threshold(judged: Judged, threshold: float | None) -> Judged:
+    """A result whose verdict follows from its score where it has none, or the user a threshold."""
+    if judged.score is None or (judged.correct is not None and threshold is None):
+        return judged
+    return replace(judged, correct=judged.score >= (threshold or THRESHOLD))
 
 
 def run(
@@ -210,7 +211,6 @@ class VerifierTarget:
     """A verifier of rewardkit, here or on a server."""
 
     name: str
-    signature: str
     verifier: Verifier
     reader: SampleReader = field(default_factory=SampleReader)
     options: JudgingOptions = field(default_factory=JudgingOptions)
@@ -222,14 +222,12 @@ class VerifierTarget:
         samples = [self.reader(row, index) for index, row in enumerate(rows)]
         completions = [case.completion for case in cases]
         verdicts = judge_samples(self.verifier, completions, samples, self.options)
-        return [self._judged(verdict) for verdict in verdicts]
+        return [by_threshold(_judged(verdict), self.threshold) for verdict in verdicts]
 
-    def _judged(self, verdict: Verdict) -> Judged:
-        correct = verdict.correct
-        if self.threshold is not None and verdict.score is not None:
-            correct = verdict.score >= self.threshold
-        failure = _FAILURES.get(verdict.failure) if verdict.failure else None
-        return Judged(correct, verdict.score, failure, verdict.message)
+
+def _judged(verdict: Verdict) -> Judged:
+    failure = _FAILURES.get(verdict.failure) if verdict.failure else None
+    return Judged(verdict.correct, verdict.score, failure, verdict.message)
 
 
 @dataclass(frozen=True)
@@ -241,13 +239,12 @@ class CommandTarget:
 
     name: str
     threshold: float | None = None
-    signature: str = "command"
 
     def judge(self, cases: Sequence[Case]) -> list[Judged]:
         """One result for each case, in order; the halves of a batch that fails are run alone."""
         scores, failure, explanation = self._run(cases)
         if scores is not None and len(scores) == len(cases):
-            return [as_judged(scored(score), self.threshold) for score in scores]
+            return [by_threshold(scored(score), self.threshold) for score in scores]
         if len(cases) > 1:
             half = len(cases) // 2
             return self.judge(cases[:half]) + self.judge(cases[half:])
@@ -308,7 +305,7 @@ def resolve_target(
         found: Resolved = resolve(source, **parameters)
         options = found.limits(JudgingOptions())
         reader = found.reader()
-        return VerifierTarget(source, "rewardkit", found.verifier, reader, options, threshold)
+        return VerifierTarget(source, found.verifier, reader, options, threshold)
     if _FUNCTION.fullmatch(source):
         return _function(source, source, signature, threshold)
     if shutil.which((shlex.split(source) or [""])[0]):
@@ -349,4 +346,4 @@ def _server(address: str, threshold: float | None) -> VerifierTarget:
         raise UsageError(
             f"{server} offers {', '.join(names)}; name one: {server}/v1/score?verifier={names[0]}"
         )
-    return VerifierTarget(address, "http", remote(server, verifier=names[0]), threshold=threshold)
+    return VerifierTarget(address, remote(server, verifier=names[0]), threshold=threshold)

@@ -23,7 +23,7 @@ CASES = tuple(
 def compared(function: Any, manner: str, signature: str = "plain") -> bool:
     """Whether the manner changes a score."""
     usual, other = Compare(CASES, signature, False, manner)(function)
-    return [one["score"] for one in usual] != [one["score"] for one in other]
+    return [one.score for one in usual] != [one.score for one in other]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ def in_this_process(
 ) -> list[Any]:
     """What `targets.run` returns, without workers."""
     function = entry_point(verifier.source)
-    return [json.loads(json.dumps(request(function))) for request in requests]
+    return [json.loads(json.dumps(request(function), default=asdict)) for request in requests]
 
 
 def no_behaviour(*_: object) -> Iterator[Any]:

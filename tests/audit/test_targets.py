@@ -11,7 +11,14 @@ import pytest
 
 from rewardkit.audit.cases import Case
 from rewardkit.audit.signatures import SIGNATURES, entry_point, recognise
-from rewardkit.audit.targets import TRIAL, CommandTarget, Describe, call, resolve_target
+from rewardkit.audit.targets import (
+    TRIAL,
+    CommandTarget,
+    Describe,
+    VerifierTarget,
+    call,
+    resolve_target,
+)
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.frameworks import areal, easyr1, lm_eval, openrlhf, rllm, slime, verifiers, verl
 from rewardkit.records import Verdict
@@ -36,9 +43,9 @@ def test_a_host_s_own_example_is_recognised_and_called_as_the_host_calls_it(name
     scored = [
         call(function, signature, [case], messages=described["messages"])[0] for case in cases
     ]
-    assert [one["failure"] for one in scored] == [None, None], scored
-    assert scored[0]["score"] == 1.0
-    assert scored[1]["score"] < 0.5
+    assert [one.failure for one in scored] == [None, None], scored
+    assert scored[0].score == 1.0
+    assert (scored[1].score or 0.0) < 0.5
 
 
 @pytest.mark.parametrize(
@@ -58,7 +65,7 @@ def test_the_adapters_of_rewardkit_are_recognised(reward: object, signature: str
     function = entry_point(reward)
     assert recognise(function).name == signature
     (scored,) = call(function, SIGNATURES[signature], [TRIAL], messages=False)
-    assert scored["score"] == 1.0, scored
+    assert scored.score == 1.0, scored
 
 
 def test_parameters_of_no_host_are_an_error_that_names_the_choices() -> None:
@@ -83,8 +90,8 @@ def test_parameters_of_no_host_are_an_error_that_names_the_choices() -> None:
 )
 def test_a_reward_without_a_number_is_an_exception(reward: object, explanation: str) -> None:
     (scored,) = call(reward, SIGNATURES["plain"], [TRIAL], messages=False)  # type: ignore[arg-type]
-    assert scored["failure"] == "exception"
-    assert explanation in scored["explanation"]
+    assert scored.failure == "exception"
+    assert explanation in scored.explanation
 
 
 def test_a_reward_that_also_needs_a_column_shows_that_it_takes_messages() -> None:
@@ -97,14 +104,14 @@ def test_a_reward_that_also_needs_a_column_shows_that_it_takes_messages() -> Non
 
 def test_a_batch_with_another_number_of_rewards_is_an_exception() -> None:
     scored = call(lambda completions: [1.0], SIGNATURES["trl"], CASES, messages=False)
-    assert "1 rewards for 3 completions" in scored[2]["explanation"]
+    assert "1 rewards for 3 completions" in scored[2].explanation
 
 
 def test_a_verifier_s_name_means_the_verifier() -> None:
     target = resolve_target("exact")
     judged = target.judge([Case("", "Paris", "Paris", True), Case("", "Rome", "Paris", False)])
     assert [one.correct for one in judged] == [True, False]
-    assert target.signature == "rewardkit"
+    assert isinstance(target, VerifierTarget)
     (judged_one,) = resolve_target("f1", threshold=0.5).judge(
         [Case("", "the city Paris", "Paris", True)]
     )
@@ -179,7 +186,7 @@ def test_a_server_s_only_verifier_is_asked_and_of_several_one_must_be_named(
     target = resolve_target("http://127.0.0.1:8000/v1/score")
     (judged,) = target.judge([Case("", "B", "B", True)])
     assert judged.correct is True
-    assert target.signature == "http"
+    assert isinstance(target, VerifierTarget)
     offered.append("math")
     with pytest.raises(UsageError, match=r"offers choice, math; name one: .*\?verifier=choice"):
         resolve_target("http://127.0.0.1:8000/v1/score")

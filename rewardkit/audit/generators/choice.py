@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -27,14 +28,11 @@ def values(rng: Random) -> tuple[str, str]:
 def families(form: str) -> dict[str, Draw]:
     """All families of letters, with answers written as `form`."""
 
-    def spelling(family: str, text: str) -> Draw:
-        def draw(rng: Random) -> Case:
-            letter, other = values(rng)
-            right = rng.random() < 0.5
-            stated = text.format(letter if right else other)
-            return Case(family, form.format(stated), letter, right)
-
-        return draw
+    def spelling(family: str, text: str, rng: Random) -> Case:
+        letter, other = values(rng)
+        right = rng.random() < 0.5
+        stated = text.format(letter if right else other)
+        return Case(family, form.format(stated), letter, right)
 
     spellings = TEXTS["boxed" if form == BOX else "plain"]
     spelled = {f"spelling: {name}": text for name, text in spellings.items()}
@@ -49,7 +47,7 @@ def families(form: str) -> dict[str, Draw]:
 
     misses = {"near miss: several letters": hedge, "near miss: a word's first letter": word}
     return {
-        **{name: spelling(name, text) for name, text in spelled.items()},
+        **{name: partial(spelling, name, text) for name, text in spelled.items()},
         **families_of(misses, form, right=False),
         **ending_families(form, values),
         **(wording_families(values, bounds=()) if form == SENTENCE else {}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -27,28 +28,25 @@ def ending_families(form: str, values: Values) -> dict[str, Draw]:
     if form == WHOLE:
         endings = {name: endings[name] for name in ENDINGS_OF_WHOLE}
     return {
-        f"ending: {name}": _draw(f"ending: {name}", template, form, values)
+        f"ending: {name}": partial(_drawn, f"ending: {name}", template, form, values)
         for name, template in endings.items()
     }
 
 
-def _draw(family: str, template: str, form: str, values: Values) -> Draw:
-    def draw(rng: Random) -> Case:
-        value, other = values(rng)
-        right = rng.random() < 0.5
-        stated, replaced = (value, other) if right else (other, value)
-        remarks = " ".join(rng.choice(TEXTS["remarks"]) for _ in range(rng.randint(1, 40)))
-        text = template.format(
-            a=form.format(stated),
-            v=stated,
-            o=replaced,
-            work=" ".join(_sentence(rng) for _ in range(rng.randint(1, 6))),
-            remark=rng.choice(TEXTS["remarks"]),
-            remarks=remarks,
-        )
-        return Case(family, text, value, right)
-
-    return draw
+def _drawn(family: str, template: str, form: str, values: Values, rng: Random) -> Case:
+    value, other = values(rng)
+    right = rng.random() < 0.5
+    stated, replaced = (value, other) if right else (other, value)
+    remarks = " ".join(rng.choice(TEXTS["remarks"]) for _ in range(rng.randint(1, 40)))
+    text = template.format(
+        a=form.format(stated),
+        v=stated,
+        o=replaced,
+        work=" ".join(_sentence(rng) for _ in range(rng.randint(1, 6))),
+        remark=rng.choice(TEXTS["remarks"]),
+        remarks=remarks,
+    )
+    return Case(family, text, value, right)
 
 
 def _sentence(rng: Random) -> str:

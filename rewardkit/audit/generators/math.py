@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import factorial
 from random import Random
 from typing import Any
@@ -212,7 +213,8 @@ def spelling_families(form: str) -> dict[str, Draw]:
         for answer, reference, right in SPELLING["sized"]
     ]
     return {
-        f"spelling: {name}": _draw(f"spelling: {name}", rows, form) for name, rows in rules.items()
+        f"spelling: {name}": partial(_spelled, f"spelling: {name}", rows, form)
+        for name, rows in rules.items()
     }
 
 
@@ -220,31 +222,25 @@ Rule = tuple[Sequence[str], str, bool]
 """Spellings of an answer, the reference, and whether they are equal."""
 
 
-def _draw(family: str, rows: Sequence[Rule], form: str) -> Draw:
-    def draw(rng: Random) -> Case:
-        texts, reference, right = rng.choice(rows)
-        return Case(family, form.format(rng.choice(texts)), reference, right)
+def _spelled(family: str, rows: Sequence[Rule], form: str, rng: Random) -> Case:
+    texts, reference, right = rng.choice(rows)
+    return Case(family, form.format(rng.choice(texts)), reference, right)
 
-    return draw
+
+def _rewritten(family: str, grammar: Callable[..., Pair], form: str, rng: Random) -> Case:
+    right = rng.random() < 0.5
+    answer, reference = grammar(rng, same=right)
+    return Case(family, form.format(answer), reference, right)
 
 
 def families(form: str) -> dict[str, Draw]:
     """All families of mathematical answers, written as `form`."""
-
-    def rewritten(name: str, grammar: Callable[..., Pair]) -> Draw:
-        def draw(rng: Random) -> Case:
-            right = rng.random() < 0.5
-            answer, reference = grammar(rng, same=right)
-            return Case(name, form.format(answer), reference, right)
-
-        return draw
-
     equal = {f"{name}, equal": pair for name, pair in EQUAL.items()}
     unequal = {f"{name}, unequal": pair for name, pair in UNEQUAL.items()}
     return {
         **ending_families(form, values),
         **near_misses(form),
-        **{name: rewritten(name, grammar) for name, grammar in GRAMMARS.items()},
+        **{name: partial(_rewritten, name, grammar, form) for name, grammar in GRAMMARS.items()},
         **families_of(equal, form, right=True),
         **families_of(unequal, form, right=False),
         **spelling_families(form),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from functools import partial
 from random import Random
 
 from rewardkit.audit.cases import Case, Draw
@@ -36,15 +37,14 @@ def wording_families(values: Values, bounds: Sequence[str] = TEXTS["bounds"]) ->
         "last assertion": (sentences(TEXTS["kept"]), True),
     }
     return {
-        f"wording: {name}": _draw(f"wording: {name}", sorted(texts, key=len), right, values)
+        f"wording: {name}": partial(
+            _drawn, f"wording: {name}", sorted(texts, key=len), right, values
+        )
         for name, (texts, right) in wordings.items()
         if texts
     }
 
 
-def _draw(family: str, texts: Sequence[str], right: bool, values: Values) -> Draw:
-    def draw(rng: Random) -> Case:
-        value, other = values(rng)
-        return Case(family, rng.choice(texts).format(v=value, o=other), value, right)
-
-    return draw
+def _drawn(family: str, texts: Sequence[str], right: bool, values: Values, rng: Random) -> Case:
+    value, other = values(rng)
+    return Case(family, rng.choice(texts).format(v=value, o=other), value, right)
