@@ -229,8 +229,11 @@ class _AtPoints:
         evaluate = ComplexEvaluator(point, natural_log=self.natural_log)
         return self.folded and not (evaluate(self.one) - evaluate(self.other)).contains(0)
 
-    def _agree(self, evaluate: RealEvaluator, point: Point) -> bool | None:
-        """Whether both sides are equal there, at a precision that settles it."""
+    def _agree(self, evaluate: RealEvaluator, point: Point) -> bool | Literal["no value"] | None:
+        """Whether both sides are equal there, at a precision that settles it.
+
+        A value with too many digits, such as e^{e^x} at 20, counts as none where points can differ.
+        """
         try:
             needed, size = SeparationBound(point).bits(self.one, self.other)
             most = MOST_WORK // SHARED if self.names else MOST_WORK
@@ -241,7 +244,7 @@ class _AtPoints:
             self.algebraic = False
             needed, size = AGREEMENT + 4.0 * self.written, _magnitude(evaluate(self.one))
         if not (needed + size + _LOOK) * self.size < MOST_WORK:
-            return None
+            return "no value" if self.names else None
         for times in (1, 4):  # the root of a ball round zero has fewer bits
             self.context.prec = times * (int(needed + size) + _LOOK)
             one, other = evaluate(self.one), evaluate(self.other)

@@ -42,6 +42,13 @@ def test_what_cancels_is_never_equal_without_a_proof(
     assert same_value(read(one), read(other)).equal is equal
 
 
+@pytest.mark.parametrize(("more", "equal"), [("", True), ("+1", False)])
+def test_points_whose_values_have_too_many_digits_are_passed_over(more: str, equal: bool) -> None:
+    one = r"e^{2+\log_3(2+\log_3(z))}\cdot e^{\sqrt{z}\cdot e^{z}}"
+    other = r"e^{\log_3(9\log_3(9z))+\sqrt{z}e^{z}}"
+    assert same_value(read(one), read(other + more)).equal is equal
+
+
 @pytest.mark.parametrize(
     ("expression", "value"),
     [
