@@ -143,17 +143,13 @@ class RecipeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
         return rows[first : first + count]
 
     def _set_advantages(self, output: dict[str, Any], advantages: torch.Tensor) -> None:
-        """Replace TRL's advantages by those of all processes' completions."""
+        """Replace TRL's advantages, logged ones too, by those of all processes' completions."""
         output["advantages"] = self._own_rows(advantages, len(output["advantages"]))
         if not self._refills:  # TRL's table of completions has the rows of all generated batches
-            self._correct_table(advantages)
-
-    def _correct_table(self, advantages: torch.Tensor) -> None:
-        """Put these advantages where TRL logged its own beside the completions."""
-        logged = self._logs["advantages"]
-        for _ in range(min(len(logged), len(advantages))):
-            logged.pop()
-        logged.extend(advantages.tolist())
+            logged = self._logs["advantages"]
+            for _ in range(min(len(logged), len(advantages))):
+                logged.pop()
+            logged.extend(advantages.tolist())
 
     def _refilled(self, output: dict[str, Any], count: int) -> dict[str, Any]:
         """The batch with its silent groups replaced, as far as other prompts have better ones."""
@@ -360,12 +356,9 @@ class MomentumGRPOTrainer(RecipeGRPOTrainer):
         super()._save_checkpoint(model, trial)
         if self.args.should_save:
             folder = Path(self._get_output_dir(trial=trial))
-            state = {
-                "steps": self._steps,
-                "history": dataclasses.asdict(self._history) if self._history else None,
-            }
             path = folder / f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}" / STATE_FILE
-            replace_text(path, json.dumps(state))
+            history = dataclasses.asdict(self._history) if self._history else None
+            replace_text(path, json.dumps({"steps": self._steps, "history": history}))
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         super()._load_optimizer_and_scheduler(checkpoint)

@@ -259,14 +259,11 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
 
     def _check_metric(self, summary: TaskSummary) -> None:
         if self._metric not in summary.metrics:
+            count = summary.unjudged
+            unjudged = f"; {count} completions could not be judged" if count else ""
             raise UsageError(
                 f"task {self._task!r} has no metric {self._metric!r}; it has "
-                + ", ".join(summary.metrics)
-                + (
-                    f"; {summary.unjudged} completions could not be judged"
-                    if summary.unjudged
-                    else ""
-                )
+                f"{', '.join(summary.metrics)}{unjudged}"
             )
 
     def _begin_best(self, state: Any) -> None:

@@ -180,12 +180,9 @@ class TrainerEngine:
     @contextlib.contextmanager
     def _sampling(self, sampling: Sampling, stop_ids: Sequence[int]) -> Iterator[None]:
         """Draw by `sampling`, and afterwards by the trainer's settings again."""
+        same = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")
         settings = {
-            "temperature": sampling.temperature,
-            "top_p": sampling.top_p,
-            "top_k": sampling.top_k,
-            "min_p": sampling.min_p,
-            "repetition_penalty": sampling.repetition_penalty,
+            **{name: getattr(sampling, name) for name in same},
             "max_completion_length": sampling.max_tokens,
             "structured_outputs_regex": None,
             "generation_kwargs": {
@@ -318,14 +315,8 @@ class LiveBackend:
             completions = self.engine.complete(shared, self.checkpoint, sampling)
         else:
             completions = self._complete(shared, sampling)
-        by_key = dict(
-            gather_object(
-                [
-                    (request.key, completion)
-                    for request, completion in zip(own, completions, strict=False)
-                ]
-            )
-        )
+        keys = [request.key for request in own]
+        by_key = dict(gather_object(list(zip(keys, completions, strict=False))))
         return [(request, by_key[request.key]) for request in batch]
 
     def _complete(self, batch: Sequence[Request], sampling: Sampling) -> list[Completion]:

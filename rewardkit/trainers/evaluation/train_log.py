@@ -314,15 +314,10 @@ class TrainLog:
         amounts: Mapping[str, Mapping[str, Metric]],
     ) -> None:
         """Record an evaluation, with its quantiles of lengths and amounts; draw the curve again."""
+        unjudged = "%s: %d of %d completions of step %d's evaluation could not be judged"
         for task, summary in summaries.items():
             if summary.unjudged:
-                logger.warning(
-                    "%s: %d of %d completions of step %d's evaluation could not be judged",
-                    task,
-                    summary.unjudged,
-                    summary.completions,
-                    step,
-                )
+                logger.warning(unjudged, task, summary.unjudged, summary.completions, step)
         plain = {
             task: {name: asdict(metric) for name, metric in own.items()}
             for task, own in amounts.items()

@@ -459,8 +459,8 @@ def _find_setting(name: str, settings: Sequence[Setting], contents: RecipeConten
     if name in SECTIONS or name in OPEN_SECTIONS:
         keys = [setting.name for setting in settings if setting.section == name]
         raise UsageError(f"{name} is a section; set one of {', '.join(keys[:20])}")
-    by_key = [setting for setting in settings if name in (setting.name, setting.key)]
-    by_name = [setting for setting in by_key if setting.name == name]
+    by_name = [setting for setting in settings if setting.name == name]
+    by_key = [setting for setting in settings if setting.key == name]
     candidates = by_name or by_key or _find_parameter(name, contents)
     if not candidates:
         raise _unknown(name, settings)

@@ -278,10 +278,8 @@ def same_rewards(record: RolloutRecord) -> list[ReplayReward]:
         if reward.origin is None or reward.name in functions:
             continue
         arguments: Mapping[str, Any] = reward.origin["arguments"]
-        if reward.origin["function"] == "reward_func":
-            made = [reward_func(**arguments)]
-        else:
-            made, _ = reward_funcs(**arguments)
+        is_one = reward.origin["function"] == "reward_func"
+        made = [reward_func(**arguments)] if is_one else reward_funcs(**arguments)[0]
         functions |= {function.__name__: function for function in made}
     return [
         ReplayReward(reward.name, reward.weight, functions.get(reward.name), place)
@@ -419,28 +417,22 @@ def _trainer(config: Any, functions: Sequence[Any], record: RolloutRecord) -> An
 
     from rewardkit.trainers.recipe_trainer import MomentumGRPOTrainer, RecipeGRPOTrainer
 
-    arguments: dict[str, Any] = {
-        "model": _smallest_model(),
-        "reward_funcs": list(functions),
-        "args": config,
-        "train_dataset": Dataset.from_dict({"prompt": ["x"]}),
-        "processing_class": _smallest_tokenizer(),
-        "rollout_func": _no_rollouts,
-    }
-    arguments |= record.shaping
-    if record.momentum is None:
-        return RecipeGRPOTrainer(**arguments)
-    return MomentumGRPOTrainer(**arguments, **record.momentum)
+    return (RecipeGRPOTrainer if record.momentum is None else MomentumGRPOTrainer)(
+        model=_smallest_model(),
+        reward_funcs=list(functions),
+        args=config,
+        train_dataset=Dataset.from_dict({"prompt": ["x"]}),
+        processing_class=_smallest_tokenizer(),
+        rollout_func=_no_rollouts,
+        **record.shaping,
+        **(record.momentum or {}),
+    )
 
 
 def _no_rollouts(prompts: Sequence[object], trainer: object) -> dict[str, Any]:
     """One token in place of each completion."""
-    count = len(prompts)
-    return {
-        "prompt_ids": [[1]] * count,
-        "completion_ids": [[1]] * count,
-        "logprobs": [[0.0]] * count,
-    }
+    ids = [[1] for _ in prompts]
+    return {"prompt_ids": ids, "completion_ids": [*ids], "logprobs": [[0.0] for _ in prompts]}
 
 
 def _smallest_model() -> Any:

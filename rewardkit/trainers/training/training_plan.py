@@ -33,11 +33,7 @@ from rewardkit.trainers.recipes.recipe import (
     find_recipe,
     trainer_section,
 )
-from rewardkit.trainers.rewards.reward_functions import (
-    RewardFunction,
-    reward_func,
-    reward_funcs,
-)
+from rewardkit.trainers.rewards.reward_functions import RewardFunction, reward_func, reward_funcs
 from rewardkit.trainers.training import training_folder, trl_config
 from rewardkit.trainers.training.training_rows import (
     TrainingRows,
@@ -389,8 +385,7 @@ def longest_evaluated(evaluation: Any, model_folder: Path) -> int:
     if evaluation is None:
         return 0
     longest: int = evaluation.live_evaluation.longest(tokenization.load(model_folder))
-    room = model_folders.read_json(model_folder / "config.json").get("max_position_embeddings")
-    return min(longest, room) if isinstance(room, int) else longest
+    return min(longest, trl_config.model_room(model_folder) or longest)
 
 
 def _fingerprint(
@@ -447,8 +442,8 @@ def _remainder(total: int, rows: TrainingRows, reporter: Reporter) -> int | None
 
 
 def _check_model_room(prompt: int, length: int, folder: Path) -> None:
-    room = model_folders.read_json(folder / "config.json").get("max_position_embeddings")
-    if isinstance(room, int) and prompt + length > room:
+    room = trl_config.model_room(folder)
+    if room is not None and prompt + length > room:
         raise PromptTooLong(
             f"the longest prompt has {prompt} tokens; with max_completion_length {length} "
             f"it needs {prompt + length}, and the model takes {room} in all; set "

@@ -134,12 +134,8 @@ RANGES: Mapping[str, Any] = {
 }
 
 
-def grpo_config() -> Any:
-    """Import TRL's GRPOConfig. MissingExtra if TRL can't be imported."""
-    return _trl().GRPOConfig
-
-
-def _trl() -> Any:
+def import_trl() -> Any:
+    """TRL with its configs. MissingExtra if it can't be imported."""
     quieten()
     try:
         with warnings.catch_warnings():
@@ -155,7 +151,7 @@ def _trl() -> Any:
 @functools.cache
 def trainer_fields(section: str = "trainer") -> Mapping[str, Any]:
     """The type of each key that [trainer] takes, or [sft]."""
-    config = _trl().SFTConfig if section == "sft" else grpo_config()
+    config = import_trl().SFTConfig if section == "sft" else import_trl().GRPOConfig
     hints = typing.get_type_hints(config)
     names = [field.name for field in dataclasses.fields(config) if field.init]
     return {
@@ -214,7 +210,7 @@ def build_grpo_config(
         room = values.get("vllm_max_model_length")
         values["vllm_max_model_length"] = room or max(longest + completion, longest_evaluated())
     _check_groups(values)
-    return build_config(grpo_config(), values)
+    return build_config(import_trl().GRPOConfig, values)
 
 
 def prompts_a_step(config: Any) -> int:
@@ -286,14 +282,17 @@ def lora_config(recipe: Recipe) -> Any:
         raise UsageError(f"peft's LoraConfig refuses [peft]: {error}; change it") from error
 
 
+def model_room(model_folder: Path) -> int | None:
+    """The most tokens that a model takes, or None where its configuration doesn't say."""
+    room = read_json(model_folder / "config.json").get("max_position_embeddings")
+    return room if isinstance(room, int) else None
+
+
 def row_limit(recipe: Recipe, model_folder: Path) -> int | None:
     """The token limit of a prompt with its completion: the lowest of the recipe and the model."""
-    limits = (
-        recipe.data.max_total_length,
-        recipe.trainer_settings.get("max_length"),
-        read_json(model_folder / "config.json").get("max_position_embeddings"),
-    )
-    return min((limit for limit in limits if isinstance(limit, int)), default=None)
+    own = recipe.data.max_total_length, recipe.trainer_settings.get("max_length")
+    limits = (*own, model_room(model_folder))
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def build_sft_config(recipe: Recipe, output_dir: Path, *, longest: int, note: Note) -> Any:
@@ -304,4 +303,4 @@ def build_sft_config(recipe: Recipe, output_dir: Path, *, longest: int, note: No
     values = base_values(recipe, output_dir, note)
     values.setdefault("completion_only_loss", True)
     values.setdefault("max_length", longest)
-    return build_config(_trl().SFTConfig, values)
+    return build_config(import_trl().SFTConfig, values)

@@ -184,7 +184,7 @@ def test_on_a_gpu_precision_is_the_recipe_s_and_vllm_shares_it(
     fields = trainer_fields()
     monkeypatch.setattr(trl_config, "has_gpu", lambda: True)
     monkeypatch.setattr(trl_config, "_vllm_imports", lambda: True)
-    monkeypatch.setattr(trl_config, "grpo_config", lambda: config)
+    monkeypatch.setattr(trl_config, "import_trl", lambda: SimpleNamespace(GRPOConfig=config))
     notes: list[str] = []
     found = build_recipe(*find_recipe("gsm8k-xml"), fields)
     trl_config.build_grpo_config(
