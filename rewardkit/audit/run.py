@@ -132,7 +132,7 @@ def audit(target: str | Callable[..., Any], **options: Any) -> Audit:
     other = None if chosen.against is None else resolve_target(chosen.against)
     source = _source([resolved] if other is None else [resolved, other], kind, rows)
     tallies, done = measure(resolved, source.cases(chosen), chosen.budget)
-    commands = _Commands(target, chosen, kind)
+    commands = Commands(target, chosen, kind)
     findings = [*_case_findings(resolved, tallies, source.draws, commands)]
     findings += _behaviour(resolved, source, chosen, commands)
     rates = totals(tallies)
@@ -293,7 +293,7 @@ def _probes_read(
 
 
 @dataclass(frozen=True)
-class _Commands:
+class Commands:
     """The shell lines that repeat what was found."""
 
     target: str | Callable[..., Any]
@@ -315,9 +315,15 @@ class _Commands:
         ]
 
     def of_case(self, case: Case) -> str:
-        """The line that judges a case, or the one that repeats its family."""
+        """The line that judges a case, or the one that repeats its family if that is too long.
+
+        A case for one of our verifiers is repeated by `rewardkit verify`, unless its text can't be
+        an argument.
+        """
         is_ours = self.target in known_names() and self.options.threshold is None
-        return case_command(self.words, case, is_ours=is_ours) or self.of_family(case.family)
+        words = (_verify if is_ours and _is_plain(case) else _audit)(self.words, case)
+        line = shlex.join(words)
+        return line if len(line.encode()) < LONGEST_ARGUMENT else self.of_family(case.family)
 
     def of_family(self, family: str) -> str:
         """The line that measures a family again."""
@@ -329,7 +335,7 @@ class _Commands:
 
 
 def _case_findings(
-    target: Judges, tallies: Iterable[Tally], draws: Mapping[str, Draw], commands: _Commands
+    target: Judges, tallies: Iterable[Tally], draws: Mapping[str, Draw], commands: Commands
 ) -> Iterator[Finding]:
     """For each family, the smallest example of each way to fail."""
     for tally in tallies:
@@ -340,7 +346,7 @@ def _case_findings(
 
 
 def _behaviour(
-    target: Target, source: _Source, options: AuditOptions, commands: _Commands
+    target: Target, source: _Source, options: AuditOptions, commands: Commands
 ) -> list[Finding]:
     if not (FAMILY.startswith(options.family) or options.family.startswith(FAMILY)):
         return []
@@ -357,7 +363,7 @@ def _second(
 ) -> Audit:
     """What a second verifier does with the same cases."""
     tallies, _ = measure(other, done, math.inf)
-    commands = _Commands(name, AuditOptions(seed=first.seed), first.kind)
+    commands = Commands(name, AuditOptions(seed=first.seed), first.kind)
     findings = [*_case_findings(other, tallies, draws, commands)]
     return replace(
         first, target=other.name, families=tallies, totals=totals(tallies), findings=findings
@@ -366,17 +372,6 @@ def _second(
 
 LONGEST_ARGUMENT = 100_000
 """Characters of a case that fit on a command line; Linux allows 131,072 bytes."""
-
-
-def case_command(target: Sequence[str], case: Case, *, is_ours: bool) -> str:
-    """The line that judges a case again; empty for one that is too long.
-
-    `target` are the words of `rewardkit audit` that name the target. A case for one of our
-    verifiers is repeated by `rewardkit verify`, unless its text can't be an argument.
-    """
-    words = _verify(target, case) if is_ours and _is_plain(case) else _audit(target, case)
-    line = shlex.join(words)
-    return line if len(line.encode()) < LONGEST_ARGUMENT else ""
 
 
 def _is_plain(case: Case) -> bool:

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rewardkit.curate.references import Decision, read_decisions
+from rewardkit.curate.references import Decision, Suspect, read_decisions
 from rewardkit.harness.report.page import allowed, html_template, page_style
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def render_page(curated: Curated, *, live: bool = False) -> str:
         flags=_counts(curated.flags),
         guesses=[(task, text, f"{share:.1%}") for task, text, share in curated.guesses],
         rates=_rates(curated),
-        suspects=[_suspect(one, decisions) for one in suspects[:MOST_SUSPECTS]],
+        suspects=[(one, _decided(one, decisions)) for one in suspects[:MOST_SUSPECTS]],
         hidden=max(0, len(suspects) - MOST_SUSPECTS),
         disputes=list(islice(_disputes(curated), MOST_PAIRS)),
         duplicates=list(islice(_duplicates(curated), MOST_PAIRS)),
@@ -82,16 +82,9 @@ def _rates(curated: Curated) -> list[tuple[str, str, str]]:
     ]
 
 
-def _suspect(one: Any, decisions: Mapping[tuple[str, str], Decision]) -> dict[str, Any]:
-    problem = one.problem
-    decision = decisions.get((problem.task, problem.id))
-    return {
-        "problem": problem,
-        "majority": one.majority,
-        "share": one.share,
-        "reading": one.reading,
-        "decided": f"{decision.decision} {decision.reference}".strip() if decision else "",
-    }
+def _decided(one: Suspect, decisions: Mapping[tuple[str, str], Decision]) -> str:
+    decision = decisions.get((one.problem.task, one.problem.id))
+    return f"{decision.decision} {decision.reference}".strip() if decision else ""
 
 
 def _disputes(curated: Curated) -> Any:

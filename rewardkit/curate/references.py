@@ -158,12 +158,9 @@ def find_disputes(problems: Problems) -> list[Suspect]:
     found: list[Suspect] = []
     for name, judge in problems.judges.items():
         if judge.compares:
-            rescued = [
-                (one, *one.rescued.most_common(1)[0])
-                for one in problems.of_task(name)
-                if one.rescued
-            ]
-            found += [one for one in _explained(judge, rescued) if one.reading]
+            rescued = [one for one in problems.of_task(name) if one.rescued]
+            chosen = [(one, *one.rescued.most_common(1)[0]) for one in rescued]
+            found += [one for one in _explained(judge, chosen) if one.reading]
     return sorted(found, key=lambda one: -one.share)
 
 

@@ -172,7 +172,9 @@ def curate(
     completions of a file are judged into its folder `scored`. A person's decisions in its
     decisions.jsonl are followed. Raises DataError, UsageError.
     """
-    _check_engines()
+    with needs_extra("curate", "rewardkit curate"):
+        import rensa  # noqa: F401
+    load_pyarrow("rewardkit curate")
     output_dir.mkdir(parents=True, exist_ok=True)
     problems = read_problems(_judged_runs(settings, output_dir, reporter or Reporter(), spread))
     decisions = read_decisions(output_dir)
@@ -180,10 +182,7 @@ def curate(
     flags = flag_references(problems)
     found = {key: Finding(one, flags[key]) for key, one in problems.by_key.items()}
     _by_difficulty(found.values(), settings)
-    for suspect in _suspects(problems, settings):
-        one = found[suspect.problem.task, suspect.problem.id]
-        one.suspect = suspect
-        one.reasons.append("suspect")
+    _by_suspicion(found, problems, settings)
     disputes = find_disputes(problems)
     for dispute in disputes:
         found[dispute.problem.task, dispute.problem.id].flags.append(DISPUTED)
@@ -200,12 +199,6 @@ def curate(
     curated = Curated(output_dir, list(found.values()), list(guesses(problems)), disputes)
     _write(curated, settings)
     return curated
-
-
-def _check_engines() -> None:
-    with needs_extra("curate", "rewardkit curate"):
-        import rensa  # noqa: F401
-    load_pyarrow("rewardkit curate")
 
 
 def _judged_runs(
@@ -262,13 +255,14 @@ def _by_difficulty(findings: Iterable[Finding], settings: Settings) -> None:
             one.reasons.append("too easy")
 
 
-def _suspects(problems: Problems, settings: Settings) -> list[Suspect]:
-    return find_suspects(
-        problems,
-        share=settings.suspect_share,
-        rate=settings.suspect_rate,
-        least=settings.least_samples,
-    )
+def _by_suspicion(
+    found: Mapping[tuple[str, str], Finding], problems: Problems, settings: Settings
+) -> None:
+    share, rate, least = settings.suspect_share, settings.suspect_rate, settings.least_samples
+    for suspect in find_suspects(problems, share=share, rate=rate, least=least):
+        one = found[suspect.problem.task, suspect.problem.id]
+        one.suspect = suspect
+        one.reasons.append("suspect")
 
 
 def _by_overlap(findings: Iterable[Finding], settings: Settings) -> None:

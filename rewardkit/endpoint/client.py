@@ -348,8 +348,7 @@ class ServerClient:
                 self._is_vllm = is_vllm(models)
             except RequestError as error:
                 no_list = isinstance(error, StatusError) and error.status not in (401, 403)
-                fatal = None if no_list else self._fatal(error)
-                if fatal:
+                if not no_list and (fatal := self._fatal(error)):
                     raise fatal from error
 
     async def complete_all(
@@ -377,8 +376,7 @@ class ServerClient:
 
     def waits(self) -> str:
         """What the requests in progress wait for; empty if for nothing."""
-        gate = self._gate
-        return gate.waits() if gate else ""
+        return self._gate.waits() if self._gate else ""
 
     async def _complete(
         self, pool: ConnectionPool, gate: RequestGate, request: Request, sampling: Sampling

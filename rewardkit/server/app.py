@@ -45,7 +45,7 @@ from rewardkit.server.requests import (
     read_body,
     read_json,
 )
-from rewardkit.server.scoring_queue import RETRY_AFTER, ScoringQueue, ServerMetrics
+from rewardkit.server.scoring_queue import ScoringQueue, ServerMetrics, too_busy
 
 LONGEST_DETAIL = 500
 """Characters of an error's text that a client gets."""
@@ -184,11 +184,8 @@ class ScoringServer:
             reply = output_messages(fields_of(content, GymRequest).response)
         except ValueError as error:
             raise HTTPException(422, str(error)) from error
-        columns = {
-            name: value
-            for name, value in content.items()
-            if name not in GymRequest.__struct_fields__
-        }
+        own = GymRequest.__struct_fields__
+        columns = {name: value for name, value in content.items() if name not in own}
         sample = _sample(_gym_reference(columns), columns=columns)
         (verdict,) = await self._default_verdicts(request, [(reply, sample)])
         facts = {
@@ -280,14 +277,13 @@ def create_app(settings: ServerSettings) -> Starlette:
     ):
         routes.append(Route(path, handler, methods=["POST"]))
         routes.append(Route(f"{path}/{{verifier}}", handler, methods=["POST"]))
-    middleware = [Middleware(BodyLimitMiddleware, most=settings.most_bytes, metrics=server.metrics)]
+    access = Middleware(LoopbackMiddleware)
     if settings.token is not None:
-        middleware.insert(0, Middleware(TokenMiddleware, token=settings.token))
-    else:
-        middleware.insert(0, Middleware(LoopbackMiddleware))
+        access = Middleware(TokenMiddleware, token=settings.token)
+    limit = Middleware(BodyLimitMiddleware, most=settings.most_bytes, metrics=server.metrics)
     return Starlette(
         routes=routes,
-        middleware=middleware,
+        middleware=[access, limit],
         lifespan=server.lifespan,
         exception_handlers={HTTPException: error_answer},
     )
@@ -405,12 +401,8 @@ class BodyLimitMiddleware:
             size += received
             self._total += received
             if received and self._total > self._most and self._total > size:
-                self._metrics.refused.inc()
-                raise HTTPException(
-                    429,
-                    f"the bodies of all requests have more than {self._most:,} bytes; try again",
-                    headers={"Retry-After": str(RETRY_AFTER)},
-                )
+                why = f"the bodies of all requests have more than {self._most:,} bytes"
+                raise too_busy(self._metrics, why)
             return message
 
         try:

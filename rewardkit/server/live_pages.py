@@ -71,6 +71,9 @@ DEEPEST = 6
 IDLE_SECONDS = 120
 """Seconds without a change after which a run that no process locks counts as unfinished."""
 
+UNREADABLE = (RewardkitError, OSError, ValueError, LookupError, TypeError, RecursionError)
+"""What reading a folder of another program may raise; the run's page says what is wrong."""
+
 Stamp = tuple[tuple[str, int, int], ...]
 """The files of a folder, each with its time of change and its size."""
 
@@ -220,15 +223,7 @@ class LiveRun:
         try:
             is_training = (self.path / TRAINING).is_file()
             self.rows = [self._training()] if is_training else list(self._run())
-        except (
-            RewardkitError,
-            OSError,
-            ValueError,
-            LookupError,
-            TypeError,
-            RecursionError,
-        ) as error:
-            # another program may have written the folder; its page says what is wrong
+        except UNREADABLE as error:
             text = printable(redact(str(error)))
             self.rows = [LiveRow(task="", model="", state="unreadable", problem=text)]
         self.stamp = stamp
@@ -274,7 +269,7 @@ class LiveRun:
         record = read_document(self.path / TRAINING)
         check_format(self.path / TRAINING, record)
         settings, session = record["fingerprint"]["settings"], record["sessions"][-1]
-        log = self.path / TRAIN_LOG
+        trainer, log = settings.get("trainer"), self.path / TRAIN_LOG
         entries = msgspec.json.decode(log.read_bytes()) if log.is_file() else []
         evaluated = [one for entry in entries for one in entry["evaluation"].values()]
         accuracy = evaluated[-1].get("accuracy") if evaluated else None
@@ -283,9 +278,7 @@ class LiveRun:
             model=str(session["model"]),
             accuracy=Metric(**accuracy) if accuracy else None,
             done=int(session.get("steps") or (entries[-1]["step"] if entries else 0)),
-            total=max(0, int(settings.get("trainer", {}).get("max_steps", 0)))
-            if isinstance(settings.get("trainer"), dict)
-            else 0,
+            total=max(0, int(trainer.get("max_steps", 0))) if isinstance(trainer, dict) else 0,
             state=self._state(record["sessions"]),
             started=str(session["started"]),
         )

@@ -61,6 +61,13 @@ class ServerMetrics:
 RETRY_AFTER = 1
 """Seconds after which a refused client may try again."""
 
+
+def too_busy(metrics: ServerMetrics, why: str) -> HTTPException:
+    """The refusal, which is counted, of a request for which there is no room now."""
+    metrics.refused.inc()
+    return HTTPException(429, f"{why}; try again", headers={"Retry-After": str(RETRY_AFTER)})
+
+
 Result = TypeVar("Result")
 
 
@@ -98,12 +105,8 @@ class ScoringQueue:
 
     async def _wait(self, request: Request, count: int) -> None:
         if self._waiting and self._waiting + count > self._most_waiting:
-            self._metrics.refused.inc()
-            raise HTTPException(
-                429,
-                f"{self._waiting:,} completions are waiting already; try again",
-                headers={"Retry-After": str(RETRY_AFTER)},
-            )
+            why = f"{self._waiting:,} completions are waiting already"
+            raise too_busy(self._metrics, why)
         self._waiting += count
         self._metrics.waiting.set(self._waiting)
         try:

@@ -11,7 +11,7 @@ import pytest
 
 from rewardkit.audit import assert_sound
 from rewardkit.audit.cases import Case
-from rewardkit.audit.run import case_command
+from rewardkit.audit.run import AuditOptions, Commands
 from tests.support.commands import rewardkit
 
 pytestmark = pytest.mark.slow
@@ -74,7 +74,7 @@ def test_the_commands_of_our_verifiers_are_those_of_verify() -> None:
 @pytest.mark.parametrize("text", ["-", "--help", "", "a\nb", "it's", "\x00", "\ud800", "$(x) `y`"])
 def test_any_text_can_be_repeated(text: str) -> None:
     case = Case("any", text, text, right=True, columns={"options": ["x", "'y'"]})
-    assert replayed(case_command(["exact"], case, is_ours=True)) == (0 if text else 2)
+    assert replayed(Commands("exact", AuditOptions(), "text").of_case(case)) == (0 if text else 2)
 
 
 def test_fail_on_sets_the_exit_status() -> None:
