@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import math
 import os
@@ -73,9 +72,9 @@ class Function:
 
 def _load(source: str) -> Any:
     place, _, name = source.rpartition(":")
-    sys.path.insert(0, str(Path(place).parent) if place.endswith(".py") else os.getcwd())
-    module = importlib.import_module(Path(place).stem if place.endswith(".py") else place)
-    return pkgutil.resolve_name(f"{module.__name__}:{name}")
+    is_file = place.endswith(".py")
+    sys.path.insert(0, str(Path(place).parent) if is_file else os.getcwd())
+    return pkgutil.resolve_name(f"{Path(place).stem if is_file else place}:{name}")
 
 
 @dataclass(frozen=True)

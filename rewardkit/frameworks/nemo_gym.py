@@ -8,7 +8,7 @@ the field `expected_answer` of the row, else the usual columns, there or in `ver
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from statistics import fmean, median, stdev
 from typing import Any
 
@@ -64,25 +64,18 @@ def measurement(failure: str | None) -> dict[str, Any]:
     }
 
 
-def aggregate_metrics(responses: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def aggregate_metrics(responses: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Figures of the numeric fields of verify responses, for each task and overall.
 
     Masked samples count in the coverage alone.
     """
-    measured: list[Mapping[str, Any]] = []
-    masked = 0
+    measured = [response for response in responses if not response.get("mask_sample")]
+    masked = len(responses) - len(measured)
     tasks: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
-    for response in responses:
-        if response.get("mask_sample"):
-            masked += 1
-            continue
-        measured.append(response)
+    for response in measured:
         index = response.get(TASK_INDEX, 0)
         tasks[index if isinstance(index, int) else 0].append(response)
-    coverage = {
-        "coverage/measured_rollouts": len(measured),
-        "coverage/masked_rollouts": masked,
-    }
+    coverage = {"coverage/measured_rollouts": len(measured), "coverage/masked_rollouts": masked}
     figures = _figures(measured) | (coverage if masked else {})
     return {
         "group_level_metrics": [
@@ -95,7 +88,7 @@ def aggregate_metrics(responses: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _figures(responses: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+def _figures(responses: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     values: dict[str, list[float]] = defaultdict(list)
     for response in responses:
         for name, value in response.items():

@@ -98,19 +98,14 @@ def folders_below(folder: Path) -> Iterator[Path]:
 
     The evaluations inside a training belong to it.
     """
-    pending = [(folder, DEEPEST)]
-    while pending:
-        path, levels = pending.pop()
-        try:
-            entries = list(os.scandir(path))
-        except OSError:
-            continue  # deleted or not readable: it has no row
-        if {RUN, SAMPLES, TRAINING} & {entry.name for entry in entries}:
+    for name, inside, files in os.walk(folder):  # leaves out what it can't read
+        path = Path(name)
+        is_shown = not {RUN, SAMPLES, TRAINING}.isdisjoint(files)
+        if is_shown:
             yield path
-        elif levels:
-            inside = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
-            inside.sort(key=lambda entry: natural(entry.name), reverse=True)
-            pending += [(Path(entry.path), levels - 1) for entry in inside]
+        if is_shown or len(path.relative_to(folder).parts) == DEEPEST:
+            inside.clear()
+        inside.sort(key=natural)
 
 
 def stamp_of(folder: Path, levels: int = 2) -> Stamp:

@@ -25,6 +25,7 @@ from rewardkit.settings import (
     read_section,
     read_value,
     read_values,
+    section_of,
     types_of,
 )
 from rewardkit.trainers.objectives import EPS, Schedule
@@ -207,11 +208,11 @@ class Recipe:
 
 def plain_section(section: Any) -> dict[str, Any]:
     """A section's settings as a file would state them, without those that are not set."""
-    return {name: _plain(value) for name, value in vars(section).items() if _is_set(value)}
-
-
-def _is_set(value: object) -> bool:
-    return value is not None and value not in ({}, ())
+    return {
+        name: _plain(value)
+        for name, value in vars(section).items()
+        if value is not None and value not in ({}, ())
+    }
 
 
 def _plain(value: Any) -> Any:
@@ -225,12 +226,9 @@ def _plain(value: Any) -> Any:
 
 
 SECTIONS: Mapping[str, type] = {
-    "data": DataSettings,
-    "model": ModelSettings,
-    "momentum": MomentumSettings,
-    "kl": KLSettings,
-    "rollouts": RolloutSettings,
-    "evaluation": EvaluationSettings,
+    name: section
+    for name, kind in types_of(Recipe).items()
+    if (section := section_of(kind)) is not None
 }
 ARGUMENTS = ("task_args", "verifier_args", "peft")
 OPEN_SECTIONS = ("rewards", "trainer", SFT, "differs", *ARGUMENTS)

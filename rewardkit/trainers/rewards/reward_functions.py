@@ -24,13 +24,7 @@ from rewardkit.parameters import with_parameters
 from rewardkit.printable import get_logger
 from rewardkit.protocols import Task, Verifier
 from rewardkit.records import MANY_LATE, REFERENCE_COLUMNS, Failure, Sample, Verdict, plain_columns
-from rewardkit.resolve import (
-    Resolved,
-    SyncOrAsyncVerifier,
-    resolve,
-    resolve_task,
-    resolve_verifier,
-)
+from rewardkit.resolve import Resolved, SyncOrAsyncVerifier, resolve, resolve_task, resolve_verifier
 from rewardkit.transcripts import last_message
 from rewardkit.verifiers.r1_zero import R1Zero, R1ZeroFormat
 from rewardkit.verifiers.rubric import Rubric

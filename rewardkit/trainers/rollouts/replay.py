@@ -417,7 +417,8 @@ def _trainer(config: Any, functions: Sequence[Any], record: RolloutRecord) -> An
 
     from rewardkit.trainers.recipe_trainer import MomentumGRPOTrainer, RecipeGRPOTrainer
 
-    return (RecipeGRPOTrainer if record.momentum is None else MomentumGRPOTrainer)(
+    trainer: Any = RecipeGRPOTrainer if record.momentum is None else MomentumGRPOTrainer
+    return trainer(
         model=_smallest_model(),
         reward_funcs=list(functions),
         args=config,

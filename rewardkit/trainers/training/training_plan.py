@@ -117,12 +117,10 @@ def resolve_recipe(options: TrainOptions) -> Recipe:
         "model.trust_remote_code": options.trust_remote_code or None,
         "timeout": options.timeout,
     }
-    settings = {
-        **options.settings,
-        **{key: value for key, value in values.items() if value is not None},
-    }
+    given = {key: value for key, value in values.items() if value is not None}
     fields = trainer_fields(section)
-    recipe = build_recipe(name, apply_overrides(contents, settings, fields), fields)
+    changed = apply_overrides(contents, {**options.settings, **given}, fields)
+    recipe = build_recipe(name, changed, fields)
     if recipe.model.name is None:
         raise UsageError(f"recipe {name!r} has no model of its own; pass --model")
     return recipe

@@ -54,6 +54,16 @@ class TrainingRows:
         lengths = (len(prompt.token_ids) for prompt in self.prompts)
         return max(map(sum, zip(lengths, self.reply_lengths, strict=True)))
 
+    def at(self, places: Sequence[int]) -> TrainingRows:
+        """The rows at these places, in this order; the others are left out."""
+        return replace(
+            self,
+            samples=[self.samples[place] for place in places],
+            prompts=[self.prompts[place] for place in places],
+            reply_lengths=[self.reply_lengths[place] for place in places],
+            left_out=self.left_out + len(self.samples) - len(places),
+        )
+
     def hash(self) -> str:
         """A hash of the problems, and of the completions if there are any."""
         if self.completions is None:
@@ -174,13 +184,7 @@ def by_pass_rate(
         )
     kept.sort(key=lambda place: -rates[place])
     note(f"{len(kept)} of {len(keys)} problems have a pass rate from {low:g} to {high:g}")
-    return replace(
-        rows,
-        samples=[rows.samples[place] for place in kept],
-        prompts=[rows.prompts[place] for place in kept],
-        reply_lengths=[rows.reply_lengths[place] for place in kept],
-        left_out=rows.left_out + len(keys) - len(kept),
-    )
+    return rows.at(kept)
 
 
 def train_dataset(
@@ -264,25 +268,20 @@ def supervise(
     if eos is None:
         raise UsageError("the tokenizer has no eos_token, so no completion would ever end")
     texts = _completions(rows, task_plan, long=long, seed=seed)
-    solved = [
-        (sample, prompt, (*tokenizer.completion_ids(prompt, text, chat=rows.conversational), eos))
-        for sample, prompt, text in zip(rows.samples, rows.prompts, texts, strict=True)
+    solved = {
+        place: (*tokenizer.completion_ids(prompt, text, chat=rows.conversational), eos)
+        for place, (prompt, text) in enumerate(zip(rows.prompts, texts, strict=True))
         if text is not None
-    ]
+    }
     kept = [
-        (sample, prompt, ids)
-        for sample, prompt, ids in solved
-        if limit is None or len(prompt.token_ids) + len(ids) <= limit
+        place
+        for place, ids in solved.items()
+        if limit is None or len(rows.prompts[place].token_ids) + len(ids) <= limit
     ]
     _report(rows, len(solved), len(kept), limit, note)
-    return replace(
-        rows,
-        samples=[sample for sample, _, _ in kept],
-        prompts=[prompt for _, prompt, _ in kept],
-        left_out=rows.left_out + len(texts) - len(kept),
-        reply_lengths=[len(ids) for _, _, ids in kept],
-        completions=[ids for _, _, ids in kept],
-    )
+    completions = [solved[place] for place in kept]
+    lengths = [len(ids) for ids in completions]
+    return replace(rows.at(kept), reply_lengths=lengths, completions=completions)
 
 
 def _report(rows: TrainingRows, solved: int, kept: int, limit: int | None, note: Note) -> None:
