@@ -25,7 +25,7 @@ from typing import Any
 
 from rewardkit.audit.cases import Case
 from rewardkit.audit.measure import Finding, Judged, Severity
-from rewardkit.audit.signatures import Signature, recognise
+from rewardkit.audit.signatures import recognise
 from rewardkit.audit.targets import (
     FIRST_SECONDS,
     Function,
@@ -33,7 +33,6 @@ from rewardkit.audit.targets import (
     Score,
     Target,
     VerifierTarget,
-    call,
     raised,
     run,
     scored,
@@ -265,32 +264,29 @@ class Compare(Score):
 
     def __call__(self, function: Callable[..., Any]) -> list[list[Judged]]:
         """The scores one by one, and in the other manner; none where it isn't possible."""
-        signature = recognise(function, self.signature)
-        if self.manner == "batch" and not signature.batch:
+        if self.manner == "batch" and not recognise(function, self.signature).batch:
             return [[], []]
-        usual = self.scores(function, signature, self.cases)
+        usual = self.scores(function, self.cases)
         _save_address_space()
         if self.manner == "threads":
             with ThreadPoolExecutor(1) as thread:
-                other = thread.submit(self.scores, function, signature, self.cases).result()
-            return [usual, other]
+                return [usual, thread.submit(self.scores, function, self.cases).result()]
         if self.manner == "queueing":
-            return [usual, self._together(function, signature)]
+            return [usual, self._together(function)]
         if self.manner == "batch":
-            return [usual, call(function, signature, self.cases, messages=self.messages)]
+            return [usual, super().__call__(function)]
         with _other_locale():
-            return [usual, self.scores(function, signature, self.cases)]
+            return [usual, self.scores(function, self.cases)]
 
-    def _together(self, function: Callable[..., Any], signature: Signature) -> list[Judged]:
+    def _together(self, function: Callable[..., Any]) -> list[Judged]:
         """Calls at the same time: in threads, or in one event loop if they are awaited."""
         if inspect.iscoroutinefunction(inspect.unwrap(function)):
-            return asyncio.run(self._gathered(function, signature))
+            return asyncio.run(self._gathered(function))
         with ThreadPoolExecutor(TOGETHER) as threads:
-            return list(
-                threads.map(lambda case: self.scores(function, signature, [case])[0], self.cases)
-            )
+            return list(threads.map(lambda case: self.scores(function, [case])[0], self.cases))
 
-    async def _gathered(self, function: Callable[..., Any], signature: Signature) -> list[Judged]:
+    async def _gathered(self, function: Callable[..., Any]) -> list[Judged]:
+        signature = recognise(function, self.signature)
         started = [signature.start(function, [case], self.messages) for case in self.cases]
         rewards = await asyncio.gather(*started, return_exceptions=True)
         return [raised(one) if isinstance(one, BaseException) else scored(one) for one in rewards]
@@ -329,10 +325,9 @@ class Observe(Score):
 
     def __call__(self, function: Callable[..., Any]) -> dict[str, Any]:
         """The names of what was `changed`, the text `printed`, and the bytes `grown` in `calls`."""
-        signature = recognise(function, self.signature)
         before = _snapshot()
         with tempfile.TemporaryFile() as file, _output_to(file):
-            self.scores(function, signature, self.cases)
+            self.scores(function, self.cases)
             sys.stdout.flush()
             file.seek(0)
             printed = file.read().decode(errors="replace")
@@ -340,7 +335,7 @@ class Observe(Score):
         changed = [name for name, value in before.items() if after[name] != value]
         size, calls, end = _size(), 0, time.monotonic() + REPEATED_SECONDS
         while time.monotonic() < end:
-            calls += len(self.scores(function, signature, self.cases[:8]))
+            calls += len(self.scores(function, self.cases[:8]))
         grown = _size() - size
         return {"changed": changed, "printed": printed, "grown": grown, "calls": calls}
 

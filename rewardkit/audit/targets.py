@@ -152,10 +152,9 @@ class Score:
         signature = recognise(function, self.signature)
         return call(function, signature, self.cases, messages=self.messages)
 
-    def scores(
-        self, function: Callable[..., Any], signature: Signature, cases: Sequence[Case]
-    ) -> list[Judged]:
+    def scores(self, function: Callable[..., Any], cases: Sequence[Case]) -> list[Judged]:
         """The scores of cases, one call each."""
+        signature = recognise(function, self.signature)
         return [call(function, signature, [one], messages=self.messages)[0] for one in cases]
 
 
