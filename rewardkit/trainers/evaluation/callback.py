@@ -68,13 +68,11 @@ class BestCheckpoint:
         same_metric = (record.get("task"), record.get("metric")) == (self.task, self.metric)
         if same_metric and self.folder(step).is_dir():
             return True
-        logger.warning(
-            "the search for the best checkpoint starts again at step %d: %s",
-            state.global_step,
-            f"{self.folder(step)} is gone"
-            if same_metric
-            else f"{self.record} names none by {self.metric} of {self.task}",
-        )
+        why = f"{self.record} names none by {self.metric} of {self.task}"
+        if same_metric:
+            why = f"{self.folder(step)} is gone"
+        again = "the search for the best checkpoint starts again at step %d: %s"
+        logger.warning(again, state.global_step, why)
         return False
 
     def choose(self, state: Any, value: float, step: int) -> None:

@@ -18,11 +18,7 @@ from rewardkit.harness.store.rollouts import (
 )
 from rewardkit.printable import get_logger
 from rewardkit.settings import Count, read_value
-from rewardkit.trainers.rollouts.generated_batch import (
-    CompletionFields,
-    batch_numbers,
-    watch_batches,
-)
+from rewardkit.trainers.rollouts.generated_batch import CompletionFields, Numbers, watch_batches
 
 logger = get_logger(__name__)
 
@@ -76,9 +72,7 @@ class RolloutsCallback(TrainerCallback):  # type: ignore[misc]  # transformers h
         self._is_training = False
         self._writer = None
 
-    def _keep(
-        self, completions: Sequence[CompletionFields], per_function: Any, advantages: Any
-    ) -> None:
+    def _keep(self, completions: Sequence[CompletionFields], numbers: Sequence[Numbers]) -> None:
         from accelerate.utils import gather_object
 
         if not self._is_training:
@@ -90,7 +84,6 @@ class RolloutsCallback(TrainerCallback):  # type: ignore[misc]  # transformers h
         if self._writer is None:
             return
         names, group_size = self._trainer.reward_func_names, self._trainer.num_generations
-        numbers = batch_numbers(self._trainer, per_function, advantages)
         self._writer.add(
             [
                 RolloutRow(

@@ -22,10 +22,6 @@ Rewards = Sequence[float | None]
 CompletionFields = Mapping[str, Any]
 """The fields of a RolloutRow except its place in the training and its numbers."""
 
-OnBatch = Callable[[Sequence[CompletionFields], "Tensor", "Tensor"], None]
-"""Takes the completions of this process, and the rewards (B, functions) and the advantages (B,) of
-all processes."""
-
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
@@ -34,6 +30,10 @@ class Numbers:
     rewards: tuple[float | None, ...]
     reward: float | None
     advantage: float | None
+
+
+OnBatch = Callable[[Sequence[CompletionFields], Sequence[Numbers]], None]
+"""Takes the completions of this process, and the numbers of those of all processes."""
 
 
 def watch_batches(trainer: Any, on_batch: OnBatch) -> None:
@@ -65,7 +65,7 @@ def watch_batches(trainer: Any, on_batch: OnBatch) -> None:
         if trainer.model.training and scored:
             fields, per_function = _final_rows(trainer, scored)
             advantages = trainer.accelerator.gather(output["advantages"]).detach()
-            on_batch(fields, per_function, advantages)
+            on_batch(fields, _numbers(trainer, per_function, advantages))
         return output
 
     trainer._calculate_rewards = calculate_rewards
@@ -82,7 +82,7 @@ def _final_rows(
     return fields, trainer._gathered.detach()
 
 
-def batch_numbers(trainer: Any, per_function: Tensor, advantages: Tensor) -> list[Numbers]:
+def _numbers(trainer: Any, per_function: Tensor, advantages: Tensor) -> list[Numbers]:
     """The numbers of each completion of a batch, with None for NaN."""
     sums = weighted_rewards(per_function, trainer.reward_weights)
     columns = zip(per_function, _plain(sums), _plain(advantages), strict=True)

@@ -8,7 +8,7 @@ import logging
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -26,12 +26,7 @@ from rewardkit.harness.store.rollouts import (
     read_record,
 )
 from rewardkit.trainers.rewards.reward_functions import reward_func, reward_funcs
-from rewardkit.trainers.rollouts.generated_batch import (
-    Numbers,
-    Rewards,
-    batch_numbers,
-    watch_batches,
-)
+from rewardkit.trainers.rollouts.generated_batch import Numbers, Rewards, watch_batches
 
 RewardCall = Callable[..., Sequence[float | None]]
 """A reward function as TRL calls it."""
@@ -123,7 +118,7 @@ class Replay:
 
     def as_json(self) -> dict[str, Any]:
         """The figures, without the rows."""
-        figures = {field.name: getattr(self, field.name) for field in fields(self)}
+        figures = {**vars(self)}
         completions = len(figures.pop("rows"))
         return {
             "rewards": figures.pop("names"),
@@ -371,7 +366,7 @@ class AdvantageReplay:
 
     def __init__(self, record: RolloutRecord, weights: Sequence[tuple[str, float]]) -> None:
         self._given: Sequence[Rewards] = ()
-        self._numbers: list[Numbers] = []
+        self._numbers: Sequence[Numbers] = ()
         with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
             warnings.simplefilter("ignore")  # TRL warns that generation is replaced
             from trl import GRPOConfig
@@ -393,7 +388,7 @@ class AdvantageReplay:
         self._trainer.model.train()
         watch_batches(self._trainer, self._take)
 
-    def numbers(self, rewards: Sequence[Rewards], step: int) -> list[Numbers]:
+    def numbers(self, rewards: Sequence[Rewards], step: int) -> Sequence[Numbers]:
         """The numbers of each completion of the next batch, which the training's `step` drew."""
         self._given = rewards
         self._trainer.state.global_step = step - 1
@@ -401,8 +396,8 @@ class AdvantageReplay:
         self._trainer._metrics["train"].clear()
         return self._numbers
 
-    def _take(self, completions: object, per_function: Any, advantages: Any) -> None:
-        self._numbers = batch_numbers(self._trainer, per_function, advantages)
+    def _take(self, completions: object, numbers: Sequence[Numbers]) -> None:
+        self._numbers = numbers
 
     def _function(self, place: int, name: str) -> Any:
         def recorded(completions: Sequence[object], **_: object) -> list[float | None]:
