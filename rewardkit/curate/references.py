@@ -224,12 +224,12 @@ def _correct(problem: Problem, judge: Judge, reference: str) -> None:
     sample = judge.sample(problem)
     answers = {**problem.wrong, earlier: problem.right}
     replies = [(judge.stating(answer, sample), sample) for answer in answers]
-    equal = [verdict.correct for verdict in judge.judge(replies)]
-    right = sum(count for count, same in zip(answers.values(), equal, strict=True) if same)
+    verdicts = zip(answers, judge.judge(replies), strict=True)
+    equal = {answer for answer, verdict in verdicts if verdict.correct}
+    right = sum(answers[answer] for answer in equal)
     problem.counts = {"corrected": [right, problem.judged]}
-    for (answer, count), same in zip(answers.items(), equal, strict=True):
-        problem.wrong[answer] = 0 if same else count
-    problem.wrong = +problem.wrong
+    others = {answer: count for answer, count in answers.items() if answer not in equal}
+    problem.wrong = +Counter(others)
 
 
 def _with_reference(problem: Problem, judge: Judge, reference: str) -> Mapping[str, object]:
