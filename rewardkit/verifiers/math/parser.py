@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from rewardkit.verifiers.announcement import takes_back
 from rewardkit.verifiers.math import lexicon
-from rewardkit.verifiers.math.numbers.exact import rational
+from rewardkit.verifiers.math.numbers.exact import rational, same_rational_function
 from rewardkit.verifiers.math.spelling import canonical
 from rewardkit.verifiers.math.tokens import Token, Tokens, tokenize
 from rewardkit.verifiers.math.tree import (
@@ -42,7 +42,10 @@ from rewardkit.verifiers.math.tree import (
     Symbol,
     Text,
     UnreadableError,
+    children,
+    difference,
     is_matrix_name,
+    mapped,
     multiplied,
     negative,
     nodes,
@@ -226,6 +229,103 @@ def in_full(items: list[Node]) -> list[Node]:
     return [Number(known[0] + index * step) for index in range(int(count) + 1)]
 
 
+_MOST_BEFORE = 6
+"""Terms before dots that are looked at."""
+
+
+def _continued(name: str, terms: list[Node], last: Node) -> list[Node]:
+    r"""The terms, those round dots as one sum or product: 1+2+⋯+n, v(v-a_1)(v-a_2)\cdots(v-a_n).
+
+    Raises UnreadableError where the terms before the dots and the last one follow no plain law.
+    """
+    for start in range(max(len(terms) - _MOST_BEFORE, 0), len(terms) - 1):
+        counts: list[Node] = []
+        parts = [*terms[start:], last]
+        law = _law(parts, counts) if _INDEX not in nodes(summed(parts)) else None
+        if law and counts and all(same_rational_function(counts[0], count) for count in counts):
+            return [*terms[:start], Call(name, (law, _INDEX, ONE, counts[0]))]
+    raise UnreadableError("dots between terms that follow no plain law")
+
+
+def _law(parts: list[Node], counts: list[Node]) -> Node | None:
+    """The term with the number _INDEX, of which the first ones and the last one are `parts`.
+
+    It adds to `counts` how many there are, once for each place where they differ.
+    """
+    parts = _alike(parts)
+    first, last = parts[0], parts[-1]
+    if all(part == first for part in parts):
+        return first
+    if (items := _items_by_number(parts, counts)) is not None:
+        return items
+    if (step := _step(parts[:-1])) is not None:
+        counts.append(Sum((ONE, Product((difference(last, first), reciprocal(step))))))
+        return Sum((first, Product((step, Sum((_INDEX, MINUS_ONE))))))
+    kinds = {(type(part), len(children(part)), getattr(part, "name", "")) for part in parts}
+    if len(kinds) > 1 or not children(first):
+        return None
+    columns = zip(*map(children, parts), strict=True)
+    laws = [_law([*column], counts) for column in columns]
+    below = (law for law in laws if law is not None)
+    return None if None in laws else mapped(first, lambda _: next(below))
+
+
+def _step(known: list[Node]) -> Node | None:
+    """By how much each is larger than the one before, where it is the same number for all."""
+    point = {name: Fraction(3 + place, 7) for place, name in enumerate(sorted(symbols(known[0])))}
+    values = [rational(part, point) for part in known[:2]]
+    if None in values or symbols(known[1]) != symbols(known[0]):
+        return None
+    step = Number((values[1] or Fraction(0)) - (values[0] or Fraction(0)))
+    even = (same_rational_function(Sum((one, step)), other) for one, other in pairwise(known))
+    return step if step.value and all(even) else None
+
+
+def _items_by_number(parts: list[Node], counts: list[Node]) -> Node | None:
+    """a_k for a_1, a_2, …, a_n."""
+    names = [part.name.partition("_") for part in parts if isinstance(part, Symbol)]
+    letters, numbers = {letter for letter, _, _ in names}, [number for _, _, number in names]
+    known = [int(number) for number in numbers[:-1] if number.isdecimal()]
+    if len(names) < len(parts) or len(letters) > 1 or len(known) < len(parts) - 1:
+        return None
+    if not numbers[-1] or known != [*range(known[0], known[0] + len(known))]:
+        return None
+    counts.append(difference(read_canonical(numbers[-1]), Number(Fraction(known[0] - 1))))
+    return Symbol(f"{letters.pop()}_{_INDEX.name}{known[0] - 1:+}")
+
+
+def _alike(parts: list[Node]) -> list[Node]:
+    """x, x², x³ with x as x¹; 1, 4, n² with 2² for 4; 1, ½, 1/n with all as quotients."""
+    pattern = next((part for part in reversed(parts) if isinstance(part, Power | Product)), None)
+    if pattern is None or all(type(part) is type(pattern) for part in parts):
+        return parts
+    bases = [part.base if isinstance(part, Power) else part for part in parts[:-1]]
+    one_base = isinstance(pattern, Power) and pattern.base in bases
+    shaped = [_shaped(part, pattern, one_base=one_base) for part in parts]
+    found = [part for part in shaped if part is not None]
+    return found if len(found) == len(parts) else parts
+
+
+def _shaped(part: Node, pattern: Node, *, one_base: bool) -> Node | None:
+    """A part as a power of the pattern's base or with its exponent, or as a quotient."""
+    value = rational(part)
+    match pattern:
+        case _ if type(part) is type(pattern):
+            return part
+        case Power(base, _) if part in (base, ONE) and one_base:
+            return Power(base, ZERO if part == ONE else ONE)
+        case Power(Number(base), exponent) if symbols(exponent):
+            powers = (place for place in range(_MOST_BEFORE) if base**place == value)
+            return next((Power(pattern.base, Number(Fraction(place))) for place in powers), None)
+        case Power(_, Number(exponent)) if value is not None and exponent > 1:
+            root = rational(Power(part, Number(1 / exponent)))
+            return None if root is None else Power(Number(root), pattern.exponent)
+        case Product((_, Power(_, Number(-1)))) if value is not None:
+            below = reciprocal(Number(Fraction(value.denominator)))
+            return Product((Number(Fraction(value.numerator)), below))
+    return None
+
+
 RELATIONS = "=≠<>≤≥∈∉≈≡≅⊂→"
 
 
@@ -335,8 +435,22 @@ def _sum(tokens: Tokens) -> Node:
     with tokens:
         terms = [_signed(tokens)]
         while sign := tokens.mark("+-±∓"):
-            terms.append(_with_sign(sign, _signed(tokens)))
+            dots = sign == "+" and tokens.mark("…")
+            if dots and (sign := tokens.mark("+-")):
+                last = _with_sign(sign, _signed(tokens))
+                terms = _continued("sum", terms, _with_number(tokens, terms, last))
+            else:
+                terms.append(_with_sign(sign, _signed(tokens)))
     return _with_last_unit(terms) if len(terms) > 1 else terms[0]
+
+
+def _with_number(tokens: Tokens, known: list[Node], last: Node) -> Node:
+    """The last term of 1 + 3 + ⋯ + 2n-1, with the number behind it; that of x^n + ⋯ + x + 1."""
+    plain = all(isinstance(term, Number) for term in known)
+    follows = tokens.next.text in ("+", "-") and tokens.ahead(1).kind == "number"
+    if not (plain and follows) or any(isinstance(part, Power) for part in nodes(last)):
+        return last
+    return Sum((last, _with_sign(tokens.take().text, tokens.number())))
 
 
 def _with_last_unit(terms: list[Node]) -> Node:
@@ -375,7 +489,16 @@ def _term(tokens: Tokens) -> Node:
     while True:
         if _unit_follows(tokens):
             return _quantity(tokens, factors)
-        if (sign := tokens.mark("·/*⨯✕")) is not None:
+        sign = tokens.mark("·/*⨯✕")
+        if sign in (None, "·", "*") and tokens.mark("…"):
+            tokens.mark("·*")
+            last = [_factor_after_operator(tokens)]
+            if all(isinstance(part, Number) for part in [*factors, *last]) and _factor_follows(
+                tokens
+            ):
+                last.append(_factor(tokens))  # 2 · 4 ⋯ 2n
+            factors = _continued("prod", factors, multiplied(last))
+        elif sign is not None:
             _with_factor(factors, sign, _factor_after_operator(tokens))
         elif _factor_follows(tokens):
             _juxtapose(tokens, factors)
@@ -939,7 +1062,7 @@ def _applied(name: str, arguments: tuple[Node, ...], base: Node | None, power: N
     return call if power is None else Power(call, power)
 
 
-_I, _INDEX = Constant("i"), Symbol("index i")
+_I, _INDEX = Constant("i"), Symbol("index 0")
 
 
 def _series(tokens: Tokens, name: str) -> Node:
@@ -952,11 +1075,27 @@ def _series(tokens: Tokens, name: str) -> Node:
     tokens.expect("}")
     tokens.expect("^")
     high = _argument(tokens)
-    if index == _I:
-        return Call(name, (substituted(_term(tokens), {_I: _INDEX}), _INDEX, low, high))
-    if not isinstance(index, Symbol):
+    if index != _I and not isinstance(index, Symbol):
         raise UnreadableError("a sum over no variable")
-    return Call(name, (_term(tokens), index, low, high))
+    return Call(name, (*_over_index(_term(tokens), index), low, high))
+
+
+def _over_index(body: Node, index: Symbol | Constant) -> tuple[Node, Symbol]:
+    """The terms of a series and its index, which has one name for all where it is i or that of x_k.
+
+    A subscript of several letters such as that of a_{kj} is marked as one that has no value.
+    """
+    new: dict[Node, Node] = {}
+    own = Symbol(f"index {sum(isinstance(part, Call) for part in nodes(body))}")
+    for name in symbols(body):
+        letter, _, subscript = name.partition("_")
+        shift = subscript.removeprefix(index.name)
+        if index.name in subscript:
+            plain = shift != subscript and re.fullmatch(r"([+-][0-9]+)?", shift)
+            new[Symbol(name)] = Symbol(f"{letter}_{own.name}{shift if plain else ':' + subscript}")
+    if isinstance(index, Symbol) and not new:
+        return body, index
+    return substituted(body, {index: own, **new}), own
 
 
 def _integral(tokens: Tokens) -> Node:

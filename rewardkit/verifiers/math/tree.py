@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -245,6 +246,13 @@ def nodes(root: Node) -> list[Node]:
 def symbols(root: Node) -> frozenset[str]:
     """The names of the variables."""
     return frozenset(node.name for node in nodes(root) if isinstance(node, Symbol))
+
+
+def item_of(name: str, index: str) -> tuple[str, int] | None:
+    """The letter and the shift of x_{k+1}, a variable's name, under the index k; None: no item."""
+    letter, underscore, shift = name.partition(f"_{index}")
+    whole = re.fullmatch(r"([+-]\d+)?", shift)
+    return (letter, int(shift or 0)) if underscore and whole else None
 
 
 def negative(node: Node) -> Node:

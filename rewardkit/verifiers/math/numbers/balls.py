@@ -6,6 +6,7 @@ and its precision is ours to choose; intervals of mpmath are 30 times slower.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar, Token
 from fractions import Fraction
@@ -194,7 +195,10 @@ class RealEvaluator:
                 return self._determinant([[self(cell) for cell in row] for row in rows])
             case (("sum" | "prod"), (body, tree.Symbol(index), low, high)):
                 return self._series(name, body, index, low, high)
-            case (("floor" | "ceil" | "binomial"), _):  # a ball round a whole number has two floors
+            case (
+                ("floor" | "ceil" | "binomial" | "doublefactorial"),
+                _,
+            ):  # a ball round a whole number has two floors
                 exact = rational(tree.Call(name, arguments), self.point)
                 if exact is not None:
                     return self.number(exact)
@@ -235,16 +239,27 @@ class RealEvaluator:
         if len(whole) < 2:
             raise UndefinedError("a series that is not finite")
         start, end = whole
-        indexed = any(index in below.partition("_")[2] for below in symbols(body))
-        if end - start > LONGEST_SERIES or indexed:
-            raise UndefinedError("a series that is not short, or of indexed terms")
+        items = {below: tree.item_of(below, index) for below in symbols(body)}
+        several = any(index in item.partition("_")[2] for item in items if items[item] is None)
+        if end - start > LONGEST_SERIES or several:
+            raise UndefinedError("a series that is not short, or of terms with several indices")
         outer, total = self.point, self.number(Fraction(int(name == "prod")))
         for value in range(start, end + 1):
-            self.point = {**outer, index: Fraction(value)}
+            terms = {
+                item: self._item(f"{found[0]}_{value + found[1]}", outer)
+                for item, found in items.items()
+                if found is not None
+            }
+            self.point = {**outer, index: Fraction(value), **terms}
             term = self(body)
             total = total + term if name == "sum" else total * term
         self.point = outer
         return total
+
+    def _item(self, name: str, point: Mapping[str, Fraction]) -> Fraction:
+        """The value of x_3: that of the variable, or one of its own in (-2, -1) or (1, 2)."""
+        drawn = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=5).digest())
+        return point.get(name) or (1 + Fraction(drawn >> 1 | 1, 2**39)) * (-1) ** (drawn & 1)
 
     def gamma(self, value: Ball) -> Ball:
         """(value - 1)!"""

@@ -295,10 +295,21 @@ def written_out(node: Node) -> Node:
             count = int(end - start) + 1
             if not 0 < count <= MOST_TERMS or count * sum(1 for _ in nodes(body)) > LARGEST_SUM:
                 return node
-            places = (tree.Number(start + step) for step in range(count))
-            terms = tuple(tree.substituted(body, {index: place}) for place in places)
+            terms = tuple(_term(body, index.name, int(start) + step) for step in range(count))
             return tree.Sum(terms) if name == "sum" else tree.Product(terms)
     return node
+
+
+def _term(body: Node, index: str, value: int) -> Node:
+    """The term of that number; x_{k+1} is the variable x_2 for k = 1."""
+
+    def meant(symbol: tree.Symbol) -> Node:
+        item = tree.item_of(symbol.name, index)
+        if item is not None:
+            return tree.Symbol(f"{item[0]}_{value + item[1]}")
+        return tree.Number(Fraction(value)) if symbol.name == index else symbol
+
+    return tree.with_symbols(body, meant)
 
 
 _SERIES = ("sum", "prod")
