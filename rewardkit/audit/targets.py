@@ -185,7 +185,7 @@ def by_threshold(judged: Judged, threshold: float | None) -> Judged:
     """A result whose verdict follows from its score where it has none, or the user a threshold."""
     if judged.score is None or (judged.correct is not None and threshold is None):
         return judged
-    return replace(judged, correct=judged.score >= (threshold or THRESHOLD))
+    return replace(judged, correct=judged.score >= (THRESHOLD if threshold is None else threshold))
 
 
 def run(

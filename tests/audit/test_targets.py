@@ -10,12 +10,14 @@ import httpx
 import pytest
 
 from rewardkit.audit.cases import Case
+from rewardkit.audit.measure import Judged
 from rewardkit.audit.signatures import SIGNATURES, entry_point, recognise
 from rewardkit.audit.targets import (
     TRIAL,
     CommandTarget,
     Describe,
     VerifierTarget,
+    by_threshold,
     call,
     resolve_target,
 )
@@ -105,6 +107,24 @@ def test_a_reward_that_also_needs_a_column_shows_that_it_takes_messages() -> Non
 def test_a_batch_with_another_number_of_rewards_is_an_exception() -> None:
     scored = call(lambda completions: [1.0], SIGNATURES["trl"], CASES, messages=False)
     assert "1 rewards for 3 completions" in scored[2].explanation
+
+
+@pytest.mark.parametrize(
+    ("correct", "score", "threshold", "expected"),
+    [
+        (None, 0.5, None, True),
+        (None, 0.4, None, False),
+        (None, None, 0.5, None),
+        (False, 0.7, None, False),
+        (False, 0.7, 0.7, True),
+        (True, 0.7, 0.8, False),
+        (False, 0.0, 0.0, True),
+    ],
+)
+def test_a_score_decides_without_a_verdict_and_where_the_user_sets_a_threshold(
+    correct: bool | None, score: float | None, threshold: float | None, expected: bool | None
+) -> None:
+    assert by_threshold(Judged(correct, score), threshold).correct is expected
 
 
 def test_a_verifier_s_name_means_the_verifier() -> None:
