@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import resource
 from collections import deque
 from dataclasses import dataclass
 
@@ -220,10 +221,6 @@ def connections_allowed(wanted: int) -> int:
 
     Raises the process's soft limit as far as the hard limit allows and the number needs.
     """
-    try:
-        import resource
-    except ImportError:  # not on Windows, which has no such limit
-        return wanted
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or wanted + RESERVED <= soft:
         return wanted
