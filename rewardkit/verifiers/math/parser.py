@@ -210,13 +210,16 @@ _LONGEST_LIST = 100
 
 
 def in_full(items: list[Node]) -> list[Node]:
-    """The items with an ellipsis between whole numbers in even steps filled in.
+    """The items with an ellipsis between whole numbers in even steps filled in; 1, …, n as its law.
 
     Raises UnreadableError where nothing says how the list goes on or where it ends.
     """
     if ELLIPSIS not in items:
         return items
     place = items.index(ELLIPSIS)
+    if len(items) == place + 2 and symbols(items[-1]):
+        second = [Sum((items[0], ONE))] if place == 1 and not symbols(items[0]) else []
+        return _continued("list()", [*items[:place], *second], items[-1])
     values = [item.value for item in items if isinstance(item, Number) and item.places is None]
     *known, last = values or [Fraction(0)]
     if not known or len(known) != place or len(items) != place + 2:
