@@ -321,8 +321,8 @@ class Commands:
         an argument.
         """
         is_ours = self.target in known_names() and self.options.threshold is None
-        words = (_verify if is_ours and _is_plain(case) else _audit)(self.words, case)
-        line = shlex.join(words)
+        words_of = _verify if is_ours and _is_plain(case) else _audit
+        line = shlex.join(words_of(self.words, case))
         return line if len(line.encode()) < LONGEST_ARGUMENT else self.of_family(case.family)
 
     def of_family(self, family: str) -> str:
