@@ -105,16 +105,18 @@ class Jail:
 
     def run(self, source: str, stdin: bytes = b"") -> Outcome:
         """Run a Python program as a script."""
-        return self._outcome(_script(source), ["run"], stdin, secrets.token_hex())
+        return self._outcome(_python(source), ["run"], stdin, secrets.token_hex())
 
     def check_in_process(self, tests: str, source: str) -> Outcome:
         """Run a program, then its tests in the same process: it can see them, and fool them."""
-        return self._outcome(_script(source), ["check"], marshal.dumps(tests), secrets.token_hex())
+        return self._outcome(_python(source), ["check"], marshal.dumps(tests), secrets.token_hex())
 
     def call(self, source: str, function: str, arguments: Sequence[object]) -> Outcome:
         """Call a function of a program, or the method of a new instance: "Solution.two_sum"."""
         encode(arguments := list(arguments))  # raises Opaque
-        return self._outcome(_module(source), ["call", function], marshal.dumps(arguments))
+        return self._outcome(
+            _python(source, "solution"), ["call", function], marshal.dumps(arguments)
+        )
 
     def check(self, tests: str, source: str, names: Sequence[str]) -> Outcome:
         """Run tests that call the program in another jail; "completed" when all of them ran.
@@ -130,8 +132,8 @@ class Jail:
         self._beside.budget = self.budget
         ours, theirs = socket.socketpair()
         text = marshal.dumps([list(names), tests])
-        tester = self._beside._job(_script(""), ["test"], text, secrets.token_hex(), ours)
-        program = self._job(_module(source), ["serve"], link=theirs)
+        tester = self._beside._job(_python(""), ["test"], text, secrets.token_hex(), ours)
+        program = self._job(_python(source, "solution"), ["serve"], link=theirs)
         self._communicate([tester, program])
         return _joined(tester.outcome(), program.outcome())
 
@@ -180,10 +182,8 @@ class Jail:
     def _communicate(self, jobs: Sequence[Job]) -> None:
         try:
             communicate(jobs)
-        except (
-            BaseException
-        ) as error:  # an interrupt, too: its reply must not become the next one's
-            self.close()
+        except BaseException as error:
+            self.close()  # after an interrupt, too: its reply must not become the next one's
             if isinstance(error, OSError):
                 raise ConfinementError(
                     f"no pipe to a program can be opened: {error.strerror}; raise the limit "
@@ -192,12 +192,8 @@ class Jail:
             raise
 
 
-def _script(source: str) -> dict[str, Any]:
-    return {"do": "python", "name": "__main__", "source": source}
-
-
-def _module(source: str) -> dict[str, Any]:
-    return {"do": "python", "name": "solution", "source": source}
+def _python(source: str, name: str = "__main__") -> dict[str, Any]:
+    return {"do": "python", "name": name, "source": source}
 
 
 def _joined(tests: Outcome, program: Outcome) -> Outcome:
@@ -225,11 +221,11 @@ main(*options)
 
 
 class _Interpreter:
-    """The process of `zygote.py`, and the sockets to its jails."""
+    """The process of `zygote.py`, which ends when `control` is closed; the sockets to its jails."""
 
     def __init__(self, isolation: str, readable: Sequence[str], packages: Sequence[str]) -> None:
         self.jails: weakref.WeakSet[socket.socket] = weakref.WeakSet()
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         folder = str(Path(__file__).parents[2])
         folders = {name: found for name in packages if (found := package_folder(name))}
         libraries = [f"{found}.libs" for found in folders.values()]
@@ -247,10 +243,6 @@ class _Interpreter:
                 start_new_session=True,
             )
 
-    def running(self) -> bool:
-        """Whether it can still open jails."""
-        return self.process.poll() is None
-
     def open_jail(self, job: bytes) -> socket.socket:
         """Return the socket to a new jail's keeper, which is given this job."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -260,17 +252,13 @@ class _Interpreter:
             with theirs:
                 os.write(file, job)
                 os.lseek(file, 0, os.SEEK_SET)
-                socket.send_fds(self._control, [b"o"], [theirs.fileno(), file])
+                socket.send_fds(self.control, [b"o"], [theirs.fileno(), file])
         except OSError as error:
             ours.close()
             raise ConfinementError(f"a jail can't be entered: {error}") from error
         finally:
             os.close(file)
         return ours
-
-    def close(self) -> None:
-        """Hang up, at which it ends."""
-        self._control.close()
 
 
 _lock = threading.Lock()
@@ -294,10 +282,9 @@ def open_jail(
     key = (isolation, tuple(readable), tuple(packages))
     with _lock:
         interpreter = _interpreters.get(key)
-        if interpreter is not None and not interpreter.running():  # it was killed
-            interpreter.close()
-            interpreter = None
-        if interpreter is None:
+        if interpreter is None or interpreter.process.poll() is not None:  # it was killed
+            if interpreter is not None:
+                interpreter.control.close()
             try:
                 interpreter = _interpreters[key] = _Interpreter(*key)
             except OSError as error:
@@ -310,7 +297,7 @@ def _forget() -> None:
     global _lock
     _lock = threading.Lock()
     for interpreter in _interpreters.values():
-        interpreter.close()
+        interpreter.control.close()
         for jail in interpreter.jails:
             jail.close()
         interpreter.process.returncode = 0  # not this process's child: no warning that it runs
@@ -319,7 +306,7 @@ def _forget() -> None:
 
 def _close() -> None:
     for interpreter in _interpreters.values():
-        interpreter.close()
+        interpreter.control.close()
         interpreter.process.kill()
         interpreter.process.wait()
 

@@ -67,11 +67,6 @@ def mount_writable(size: int) -> None:
         make_read_only(path)
 
 
-def unmount(path: str) -> None:
-    """Remove a mount and all that is in it."""
-    syscall("umount2", path.encode(), _DETACH)
-
-
 def make_read_only(path: str) -> None:
     """Forbid to write into a mount."""
     status = os.statvfs(path).f_flag
@@ -96,7 +91,7 @@ def _change_root(readable: Iterable[str]) -> None:
         os.makedirs(_ROOT + folder, exist_ok=True)
     os.chdir(_ROOT)
     syscall("pivot_root", b".", b".")
-    unmount(".")
+    syscall("umount2", b".", _DETACH)
     os.chdir("/")
     make_read_only("/")
 

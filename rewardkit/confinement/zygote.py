@@ -129,7 +129,7 @@ def _enter(isolation: str, readable: Sequence[str]) -> tuple[Place, str]:
         elif isolation == "landlock" and not landlock.version():
             refused = "this kernel has no Landlock, or it is not switched on"
         elif isolation == "landlock":
-            rules = _moved(landlock.ruleset(_python_rights(readable)))
+            rules = _moved(landlock.ruleset(_rights(readable)))
     except OSError as error:
         refused = str(error)
     confines = isolation != "none"
@@ -138,8 +138,8 @@ def _enter(isolation: str, readable: Sequence[str]) -> tuple[Place, str]:
     return Place(isolation, readable, processes, rules, keep, restrict), refused
 
 
-def _python_rights(readable: Sequence[str]) -> list[tuple[str, int]]:
-    rights = [(path, landlock.READ) for path in (*readable, "/dev/urandom")]
+def _rights(readable: Sequence[str], read: int = landlock.READ) -> list[tuple[str, int]]:
+    rights = [(path, read) for path in (*readable, "/dev/urandom")]
     return [*rights, ("/dev/null", landlock.READ | landlock.WRITE_FILE)]
 
 
@@ -223,8 +223,7 @@ class Keeper:
             namespaces.mount_writable(self._limits["file_bytes"])
             self._empty = _traces()
             if landlock.version():
-                rights = _python_rights(["/"])
-                rules = landlock.ruleset([*rights, (namespaces.WRITABLE, landlock.ALL)])
+                rules = landlock.ruleset([*_rights(["/"]), (namespaces.WRITABLE, landlock.ALL)])
         program.confine(self._limits["resources"], rules, self._place.keep)
 
     def _serve(self) -> bool:
@@ -288,10 +287,8 @@ class Keeper:
                 namespaces.make_read_only(scratch)
             return None
         read = landlock.READ | landlock.EXECUTE
-        rights = [(path, read) for path in (*self._place.readable, "/dev/urandom")]
-        rights += [("/dev/null", landlock.READ | landlock.WRITE_FILE)]
-        rights += [(scratch, read if kind == "execute" else landlock.ALL)]
-        return _moved(landlock.ruleset(rights))
+        own = (scratch, read if kind == "execute" else landlock.ALL)
+        return _moved(landlock.ruleset([*_rights(self._place.readable, read), own]))
 
     def _watch(self, child: int) -> bytes:
         """Wait until the job ends or passes a limit; end all that is left of it, and tell how."""

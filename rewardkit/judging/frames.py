@@ -51,27 +51,22 @@ def child_output() -> int:
 
 
 class FrameChannel:
-    """Frames to and from another process, over its descriptors. The caller closes them.
+    """Frames to and from another process, over a descriptor, which the caller closes.
 
     `limit` is the size in bytes of the largest frame that `receive` reads; None reads any.
     """
 
-    def __init__(self, readable: int, writable: int, *, limit: int | None = None) -> None:
-        self._readable = readable
-        self._writable = writable
+    def __init__(self, descriptor: int, *, limit: int | None = None) -> None:
+        self._descriptor = descriptor
         self._limit = limit
         self._buffer = bytearray()
-
-    def fileno(self) -> int:
-        """The descriptor that becomes readable when the next frame arrives."""
-        return self._readable
 
     def send(self, content: bytes) -> None:
         """Write a frame. Raises OSError when the other end is closed."""
         for part in (HEADER.pack(len(content)), content):
             left = memoryview(part)
             while left:
-                left = left[os.write(self._writable, left) :]
+                left = left[os.write(self._descriptor, left) :]
 
     def receive(self, seconds: float | None = None) -> bytes:
         """Return the content of the next frame.
@@ -83,7 +78,7 @@ class FrameChannel:
         end = None if seconds is None else time.monotonic() + seconds
         while (missing := self._missing()) > 0:
             self._wait(end)
-            arrived = os.read(self._readable, max(missing, READ_AT_ONCE))
+            arrived = os.read(self._descriptor, max(missing, READ_AT_ONCE))
             if not arrived:
                 raise EOFError("the other end is closed")
             self._buffer += arrived
@@ -102,7 +97,7 @@ class FrameChannel:
         if end is None:
             return
         poll = select.poll()
-        poll.register(self._readable, select.POLLIN)
+        poll.register(self._descriptor, select.POLLIN)
         if not poll.poll(max(0.0, end - time.monotonic()) * 1000):
             raise TimeoutError("no complete frame arrived in time")
 

@@ -94,8 +94,7 @@ class WorkerHandle:
         self._killed_for_memory = killed_for_memory()
         self.alive = True
         self._connection = connection
-        descriptor = connection.fileno()
-        self._channel = FrameChannel(descriptor, descriptor, limit=LARGEST_REPLY)
+        self._channel = FrameChannel(connection.fileno(), limit=LARGEST_REPLY)
         self._time = ProcessTime()
 
     def judge(
@@ -272,7 +271,7 @@ class Pool:
         )
 
     def _load(self, control: socket.socket) -> None:
-        channel = FrameChannel(control.fileno(), control.fileno(), limit=2**20)
+        channel = FrameChannel(control.fileno(), limit=2**20)
         try:
             channel.send(self._key.pickled)
             reply = channel.receive(START_SECONDS)

@@ -199,7 +199,7 @@ START_SECONDS = 60
 def main(descriptor: int, memory: int, cpu_seconds: int) -> None:
     """Fork workers for the caller, on the inherited socket, until its other end closes."""
     control = socket.socket(fileno=descriptor)
-    channel = FrameChannel(descriptor, descriptor)
+    channel = FrameChannel(descriptor)
     signal.alarm(START_SECONDS + 10)  # the caller ends a slow start, unless it is gone
     try:
         verifier: Verifier = pickle.loads(channel.receive())
@@ -234,7 +234,7 @@ def _serve_forks(control: socket.socket, verifier: Verifier, limits: Limits) -> 
                 control.close()
                 family.leave()
                 os.set_inheritable(descriptors[0], False)
-                serve(FrameChannel(descriptors[0], descriptors[0]), verifier, limits)
+                serve(FrameChannel(descriptors[0]), verifier, limits)
             for descriptor in descriptors:
                 os.close(descriptor)
             if pid > 0:

@@ -19,6 +19,7 @@ _COMMANDS = re.compile(
     r"\\(?:(?P<times>times|cdot|ast)|(?P<div>div)|(?P<frac>[dtc]?frac)|left|right|displaystyle)"
     r"(?![a-zA-Z])|\\[,;:! ]|\\(?P<bracket>[()\[\]])|\$"
 )
+_AS_ASCII = {"times": "*", "div": "/", "frac": r"\frac"}
 _CROSS = re.compile(r"(?<=[0-9)])(\s{0,4})[xX](?=\s{0,4}[0-9(])")
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?(?![0-9.]))"
@@ -49,7 +50,7 @@ def ascii_operators(text: str) -> str:
     if not text.isascii():
         text = text.translate(_SIGNS)
     if "\\" in text or "$" in text:
-        text = _COMMANDS.sub(_as_ascii, text)
+        text = _COMMANDS.sub(lambda command: _AS_ASCII.get(command.lastgroup or "", " "), text)
     return _CROSS.sub(r"\1*", text) if "x" in text or "X" in text else text
 
 
@@ -68,14 +69,6 @@ def read_expression(text: str) -> Expression:
     if reader.position != len(tokens):
         raise NotArithmetic(f"{tokens[reader.position]!r} is out of place")
     return Expression(value, tuple(reader.numbers))
-
-
-def _as_ascii(command: re.Match[str]) -> str:
-    if command["times"]:
-        return "*"
-    if command["div"]:
-        return "/"
-    return r"\frac" if command["frac"] else " "
 
 
 def _tokens(text: str) -> list[str]:

@@ -343,16 +343,15 @@ def _sort_key(row: Row) -> list[tuple[str, object]]:
 
 
 def _same_row(row: tuple[Any, ...], expected: tuple[Any, ...]) -> bool:
+    """Whether values are equal, or nearly equal numbers of which one is a float."""
     return all(
-        value == other or (_inexact(value, other) and math.isclose(value, other, rel_tol=1e-9))
+        value == other
+        or (
+            {float} <= {type(value), type(other)} <= {int, float}
+            and math.isclose(value, other, rel_tol=1e-9)
+        )
         for value, other in zip(row, expected, strict=True)
     )
-
-
-def _inexact(value: object, other: object) -> bool:
-    """Whether both are numbers, and one of them a float."""
-    kinds = {type(value), type(other)}
-    return float in kinds and kinds <= {int, float}
 
 
 def _selections(fits: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:

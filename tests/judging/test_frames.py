@@ -18,10 +18,10 @@ class Ends:
     """A channel that reads under a limit, and the descriptor that feeds it."""
 
     def __init__(self) -> None:
-        readable, self.feed = os.pipe()
-        self.reader = FrameChannel(readable, -1, limit=LIMIT)
-        self.writer = FrameChannel(-1, self.feed)
-        self._descriptors = {readable, self.feed}
+        self.readable, self.feed = os.pipe()
+        self.reader = FrameChannel(self.readable, limit=LIMIT)
+        self.writer = FrameChannel(self.feed)
+        self._descriptors = {self.readable, self.feed}
 
     def close(self, *descriptors: int) -> None:
         for descriptor in descriptors or tuple(self._descriptors):
@@ -43,7 +43,7 @@ def test_values_arrive_in_order(ends: Ends) -> None:
 
 
 def test_a_frame_larger_than_a_pipe_holds_arrives(ends: Ends) -> None:
-    reader = FrameChannel(ends.reader.fileno(), -1)
+    reader = FrameChannel(ends.readable)
     value = os.urandom(2**20)
     thread = threading.Thread(target=ends.writer.send, args=(value,))
     thread.start()

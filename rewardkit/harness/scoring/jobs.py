@@ -378,7 +378,7 @@ AHEAD = 4
 def main(descriptor: int) -> None:
     """Receive a job and judge the chunks that follow, until the other end closes."""
     threading.Thread(target=_exit_with_caller, daemon=True).start()
-    channel = FrameChannel(descriptor, descriptor)
+    channel = FrameChannel(descriptor)
     with contextlib.suppress(EOFError, OSError):
         job = _receive_job(channel)
         _answer(channel, job)
@@ -493,7 +493,7 @@ class _WorkerProcess:
                 start_new_session=True,
             )
         self.socket = ours
-        self._channel = FrameChannel(ours.fileno(), ours.fileno())
+        self._channel = FrameChannel(ours.fileno())
         with self._errors():
             self._channel.send(pickled)
 

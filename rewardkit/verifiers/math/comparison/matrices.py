@@ -142,11 +142,8 @@ def worked_out(node: tree.Node) -> tree.Node:
             matrix = worked_out(inner)
             if isinstance(inner, tree.Sequence) and inner.opening in ("(", "["):
                 matrix = tree.Matrix((inner.items,))
-            return (
-                tree.Matrix(tuple(zip(*matrix.rows, strict=True)))
-                if isinstance(matrix, tree.Matrix)
-                else node
-            )
+            if isinstance(matrix, tree.Matrix):
+                return tree.Matrix(tuple(zip(*matrix.rows, strict=True)))
     return node
 
 

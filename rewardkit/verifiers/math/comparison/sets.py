@@ -134,14 +134,10 @@ def _inequality(left: tree.Node | None, operator: str, right: tree.Node | None) 
 def _bounded(name: str | None, operator: str, bound: tree.Node | None) -> Region:
     if bound is None or tree.symbols(bound):
         raise NoRegionError
-    if infinite(bound):
-        if (operator, bound) in (("<", INFINITY), (">", MINUS_INFINITY)):
-            return Region(ALL.pieces, name)
-        raise NoRegionError
     low = Piece(MINUS_INFINITY, False, bound, operator == "≤")
     high = Piece(bound, operator == "≥", INFINITY, False)
     pieces = (low, high) if operator == "≠" else (low,) if operator in "<≤" else (high,)
-    return Region(pieces, name)
+    return Region(tuple(interval(piece).pieces[0] for piece in pieces), name)
 
 
 def _solved(left: tree.Node, operator: str, right: tree.Node) -> tuple[str, str, tree.Node]:

@@ -59,27 +59,21 @@ def changes(parts: Iterable[Node]) -> list[Change]:
     return list(found)[:MOST_CHANGES]
 
 
-def _changes_at(node: Node) -> Iterator[Change]:
+def _changes_at(node: Node) -> list[Change]:
     match node:
-        case tree.Call(name, arguments):
-            yield from _changes_of_call(name, arguments)
-        case tree.Power(base, exponent):
-            power = rational(exponent)
-            if power is not None and power.denominator > 1:
-                yield Change(base)
-
-
-def _changes_of_call(name: str, arguments: tuple[Node, ...]) -> Iterator[Change]:
-    if name in _SIGN_CHANGES:
-        yield Change(arguments[0])
-    elif name in _STEPS:
-        yield Change(arguments[0], _STEP_LEVELS)
-    elif name in _PAIRS and len(arguments) == 2:
-        yield Change(difference(*arguments))
-    elif name in _INVERSE:
-        for inner in nodes(arguments[0]):
-            if isinstance(inner, tree.Call) and inner.name in _PERIODIC:
-                yield Change(inner.arguments[0], _TURN_LEVELS)
+        case tree.Call(name, (inner, *_)) if name in _SIGN_CHANGES:
+            return [Change(inner)]
+        case tree.Call(name, (inner, *_)) if name in _STEPS:
+            return [Change(inner, _STEP_LEVELS)]
+        case tree.Call(name, (one, other)) if name in _PAIRS:
+            return [Change(difference(one, other))]
+        case tree.Call(name, (inner, *_)) if name in _INVERSE:
+            calls = (part for part in nodes(inner) if isinstance(part, tree.Call))
+            turning = (call.arguments[0] for call in calls if call.name in _PERIODIC)
+            return [Change(argument, _TURN_LEVELS) for argument in turning]
+        case tree.Power(base, exponent) if (rational(exponent) or Fraction(1)).denominator > 1:
+            return [Change(base)]
+    return []
 
 
 def _without_pieces(node: Node) -> list[Node]:

@@ -163,12 +163,11 @@ class _AtPoints:
 
     def _defined(self, side: Node) -> bool:
         self.context.prec = _LOOK
-        for point in self._tried():
-            for evaluator in (RealEvaluator, ComplexEvaluator):
-                with contextlib.suppress(*NO_VALUE_ERRORS):
-                    if evaluator(point, natural_log=self.natural_log)(side).is_finite():
-                        return True
-        return False
+        return any(
+            self._value(evaluator(point, natural_log=self.natural_log), side) is not None
+            for point in self._tried()
+            for evaluator in (RealEvaluator, ComplexEvaluator)
+        )
 
     def _tried(self) -> Iterator[Point]:
         """Points, then positive ones and others of any signs, where nested roots have values."""
