@@ -196,11 +196,8 @@ class Gsm8k(Bounded):
     def _answer(self, text: str) -> str | None:
         if self.reading == "hash":
             return after_marker(text, self.marker)
-        if self.reading == "xml":
-            return _answer(text)
-        if self.reading == "boxed":
-            return _boxed(text)
-        return last_stated_number(text)
+        readers = {"xml": _answer, "boxed": _boxed, "flexible": last_stated_number}
+        return readers[self.reading](text)
 
 
 def reference_text(reference: str, marker: str = DATA_MARKER) -> str:

@@ -207,12 +207,10 @@ def differences_follow(analysis: str, given: Sequence[Vector], dimensions: int =
     stated = read_differences(analysis, dimensions)
     if len(stated) < DIFFERENCES:
         return False
-    if not given:
-        return all(_holds(difference) for difference in stated)
-    return all(
-        _is_between(difference, before, after)
-        for difference, (before, after) in zip(stated, pairwise(given), strict=True)
-    )
+    due: list[tuple[Vector | None, Vector | None]]
+    due = [(after, before) for before, after in pairwise(given)]
+    due = due or [(difference.left, difference.right) for difference in stated]
+    return all(_holds(one, *pair) for one, pair in zip(stated, due, strict=True))
 
 
 def speed_follows(analysis: str, given: Sequence[Vector], dimensions: int = 1) -> bool:
@@ -258,18 +256,13 @@ def _difference(match: re.Match[str]) -> Difference:
     )
 
 
-def _holds(difference: Difference) -> bool:
-    if difference.left is None or difference.right is None:
-        return True
-    actual = _minus(difference.left, difference.right)
-    return _agree(actual, difference.value, difference.tolerance)
-
-
-def _is_between(difference: Difference, before: Vector, after: Vector) -> bool:
-    operands = (difference.left, difference.right)
-    if operands != (None, None) and operands != (after, before):
+def _holds(difference: Difference, left: Vector | None, right: Vector | None) -> bool:
+    """Whether a line states these operands or none, and their difference."""
+    if (difference.left, difference.right) not in ((None, None), (left, right)):
         return False
-    return _agree(_minus(after, before), difference.value, difference.tolerance)
+    if left is None or right is None:
+        return True
+    return _agree(_minus(left, right), difference.value, difference.tolerance)
 
 
 def _evaluated(member: str, differences: Sequence[Vector], dimensions: int) -> Vector | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
+from collections.abc import Callable, Container
 from datetime import date
 from io import StringIO
 from itertools import groupby, pairwise
@@ -86,16 +87,11 @@ def different_conjunctions(text: str, given: Arguments) -> bool:
     return bool(len(_CONJUNCTIONS.intersection(words(text.lower()))) >= given["small_n"])
 
 
-@kind("count:person_names", N=int)
-def person_names(text: str, given: Arguments) -> bool:
-    """At least so many of the names in the prompt."""
-    return bool(sum(name in text for name in lists()["names"]) >= given["N"])
-
-
-@fixed("count:person_names")
-def whole_person_names(text: str, given: Arguments) -> bool:
-    """A name is a whole word: `Mia` isn't in Miami."""
-    return bool(len(lists()["names"].intersection(re.findall(r"\w+", text))) >= given["N"])
+@either("count:person_names", str, runs, N=int)
+def person_names(text: str, given: Arguments, split: Callable[[str], Container[str]]) -> bool:
+    """At least so many of the names in the prompt; fixed, as whole words: `Mia` isn't in Miami."""
+    searched = split(text)
+    return bool(sum(name in searched for name in lists()["names"]) >= given["N"])
 
 
 @kind("count:numbers", N=int)

@@ -208,19 +208,13 @@ def real_bullet_count(text: str, given: Arguments) -> bool:
     return len(found) == int(given["num_bullets"])
 
 
-@kind("detectable_format:constrained_response")
-def constrained(text: str, given: Arguments) -> bool:
-    """One of the three answers occurs."""
-    return any(answer in text for answer in _ANSWERS)
+@either("detectable_format:constrained_response", 3, 1)
+def constrained(text: str, given: Arguments, most: int) -> bool:
+    """One of the three answers occurs; fixed, only one: to give all three is no answer."""
+    return 1 <= sum(answer in text for answer in _ANSWERS) <= most
 
 
 _ANSWERS = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
-
-
-@fixed("detectable_format:constrained_response")
-def constrained_to_one(text: str, given: Arguments) -> bool:
-    """Exactly one of them: a reply that gives all three answers nothing."""
-    return sum(answer in text for answer in _ANSWERS) == 1
 
 
 @kind("detectable_format:number_highlighted_sections", num_highlights=int)

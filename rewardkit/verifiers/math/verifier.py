@@ -184,7 +184,7 @@ class Math:
             return Comparison(True, "exact numbers, in the spelling of a locale")
         one, other = mine.tree, gold.tree
         if one is None or other is None:
-            return _unread(mine, gold, other)
+            return _unread(mine, gold)
         return compare(one, other, Policy(self.tolerance, self.units, self.percent, self.rounding))
 
     def read(self, text: str, reference: str) -> tuple[list[str], str] | Verdict:
@@ -236,11 +236,11 @@ def _same_words(mine: ParsedAnswer, gold: ParsedAnswer) -> bool:
     return mine.words == gold.words or predicate(mine.words) == gold.words
 
 
-def _unread(mine: ParsedAnswer, gold: ParsedAnswer, other: tree.Node | None) -> Comparison:
+def _unread(mine: ParsedAnswer, gold: ParsedAnswer) -> Comparison:
     """The outcome for a side that the parser refuses."""
-    if mine.foreign or (other is None and gold.foreign):
+    if mine.foreign or gold.foreign:
         return Comparison(None, "another reader is needed")
-    if other is None and "\\" in gold.text and not gold.verbal and notation(gold.text) is None:
+    if gold.tree is None and "\\" in gold.text and not gold.verbal and notation(gold.text) is None:
         return Comparison(None, "the reference is not understood")
     return Comparison(False, f"the text: {mine.reason or gold.reason}")
 
