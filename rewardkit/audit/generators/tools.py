@@ -80,8 +80,8 @@ def _lists_values(option: Any) -> bool:
     return isinstance(option, dict) and all(isinstance(one, list) for one in option.values())
 
 
-Change = Callable[[ToolRow, Calls, Random], bool]
-"""Changes calls in place; False where the row offers nothing to change."""
+Change = Callable[[ToolRow, Calls, Random], object]
+"""Changes calls in place; gives False where the row offers nothing to change."""
 
 
 def _reorder_calls(row: ToolRow, calls: Calls, rng: Random) -> bool:
@@ -108,31 +108,19 @@ def _rewrite_numbers(row: ToolRow, calls: Calls, rng: Random) -> bool:
 
 
 RIGHT: Mapping[str, Change] = {
-    "as allowed": lambda row, calls, rng: True,
+    "as allowed": lambda row, calls, rng: None,
     "calls in another order": _reorder_calls,
     "arguments in another order": _reorder_arguments,
     "5.0 for 5": _rewrite_numbers,
 }
 
 
-def _drop_call(row: ToolRow, calls: Calls, rng: Random) -> bool:
-    calls.pop(rng.randrange(len(calls)))
-    return True
-
-
-def _repeat_call(row: ToolRow, calls: Calls, rng: Random) -> bool:
-    calls.append(deepcopy(rng.choice(calls)))
-    return True
-
-
-def _add_call(row: ToolRow, calls: Calls, rng: Random) -> bool:
+def _add_call(row: ToolRow, calls: Calls, rng: Random) -> None:
     calls.append({"name": rng.choice(row.functions)["name"], "arguments": {}})
-    return True
 
 
-def _rename_function(row: ToolRow, calls: Calls, rng: Random) -> bool:
+def _rename_function(row: ToolRow, calls: Calls, rng: Random) -> None:
     rng.choice(calls)["name"] += "s"
-    return True
 
 
 def _call_another(row: ToolRow, calls: Calls, rng: Random) -> bool:
@@ -156,9 +144,8 @@ def _rename_argument(row: ToolRow, calls: Calls, rng: Random) -> bool:
     return bool(arguments)
 
 
-def _add_argument(row: ToolRow, calls: Calls, rng: Random) -> bool:
+def _add_argument(row: ToolRow, calls: Calls, rng: Random) -> None:
     rng.choice(calls)["arguments"]["verbose_"] = True
-    return True
 
 
 def _exchange(row: ToolRow, calls: Calls, rng: Random) -> bool:
@@ -191,8 +178,8 @@ def _exchange_between(row: ToolRow, calls: Calls, rng: Random) -> bool:
 
 
 WRONG: Mapping[str, Change] = {
-    "a call less": _drop_call,
-    "a call twice": _repeat_call,
+    "a call less": lambda row, calls, rng: calls.pop(rng.randrange(len(calls))),
+    "a call twice": lambda row, calls, rng: calls.append(deepcopy(rng.choice(calls))),
     "a call more": _add_call,
     "function renamed": _rename_function,
     "another function": _call_another,
@@ -365,7 +352,7 @@ def _changed(name: str, form: str, rng: Random) -> Case:
     while True:
         row = _row(rng)
         calls = row.calls(rng)
-        if change(row, calls, rng):
+        if change(row, calls, rng) is not False:
             return _case(name, form.format(json.dumps(calls)), row, right)
 
 

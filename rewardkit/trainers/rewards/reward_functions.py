@@ -9,7 +9,7 @@ import re
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, cast
 
@@ -345,26 +345,18 @@ R1_ZERO_PARTS = Rubric(
 """`r1_zero` in training: the same reward, with the rate of the right format in the log."""
 
 
-FROM_0_TO_1 = Scale()
-
-
+@dataclass(eq=False, repr=False)
 class RewardFunction:
     """A verifier, or one part of a rubric, as TRL calls it. `__name__` is its name in the logs."""
 
-    def __init__(
-        self,
-        name: str,
-        judge: BatchJudge,
-        *,
-        part: str | None = None,
-        scale: Scale = FROM_0_TO_1,
-        origin: RewardOrigin | None,
-    ) -> None:
+    name: InitVar[str]
+    judge: BatchJudge
+    part: str | None = None
+    scale: Scale = field(default_factory=Scale)
+    origin: RewardOrigin | None = None
+
+    def __post_init__(self, name: str) -> None:
         self.__name__ = name
-        self.origin = origin
-        self._judge = judge
-        self._part = part
-        self._scale = scale
 
     def __call__(
         self,
@@ -379,18 +371,18 @@ class RewardFunction:
         if log_metric is not None:  # only a trainer passes it
             check_distinct(self.__name__, self, completions)
         batch = read_batch(completions, prompts, columns)
-        verdicts = self._judge.verdicts(batch, self.__name__, log_extra, log_metric)
+        verdicts = self.judge.verdicts(batch, self.__name__, log_extra, log_metric)
         return [self._reward(verdict) for verdict in verdicts]
 
     @property
     def last_verdicts(self) -> tuple[str, Sequence[Verdict]]:
         """The name of the verifier or task, and its verdicts on the batch judged last."""
-        return self._judge.label, self._judge.last_verdicts
+        return self.judge.label, self.judge.last_verdicts
 
     @property
     def judges(self) -> list[Judge]:
         """The judges that overrule the verifier."""
-        return [judge for judge in (self._judge.rescue, self._judge.confirm) if judge]
+        return [judge for judge in (self.judge.rescue, self.judge.confirm) if judge]
 
     def __repr__(self) -> str:
         return f"<reward function {self.__name__}>"
@@ -399,9 +391,9 @@ class RewardFunction:
         if verdict.score is None:
             return None
         score = verdict.score
-        if self._part is not None:  # a text that ran out of time or crashed has no parts
-            score = verdict.parts.get(self._part, score)
-        return self._scale(score)
+        if self.part is not None:  # a text that ran out of time or crashed has no parts
+            score = verdict.parts.get(self.part, score)
+        return self.scale(score)
 
 
 def reward_func(

@@ -214,7 +214,7 @@ def test_functions_survive_pickling_and_still_share_their_judge() -> None:
     for task in ("motion", "gsm8k", "game24", "math500", "aqua", "r1_zero"):
         functions = pickle.loads(pickle.dumps(reward_funcs(task)[0]))
         assert [function.__name__ for function in functions] == names(task)[0]
-        assert len({id(function._judge) for function in functions}) == 1
+        assert len({id(function.judge) for function in functions}) == 1
 
 
 def test_a_hostile_completion_is_wrong_in_time() -> None:
