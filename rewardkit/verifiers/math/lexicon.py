@@ -63,6 +63,7 @@ _SIGNS: Final = {
     "‖": r"\| \Vert",
     ":": r"\colon \ratio",
     "≅": r"\cong",
+    "∝": r"\propto",
     "→": r"\to \rightarrow \longrightarrow \Rightarrow \implies ⇒",
     "↦": r"\mapsto \longmapsto",
     "∅": r"\emptyset \varnothing",

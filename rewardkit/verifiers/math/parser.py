@@ -329,7 +329,7 @@ def _shaped(part: Node, pattern: Node, *, one_base: bool) -> Node | None:
     return None
 
 
-RELATIONS = "=≠<>≤≥∈∉≈≡≅⊂→"
+RELATIONS = "=≠<>≤≥∈∉≈≡≅∝⊂→"
 
 
 def _clause(tokens: Tokens) -> Node:

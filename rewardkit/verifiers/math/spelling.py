@@ -172,6 +172,7 @@ _REMARK = re.compile(
     rf"\((?:\s|\\text\{{)*(?:(?:{_FORM}|simplified|exactly|reduced|since|because|given|where|rounded"
     r"|by(?=\s+(?:[a-z]{4}|[A-Z][a-zA-Z]|the\s))|correct to|to the nearest|i\.e\.|that is)"
     r"(?![-a-zA-Z+*/^_])"
+    r"|(?:an? |the )?(?:local |global |absolute )?m(?:ax|in)imum\b|(?:double|triple) (?:root|zero)"
     r"|(?:approx(?:imately|\.)?|about|≈)(?![-a-zA-Z+*/^_])(?=[^)]*[0-9\\])).*\)[\s}.]*\Z"
     r"|(?<![a-zA-Z\\])(?:since|because)(?![a-zA-Z]).*\Z",
     re.DOTALL,
@@ -190,6 +191,22 @@ def _without_remark(text: str) -> str:
         if before.strip():
             text = before + "}" * (before.count("{") - before.count("}"))
     return _ABOUT.sub("≈ ", text) if r"\text" in text and "a" in text else text
+
+
+_BOUNDS = {"least": "≥", "most": "≤", "more": ">", "greater": ">", "less": "<", "fewer": "<"}
+_NEGATED = {">": "≤", "<": "≥"}
+_OR_EQUAL = {">": "≥", "<": "≤"}
+
+
+def _bound(match: re.Match[str]) -> str:
+    """`t is at least 3` as t ≥ 3, `t is no more than 3` as t ≤ 3."""
+    name, _, before, word, or_equal = match.groups()
+    sign = _BOUNDS[word]
+    if (before == "at") != (word in ("least", "most")):
+        return match.group()
+    if before in ("no", "not"):
+        sign = _NEGATED[sign]
+    return f"{name}{_OR_EQUAL.get(sign, sign) if or_equal else sign}"
 
 
 def _fraction(match: re.Match[str]) -> str:
@@ -283,6 +300,10 @@ _ORDINAL = (
 _HALF = r"(?:\{[^{}]*\}|[0-9])"
 _SENTENCE = (
     r"\A\s*(\\text\{(?=[^{}]*\}\s*\Z))?\s*((?:[A-Za-z']+\s+){1,8}(?:is|are))(?=\s*[-¤\\(\[0-9√π])"
+)
+_IS_BOUND = (
+    r"\A\s*((?:\\?[a-zA-Z]+)(?:_\{?[a-zA-Z0-9]\}?)?)\s*(\\text\s*\{)?\s*is\s+(?:(at|no|not)\s+)?"
+    r"(least|most|more|greater|less|fewer)(?:\s+than)?(\s+or\s+equal\s+to)?\s*(?(2)\})(?=\s*[-¤\\0-9])"
 )
 _NUMBER_OR_LETTER = r"([0-9]{1,4}|[a-zA-Z])"
 _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
@@ -382,6 +403,28 @@ _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
     ),
     ("the slope is 5", " is ", _SENTENCE, _sentence),
     ("the roots are 2 and 3", " are ", _SENTENCE, _sentence),
+    ("t is at least 3", " is ", _IS_BOUND, _bound),
+    (
+        r"\ell: 2x+3y=5",
+        ":",
+        r"\A\s*(?:\\ell(?![a-zA-Z])|[A-Zlmrst])(?:_\{?[a-zA-Z0-9]\}?)?\s*:\s*"
+        r"(?=[^:x]*x[^:y]*y[^:]*=|[^:y]*y[^:x=]*=[^:x]*x)(?=[^:]*\Z)",
+        "",
+    ),
+    (r"\angle A = 30°", "=", r"(?:\A|(?<=,))\s*(?:m\s*)?(?:\\angle\s*|∠\s*)([A-Z])(?=\s*=)", r"\1"),
+    (
+        r"\max = 7, \min = 2",
+        "m",
+        r"(?:\\(max|min)|\\text\{\s*(max|min)\.?\s*\})(?=\s*=)",
+        lambda match: rf"\text{{{match[1] or match[2]}imum}}",
+    ),
+    (
+        "35 degrees 20 minutes",
+        "minutes",
+        r"(?<=[0-9])\s*(?:\\text\{\s*degrees?\s*\}|degrees?)\s*(?:and\s*)?([0-9]+)"
+        r"\s*(?:\\text\{\s*minutes?\s*\}|minutes?)\s*\Z",
+        r"°\1'",
+    ),
     (
         "(a) 12 (b) 5",
         "(b)",

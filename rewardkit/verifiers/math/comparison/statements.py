@@ -511,13 +511,15 @@ def _turned(one: Relation, other: Relation) -> bool:
 
 
 def _normal(relation: Relation) -> tuple[str, Node] | None:
-    """The sign, turned to = ≠ < ≤, and left minus right."""
-    if len(relation.operators) != 1 or relation.operators[0] not in "=≠<>≤≥":
+    """The sign, turned to = ≠ < ≤, and left minus right; y ∝ and x² of y ∝ x²."""
+    if len(relation.operators) != 1 or relation.operators[0] not in "=≠<>≤≥∝":
         return None
     left, right = relation.sides
     operator = relation.operators[0]
     if left is None or right is None:
         return None
+    if operator == "∝":
+        return f"{left} ∝", right
     if operator in ">≥":
         return FLIPPED[operator], difference(right, left)
     return operator, difference(left, right)
