@@ -8,7 +8,7 @@ import json
 import os
 import threading
 import time
-from collections import OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -244,17 +244,16 @@ class LiveRun:
         else:
             self._tally.update(started)
         tasks = summary.get("tasks", {})
-        counted = dict.fromkeys(row.task for row in self._tally.rows.values())
+        counted = Counter(row.task for row in self._tally.rows.values())
         for task in dict.fromkeys([*record.get("tasks", {}), *tasks, *counted]):
             own = tasks.get(task)
             metrics = own["metrics"] if own else {}
             stored = metrics.get("accuracy")
-            done = sum(row.task == task for row in self._tally.rows.values())
             yield LiveRow(
                 task=task,
                 model=str(record.get("settings", {}).get("model", "")),
                 accuracy=Metric(**stored) if stored else self._tally.accuracy(task),
-                done=own["completions"] if own else done,
+                done=own["completions"] if own else counted[task],
                 total=planned_completions(record.get("tasks", {}).get(task, {})),
                 state="failed" if summary.get("failed") else state,
                 started=started,
