@@ -94,16 +94,13 @@ def person_names(text: str, given: Arguments, split: Callable[[str], Container[s
     return bool(sum(name in searched for name in lists()["names"]) >= given["N"])
 
 
-@kind("count:numbers", N=int)
-def numbers(text: str, given: Arguments) -> bool:
-    """Exactly so many runs of digits, after all marks are taken out."""
-    return bool(len(re.findall(r"\d+", text.translate(_NO_MARKS))) == given["N"])
+@either("count:numbers", rf"\d[\d{re.escape(punctuation)}]*", r"\d+(?:[.,]\d+)*", N=int)
+def numbers(text: str, given: Arguments, number: str) -> bool:
+    """Exactly so many runs of digits, marks between them taken out.
 
-
-@fixed("count:numbers")
-def separate_numbers(text: str, given: Arguments) -> bool:
-    """A mark joins digits only as in 3.5 and 1,000: `2-3` has two numbers."""
-    return bool(len(re.findall(r"\d+(?:[.,]\d+)*", text)) == given["N"])
+    Fixed, a mark joins digits only as in 3.5 and 1,000: `2-3` has two numbers.
+    """
+    return len(re.findall(number, text)) == int(given["N"])
 
 
 @kind("count:punctuation")

@@ -234,12 +234,12 @@ def letter_count(text: str, given: Arguments) -> bool:
 def composition(text: str, given: Arguments, split: Split) -> bool:
     """Three paragraphs of so many sentences of so many words; marks are words."""
     paragraphs = [split(part) for part in re.split(r"\s?\*\*\*\s?", text)]
-    lengths = {len(penn_words(sentence)) for paragraph in paragraphs for sentence in paragraph}
-    return _is_composed(paragraphs, lengths, given)
+    return _is_composed(paragraphs, penn_words, given)
 
 
-def _is_composed(paragraphs: list[list[str]], lengths: set[int], given: Arguments) -> bool:
+def _is_composed(paragraphs: list[list[str]], split: Split, given: Arguments) -> bool:
     counts = [len(paragraph) for paragraph in paragraphs]
+    lengths = {len(split(sentence)) for paragraph in paragraphs for sentence in paragraph}
     return counts == [given["n_sent"]] * 3 and lengths == {given["n_words"]}
 
 
@@ -247,9 +247,7 @@ def _is_composed(paragraphs: list[list[str]], lengths: set[int], given: Argument
 def composition_of_words(text: str, given: Arguments) -> bool:
     """Marks are no words; `***` may begin or end the text, and be written `* * *`."""
     divided = ifeval.parts(re.split(r"\* ?\* ?\*", text))
-    paragraphs = [sentences(part) for part in divided]
-    lengths = {len(words(sentence)) for paragraph in paragraphs for sentence in paragraph}
-    return _is_composed(paragraphs, lengths, given)
+    return _is_composed(list(map(sentences, divided)), words, given)
 
 
 @either("count:count_unique", penn_words, small_words)

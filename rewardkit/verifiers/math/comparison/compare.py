@@ -35,8 +35,8 @@ STEPS = 20
 def _lists(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
     """Compare lists, tuples and sets by their items."""
     if isinstance(answer, tree.Matrix) or isinstance(reference, tree.Matrix):
-        sides = matrices.as_matrix(answer, reference), matrices.as_matrix(reference, answer)
-        return matrices.same_matrices(*sides, policy, compare)
+        answer, reference = _both(matrices.as_matrix, answer, reference)
+        return matrices.same_matrices(answer, reference, policy, compare)
     values, theirs = statements.assigned(answer), statements.assigned(reference)
     if (values is None) != (theirs is None):
         written = _both(_unlabelled, answer, reference)
