@@ -110,7 +110,7 @@ EQUAL: list[Row] = [
     ("remarks", r"-9\text{ (a minimum)}", "-9"),
     ("remarks", r"w=4\text{ (double root)}", "w=4"),
     ("labels", r"\ell: 3x-4y=9", "3x-4y=9"),
-    ("labels", r"m\angle B=41^\circ", r"B=41^\circ"),
+    ("labels", r"\angle B=41^\circ", r"B=41^\circ"),
     ("labels", r"\min=-6,\ \max=8", r"\text{Maximum: }8,\text{ Minimum: }-6"),
     ("angles", r"41\text{ degrees }30\text{ minutes}", "41.5^\\circ"),
     ("proportions", r"w\propto\frac{1}{v^2}", r"w\propto v^{-2}"),
