@@ -178,11 +178,9 @@ def _with_functions(answer: tree.Node, reference: tree.Node, policy: Policy) -> 
     answer, reference = map(statements.with_known, sides)
     opaque = statements.Opaque()
     as_functions = _by_kind(opaque(answer), opaque(reference), policy)
-    if as_functions.equal:
-        return as_functions
     habit = statements.FACTORS_BY_HABIT
     mine, theirs = (statements.multiplied(side, habit) for side in (answer, reference))
-    if (mine, theirs) == (answer, reference):
+    if as_functions.equal or (mine, theirs) == (answer, reference):
         return as_functions
     found = _by_kind(opaque(mine), opaque(theirs), policy)
     return found if found.equal else as_functions
