@@ -672,6 +672,7 @@ def _set_in_words(words: str) -> Node | None:
     return number_set(name, part) if name == "R" or part != "*" else None
 
 
+_OF_A_SERIES = r"(?:(?:the |this )?(?:series|sequence|(?:improper )?integral) |it )?"
 _SENTENCES: tuple[tuple[re.Pattern[str], Node], ...] = tuple(
     (re.compile(pattern), meaning)
     for pattern, meaning in (
@@ -692,6 +693,13 @@ _SENTENCES: tuple[tuple[re.Pattern[str], Node], ...] = tuple(
             r"(?: real)?(?: solutions| values| roots)?",
             Constant("∞"),
         ),
+        (rf"{_OF_A_SERIES}(?:converges|(?:is )?convergent)", Text("converges")),
+        (
+            rf"{_OF_A_SERIES}(?:diverges|(?:is )?divergent|does(?: not|n't) converge)",
+            Text("diverges"),
+        ),
+        (r"(?:positive )?infinity", _INFINITY),
+        (r"(?:negative|minus) infinity", _BELOW),
     )
 )
 """Sentences that have one meaning in several wordings."""

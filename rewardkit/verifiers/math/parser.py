@@ -94,9 +94,12 @@ def _labelled(tokens: Tokens, words: str) -> Node:
     colon = words.rstrip().endswith(":") or tokens.mark(":") is not None
     subject = _STATES.sub("", plain)
     refused = any(map(lexicon.refuses, re.split(r"[\s,]+", subject)))
-    if not _LABEL.fullmatch(plain) and (refused or not (colon or subject != plain)):
+    label = _LABEL.fullmatch(plain) or (not refused and (colon or subject != plain))
+    if not label and (refused or tokens.next.text not in ("(", "[")):
         raise UnreadableError(f"the words {plain!r}")
     node = _whole_listing(tokens)
+    if not label:
+        return Sequence((Text(plain), node), "(", ")")  # increasing on (0,1): both must agree
     match node:
         case Sequence((first, *others), "", "") if colon and all(
             isinstance(other, Relation) and isinstance(other.sides[0], Text) for other in others
