@@ -95,7 +95,7 @@ def _labelled(tokens: Tokens, words: str) -> Node:
     subject = _STATES.sub("", plain)
     refused = any(map(lexicon.refuses, re.split(r"[\s,]+", subject)))
     label = _LABEL.fullmatch(plain) or (not refused and (colon or subject != plain))
-    if not label and (refused or tokens.next.text not in ("(", "[")):
+    if not label and tokens.next.text not in ("(", "["):
         raise UnreadableError(f"the words {plain!r}")
     node = _whole_listing(tokens)
     if not label:
