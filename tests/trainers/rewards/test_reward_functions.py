@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -215,6 +216,21 @@ def test_functions_survive_pickling_and_still_share_their_judge() -> None:
         functions = pickle.loads(pickle.dumps(reward_funcs(task)[0]))
         assert [function.__name__ for function in functions] == names(task)[0]
         assert len({id(function.judge) for function in functions}) == 1
+
+
+def test_pickling_looks_into_no_module_that_imports_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Lazy(ModuleType):
+        def __getattr__(self, name: str) -> Any:
+            raise ModuleNotFoundError(f"{self.__name__} can't give {name}")
+
+    imported = dict(sys.modules)
+    for name in imported:
+        monkeypatch.delitem(sys.modules, name)
+    for name, module in {"lazy": Lazy("lazy"), **imported}.items():  # before all others
+        monkeypatch.setitem(sys.modules, name, module)
+    assert pickle.loads(pickle.dumps(reward_funcs("gsm8k")[0]))
 
 
 def test_a_hostile_completion_is_wrong_in_time() -> None:

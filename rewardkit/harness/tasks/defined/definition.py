@@ -5,6 +5,7 @@ The reader, the JSON schema and the reference derive from these classes.
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -18,6 +19,9 @@ from rewardkit.harness.options import SamplingOptions, ThinkingOptions
 from rewardkit.harness.store.files import read_toml
 from rewardkit.settings import Count, NaturalNumber, Seconds, Texts, about, read_section, types_of
 from rewardkit.thinking import Thinking
+
+# by itself it is pickled by name, for which pickle looks into all modules and imports lazy ones
+copyreg.pickle(UnsetType, lambda _: (UnsetType, ()))
 
 
 class Section(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
