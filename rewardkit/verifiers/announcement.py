@@ -36,7 +36,8 @@ _DENIED = (
 _HEDGED = r"might|may|could|maybe|perhaps|possibly|guess(?:ing)?|suspect|unsure|uncertain"
 _BOUNDED = (
     r"(?:less|more|fewer|greater|larger|smaller|higher|lower|bigger)\sthan|at\s(?:the\s)?(?:least|most)"
-    r"|up\sto|between|beyond|within|exceeds?|bounded\sby|(?:is|are|was|be|just|slightly|bit|little)\s(?:under|over|above|below)"
+    r"|up\sto|between|beyond|within|exceeds?|bounded\sby"
+    r"|(?:\A|(?:is|are|was|be|lies?|stays?|remains?|just|slightly|strictly|well|bit|little)\s)(?:under|over|above|below)"
     r"|(?:upper|lower)\sbound|estimated?"
 )
 _ABOUT = (
@@ -47,7 +48,7 @@ _FILLER = (
     r"be|been|equal|equals|to|the|(?-i:a)|an|or|that|this|it|its|is|are|was|if|whether|well|my|our|final"
     r"|correct|right|true|exact|actual|actually|really|exactly|just|simply|quite|answer|result"
     r"|solution|value|number|option|choice|letter|total|would|will|should|as|think|believe|say|said"
-    r"|claim|know|sure|certain|expect|suppose|case"
+    r"|claim|know|sure|certain|expect|suppose|case|necessarily|always"
 )
 _OPENING = "*_`$({[\"'“‘\\: \t\r\n"
 _OPENING_SIGNS = rf"[\s{re.escape(_OPENING)}]{{0,8}}"
@@ -87,19 +88,19 @@ _SUBJECT = r"which|that|this|it|these|those|the\s(?:final\s)?(?:answer|value|res
 _RETRACTED = (
     r"(?:i['’]?m\s|i\sam\s)?(?:just\s|only\s)?(?:kidding|joking)|scratch\sthat|never\s?mind"
     r"|i\stake\s(?:that|it)\sback|or\sso|give\sor\stake|or\sthereabouts|more\sor\sless|maybe|perhaps"
-    r"|possibly|i\sguess|approximately|roughly|i(?:['’]m|\sam)\s(?:not\s|un)(?:sure|certain|able)"
+    r"|possibly|i\sguess|approximately|roughly|below\szero|(?:plus|minus|times)\s[-$\\(]?[0-9]+|i(?:['’]m|\sam)\s(?:not\s|un)(?:sure|certain|able)"
     r"|i\s(?:do\snot|don['’]t|cannot|can\snot|can['’]t)\s(?:know|tell|say|decide)|no(?=[.!\n]|\Z)|or\s(?:(?:maybe|perhaps|even)\s)?[-$\\(]?[0-9√π½][^\s]*"
 )
 _AFTER = re.compile(
     rf"{_UNITS}{_END}(?:(?:no|nope|wait|but|and|though|however|sorry|actually|oops|hmm|well)\b"
     rf"[\s,.!:—-]{{0,4}}){{0,3}}(?:(?:(?:{_SUBJECT}|(?P<again>[^\s]{{1,20}}))\s?)?(?:{_REFUTED})"
     r"(?=\s*(?:[.,;!?:)\n]|\Z|because|since|as|either|but|and|answer|here))"
-    rf"|contradicts|(?P<retracted>{_RETRACTED})\b)|[\s*_`$)}}]{{0,4}}\?\W*\Z",
+    rf"|contradicts|(?:{_RETRACTED})\b)|[\s*_`$)}}]{{0,4}}\?\W*\Z",
     re.IGNORECASE,
 )
 _CORRECTION = (
     r"(?:just|only|kidding|joking|wait|actually|sorry|oops|no|nope|correction|scratch\sthat"
-    r"|my\s(?:mistake|bad)|i\smeant?|rather|instead|hmm|but|on\ssecond\sthought|in\sfact)\b"
+    r"|my\s(?:mistake|bad)|i\smeant?|(?:or\s)?more\s(?:exactly|precisely|accurately)|rather|instead|hmm|but|on\ssecond\sthought|in\sfact)\b"
     r"[\s,.!:;—-]{0,4}"
 )
 _REPLACED = re.compile(

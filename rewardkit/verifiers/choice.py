@@ -50,13 +50,16 @@ _MORE = re.compile(
 )
 _CLOSED = re.compile(r"\s{0,4}(?:[^\w\s]|\Z|\n|(?:and|or|[A-Z])\b)")
 _SUBJECT = re.compile(r"\s+(?:is|isn|are|aren|was|can|cannot|does|has|have|would|will)\b")
+_SUBJECT_FIRST = re.compile(  # A and C are too big
+    rf"{_WRAP}{{0,12}}[A-J](?:(?:,|,?\s(?:and|or))\s[A-J]){{0,9}}{_SUBJECT.pattern}"
+)
 _SENTENCE = re.compile(r"[.!?]\s|\n|\b(?:because|since|while|whereas|but|not)\b")
 _MENTION = re.compile(
     r"(?:(?:\b[Oo]ption|\b[Cc]hoice|\b[Ll]etter)\s{1,4}[*(\"'$]{0,4}|(?<!\S)[*$]{0,3}\(|\*\*)"
     r"(?P<letter>[A-Z])(?![A-Za-z0-9'’])"
 )
 _ENDING = re.compile(
-    r"(?:\b(?:is|are|be|choose|pick|select|with|get)|[:=：→])\s{0,4}[*(\"'$]{0,4}"
+    r"(?:\b(?:is|are|be|choose|pick|select|with|get|leav(?:es|ing))|[:=：→])\s{0,4}[*(\"'$]{0,4}"
     r"(?P<letter>[A-Z])[)\"'$*.!\s]{0,8}\Z"
 )
 _CUE = re.compile(  # each alternative starts with a literal: then the scan is fast
@@ -96,7 +99,7 @@ def stated_letters(text: str) -> frozenset[str]:
         return frozenset()
     if len(text) <= SHORT and "\n" not in text and not _JUDGEMENT.search(text):
         whole, _ = _offered(text, 0)
-        if whole and not _lists_options(text):
+        if whole and not _lists_options(text) and not _SUBJECT_FIRST.match(text):
             return whole
     denied: frozenset[str] = frozenset()
     for start, judgement in _last_statements(text):

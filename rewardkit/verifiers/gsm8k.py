@@ -42,13 +42,18 @@ _FRACTION = re.compile(
 _LATEX_FRACTION = re.compile(r"\\[dtc]?frac\s?\{\s?([0-9]{1,40})\s?\}\s?\{\s?([0-9]{1,40})\s?\}")
 _SIZES = {**SCALES, "percent": "1e-2", "dozen": "12", "score": "20", "gross": "144"}
 _SCALE = re.compile(rf"[\s~]{{0,2}}(?P<word>{'|'.join(_SIZES)})\b|k\b", re.IGNORECASE)
+_AND_PART = (  # 5 and a half, 5 hours and a quarter
+    r"(?:\s[a-z]{1,12})?\sand\s(?:an?|one|two|three)[\s-]"
+    r"(?:half|third|quarter|fifth|eighth|tenth)s?\b"
+)
 _HEDGE = re.compile(
     r"[<>≤≥≠±∓√≈]|\\(?:[gl]eq?|[gl]t|neq?|pm|mp|sqrt|times|div|cdot)(?![a-zA-Z])"
     r"|\b(?:sqrt|log|ln)(?![a-z])|\b(?:half|third|quarter|square|root|twice|double|triple)(?:\sof)?\s[$0-9]"
     r"|\b(?:or|either|not|between|minus|negative|plus|times|at\s(?:least|most)|up\sto"
     r"|(?:more|less|fewer|greater)\sthan(?=\s[$0-9]))\b"
-    r"|[0-9)]\s?[+*×÷^]\s?[\w($\\{]|[0-9)]\s?[-–−/]\s?[$(]?[0-9]|[0-9][abeijnpqrxyz]\b|[0-9]\s?\?"
-    r"|[0-9](?:\s?[½⅓⅔¼¾⅕-⅞²³¹⁰-⁹]|!(?!=))|[0-9]\s(?:squared|cubed)\b",
+    r"|[0-9)]\s?[*×÷^]\s?[\w($\\{]|[0-9)]\s?[-–−/]\s?[$(]?[0-9]|[0-9][abeijnpqrxyz]\b|[0-9)]\s?[?+]"
+    r"|[0-9](?:\s?[½⅓⅔¼¾⅕-⅞²³¹⁰-⁹]|!(?!=))|[0-9]\s(?:squared|cubed)\b"
+    rf"|[0-9]{_AND_PART}",
     re.IGNORECASE,
 )
 _EXACT = Context(prec=LONGEST_RATIO + 20)
@@ -112,16 +117,23 @@ def _scaled(text: str) -> list[tuple[str, Decimal | None]]:
 def _times(value: Decimal, scale: re.Match[str]) -> Decimal | None:
     if len(value.as_tuple().digits) > LONGEST_RATIO:
         return None
-    return _EXACT.multiply(value, Decimal(_SIZES[(scale["word"] or "thousand").lower()]))
+    return _EXACT.multiply(value, _size(scale))
+
+
+def _size(scale: re.Match[str]) -> Decimal:
+    return Decimal(_SIZES[(scale["word"] or "thousand").lower()])
 
 
 def _fraction(match: re.Match[str], text: str) -> Fraction | None:
     """Return the quotient; None if other numbers or a hedge are beside it."""
-    around = f"{text[: match.start()]} {text[match.end() :]}"
-    if int(match["under"]) == 0 or NUMBER.search(around) or _HEDGE.search(around):
+    before, after = text[: match.start()], text[match.end() :]
+    other = NUMBER.search(before) or NUMBER.search(after) or _HEDGE.search(f"{before}1{after}")
+    if other or int(match["under"]) == 0:
         return None
     value = int(match["whole"] or 0) + Fraction(int(match["over"]), int(match["under"]))
-    return (-value if match["sign"] else value) / (100 if text[match.end() :][:1] == "%" else 1)
+    scale = _SCALE.match(after)
+    size = _size(scale) if scale else Decimal("1e-2" if after.startswith("%") else 1)
+    return (-value if match["sign"] else value) * Fraction(size)
 
 
 def _ratio(value: Value) -> Fraction | None:
@@ -140,7 +152,7 @@ DATA_MARKER = "####"
 _CONTEXT = 60
 _FOLLOWS = re.compile(  # what belongs to a number before it: "2 million", "5 or six", "5x"
     rf"\s?(?:{'|'.join(_SIZES)})\b"
-    r"|\sor\s\w{1,20}|\s?[+*×÷^]\s?\w{1,20}|[xyn]\b"
+    rf"|\sor\s\w{{1,20}}|\s?[*×÷^]\s?\w{{1,20}}|\s?\+(?:\s?\w{{1,20}})?|[xyn]\b|{_AND_PART}"
 )
 _NEIGHBOUR = re.compile(  # what belongs to a number after it: "5 or 6", "3/4", "≥ 5"
     r"(?:(?:[0-9]%?\s?(?:or|to|[-–−/+*×÷^])|[≤≥≠±<>√]|\\(?:[gl]eq?|neq?|pm)"

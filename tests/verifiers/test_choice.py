@@ -31,6 +31,7 @@ STATES_B = [
     "**Answer:** (B)\n\nBecause A is wrong.",
     "So our selection is option B. #### B ",
     "So it must be B.",
+    "A and C are too big, which leaves B.",
     "I choose B.",
     "Option B is correct, since the others fail.",
     "The answer is 42, which is option B.",
@@ -70,6 +71,7 @@ HEDGES = [
     "<answer>A or B</answer>",
 ]
 STATES_NOTHING = [
+    "A and B are too big",
     "",
     "42",
     "I do not know",

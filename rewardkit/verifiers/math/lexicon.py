@@ -79,7 +79,7 @@ _SIGNS: Final = {
     "∠": r"\angle",
     "△": r"\triangle",
     "#": r"\#",
-    "&": r"\&",
+    "and": r"\&",
     "-": "− – —",
     "\\\\": r"\cr \newline",
 }

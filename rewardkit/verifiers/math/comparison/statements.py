@@ -69,7 +69,8 @@ def definition(node: Node | None) -> tuple[Node, Node] | None:
     if len(sides) == 2 and not names_value(sides[0]) and isinstance(sides[1], Symbol):
         sides.reverse()
     name, *values = sides
-    if not names_value(name) or _occurs(name, values[-1]):
+    worked_out = len(values) > 1 and not any(map(symbols, values))  # x + y = 30 + 42 = 72
+    if not (names_value(name) or worked_out) or _occurs(name, values[-1]):
         return None
     if not symbols(values[-1]):
         values = [value for value in values if not symbols(value)]
