@@ -259,7 +259,7 @@ def answers(text: str, reading: str, thinking: Thinking = "strip") -> list[str]:
 def _boxed(text: str) -> list[str]:
     r"""The boxes without placeholders such as \boxed{\phantom{0}}, unless all are placeholders."""
     found = closed_boxes(text)
-    if not found or not found[-1].strip():
+    if not found or not found[-1].strip(" ?\n"):
         return found[-1:]
     filled = [box for box in found if not _PLACEHOLDER.fullmatch(box)] or found
     return [_STARRED.sub(r"\1", box) if box.startswith("**") else box for box in filled]

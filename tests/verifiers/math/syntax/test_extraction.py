@@ -30,6 +30,8 @@ from rewardkit.verifiers.math.extraction import answers, bare_reference
         (r"\boxed{5} no, \boxed{55", []),
         (r"\boxed{8} no, \boxed{ 7 }", ["8", "7"]),
         (r"\boxed{\phantom{0}} is \boxed{4}", ["4"]),
+        (r"\boxed{4}, or \boxed{?}", ["?"]),
+        (r"\boxed{?} is \boxed{4}", ["4"]),
         (r"\boxed{} then \boxed{4}", ["4"]),
         (r"\boxed{8} <answer>\boxed{7}</answer>", ["7"]),
         (r"so \boxed{7", []),
