@@ -21,6 +21,7 @@ from rewardkit.harness.metrics.summary import (
 from rewardkit.harness.metrics.summary_tables import summary_tables
 from rewardkit.harness.report.page import render
 from rewardkit.harness.report.runs import ReportRun
+from rewardkit.harness.run.fingerprint import run_fingerprint, task_hashes
 from rewardkit.harness.run.judging_thread import ALL_THINKING, JudgingThread, generated
 from rewardkit.harness.run.options import EvalOptions, as_typed
 from rewardkit.harness.run.plan import (
@@ -28,8 +29,6 @@ from rewardkit.harness.run.plan import (
     RunPlan,
     TaskPlan,
     render_task,
-    run_fingerprint,
-    task_hashes,
 )
 from rewardkit.harness.run.progress import Reporter, ShowsWaits
 from rewardkit.harness.store.documents import hardware, new_session, now, read_notes

@@ -10,13 +10,13 @@ from typing import Any
 
 from rewardkit import __version__, registry
 from rewardkit.errors import RunMismatch, UsageError
+from rewardkit.harness.run.fingerprint import data_hash, identity_of
 from rewardkit.harness.run.judging_thread import (
     SecondOpinions,
     TaskVerifiers,
     parameters_by_verifier,
 )
 from rewardkit.harness.run.options import task_with_arguments, verifiers_named_in
-from rewardkit.harness.run.plan import data_hash, identity_of
 from rewardkit.harness.scoring.jobs import FileJob, RunJob
 from rewardkit.harness.scoring.sources import FileFields
 from rewardkit.harness.store.data_files import JsonLines, Source, iterate_rows, open_sources

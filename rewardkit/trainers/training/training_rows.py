@@ -14,7 +14,8 @@ from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.backends.tokenization import Tokenizer
 from rewardkit.harness.options import AllOptions
 from rewardkit.harness.prompts.solutions import solve_samples, turns
-from rewardkit.harness.run.plan import TaskPlan, data_hash, plan_task
+from rewardkit.harness.run.fingerprint import data_hash
+from rewardkit.harness.run.plan import TaskPlan, plan_task
 from rewardkit.harness.store.data_files import CURATED, iterate_rows
 from rewardkit.harness.store.run_folder import RunFolder
 from rewardkit.harness.store.sample_row import SAMPLES

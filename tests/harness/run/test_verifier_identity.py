@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rewardkit.harness.run.plan import identity_of
+from rewardkit.harness.run.fingerprint import identity_of
 from rewardkit.records import Sample
 from rewardkit.verifiers.gsm8k import Gsm8k
 
@@ -62,7 +62,7 @@ def test_different_verifiers_differ(one: Any, another: Any) -> None:
 def test_no_identity_holds_an_address_in_memory(name: str) -> None:
     code = (
         f"from {__name__} import *\n"
-        "from rewardkit.harness.run.plan import identity_of\n"
+        "from rewardkit.harness.run.fingerprint import identity_of\n"
         f"print(identity_of({name}))"
     )
     printed = {
