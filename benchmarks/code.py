@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit import verify_batch
+from rewardkit.available_resources import available_cores
 from rewardkit.confinement import refusal
 from rewardkit.verifiers.code.verifier import Code
 from tests.confinement.levels import CONFINING
@@ -50,10 +51,15 @@ def main() -> None:
     for rival in ("lcb", "verl", "open-r1"):
         parser.add_argument(f"--{rival}")
     parser.add_argument("--turns", nargs=3)
+    parser.add_argument("--batch", nargs=3)
     options = parser.parse_args()
     if options.turns:
         count, kind, name = options.turns
         take_turns(graders(options)[name], kind, int(count))
+        return
+    if options.batch:
+        count, kind, name = options.batch
+        take_batch(name, kind, int(count), options.lcb)
         return
     if options.what == "mutants":
         mutants(options.file)
@@ -61,7 +67,9 @@ def main() -> None:
         cheats(graders(options))
     else:
         rivals = ["LiveCodeBench"] if options.lcb else []
-        speed([f"rewardkit, {level}" for level in CONFINING] + rivals, sys.argv[1:])
+        names = [f"rewardkit, {level}" for level in CONFINING] + rivals
+        speed(names, sys.argv[1:])
+        batches(names, sys.argv[1:])
 
 
 # Mutants ------------------------------------------------------------------------------------------
@@ -296,10 +304,12 @@ KINDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 }
 """A right program with ten tests."""
 
-TURNS = 10
+TURNS = 40
 FEW = 2
 """Turns whose time is subtracted: what starting costs."""
 ROUNDS = 4
+BATCH = 64
+"""Completions of a batch: it is judged on all cores, as each grader does it by itself."""
 
 
 def speed(names: Sequence[str], arguments: Sequence[str]) -> None:
@@ -322,12 +332,24 @@ def speed(names: Sequence[str], arguments: Sequence[str]) -> None:
                 f"by the clock {walls[0]:.1f}-{walls[-1]:.1f} ms",
                 flush=True,
             )
-    programs = [f"{KINDS['stdin'][0]}\n# {number}" for number in range(64)]
-    for _ in range(ROUNDS):
-        started = time.perf_counter()
-        verdicts = verify_batch(Code(), programs, [json.dumps(KINDS["stdin"][1])] * 64)
-        assert all(verdict.correct for verdict in verdicts)
-        print(f"64 completions with 10 tests: {time.perf_counter() - started:.2f} s", flush=True)
+
+
+def batches(names: Sequence[str], arguments: Sequence[str]) -> None:
+    """Print what a batch of completions takes by the clock; graders take turns."""
+    for kind in KINDS:
+        seconds: dict[str, list[float]] = {name: [] for name in names}
+        for _ in range(ROUNDS):
+            for name in names:
+                few, more = (
+                    measured([*arguments, "--batch", str(count), kind, name])[0]
+                    for count in (BATCH, 3 * BATCH)
+                )
+                seconds[name].append((more - few) / 2)
+        for name, times in seconds.items():
+            print(
+                f"{kind}, {name}: {BATCH} completions at once {min(times):.2f}-{max(times):.2f} s",
+                flush=True,
+            )
 
 
 def measured(arguments: Sequence[str]) -> tuple[float, float]:
@@ -351,6 +373,28 @@ def take_turns(grade: Grade, kind: str, turns: int) -> None:
     program, tests = KINDS[kind]
     for turn in range(turns):
         assert grade(f"{program}\n# {turn}", tests)
+
+
+def take_batch(name: str, kind: str, count: int, folder: str) -> None:
+    """Grade so many right programs at once; no two are the same."""
+    program, tests = KINDS[kind]
+    programs = [f"{program}\n# {number}" for number in range(count)]
+    if name == "LiveCodeBench":
+        sys.path.insert(0, folder)
+        module = importlib.import_module("lcb_runner.evaluation.compute_code_generation_metrics")
+        samples = [{"input_output": json.dumps(tests)}] * count
+        with contextlib.redirect_stdout(io.StringIO()):
+            metrics, *_ = module.codegen_metrics(
+                samples,
+                [[one] for one in programs],
+                k_list=[1],
+                num_process_evaluate=available_cores(),
+            )
+        assert metrics["pass@1"] == 1
+        return
+    verifier = Code(isolation=name.partition(", ")[2])
+    verdicts = verify_batch(verifier, programs, [json.dumps(tests)] * count)
+    assert all(verdict.correct for verdict in verdicts)
 
 
 if __name__ == "__main__":
