@@ -32,13 +32,14 @@ _DENIED = (
     r"|den(?:y|ies|ied)|unlikely|impossible|rather\sthan|instead\sof|different\sfrom"
     r"|(?:false|wrong|incorrect|untrue|mistake)\s(?:that|to\ssay|to\sthink|answer|result|option|choice)"
     r"|(?:first|initial|previous|earlier|old)\s(?:answer|result|choice)\swas"
+    r"|(?:wrongly|falsely|mistakenly|incorrectly)\s[a-z]{2,12}"
 )
 _HEDGED = r"might|may|could|maybe|perhaps|possibly|guess(?:ing)?|suspect|unsure|uncertain"
 _BOUNDED = (
     r"(?:less|more|fewer|greater|larger|smaller|higher|lower|bigger)\sthan|at\s(?:the\s)?(?:least|most)"
     r"|up\sto|between|beyond|within|exceeds?|bounded\sby"
     r"|(?:\A|(?:is|are|was|be|lies?|stays?|remains?|just|slightly|strictly|well|bit|little)\s)(?:under|over|above|below)"
-    r"|(?:upper|lower)\sbound|estimated?"
+    r"|(?:upper|lower)\sbound|estimated?|(?:short|shy|multiples?|factors?|divisors?)\sof"
 )
 _ABOUT = (
     r"about|approximately|approx\.?|roughly|around|nearly|almost|near|close\sto|circa"
@@ -48,7 +49,7 @@ _FILLER = (
     r"be|been|equal|equals|to|the|(?-i:a)|an|or|that|this|it|its|is|are|was|if|whether|well|my|our|final"
     r"|correct|right|true|exact|actual|actually|really|exactly|just|simply|quite|answer|result"
     r"|solution|value|number|option|choice|letter|total|would|will|should|as|think|believe|say|said"
-    r"|claim|know|sure|certain|expect|suppose|case|necessarily|always"
+    r"|claim|know|sure|certain|convinced|clear|expect|suppose|case|necessarily|always|choose|pick|select"
 )
 _OPENING = "*_`$({[\"'“‘\\: \t\r\n"
 _OPENING_SIGNS = rf"[\s{re.escape(_OPENING)}]{{0,8}}"
@@ -88,7 +89,7 @@ _SUBJECT = r"which|that|this|it|these|those|the\s(?:final\s)?(?:answer|value|res
 _RETRACTED = (
     r"(?:i['’]?m\s|i\sam\s)?(?:just\s|only\s)?(?:kidding|joking)|scratch\sthat|never\s?mind"
     r"|i\stake\s(?:that|it)\sback|or\sso|give\sor\stake|or\sthereabouts|more\sor\sless|maybe|perhaps"
-    r"|possibly|i\sguess|approximately|roughly|below\szero|(?:plus|minus|times)\s[-$\\(]?[0-9]+|i(?:['’]m|\sam)\s(?:not\s|un)(?:sure|certain|able)"
+    r"|possibly|i\sguess|approximately|roughly|below\szero|squared|cubed|(?:plus|minus|times)\s[-$\\(]?[0-9]+|i(?:['’]m|\sam)\s(?:not\s|un)(?:sure|certain|able)"
     r"|i\s(?:do\snot|don['’]t|cannot|can\snot|can['’]t)\s(?:know|tell|say|decide)|no(?=[.!\n]|\Z)|or\s(?:(?:maybe|perhaps|even)\s)?[-$\\(]?[0-9√π½][^\s]*"
 )
 _AFTER = re.compile(

@@ -52,7 +52,7 @@ _HEDGE = re.compile(
     r"|\b(?:or|either|not|between|minus|negative|plus|times|at\s(?:least|most)|up\sto"
     r"|(?:more|less|fewer|greater)\sthan(?=\s[$0-9]))\b"
     r"|[0-9)]\s?[*×÷^]\s?[\w($\\{]|[0-9)]\s?[-–−/]\s?[$(]?[0-9]|[0-9][abeijnpqrxyz]\b|[0-9)]\s?[?+]"
-    r"|[0-9](?:\s?[½⅓⅔¼¾⅕-⅞²³¹⁰-⁹]|!(?!=))|[0-9]\s(?:squared|cubed)\b"
+    r"|[0-9](?:\s?[½⅓⅔¼¾⅕-⅞²³¹⁰-⁹]|!(?!=))|[0-9]\s(?:squared|cubed|halves|thirds)\b"
     rf"|[0-9]{_AND_PART}",
     re.IGNORECASE,
 )

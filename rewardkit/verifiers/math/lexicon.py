@@ -673,6 +673,8 @@ def _set_in_words(words: str) -> Node | None:
 
 
 _OF_A_SERIES = r"(?:(?:the |this )?(?:series|sequence|(?:improper )?integral) |it )?"
+_PRONOUN = "(?:it|they|he|she|this|that)"
+_AUXILIARY = "(?:is|are|was|were|does|do|did|has|have|can|could|will|would)"
 _SENTENCES: tuple[tuple[re.Pattern[str], Node], ...] = tuple(
     (re.compile(pattern), meaning)
     for pattern, meaning in (
@@ -698,6 +700,8 @@ _SENTENCES: tuple[tuple[re.Pattern[str], Node], ...] = tuple(
             rf"{_OF_A_SERIES}(?:diverges|(?:is )?divergent|does(?: not|n't) converge)",
             Text("diverges"),
         ),
+        (rf"yes, {_PRONOUN} {_AUXILIARY}", Text("yes")),
+        (rf"no, {_PRONOUN} (?:{_AUXILIARY} ?not|(?:{_AUXILIARY}|ca|wo)n['’]t)", Text("no")),
         (r"(?:positive )?infinity", _INFINITY),
         (r"(?:negative|minus) infinity", _BELOW),
     )

@@ -11,7 +11,7 @@ from typing import Final
 from rewardkit.verifiers.math import lexicon
 from rewardkit.verifiers.math.parser import read_canonical
 from rewardkit.verifiers.math.spelling import canonical, squeezed
-from rewardkit.verifiers.math.tree import Clock, Node, Sequence, Text, UnreadableError
+from rewardkit.verifiers.math.tree import Clock, Node, Sequence, UnreadableError
 
 _TEXT = re.compile(r"\\text\{([^{}]*)\}")
 _LONGEST_PHRASE = 400
@@ -36,10 +36,9 @@ _COMMON: Final = (lexicon.IN_WORDS | lexicon.MONTHS | lexicon.WEEKDAYS) | lexico
 
 def _spoken(words: str) -> Node:
     """What words mean; a list of them where commas, `and` or `or` join several."""
-    whole = lexicon.words_as_answer(words)
     items = [item for item in _ITEM_END.split(words) if item]
-    if len(items) < 2 or not isinstance(whole, Text):
-        return whole
+    if len(items) < 2 or lexicon.meaning(words) is not None:
+        return lexicon.words_as_answer(words)
     joint = "or" if re.search(r"\bor\b", words) else "and"
     return Sequence(tuple(lexicon.words_as_answer(item) for item in items), joint=joint)
 
@@ -105,7 +104,11 @@ def _calculates(run: str) -> bool:
 
 
 _ONLY_WORDS = re.compile(r"(?:\\text\{[^{}\\]*\}|[^\\{}^_=<>])*")
-_CLOCK = re.compile(r"([0-9]{1,2})(?::([0-9]{2}))?\s*([ap])\.?\s?m\.?", re.IGNORECASE)
+_CLOCK = re.compile(
+    r"(?P<hour>[0-9]{1,2})(?::(?P<minute>[0-9]{2}))?\s*(?:(?P<noon>[ap])\.?\s?m\.?"
+    r"|in the (?:(?P<morning>morning)|afternoon|evening))",
+    re.IGNORECASE,
+)
 _TIME = re.compile(r"([01]?[0-9]|2[0-4]):([0-5][0-9])")
 
 REMEMBERED = 256
@@ -162,10 +165,10 @@ def _time(text: str) -> Node | None:
     """A time of day: with am or pm, or as hours and minutes."""
     clock = _CLOCK.fullmatch(text)
     if clock:
-        hour, minute, half = clock.groups()
-        if int(hour) > 12:
+        hour, before_noon = int(clock["hour"]), clock["morning"] or clock["noon"] in ("a", "A")
+        if hour > 12:
             return None
-        return Clock(int(hour) % 12 + 12 * (half.lower() == "p"), int(minute or 0))
+        return Clock(hour % 12 + (0 if before_noon else 12), int(clock["minute"] or 0))
     time = _TIME.fullmatch(text)
     return Clock(int(time[1]), int(time[2]), stated=False) if time else None
 

@@ -21,6 +21,7 @@ from rewardkit.verifiers.math.tree import (
     Node,
     Number,
     PlusMinus,
+    Power,
     Product,
     Quantity,
     Ratio,
@@ -70,7 +71,8 @@ def definition(node: Node | None) -> tuple[Node, Node] | None:
         sides.reverse()
     name, *values = sides
     worked_out = len(values) > 1 and not any(map(symbols, values))  # x + y = 30 + 42 = 72
-    if not (names_value(name) or worked_out) or _occurs(name, values[-1]):
+    named = names_value(name) or _names_matrix(name, values[-1])
+    if not (named or worked_out) or _occurs(name, values[-1]):
         return None
     if not symbols(values[-1]):
         values = [value for value in values if not symbols(value)]
@@ -106,6 +108,14 @@ def names_value(node: Node) -> bool:
         case Sequence(_, "(", ")") | Ratio() | Matrix():
             return all(isinstance(item, Symbol) or calls_unknown(item) for item in children(node))
     return _points(node)
+
+
+def _names_matrix(name: Node, value: Node) -> bool:
+    """Whether it is a matrix's inverse, power or transpose, by a letter, before a matrix."""
+    match name:
+        case Power(Symbol(letter), Number() | Product()) | Call("transpose", (Symbol(letter),)):
+            return letter.isupper() and any(isinstance(part, Matrix) for part in nodes(value))
+    return False
 
 
 def _points(node: Node) -> bool:
@@ -394,6 +404,8 @@ def unnamed(node: Node, other: Node) -> Node:
         return node if isinstance(other, Relation) and other.operators == ("=",) else pair[1]
     (name, value), other_name = pair, theirs[0]
     if len({_order(name), _order(other_name), None}) > 2:
+        return node
+    if name != other_name and (_names_matrix(*pair) or _names_matrix(*theirs)):
         return node
     if name == other_name or type(name) is not type(other_name) or UNNAMED in (name, other_name):
         return value
