@@ -23,10 +23,8 @@ from rewardkit.judging import JudgingOptions, judge_many
 from rewardkit.judging.crashes import USUAL_FORM
 from rewardkit.protocols import Task
 from rewardkit.records import Sample, Verdict
+from rewardkit.transcripts import question_in
 from rewardkit.verifiers.judge.verifier import SAME
-
-QUESTION_COLUMNS = ("question", "problem", "prompt", "input", "query")
-"""Columns that hold a problem's text where no task reads it, by preference."""
 
 FORMS = (r"\boxed{{{0}}}", "#### {0}", "{0}", USUAL_FORM)
 """Forms of a bare answer; a verifier without a task reads the first that most references fit."""
@@ -300,6 +298,6 @@ def _problem(line: _Line, judge: Judge, completions: set[str]) -> Problem:
     if judge.task is not None:
         question = judge.task.sample({"id": line.id, **columns}, 0).question
     else:
-        question = next((str(columns[one]) for one in QUESTION_COLUMNS if columns.get(one)), "")
+        question = question_in(columns)
     stored = json.dumps(columns).encode()
     return Problem(line.task, line.id, question, line.reference, line.references, stored)

@@ -18,7 +18,7 @@ from rewardkit import registry
 from rewardkit.curate import references
 from rewardkit.curate.overlap import OTHER_NUMBERS, Contamination, Overlap, duplicates
 from rewardkit.curate.page import render_page
-from rewardkit.curate.problems import QUESTION_COLUMNS, Problem, Problems, read_problems
+from rewardkit.curate.problems import Problem, Problems, read_problems
 from rewardkit.curate.references import (
     Suspect,
     apply_corrections,
@@ -40,6 +40,7 @@ from rewardkit.harness.store.rollouts import find_rollouts
 from rewardkit.harness.store.run_folder import REPORT, find_runs
 from rewardkit.lazy import needs_extra
 from rewardkit.records import REFERENCE_COLUMNS
+from rewardkit.transcripts import QUESTION_COLUMNS, question_in
 
 DROPPED, SETTINGS, SCORED = "dropped.parquet", "curate.toml", "scored"
 
@@ -284,10 +285,9 @@ def _questions(name: str) -> list[str]:
         return [sample.question for sample in samples]
     texts = []
     for number, row in enumerate(iterate_rows(name), 1):
-        column = next((one for one in QUESTION_COLUMNS if row.get(one)), None)
-        if column is None:
+        texts.append(question_in(row))
+        if not texts[-1]:
             raise DataError(f"{name}, row {number} has none of {', '.join(QUESTION_COLUMNS)}")
-        texts.append(str(row[column]))
     return texts
 
 

@@ -218,3 +218,22 @@ def test_answers_that_only_a_judge_accepts_are_listed(
     assert len(curated.kept) == 2
     page = (curated.output_dir / "report.html").read_text(encoding="utf-8")
     assert "Rule and judge differ" in page
+
+
+def test_the_question_of_a_conversation_is_found_in_an_evaluation_set(tmp_path: Path) -> None:
+    texts = [f"How many legs have {count} ducks and a dog in the yard?" for count in (3, 40)]
+    rows = [
+        {
+            "id": str(number),
+            "prompt": [{"role": "user", "content": text}],
+            "answer": "2",
+            "completions": [r"\boxed{2}", r"\boxed{3}"],
+        }
+        for number, text in enumerate(texts)
+    ]
+    file, evaluated = tmp_path / "rows.jsonl", tmp_path / "eval.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    evaluated.write_text(json.dumps({"instruction": texts[0]}) + "\n")
+    settings = Settings(sources=(str(file),), verifier="math", against=(str(evaluated),))
+    curated = curate(settings, tmp_path / "clean")
+    assert curated.reasons["in an evaluation set"] == 1

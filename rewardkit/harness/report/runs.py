@@ -30,7 +30,7 @@ from rewardkit.harness.store.rollouts import (
 from rewardkit.harness.store.run_folder import SUMMARY, RunFolder, find_runs, natural, short_names
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.harness.store.training_checkpoints import step_of
-from rewardkit.records import Verdict
+from rewardkit.records import REFERENCE_COLUMNS, Verdict
 
 
 class SignedRollout(NamedTuple):
@@ -97,7 +97,6 @@ def group_label(row: RolloutRow) -> str:
     return f"{row.batch}.{row.group}" if row.batch else str(row.group)
 
 
-REFERENCES = ("reference", "answer", "solution", "ground_truth")
 NO_VERDICT = Verdict.unjudged("the reward functions of this training give no verdicts")
 
 
@@ -134,7 +133,7 @@ def read_rollout_run(folder: Path, name: str) -> ReportRun:
 def _sample(row: RolloutRow, task: str) -> SampleRow:
     identifier = f"step-{row.step}-group-{group_label(row)}"
     columns = row.columns or {}
-    reference = next((columns[name] for name in REFERENCES if name in columns), "")
+    reference = next((columns[name] for name in REFERENCE_COLUMNS if name in columns), "")
     return SampleRow(
         key=f"{task}/{identifier}/{row.index}",
         task=task,

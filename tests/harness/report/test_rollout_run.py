@@ -35,6 +35,12 @@ def test_a_training_is_a_run_with_steps_groups_and_signs(tmp_path: Path) -> None
     assert run.tasks["math, training"]["completions"] == 8
 
 
+def test_the_reference_may_be_in_any_column_that_rewards_read(tmp_path: Path) -> None:
+    batch = [rollout(1, index, 1.0, 0.0, columns={"label": "9"}) for index in range(2)]
+    (run,) = read_runs(find_shown([write_training(tmp_path, [batch])]))
+    assert {one.reference for one in run.rows} == {"9"}
+
+
 def test_its_plots_are_of_all_completions_over_the_steps(tmp_path: Path) -> None:
     folder = write_training(tmp_path, two_steps(), share=0.4)
     (run,) = read_runs(find_shown([folder]))
