@@ -383,7 +383,7 @@ def take_batch(name: str, kind: str, count: int, folder: str) -> None:
         sys.path.insert(0, folder)
         module = importlib.import_module("lcb_runner.evaluation.compute_code_generation_metrics")
         samples = [{"input_output": json.dumps(tests)}] * count
-        with contextlib.redirect_stdout(io.StringIO()):
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             metrics, *_ = module.codegen_metrics(
                 samples,
                 [[one] for one in programs],
