@@ -32,7 +32,8 @@ _DENIED = (
     r"|den(?:y|ies|ied)|unlikely|impossible|rather\sthan|instead\sof|different\sfrom"
     r"|(?:false|wrong|incorrect|untrue|mistake)\s(?:that|to\ssay|to\sthink|answer|result|option|choice)"
     r"|(?:first|initial|previous|earlier|old)\s(?:answer|result|choice)\swas"
-    r"|(?:wrongly|falsely|mistakenly|incorrectly)\s[a-z]{2,12}"
+    r"|(?:wrongly|falsely|incorrectly|mistakenly|erroneously)(?:\s[a-z]{1,12}){1,2}"
+    r"|had\s(?:i|we|you|one)\s[^.!?\n]{1,60}\swould"
 )
 _HEDGED = r"might|may|could|maybe|perhaps|possibly|guess(?:ing)?|suspect|unsure|uncertain"
 _BOUNDED = (
@@ -66,7 +67,7 @@ _BEFORE_ENDS = re.compile(
 _MOST_END_WORDS = 3
 LEAD = re.compile(
     rf"(?:[\s,]{{0,3}}\b(?:{_DENIED}|{_HEDGED}|{_ABOUT}|{_FILLER}|therefore|thus|hence|clearly|indeed"
-    r"|definitely|certainly|probably|most|likely|without|no|doubt|nothing\sbut|none\sother\sthan)\b){1,9}",
+    r"|definitely|certainly|probably|most|likely|without(?=\s(?:a\s)?doubt)|no|doubt|nothing\sbut|none\sother\sthan)\b){1,9}",
     re.IGNORECASE,
 )
 """Words between an announcement and its value: `definitely`, `not`, `most likely the`."""
@@ -81,7 +82,7 @@ _REFUTED = (
     r"(?:not\s(?:[a-z]{1,12}\s){0,2}?(?:correct|right|true|answer|it|valid|possible|solution|case)"
     r"|wrong|incorrect|false|untrue|invalid|impossible|mistaken|nonsense|trap|distractor|mistake"
     r"|guess|lie|joke|decoy|typo|red\sherring)"
-    r"|contradicts|makes\sno\ssense"
+    r"|contradicts|fails|makes\sno\ssense"
     r"|(?:[a-z]{2,6}n['’]t|cannot|can\snot)\s(?:(?:be|the|a|quite|actually)\s){0,3}"
     r"(?:correct|right|true|answer|it|valid|possible|work|solution)"
 )

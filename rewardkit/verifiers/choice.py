@@ -69,6 +69,7 @@ _CUE = re.compile(  # each alternative starts with a literal: then the scan is f
     r"|(?:choose|pick|select|go\swith)\b"
     r"|(?:wait|Wait|actually|Actually|correction|Correction|rather|instead)\b[,:.]?(?:\s+no[,.]?)?"
     r"|(?:[Aa]ntwort|[Rr]éponse|[Rr]espuesta|[Rr]esposta|[Rr]isposta)\s(?:ist|est|es|é|è)\b"
+    r"|(?:So|Thus|Hence|Therefore)\b,?(?=[\s*_($]{1,8}[A-Z][\s*_)$.!]{0,8}\Z)"
     rf"|{IN_CHINESE}|选择?|選擇?"
 )
 _OPTION_TEXT = re.compile(r"(?<![A-Za-z])[A-J]\s?(?:[:=]\s?\S|[).]\s(?=[-$\\0-9]))")
@@ -76,7 +77,8 @@ _JUDGEMENT = re.compile(
     r"(?<![A-Za-z0-9\\])(?<!except\s)(?<![a-z]\sbut\s)(?P<letters>(?:[A-Z][)*]{0,3}(?:,\s|,?\s(?:and|or|&)\s)\(?){0,5}[A-Z])"
     r"[)*\"'\]$]{0,4}\s{1,4}(?:is|are|must\sbe)\s{1,4}(?P<no>not\s{1,4})?"
     r"(?:the\s{1,4}|an?\s{1,4})?(?:only\s{1,4})?"
-    r"(?P<word>correct|right|best|answer|incorrect|wrong|distractor|trap|decoy|mistake|guess)\b"
+    r"(?:(?P<praise>correct|right|best|answer|(?:option|choice|one)\sthat\s(?:fits|works|holds))"
+    r"|incorrect|wrong|distractor|trap|decoy|mistake|guess)\b"
 )
 _LABELLED = re.compile(
     r"[\s>#-]{0,8}(?:\*\*|\$)?(?:[Oo]ption\s)?(?:\((?P<a>[A-Za-z])\)|(?P<b>[A-Z])(?:[).:：、]|\*\*|\s{0,4}\Z))"
@@ -129,9 +131,12 @@ Letters = tuple[frozenset[str], frozenset[str]]
 
 
 def _read_judgement(judgement: re.Match[str]) -> Letters:
-    praise = judgement["word"] in ("correct", "right", "best", "answer")
     letters = frozenset(re.findall("[A-Z]", judgement["letters"]))
-    return (frozenset(), letters) if praise == (judgement["no"] is not None) else (letters, _NONE)
+    return (
+        (frozenset(), letters)
+        if bool(judgement["praise"]) == bool(judgement["no"])
+        else (letters, _NONE)
+    )
 
 
 _NONE: frozenset[str] = frozenset()

@@ -42,18 +42,19 @@ _FRACTION = re.compile(
 _LATEX_FRACTION = re.compile(r"\\[dtc]?frac\s?\{\s?([0-9]{1,40})\s?\}\s?\{\s?([0-9]{1,40})\s?\}")
 _SIZES = {**SCALES, "percent": "1e-2", "dozen": "12", "score": "20", "gross": "144"}
 _SCALE = re.compile(rf"[\s~]{{0,2}}(?P<word>{'|'.join(_SIZES)})\b|k\b", re.IGNORECASE)
-_AND_PART = (  # 5 and a half, 5 hours and a quarter
-    r"(?:\s[a-z]{1,12})?\sand\s(?:an?|one|two|three)[\s-]"
-    r"(?:half|third|quarter|fifth|eighth|tenth)s?\b"
+_CHANGED = (  # 5 and a half, 5 hours and a quarter, 5 squared, 5 halves
+    r"(?:(?:\s[a-z]{1,12})?\sand\s(?:an?|one|two|three)[\s-]"
+    r"(?:half|third|quarter|fifth|eighth|tenth)s?|\s(?:squared|cubed|halves|thirds))\b"
 )
+_CHANGES = r"(?:half|third|quarter|square|root|twice|double|triple|multiple|divisor|reciprocal)"
 _HEDGE = re.compile(
     r"[<>≤≥≠±∓√≈]|\\(?:[gl]eq?|[gl]t|neq?|pm|mp|sqrt|times|div|cdot)(?![a-zA-Z])"
-    r"|\b(?:sqrt|log|ln)(?![a-z])|\b(?:half|third|quarter|square|root|twice|double|triple)(?:\sof)?\s[$0-9]"
+    rf"|\b(?:sqrt|log|ln)(?![a-z])|\b{_CHANGES}(?:\sof)?\s[$0-9]"
     r"|\b(?:or|either|not|between|minus|negative|plus|times|at\s(?:least|most)|up\sto"
     r"|(?:more|less|fewer|greater)\sthan(?=\s[$0-9]))\b"
     r"|[0-9)]\s?[*×÷^]\s?[\w($\\{]|[0-9)]\s?[-–−/]\s?[$(]?[0-9]|[0-9][abeijnpqrxyz]\b|[0-9)]\s?[?+]"
-    r"|[0-9](?:\s?[½⅓⅔¼¾⅕-⅞²³¹⁰-⁹]|!(?!=))|[0-9]\s(?:squared|cubed|halves|thirds)\b"
-    rf"|[0-9]{_AND_PART}",
+    r"|[0-9](?:\s?[½⅓⅔¼¾⅕-⅞²³¹⁰-⁹]|!(?!=))"
+    rf"|[0-9](?:{_CHANGED}|(?:\s[a-z]{{1,12}}){{0,2}},?\s(?:if|unless)\b)",
     re.IGNORECASE,
 )
 _EXACT = Context(prec=LONGEST_RATIO + 20)
@@ -152,11 +153,11 @@ DATA_MARKER = "####"
 _CONTEXT = 60
 _FOLLOWS = re.compile(  # what belongs to a number before it: "2 million", "5 or six", "5x"
     rf"\s?(?:{'|'.join(_SIZES)})\b"
-    rf"|\sor\s\w{{1,20}}|\s?[*×÷^]\s?\w{{1,20}}|\s?\+(?:\s?\w{{1,20}})?|[xyn]\b|{_AND_PART}"
+    rf"|\sor\s\w{{1,20}}|\s?[*×÷^]\s?\w{{1,20}}|\s?\+(?:\s?\w{{1,20}})?|[xyn]\b|{_CHANGED}"
 )
 _NEIGHBOUR = re.compile(  # what belongs to a number after it: "5 or 6", "3/4", "≥ 5"
     r"(?:(?:[0-9]%?\s?(?:or|to|[-–−/+*×÷^])|[≤≥≠±<>√]|\\(?:[gl]eq?|neq?|pm)"
-    r"|\b(?:sqrt\(|log|ln|half\sof|twice|double|triple)"
+    rf"|\b(?:sqrt\(|log|ln|{_CHANGES}(?:\sof)?)"
     r"|\b(?:or|not|least|most|than|between|minus|negative|[0-9]\sand))[\s$]{0,3}"
     r"|between.{1,30}and\s)\Z",
     re.IGNORECASE,

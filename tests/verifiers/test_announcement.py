@@ -101,6 +101,8 @@ def test_standing(text: str, taken_back: bool, about: bool, other: str | None) -
         ("x = 38", "38", True),
         ("38 is wrong", "38", False),
         ("isn't 38", "38", False),
+        ("38 if it rains", "38", False),
+        ("38 coins, unless one is lost", "38", False),
         ("38 km", "38", True),
         ("38 apples in total.", "38", True),
     ],

@@ -48,6 +48,9 @@ STATES_B = [
     "The answer is \\(B\\).",
     "Die Antwort ist B.",
     "La réponse est B.",
+    "B is the only choice that works.",
+    "Not A, not C. So B.",
+    "Neither A nor C. Therefore, (B).",
 ]
 HEDGES = [
     "A or B",
@@ -80,6 +83,10 @@ STATES_NOTHING = [
     "The answer is not B.",
     "Wait, B is wrong.",
     "Not (B)",
+    "Without B.",
+    "B fails.",
+    "We would not pick B.",
+    "B is not the one that fits.",
     "Everything except B is right",
     "points A and B are connected.",
     "A) 5\nB) 6\nC) 7",

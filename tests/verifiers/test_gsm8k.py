@@ -72,6 +72,9 @@ DIFFERENT = [
     ("5?", "5"),
     ("5+", "5"),
     ("5 and a half", "5"),
+    ("5 squared", "5"),
+    ("5 thirds", "5"),
+    ("a multiple of 5", "5"),
     ("5 below zero", "5"),
     ("under 5", "5"),
     ("3/4x", "0.75"),
@@ -143,6 +146,9 @@ def test_other_values_and_hedges_are_wrong(answer: str, reference: str) -> None:
         ("She had 72 once. It is not 75.", "72", False),
         ("Perhaps 72, not 75", "72", False),
         ("Not 72, but not 75 either", "72", False),
+        ("I am not convinced that it is 72.", "72", False),
+        ("I wrongly added up 72.", "72", False),
+        ("They are two short of 72.", "72", False),
     ],
 )
 def test_flexible_reads_the_last_number(text: str, reference: str, correct: bool) -> None:
