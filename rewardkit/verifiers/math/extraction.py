@@ -43,6 +43,7 @@ _SENTENCE_END = re.compile(
 _LEADING = re.compile(r"[\s*_:：=]+|(?:given by|simply|just|therefore|thus|approximately)\b")
 _DELIMITER = re.compile(r"\\[\[\]()]|\\.|\$\$|\$|\n[ \t]*\n", re.DOTALL)
 _CLOSES = {"$": "$", "$$": "$$", r"\(": r"\)", r"\[": r"\]"}
+_BETWEEN = re.compile(r"\s*(?:,|,?\s(?:and|or)\b)\s*")
 _AMOUNT = re.compile(r"\s?(?:[0-9]|<<)")
 _DECIMAL_COMMA_END = re.compile(r"(?<![0-9,.])[0-9]{1,12},[0-9]{1,2}\Z")
 _NUMBER = re.compile(
@@ -152,7 +153,7 @@ def _first_answer(rest: str) -> str | None:
     sentence = (rest[: end.start()] if end else rest).replace("**", "").strip()
     if _is_answer(sentence):
         return sentence
-    formulas = list(_formulas(sentence))
+    formulas = list(_listed(sentence))
     *_, copula = (
         None,
         *(
@@ -182,9 +183,24 @@ def _reads_as_answer(text: str) -> bool:
 
 
 def _formula_at_start(text: str) -> str | None:
-    """The formula with which the text starts."""
-    (start, _), content = next(_formulas(text[:LONGEST_ANNOUNCED]), ((1, 1), ""))
+    """The formula with which the text starts, or the list of them."""
+    (start, _), content = next(_listed(text[:LONGEST_ANNOUNCED]), ((1, 1), ""))
     return None if start else content
+
+
+def _listed(text: str) -> Iterator[tuple[tuple[int, int], str]]:
+    """The formulas, those of a list of values as one: `$x=3$ and $x=5$`."""
+    (start, end), content, name = (0, 0), "", ""
+    for (opens, closes), inside in _formulas(text):
+        named = inside.rpartition("=")[0].strip()
+        if content and named == name and _BETWEEN.fullmatch(text, end, opens):
+            end, content = closes, text[start:closes]
+            continue
+        if content:
+            yield (start, end), content
+        (start, end), content, name = (opens, closes), inside, named
+    if content:
+        yield (start, end), content
 
 
 def _formulas(text: str) -> Iterator[tuple[tuple[int, int], str]]:
@@ -209,8 +225,8 @@ def _formulas(text: str) -> Iterator[tuple[tuple[int, int], str]]:
 
 
 def _last_formula(text: str) -> str | None:
-    """The last formula; a bare name does not count where a number follows."""
-    *_, ((_, end), content) = (((0, 0), ""), *_formulas(text))
+    """The last formula, or list of them; a bare name does not count where a number follows."""
+    *_, ((_, end), content) = (((0, 0), ""), *_listed(text))
     named = _NAME.fullmatch(content) and re.search("[0-9]", text[end:])
     return None if named or not content else content
 
