@@ -237,7 +237,8 @@ def scale(word: str) -> Fraction | None:
 
 def refuses(word: str) -> bool:
     """Whether a word may change the value before it."""
-    return word in _REFUSED or singular(word) in SCALES
+    numeral = word in UNITS_IN_WORDS or word in _TENS
+    return numeral or word in _REFUSED or singular(word) in SCALES
 
 
 def counts_things(words: list[str]) -> bool:
@@ -702,6 +703,10 @@ _SENTENCES: tuple[tuple[re.Pattern[str], Node], ...] = tuple(
         ),
         (rf"yes, {_PRONOUN} {_AUXILIARY}", Text("yes")),
         (rf"no, {_PRONOUN} (?:{_AUXILIARY} ?not|(?:{_AUXILIARY}|ca|wo)n['’]t)", Text("no")),
+        (
+            r"(?:it |the (?:answer|value) )?can(?: ?not|['’]t) be determined",
+            Text("cannot be determined"),
+        ),
         (r"(?:positive )?infinity", _INFINITY),
         (r"(?:negative|minus) infinity", _BELOW),
     )
@@ -732,7 +737,10 @@ def _measured_in_words(words: str) -> Node | None:
     parts = words.split()
     for place in range(len(parts) - 1, 0, -1):
         value, unit_words = number_in_words(" ".join(parts[:place])), " ".join(parts[place:])
-        if value is not None and (place == len(parts) - 1 or known_unit(unit_words)):
+        if value is None:
+            continue
+        part = parts[place] == "of" and value < 1
+        if place == len(parts) - 1 or part or known_unit(unit_words):
             with suppress(UnreadableError):
                 return Quantity(Number(value), *unit(unit_words, of_one=value == 1))
     return None

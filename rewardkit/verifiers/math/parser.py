@@ -832,9 +832,22 @@ def _symbol(tokens: Tokens) -> Node:
             arguments = _arguments(tokens)
             pair = len(arguments) == 2
             return Call("binomial", arguments) if pair else Product((Symbol("C"), *arguments))
-        if (tokens.ahead(1).text, tokens.ahead(2).text) == ("0", ")"):
-            return Call(f"{name}()", _arguments(tokens))
+        if arguments := _arguments_of_letter(tokens):
+            return Call(f"{name}()", arguments)
     return Symbol(name + "'" * primes)
+
+
+def _arguments_of_letter(tokens: Tokens) -> tuple[Node, ...]:
+    """0 of y(0), q(x) of p(q(x)): arguments that show that a letter names a function; else none."""
+    inside = [tokens.ahead(place).text for place in range(1, 6)]
+    if inside[:2] == ["0", ")"]:
+        return _arguments(tokens)
+    if tokens.ahead(1).kind != "symbol" or (inside[1], *inside[3:]) != ("(", ")", ")"):
+        return ()
+    tokens.take()
+    inner = Call(f"{tokens.take().text}()", _arguments(tokens))
+    tokens.expect(")")
+    return (inner,)
 
 
 _CLOSERS = {"(": ")][", "[": "])[", "]": "])[", "⦃": "⦄", "{": "}", "⟨": "⟩>"}

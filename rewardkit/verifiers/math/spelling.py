@@ -350,6 +350,33 @@ _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
     (r"2^{nd}, 3rd row", "d", _ORDINAL, _ordinal),
     (r"\text{in simplest form}", "in ", rf"\\text\{{[\s,]*{_FORM}\s*\}}\s*\Z", ""),
     ("0.(142857)", ".(", r"(?<![0-9.])([0-9]{1,20})\.()\(([0-9]{1,20})\)", _fraction),
+    (
+        "0.4(36)",
+        "(",
+        r"(?<![^\s=-])(0)\.([0-9]{1,20})\(([0-9]{1,20})\)(?=\s*\Z)",
+        _fraction,
+    ),
+    ("the 23rd", "he ", r"\A\s*(\\text\s*\{\s*)?[Tt]he\s+(?=[0-9])", r"\1"),
+    (
+        r"(f \circ g)(x)",
+        "°",
+        r"(?<![°)] )(?<!°)(\(\s?)?\b([f-hp-wF-HP-W])\s?°\s?([f-hp-wGHP-W])\b(?!\s?°)(?(1)\s?\))"
+        r"(?:\s?\(\s?([a-z]|-?[0-9]{1,9})\s?\))?",
+        lambda match: f"{match[2]}({match[3]}({match[4] or 'x'}))",
+    ),
+    (
+        "y = 1/x (x > 0)",
+        "=",
+        r"\s?(?:(\()|\\text\{\s?(?:for|if|when|where|with)\s?\})\s?([a-zA-Z]\s?[<>≤≥≠]\s?-?[0-9]+)"
+        r"(?(1)\s?\))\s?\Z",
+        r", \2",
+    ),
+    (
+        r"\nabla f =",
+        r"\nabla",
+        r"\A\s*\\nabla\s*([a-zA-Z])\s*(?:\([a-z, ]*\)\s*)?(?==)",
+        r"\\text{gradient of \1}",
+    ),
     (r"\text{k}\Omega", "Omega", r"\\text\{\s*([kMGm])\s*\}\s*\\Omega(?![a-zA-Z])", r"\\text{\1Ω}"),
     (r"\mu\text{m}", r"\mu", r"\\mu\s*\\text\{\s*", r"\\text{μ"),
     (

@@ -40,6 +40,7 @@ MOST_BOXES = 16
 
 _PLAIN = re.compile(r"\s*\$?\s*([-+]?[0-9]{1,18}(?:\.[0-9]{1,12})?)\.?\s*\$?\s*")
 _CAPITALS = re.compile(r"(?:\\\{ ?)?[A-Z]{2,}(?:, ?[A-Z]{2,})*(?: ?\\\})?")
+_MISSING = re.compile(r"\bno ((?:real |integer |positive )+)")
 _RUN = re.compile("[A-Z]+")
 _GROUPING = re.compile(r"[0-9][.'’_][0-9]")
 _SEVERAL = re.compile(r"\\pm(?![a-zA-Z])|±|(?<![a-zA-Z])(?:and|or)(?![a-zA-Z])")
@@ -175,6 +176,9 @@ class Math:
             return Comparison(True, "the same text")
         if _same_words(mine, gold):
             return Comparison(True, "the same words")
+        missing = [_MISSING.findall(side.words) for side in (mine, gold)]
+        if all(missing) and missing[0] != missing[1]:
+            return Comparison(False, "solutions of another kind")
         if _CAPITALS.fullmatch(mine.text) and _CAPITALS.fullmatch(gold.text):
             words, theirs = (sorted(_RUN.findall(side.text)) for side in (mine, gold))
             return Comparison(words == theirs, "words of capital letters")

@@ -142,8 +142,8 @@ def written_out(node: Node) -> Node:
     """The members of {n² : 1 ≤ n ≤ 4, n ∈ ℤ}; f(x) = 1 of `f(x) = 1, x ∈ ℚ`; else the node."""
     if not isinstance(node, Sequence) or not _may_be(node):
         return node
-    if not node.opening:
-        shape, _, bounded = _split(node)
+    shape, _, bounded = _split(node)
+    if not node.opening and not (bounded and isinstance(shape, Symbol)):
         return node if shape is None or bounded else shape
     family = _read(node)
     if family is None or len(family.ranges) != 1 or len(family.points) != 1:

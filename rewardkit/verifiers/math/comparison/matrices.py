@@ -39,7 +39,7 @@ def as_point(node: tree.Node, other: tree.Node) -> tree.Node:
         case tree.Text("origin"):
             return tree.Sequence((tree.ZERO,) * len(other.items), "(", ")")
         case tree.Product((tree.Symbol(name), tree.Sequence((_, _, *_), "(", ")", _) as point)):
-            return point if len(name) == 1 and name.isupper() else node
+            return point if len(name.partition("_")[0]) == 1 and name.isupper() else node
     return node
 
 

@@ -53,7 +53,7 @@ MOST_SIGNS = 16
 """Items with ± that are expanded."""
 
 
-_DERIVATIVE = re.compile(r"d(?:\^([1-4]) )?([a-zA-Z]+)/d.*")
+_DERIVATIVE = re.compile(r"d(?:\^([1-4]) )?([a-zA-Z]+)/d(.*)")
 
 
 def definition(node: Node | None) -> tuple[Node, Node] | None:
@@ -245,13 +245,16 @@ def _each(node: Node) -> tuple[Node, ...]:
 
 
 def primed(node: Node, other: Node) -> Node:
-    """y'' in place of d^2y/dx^2, beside a side that has it."""
-    names = {name for name in symbols(other) if name.endswith("'")}
+    """y'' in place of d^2y/dx^2, and u_x of du/dx, beside a side that has it."""
+    names = {name for name in symbols(other) if name.endswith("'") or "_" in name}
 
     def prime(symbol: Symbol) -> Node:
         quotient = _DERIVATIVE.fullmatch(symbol.name)
-        name = quotient and quotient[2] + "'" * int(quotient[1] or 1)
-        return Symbol(name) if name in names else symbol
+        if quotient is None:
+            return symbol
+        times, function, variable = quotient.groups()
+        spelled = names & {function + "'" * int(times or 1), f"{function}_{variable}"}
+        return Symbol(spelled.pop()) if spelled else symbol
 
     return with_symbols(node, prime) if names else node
 
