@@ -35,10 +35,13 @@ _DENIED = (
     r"|(?:wrongly|falsely|incorrectly|mistakenly|erroneously)(?:\s[a-z]{1,12}){1,2}"
     r"|had\s(?:i|we|you|one)\s[^.!?\n]{1,60}\swould"
 )
-_HEDGED = r"might|may|could|maybe|perhaps|possibly|guess(?:ing)?|suspect|unsure|uncertain"
+_HEDGED = (
+    r"might|may|could|maybe|perhaps|possibly|guess(?:ing|ed)?|suppose|assum(?:e|ing)|suspect"
+    r"|unsure|uncertain|unclear|open\swhether"
+)
 _BOUNDED = (
     r"(?:less|more|fewer|greater|larger|smaller|higher|lower|bigger)\sthan|at\s(?:the\s)?(?:least|most)"
-    r"|up\sto|between|beyond|within|exceeds?|bounded\sby"
+    r"|up\sto|divides|divisible\sby|between|beyond|within|exceeds?|bounded\sby"
     r"|(?:\A|(?:is|are|was|be|lies?|stays?|remains?|just|slightly|strictly|well|bit|little)\s)(?:under|over|above|below)"
     r"|(?:upper|lower)\sbound|estimated?|(?:short|shy|multiples?|factors?|divisors?)\sof"
 )
@@ -47,10 +50,12 @@ _ABOUT = (
     r"|some(?:where|thing)\s(?:like|near|around)"
 )
 _FILLER = (
-    r"be|been|equal|equals|to|the|(?-i:a)|an|or|that|this|it|its|is|are|was|if|whether|well|my|our|final"
+    r"be|been|equal|equals|to|the|(?-i:a)|an|or|(?:that|whether)\sthe\s[a-z]{1,15}|that|this|it|its|is"
+    r"|are|was|if|whether|well|my|our|final"
     r"|correct|right|true|exact|actual|actually|really|exactly|just|simply|quite|answer|result"
     r"|solution|value|number|option|choice|letter|total|would|will|should|as|think|believe|say|said"
-    r"|claim|know|sure|certain|convinced|clear|expect|suppose|case|necessarily|always|choose|pick|select"
+    r"|claim|know|sure|certain|confident|convinced|conclude|infer|clear|expect|choose|pick|select|case"
+    r"|necessarily|always"
 )
 _OPENING = "*_`$({[\"'“‘\\: \t\r\n"
 _OPENING_SIGNS = rf"[\s{re.escape(_OPENING)}]{{0,8}}"
@@ -72,7 +77,7 @@ LEAD = re.compile(
 )
 """Words between an announcement and its value: `definitely`, `not`, `most likely the`."""
 
-_END = r"[\s*_`$)}\]\"'”’.,;:!?—–-]{0,8}"
+_END = r"[\s*_`$()}\]\"'”’.,;:!?—–-]{0,8}"
 _UNITS = (
     r"(?:\s?(?:\\?[%°]|(?!(?:because|since|as|if|when|while|where|for|given|due|so|and|or|but|is|was"
     r"|are|maybe|perhaps|possibly|which|that|this)\b)[a-z]{1,12}\b)){0,2}?"
@@ -89,8 +94,9 @@ _REFUTED = (
 _SUBJECT = r"which|that|this|it|these|those|the\s(?:final\s)?(?:answer|value|result)"
 _RETRACTED = (
     r"(?:i['’]?m\s|i\sam\s)?(?:just\s|only\s)?(?:kidding|joking)|scratch\sthat|never\s?mind"
-    r"|i\stake\s(?:that|it)\sback|or\sso|give\sor\stake|or\sthereabouts|more\sor\sless|maybe|perhaps"
-    r"|possibly|i\sguess|approximately|roughly|below\szero|squared|cubed|(?:plus|minus|times)\s[-$\\(]?[0-9]+|i(?:['’]m|\sam)\s(?:not\s|un)(?:sure|certain|able)"
+    r"|(?:wrong|incorrect|false)(?=[).\n]|\Z)|i\stake\s(?:that|it)\sback|or\sso|give\sor\stake"
+    r"|or\sthereabouts|more\sor\sless|maybe|perhaps|possibly|i\sguess|approximately|roughly|below\szero"
+    r"|squared|cubed|(?:plus|minus|times)\s[-$\\(]?[0-9]+|i(?:['’]m|\sam)\s(?:not\s|un)(?:sure|certain|able)"
     r"|i\s(?:do\snot|don['’]t|cannot|can\snot|can['’]t)\s(?:know|tell|say|decide)|no(?=[.!\n]|\Z)|or\s(?:(?:maybe|perhaps|even)\s)?[-$\\(]?[0-9√π½][^\s]*"
 )
 _AFTER = re.compile(

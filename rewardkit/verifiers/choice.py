@@ -59,7 +59,7 @@ _MENTION = re.compile(
     r"(?P<letter>[A-Z])(?![A-Za-z0-9'’])"
 )
 _ENDING = re.compile(
-    r"(?:\b(?:is|are|be|choose|pick|select|with|get|leav(?:es|ing))|[:=：→])\s{0,4}[*(\"'$]{0,4}"
+    r"(?:\b(?:is|are|be|choose|pick|select|with|get|leav(?:es|ing)|points\sto|settle\son|go\sfor)|[:=：→])\s{0,4}[*(\"'$]{0,4}"
     r"(?P<letter>[A-Z])[)\"'$*.!\s]{0,8}\Z"
 )
 _CUE = re.compile(  # each alternative starts with a literal: then the scan is fast

@@ -44,7 +44,7 @@ _SIZES = {**SCALES, "percent": "1e-2", "dozen": "12", "score": "20", "gross": "1
 _SCALE = re.compile(rf"[\s~]{{0,2}}(?P<word>{'|'.join(_SIZES)})\b|k\b", re.IGNORECASE)
 _CHANGED = (  # 5 and a half, 5 hours and a quarter, 5 squared, 5 halves
     r"(?:(?:\s[a-z]{1,12})?\sand\s(?:an?|one|two|three)[\s-]"
-    r"(?:half|third|quarter|fifth|eighth|tenth)s?|\s(?:squared|cubed|halves|thirds))\b"
+    r"(?:half|third|quarter|fifth|eighth|tenth)s?|\s(?:squared|cubed|halves|thirds|quarters\sof|tens))\b"
 )
 _CHANGES = r"(?:half|third|quarter|square|root|twice|double|triple|multiple|divisor|reciprocal)"
 _HEDGE = re.compile(
@@ -155,7 +155,7 @@ _FOLLOWS = re.compile(  # what belongs to a number before it: "2 million", "5 or
     rf"\s?(?:{'|'.join(_SIZES)})\b"
     rf"|\sor\s\w{{1,20}}|\s?[*×÷^]\s?\w{{1,20}}|\s?\+(?:\s?\w{{1,20}})?|[xyn]\b|{_CHANGED}"
 )
-_NEIGHBOUR = re.compile(  # what belongs to a number after it: "5 or 6", "3/4", "≥ 5"
+CHANGED_BEFORE = re.compile(  # what belongs to a number after it: "5 or 6", "3/4", "≥ 5"
     r"(?:(?:[0-9]%?\s?(?:or|to|[-–−/+*×÷^])|[≤≥≠±<>√]|\\(?:[gl]eq?|neq?|pm)"
     rf"|\b(?:sqrt\(|log|ln|{_CHANGES}(?:\sof)?)"
     r"|\b(?:or|not|least|most|than|between|minus|negative|[0-9]\sand))[\s$]{0,3}"
@@ -260,7 +260,7 @@ def _with_context(text: str, last: re.Match[str]) -> str:
         return _kept(before, rest) or (before + last.group() + rest).strip()
     if stands.about:
         return f"≈ {written}"
-    return (before + written).strip() if _NEIGHBOUR.search(before) else written
+    return (before + written).strip() if CHANGED_BEFORE.search(before) else written
 
 
 def _kept(before: str, rest: str) -> str | None:

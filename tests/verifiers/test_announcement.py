@@ -78,6 +78,11 @@ def read(text: str) -> tuple[bool, bool, str | None]:
         ("It is 7. No, 7 is wrong", True, False, None),
         ("It is 7. Oops, it should be 9.", False, False, "9"),
         ("It is 7. It is 2 more than 5", False, False, None),
+        ("I am not confident that it is 7", True, False, None),
+        ("We cannot conclude that the area equals 7", True, False, None),
+        ("It remains open whether the answer is 7", True, False, None),
+        ("Suppose the answer is 7", True, False, None),
+        ("They guessed 7", True, False, None),
         ("It can't be 7, it is 9", True, False, "9"),
     ],
 )

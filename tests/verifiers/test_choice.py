@@ -49,6 +49,7 @@ STATES_B = [
     "Die Antwort ist B.",
     "La réponse est B.",
     "B is the only choice that works.",
+    "All things considered, I settle on B.",
     "Not A, not C. So B.",
     "Neither A nor C. Therefore, (B).",
 ]

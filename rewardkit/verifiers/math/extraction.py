@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from rewardkit.thinking import Thinking, text_to_read
 from rewardkit.verifiers.announcement import ANNOUNCEMENT, LAST_PART, standing
-from rewardkit.verifiers.gsm8k import last_stated_number
+from rewardkit.verifiers.gsm8k import CHANGED_BEFORE, last_stated_number
 from rewardkit.verifiers.math.lexicon import SCALES
 from rewardkit.verifiers.math.parsed_answer import read_answer
 from rewardkit.verifiers.reading import NUMBER, answer_block, boxes, closed_boxes
@@ -232,9 +232,12 @@ def _last_formula(text: str) -> str | None:
 
 
 def _first_number(text: str) -> str | None:
-    """The first number of a short text, with its sign, decimal comma or scale."""
+    """The first number of a short text, with its sign, decimal comma, scale or `half of`."""
     number = _NUMBER.search(text)
-    return number.group().strip() if number else None
+    if number is None:
+        return None
+    changed = CHANGED_BEFORE.search(text, 0, number.start())
+    return text[changed.start() if changed else number.start() : number.end()].strip()
 
 
 def _last_number(text: str) -> str | None:

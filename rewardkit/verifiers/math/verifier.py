@@ -39,7 +39,7 @@ MOST_BOXES = 16
 """Maximum number of different boxes to compare one by one; more are a list of guesses."""
 
 _PLAIN = re.compile(r"\s*\$?\s*([-+]?[0-9]{1,18}(?:\.[0-9]{1,12})?)\.?\s*\$?\s*")
-_CAPITALS = re.compile(r"(?:\\\{ ?)?[A-Z]{2,}(?:, ?[A-Z]{2,})*(?: ?\\\})?")
+_CAPITALS = re.compile(r"(?:\\(?:text)?\{ ?)?[A-Z]{2,}(?:, ?[A-Z]{2,})*(?: ?\\?\})?")
 _MISSING = re.compile(r"\bno ((?:real |integer |positive )+)")
 _RUN = re.compile("[A-Z]+")
 _GROUPING = re.compile(r"[0-9][.'’_][0-9]")

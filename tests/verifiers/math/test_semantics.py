@@ -657,6 +657,7 @@ EQUAL: list[Row] = [
     ("sentence", "The roots are $7$ and $-2$", "-2, 7"),
     ("sentence", r"The solutions are \frac12 and 7", r"\frac12, 7"),
     ("words", r"\text{No, it isn't.}", r"\text{No}"),
+    ("words", r"\{BBG, GBB\}", r"\text{GBB, BBG}"),
     ("words", r"\text{Yes, they are.}", r"\text{Yes}"),
     ("words", r"\text{It cannot be determined.}", r"\text{cannot be determined}"),
     ("words", r"\text{three fifths of the way}", r"\frac35"),
