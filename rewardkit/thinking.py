@@ -24,8 +24,6 @@ def text_to_read(text: str, thinking: Thinking) -> str:
     >>> text_to_read("<think>maybe 5</think> I do not know.", "strip")
     ' I do not know.'
     """
-    if "think" not in text and "THINK" not in text:
-        return text
     *before, after = _CLOSED.split(text)
     opened = _OPENED.search(after)
     answer = after[: opened.start()] if opened else after

@@ -23,6 +23,7 @@ from rewardkit.verifiers.in_form import ThinkBoxedFormat
         ("5<think>6", "5", "5"),
         ("<think>7</think><think>6</think>5", "5", "5"),
         ("<THINK>6</THINK>5", "5", "5"),
+        ("<Think>6</Think>5", "5", "5"),
         ("<thinking>6</thinking>5", "5", "5"),
     ],
 )
