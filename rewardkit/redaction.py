@@ -23,7 +23,8 @@ _ARGUMENT = (
 )
 _ARGUMENT_NAME = re.compile(rf"(?:{_ARGUMENT})\Z", re.IGNORECASE)
 _VARIABLE_NAME = re.compile(
-    r"(?:.*_)?KEY\Z|.*(?:APIKEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE)\Z", re.IGNORECASE
+    r"(?:.*_)?(?:KEY|PASS|PAT)\Z|.*(?:APIKEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE)\Z",
+    re.IGNORECASE,
 )
 _ASSIGNMENT = re.compile(r"((?:--[\w-]+=)?([\w.-]+)=).+", re.DOTALL)
 # with a colon, so a password, the part before @ may hold / and ?; a mistyped URL may lack a slash

@@ -22,10 +22,13 @@ MARK = "sk-marked/+é 7f3a"
         ("PGPASSWORD", True),
         ("AWS_SECRET_ACCESS_KEY", True),
         ("MY_SECRET", True),
+        ("GITHUB_PAT", True),
+        ("DB_PASS", True),
         ("TOKENIZERS_PARALLELISM", False),
         ("MAX_TOKENS", False),
         ("KEYBOARD_LAYOUT", False),
         ("SECRET_FILE", False),
+        ("COMPASS", False),
     ],
 )
 def test_variables_whose_names_say_so_are_secrets(
