@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import re
@@ -10,7 +11,7 @@ import struct
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -242,6 +243,8 @@ def test_a_fault_of_the_server_is_unjudged_and_asked_again_later(
     first = verdicts(by, *texts)
     assert [one.correct for one in first] == [None, None, False]
     assert all(one.message and one.failure is Failure.ERROR for one in first[:2])
+    named = {name for one in first for name in re.findall(r"judge\.(\w+)", one.message)}
+    assert named <= {field.name for field in fields(by)}
     assert take_judge_uses()[by]["unjudged"] == 2
     with pytest.raises(Unavailable):
         by(REPLY, SAMPLE)
@@ -260,7 +263,7 @@ def test_an_unconfirmed_yes_is_unjudged(server: JudgeServer) -> None:
 
 def test_a_refused_key_ends_the_run_and_names_the_judge(server: JudgeServer) -> None:
     server.answer = lambda handler, _: handler.send(401, {"error": "no such key"})
-    with pytest.raises(UsageError, match="refuses the key"):
+    with pytest.raises(UsageError, match="refuses the key; set REWARDKIT_JUDGE_KEY"):
         verdicts(judge(server), REPLY)
     server.answer = lambda handler, _: handler.send(404, {"error": "no such model"})
     with pytest.raises(UsageError, match="check judge.model and judge.base_url"):
@@ -389,4 +392,15 @@ def test_a_cache_that_can_not_be_written_is_named(server: JudgeServer, tmp_path:
     (tmp_path / "cache" / "rewardkit").mkdir(parents=True)
     (tmp_path / "cache" / "rewardkit" / "judge.sqlite").write_text("this is no database" * 100)
     with pytest.raises(UsageError, match="judge.sqlite: .*; name another folder in XDG_CACHE_HOME"):
+        verdicts(judge(server), REPLY)
+
+
+def test_a_cache_in_a_read_only_file_system_is_named(
+    server: JudgeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(UsageError, match="Read-only file system; name another folder in XDG"):
         verdicts(judge(server), REPLY)

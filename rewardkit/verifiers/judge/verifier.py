@@ -246,9 +246,9 @@ class _Asking:
                 if isinstance(found[ballot], bool):
                     cache.put(self._content(ballot, sampling), bool(found[ballot]))
         except BackendError as error:  # the server is gone: what it said counts
-            fault = _without_flags(str(error))
+            fault = _for_judge(str(error))
         except UsageError as error:
-            raise UsageError(_without_flags(str(error))) from error
+            raise UsageError(_for_judge(str(error))) from error
         return found | dict.fromkeys(waiting.values(), fault)
 
     def _replies(
@@ -280,14 +280,16 @@ class _Asking:
 
     def _read(self, completion: Completion) -> bool | str | None:
         if completion.finish_reason == "error":
-            return f"the judge gave no verdict: {_without_flags(completion.message)}"
+            return f"the judge gave no verdict: {_for_judge(completion.message)}"
         if completion.message:  # a refusal
             return f"the judge gave no verdict: {completion.message}"
         return self._form.read(completion.text)
 
 
-def _without_flags(message: str) -> str:
-    """The message with the judge's parameters in place of the options of `eval`."""
+def _for_judge(message: str) -> str:
+    """The message with what sets up a judge in place of the options and the key of `eval`."""
+    message = message.replace("OPENAI_API_KEY", "REWARDKIT_JUDGE_KEY")
+    message = message.replace("--max-tokens or ", "")  # its form decides
     return _FLAG.sub(lambda found: f"judge.{found[1].replace('-', '_')}", message)
 
 
@@ -327,7 +329,7 @@ def reply_cache() -> Iterator[ReplyCache]:
             opened.execute("PRAGMA synchronous = OFF")
             opened.execute("CREATE TABLE IF NOT EXISTS replies (request PRIMARY KEY, same)")
             yield ReplyCache(opened)
-    except (FileExistsError, NotADirectoryError, PermissionError, sqlite3.Error) as error:
+    except (OSError, sqlite3.Error) as error:
         raise UsageError(
             f"the judge's replies can't be kept in {path}: {error}; name another folder in "
             "XDG_CACHE_HOME, or remove the file"
