@@ -44,11 +44,6 @@ def is_secret_argument(name: str) -> bool:
     return _ARGUMENT_NAME.match(name) is not None
 
 
-def is_secret_variable(name: str) -> bool:
-    """Whether an environment variable of this name holds a secret."""
-    return _VARIABLE_NAME.match(name) is not None
-
-
 def remember_secret(value: object) -> None:
     """Redact this value from now on, wherever it turns up."""
     if isinstance(value, str) and len(value) >= SHORTEST:
@@ -115,7 +110,7 @@ def _known_forms() -> Iterator[str]:
     secrets = _remembered | {
         value
         for name, value in os.environ.items()
-        if len(value) >= SHORTEST and is_secret_variable(name)
+        if len(value) >= SHORTEST and _VARIABLE_NAME.match(name)
     }
     for secret in secrets:
         yield secret

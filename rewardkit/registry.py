@@ -32,7 +32,6 @@ class Plugin:
 
     name: str
     module: object
-    distribution: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +171,7 @@ def installed() -> Registry:
 
 def with_plugins(plugins: Iterable[Plugin]) -> Registry:
     """Return the built-in offers and those of `plugins`. Raises PluginError if two clash."""
-    return Registry(Plugin(OURS, builtin, OURS), *plugins)
+    return Registry(Plugin(OURS, builtin), *plugins)
 
 
 def find_plugins() -> tuple[list[Plugin], list[PluginError]]:
@@ -208,7 +207,7 @@ def _loaded(name: str, points: Mapping[str, importlib.metadata.EntryPoint]) -> P
     point = points[name]
     distribution = point.dist.name if point.dist else "?"
     try:
-        return Plugin(name, point.load(), distribution)
+        return Plugin(name, point.load())
     except Exception as error:  # whatever a plugin's import raises names the plugin
         raise PluginError(
             f"plugin {name!r} (of {distribution}, {point.value}) can't be imported: "
@@ -218,8 +217,7 @@ def _loaded(name: str, points: Mapping[str, importlib.metadata.EntryPoint]) -> P
 
 
 def _anonymous(plugin: object) -> Plugin:
-    name = getattr(plugin, "__name__", type(plugin).__name__)
-    return Plugin(name, plugin, name)
+    return Plugin(getattr(plugin, "__name__", type(plugin).__name__), plugin)
 
 
 def _unmarked_hooks(plugin: object) -> Iterator[str]:

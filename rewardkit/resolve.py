@@ -62,14 +62,9 @@ class Resolved:
         """What writes a right completion, to tell a crash of the verifier from one of a text."""
         return None if self.task is None else self.task.perfect
 
-    @property
-    def timeout(self) -> float | None:
-        """The seconds that the task sets for a verdict; None if it sets none."""
-        return timeout_of(self.task)
-
     def limits(self, options: JudgingOptions) -> JudgingOptions:
         """The options, with the timeout of the task or the verifier where they set none."""
-        return replace(options, timeout=options.timeout or self.timeout).of(self.verifier)
+        return replace(options, timeout=options.timeout or timeout_of(self.task)).of(self.verifier)
 
     def reader(self, columns: Sequence[str] | None = None) -> SampleReader:
         """Return the reader of rows, or of the reference in `columns` alone."""

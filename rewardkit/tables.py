@@ -7,6 +7,7 @@ import html
 import io
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import Any, Literal
 
 from rewardkit.harness.metrics.metric import Metric
@@ -87,22 +88,15 @@ def as_csv(table: Table) -> str:
     """The table's values as CSV, with unrounded numbers; a metric fills three columns."""
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
-    wide = [
-        any(isinstance(row[place], Metric) for row in table.rows)
-        for place in range(len(table.columns))
-    ]
-    headings = zip(table.columns, wide, strict=True)
+    wide = {i for row in table.rows for i, cell in enumerate(row) if isinstance(cell, Metric)}
     writer.writerow(
-        text
-        for name, is_wide in headings
-        for text in ((name, f"{name} low", f"{name} high") if is_wide else (name,))
+        chain.from_iterable(
+            (name, f"{name} low", f"{name} high") if i in wide else (name,)
+            for i, name in enumerate(table.columns)
+        )
     )
     for row in table.rows:
-        writer.writerow(
-            value
-            for cell, is_wide in zip(row, wide, strict=True)
-            for value in _values(cell, is_wide)
-        )
+        writer.writerow(chain.from_iterable(_values(cell, i in wide) for i, cell in enumerate(row)))
     return written.getvalue()
 
 

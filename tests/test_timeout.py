@@ -57,7 +57,7 @@ class Slow:
 
 @pytest.fixture(autouse=True)
 def offers(monkeypatch: pytest.MonkeyPatch) -> None:
-    with_slow = registry.with_plugins([Plugin("slow", Slow(), "slow")])
+    with_slow = registry.with_plugins([Plugin("slow", Slow())])
     monkeypatch.setattr(registry, "installed", lambda: with_slow)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import _thread
-import itertools
 import json
 import signal
 import sys
@@ -200,17 +199,14 @@ def _judge_single(
             again += judge_items(some[batch], seconds[batch], only_in_workers=in_worker)
         return again
 
-    for in_worker, alone in itertools.product((False, True), repeat=2):
+    for in_worker, alone in sorted({(crash.in_worker, crash.alone) for crash in crashed.values()}):
         crashes = {
-            i: outcome
-            for i, outcome in crashed.items()
-            if (outcome.in_worker, outcome.alone) == (in_worker, alone)
+            i: crash
+            for i, crash in crashed.items()
+            if (crash.in_worker, crash.alone) == (in_worker, alone)
         }
-        if crashes:
-            judge_there = partial(judge_again, in_worker=in_worker, alone=alone)
-            verdicts |= settle_crashes(
-                items, crashes, judge_there, allowed=allowed, control=control
-            )
+        judge_there = partial(judge_again, in_worker=in_worker, alone=alone)
+        verdicts |= settle_crashes(items, crashes, judge_there, allowed=allowed, control=control)
     return [verdicts[i] for i in range(len(items))]
 
 
@@ -222,9 +218,11 @@ def _judge_alternatives(
     A text that isn't right is unjudged if one of its references couldn't be judged.
     """
     choices = [
-        [replace(sample, reference=one, references=()) for one in references]
+        [
+            replace(sample, reference=one, references=())
+            for one in (sample.reference, *sample.references)
+        ]
         for _, sample in items
-        for references in [(sample.reference, *sample.references)]
     ]
     pairs = [(text, one) for (text, _), some in zip(items, choices, strict=True) for one in some]
     verdicts = iter(judge_many(verifier, pairs, options, control=control))

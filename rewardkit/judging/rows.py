@@ -67,19 +67,15 @@ class SampleReader:
                 f"the reference from; it has {', '.join(sorted(map(str, row))) or 'none'}. Name "
                 "the column with reference="
             )
-        for references in (_references(row, name, index) for name in names):
-            if references:
-                break
-        else:
-            if names:
-                return Verdict.unjudged(
-                    f"the column {names[0]!r} holds neither text nor a number in row {index + 1}"
-                )
-            references = ("",)
+        filled = filter(None, (_references(row, name, index) for name in names))
+        references = next(filled, ()) if names else ("",)
+        if not references:
+            return Verdict.unjudged(
+                f"the column {names[0]!r} holds neither text nor a number in row {index + 1}"
+            )
         question = str(row.get("question") or question)
-        return Sample(
-            references[0], question, columns=plain_columns(row), references=references[1:]
-        )
+        first, *others = references
+        return Sample(first, question, columns=plain_columns(row), references=tuple(others))
 
 
 def _references(row: Row, name: str, index: int) -> tuple[str, ...]:

@@ -87,7 +87,7 @@ Check = Callable[..., list[Finding]]
 @pytest.fixture
 def check(monkeypatch: pytest.MonkeyPatch) -> Check:
     def findings(offers: Offers, **chosen: Any) -> list[Finding]:
-        plugin = Plugin("tried", offers, "tried")
+        plugin = Plugin("tried", offers)
         monkeypatch.setattr(registry, "find_plugins", lambda: ([plugin], []))
         monkeypatch.setattr(registry, "installed", lambda: registry.with_plugins([plugin]))
         return list(check_installation(**{"plugins": ["tried"], **chosen}))

@@ -49,7 +49,7 @@ def brittle(text: str, sample: Sample) -> bool:
 @pytest.fixture
 def scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     """Score four completions, one of which has no reference that can be read."""
-    offers = registry.with_plugins([Plugin("broken", Broken(), "broken")])
+    offers = registry.with_plugins([Plugin("broken", Broken())])
     monkeypatch.setattr(registry, "installed", lambda: offers)
     file = tmp_path / "rows.jsonl"
     pairs = [("it is 4", "4"), ("it is 5", "4"), ("it is 4", "4"), ("it is 4", "")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any, ClassVar, Literal
 
@@ -105,9 +105,6 @@ class _Due:
     def may_have(self, argument: str) -> bool:
         return argument in self.allowed and (self.schemas is None or argument in self.schemas)
 
-    def can_have(self, argument: str) -> bool:
-        return self.may_have(argument) and bool(self.allowed[argument])
-
 
 def example_calls(sample: Sample) -> str:
     """Return a completion that makes the calls of a sample's reference. DataError without any.
@@ -149,7 +146,9 @@ def _due(sample: Sample, rules: str) -> list[_Due]:
                 raise ValueError("rules='bfcl' needs the column 'function' or 'tools'")
             used = filter(one.may_have, one.allowed)
             bfcl.check_types({name: one.schemas[name] for name in used})
-        elif impossible := [name for name in one.required if not one.can_have(name)]:
+        elif impossible := [
+            name for name in one.required if not (one.may_have(name) and one.allowed[name])
+        ]:
             raise ValueError(f"{one.name} must and can't have the argument {impossible[0]!r:.80}")
     return due
 
@@ -203,9 +202,9 @@ def _described(due: _Due, functions: Mapping[str, Mapping[str, Any]]) -> _Due:
         raise ValueError(f"no function is named {due.name!r:.80}")
     function = functions.get(due.name, {})
     if function.get("parameters") is None:
-        return _Due(due.name, due.allowed, None, sorted(needed), due.step)
-    required = sorted(needed.union(function["parameters"].get("required") or ()))
-    return _Due(due.name, due.allowed, schemas_of(function), required, due.step)
+        return replace(due, required=sorted(needed))
+    needed |= set(function["parameters"].get("required") or ())
+    return replace(due, schemas=schemas_of(function), required=sorted(needed))
 
 
 _Takes = Callable[[Any, Sequence[Any], Mapping[str, Any]], bool]

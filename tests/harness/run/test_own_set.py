@@ -165,7 +165,7 @@ def test_a_plugins_verifier_says_that_it_reads_no_reference(
         def rewardkit_tasks(self) -> dict[str, str]:
             return {"brief": str(folder / "brief.toml")}
 
-    plugin = registry.Plugin("own", Plugin(), "own")
+    plugin = registry.Plugin("own", Plugin())
     offers = registry.with_plugins([plugin])
     monkeypatch.setattr(registry, "installed", lambda: offers)
     (folder / "brief.toml").write_text(
@@ -196,7 +196,7 @@ def offer(monkeypatch: pytest.MonkeyPatch, **verifiers: Any) -> None:
         def rewardkit_verifiers(self) -> dict[str, Any]:
             return verifiers
 
-    offers = registry.with_plugins([registry.Plugin("own", Plugin(), "own")])
+    offers = registry.with_plugins([registry.Plugin("own", Plugin())])
     monkeypatch.setattr(registry, "installed", lambda: offers)
 
 
@@ -303,7 +303,7 @@ def test_parameters_of_the_task_are_set_and_used_again_to_score_the_run(
         def rewardkit_tasks(self) -> dict[str, Any]:
             return {"long": LongTask}
 
-    offers = registry.with_plugins([registry.Plugin("own", Plugin(), "own")])
+    offers = registry.with_plugins([registry.Plugin("own", Plugin())])
     monkeypatch.setattr(registry, "installed", lambda: offers)
     lines(folder / "replies.jsonl", [{"id": "0", "completion": "longer"}])
     for least, share in ((6, 1.0), (7, 0.0)):

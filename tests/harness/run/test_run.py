@@ -304,7 +304,7 @@ SLOW_PLUGIN = """
         def rewardkit_backends(self):
             return {{"slow": lambda model, options: Slow()}}
 
-    registry.find_plugins = lambda: ([Plugin("slow", Offers(), "slow")], [])
+    registry.find_plugins = lambda: ([Plugin("slow", Offers())], [])
     from test_run import Scripted  # which asks for what is installed
 
     class Slow(Scripted):

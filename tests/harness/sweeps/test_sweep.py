@@ -99,7 +99,7 @@ class Offers:
 @pytest.fixture(autouse=True)
 def engines(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     Engine.events, Engine.running = [], 0
-    offers = registry.with_plugins([Plugin("engine", Offers(), "engine")])
+    offers = registry.with_plugins([Plugin("engine", Offers())])
     monkeypatch.setattr(registry, "installed", lambda: offers)
     monkeypatch.chdir(tmp_path)
     rows = [{"question": f"What is {i}?", "answer": f"#### {i}"} for i in range(PROBLEMS)]
