@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -49,6 +49,8 @@ from rewardkit.server.scoring_queue import ScoringQueue, ServerMetrics, too_busy
 
 LONGEST_DETAIL = 500
 """Characters of an error's text that a client gets."""
+
+Handler = Callable[[Request], Awaitable[Response]]
 
 ScoredItem = tuple[object, Sample | Verdict]
 """A completion, or the verdict in its place, with its sample."""
@@ -120,15 +122,14 @@ class ScoringServer:
 
     async def score(self, request: Request) -> Response:
         """`POST /v1/score`: verdicts, in order."""
-        with self.metrics.latency.time():
-            body = await read_body(request, ScoreRequest, largest=self.settings.largest_body)
-            items = [
-                (item.completion, _sample(item.reference, item.question, item.columns))
-                for item in body.items
-            ]
-            verdicts = await self.verdicts(
-                request, body.verifier, items, parameters=body.parameters, timeout=body.timeout
-            )
+        body = await read_body(request, ScoreRequest, largest=self.settings.largest_body)
+        items = [
+            (item.completion, _sample(item.reference, item.question, item.columns))
+            for item in body.items
+        ]
+        verdicts = await self.verdicts(
+            request, body.verifier, items, parameters=body.parameters, timeout=body.timeout
+        )
         return Answer({"verdicts": [verdict.as_json() for verdict in verdicts]})
 
     async def health(self, _: Request) -> Response:
@@ -238,8 +239,16 @@ class ScoringServer:
     ) -> list[Verdict]:
         """The verdicts of the verifier that the path names, or else of the only one."""
         name = request.path_params.get("verifier") or self.verifiers.default
-        with self.metrics.latency.time():
-            return await self.verdicts(request, name, items)
+        return await self.verdicts(request, name, items)
+
+    def timed(self, handle: Handler) -> Handler:
+        """The handler of a route that scores; its requests count in the latency."""
+
+        async def handle_timed(request: Request) -> Response:
+            with self.metrics.latency.time():
+                return await handle(request)
+
+        return handle_timed
 
     @contextlib.asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -258,7 +267,7 @@ def create_app(settings: ServerSettings) -> Starlette:
     """Return the application. UnknownName for a verifier that isn't installed."""
     server = ScoringServer(settings)
     routes = [
-        Route("/v1/score", server.score, methods=["POST"]),
+        Route("/v1/score", server.timed(server.score), methods=["POST"]),
         Route("/v1/verifiers", server.names),
         Route("/health", server.health),
         Route("/ready", server.is_ready),
@@ -275,8 +284,8 @@ def create_app(settings: ServerSettings) -> Starlette:
         ("/get_reward", server.openrlhf_reward),
         ("/rm", server.slime_reward),
     ):
-        routes.append(Route(path, handler, methods=["POST"]))
-        routes.append(Route(f"{path}/{{verifier}}", handler, methods=["POST"]))
+        routes.append(Route(path, server.timed(handler), methods=["POST"]))
+        routes.append(Route(f"{path}/{{verifier}}", server.timed(handler), methods=["POST"]))
     access = Middleware(LoopbackMiddleware)
     if settings.token is not None:
         access = Middleware(TokenMiddleware, token=settings.token)

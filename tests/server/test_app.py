@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 from collections.abc import AsyncIterator, Iterator
 from types import ModuleType
@@ -416,6 +417,17 @@ def test_metrics_count_by_verifier_and_outcome(client: LocalClient) -> None:
     text = client.get("/metrics").text
     assert 'rewardkit_verdicts_total{outcome="no_answer",verifier="game24"} 1.0' in text
     assert "rewardkit_request_seconds_count" in text
+
+
+@pytest.mark.parametrize("path", ["/v1/score", "/rm", "/get_reward/math", "/verify/math"])
+def test_the_latency_of_a_request_counts_from_its_arrival(client: LocalClient, path: str) -> None:
+    def count() -> float:
+        text = client.get("/metrics").text
+        return float(re.findall(r"rewardkit_request_seconds_count (\S+)", text)[0])
+
+    before = count()
+    assert client.post(path, json={}).status_code == 422  # refused once the body is read
+    assert count() == before + 1
 
 
 def test_requests_in_parallel_get_their_own_verdicts(client: LocalClient) -> None:
