@@ -18,8 +18,8 @@ MASK = "***"
 SHORTEST = 8
 
 _ARGUMENT = (
-    r"(?:[\w.-]+[_.-])?(?:api_?key|(?:access|auth|private|secret)_key|secret|password|passwd|passphrase"
-    r"|(?:api|access|auth|bearer|hf|hub|session)_token)|token"
+    r"(?:[\w.-]+[_.-])?(?:api[_-]?key|(?:access|auth|private|secret)[_-]key|secret|password|passwd"
+    r"|passphrase|(?:api|access|auth|bearer|hf|hub|security|session)[_-]token)|token"
 )
 _ARGUMENT_NAME = re.compile(rf"(?:{_ARGUMENT})\Z", re.IGNORECASE)
 _VARIABLE_NAME = re.compile(
@@ -33,7 +33,8 @@ _USERINFO = re.compile(
 )
 _ADDRESS_START = re.compile(r"\A(?:[a-z][a-z0-9+.-]*:)?/+", re.IGNORECASE)
 _QUERY = re.compile(
-    rf"([?&;](?:key|pass|pwd|auth|sig|signature|code|{_ARGUMENT})=)[^&;#\s\"']+", re.IGNORECASE
+    rf"([?&;](?:key|pass|pwd|auth|sig|(?:[\w-]+-)?signature|code|{_ARGUMENT})=)[^&;#\s\"']+",
+    re.IGNORECASE,
 )
 
 _remembered: set[str] = set()
