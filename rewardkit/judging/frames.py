@@ -76,22 +76,24 @@ class FrameChannel:
         the limit.
         """
         end = None if seconds is None else time.monotonic() + seconds
-        while (missing := self._missing()) > 0:
+        self._fill(HEADER.size, end)
+        size = HEADER.unpack_from(self._buffer)[0]
+        if self._limit is not None and size > self._limit:
+            raise FrameError(f"a reply of {size:,} bytes is over the limit of {self._limit:,}")
+        whole = HEADER.size + size
+        self._fill(whole, end)
+        content = bytes(memoryview(self._buffer)[HEADER.size : whole])
+        del self._buffer[:whole]
+        return content
+
+    def _fill(self, size: int, end: float | None) -> None:
+        """Read until the buffer has at least `size` bytes."""
+        while (missing := size - len(self._buffer)) > 0:
             self._wait(end)
             arrived = os.read(self._descriptor, max(missing, READ_AT_ONCE))
             if not arrived:
                 raise EOFError("the other end is closed")
             self._buffer += arrived
-        return self._take()
-
-    def _missing(self) -> int:
-        """How many bytes are missing from the next frame; at most 0 when it is whole."""
-        if len(self._buffer) < HEADER.size:
-            return HEADER.size - len(self._buffer)
-        size = HEADER.unpack_from(self._buffer)[0]
-        if self._limit is not None and size > self._limit:
-            raise FrameError(f"a reply of {size:,} bytes is over the limit of {self._limit:,}")
-        return int(HEADER.size + size - len(self._buffer))
 
     def _wait(self, end: float | None) -> None:
         if end is None:
@@ -100,9 +102,3 @@ class FrameChannel:
         poll.register(self._descriptor, select.POLLIN)
         if not poll.poll(max(0.0, end - time.monotonic()) * 1000):
             raise TimeoutError("no complete frame arrived in time")
-
-    def _take(self) -> bytes:
-        end = HEADER.size + HEADER.unpack_from(self._buffer)[0]
-        content = bytes(memoryview(self._buffer)[HEADER.size : end])
-        del self._buffer[:end]
-        return content
