@@ -258,18 +258,30 @@ def references_of(value: object) -> tuple[str, ...]:
     """
     if isinstance(value, str):
         return (value,)
-    if isinstance(value, Mapping) or (
-        isinstance(value, list) and value and isinstance(value[0], Mapping)
-    ):
-        return (json.dumps(value),)
-    for method in ("to_pylist", "tolist", "as_py"):  # pyarrow, numpy and pandas; pyarrow's scalars
-        value = getattr(value, method, lambda value=value: value)()
+    value = _as_python(value)
+    first = value[0] if isinstance(value, list) and value else value
+    if isinstance(first, Mapping):
+        return (json.dumps(value, default=_without_library),)
     alternatives = value if isinstance(value, (list, tuple)) else (value,)
     for one in alternatives:
         if one is not None and not isinstance(one, (str, numbers.Number)):
             inside = "" if alternatives is not value else "a list with "
             raise TypeError(f"{inside}a value of type {type(one).__name__}")
     return tuple(str(one) for one in alternatives if one is not None and one == one)
+
+
+def _as_python(value: object) -> object:
+    for method in ("to_pylist", "tolist", "as_py"):  # pyarrow, numpy and pandas; pyarrow's scalars
+        value = getattr(value, method, lambda value=value: value)()
+    return value
+
+
+def _without_library(value: object) -> object:
+    """What JSON writes for an array inside an object. TypeError for any other value."""
+    plain = _as_python(value)
+    if plain is value:
+        raise TypeError(f"a value of type {type(value).__name__}")
+    return plain
 
 
 def plain_columns(row: Mapping[str, object]) -> dict[str, object]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from rewardkit.errors import DataError
@@ -84,3 +87,22 @@ def test_only_the_model_s_own_statement_is_its_answer() -> None:
 def test_a_reference_that_is_no_text_names_the_row_as_people_count() -> None:
     with pytest.raises(DataError, match="row 3: the reference in the column 'answer' is a value"):
         SampleReader()({"answer": object()}, 2)
+
+
+CALLS = [{"f": {"n": [3, 4]}}]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [CALLS, np.array([{"f": {"n": np.array([3, 4])}}]), pa.array([CALLS])[0]],
+    ids=["list", "numpy", "pyarrow"],
+)
+def test_objects_in_any_library_s_list_are_one_reference_their_json(written: object) -> None:
+    sample = SampleReader()({"answer": written})
+    assert isinstance(sample, Sample)
+    assert (sample.reference, sample.references) == (json.dumps(CALLS), ())
+
+
+def test_a_reference_with_a_value_that_json_lacks_is_refused() -> None:
+    with pytest.raises(DataError, match="the column 'answer' is a value of type set; it must be"):
+        SampleReader()({"answer": {"f": {1}}})
