@@ -156,6 +156,7 @@ def test_only_confirm_turns_right_into_wrong(server: JudgeServer) -> None:
     assert corrects() == [True, False, False, False, False, False]
     assert score_file(server, "--confirm", "judge", folder="confirmed") == 0
     assert corrects("confirmed") == [False] * 6
+    assert summary("confirmed")["judges"][0]["spared"] == 2  # one judge in both places
     assert rows("confirmed")[0]["verdict"]["answer"] == "18"
 
 

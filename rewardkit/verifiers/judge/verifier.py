@@ -216,12 +216,11 @@ class _Asking:
     ) -> dict[Comparison, bool | str]:
         ballots = [(one, seed) for one in comparisons for seed in range(votes)]
         found = self._votes(ballots, Sampling(temperature=float(votes > 1)), cache)
-        again = [(one, votes + seed) for one, seed in ballots if found[one, seed] is None]
-        found |= self._votes(again, Sampling(temperature=1.0), cache)
-        return {
-            one: _majority([_vote(found, one, seed, votes) for seed in range(votes)])
-            for one in comparisons
-        }
+        unclear = [ballot for ballot in ballots if found[ballot] is None]
+        again = {(one, votes + seed): (one, seed) for one, seed in unclear}
+        second = self._votes(list(again), Sampling(temperature=1.0), cache)
+        found |= {again[ballot]: vote for ballot, vote in second.items()}
+        return {one: _majority([found[one, seed] for seed in range(votes)]) for one in comparisons}
 
     def _votes(
         self, ballots: Sequence[Ballot], sampling: Sampling, cache: ReplyCache
@@ -293,20 +292,13 @@ def _for_judge(message: str) -> str:
     return _FLAG.sub(lambda found: f"judge.{found[1].replace('-', '_')}", message)
 
 
-def _vote(
-    found: Mapping[Ballot, bool | str | None], one: Comparison, seed: int, votes: int
-) -> bool | str:
-    vote = found[one, seed]
-    vote = found[one, seed + votes] if vote is None else vote
-    return "the judge's reply says neither same nor different" if vote is None else vote
-
-
-def _majority(votes: Sequence[bool | str]) -> bool | str:
+def _majority(votes: Sequence[bool | str | None]) -> bool | str:
     """What more than half of all votes say; without that, the first fault or a tie."""
     for outcome in (True, False):
         if 2 * sum(vote is outcome for vote in votes) > len(votes):
             return outcome
-    faults = (vote for vote in votes if isinstance(vote, str))
+    unclear = "the judge's reply says neither same nor different"
+    faults = (vote or unclear for vote in votes if not isinstance(vote, bool))
     return next(faults, f"the judge's {len(votes)} votes are tied")
 
 
@@ -379,6 +371,7 @@ def with_judges(
     several parts stay.
     """
     settled = list(verdicts)
+    spared = {judge: len(verdicts) for judge in (rescue, confirm) if judge}
     for judge, correct in ((rescue, False), (confirm, True)):
         if judge is None:
             continue
@@ -397,5 +390,7 @@ def with_judges(
         spoken = judge.judge_answers([(answer, sample) for _, answer, sample in asked])
         for (place, *_), verdict in zip(asked, spoken, strict=True):
             settled[place] = verdict
-        count_use(judge, spared=len(verdicts) - len(asked))
+        spared[judge] -= len(asked)
+    for judge, count in spared.items():
+        count_use(judge, spared=count)
     return settled
