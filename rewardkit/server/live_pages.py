@@ -123,8 +123,8 @@ def stamp_of(folder: Path, levels: int = 2) -> Stamp:
             elif entry.name not in (LOCK, REPORT) and not entry.name.endswith(".part"):
                 status = entry.stat()
                 found.append((entry.path, status.st_mtime_ns, status.st_size))
-        except FileNotFoundError:
-            continue  # replaced meanwhile
+        except OSError:
+            continue  # replaced meanwhile, or a link in a circle
     return tuple(found)
 
 
@@ -211,7 +211,8 @@ class LiveRun:
 
     def update(self) -> None:
         """Read what changed."""
-        stamp, running = stamp_of(self.path), self._is_running()
+        stamp = stamp_of(self.path)
+        running = self._is_running(stamp)
         if (stamp, running) == (self.stamp, self.is_running) and self.rows:
             return
         self.is_running = running
@@ -223,11 +224,10 @@ class LiveRun:
             self.rows = [LiveRow(task="", model="", state="unreadable", problem=text)]
         self.stamp = stamp
 
-    def _is_running(self) -> bool:
-        files = (self.path / name for name in (SAMPLES, TRAIN_LOG, RUN, TRAINING))
-        changed = [file.stat().st_mtime for file in files if file.is_file()]
-        recent = bool(changed) and time.time() - max(changed) < IDLE_SECONDS
-        return recent or is_locked(self.path)
+    def _is_running(self, stamp: Stamp) -> bool:
+        written = {str(self.path / name) for name in (SAMPLES, TRAIN_LOG, RUN, TRAINING)}
+        changed = (time_ns / 1e9 for file, time_ns, _ in stamp if file in written)
+        return time.time() - max(changed, default=0) < IDLE_SECONDS or is_locked(self.path)
 
     def _state(self, sessions: Sequence[Mapping[str, Any]]) -> str:
         if sessions and sessions[-1].get("ended"):

@@ -181,6 +181,14 @@ def test_a_damaged_run_is_a_row_that_says_so_and_hides_no_other(tmp_path: Path) 
         assert pages.get(part.partition('"')[0]).status_code in (200, 503)
 
 
+def test_a_file_without_a_status_hides_no_run(tmp_path: Path) -> None:
+    running_run(tmp_path / "run")
+    (tmp_path / "run" / "circle").symlink_to("circle")
+    page = view(tmp_path).get("/")
+    assert page.status_code == 200
+    assert "2 of 8" in page.text
+
+
 def test_only_this_machine_s_names_and_the_table_s_addresses_are_answered(tmp_path: Path) -> None:
     write_run(tmp_path / "run", [row("1")])
     pages = view(tmp_path)
