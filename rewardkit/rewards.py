@@ -8,11 +8,12 @@ variable REWARDKIT_REWARDS, JSON such as {"math": {"timeout": 2, "low": -1}}.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from rewardkit.errors import UsageError
+from rewardkit.errors import UnknownName, UsageError
 from rewardkit.frameworks.scoring import by_name
 from rewardkit.resolve import known_names
 
@@ -29,6 +30,7 @@ def configure(name: str, **parameters: Any) -> RewardFunction:
 
     Call it before the trainer imports the path. UnknownName for a name that isn't installed.
     """
+    _check_names([name])
     _settings[name] = parameters
     by_path.cache_clear()  # type: ignore[attr-defined]
     return by_path(name)
@@ -43,12 +45,22 @@ def _reward(name: str) -> RewardFunction:
 def _from_environment() -> dict[str, dict[str, Any]]:
     written = os.environ.get(SETTINGS_VARIABLE, "{}")
     try:
-        return msgspec.json.decode(written, type=dict[str, dict[str, Any]])
+        settings = msgspec.json.decode(written, type=dict[str, dict[str, Any]])
     except msgspec.DecodeError as error:
         raise UsageError(
             f"{SETTINGS_VARIABLE} is {written[:80]!r} ({error}); it must be JSON like "
             '{"math": {"timeout": 2}}'
         ) from error
+    _check_names(settings, f"{SETTINGS_VARIABLE}: ")
+    return settings
+
+
+def _check_names(names: Iterable[str], place: str = "") -> None:
+    known = known_names()
+    for name in names:
+        if name not in known:
+            unknown = UnknownName.among("verifier or task", name, known)
+            raise UnknownName(f"{place}{unknown}")
 
 
 def __dir__() -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 
 import rewardkit.rewards
 from rewardkit import registry
-from rewardkit.errors import UsageError
+from rewardkit.errors import UnknownName, UsageError
 
 FRAMEWORKS = ["areal", "easyr1", "ms_swift", "openrlhf", "rllm", "slime", "verifiers", "verl"]
 HOSTS = ["rewardkit.rewards", *(f"rewardkit.frameworks.{name}" for name in FRAMEWORKS)]
@@ -76,6 +76,16 @@ class TestRewards:
         monkeypatch.setenv("REWARDKIT_REWARDS", written)
         with pytest.raises(UsageError, match="REWARDKIT_REWARDS"):
             rewardkit.rewards.configure("math")
+
+    def test_parameters_of_a_name_that_does_not_exist_are_refused(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with pytest.raises(UnknownName, match="'maths'; did you mean 'math'"):
+            rewardkit.rewards.configure("maths", low=-1.0)
+        assert "maths" not in rewardkit.rewards._settings
+        monkeypatch.setenv("REWARDKIT_REWARDS", '{"maths": {"low": -1}}')
+        with pytest.raises(UsageError, match="REWARDKIT_REWARDS: no .* named 'maths'; did you"):
+            rewardkit.rewards.configure("exact")
 
 
 def test_the_names_of_all_rewards_can_be_listed() -> None:
