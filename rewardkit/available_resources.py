@@ -89,16 +89,9 @@ def _memory(folder: Path) -> int | None:
 
 def _quota(folder: Path) -> int | None:
     """The cores that this control group may use; None without a limit."""
-    try:
-        quota, period = (folder / "cpu.max").read_text().split()
-    except (OSError, ValueError):
-        try:
-            quota = (folder / "cpu.cfs_quota_us").read_text()
-            period = (folder / "cpu.cfs_period_us").read_text()
-        except OSError:
-            return None
-    try:
-        share = int(quota) / int(period)
-    except (ValueError, ZeroDivisionError):  # "max": no limit
-        return None
-    return math.ceil(share) if share > 0 else None  # version 1 says -1: no limit
+    for names in (["cpu.max"], ["cpu.cfs_quota_us", "cpu.cfs_period_us"]):
+        with contextlib.suppress(OSError, ValueError, ZeroDivisionError):  # "max": no limit
+            quota, period = " ".join((folder / name).read_text() for name in names).split()
+            share = int(quota) / int(period)
+            return math.ceil(share) if share > 0 else None  # version 1 says -1: no limit
+    return None
