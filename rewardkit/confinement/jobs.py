@@ -57,6 +57,7 @@ Ended = Literal[
     "completed",
     "returned",
     "opaque",
+    "missing",
     "exit",
     "signal",
     "timeout",
@@ -72,8 +73,8 @@ class Outcome:
     """What came of a program.
 
     `ended`: "completed", all of its text ran; "returned", `value` is what the function returned;
-    "opaque", that is no plain value; "exit" or "signal", it ended before, with `status`; else the
-    limit that it passed.
+    "opaque", that is no plain value; "missing", tests can't import a module;
+    "exit" or "signal", it ended before, with `status`; else the limit that it passed.
     """
 
     ended: Ended
@@ -258,8 +259,9 @@ def _with_result(ended: Outcome, result: bytes, nonce: str) -> Outcome:
             return replace(ended, ended="returned", value=decode(content))
         except Opaque as error:
             return replace(ended, ended="opaque", value=str(error))
-    if kind == b"opaque":
-        return replace(ended, ended="opaque", value=content[:1000].decode(errors="replace"))
+    if kind in (b"opaque", b"missing"):
+        why = content[:1000].decode(errors="replace")
+        return replace(ended, ended="opaque" if kind == b"opaque" else "missing", value=why)
     if kind == b"memory":
         return replace(ended, ended="memory")
     if nonce and content == nonce.encode():

@@ -2,12 +2,13 @@
 
 The text is JSON; a type that JSON lacks is an object with one key, its name. Nothing is unpickled,
 and no class of the other side is ever met: of a Counter its items cross, read without its
-own methods.
+own methods, and a number of numpy's crosses as Python's.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -61,7 +62,7 @@ def _packed(value: Any, depth: int) -> object:
         return _each(value, depth)
     if kind in _PARTS:
         return {kind.__name__: _PARTS[kind](value, depth)}
-    for base, content in _CONTENTS.items():
+    for base, content in _contents().items():
         if issubclass(kind, base):
             return _packed(content(value), depth)
     raise Opaque(f"a value of the type {kind.__name__}")
@@ -86,6 +87,13 @@ _CONTENTS: dict[type, Callable[[Any], object]] = {
     str: str.__str__,
 }
 """What an instance of a subclass holds, whatever its own methods say."""
+
+
+def _contents() -> dict[type, Callable[[Any], object]]:
+    """_CONTENTS, and numpy's numbers where the program has loaded them."""
+    numpy = sys.modules.get("numpy")
+    return {**_CONTENTS, numpy.generic: numpy.generic.item} if numpy else _CONTENTS
+
 
 _PARTS: dict[type, Callable[[Any, int], object]] = {
     dict: lambda value, depth: [_each(value, depth), _each(value.values(), depth)],

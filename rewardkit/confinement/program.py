@@ -282,8 +282,19 @@ def _test(program: Program, arguments: Sequence[str]) -> bytes:
             methods = {key: one for key, one in methods.items() if isinstance(one, staticmethod)}
             stand_in = type(owner, (), methods)
         solution[owner] = tests[owner] = stand_in
-    exec(_compiled(text, "tests.py"), tests)  # noqa: S102 - in its jail
+    try:
+        exec(_compiled(text, "tests.py"), tests)  # noqa: S102 - in its jail
+    except ImportError as error:
+        if not _raised_by_program(error):
+            _send(f"missing {type(error).__name__}: {error}".encode())
+        raise
     return b"completed " + arguments[0].encode()
+
+
+def _raised_by_program(error: BaseException) -> bool:
+    """Whether a stand-in raised it: no text decides, for the program may have written that."""
+    codes = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return any((code.co_filename, code.co_name) == (__file__, "call") for code in codes)
 
 
 def _stand_in(link: Any, name: str) -> Callable[..., Any]:

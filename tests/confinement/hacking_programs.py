@@ -160,6 +160,7 @@ SOLUTIONS: dict[str, str] = {
     "forges_on_every_descriptor": "import os\nfor fd in range(256):\n"
     "    try: os.write(fd, b'completed ')\n    except OSError: pass\ndef solve(x): return 4",
     "forges_what_cannot_cross": "import os\nos.write(3, b'opaque '); os._exit(0)",
+    "forges_missing_tests": "import os\nos.write(3, b'missing '); os._exit(0)",
     "returns_what_is_too_deep_to_send_back": "def solve(x):\n    value = []\n"
     "    for _ in range(96): value = [value]\n    return value if x == 2 else 4",
     "prints_success": "print('completed', 'OK', '1 passed')\ndef solve(x): return 4",

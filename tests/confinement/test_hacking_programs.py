@@ -79,7 +79,11 @@ def test_no_solution_passes_without_solving(name: str, jail: Jail) -> None:
     jail.budget = BUDGET
     outcome = jail.check("assert solve(solve(2)) == 5", SOLUTIONS[name], ["solve"])
     jail.budget = USUAL
-    assert outcome.ended not in ("completed", "opaque")  # unjudged would be an escape, too
+    assert outcome.ended not in (
+        "completed",
+        "opaque",
+        "missing",
+    )  # unjudged would be an escape, too
     assert outcome.seconds < MOST_SECONDS
     right = jail.check("assert solve(2) == 5", "def solve(x): return 5", ["solve"])
     assert right.ended == "completed", right.stderr.decode()

@@ -47,7 +47,7 @@ def imports(program: str, packages: Sequence[str]) -> bool:
     True
     """
     names = "|".join(map(re.escape, packages)) or "$."
-    line = rf"^\s*(?:from\s+(?:{names})\b|import\s.*\b(?:{names})\b)"
+    line = rf"^[ \t]*(?:from\s+(?:{names})\b|import\s.*\b(?:{names})\b)"
     return re.search(line, program, re.MULTILINE) is not None
 
 
@@ -164,9 +164,6 @@ def failed(outcome: Outcome, *sides: tuple[str, str]) -> Finding:
 _STATEMENT = re.compile(r'^  File "tests\.py".*\n    (\S.*)$', re.MULTILINE)
 """The statement of a test program in a traceback."""
 
-_IMPORT_FAILED = re.compile(r"^(?:ModuleNotFound|Import)Error: .*\Z", re.MULTILINE)
-_CALLED = re.compile(r'^  File (?!"tests\.py").*, in call$', re.MULTILINE)
-
 
 def defines_class(program: str, tests: Suite) -> bool:
     """Whether a program is LeetCode's class, and not a function."""
@@ -207,11 +204,12 @@ def tested(outcome: Outcome, in_process: bool) -> Finding | None:
     """
     if outcome.ended == "completed":
         return None
+    if in_process:  # the program may have reported anything
+        return failed(outcome)
     if outcome.ended == "opaque":
         return Finding(None, "the tests pass an object that can't cross; set in_process")
-    stderr = outcome.stderr.decode(errors="replace").strip()
-    if (error := _IMPORT_FAILED.search(stderr)) and not _CALLED.search(stderr) and not in_process:
-        return Finding(None, f"the tests themselves fail: {error[0]}")
+    if outcome.ended == "missing":
+        return Finding(None, f"the tests themselves fail: {outcome.value}")
     return failed(outcome)
 
 
@@ -221,7 +219,7 @@ def built(
     """Return what runs a program in another language; a finding if it doesn't compile."""
     places = {"{src}": "program.cpp", "{out}": "./program"}
     build, execute = ([places.get(one, one) for one in command] for command in (build, execute))
-    outcome = jail.build(build, {places["{src}"]: program.encode()})
+    outcome = jail.build(build, {places["{src}"]: program.encode(errors="surrogatepass")})
     if (outcome.ended, outcome.status) not in (("exit", 0), ("completed", 0)):
         lines = outcome.stderr.decode(errors="replace").splitlines()
         error = next((line for line in lines if "error" in line), outcome.ended)

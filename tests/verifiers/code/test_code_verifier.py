@@ -181,6 +181,39 @@ def test_the_statement_that_fails_is_shown_and_tests_that_can_t_run_are_unjudged
     assert own.correct is False
 
 
+@pytest.mark.parametrize(
+    ("program", "in_process"),
+    [
+        ("def f(n):\n    return '\\nImportError: x'", False),
+        ("def f(n):\n    import no_such_module", False),
+        ("def f(n):\n    raise ImportError('x')", False),
+        ("import os\nos.write(3, b'missing x')\nos._exit(0)", False),
+        ("import os\nos.write(3, b'missing x')\nos._exit(0)", True),
+        ("import os\nos.write(3, b'opaque x')\nos._exit(0)", True),
+        ("import sys\nprint('ImportError: x', file=sys.stderr)\nsys.exit(1)", False),
+    ],
+)
+def test_no_program_makes_its_tests_unjudged(program: str, in_process: bool) -> None:
+    tests = "def check(candidate):\n    got = candidate(1)\n    assert got == 4, got\n"
+    verdict = judged(program, tests, Code(in_process=in_process), entry_point="f")
+    assert verdict.correct is False, verdict.message
+
+
+def test_a_number_of_numpy_s_is_a_number() -> None:
+    program = "import numpy as np\ndef f(a):\n    return {0}"
+    asserts = ["assert f([1, 2]) == 3"]
+    calls = {"fn_name": "f", "inputs": ["[1, 2]"], "outputs": ["3"]}
+    for tests in (asserts, calls):
+        assert judged(program.format("np.sum(a)"), tests).correct
+        assert not judged(program.format("np.prod(a)"), tests).correct
+        assert not judged(program.format("np.array(a)"), tests).correct
+    assert judged(program.format("[np.max(a) > 1]"), ["assert f([1, 2]) == [True]"]).correct
+
+
+def test_a_program_of_blank_lines_costs_little() -> None:
+    assert judged("\n" * 1_000_000 + READ_ADD, ADD).correct
+
+
 def test_a_counter_or_a_named_tuple_is_what_it_holds() -> None:
     program = "import collections\ndef f(text):\n    return collections.Counter(text)"
     assert judged(program, ["assert f('aab') == {'a': 2, 'b': 1}"]).correct
@@ -228,6 +261,7 @@ def test_cpp_is_compiled_and_run_in_the_same_jail() -> None:
     cpp = Code(language="cpp")
     assert judged(source.format("a + b"), ADD, cpp).correct
     assert not judged(source.format("a - b"), ADD, cpp).correct
+    assert judged(source.format("a + b") + "// \ud800", ADD, cpp).correct
     broken = judged(source.format("c"), ADD, cpp)
     assert broken.failure is Failure.WRONG
     assert "error" in broken.message
