@@ -54,19 +54,20 @@ def shared_thinking(verifiers: Iterable[object]) -> str | None:
 def split_thinking(text: str, prompt: str = "") -> tuple[str, str]:
     """A completion's thinking, with its tags, and the rest; `prompt` may open the block."""
     if thinking_is_open(prompt, text):
-        opened = text.rfind("<think")
+        opened = _last(_OPENED, text)
         return (text, "") if opened < 0 else (text[opened:], text[:opened])
-    end = text.rfind("</think")
-    if end < 0:
-        return "", text
-    after = text.find(">", end) + 1 or len(text)
-    return text[:after], text[after:]
+    answer = _CLOSED.split(text)[-1]
+    return text[: len(text) - len(answer)], answer
 
 
 def thinking_is_open(prompt: str, completion: str) -> bool:
     """Whether the last `<think>` is never closed; it may be the end of the prompt."""
-    opened = completion.rfind("<think")
-    closed = completion.rfind("</think")
+    opened, closed = _last(_OPENED, completion), _last(_CLOSED, completion)
     if opened < 0 and prompt.rstrip().endswith("<think>"):
         return closed < 0
     return opened > closed
+
+
+def _last(tag: re.Pattern[str], text: str) -> int:
+    """Where the last such tag starts; -1 without one."""
+    return max((match.start() for match in tag.finditer(text)), default=-1)
