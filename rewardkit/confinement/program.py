@@ -133,7 +133,9 @@ def _finish() -> None:
     if _thread._count():
         threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
-    sys.stdout.flush()
+    for stream in (sys.stdout, sys.__stdout__):
+        if not getattr(stream, "closed", stream is None):
+            stream.flush()  # type: ignore[union-attr]
 
 
 def open_standard_streams() -> None:
@@ -149,6 +151,8 @@ def open_standard_streams() -> None:
             (2, "w", 1, "backslashreplace"),
         )
     )
+    vars(sys).update(__stdin__=sys.stdin, __stdout__=sys.stdout, __stderr__=sys.stderr)
+    sys.argv = ["program.py"]
 
 
 def _exit_status(code: object) -> int:

@@ -149,7 +149,7 @@ def last_number_match(text: str) -> re.Match[str] | None:
 
 _FENCE = re.compile(
     r"^[ \t]*(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<language>[^\s`]*+)[^`\n]*\n(?P<content>.*?)"
-    r"(?:^[ \t]*(?P=fence)[`~]*[ \t]*$|\Z)",
+    r"(?:^[ \t]*(?P=fence)[`~]*[ \t\r]*$|\Z)",
     re.MULTILINE | re.DOTALL,
 )
 

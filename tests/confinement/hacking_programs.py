@@ -43,6 +43,7 @@ SCRIPTS: dict[str, str] = {
         list_processes="os.listdir('/proc')",
         read_the_machine="os.listdir('/sys')",
         read_its_variables="assert len(os.environ) > 0",
+        read_the_interpreters_arguments="assert any('/' in one for one in sys.argv)",
         open_the_memory_device="open('/dev/mem', 'rb')",
         open_the_terminal="open('/dev/tty')",
         read_the_kernels_log="assert libc.syscall(103, 3, None, 0) >= 0",

@@ -35,6 +35,11 @@ def jail(request: pytest.FixtureRequest) -> Iterator[Jail]:
         "import os; os.write(1, os.read(0, 100))",
         "import threading as t; t.stack_size(2**26); "
         "t.Thread(target=lambda: print(open(0).read(), end='')).start()",
+        "import fileinput\nfor line in fileinput.input(): print(line, end='')",
+        "import io, sys; sys.stdin = io.TextIOWrapper(sys.stdin.buffer); "
+        "print(input()); print(input())",
+        "import io, sys; sys.stdout = io.StringIO(); sys.__stdout__.write(sys.stdin.read())",
+        "import sys; print(sys.stdin.read(), end=''); sys.stdout.close()",
         "import atexit, sys; atexit.register(sys.stdout.write, sys.stdin.read())",
         "import sys; print(sys.stdin.read(), end=''); exit()",
         "import os, sys; print(sys.stdin.read(), end='', flush=True); os._exit(0)",

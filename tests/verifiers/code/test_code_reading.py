@@ -15,6 +15,7 @@ STUB = "import math\n\ndef helper(n):\n    return n\n\ndef area(r):\n    '''Retu
         ("```python\nfirst\n```\nNo:\n```python\nsecond\n```", "second\n"),
         ("```py\nit\n```\nwhich prints\n```\n3\n```\n", "it\n"),
         ("```\nplain\n```", "plain\n"),
+        ("```python\r\nlines of Windows\r\n```\r\n", "lines of Windows\r\n"),
         ("```python\nnever closed", "never closed"),
         ("~~~Python3\ntildes\n~~~", "tildes\n"),
         ("```bash\npip install\n```", "```bash\npip install\n```"),
