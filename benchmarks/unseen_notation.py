@@ -3,8 +3,9 @@
     python benchmarks/unseen_notation.py [--failures]
 
 unseen_notation/families.toml holds references with right and wrong answers, which are judged in a
-box; replies.toml holds whole replies. Whoever changes the verifiers doesn't look at the failures:
-the figures are the error to expect on notation that nobody tuned to.
+box, by math-verify as well; replies.toml holds whole replies. Whoever changes the verifiers doesn't
+look at the failures: the first run's figures are the error to expect on notation that nobody tuned
+to.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from verifiers import math_verify_grader
 
 import rewardkit
 
@@ -57,10 +60,14 @@ def accepted(pair: Pair) -> bool:
 
 def main(*, show_failures: bool) -> None:
     """Print precision and recall for all pairs, and recall and wrong accepts by family."""
-    counts: dict[str, Counter[tuple[bool, bool]]] = {}
+    counts: dict[str, Counter[tuple[bool, bool]]] = {"all": Counter()}
+    rival = math_verify_grader("")
     for pair in pairs():
         verdict = accepted(pair)
-        for group in ("all", pair.family):
+        if boxed := pair.verifier == "math" and not pair.parameters:
+            theirs = bool(rival(pair.completion, pair.reference))
+            counts.setdefault("boxes, math-verify", Counter())[pair.label, theirs] += 1
+        for group in ("all", "boxes" if boxed else "replies", pair.family):
             counts.setdefault(group, Counter())[pair.label, verdict] += 1
         if show_failures and verdict != pair.label:
             print("missed" if pair.label else "accepted", pair.completion, "for", pair.reference)
