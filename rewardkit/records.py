@@ -6,6 +6,7 @@ import json
 import math
 import numbers
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -287,11 +288,14 @@ def _without_library(value: object) -> object:
 def plain_columns(row: Mapping[str, object]) -> dict[str, object]:
     """Return the columns that hold text, numbers, or lists and mappings of them.
 
-    Images and tensors are left out: a worker's deadline would run while it loads their libraries.
+    Arrays of one dimension become lists, as a row of pandas has them. Images and tensors are left
+    out: a worker's deadline would run while it loads their libraries.
     """
-    return {
-        name: value for name, value in row.items() if isinstance(value, str) or _is_plain(value)
-    }
+    columns = {}
+    for name, value in row.items():
+        with suppress(TypeError):
+            columns[name] = value if _is_plain(value) else _as_plain(value)
+    return columns
 
 
 def _is_plain(value: object) -> bool:
@@ -300,3 +304,16 @@ def _is_plain(value: object) -> bool:
     if isinstance(value, (list, tuple)):
         return all(map(_is_plain, value[:1]))  # a list's values are alike in a data set
     return value is None or isinstance(value, (str, numbers.Number))
+
+
+def _as_plain(value: object) -> object:
+    """The value with lists for arrays inside it. TypeError for an image, tensor or other object."""
+    if isinstance(value, Mapping):
+        return {name: _as_plain(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_as_plain(one) for one in value]
+    if _is_plain(value):
+        return value
+    if getattr(value, "ndim", 1) != 1:
+        raise TypeError("an array of several dimensions")
+    return _as_plain(_without_library(value))

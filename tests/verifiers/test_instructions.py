@@ -303,6 +303,17 @@ def test_the_forms_of_published_sets(reference: str, columns: dict[str, object])
         ("[3]", "3 isn't an object with id and kwargs"),
         ('[{"id": "length:endless"}]', "no kind is named 'length:endless'"),
         ('[{"id": "keywords:existence", "kwargs": {}}]', "keywords is missing"),
+        ('[{"id": "keywords:existence", "kwargs": {"keywords": []}}]', "keywords is missing"),
+        ('[{"id": "keywords:existence", "kwargs": {"keywords": ["an", " "]}}]', "keywords is miss"),
+        (
+            '[{"id": "copy:repeat_phrase", "kwargs": {"phrase": " ", "small_n": 1}}]',
+            "phrase is miss",
+        ),
+        (
+            '[{"id": "length_constraints:nth_paragraph_first_word",'
+            ' "kwargs": {"num_paragraphs": 1, "nth_paragraph": 0, "first_word": "a"}}]',
+            "nth_paragraph: Expected `int` >= 1",
+        ),
         ('[{"id": "keywords:existence", "kwargs": {"keywords": 3}}]', "keywords: Expected `array`"),
         (
             '[{"id": "length_constraints:number_words",'

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from rewardkit.verifiers.instructions.kinds import (
     Arguments,
     Find,
+    Place,
     Relation,
     Split,
     compared,
@@ -138,7 +139,7 @@ def parts(found: list[str]) -> list[str]:
 @kind(
     "length_constraints:nth_paragraph_first_word",
     num_paragraphs=int,
-    nth_paragraph=int,
+    nth_paragraph=Place,
     first_word=str,
 )
 def paragraph_begins(text: str, given: Arguments) -> bool:

@@ -45,13 +45,19 @@ class Kind:
         """Return the arguments that it needs. ValueError if one is missing or of another type."""
         found = {}
         for name, type_ in self.needs.items():
-            if given.get(name) in (None, ""):
+            if _is_blank(given.get(name)):
                 raise ValueError(f"{name} is missing")
             try:
                 found[name] = msgspec.convert(given[name], type_, strict=False)
             except msgspec.ValidationError as error:
                 raise ValueError(f"{name}: {error}") from None
         return found
+
+
+def _is_blank(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return not value or any(map(_is_blank, value))
+    return value is None or not str(value).strip()
 
 
 KINDS: dict[str, Kind] = {}

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rewardkit.errors import DataError, UsageError
+from rewardkit.records import plain_columns
 from rewardkit.trainers.rewards.reward_functions import check_columns, read_batch
 from rewardkit.transcripts import last_message
 
@@ -56,6 +58,12 @@ def test_rows_hold_plain_values_only() -> None:
     assert read_batch(["a"], None, {**kept, **left}).rows() == [
         {name: values[0] for name, values in kept.items()}
     ]
+
+
+def test_arrays_of_a_row_are_lists() -> None:
+    kwargs = np.array([{"keywords": np.array(["a", "b"], dtype=object), "n": np.int64(3)}])
+    row = {"ids": np.array(["x", "y"]), "kwargs": kwargs, "image": np.zeros((2, 2))}
+    assert plain_columns(row) == {"ids": ["x", "y"], "kwargs": [{"keywords": ["a", "b"], "n": 3}]}
 
 
 def test_a_batch_is_the_same_only_while_its_objects_are() -> None:
