@@ -6,10 +6,13 @@ can send is a value that the caller compares with one that it never sees.
 
 from __future__ import annotations
 
+import _io
 import _thread
 import atexit
+import builtins
 import contextlib
 import importlib
+import io
 import linecache
 import marshal
 import os
@@ -153,6 +156,16 @@ def open_standard_streams() -> None:
     )
     vars(sys).update(__stdin__=sys.stdin, __stdout__=sys.stdout, __stderr__=sys.stderr)
     sys.argv = ["program.py"]
+    builtins.open = io.open = _open
+
+
+_STREAMS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
+
+
+def _open(file: Any, *arguments: Any, **named: Any) -> Any:
+    """Open a file; one that names a standard stream without the folder /proc, which is closed."""
+    number = _STREAMS.get(str(file))
+    return _io.open(file if number is None else os.dup(number), *arguments, **named)
 
 
 def _exit_status(code: object) -> int:

@@ -148,21 +148,28 @@ def last_number_match(text: str) -> re.Match[str] | None:
 
 
 _FENCE = re.compile(
-    r"^[ \t]*(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<language>[^\s`]*+)[^`\n]*\n(?P<content>.*?)"
-    r"(?:^[ \t]*(?P=fence)[`~]*[ \t\r]*$|\Z)",
+    r"^[ \t]*(?P<quote>>[ \t>]*+)?(?P<fence>`{3,}+|~{3,}+)[ \t]*+"
+    r"\{?\.?(?P<language>[^\s`{},:]*+)[^`\n]*\n(?P<content>.*?)"
+    r"(?:^[ \t]*(?(quote)>[ \t>]*+)(?P=fence)[`~]*[ \t\r]*$|\Z)",
     re.MULTILINE | re.DOTALL,
 )
+_QUOTED = re.compile(r"^[ \t]*> ?", re.MULTILINE)
 
 
 def fenced_blocks(text: str) -> list[tuple[str, str]]:
     """Return the fenced blocks of a text in Markdown, as (language in lower case, content).
+
+    Blocks in a quotation count, and Pandoc's `{.python}`.
 
     >>> fenced_blocks("Here:\\n```json\\n{}\\n```")
     [('json', '{}\\n')]
     """
     if "```" not in text and "~~~" not in text:
         return []
-    return [(found["language"].lower(), found["content"]) for found in _FENCE.finditer(text)]
+    found = [
+        (one["language"].lower(), one["quote"], one["content"]) for one in _FENCE.finditer(text)
+    ]
+    return [(label, _QUOTED.sub("", block) if quote else block) for label, quote, block in found]
 
 
 def fenced_block(text: str, *languages: str) -> str:

@@ -42,6 +42,8 @@ def jail(request: pytest.FixtureRequest) -> Iterator[Jail]:
         "import sys; print(sys.stdin.read(), end=''); sys.stdout.close()",
         "import atexit, sys; atexit.register(sys.stdout.write, sys.stdin.read())",
         "import sys; print(sys.stdin.read(), end=''); exit()",
+        "print(open('/dev/stdin').read(), end='')",
+        "import pathlib; open('/dev/stdout', 'w').write(pathlib.Path('/dev/stdin').read_text())",
         "import os, sys; print(sys.stdin.read(), end='', flush=True); os._exit(0)",
     ],
 )

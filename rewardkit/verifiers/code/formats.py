@@ -151,7 +151,12 @@ def _inputs_outputs(value: Any, columns: Mapping[str, object]) -> Suite:
 
 
 def _stdin(given: Any, expected: Any) -> Case:
-    return Case(_joined(given), (_joined(expected),))
+    text = _joined(given)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"a test's input isn't text: {error}") from error
+    return Case(text, (_joined(expected),))
 
 
 def _joined(value: Any) -> str:

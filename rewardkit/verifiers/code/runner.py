@@ -23,10 +23,18 @@ from rewardkit.verifiers.reading import fenced_block
 def program_in(text: str, language: str = "python") -> str:
     """Return the last fenced block in `language`, else the last without a language, else the text.
 
+    A text that is one `<answer>` block stands for what is in it.
+
     >>> program_in("Like this:\\n```python\\nprint(1)\\n```\\nwhich prints\\n```\\n1\\n```")
     'print(1)\\n'
     """
-    return fenced_block(text, language, *(label for label, of in ALIASES.items() if of == language))
+    labels = (label for label, of in ALIASES.items() if of == language)
+    program = fenced_block(text, language, *labels)
+    answer = _ANSWER.fullmatch(program)
+    return (answer[1] if answer else program).lstrip("\ufeff")
+
+
+_ANSWER = re.compile(r"\s*<answer>(.*)</answer>\s*", re.DOTALL | re.IGNORECASE)
 
 
 def last_block(text: str) -> str:
@@ -63,9 +71,10 @@ def assembled(program: str, name: str, stub: str, before: str) -> str:
     'import math\\ndef f(n):\\n    return n + 1'
     """
     header = rf"^(?:async +def|def|class) +{re.escape(name)}\b|^{re.escape(name)} *="
-    program = textwrap.dedent(program) if not stub else program
-    if stub and not re.search(header, program, re.MULTILINE):
+    dedented = textwrap.dedent(program)
+    if stub and not re.search(header, dedented, re.MULTILINE):
         return stub + program
+    program = dedented
     futures = _FUTURE.findall(program)
     rest = _FUTURE.sub("", program) if futures else program
     return "\n".join(filter(None, [*futures, before, rest]))

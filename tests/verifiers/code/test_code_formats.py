@@ -156,6 +156,7 @@ def test_a_name_chooses_the_format() -> None:
         "def check(candidate): pass",
         "[" * 100_000,
         "import pytest",
+        '{"inputs": ["\\ud800"], "outputs": ["2"]}',
     ],
 )
 def test_what_holds_no_tests_says_why(value: str) -> None:

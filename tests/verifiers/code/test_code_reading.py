@@ -19,6 +19,14 @@ STUB = "import math\n\ndef helper(n):\n    return n\n\ndef area(r):\n    '''Retu
         ("```python\nnever closed", "never closed"),
         ("~~~Python3\ntildes\n~~~", "tildes\n"),
         ("```bash\npip install\n```", "```bash\npip install\n```"),
+        ("> ```python\n> def f():\n>     return 3\n> ```\n> So.", "def f():\n    return 3\n"),
+        ("```python\nx = 1  # >\n> ```\n```", "x = 1  # >\n> ```\n"),
+        ("```{.python .numberLines}\nPandoc\n```", "Pandoc\n"),
+        ("```{python}\nQuarto\n```", "Quarto\n"),
+        ("```python:main.py\nnamed\n```", "named\n"),
+        ("<answer>\n```python\nfenced\n```\n</answer>", "fenced\n"),
+        ("<answer>x = 1</answer>\n", "x = 1"),
+        ("\ufeffx = 1", "x = 1"),
         ("no fence at all", "no fence at all"),
         ("```python\ns = '''\n````\n'''\n```", "s = '''\n"),
         ("", ""),
@@ -52,6 +60,11 @@ def test_a_program_that_defines_its_function_follows_what_the_prompt_has_before_
 
 def test_a_body_continues_the_stub() -> None:
     assert assembled("    return 3", "area", STUB, "import math") == STUB + "    return 3"
+
+
+def test_a_program_in_a_list_defines_its_function() -> None:
+    program = "  def area(r):\n      return 3"
+    assert assembled(program, "area", STUB, "") == "def area(r):\n    return 3"
 
 
 def test_a_future_import_stays_first_and_a_block_inside_a_list_is_moved_to_the_margin() -> None:
