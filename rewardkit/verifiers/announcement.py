@@ -28,8 +28,8 @@ _WRAPPERS = " \t\r\n*_`\"'“”‘’$"
 
 _DENIED = (
     r"not(?!\sonly)|never|neither|nor|nobody|no\sone|cannot|[a-z]{2,7}n['’]t|(?:anything|everything|all)\s(?:but|except)"
-    r"|(?<!none\s)(?<!nothing\s)other\sthan|except(?:\sfor)?|far\sfrom|no\slonger|hardly|rul(?:ed?|es|ing)\sout|(?<!no\s)(?<!without\s)(?<!without\sa\s)doubt(?:s|ed)?"
-    r"|den(?:y|ies|ied)|unlikely|impossible|rather\sthan|instead\sof|different\sfrom"
+    r"|(?<!none\s)(?<!nothing\s)other\sthan|except(?:\sfor)?|far\sfrom|no\slonger|hardly|scarcely|rul(?:ed?|es|ing)\sout|(?<!no\s)(?<!without\s)(?<!without\sa\s)doubt(?:s|ed)?"
+    r"|den(?:y|ies|ied)|(?:refus|declin|hesitat)(?:es?|ed|ing)\sto|unlikely|impossible|rather\sthan|instead\sof|different\sfrom"
     r"|(?:false|wrong|incorrect|untrue|mistake)\s(?:that|to\ssay|to\sthink|answer|result|option|choice)"
     r"|(?:first|initial|previous|earlier|old)\s(?:answer|result|choice)\swas"
     r"|(?:wrongly|falsely|incorrectly|mistakenly|erroneously)(?:\s[a-z]{1,12}){1,2}"
@@ -53,7 +53,7 @@ _FILLER = (
     r"be|been|equal|equals|to|the|(?-i:a)|an|or|(?:that|whether)\sthe\s[a-z]{1,15}|that|this|it|its|is"
     r"|are|was|if|whether|well|my|our|final"
     r"|correct|right|true|exact|actual|actually|really|exactly|just|simply|quite|answer|result"
-    r"|solution|value|number|option|choice|letter|total|would|will|should|as|think|believe|say|said"
+    r"|solution|value|number|option|choice|letter|total|would|will|should|as|think|believe|say|said|accepts?|anyone|anybody"
     r"|claim|know|sure|certain|confident|convinced|conclude|infer|clear|expect|choose|pick|select|case"
     r"|necessarily|always"
 )

@@ -676,14 +676,16 @@ def _set_in_words(words: str) -> Node | None:
 _OF_A_SERIES = r"(?:(?:the |this )?(?:series|sequence|(?:improper )?integral) |it )?"
 _PRONOUN = "(?:it|they|he|she|this|that)"
 _AUXILIARY = "(?:is|are|was|were|does|do|did|has|have|can|could|will|would)"
+_SUCH = "(?:such |real |integer |positive |valid )"
+_TENDS = r"(?:(?:it |the limit )?(?:tends to|goes to|diverges to|approaches) )?"
 _SENTENCES: tuple[tuple[re.Pattern[str], Node], ...] = tuple(
     (re.compile(pattern), meaning)
     for pattern, meaning in (
         (
             r"(?:the )?empty set|(?:there (?:is|are|exists?) "
             r"|(?:the |this )?(?:equation|system|problem|it) has )?"
-            r"no (?:such |real |integer |positive |valid ){0,2}"
-            r"(?:solution|root|value|number|integer)s?(?: exists?)?",
+            rf"no (?:{_SUCH}{{0,2}}(?:solution|root|value|number|integer)s?|{_SUCH}+[a-z])"
+            r"(?: exists?)?",
             NumberSet("∅"),
         ),
         (r"(?:the )?(?:limit |value |it )?(?:dne|do(?:es)? not exist|doesn't exist)", Text("dne")),
@@ -707,8 +709,8 @@ _SENTENCES: tuple[tuple[re.Pattern[str], Node], ...] = tuple(
             r"(?:it |the (?:answer|value) )?can(?: ?not|['’]t) be determined",
             Text("cannot be determined"),
         ),
-        (r"(?:positive )?infinity", _INFINITY),
-        (r"(?:negative|minus) infinity", _BELOW),
+        (_TENDS + "(?:positive )?infinity", _INFINITY),
+        (_TENDS + "(?:negative|minus) infinity", _BELOW),
     )
 )
 """Sentences that have one meaning in several wordings."""
@@ -729,7 +731,14 @@ def meaning(words: str) -> Node | None:
     number = number_in_words(words)
     if number is not None:
         return Number(number)
-    return _set_in_words(words) or _measured_in_words(words)
+    return _weekday(words) or _set_in_words(words) or _measured_in_words(words)
+
+
+def _weekday(words: str) -> Node | None:
+    """`on a Wednesday`, `Wed` and `Wednesdays` in one spelling."""
+    day = words.removeprefix("on ").removeprefix("a ").rstrip(".s")
+    found = [name for name in WEEKDAYS if len(day) > 2 and name.startswith(day)]
+    return Text(found[0]) if found else None
 
 
 def _measured_in_words(words: str) -> Node | None:

@@ -174,8 +174,22 @@ def _joined(tokens: Tokens, items: list[Node], opening: str) -> tuple[list[Node]
     while separator := _separator(tokens):
         separators.append(separator)
         items.append(_item(tokens, opening))
-    items = in_full(items)
+    items = in_full(_each(items))
     return items, _joint(items, separators)
+
+
+def _each(items: list[Node]) -> list[Node]:
+    """The items before `k = 0, 1, 2`, which all hold k, for each of these values."""
+    named = [place for place, item in enumerate(items) if isinstance(item, Relation)][-1:]
+    for place in named:
+        shapes, numbers = items[:place], items[place + 1 :]
+        match items[place]:
+            case Relation((Symbol() as name, Number() as first), ("=",)):
+                listed = all(isinstance(one, Number) or one == ELLIPSIS for one in numbers)
+                if shapes and numbers and listed and all(name in nodes(one) for one in shapes):
+                    values = in_full([first, *numbers])
+                    return [substituted(one, {name: value}) for value in values for one in shapes]
+    return items
 
 
 def _joint(items: list[Node], separators: list[str]) -> str:
@@ -264,16 +278,19 @@ def _law(parts: list[Node], counts: list[Node]) -> Node | None:
         return first
     if (items := _items_by_number(parts, counts)) is not None:
         return items
-    if (step := _step(parts[:-1])) is not None:
-        counts.append(Sum((ONE, Product((difference(last, first), reciprocal(step))))))
-        return Sum((first, Product((step, Sum((_INDEX, MINUS_ONE))))))
     kinds = {(type(part), len(children(part)), getattr(part, "name", "")) for part in parts}
-    if len(kinds) > 1 or not children(first):
+    if len(kinds) == 1 and children(first):
+        columns = zip(*map(children, parts), strict=True)
+        inside: list[Node] = []
+        laws = [_law([*column], inside) for column in columns]
+        below = (law for law in laws if law is not None)
+        if None not in laws:
+            counts += inside
+            return mapped(first, lambda _: next(below))
+    if (step := _step(parts[:-1])) is None:
         return None
-    columns = zip(*map(children, parts), strict=True)
-    laws = [_law([*column], counts) for column in columns]
-    below = (law for law in laws if law is not None)
-    return None if None in laws else mapped(first, lambda _: next(below))
+    counts.append(Sum((ONE, Product((difference(last, first), reciprocal(step))))))
+    return Sum((first, Product((step, Sum((_INDEX, MINUS_ONE))))))
 
 
 def _step(known: list[Node]) -> Node | None:

@@ -200,13 +200,20 @@ _OR_EQUAL = {">": "≥", "<": "≤"}
 
 def _bound(match: re.Match[str]) -> str:
     """`t is at least 3` as t ≥ 3, `t is no more than 3` as t ≤ 3."""
-    name, _, before, word, or_equal = match.groups()
+    name, word_for_it, before, word, or_equal = match.groups()
     sign = _BOUNDS[word]
     if (before == "at") != (word in ("least", "most")):
         return match.group()
     if before in ("no", "not"):
         sign = _NEGATED[sign]
-    return f"{name}{_OR_EQUAL.get(sign, sign) if or_equal else sign}"
+    return (
+        f"{name or word_for_it}{_OR_EQUAL.get(sign, sign) if or_equal else sign}{_reopened(match)}"
+    )
+
+
+def _reopened(match: re.Match[str]) -> str:
+    r"""The `\text{` that a match leaves open."""
+    return r"\text{" * (match.group().count("{") - match.group().count("}"))
 
 
 def _fraction(match: re.Match[str]) -> str:
@@ -301,9 +308,22 @@ _HALF = r"(?:\{[^{}]*\}|[0-9])"
 _SENTENCE = (
     r"\A\s*(\\text\{(?=[^{}]*\}\s*\Z))?\s*((?:[A-Za-z']+\s+){1,8}(?:is|are))(?=\s*[-¤\\(\[0-9√π])"
 )
+_GAP = r"(?:[\s{}]|\\text(?![a-zA-Z])){0,12}+"  # bounded: the time is linear
+_LETTER = r"(?:\\(?!text|mathbb)[a-zA-Z]+|[a-zA-Z])(?![a-zA-Z])(?:\s*_\s*\{?[0-9a-z]\}?)?"
 _IS_BOUND = (
-    r"\A\s*((?:\\?[a-zA-Z]+)(?:_\{?[a-zA-Z0-9]\}?)?)\s*(\\text\s*\{)?\s*is\s+(?:(at|no|not)\s+)?"
-    r"(least|most|more|greater|less|fewer)(?:\s+than)?(\s+or\s+equal\s+to)?\s*(?(2)\})(?=\s*[-¤\\0-9])"
+    rf"\A{_GAP}(?:({_LETTER})(?=[\s}}\\]){_GAP}(?:is(?=[\s}}]){_GAP})?|([a-zA-Z]+)\s+is\s+)"
+    rf"(?:(at|no|not){_GAP})?(least|most|more|greater|less|fewer)(?:{_GAP}than)?"
+    rf"({_GAP}or\s+equal\s+to)?{_GAP}(?=[-¤\\0-9π])"
+)
+_EVERY = (
+    rf"\A{_GAP}(?:all|any|every)(?=[\s}}])(?:{_GAP}real)?"
+    rf"(?:{_GAP}(?:numbers?|values?)(?:\s+of)?)?{_GAP}(?:(?:{_LETTER}{_GAP})?"
+    rf"(?:such that|with|where|for which|satisfying){_GAP}(?=[^{{}}]*[<>≤≥≠])"
+    rf"|(?={_LETTER}{_GAP}(?:[<>≤≥≠]|is\b|at\b|less\b|greater\b|more\b)))"
+)
+_EXTREME = (
+    r"\\text\s*\{\s*(?:an? |the )?(?:local |absolute |global )?"
+    r"(m(?:in|ax)imum)(?: value)?(?: of)?\s*\}"
 )
 _NUMBER_OR_LETTER = r"([0-9]{1,4}|[a-zA-Z])"
 _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
@@ -430,7 +450,9 @@ _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
     ),
     ("the slope is 5", " is ", _SENTENCE, _sentence),
     ("the roots are 2 and 3", " are ", _SENTENCE, _sentence),
-    ("t is at least 3", " is ", _IS_BOUND, _bound),
+    ("all real x with x > 3", "l", _EVERY, _reopened),
+    ("t is at least 3", "t", _IS_BOUND, _bound),
+    ("minimum value of 3", "imum", rf"\A\s*{_EXTREME}(?=\s*[-\\0-9])", r"\\text{\1}="),
     (
         r"\ell: 2x+3y=5",
         ":",
@@ -518,8 +540,6 @@ def canonical(text: str) -> str:
     return text
 
 
-_GAP = r"(?:[\s{}]|\\text(?![a-zA-Z])){0,12}+"  # bounded: the time is linear
-_LETTER = r"(?:\\(?!text|mathbb)[a-zA-Z]+|[a-zA-Z])(?![a-zA-Z])(?:\s*_\s*\{?[0-9a-z]\}?)?"
 _LETTERS = rf"{_LETTER}(?:{_GAP}(?:,|and){_GAP}{_LETTER}){{0,5}}+"
 _SORT = "positive|non-?negative|natural|real|rational|whole"
 _KIND = "integers?|numbers?|reals|constants?|scalars?|parameters?"
