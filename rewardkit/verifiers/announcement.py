@@ -33,7 +33,7 @@ _DENIED = (
     r"|(?:false|wrong|incorrect|untrue|mistake)\s(?:that|to\ssay|to\sthink|answer|result|option|choice)"
     r"|(?:first|initial|previous|earlier|old)\s(?:answer|result|choice)\swas"
     r"|(?:wrongly|falsely|incorrectly|mistakenly|erroneously)(?:\s[a-z]{1,12}){1,2}"
-    r"|had\s(?:i|we|you|one)\s[^.!?\n]{1,60}\swould"
+    r"|used\sto\sbe|had\s(?:i|we|you|one)\s[^.!?\n]{1,60}\swould"
 )
 _HEDGED = (
     r"might|may|could|maybe|perhaps|possibly|guess(?:ing|ed)?|suppose|assum(?:e|ing)|suspect"
@@ -95,8 +95,8 @@ _SUBJECT = r"which|that|this|it|these|those|the\s(?:final\s)?(?:answer|value|res
 _RETRACTED = (
     r"(?:i['’]?m\s|i\sam\s)?(?:just\s|only\s)?(?:kidding|joking)|scratch\sthat|never\s?mind"
     r"|(?:wrong|incorrect|false)(?=[).\n]|\Z)|i\stake\s(?:that|it)\sback|or\sso|give\sor\stake"
-    r"|or\sthereabouts|more\sor\sless|maybe|perhaps|possibly|i\sguess|approximately|roughly|below\szero"
-    r"|squared|cubed|(?:plus|minus|times)\s[-$\\(]?[0-9]+|i(?:['’]m|\sam)\s(?:not\s|un)(?:sure|certain|able)"
+    r"|or\sthereabouts|more\sor\sless|(?:it|that)\s(?:is|was)(?:\snot|n['’]t)(?=[.!\n]|\Z)|maybe|perhaps|possibly|i\sguess|approximately|roughly|below\szero"
+    r"|squared|cubed|(?:plus|minus|times)\s[-$\\(]?(?:[0-9]+|\\?pi|π)|i(?:['’]m|\sam)\s(?:not\s|un)(?:sure|certain|able)"
     r"|i\s(?:do\snot|don['’]t|cannot|can\snot|can['’]t)\s(?:know|tell|say|decide)|no(?=[.!\n]|\Z)|or\s(?:(?:maybe|perhaps|even)\s)?[-$\\(]?[0-9√π½][^\s]*"
 )
 _AFTER = re.compile(

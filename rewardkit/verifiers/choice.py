@@ -69,7 +69,7 @@ _CUE = re.compile(  # each alternative starts with a literal: then the scan is f
     r"|(?:choose|pick|select|go\swith)\b"
     r"|(?:wait|Wait|actually|Actually|correction|Correction|rather|instead)\b[,:.]?(?:\s+no[,.]?)?"
     r"|(?:[Aa]ntwort|[Rr]éponse|[Rr]espuesta|[Rr]esposta|[Rr]isposta)\s(?:ist|est|es|é|è)\b"
-    r"|(?:So|Thus|Hence|Therefore)\b,?(?=[\s*_($]{1,8}[A-Z][\s*_)$.!]{0,8}\Z)"
+    r"|(?:So|Thus|Hence|Therefore)\b,?(?:\s(?:it|that|this)\s(?:is|must\sbe|leaves))?(?=[\s*_($]{1,8}[A-Z][\s*_)$.!]{0,8}\Z)"
     rf"|{IN_CHINESE}|选择?|選擇?"
 )
 _OPTION_TEXT = re.compile(r"(?<![A-Za-z])[A-J]\s?(?:[:=]\s?\S|[).]\s(?=[-$\\0-9]))")

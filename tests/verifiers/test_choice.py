@@ -52,6 +52,7 @@ STATES_B = [
     "All things considered, I settle on B.",
     "Not A, not C. So B.",
     "Neither A nor C. Therefore, (B).",
+    "It can't be A, C or D, for they are negative. So it must be B.",
 ]
 HEDGES = [
     "A or B",

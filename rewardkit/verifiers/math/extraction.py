@@ -46,8 +46,10 @@ _CLOSES = {"$": "$", "$$": "$$", r"\(": r"\)", r"\[": r"\]"}
 _BETWEEN = re.compile(r"\s*(?:,|,?\s(?:and|or)\b)\s*")
 _AMOUNT = re.compile(r"\s?(?:[0-9]|<<)")
 _DECIMAL_COMMA_END = re.compile(r"(?<![0-9,.])[0-9]{1,12},[0-9]{1,2}\Z")
+_FRACTION = r"[0-9]{1,12}\s?/\s?[0-9]{1,12}(?![0-9.,/]*[0-9/]|\s+of\s+[$0-9])"
+_FRACTION_END = re.compile(rf"(?<![0-9,./])-?{_FRACTION}\Z")
 _NUMBER = re.compile(
-    rf"(?<![0-9,.A-Za-z])(?:[0-9]{{1,12}},[0-9]{{1,2}}(?![0-9,])|{NUMBER.pattern})"
+    rf"(?<![0-9,.A-Za-z])(?:[0-9]{{1,12}},[0-9]{{1,2}}(?![0-9,])|-?{_FRACTION}|{NUMBER.pattern})"
     rf"(?:\s?(?:{'|'.join(SCALES)}|factorial)s?\b)?"
 )
 
@@ -249,6 +251,8 @@ def _last_number(text: str) -> str | None:
     if text[start - 1 : start].isalpha() and text[start - 1].isascii() and stated[0].isdigit():
         return None
     end = start + len(stated)
+    if fraction := _FRACTION_END.search(text, max(0, end - 40), end):
+        return fraction.group()
     with_comma = _DECIMAL_COMMA_END.search(text, max(0, end - 40), end)
     return with_comma.group() if with_comma else stated
 

@@ -17,8 +17,11 @@ from rewardkit.verifiers.math.tree import (
     NumberSet,
     Product,
     Quantity,
+    Relation,
     Sequence,
     SetOperation,
+    Sum,
+    Symbol,
     Text,
     UnreadableError,
 )
@@ -673,6 +676,13 @@ def _set_in_words(words: str) -> Node | None:
     return number_set(name, part) if name == "R" or part != "*" else None
 
 
+def _multiples_of_two(more: int) -> Node:
+    """2k + more for whole numbers k."""
+    k = Symbol("k")
+    value = Sum((Product((Number(Fraction(2)), k)), Number(Fraction(more))))
+    return Sequence((value, Relation((k, NumberSet("Z")), ("∈",))))
+
+
 _OF_A_SERIES = r"(?:(?:the |this )?(?:series|sequence|(?:improper )?integral) |it )?"
 _PRONOUN = "(?:it|they|he|she|this|that)"
 _AUXILIARY = "(?:is|are|was|were|does|do|did|has|have|can|could|will|would)"
@@ -703,12 +713,14 @@ _SENTENCES: tuple[tuple[re.Pattern[str], Node], ...] = tuple(
             rf"{_OF_A_SERIES}(?:diverges|(?:is )?divergent|does(?: not|n't) converge)",
             Text("diverges"),
         ),
-        (rf"yes, {_PRONOUN} {_AUXILIARY}", Text("yes")),
+        (rf"yes, {_PRONOUN} {_AUXILIARY}(?: possible| true| so)?", Text("yes")),
         (rf"no, {_PRONOUN} (?:{_AUXILIARY} ?not|(?:{_AUXILIARY}|ca|wo)n['’]t)", Text("no")),
         (
             r"(?:it |the (?:answer|value) )?can(?: ?not|['’]t) be determined",
             Text("cannot be determined"),
         ),
+        ("even", _multiples_of_two(0)),
+        ("odd", _multiples_of_two(1)),
         (_TENDS + "(?:positive )?infinity", _INFINITY),
         (_TENDS + "(?:negative|minus) infinity", _BELOW),
     )

@@ -22,6 +22,7 @@ _RUN = re.compile(r"[A-Za-z]+")
 _CAPITALISED = re.compile(r"[A-Z][a-z]+")
 _OPTION = re.compile(r"\(?[A-J]\)|\\text\{\s*\(?[A-J]\)?\s*\}")
 _ARTICLE = re.compile(r"\A(?:an?|the) (?!and |or )(?=[a-z])")
+_WINS = re.compile(r"(?<=[a-z]) (?:(?:can |will |always )*wins?|has (?:a|the) winning strategy)\Z")
 _SENTENCE = re.compile(r"(?P<subject>[a-z' -]+?) (?:is|are) (?:(?:an?|the) )?(?P<predicate>.+)")
 _SYLLABLE = re.compile(r"[^aeiou][aeiou]")
 _ITEM_END = re.compile(r"\s*(?:[,;]\s*(?:and|or)\b|[,;]|\band\b|\bor\b)\s*")
@@ -73,7 +74,7 @@ def _phrase(text: str) -> tuple[str, bool]:
     spelled = plain.casefold().rstrip(" .,!;:")
     letter = _LETTER.fullmatch(spelled)
     certain = _certain(runs, wrapped) or lexicon.meaning(spelled) is not None
-    return letter[1] if letter else _ARTICLE.sub("", spelled), certain
+    return letter[1] if letter else _WINS.sub("", _ARTICLE.sub("", spelled)), certain
 
 
 def _certain(runs: list[str], wrapped: bool) -> bool:

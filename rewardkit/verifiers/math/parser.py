@@ -74,6 +74,7 @@ _LABEL = re.compile(
     r"(?:so |thus |hence |therefore |and )?(?:the |my |our )?(?:final |correct |exact )?"
     r"(?:answer|result|solution|value|root)s?(?: is| are)?(?: is)?"
     r"|so|thus|hence|therefore|finally|exactly|precisely|the origin|(?:the )?point"
+    r"|(?:the )?(?:circle|line|plane|parabola|ellipse|hyperbola|equation|function)"
 )
 _STATES = re.compile(
     r"(?:\Awe (?:get|find|obtain)|(?:\A|\s)(?:is|are|equals?|(?:is|are) equal to|diverges to"
@@ -942,9 +943,10 @@ def _signed_value(tokens: Tokens, sign: str) -> Node:
         case "|" | "‖" | "⌊" | "⌈":
             return _paired(tokens, *_PAIRS[sign])
         case "∠" | "△":
+            letters = ""
             while tokens.next.kind == "symbol":
-                sign += tokens.take().text
-            return Symbol(sign)
+                letters += tokens.take().text
+            return Symbol(sign + (min(letters, letters[::-1]) if sign == "∠" else letters))
         case "¬":
             return Call("not()", (_factor(tokens),))
     raise UnreadableError(f"the sign {sign!r}")
@@ -1106,11 +1108,14 @@ def _series(tokens: Tokens, name: str) -> Node:
     tokens.expect("_")
     tokens.expect("{")
     index = _base(tokens)
-    tokens.expect("=")
+    endless = tokens.mark("≥") is not None
+    if not endless:
+        tokens.expect("=")
     low = _sum(tokens)
     tokens.expect("}")
-    tokens.expect("^")
-    high = _argument(tokens)
+    if not endless:
+        tokens.expect("^")
+    high = Constant("∞") if endless else _argument(tokens)
     if index != _I and not isinstance(index, Symbol):
         raise UnreadableError("a sum over no variable")
     return Call(name, (*_over_index(_term(tokens), index), low, high))

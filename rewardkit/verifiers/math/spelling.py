@@ -273,7 +273,7 @@ def _ordinal(match: re.Match[str]) -> str:
 
 def _part(match: re.Match[str]) -> str:
     """(a) 12 (b) 5 as values with names."""
-    if not re.match(r"\s*(?:\\text\s*\{\s*)?\(a\)[\s}]*+(?!\(b\))", match.string):
+    if not re.match(r"\s*(?:\\text\s*\{\s*)?\(?a\)[\s}]*+(?!\(?b\))", match.string):
         return match.group()
     return rf"{', ' * bool(match.start())}\text{{part {match[1]}: }}"
 
@@ -316,15 +316,24 @@ _IS_BOUND = (
     rf"({_GAP}or\s+equal\s+to)?{_GAP}(?=[-¤\\0-9π])"
 )
 _EVERY = (
-    rf"\A{_GAP}(?:all|any|every)(?=[\s}}])(?:{_GAP}real)?"
+    rf"\A{_GAP}(?:for\s+)?(?:all|any|every)(?=[\s}}])(?:{_GAP}real)?"
     rf"(?:{_GAP}(?:numbers?|values?)(?:\s+of)?)?{_GAP}(?:(?:{_LETTER}{_GAP})?"
     rf"(?:such that|with|where|for which|satisfying){_GAP}(?=[^{{}}]*[<>≤≥≠])"
     rf"|(?={_LETTER}{_GAP}(?:[<>≤≥≠]|is\b|at\b|less\b|greater\b|more\b)))"
 )
 _EXTREME = (
-    r"\\text\s*\{\s*(?:an? |the )?(?:local |absolute |global )?"
-    r"(m(?:in|ax)imum)(?: value)?(?: of)?\s*\}"
+    r"\\text\s*\{[\s,]*(?:and )?(?:(?:an?|[Tt]he) )?(?:local |absolute |global )?"
+    r"([Mm](?:in|ax))(?:imum|\.)?(?: value)?(?: of| is)?[\s:]*\}\s*=?"
 )
+
+
+def _extreme(match: re.Match[str]) -> str:
+    r"""`\text{maximum }` before a value as its name."""
+    before = match.string[: match.start()].rstrip()
+    joint = "" if not before or before.endswith((",", ";")) else ", "
+    return rf"{joint}\text{{{match[1].lower()}imum}}="
+
+
 _NUMBER_OR_LETTER = r"([0-9]{1,4}|[a-zA-Z])"
 _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
     (r"f(x) = x, \forall x", "forall", r"(?<=\S)[\s,;]*\\forall(?![a-zA-Z])\s*", " for all "),
@@ -448,11 +457,18 @@ _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
         r"(?![0-9])\s*\}?",
         _chosen,
     ),
+    ("n if and only if", "ly ", r"\b(?:if and only if|(?:exactly|precisely) (?:when|if))\b", "iff"),
+    (
+        r"A \cap B = \{1, 2\}",
+        "=",
+        r"\A\s*([A-Z])\s*([∩∪])\s*([A-Z])\s*=(?=\s*(?:⦃|\\\{|∅|[(\[]))",
+        lambda m: rf"\text{{{min(m[1], m[3])}{m[2]}{max(m[1], m[3])}}}=",
+    ),
     ("the slope is 5", " is ", _SENTENCE, _sentence),
     ("the roots are 2 and 3", " are ", _SENTENCE, _sentence),
     ("all real x with x > 3", "l", _EVERY, _reopened),
     ("t is at least 3", "t", _IS_BOUND, _bound),
-    ("minimum value of 3", "imum", rf"\A\s*{_EXTREME}(?=\s*[-\\0-9])", r"\\text{\1}="),
+    ("minimum value of 3", "m", rf"{_EXTREME}(?=\s*[-\\0-9])", _extreme),
     (
         r"\ell: 2x+3y=5",
         ":",
@@ -461,12 +477,7 @@ _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
         "",
     ),
     (r"\angle A = 30°", "=", r"(?:\A|(?<=,))\s*(?:m\s*)?(?:\\angle\s*|∠\s*)([A-Z])(?=\s*=)", r"\1"),
-    (
-        r"\max = 7, \min = 2",
-        "m",
-        r"(?:\\(max|min)|\\text\{\s*(max|min)\.?\s*\})(?=\s*=)",
-        lambda match: rf"\text{{{match[1] or match[2]}imum}}",
-    ),
+    (r"\max = 7", "\\m", r"\\(max|min)(?=\s*=)", r"\\text{\1imum}"),
     (
         "35 degrees 20 minutes",
         "minutes",
@@ -476,8 +487,8 @@ _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
     ),
     (
         "(a) 12 (b) 5",
-        "(b)",
-        r"(?:\A|[\s,;]+)(?:\\text\s*\{\s*)?\(([a-h])\)[\s}]*(?=[^\s,;}])",
+        "b)",
+        r"(?:\A|[\s,;]+|(?=\\text))(?:\\text\s*\{\s*)?\(?([a-h])\)[\s}]*(?=[^\s,;}])",
         _part,
     ),
     (r"\text{US}\$5", "US", r"(?:\\text\{\s*US\s*\}|\bUS)\s*¤", "¤"),
@@ -576,11 +587,19 @@ _FROM_ONE = re.compile(
     r"n\s?≥\s?[01][\s)}]*\Z"
 )
 _IN_WORDS = re.compile(
-    r"(?:(?:all|the|those|any|integers?|integer|numbers?|values?|of|[nmx]|that|which|are|is) )*"
+    r"(?:(?:all|the|those|any|an?|integers?|numbers?|values?|functions?|of|[nmkx]|that|which|are"
+    r"|is) )*"
     r"(?:congruent to (?P<classes>[0-9]+(?:(?:,? or |,? and |, )[0-9]+)*) mod(?:ulo)?"
     r" (?P<by>[0-9]+)"
     r"|(?:multiples of|divisible by) (?P<step>[0-9]+|[0-9]*π(?:/[0-9]+)?)"
-    r"|(?P<parity>even|odd) (?:integers|numbers)|of the form (?P<form>[-+0-9a-zA-Z() ,∈\\_^≥]+))"
+    r"|(?P<positive>positive )?(?P<parity>even|odd) (?:integers?|numbers?|[nmkx])"
+    r"|(?:(?<=\b[nmkx] )|(?<=\b[nmkx] is ))(?P<alone>even|odd)"
+    r"|powers? of (?P<base>[0-9]{1,4}|two|three|five|ten)"
+    r"|of the form (?P<form>[-+0-9a-zA-Z() ,=∈\\_^≥]+))",
+    re.IGNORECASE,
+)
+_FROM_WHOLE = re.compile(
+    rf"{_GAP}(?:[,;(]|\b(?:for|where|with)\b){_GAP}([jklmn])\s?≥\s?([01])[\s)}}]*\Z"
 )
 _NUMBERS_THAT = re.compile(
     r"\A\s*\\text\s*\{\s*(?:all|the) (?:integers|numbers)(?: such that| with| where)?\s*\}(?=.*≡)"
@@ -590,7 +609,7 @@ _FOR_ALL = re.compile(
     r"|\bfor (?:all|any|every|each)\b)[^<>≤≥≠=]*\Z"
 )
 _HINTS = ("for ", "∈", "integer", "number", "real", "constant", "scalar", "parameter")
-_SAID = ("congruent", "multiples", "divisible", "odd ", "even ", "of the form")
+_SAID = ("congruent", "multiples", "divisible", "odd", "even", "of the form", "power")
 _SORTS = {
     "positive": "Z^+",
     "natural": "N",
@@ -613,8 +632,8 @@ def quantified(text: str) -> str:
     text = _NUMBERS_THAT.sub("", text)
     if "…" in text or "..." in text:
         text = _RUN_THROUGH.sub(_run_through, text)
-    if "≥" in text and _SEQUENCE.match(text):
-        text = _FROM_ONE.sub("", text)
+    if "≥" in text:
+        text = _FROM_ONE.sub("", text) if _SEQUENCE.match(text) else _FROM_WHOLE.sub(_whole, text)
     return _FOR_ALL.sub("", text) if "for " in text else text
 
 
@@ -640,6 +659,17 @@ def _run_through(match: re.Match[str]) -> str:
     return rf", {letter}∈\mathbb{{Z}}{members}"
 
 
+def _whole(match: re.Match[str]) -> str:
+    """k ≥ 0 behind 2^k as k ∈ ℤ_{≥0}; a function's variable stays."""
+    letter, first = match.groups()
+    before = match.string[: match.start()]
+    if not re.search(rf"\^\s*\{{?[^{{}}]*{letter}", before) or re.search(
+        rf"[(_]\s*{letter}", before
+    ):
+        return match.group()
+    return rf", {letter}∈\mathbb{{Z}}{'_{≥0}' if first == '0' else '^+'}"
+
+
 def _in_signs(words: re.Match[str]) -> str:
     """What `congruent to 2 or 3 modulo 4`, `multiples of 6` or `odd integers` mean."""
     if words["classes"]:
@@ -647,8 +677,12 @@ def _in_signs(words: re.Match[str]) -> str:
         return " or ".join(rf"{number}\pmod{{{words['by']}}}" for number in classes)
     if words["form"]:
         return words["form"]
-    step = words["step"] or "2"
-    return rf"{step}·k{'+1' if words['parity'] == 'odd' else ''}, k∈\mathbb{{Z}}"
+    if words["base"]:
+        base = lexicon.number_in_words(words["base"].lower()) or words["base"]
+        return rf"{base}^k, k∈\mathbb{{Z}}_{{≥0}}"
+    step, odd = words["step"] or "2", (words["parity"] or words["alone"] or "").lower() == "odd"
+    members = ("_{≥0}" if odd else "^+") if words["positive"] else ""
+    return rf"{step}·k{'+1' * odd}, k∈\mathbb{{Z}}{members}"
 
 
 _SPACE_RUN = re.compile(r"\s+")

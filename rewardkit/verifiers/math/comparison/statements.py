@@ -106,7 +106,10 @@ def names_value(node: Node) -> bool:
         case Product((Symbol("Delta" | "m"), Symbol(name))):
             return node.factors[0] == Symbol("Delta") or name.startswith("∠")
         case Sequence(_, "(", ")") | Ratio() | Matrix():
-            return all(isinstance(item, Symbol) or calls_unknown(item) for item in children(node))
+            return all(
+                isinstance(item, Symbol) or calls_unknown(item) or _points(item)
+                for item in children(node)
+            )
     return _points(node)
 
 
@@ -119,7 +122,10 @@ def _names_matrix(name: Node, value: Node) -> bool:
 
 
 def _points(node: Node) -> bool:
-    """Whether it names points, as AB or ABC does."""
+    """Whether it names points, as AB or ABC does, or is a quotient of such names."""
+    match node:
+        case Product((one, Power(other, Number(exponent)))) if exponent == -1:
+            return _points(one) and _points(other)
     if not isinstance(node, Product) or len(node.factors) < 2:
         return False
     return all(isinstance(part, Symbol) and part.name.isupper() for part in node.factors)
@@ -218,7 +224,9 @@ def as_written(node: Node) -> Node:
     worded = all(isinstance(name, Text) for name, _ in pairs)
     indexed = len(names) == len(pairs) and all("_" in name for name in names)
     indexed = indexed and len({name.partition("_")[0] for name in names}) == 1
-    return Sequence(values) if worded or indexed else Sequence(values, "(", ")")
+    parts = all(isinstance(name, Text) and name.words.startswith("part ") for name, _ in pairs)
+    in_order = parts or not (worded or indexed)
+    return Sequence(values, "(", ")") if in_order else Sequence(values)
 
 
 def each_equal(node: Node, other: Node) -> Node:

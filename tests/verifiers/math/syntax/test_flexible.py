@@ -25,6 +25,8 @@ from rewardkit.verifiers.math.extraction import answers, flexible_answer
         # announced: the last announcement counts, before later formulas and numbers
         ("The answer is 5. It took $3$ steps.", "5"),
         ("The answer is 4. No: the answer is 6.", "6"),
+        ("Adding all of them, we get 5/6.", "5/6"),
+        ("The answer is not 1/6 but 5/6.", "5/6"),
         ("The final answer is $\\frac{3}{4}$. I hope it is correct.", r"\frac{3}{4}"),
         ("Answer: 12", "12"),
         ("**Answer:** 12", "12"),
@@ -63,6 +65,7 @@ def test_the_answer_without_a_box(text: str, answer: str | None) -> None:
     [
         (r"From $d = \frac{90}{n}$ we count. Therefore, there are 12 such sequences.", "12", True),
         ("Therefore, she needs 5 dozen eggs.", "5", False),
+        ("The answer is 5/6 of 12, so 10.", "5/6", False),
         ("The answer is 3 or 4.", "3", False),
         ("The answer is $x=3$ or $x=4$.", "3", False),
         ("So k is a multiple of 3.", "3", False),
