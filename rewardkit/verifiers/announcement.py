@@ -97,7 +97,7 @@ _RETRACTED = (
     r"|(?:wrong|incorrect|false)(?=[).\n]|\Z)|i\stake\s(?:that|it)\sback|or\sso|give\sor\stake"
     r"|or\sthereabouts|more\sor\sless|(?:it|that)\s(?:is|was)(?:\snot|n['’]t)(?=[.!\n]|\Z)|maybe|perhaps|possibly|i\sguess|approximately|roughly|below\szero"
     r"|squared|cubed|(?:plus|minus|times)\s[-$\\(]?(?:[0-9]+|\\?pi|π)|i(?:['’]m|\sam)\s(?:not\s|un)(?:sure|certain|able)"
-    r"|i\s(?:do\snot|don['’]t|cannot|can\snot|can['’]t)\s(?:know|tell|say|decide)|no(?=[.!\n]|\Z)|or\s(?:(?:maybe|perhaps|even)\s)?[-$\\(]?[0-9√π½][^\s]*"
+    r"|i\s(?:do\snot|don['’]t|cannot|can\snot|can['’]t)\s(?:know|tell|say|decide)|no(?=[.!\n]|\Z)|or\snone|or\s(?:(?:maybe|perhaps|even)\s)?[-$\\(]?[0-9√π½][^\s]*"
 )
 _AFTER = re.compile(
     rf"{_UNITS}{_END}(?:(?:no|nope|wait|but|and|though|however|sorry|actually|oops|hmm|well)\b"

@@ -35,7 +35,7 @@ _WRAP = (
 )
 _ARTICLE = r"(?!\s+(?!(?:and|or|as|because|but|by|due|for|from|given|is|not|since|with)\b)[a-z])"
 _STATED_LETTER = (
-    rf"(?:(?P<upper>[B-HJ-Z]|[AI]{_ARTICLE})(?![A-Za-z0-9'’^]|_[A-Za-z0-9{{]|-\w)"
+    rf"(?:(?P<upper>[B-HJ-Z]|[AI]{_ARTICLE})(?![A-Za-z0-9'’^+]|_[A-Za-z0-9{{]|-\w)"
     r"|(?P<lower>[a-j])(?=[).\]}*$_）\s]{0,8}(?:\Z|\n)|[)）\]]))"
 )
 _OFFER = re.compile(rf"{_WRAP}{{0,12}}{_STATED_LETTER}")

@@ -81,6 +81,7 @@ STATES_NOTHING = [
     "42",
     "I do not know",
     "A car moves",
+    "The answer is B++.",
     "The answer is a car",
     "The answer is not B.",
     "Wait, B is wrong.",
