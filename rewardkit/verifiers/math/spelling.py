@@ -578,8 +578,8 @@ _PATTERNS = [
     )
 ]
 _RUN_THROUGH = re.compile(
-    r"(?:[\s,;({]|\\text|\bfor\b|\bwhere\b)++([a-zA-Z])\s*=\s*(±?)\s*([01])\s*,\s*(±?)\s*[12]\s*"
-    r"(?:,\s*±?\s*[23]\s*)?,\s*(?:…|\.\.\.)[\s})]*\Z"
+    r"(?:[\s,;({:|]|\\text|\bfor\b|\bwhere\b)++([a-zA-Z])\s*=\s*(±?)\s*([01])\s*,\s*(±?)\s*[12]\s*"
+    r"(?:,\s*±?\s*[23]\s*)?,\s*(?:…|\.\.\.)[\s})⦄]*\Z"
 )
 _SEQUENCE = re.compile(r"\s*[a-zA-Z]\s?(?:_\s?\{?|\()\s?n[\s})]{0,3}=")
 _FROM_ONE = re.compile(
@@ -634,6 +634,7 @@ def quantified(text: str) -> str:
         text = _RUN_THROUGH.sub(_run_through, text)
     if "≥" in text:
         text = _FROM_ONE.sub("", text) if _SEQUENCE.match(text) else _FROM_WHOLE.sub(_whole, text)
+    text = _least(text) if "∈" in text or "integer" in text else text
     return _FOR_ALL.sub("", text) if "for " in text else text
 
 
@@ -656,7 +657,8 @@ def _member(match: re.Match[str]) -> str:
 def _run_through(match: re.Match[str]) -> str:
     letter, sign, first, second_sign = match.groups()
     members = "" if sign or second_sign else "_{≥0}" if first == "0" else "^+"
-    return rf", {letter}∈\mathbb{{Z}}{members}"
+    of_set = "⦄" in match.group()
+    return rf"{':' if of_set else ', '}{letter}∈\mathbb{{Z}}{members}{'⦄' * of_set}"
 
 
 def _whole(match: re.Match[str]) -> str:
@@ -667,7 +669,24 @@ def _whole(match: re.Match[str]) -> str:
         rf"[(_]\s*{letter}", before
     ):
         return match.group()
-    return rf", {letter}∈\mathbb{{Z}}{'_{≥0}' if first == '0' else '^+'}"
+    closed = match.group().count("}") - match.group().count("{")
+    members = "_{≥0}" if first == "0" else "^+"
+    return "}" * closed + rf", {letter}∈\mathbb{{Z}}{members}" + r"\text{" * -closed
+
+
+_LEAST = re.compile(
+    r"(?P<every>\s*\\text\s*\{\s*(?:all|any|every)\s+(?:positive\s+)?integers?\s*\}\s*)?"
+    r"(?P<letter>[mn])\s?(?P<sign>[>≥])\s?(?P<bound>[0-9]{1,9})"
+    r"(?:,\s?(?P=letter)\s?∈\s?(?:\\mathbb)?[\s{]{0,2}[ZN][\s}]{0,2}(?:\s?\^\s?\{?\+\}?)?)?"
+)
+
+
+def _least(text: str) -> str:
+    """`all integers n > 3` as n ≥ 4: n stands for whole numbers where nothing else is said."""
+    found = _LEAST.fullmatch(text.strip())
+    if found is None or not (found["every"] or "∈" in text):
+        return text
+    return f"{found['letter']}≥{int(found['bound']) + (found['sign'] == '>')}"
 
 
 def _in_signs(words: re.Match[str]) -> str:

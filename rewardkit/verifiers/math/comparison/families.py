@@ -371,7 +371,10 @@ def _turns(mine: Family, theirs: Family) -> list[frozenset[str]]:
 def _free_constants(mine: Family, theirs: Family) -> list[frozenset[str]]:
     """The free constants of both sides; none where a letter may be a given one."""
     kept = (mine.symbols & theirs.symbols) & {"c", *_RENAMED}
-    free = [side.symbols & (_CONSTANTS | _RENAMED) - kept for side in (mine, theirs)]
+    free = [
+        side.symbols & (_CONSTANTS | _RENAMED | _beside(other)) - kept
+        for side, other in ((mine, theirs), (theirs, mine))
+    ]
     given = [mine.symbols - free[0], theirs.symbols - free[1]]
     named = {side.name.name for side in (mine, theirs) if isinstance(side.name, Symbol)}
     points = (mine.points[0], theirs.points[0])
@@ -387,6 +390,12 @@ def _free_constants(mine: Family, theirs: Family) -> list[frozenset[str]]:
     sums = [value.terms for value, *_ in points if isinstance(value, Sum)]
     added = any(rational(term) is not None for terms in sums for term in terms)
     return free if certain and not added else []
+
+
+def _beside(other: Family) -> frozenset[str]:
+    """The letters that are constants beside C_1 and C_2, where these are all that the side has."""
+    numbered = {"C_1", "C_2"} <= other.symbols and not other.symbols & {"a", "b"}
+    return frozenset("ab") if numbered else frozenset()
 
 
 # Comparing

@@ -159,10 +159,19 @@ def stated(node: Node, other: Node) -> Node:
     names = {pair[0] for pair in defined if pair is not None}
     if len(names) != 1 or defined[0] is None:
         return node
+    theirs = [name for name, _ in _definitions(other)] if isinstance(other, Sequence) else []
     pairs = zip(node.items, defined, strict=True)
-    values = tuple(item if pair is None else pair[1] for item, pair in pairs)
+    values = tuple(item if pair is None else _renamed(*pair, theirs) for item, pair in pairs)
     listed = Sequence(values, joint="or" if node.joint == "," else node.joint)
     return node if any(isinstance(value, Relation) for value in values) else listed
+
+
+def _renamed(name: Node, value: Node, others: list[Node]) -> Node:
+    """The value with the variable of the other side's names: f(t) = t beside f(x) = x."""
+    match name, others:
+        case Call(letter, (Symbol(),)), [Call(other, (Symbol(),)) as named, *_] if letter == other:
+            return _with_arguments_of(name, value, named)
+    return value
 
 
 def _before_rounding(node: Node) -> Node:
