@@ -721,6 +721,12 @@ _SENTENCES: tuple[tuple[re.Pattern[str], Node], ...] = tuple(
         ),
         ("even", _multiples_of_two(0)),
         ("odd", _multiples_of_two(1)),
+        (r"(?:there (?:is|are) )?none(?: of them)?(?: exists?)?", Text("none")),
+        (
+            r"(?:(?:it|this|that) is )?(?:impossible|not possible)"
+            r"|(?:it|this|that) can(?: ?not|['’]t) be done",
+            Text("impossible"),
+        ),
         (_TENDS + "(?:positive )?infinity", _INFINITY),
         (_TENDS + "(?:negative|minus) infinity", _BELOW),
     )

@@ -22,7 +22,9 @@ _RUN = re.compile(r"[A-Za-z]+")
 _CAPITALISED = re.compile(r"[A-Z][a-z]+")
 _OPTION = re.compile(r"\(?[A-J]\)|\\text\{\s*\(?[A-J]\)?\s*\}")
 _ARTICLE = re.compile(r"\A(?:an?|the) (?!and |or )(?=[a-z])")
-_WINS = re.compile(r"(?<=[a-z]) (?:(?:can |will |always )*wins?|has (?:a|the) winning strategy)\Z")
+_WINS = re.compile(
+    r"(?<=[a-z]) (?:(?:can |will |always )*wins?|has (?:a|the) winning strategy)(?: the game)?\Z"
+)
 _SENTENCE = re.compile(r"(?P<subject>[a-z' -]+?) (?:is|are) (?:(?:an?|the) )?(?P<predicate>.+)")
 _SYLLABLE = re.compile(r"[^aeiou][aeiou]")
 _ITEM_END = re.compile(r"\s*(?:[,;]\s*(?:and|or)\b|[,;]|\band\b|\bor\b)\s*")

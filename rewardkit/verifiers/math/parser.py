@@ -74,7 +74,7 @@ _LABEL = re.compile(
     r"(?:so |thus |hence |therefore |and )?(?:the |my |our )?(?:final |correct |exact )?"
     r"(?:answer|result|solution|value|root)s?(?: is| are)?(?: is)?"
     r"|so|thus|hence|therefore|finally|exactly|precisely|the origin|(?:the )?point"
-    r"|(?:the )?(?:circle|line|plane|parabola|ellipse|hyperbola|equation|function)"
+    r"|(?:the )?(?:circle|line|curve|plane|parabola|ellipse|hyperbola|equation|function)s?"
 )
 _STATES = re.compile(
     r"(?:\Awe (?:get|find|obtain)|(?:\A|\s)(?:is|are|equals?|(?:is|are) equal to|diverges to"
@@ -102,6 +102,8 @@ def _labelled(tokens: Tokens, words: str) -> Node:
     if not label:
         return Sequence((Text(plain), node), "(", ")")  # increasing on (0,1): both must agree
     match node:
+        case Sequence(_, "", "", ",") if re.search(r"\bsequence\b", subject):
+            return replace(node, opening="(", closing=")")  # its order counts
         case Sequence((first, *others), "", "") if colon and all(
             isinstance(other, Relation) and isinstance(other.sides[0], Text) for other in others
         ):  # Minimum: 1, Maximum: 3

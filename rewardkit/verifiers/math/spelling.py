@@ -464,6 +464,9 @@ _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
         r"\A\s*([A-Z])\s*([∩∪])\s*([A-Z])\s*=(?=\s*(?:⦃|\\\{|∅|[(\[]))",
         lambda m: rf"\text{{{min(m[1], m[3])}{m[2]}{max(m[1], m[3])}}}=",
     ),
+    ("5 | n", "|", r"\A\s*([1-9][0-9]*)\s*\|\s*([a-z])\s*\Z", r"\2≡0\\pmod{\1}"),
+    ("12 min", "min", r"(?<=[0-9])\s*min\.?(?=[\s}]*\Z)", " minutes"),
+    ("π to 4", "to", r"(?<=[0-9π}])\s*\\text\{\s*to\s*\}\s*(?=[-0-9π\\])", ":"),
     ("the slope is 5", " is ", _SENTENCE, _sentence),
     ("the roots are 2 and 3", " are ", _SENTENCE, _sentence),
     ("all real x with x > 3", "l", _EVERY, _reopened),
@@ -591,7 +594,7 @@ _IN_WORDS = re.compile(
     r"|is) )*"
     r"(?:congruent to (?P<classes>[0-9]+(?:(?:,? or |,? and |, )[0-9]+)*) mod(?:ulo)?"
     r" (?P<by>[0-9]+)"
-    r"|(?:multiples of|divisible by) (?P<step>[0-9]+|[0-9]*π(?:/[0-9]+)?)"
+    r"|(?:multiples? of|divisible by) (?P<step>[0-9]+|[0-9]*π(?:/[0-9]+)?)"
     r"|(?P<positive>positive )?(?P<parity>even|odd) (?:integers?|numbers?|[nmkx])"
     r"|(?:(?<=\b[nmkx] )|(?<=\b[nmkx] is ))(?P<alone>even|odd)"
     r"|powers? of (?P<base>[0-9]{1,4}|two|three|five|ten)"
@@ -609,7 +612,7 @@ _FOR_ALL = re.compile(
     r"|\bfor (?:all|any|every|each)\b)[^<>≤≥≠=]*\Z"
 )
 _HINTS = ("for ", "∈", "integer", "number", "real", "constant", "scalar", "parameter")
-_SAID = ("congruent", "multiples", "divisible", "odd", "even", "of the form", "power")
+_SAID = ("congruent", "multiple", "divisible", "odd", "even", "of the form", "power")
 _SORTS = {
     "positive": "Z^+",
     "natural": "N",

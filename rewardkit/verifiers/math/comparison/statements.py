@@ -17,6 +17,7 @@ from rewardkit.verifiers.math.tree import (
     ONE,
     ZERO,
     Call,
+    Constant,
     Matrix,
     Node,
     Number,
@@ -277,14 +278,19 @@ def primed(node: Node, other: Node) -> Node:
 
 
 def without_units(node: Node, other: Node) -> Node:
-    """`3 < d < 9` for `3 m < d < 9 m`, beside bounds without a unit or with one of the kind."""
+    """`3 < d < 9` for `3 m < d < 9 m`, beside bounds without a unit or with one of the kind.
+
+    Degrees beside a side with π are radians.
+    """
     mine, theirs = (
         {(part.kind, part.factor) for part in nodes(side) if isinstance(part, Quantity)}
         for side in (node, other)
     )
     if len({kind for kind, _ in mine | theirs}) != 1:
         return node
-    size = min(mine | theirs)[1]
+    ((kind, size), *_) = sorted(mine | theirs)
+    if kind == (("angle", 1),) and Constant("π") in nodes(other):
+        return replaced(node, lambda part: _radians(part) if isinstance(part, Quantity) else None)
 
     def bare(part: Node) -> Node | None:
         if not isinstance(part, Quantity):
@@ -293,6 +299,11 @@ def without_units(node: Node, other: Node) -> Node:
         return part.value if scale == ONE else Product((part.value, scale))
 
     return replaced(node, bare)
+
+
+def _radians(angle: Quantity) -> Node:
+    """The value in radians of an angle in degrees."""
+    return Product((angle.value, Constant("π"), Number(angle.factor / 180)))
 
 
 def _definitions(node: Sequence) -> list[tuple[Node, Node]]:
