@@ -163,7 +163,7 @@ _STREAMS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
 
 def _open(file: Any, *arguments: Any, **named: Any) -> Any:
-    """Open a file; one that names a standard stream without the folder /proc, which is closed."""
+    """Open a file. The names of the standard streams need no folder /proc here."""
     number = _STREAMS.get(str(file))
     return _io.open(file if number is None else os.dup(number), *arguments, **named)
 

@@ -181,6 +181,10 @@ def _joined(tokens: Tokens, items: list[Node], opening: str) -> tuple[list[Node]
     return items, _joint(items, separators)
 
 
+_MOST_WRITTEN_OUT = 2_000
+"""Parts of all terms that a letter's values may give."""
+
+
 def _each(items: list[Node]) -> list[Node]:
     """The items before `k = 0, 1, 2`, which all hold k, for each of these values."""
     named = [place for place, item in enumerate(items) if isinstance(item, Relation)][-1:]
@@ -191,6 +195,8 @@ def _each(items: list[Node]) -> list[Node]:
                 listed = all(isinstance(one, Number) or one == ELLIPSIS for one in numbers)
                 if shapes and numbers and listed and all(name in nodes(one) for one in shapes):
                     values = in_full([first, *numbers])
+                    if len(values) * sum(len(nodes(one)) for one in shapes) > _MOST_WRITTEN_OUT:
+                        raise UnreadableError("too many values of a letter")
                     return [substituted(one, {name: value}) for value in values for one in shapes]
     return items
 

@@ -668,7 +668,7 @@ def _whole(match: re.Match[str]) -> str:
     """k ≥ 0 behind 2^k as k ∈ ℤ_{≥0}; a function's variable stays."""
     letter, first = match.groups()
     before = match.string[: match.start()]
-    if not re.search(rf"\^\s*\{{?[^{{}}]*{letter}", before) or re.search(
+    if not re.search(rf"\^\s?\{{?[^{{}}]{{0,20}}{letter}", before) or re.search(
         rf"[(_]\s*{letter}", before
     ):
         return match.group()

@@ -249,6 +249,8 @@ HOSTILE = [
     "+".join(f"{i}" for i in range(300)) + r"+\cdots+9" * 50,
     r"1\cdot 2\cdots 9" * 100,
     r"a_1+a_2+\cdots+a_{a_1+a_2+\cdots+a_n}",
+    r"(((a+b+c,a=0,1,\ldots,99),b=0,1,\ldots,99),c=0,1,\ldots,99)",
+    "^" * 2000 + r"{k}, k\ge0",
     "5" + "!" * 1000,
     ":".join("1" * 500),
     "½" * 1500,
