@@ -80,7 +80,7 @@ _SIGNS: Final = {
     "£": r"\pounds",
     "¥": r"\yen",
     "∠": r"\angle",
-    "△": r"\triangle",
+    "△": r"\triangle \bigtriangleup",
     "#": r"\#",
     "and": r"\&",
     "-": "− – —",
@@ -714,7 +714,11 @@ _SENTENCES: tuple[tuple[re.Pattern[str], Node], ...] = tuple(
             Text("diverges"),
         ),
         (rf"yes, {_PRONOUN} {_AUXILIARY}(?: possible| true| so)?", Text("yes")),
-        (rf"no, {_PRONOUN} (?:{_AUXILIARY} ?not|(?:{_AUXILIARY}|ca|wo)n['’]t)", Text("no")),
+        (
+            rf"no, {_PRONOUN} (?:(?:{_AUXILIARY} ?not|(?:{_AUXILIARY}|ca|wo)n['’]t)(?: possible)?"
+            r"|is impossible)",
+            Text("no"),
+        ),
         (
             r"(?:it |the (?:answer|value) )?can(?: ?not|['’]t) be determined",
             Text("cannot be determined"),

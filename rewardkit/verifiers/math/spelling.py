@@ -317,7 +317,7 @@ _IS_BOUND = (
 )
 _EVERY = (
     rf"\A{_GAP}(?:for\s+)?(?:all|any|every)(?=[\s}}])(?:{_GAP}real)?"
-    rf"(?:{_GAP}(?:numbers?|values?)(?:\s+of)?)?{_GAP}(?:(?:{_LETTER}{_GAP})?"
+    rf"(?:{_GAP}(?:numbers?|values?)(?![a-z])(?:\s+of)?)?{_GAP}(?:(?:{_LETTER}{_GAP})?"
     rf"(?:such that|with|where|for which|satisfying){_GAP}(?=[^{{}}]*[<>≤≥≠])"
     rf"|(?={_LETTER}{_GAP}(?:[<>≤≥≠]|is\b|at\b|less\b|greater\b|more\b)))"
 )
@@ -434,6 +434,12 @@ _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
         _counted,
     ),
     ("5 x 10^4", "10", r"(?<=[0-9])\s*(?:[xX]|\\text\{\s*[xX·]\s*\})\s*(?=10\s*\^)", "·"),
+    (
+        r"6\text{e}{-4}",
+        "{",
+        r"(?<=[0-9])\s*\\text\s*\{\s*[eE](-?)\s*\}?\s*\{?\s*(-?[0-9]{1,3})\s*\}?",
+        r"e\1\2",
+    ),
     ("0x2F", "0x", r"(?<![A-Za-z0-9])0x([0-9A-Fa-f]+)(?![A-Za-z0-9])", r"\1_{16}"),
     ("0b1011", "0b", r"(?<![A-Za-z0-9])0b([01]+)(?![A-Za-z0-9])", r"\1_{2}"),
     ("[3]_7", "]", r"\A\s*\[\s*(-?[0-9]+)\s*\]\s*_\s*\{?\s*([0-9]+)\s*\}?\s*\Z", r"\1\\pmod{\2}"),

@@ -116,12 +116,20 @@ def _relation(sides: tuple[tree.Node | None, ...], operators: tuple[str, ...]) -
 
 
 def _inequality(left: tree.Node | None, operator: str, right: tree.Node | None) -> Region:
-    """`left operator right`, where |f| < b is f < b and f > -b, and |f| > b is f > b or f < -b."""
+    """`left operator right`, where |f| < b is f < b and f > -b, and |f| > b is f > b or f < -b.
+
+    f² < b is |f| < √b.
+    """
     if left is None or right is None:
         return _bounded(None, operator if left is None else FLIPPED[operator], left or right)
     if isinstance(right, tree.Call):
         left, operator, right = right, FLIPPED[operator], left
     match left:
+        case tree.Power(inner, tree.Number(exponent)) if (
+            exponent == 2 and not tree.symbols(right) and compare_size(right, tree.ZERO) == 1
+        ):
+            root = tree.Power(right, tree.Number(1 / exponent))
+            return _inequality(tree.Call("abs", (inner,)), operator, root)
         case tree.Call("abs", (inner,)) if (
             not tree.symbols(right) and compare_size(right, tree.ZERO) == 1
         ):
