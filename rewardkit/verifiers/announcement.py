@@ -28,7 +28,7 @@ _WRAPPERS = " \t\r\n*_`\"'“”‘’$"
 
 _DENIED = (
     r"not(?!\sonly)|never|neither|nor|nobody|no\sone|cannot|[a-z]{2,7}n['’]t|(?:anything|everything|all)\s(?:but|except)"
-    r"|(?<!none\s)(?<!nothing\s)other\sthan|except(?:\sfor)?|far\sfrom|no\slonger|hardly|scarcely|rul(?:ed?|es|ing)\sout|(?<!no\s)(?<!without\s)(?<!without\sa\s)doubt(?:s|ed)?"
+    r"|(?<!none\s)(?<!nothing\s)other\sthan|except(?:\sfor)?|far\sfrom|no\slonger|hardly|scarcely|surprised(?=\sif)|rul(?:ed?|es|ing)\sout|(?<!no\s)(?<!without\s)(?<!without\sa\s)doubt(?:s|ed)?"
     r"|den(?:y|ies|ied)|(?:refus|declin|hesitat)(?:es?|ed|ing)\sto|unlikely|impossible|rather\sthan|instead\sof|different\sfrom"
     r"|(?:false|wrong|incorrect|untrue|mistake)\s(?:that|to\ssay|to\sthink|answer|result|option|choice)"
     r"|(?:first|initial|previous|earlier|old)\s(?:answer|result|choice)\swas"
@@ -51,7 +51,7 @@ _ABOUT = (
 )
 _FILLER = (
     r"be|been|equal|equals|to|the|(?-i:a)|an|or|(?:that|whether)\sthe\s[a-z]{1,15}|that|this|it|its|is"
-    r"|are|was|if|whether|well|my|our|final"
+    r"|are|was|were|if|whether|well|my|our|final"
     r"|correct|right|true|exact|actual|actually|really|exactly|just|simply|quite|answer|result"
     r"|solution|value|number|option|choice|letter|total|would|will|should|as|think|believe|say|said|accepts?|anyone|anybody"
     r"|claim|know|sure|certain|confident|convinced|conclude|infer|clear|expect|choose|pick|select|case"
@@ -97,7 +97,7 @@ _RETRACTED = (
     r"|(?:wrong|incorrect|false)(?=[).\n]|\Z)|i\stake\s(?:that|it)\sback|or\sso|give\sor\stake"
     r"|or\sthereabouts|more\sor\sless|(?:it|that)\s(?:is|was)(?:\snot|n['’]t)(?=[.!\n]|\Z)|maybe|perhaps|possibly|i\sguess|approximately|roughly|below\szero"
     r"|squared|cubed|(?:plus|minus|times)\s[-$\\(]?(?:[0-9]+|\\?pi|π)|i(?:['’]m|\sam)\s(?:not\s|un)(?:sure|certain|able)"
-    r"|i\s(?:do\snot|don['’]t|cannot|can\snot|can['’]t)\s(?:know|tell|say|decide)|no(?=[.!\n]|\Z)|or\snone|or\s(?:(?:maybe|perhaps|even)\s)?[-$\\(]?[0-9√π½][^\s]*"
+    r"|i\s(?:do\snot|don['’]t|cannot|can\snot|can['’]t)\s(?:know|tell|say|decide)|no(?=[.!\n]|\Z)|or\snone|not\s(?:sure|certain)(?=[.!\n]|\Z)|too\s(?:few|many|much|little|low|high|small|large|big)|or\s(?:(?:maybe|perhaps|even)\s)?[-$\\(]?[0-9√π½][^\s]*"
 )
 _AFTER = re.compile(
     rf"{_UNITS}{_END}(?:(?:no|nope|wait|but|and|though|however|sorry|actually|oops|hmm|well)\b"

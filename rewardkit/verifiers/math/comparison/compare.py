@@ -144,6 +144,7 @@ _FORMS = (
     statements.stated,
     statements.each_equal,
     statements.primed,
+    statements.complex_letters,
     statements.approximated,
     statements.unnamed,
     matrices.as_point,

@@ -277,6 +277,27 @@ def primed(node: Node, other: Node) -> Node:
     return with_symbols(node, prime) if names else node
 
 
+_COMPLEX = ("z", "w")
+"""Letters that are complex numbers by habit where i stands beside them."""
+
+
+def complex_letters(node: Node, other: Node) -> Node:
+    """z + iy in place of z, beside a side that has a modulus of z and i, too: |z - 4i| = 3."""
+    if not all(map(_has_modulus, (node, other))):
+        return node
+
+    def parts(symbol: Symbol) -> Node:
+        imaginary = Product((Constant("i"), Symbol(f"{symbol.name} imaginary")))
+        return Sum((symbol, imaginary)) if symbol.name in _COMPLEX else symbol
+
+    return with_symbols(node, parts)
+
+
+def _has_modulus(node: Node) -> bool:
+    inside = (nodes(part) for part in nodes(node) if isinstance(part, Call) and part.name == "abs")
+    return any(Constant("i") in part and symbols(part[0]) & {*_COMPLEX} for part in inside)
+
+
 def without_units(node: Node, other: Node) -> Node:
     """`3 < d < 9` for `3 m < d < 9 m`, beside bounds without a unit or with one of the kind.
 
