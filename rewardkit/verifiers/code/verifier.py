@@ -190,8 +190,7 @@ class Code:
         if isinstance(runner, Finding):
             return [runner]
         findings: list[Finding | None] = []
-        for case in tests.cases[: self.max_tests or None]:
-            finding = runner(case)
+        for finding in runner(tests.cases[: self.max_tests or None]):
             findings.append(finding)
             if finding and (self.score == "all" or finding.failure is None):
                 break
