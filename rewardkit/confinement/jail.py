@@ -179,7 +179,7 @@ class Jail:
         given: Sequence[Any],
         packed: Callable[[Any], bytes],
     ) -> Iterator[Outcome]:
-        """The outcomes of a task on each input, in order; what ends the process is done alone."""
+        """The outcomes of a task on each input, in order; what ends a process is done again."""
         done, alone = 0, False
         while done < len(given):
             first, *others = _offered(given[done : done + 1 if alone else None], packed)
@@ -242,12 +242,13 @@ def _marshalled(arguments: Sequence[object]) -> bytes:
 
 def _offered(given: Sequence[Any], packed: Callable[[Any], bytes]) -> list[bytes]:
     """The first input, and those after it that its process may go on with."""
-    inputs = [packed(given[0])]
+    inputs, left = [packed(given[0])], _TOGETHER
     with contextlib.suppress(Opaque):  # raised again when it comes first
-        for one in given[1:]:
-            inputs.append(packed(one))
-            if len(inputs[-1]) > _PIPE or sum(map(len, inputs[1:])) > _TOGETHER:
-                return inputs[:-1]
+        for data in map(packed, given[1:]):
+            left -= len(data)
+            if len(data) > _PIPE or left < 0:
+                break
+            inputs.append(data)
     return inputs
 
 
