@@ -29,7 +29,7 @@ _WRAPPERS = " \t\r\n*_`\"'“”‘’$"
 _DENIED = (
     r"not(?!\sonly)|never|neither|nor|nobody|no\sone|cannot|[a-z]{2,7}n['’]t|(?:anything|everything|all)\s(?:but|except)"
     r"|(?<!none\s)(?<!nothing\s)other\sthan|except(?:\sfor)?|far\sfrom|no\slonger|hardly|scarcely|surprised(?=\sif)|rul(?:ed?|es|ing)\sout|(?<!no\s)(?<!without\s)(?<!without\sa\s)doubt(?:s|ed)?"
-    r"|no\sway|nothing\s(?:says|shows|suggests|proves)|(?:reject|discard|dismiss|exclud|eliminat)(?:s|es|ed|e|ing)?"
+    r"|no\sway|nothing\s(?:[a-z]{1,10}\s){0,4}?(?:says|shows|suggests|proves|implies)|any\s[a-z]{1,10}\sbut|differs?\sfrom|(?:reject|discard|dismiss|exclud|eliminat)(?:s|es|ed|e|ing)?"
     r"|den(?:y|ies|ied)|(?:refus|declin|hesitat)(?:es?|ed|ing)\sto|unlikely|impossible|rather\sthan|instead\sof|different\sfrom"
     r"|(?:false|wrong|incorrect|untrue|mistake|error)\s(?:that|to\s(?:say|think|answer|claim|conclude|choose|pick|write)"
     r"|answer|result|option|choice)"
@@ -39,15 +39,15 @@ _DENIED = (
 )
 _HEDGED = (
     r"might|may|could|maybe|perhaps|possibly|guess(?:ing|ed)?|suppose|assum(?:e|ing)|suspect"
-    r"|unsure|uncertain|unclear|doubtful|whether|if|unless|wonder(?:s|ed|ing)?|imagine"
+    r"|unsure|uncertain|unclear|doubtful|would\shave\sbeen|(?:(?:you|he|she|they|who)\ssaid|was\stold|claims|believes|thinks|according\sto)|whether|if|unless|wonder(?:s|ed|ing)?|imagine"
 )
 _BOUNDED = (
     r"(?:less|more|fewer|greater|larger|smaller|higher|lower|bigger)\sthan|at\s(?:the\s)?(?:least|most)"
     r"|up\sto|divides|divisible\sby|between|beyond|within|exceeds?|bounded\sby"
     r"|(?:\A|(?:is|are|was|be|lies?|stays?|remains?|just|slightly|somewhat|strictly|well|bit|little)\s)(?:under|over|above|below)"
     r"|(?:upper|lower)\sbound|estimated?|(?:short|shy|multiples?|factors?|divisors?)\sof"
-    r"|(?:complement|sub-?set|superset|opposite|negative|negation|reciprocal|inverse|square|cube|root|half|third"
-    r"|quarter|fifth|tenth|double|triple|fraction|part|share|logarithm)\sof|double|triple|twice|thrice"
+    r"|(?:complement|supplement|(?:first|last)\sdigits?|sub-?set|superset|opposite|negative|negation|reciprocal|inverse|square|cube|root|half|third"
+    r"|quarter|fifth|tenth|double|triple|fraction|part|share|logarithm)\sof|double|triple|twice|thrice|rounds?\sto|capped\sat|(?:perpendicular|parallel)\sto"
     r"|(?:two|three|four|five|six|seven|eight|nine|ten|[0-9]{1,4})\stimes"
 )
 _ABOUT = (
@@ -60,7 +60,7 @@ _FILLER = (
     r"|correct|right|true|exact|actual|actually|really|exactly|just|simply|quite|answer|result"
     r"|solution|value|number|option|choice|letter|total|would|will|should|as|think|believe|say|said|accepts?|anyone|anybody"
     r"|claim|know|sure|certain|confident|convinced|conclude|infer|clear|expect|choose|pick|select|case"
-    r"|necessarily|always"
+    r"|necessarily|always|we|have|get"
 )
 _OPENING = "*_`$({[\"'“‘\\: \t\r\n"
 _OPENING_SIGNS = rf"[\s{re.escape(_OPENING)}]{{0,8}}(?:[a-z]\s?=\s?)?"
@@ -93,14 +93,15 @@ _REFUTED = (
     r"|wrong|incorrect|false|untrue|invalid|impossible|mistaken|nonsense|trap|distractor|mistake|error"
     r"|guess|lie|joke|decoy|typo|red\sherring|extraneous|spurious|inadmissible|rejected|discarded|excluded)"
     r"|contradicts|fails|makes\sno\ssense"
+    r"|(?:is|are|was|were)(?:\snot|n['’]t)\s(?:enough|among|what|one\sof|the\s[a-z]{1,12}\sof)(?:\s[a-z]{1,12}){0,3}"
     r"|(?:does|do)(?:\snot|n['’]t)\s(?:satisfy|fit|hold|check)(?:\s[a-z]{1,12}){0,3}"
     r"|(?:[a-z]{2,6}n['’]t|cannot|can\snot)\s(?:(?:be|the|a|quite|actually)\s){0,3}"
     r"(?:correct|right|true|answer|it|valid|possible|work|solution)"
 )
 _SUBJECT = r"which|that|this|it|these|those|the\s(?:final\s)?(?:answer|value|result)"
 _RETRACTED = (
-    r"i\s(?:[a-z]{1,10}\s)?(?:disagree|doubt)|(?:he|she|they|you)\s(?:is|are|was|were)\s(?:wrong|mistaken)|(?:only\s)?if|unless|provided"
-    r"|assuming|at\s(?:the\s)?(?:best|worst|most|least)|and\scounting|or\s(?:more|fewer|less|higher|lower|something|another|some\sother)"
+    r"i\s(?:[a-z]{1,10}\s)?(?:disagree|doubt)|(?:he|she|they|you)\s(?:is|are|was|were)\s(?:wrong|mistaken)|(?<![.!?]\s)(?:(?:only\s)?if|unless|provided|assuming)"
+    r"|at\s(?:the\s)?(?:best|worst|most|least)|and\scounting|or\s(?:more|fewer|less|higher|lower|something|another|some\sother)"
     r"|(?:more|less|fewer|greater|larger|smaller|higher|lower|older|younger|longer|shorter)\sthan|(?:minus|plus)(?=\s(?:the|what|those|a)\b)"
     r"|times\s(?:as|the|that|more|larger)|"
     r"(?:i['’]?m\s|i\sam\s)?(?:just\s|only\s)?(?:kidding|joking)|scratch\sthat|never\s?mind"
@@ -114,7 +115,7 @@ _AFTER = re.compile(
     rf"[\s,.!:—-]{{0,4}}){{0,3}}(?:(?:(?:{_SUBJECT}|(?P<again>(?!(?:he|she|they|you)\b)[^\s]{{1,20}}))\s?)?(?:{_REFUTED})"
     r"(?=\s*(?:[.,;!?:)\n]|\Z|because|since|as|either|but|and|answer|here))"
     rf"|contradicts|(?:{_RETRACTED})\b)"
-    r"|[\s*_`$)}]{0,4}\?(?!\W{0,8}(?:yes|yep|yeah|correct|right|exactly|indeed|true|sure|absolutely|of\scourse|(?:it|that)\sis)\b)",
+    r"|[\s*_`$)}]{0,4}(?:correct|right|true|it|possible)?\?(?!\W{0,8}(?:yes|yep|yeah|correct|right|exactly|indeed|true|sure|absolutely|of\scourse|(?:it|that)\sis)\b)",
     re.IGNORECASE,
 )
 _CORRECTION = (

@@ -39,7 +39,15 @@ _SIGNS = re.compile(r"[0-9$\\=]")
 _BOLD_END = re.compile(r"\*\*([^*\n]{1,200})\*\*[.\s]*\Z")
 _SENTENCE_END = re.compile(
     r"[.!?。](?=\s|\Z)|\n|(?<=\S),?\s\(?(?:since|because|which|not|as\s(?:it|that|this))\b"
+    r"|(?<=\S),\s(?:although|though|whereas|while|neither|whose|with|for|[a-z]{3,8}er\sthan|more\sthan|less\sthan)\b"
+    r"|\srather\sthan\b"
 )
+_LINKS = re.compile(
+    rf"(?:{_COPULA.pattern}|\b(?:gives?|reads?|remains?|so|hence|thus|then|when|for|at)\b|:)[,\s]"
+)
+"""What a sentence may have before the answer that it states."""
+_CALCULATION = re.compile(r"[^A-Za-z=]{1,100}=")
+_BREAK = re.compile(r"[.!?。]\s|\n")
 _HEAD = re.compile(
     r"(?P<head>[^,;(]{1,200}?)(?:[;—–]\s|\s\(|,\s(?:and|but|while|whereas|though|so|where)\s)"
 )
@@ -69,7 +77,14 @@ def flexible_answer(text: str) -> str | None:
         return whole
     if announced := _announced(text):
         return _asserted(text, *announced)
-    for reader in (_last_line, _concluded, _last_formula, _last_number):
+    for reader in (
+        _last_line,
+        _concluded,
+        _last_statement,
+        _last_formula,
+        _last_number,
+        _last_words,
+    ):
         if answer := reader(text):
             return _asserted(text, answer, max(0, text.rfind(answer)))
     return None
@@ -143,6 +158,29 @@ def _concluded(text: str) -> str | None:
     if last is None or _SENTENCE_END.search(text, last.end(), len(text) - 1):
         return None
     return _first_answer(text[last.end() :])
+
+
+def _last_statement(text: str) -> str | None:
+    """Return what the last sentence states as a whole: `The lines meet at (2, -1).`"""
+    *_, start = (0, *(end.end() for end in _BREAK.finditer(text[:-1])))
+    sentence = text[start:]
+    end = _SENTENCE_END.search(sentence)
+    sentence = (sentence[: end.start()] if end else sentence).strip()
+    if len(sentence) > LONGEST_SHORT or "$" in sentence or "\\" in sentence:
+        return None
+    for part in reversed(sentence.split("; ")):
+        for link in _LINKS.finditer(part):
+            rest = part[link.end() :].strip()
+            if _SIGNS.search(rest) and not _CALCULATION.match(rest) and _is_answer(rest):
+                return rest
+    return None
+
+
+def _last_words(text: str) -> str | None:
+    """Return the words with which a text without any value ends: `So the triangle is isosceles.`"""
+    *_, copula = (None, *_COPULA.finditer(text, max(0, len(text) - LONGEST_SHORT)))
+    rest = text[copula.end() :].strip(" .!") if copula else ""
+    return rest if _is_answer(rest) else None
 
 
 def _first_answer(rest: str) -> str | None:
