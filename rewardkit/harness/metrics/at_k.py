@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from array import array
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -129,84 +128,31 @@ def _majorities_near(
 ) -> list[float]:
     """maj@k for some k below n that are close to each other: p is their middle divided by n.
 
-    The coefficients are read off a discrete Fourier transform, which is long enough for all likely
-    sums of votes. Each row of `product` is for a number of votes and a node of the integral.
+    Polynomials are multiplied as their values at the roots of unity, with a row for each node of
+    the integral. Answers that can't reach v votes are one binomial with the silent completions.
     """
     import numpy as np
+    from numpy.fft import irfft, rfft
 
     count = correct + sum(wrong) + silent
     share = (ks[0] + ks[-1]) / (2 * count)
-    spread = math.sqrt(count * share * (1 - share))
-    x, folds, powers = _roots(min(count, 40 + math.ceil(20 * spread)) + 1)
     right, total = _binomial(share, correct), _binomial(share, count)[list(ks)]
-    votes, y, weights = _rows(_likely(ks, share, correct, count), ks[-1], wrong)
-    if not len(votes):
-        return [0.0] * len(ks)
-    product = (right[votes] * weights)[:, None] * powers[votes % len(powers)]
-    free = _power(1 - share + share * x, silent)
-    for size, answers in Counter(wrong).items():
-        rivalled = np.searchsorted(votes, size, side="right")
-        if rivalled:
-            drawn = np.arange(votes[rivalled - 1] + 1)
-            terms = _binomial(share, size)[drawn, None] * powers[drawn % len(powers)]
-            fewer, rows = terms.cumsum(axis=0), votes[:rivalled]
-            either = fewer[rows - 1] + y[:rivalled, None] * terms[rows]
-            product[:rivalled] *= _power(either, answers)
-        if rivalled < len(votes):
-            product[rivalled:] *= _power(1 - share + share * x, size * answers)
-    coefficients = powers[np.array(ks) % len(powers)].conj() @ (product.sum(axis=0) * free * folds)
-    return list(map(float, coefficients.real / total))
-
-
-@lru_cache(maxsize=1000)
-def _likely(ks: tuple[int, ...], share: float, correct: int, count: int) -> Any:
-    """The numbers of votes for the right answer that are likely enough to count, for some k."""
-    import numpy as np
-
-    votes = np.arange(1, min(ks[-1], correct) + 1)
-    others = np.array(ks)[:, None] - votes
-    possible = (others >= 0) & (others <= count - correct)
-    of_others = np.where(possible, _binomial(share, count - correct)[others * possible], 0.0)
-    least = NEGLIGIBLE * _binomial(share, count)[list(ks)][:, None]
-    return votes[(_binomial(share, correct)[votes] * of_others > least).any(axis=0)]
-
-
-def _rows(likely: Any, most: int, wrong: Sequence[int]) -> tuple[Any, Any, Any]:
-    """Votes, nodes y and weights: for each number of votes, as many as its possible ties need."""
-    import numpy as np
-
-    sizes = sorted(wrong)
-    nodes = []
-    for votes in likely.tolist():
-        ties = min(len(sizes) - bisect_left(sizes, votes), most // votes - 1)
-        nodes.append(_gauss(ties // 2 + 1))
-    if not nodes:
-        return likely, likely, likely
-    y, weights = zip(*nodes, strict=True)
-    return np.repeat(likely, list(map(len, y))), np.concatenate(y), np.concatenate(weights)
-
-
-def _power(values: Any, exponent: int) -> Any:
-    """The power by squares: numpy's own takes a logarithm of each complex number."""
-    result: Any = 1.0 if exponent else values**0
-    while exponent:
-        if exponent & 1:
-            result = result * values
-        values, exponent = values * values, exponent >> 1
-    return result
-
-
-@lru_cache(maxsize=32)
-def _roots(length: int) -> tuple[Any, Any, Any]:
-    """The roots of unity that a real transform needs, the share of each in a coefficient, and, one
-    in each row, the powers of all roots."""
-    import numpy as np
-
-    half = np.arange(length // 2 + 1)
-    all_roots = np.exp(2j * np.pi * np.arange(length) / length)
-    x = all_roots[half]
-    powers = all_roots[np.outer(np.arange(length), half) % length]
-    return x, np.where(x.imag > 1e-9, 2.0, 1.0) / length, powers
+    length = 2 ** count.bit_length()  # more than the degree, and quick to transform
+    won = np.zeros(length // 2 + 1, complex)
+    for votes in range(1, min(ks[-1], correct) + 1):
+        if right[votes] <= NEGLIGIBLE * total.min():
+            continue
+        rivals = Counter(size for size in wrong if size >= votes)
+        y, weights = _gauss(min(rivals.total(), ks[-1] // votes - 1) // 2 + 1)
+        others = silent + sum(size for size in wrong if size < votes)
+        start = np.concatenate([np.zeros(votes), right[votes] * _binomial(share, others)])
+        product = weights[:, None] * rfft(start, length)
+        for size, answers in rivals.items():
+            terms = np.tile(_binomial(share, size)[: votes + 1], (len(y), 1))
+            terms[:, votes] *= y
+            product = product * rfft(terms, length) ** answers
+        won += product.sum(axis=0)
+    return list(map(float, irfft(won, length)[list(ks)] / total))
 
 
 @lru_cache(maxsize=10_000)
