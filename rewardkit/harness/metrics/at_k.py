@@ -72,14 +72,9 @@ def mean_g_pass_at(k: int, correct: int, count: int) -> float:
 def _at_least(k: int, correct: int, count: int) -> array[float]:
     """For j = 0 … k, the chance that at least j of k are right, drawn without replacement.
 
-    The numbers of ways are exact: each follows from the one before by a product and a quotient.
+    The numbers of ways are exact.
     """
-    ways = [0] * (k + 1)
-    first = max(0, k - (count - correct))
-    ways[first] = math.comb(correct, first) * math.comb(count - correct, k - first)
-    for right in range(first, min(k, correct)):
-        left = (correct - right) * (k - right)
-        ways[right + 1] = ways[right] * left // ((right + 1) * (count - correct - k + right + 1))
+    ways = [math.comb(correct, j) * math.comb(count - correct, k - j) for j in range(k + 1)]
     total = math.comb(count, k)
     return array("d", [some / total for some in reversed(list(accumulate(reversed(ways))))])
 
