@@ -83,11 +83,9 @@ NEGLIGIBLE = 1e-18
 """The chance from which a number of right answers counts in maj@k."""
 
 
-@lru_cache(maxsize=10_000)
-def majorities(
-    ks: tuple[int, ...], correct: int, wrong: tuple[int, ...], silent: int
-) -> tuple[float, ...]:
-    """maj@k for each k: the expected correctness of the majority's answer among k completions.
+@lru_cache(maxsize=100_000)
+def majority(k: int, correct: int, wrong: tuple[int, ...], silent: int) -> float:
+    """maj@k: the expected correctness of the majority's answer among k completions.
 
     Of a problem's n completions, `correct` give the right answer, `wrong[i]` the i-th wrong
     answer, and `silent` give none and don't vote. The result is the mean over all C(n, k) choices
@@ -95,59 +93,40 @@ def majorities(
     the right one share its 1 as 1 / (t + 1), and a choice without votes counts 0. Majority voting:
     X. Wang et al., Self-Consistency Improves Chain of Thought Reasoning, arXiv:2203.11171 (2022).
 
-    Let each completion be drawn by itself with the chance p. Given that k are drawn, all choices
-    are equally likely. The right answer has v votes with chance b(c, v), a binomial one; the
-    others have k − v votes in all, and none more than v, with a chance that is a coefficient:
+    Let each completion be drawn by itself with the chance k / n. Given that k are drawn, all
+    choices are equally likely. The right answer has v votes with chance b(c, v), a binomial one;
+    the others have k − v votes in all, and none more than v, with a chance that is a coefficient:
 
         [x^k] Σ_v b(c, v) xᵛ ∫_0^1 Π_i (Σ_{j<v} b(wᵢ, j) xʲ + b(wᵢ, v) xᵛ y) dy / b(n, k)
 
-    The integral turns yᵗ, for t ties, into 1 / (t + 1). `ks` ascend; neighbours share a p.
-    """
-    count = correct + sum(wrong) + silent
-    values: list[float] = []
-    drawn = [k for k in ks if k < count]
-    while drawn:
-        spread = math.sqrt(drawn[0] * (1 - drawn[0] / count))
-        near = tuple(k for k in drawn if k <= max(EVERY_K, drawn[0] + 5 * spread))
-        values += _majorities_near(near, correct, wrong, silent)
-        drawn = drawn[len(near) :]
-    if count in ks:
-        rivals = sum(size >= correct for size in wrong)
-        wins = correct and max(wrong, default=0) <= correct
-        values.append(1.0 / (rivals + 1) if wins else 0.0)
-    return tuple(values)
-
-
-def _majorities_near(
-    ks: tuple[int, ...], correct: int, wrong: Sequence[int], silent: int
-) -> list[float]:
-    """maj@k for some k below n that are close to each other: p is their middle divided by n.
-
-    Polynomials are multiplied as their values at the roots of unity, with a row for each node of
-    the integral. Answers that can't reach v votes are one binomial with the silent completions.
+    The integral turns yᵗ, for t ties, into 1 / (t + 1). Polynomials are multiplied as their values
+    at the roots of unity, with a row for each node of the integral; answers that can't reach v
+    votes are one binomial with the silent completions.
     """
     import numpy as np
     from numpy.fft import irfft, rfft
 
     count = correct + sum(wrong) + silent
-    share = (ks[0] + ks[-1]) / (2 * count)
-    right, total = _binomial(share, correct), _binomial(share, count)[list(ks)]
-    length = 2 ** count.bit_length()  # more than the degree, and quick to transform
+    if k == count:
+        rivals = sum(size >= correct for size in wrong)
+        return 1.0 / (rivals + 1) if correct and max(wrong, default=0) <= correct else 0.0
+    share, length = k / count, 2 ** count.bit_length()  # more than the degree, quick to transform
+    right, chance = _binomial(share, correct), _binomial(share, count)[k]
     won = np.zeros(length // 2 + 1, complex)
-    for votes in range(1, min(ks[-1], correct) + 1):
-        if right[votes] <= NEGLIGIBLE * total.min():
+    for votes in range(1, min(k, correct) + 1):
+        if right[votes] <= NEGLIGIBLE * chance:
             continue
-        rivals = Counter(size for size in wrong if size >= votes)
-        y, weights = _gauss(min(rivals.total(), ks[-1] // votes - 1) // 2 + 1)
+        rivalling = Counter(size for size in wrong if size >= votes)
+        y, weights = _gauss(min(rivalling.total(), k // votes - 1) // 2 + 1)
         others = silent + sum(size for size in wrong if size < votes)
         start = np.concatenate([np.zeros(votes), right[votes] * _binomial(share, others)])
         product = weights[:, None] * rfft(start, length)
-        for size, answers in rivals.items():
+        for size, answers in rivalling.items():
             terms = np.tile(_binomial(share, size)[: votes + 1], (len(y), 1))
             terms[:, votes] *= y
             product = product * rfft(terms, length) ** answers
         won += product.sum(axis=0)
-    return list(map(float, irfft(won, length)[list(ks)] / total))
+    return float(irfft(won, length)[k] / chance)
 
 
 @lru_cache(maxsize=10_000)
@@ -376,14 +355,10 @@ def _metric_at_k(counts: Counts, k: int, estimator: Callable[[int, int], float])
 
 
 def _majority_at_k(votes: Sequence[Ballot], most: int) -> Iterator[tuple[str, Metric]]:
-    ks = tuple(reported_k(most))
-    values = [
-        majorities(tuple(k for k in ks if k <= ballot.completions), *ballot) for ballot in votes
-    ]
-    for place, k in enumerate(ks):
-        enough = [index for index, of_ballot in enumerate(values) if len(of_ballot) > place]
-        counts = [votes[index].completions for index in enough]
-        yield f"maj@{k}", _metric([values[index][place] for index in enough], k, counts)
+    for k in reported_k(most):
+        enough = [ballot for ballot in votes if ballot.completions >= k]
+        values = [majority(k, *ballot) for ballot in enough]
+        yield f"maj@{k}", _metric(values, k, [ballot.completions for ballot in enough])
 
 
 def _metric(values: Sequence[float], k: int, counts: Sequence[int]) -> Metric:
