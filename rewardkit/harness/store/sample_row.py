@@ -174,7 +174,4 @@ _encode = json.JSONEncoder(ensure_ascii=False, default=str).encode
 
 def as_line(value: Any) -> bytes:
     """A value as a line of JSON; lone surrogates, which UTF-8 can't encode, are escaped."""
-    try:
-        return f"{_encode(value)}\n".encode()
-    except UnicodeEncodeError:
-        return f"{json.dumps(value, default=str)}\n".encode()
+    return f"{_encode(value)}\n".encode(errors="backslashreplace")
