@@ -341,11 +341,6 @@ def watch_engine(engine_core: Any, closed: threading.Event) -> None:
         threading.Thread(target=watch, daemon=True).start()
 
 
-RankReply = tuple[str, Any]
-"""A message of a rank: ("ready", description), ("completion", (key, completion)), ("done", None)
-or ("error", text)."""
-
-
 class Ranks:
     """The engines of one job."""
 
@@ -357,10 +352,8 @@ class Ranks:
             self._start_process(environment)
         job = (model, replace(options, data_parallel_size=1), -(-requests // count), longest)
         self._send([job] * count)
-        self._description: dict[str, object] = {}
         replies = self._replies()
-        for _ in self._processes:
-            _, self._description = next(replies)
+        self._description: dict[str, object] = [next(replies) for _ in self._processes][-1]
 
     def _start_process(self, environment: dict[str, str]) -> None:
         ours, theirs = (Connection(one.detach()) for one in socket_pair())
@@ -381,41 +374,39 @@ class Ranks:
             with suppress(OSError):
                 connection.send(order)
 
-    def _replies(self) -> Iterator[RankReply]:
-        """The replies of all ranks as they arrive. BackendError if one has failed or died."""
+    def _replies(self) -> Iterator[Any]:
+        """The replies of all ranks as they arrive: descriptions, or keys with completions.
+
+        BackendError if a rank has failed or died.
+        """
         while True:
             ready = wait(self._connections)
             for number in [n for n, one in enumerate(self._connections) if one in ready]:
                 try:
-                    kind, value = self._connections[number].recv()
+                    error, value = self._connections[number].recv()
                 except (EOFError, OSError):
                     status = self._processes[number].wait()
-                    kind, value = "error", f"it ended with exit status {status}"
-                if kind == "error":
+                    error = f"it ended with exit status {status}"
+                if error:
                     self.close(patience=0.0)
                     raise BackendError(
-                        f"vLLM's rank {number} of {len(self._processes)} failed: {value}"
+                        f"vLLM's rank {number} of {len(self._processes)} failed: {error}"
                     )
-                yield kind, value
+                yield value
 
     def generate(
         self, requests: Sequence[Request], sampling: Sampling
     ) -> Iterator[tuple[Request, Completion]]:
         """Each request with its completion, as a rank finishes it."""
-        busy = len(self._processes)
-        self._send([(list(requests[number::busy]), sampling) for number in range(busy)])
-        by_key = {request.key: request for request in requests}
+        count, left = len(self._processes), {request.key: request for request in requests}
+        self._send([(list(requests[number::count]), sampling) for number in range(count)])
+        replies = self._replies()
         try:
-            for kind, value in self._replies():
-                if kind == "completion":
-                    key, completion = value
-                    yield by_key[key], completion
-                    continue
-                busy -= 1
-                if not busy:
-                    return
+            while left:
+                key, completion = next(replies)
+                yield left.pop(key), completion
         finally:
-            if busy:
+            if left:
                 self.close(patience=0.0)
 
     def describe(self) -> dict[str, object]:
@@ -455,23 +446,25 @@ def _environments(count: int, tensor_parallel_size: int) -> list[dict[str, str]]
 
 
 def serve(connection: Connection) -> None:
-    """Start an engine by the first order, then complete the requests of each further order."""
+    """Start an engine by the first order, then complete the requests of each further order.
+
+    Sends pairs of an error, empty for none, and a value.
+    """
     try:
         model, options, requests, longest = connection.recv()
         backend: Backend = registry.installed().backend("vllm")(model, options)
         backend.start(requests, longest)
-        connection.send(("ready", dict(backend.describe())))
+        connection.send(("", dict(backend.describe())))
         while True:
             try:
                 order = connection.recv()
             except EOFError:
                 break
             for request, completion in backend.generate(*order):
-                connection.send(("completion", (request.key, completion)))
-            connection.send(("done", None))
+                connection.send(("", (request.key, completion)))
         backend.close()
     except RewardkitError as error:
-        connection.send(("error", str(error)))
+        connection.send((str(error), None))
 
 
 if __name__ == "__main__":

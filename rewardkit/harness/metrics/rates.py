@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from array import array
-from bisect import bisect_right
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, compress
+from itertools import compress
 from math import nan
 from statistics import fmean
 from typing import Any, NamedTuple, TypeVar
@@ -214,7 +212,7 @@ class Outcomes:
     problem: array[int] = field(default_factory=lambda: array("I"))
     """For each row, the number of its problem."""
     score: array[float] = field(default_factory=lambda: array("d"))
-    """For each row, its score; 0 if it is unjudged."""
+    """For each row, its score; NaN if it is unjudged."""
     parts: Parts = field(default_factory=Parts)
     flexible_parts: Parts = field(default_factory=Parts)
 
@@ -228,27 +226,14 @@ class Outcomes:
 
     def rate(self, value_of: Callable[[RowKind], float | None]) -> Metric | None:
         """The mean of a value in [0, 1] over the rows where it isn't None; None without any."""
-        distinct = [value_of(kind) for kind in self.distinct]
-        numbers = [value or 0.0 for value in distinct]
-        values = map(numbers.__getitem__, self.kind)
-        if None not in distinct:
-            return _mean(values, self.problem)
-        counts = [value is not None for value in distinct]
-        kept = bytearray(map(counts.__getitem__, self.kind))
-        return _mean(compress(values, kept), compress(self.problem, kept))
+        values = [nan if value is None else value for value in map(value_of, self.distinct)]
+        return self.mean(array("d", map(values.__getitem__, self.kind)))
 
-    def mean_score(self, scores: Sequence[float]) -> Metric | None:
-        """The mean over the judged rows of `scores`, which has a number or NaN for each row."""
-        judged = bytearray(
-            kind.correct is not None and score == score
-            for kind, score in zip(self, scores, strict=True)
-        )
-        return _mean(compress(scores, judged), compress(self.problem, judged))
-
-
-def _mean(values: Iterable[float], problems: Iterable[int]) -> Metric | None:
-    numbers = array("d", values)
-    return mean(numbers, array("I", problems)) if numbers else None
+    def mean(self, values: Sequence[float]) -> Metric | None:
+        """The mean of a number for each row, over the rows where it isn't NaN; None without any."""
+        kept = bytearray(value == value for value in values)
+        numbers = array("d", compress(values, kept))
+        return mean(numbers, array("I", compress(self.problem, kept))) if numbers else None
 
 
 def read_outcomes(rows: Sequence[SampleRow]) -> Outcomes:
@@ -262,7 +247,7 @@ def read_outcomes(rows: Sequence[SampleRow]) -> Outcomes:
         verdict = row.verdict
         outcomes.kind.append(distinct[kind_of(row)])
         outcomes.problem.append(problem)
-        outcomes.score.append(verdict.score or 0.0)
+        outcomes.score.append(nan if verdict.score is None else verdict.score)
         if verdict.correct is not None:
             outcomes.parts.add(verdict.parts, number, problem)
         if row.flexible is not None and row.flexible.correct is not None:
@@ -384,13 +369,13 @@ def rates(outcomes: Outcomes) -> dict[str, Metric]:
     figures = {
         name: outcomes.rate(rate.value_of) for name, rate in RATES.items() if name not in left_out
     }
-    figures["score"] = outcomes.mean_score(outcomes.score)
+    figures["score"] = outcomes.mean(outcomes.score)
     columns: dict[str, Sequence[float]] = {}
     for reading, parts in (("", outcomes.parts), (FLEXIBLE, outcomes.flexible_parts)):
         if parts.numbered:
             figures[f"instruction_accuracy{reading}"] = pooled_mean(list(parts.numbered.values()))
         columns |= {f"{PART}{part}{reading}": scores for part, scores in parts.columns.items()}
-    figures |= {name: outcomes.mean_score(scores) for name, scores in sorted(columns.items())}
+    figures |= {name: outcomes.mean(scores) for name, scores in sorted(columns.items())}
     return {name: figure for name, figure in figures.items() if figure is not None}
 
 
@@ -412,16 +397,16 @@ class Lengths:
 def lengths_by_outcome(rows: Sequence[SampleRow], outcomes: Outcomes) -> dict[str, Lengths]:
     """The lengths of each bucket that occurs, of all, and of the thinking of those that think;
     empty where no tokens are counted."""
-    counts: dict[str, Counter[int]] = defaultdict(Counter)
+    lengths: dict[str, array[int]] = defaultdict(lambda: array("i"))
     buckets = [length_bucket(kind) for kind in outcomes.distinct]
     for row, kind in zip(rows, outcomes.kind, strict=True):
         tokens = row.completion_tokens
         if tokens is not None:
-            counts["all"][tokens] += 1
-            counts[buckets[kind]][tokens] += 1
+            lengths["all"].append(tokens)
+            lengths[buckets[kind]].append(tokens)
         if row.thinking_tokens is not None:
-            counts[THINKING][row.thinking_tokens] += 1
-    return {bucket: _lengths(counts[bucket]) for bucket in BUCKETS if bucket in counts}
+            lengths[THINKING].append(row.thinking_tokens)
+    return {bucket: _lengths(lengths[bucket]) for bucket in BUCKETS if bucket in lengths}
 
 
 def length_bucket(kind: RowKind) -> str:
@@ -450,19 +435,13 @@ def length_quantiles(rows: Iterable[SampleRow]) -> dict[str, list[int]]:
     }
 
 
-def _lengths(counts: Counter[int]) -> Lengths:
-    """`counts` maps each length to the number of completions that long."""
-    lengths = sorted(counts)
-    ranks = list(accumulate(counts[length] for length in lengths))
-    count = ranks[-1]
-
-    def at_rank(rank: int) -> int:
-        return lengths[bisect_right(ranks, rank)]
+def _lengths(tokens: array[int]) -> Lengths:
+    import numpy as np
 
     return Lengths(
-        mean=sum(length * times for length, times in counts.items()) / count,
-        median=(at_rank((count - 1) // 2) + at_rank(count // 2)) / 2,
-        p95=float(at_rank(math.ceil(0.95 * count) - 1)),
-        maximum=lengths[-1],
-        count=count,
+        mean=sum(tokens) / len(tokens),
+        median=float(np.median(tokens)),
+        p95=float(np.percentile(tokens, 95, method="inverted_cdf")),
+        maximum=max(tokens),
+        count=len(tokens),
     )

@@ -230,15 +230,11 @@ class Usage:
         return ", ".join(forms[name].format(value) for name, value in self.as_json().items())
 
 
-def usage_of(rows: Iterable[SampleRow]) -> Usage:
+def usage_of(rows: Sequence[SampleRow]) -> Usage:
     """The sums over these rows."""
-    tokens: dict[str, int] = {}
-    costs = []
-    for row in rows:
-        for name in ("prompt_tokens", "completion_tokens", "thinking_tokens"):
-            count = getattr(row, name)
-            if count is not None:
-                tokens[name] = tokens.get(name, 0) + count
-        if row.cost is not None:
-            costs.append(row.cost)
-    return Usage(**tokens, cost=math.fsum(costs) if costs else None)
+    sums: dict[str, Any] = {}
+    for name in Usage.__dataclass_fields__:
+        values = [value for row in rows if (value := getattr(row, name)) is not None]
+        if values:
+            sums[name] = math.fsum(values) if name == "cost" else sum(values)
+    return Usage(**sums)

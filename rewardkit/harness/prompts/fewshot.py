@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import random
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.options import AllOptions
@@ -35,25 +34,13 @@ class FewshotExamples:
     exact: bool = True
     by: str = ""
 
-    @cached_property
-    def _sample_identities(self) -> Sequence[set[tuple[str, ...]]]:
-        return [_identities(sample) for sample in self.samples]
-
-    @cached_property
-    def _indices_by_group(self) -> Mapping[str, Sequence[int]]:
-        indices: dict[str, list[int]] = {}
-        for index, sample in enumerate(self.samples):
-            indices.setdefault(_group(sample, self.by), []).append(index)
-        return indices
-
     def beside(self, problem: Sample) -> list[int]:
         """The indices of the samples to show with this problem: never one with its id or words."""
-        identities = _identities(problem)
-        group = _group(problem, self.by)
+        identities, group = _identities(problem), _group(problem, self.by)
         others = [
             index
-            for index in self._indices_by_group.get(group, ())
-            if identities.isdisjoint(self._sample_identities[index])
+            for index, sample in enumerate(self.samples)
+            if _group(sample, self.by) == group and identities.isdisjoint(_identities(sample))
         ]
         if self.exact and len(others) < self.count:
             where = f" whose {self.by} is {group!r}" if self.by else ""

@@ -13,7 +13,6 @@ from typing import Any
 import jinja2
 import msgspec
 from jinja2 import meta, nodes
-from jinja2.runtime import Context
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.prompts.chat import TOOL_COLUMNS, tools_of
@@ -170,18 +169,11 @@ class PromptTemplate:
         return self._rendered(partial(self._render_part, part), variables, sample)
 
     def _render_part(self, part: str, variables: Mapping[str, Any]) -> str:
-        blocks = self.compiled.blocks
-        function = blocks.get(part, self.compiled.root_render_func)
-        if part == USER:
-            blocks = dict.fromkeys(blocks, lambda context: iter(()))  # the blocks show nothing
-        variables = {**self._globals, **variables}
-        context = Context(self.compiled.environment, variables, self.compiled.name, blocks)
-        return "".join(function(context))
-
-    @cached_property
-    def _globals(self) -> dict[str, Any]:
-        # a template keeps its globals in a ChainMap, which is slow to copy for each rendering
-        return dict(self.compiled.globals)
+        context = self.compiled.new_context(dict(variables))
+        if part != USER:
+            return "".join(self.compiled.blocks[part](context))
+        context.blocks = {block: [lambda context: iter(())] for block in self.parts}  # show nothing
+        return "".join(self.compiled.root_render_func(context))
 
     def _rendered(
         self,

@@ -373,7 +373,7 @@ def _page_data(runs: Sequence[ReportRun], left_out: int) -> dict[str, Any]:
         "heading": _heading(runs),
         "lowerIsBetter": sorted(LOWER_IS_BETTER),
         "leftOut": left_out,
-        "words": {key: words(key) for key in keys},
+        "words": {key: words(key) for key in sorted(keys)},
         "remarks": {"truncated": TRUNCATED, "unjudged": UNJUDGED},
         "runs": [_run_data(run) for run in runs],
         "curves": list(_curves(runs)),

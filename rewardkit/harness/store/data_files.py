@@ -20,7 +20,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO, cast
+from typing import Any, BinaryIO, cast
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.store.files import check_target, replaced_file
@@ -229,14 +229,16 @@ class Chunk:
     end: int
     """Where in the file it ends, in the units of the source's `size`."""
     line: int = 0
-    """The number of its first line, from 1, in a file of lines."""
+    """The number of the content's first line, from 1, in a file of lines."""
+    skipped: int = 0
+    """How many rows of the content are before the first."""
     file: int = 0
     """The number of its file, of several."""
 
 
 @dataclass(frozen=True)
-class JsonLines:
-    """A file with a JSON object on every line that isn't blank."""
+class _File:
+    """A file that the reader parses; chunks hold pickled rows."""
 
     path: Path
 
@@ -246,6 +248,26 @@ class JsonLines:
         return self.path.stat().st_size
 
     def chunks(self, skip: int) -> Iterator[Chunk]:
+        """Chunks of rows, without the first `skip` rows."""
+        rows = itertools.islice(self._parsed(), skip, None)
+        while batch := list(itertools.islice(rows, CHUNK_ROWS)):
+            content = pickle.dumps([row for row, _ in batch])
+            yield Chunk(skip, len(batch), content, batch[-1][1])
+            skip += len(batch)
+
+    def rows(self, chunk: Chunk) -> Iterator[Row]:
+        """The rows of a chunk."""
+        return iter(pickle.loads(chunk.content))
+
+    def _parsed(self) -> Iterator[tuple[Row, int]]:
+        """Each row, and where in the file it ends, at most."""
+        raise NotImplementedError
+
+
+class JsonLines(_File):
+    """A file with a JSON object on every line that isn't blank; chunks hold whole lines."""
+
+    def chunks(self, skip: int) -> Iterator[Chunk]:
         """Chunks of whole lines, not parsed."""
         row, line = 0, 1
         with _opened(self.path) as (content, file):
@@ -253,31 +275,18 @@ class JsonLines:
                 block += content.readline()
                 lines = block.split(b"\n")
                 count = sum(1 for one in lines if one.strip())
-                if row + count > skip:
-                    yield _without(skip - row, Chunk(row, count, block, file.tell(), line))
+                skipped = max(0, skip - row)
+                if count > skipped:
+                    first, end = row + skipped, file.tell()
+                    yield Chunk(first, count - skipped, block, end, line, skipped)
                 row, line = row + count, line + len(lines) - (not lines[-1])
 
     def rows(self, chunk: Chunk) -> Iterator[Row]:
         """The parsed lines. DataError names the file and the line."""
-        for number, line in enumerate(chunk.content.split(b"\n"), chunk.line):
-            if line.strip():
-                yield json_row(line, number, self.path.name)
-
-
-def _without(surplus: int, chunk: Chunk) -> Chunk:
-    """The chunk without its first `surplus` rows."""
-    if surplus <= 0:
-        return chunk
-    lines = chunk.content.split(b"\n")
-    filled = (index for index, line in enumerate(lines) if line.strip())
-    start = next(itertools.islice(filled, surplus, None))
-    return replace(
-        chunk,
-        first=chunk.first + surplus,
-        count=chunk.count - surplus,
-        content=b"\n".join(lines[start:]),
-        line=chunk.line + start,
-    )
+        lines = enumerate(chunk.content.split(b"\n"), chunk.line)
+        filled = ((number, line) for number, line in lines if line.strip())
+        for number, line in itertools.islice(filled, chunk.skipped, None):
+            yield json_row(line, number, self.path.name)
 
 
 def json_row(line: bytes, number: int, name: str) -> Row:
@@ -292,23 +301,6 @@ def json_row(line: bytes, number: int, name: str) -> Row:
             f"{name}, line {number} isn't a JSON object; JSONL has an object on each line"
         )
     return row
-
-
-def _csv_rows(lines: TextIO, name: str) -> Iterator[Row]:
-    """Yield the rows of an open CSV file. DataError names the file and the line."""
-    # the csv module's default limit, 131,072 characters a field, is too low for long completions
-    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_FIELD))
-    reader = csv.DictReader(lines)
-    try:
-        for row in reader:
-            if None in row:  # where the csv module puts what the header has no name for
-                raise DataError(
-                    f"{name}, line {reader.line_num} has more fields than the header; put fields "
-                    "that hold commas in quotes"
-                )
-            yield row
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise DataError(f"{name}, after line {reader.line_num}, isn't CSV: {error}") from error
 
 
 def load_pyarrow(use: str) -> tuple[Any, Any]:
@@ -328,49 +320,27 @@ def _open_parquet(file: Path) -> Any:
         raise DataError(f"{file.name} isn't a Parquet file: {first_line(error)}") from error
 
 
-def _undamaged(batches: Iterator[Any], path: Path) -> Iterator[Any]:
-    try:
-        yield from batches
-    except Exception as error:  # pyarrow's errors share no base of their own
-        raise DataError(f"{path.name} is a damaged Parquet file: {first_line(error)}") from error
-
-
-@dataclass(frozen=True)
-class _Parsed:
-    """A file that the reader parses; chunks hold pickled rows."""
-
-    path: Path
-
-    @property
-    def size(self) -> int:
-        """Bytes."""
-        return self.path.stat().st_size
-
-    def chunks(self, skip: int) -> Iterator[Chunk]:
-        """Chunks of pickled rows."""
-        rows = itertools.islice(self._parsed(), skip, None)
-        while batch := list(itertools.islice(rows, CHUNK_ROWS)):
-            content = pickle.dumps([row for row, _ in batch])
-            yield Chunk(skip, len(batch), content, batch[-1][1])
-            skip += len(batch)
-
-    def rows(self, chunk: Chunk) -> Iterator[Row]:
-        """The unpickled rows."""
-        return iter(pickle.loads(chunk.content))
-
-    def _parsed(self) -> Iterator[tuple[Row, int]]:
-        """Each row, and where in the file it ends, at most."""
-        raise NotImplementedError
-
-
-class Csv(_Parsed):
+class Csv(_File):
     """A CSV file with a header. A quoted field may hold newlines, and a chat as JSON."""
 
     def _parsed(self) -> Iterator[tuple[Row, int]]:
+        # the csv module's default limit, 131,072 characters, is too low for long completions
+        csv.field_size_limit(max(csv.field_size_limit(), LONGEST_FIELD))
+        name = self.path.name
         with _opened(self.path) as (content, file):
-            lines = io.TextIOWrapper(content, encoding="utf-8-sig", newline="")
-            for row in _csv_rows(lines, self.path.name):
-                yield {name: _chat_in_json(value) for name, value in row.items()}, file.tell()
+            reader = csv.DictReader(io.TextIOWrapper(content, encoding="utf-8-sig", newline=""))
+            try:
+                for row in reader:
+                    if None in row:  # where the csv module puts what the header has no name for
+                        raise DataError(
+                            f"{name}, line {reader.line_num} has more fields than the header; put "
+                            "fields that hold commas in quotes"
+                        )
+                    yield {field: _chat_in_json(text) for field, text in row.items()}, file.tell()
+            except (csv.Error, UnicodeDecodeError) as error:
+                raise DataError(
+                    f"{name}, after line {reader.line_num}, isn't CSV: {error}"
+                ) from error
 
 
 def _chat_in_json(field: Any) -> Any:
@@ -383,7 +353,7 @@ def _chat_in_json(field: Any) -> Any:
     return field
 
 
-class JsonDocument(_Parsed):
+class JsonDocument(_File):
     """A file that is one JSON document: an array of rows, an object with the array `samples`, or
     one row. It is parsed as a whole, in memory."""
 
@@ -395,7 +365,7 @@ class JsonDocument(_Parsed):
         return _with_ends(rows, self.path.name, self.size, len(rows))
 
 
-class InspectArchive(_Parsed):
+class InspectArchive(_File):
     """A log of Inspect as a .eval file: a zip archive with a JSON file for each sample."""
 
     def _parsed(self) -> Iterator[tuple[Row, int]]:
@@ -426,11 +396,8 @@ def _with_ends(rows: Iterable[Any], name: str, size: int, count: int) -> Iterato
         yield row, -(-size * number // count)
 
 
-@dataclass(frozen=True)
-class Parquet:
+class Parquet(_File):
     """A Parquet file, read as a stream: a row group may be larger than the memory."""
-
-    path: Path
 
     @property
     def size(self) -> int:
@@ -439,30 +406,14 @@ class Parquet:
         groups = range(metadata.num_row_groups)
         return sum(metadata.row_group(group).total_byte_size for group in groups)
 
-    def chunks(self, skip: int) -> Iterator[Chunk]:
-        """Chunks of Arrow record batches in Arrow's stream format."""
-        import pyarrow
-
-        file = _open_parquet(self.path)
-        size, total = self.size, file.metadata.num_rows
-        row = 0
-        for batch in _undamaged(file.iter_batches(batch_size=CHUNK_ROWS), self.path):
-            start, row = row, row + batch.num_rows
-            if row > skip:
-                rest = batch.slice(max(0, skip - start))
-                sink = pyarrow.BufferOutputStream()
-                with pyarrow.ipc.new_stream(sink, rest.schema) as stream:
-                    stream.write_batch(rest)
-                content = sink.getvalue().to_pybytes()
-                yield Chunk(row - rest.num_rows, rest.num_rows, content, size * row // total)
-
-    def rows(self, chunk: Chunk) -> Iterator[Row]:
-        """The rows as Python values."""
-        import pyarrow
-
-        with pyarrow.ipc.open_stream(chunk.content) as stream:
-            rows = (row for batch in stream for row in batch.to_pylist())
-            yield from _undamaged(rows, self.path)
+    def _parsed(self) -> Iterator[tuple[Row, int]]:
+        file, name = _open_parquet(self.path), self.path.name
+        batches = file.iter_batches(batch_size=CHUNK_ROWS)
+        rows = (row for batch in batches for row in batch.to_pylist())
+        try:
+            yield from _with_ends(rows, name, self.size, file.metadata.num_rows)
+        except Exception as error:  # pyarrow's errors share no base of their own
+            raise DataError(f"{name} is a damaged Parquet file: {first_line(error)}") from error
 
 
 @dataclass(frozen=True)
@@ -494,7 +445,7 @@ class Files:
         return self.sources[chunk.file].rows(chunk)
 
 
-Source = JsonLines | _Parsed | Parquet | Files
+Source = _File | Files
 """A file of rows, or several."""
 
 

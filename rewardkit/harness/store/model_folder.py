@@ -80,7 +80,6 @@ def _accepts(address: str) -> bool:
 
 
 _PART = 64 * 2**20
-_READ = 4 * 2**20
 _UNUSED = ("original/*", "onnx/*", "*.pth", "*.msgpack", "*.h5", "*.ot", "*.onnx")
 
 _WEIGHTS = (
@@ -228,11 +227,6 @@ def _hash_files(pool: ThreadPoolExecutor, files: Iterable[Path]) -> str:
 
 
 def _hash_part(path: Path, start: int) -> bytes:
-    digest = hashlib.sha256()
     with path.open("rb") as file:
         file.seek(start)
-        left = _PART
-        while left and (block := file.read(min(_READ, left))):
-            digest.update(block)
-            left -= len(block)
-    return digest.digest()
+        return hashlib.sha256(file.read(_PART)).digest()

@@ -309,43 +309,36 @@ class RolloutWriter:
         self._on_less = on_less
         self._is_full = False
         remove_steps_after(folder, step)
-        self._loose = [file for file in current_files(folder) if file.batch is not None]
-        self._size = _size(folder)
 
     def add(self, rows: Sequence[RolloutRow]) -> None:
         """Write a generated batch. Raises WriteError."""
         if self._is_full or not rows:
             return
-        first = rows[0]
-        path = self._folder / f"step-{first.step:06d}-{first.batch:03d}.parquet"
+        step, batch = rows[0].step, rows[0].batch
+        path = self._folder / f"step-{step:06d}-{batch:03d}.parquet"
         write_rows(_thinned(rows, self._share), path)
-        self._size += path.stat().st_size
-        self._loose.append(RolloutFile(first.step, first.step, first.batch, path))
-        is_too_large = self._size > self._max_bytes
-        if is_too_large or len(self._loose) > MERGED:
-            # a file of the current step would hide the step's next batches
-            self._merge([file for file in self._loose if file.last < first.step])
+        # a merged file of the current step would hide the step's next batches
+        files = current_files(self._folder)
+        loose = [file for file in files if file.batch is not None and file.last < step]
+        is_too_large = _size(self._folder) > self._max_bytes
+        if len(loose) >= (2 if is_too_large else MERGED):
+            self._merge(loose)
         if is_too_large:
             self._shrink()
 
     def _merge(self, files: Sequence[RolloutFile]) -> None:
-        if len(files) < 2:
-            return
         path = self._folder / merged_name(files[0].first, files[-1].last)
         write_rows(chain.from_iterable(read_rows(file.path) for file in files), path)
         for file in files:
             file.path.unlink()
-        self._loose = [file for file in self._loose if file not in files]
-        self._size = _size(self._folder)
 
     def _shrink(self) -> None:
-        while self._size > self._max_bytes and self._share:
+        while _size(self._folder) > self._max_bytes and self._share:
             halved = self._share / 2
             self._share = halved if halved >= SMALLEST_SHARE else 0.0
             for file in current_files(self._folder):
                 write_rows(_thinned(read_rows(file.path), self._share), file.path)
-            self._size = _size(self._folder)
-        self._is_full = self._size > self._max_bytes
+        self._is_full = _size(self._folder) > self._max_bytes
         self._on_less(self._share)
 
 

@@ -249,10 +249,7 @@ class RunFolder:
 
     def _drop_cut_line(self) -> None:
         """Drop an incomplete last line, which a kill can leave."""
-        path = self.path / SAMPLES
-        if not path.exists():
-            return
-        with path.open("rb+") as file:
+        with contextlib.suppress(FileNotFoundError), (self.path / SAMPLES).open("rb+") as file:
             file.truncate(sum(len(line) for line in file if line.endswith(b"\n")))
 
 

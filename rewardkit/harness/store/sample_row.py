@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -100,14 +99,12 @@ class SampleRow:
 
     def as_json(self) -> dict[str, Any]:
         """Convert to plain values, in the order of the fields of a line."""
-        row = dict(zip(_ALWAYS, _always_of(self), strict=True), columns=dict(self.columns))
-        known = _if_known_of(self)
-        if known != _NOTHING_KNOWN:
-            row |= {
-                name: value.as_json() if isinstance(value, BriefVerdict) else _plain(value)
-                for name, value in zip(_IF_KNOWN, known, strict=True)
-                if value not in (None, "", ())
-            }
+        row: dict[str, Any] = {name: getattr(self, name) for name in _ALWAYS}
+        row["columns"] = dict(self.columns)
+        for name in _IF_KNOWN:
+            if (value := getattr(self, name)) not in (None, "", ()):
+                is_brief = isinstance(value, BriefVerdict)
+                row[name] = value.as_json() if is_brief else msgspec.to_builtins(value)
         if self.prompt_ends is not None:
             row["prompt_ends"] = [list(ids) for ids in self.prompt_ends]
         row["verdict"] = self.verdict.as_json()
@@ -115,18 +112,14 @@ class SampleRow:
         return row | dict(self.others) if self.others else row
 
 
-_plain = msgspec.to_builtins
 _ALWAYS = (
     *("key", "task", "id", "index", "prompt", "completion", "finish_reason"),
     *("prompt_tokens", "completion_tokens", "reference"),
 )
-_always_of = operator.attrgetter(*_ALWAYS)
 _IF_KNOWN = (
     *("references", "tool_calls", "reasoning", "thinking_tokens", "cost"),
     *("prompt_ends", "label", "before", "second"),
 )
-_if_known_of = operator.attrgetter(*_IF_KNOWN)
-_NOTHING_KNOWN = ((), (), "", *[None] * (len(_IF_KNOWN) - 3))
 _KNOWN = frozenset(SampleRow.__dataclass_fields__) - {"others"}  # not a field of the line
 
 
@@ -181,7 +174,4 @@ _encode = json.JSONEncoder(ensure_ascii=False, default=str).encode
 
 def as_line(value: Any) -> bytes:
     """A value as a line of JSON; lone surrogates, which UTF-8 can't encode, are escaped."""
-    try:
-        return f"{_encode(value)}\n".encode()
-    except UnicodeEncodeError:
-        return f"{json.dumps(value, default=str)}\n".encode()
+    return f"{_encode(value)}\n".encode(errors="backslashreplace")

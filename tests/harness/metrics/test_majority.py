@@ -11,7 +11,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rewardkit.harness.metrics.at_k import majorities
+from rewardkit.harness.metrics.at_k import majority
+
+
+def majorities(ks: Sequence[int], correct: int, wrong: tuple[int, ...], silent: int) -> list[float]:
+    return [majority(k, correct, wrong, silent) for k in ks]
 
 
 def elected(votes: Sequence[object]) -> float:

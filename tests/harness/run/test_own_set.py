@@ -480,8 +480,9 @@ def test_what_a_task_sets_are_options_of_eval() -> None:
     definition = TaskDefinition(
         limit=1, fewshot=FewshotSection(count=1, file="f"), sampling=SamplingSection(**sampling)
     )
-    assert definition.settings().keys() <= DEFAULTS.keys()
-    assert sampling.keys() <= definition.settings().keys()
+    settings = DefinedTask(definition).eval_settings()
+    assert settings.keys() <= DEFAULTS.keys()
+    assert sampling.keys() <= settings.keys()
 
 
 def test_examples_that_a_task_sets_are_for_its_own_prompt(folder: Path) -> None:

@@ -31,7 +31,6 @@ def test_one_flipped_bit_of_the_weights_is_another_model(folder: Path, place: in
 
 def test_every_part_of_a_large_file_counts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_folder, "_PART", 1000)
-    monkeypatch.setattr(model_folder, "_READ", 300)
     path = folder / "model.safetensors"
     seen = {model_folder.fingerprint(folder, "t")["weights"]}
     for place in (0, 999, 1000, 1001, 5500, path.stat().st_size - 1):

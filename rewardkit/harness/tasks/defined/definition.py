@@ -194,18 +194,6 @@ class TaskDefinition(Section, frozen=True, kw_only=True):
     about: Annotated[str, about("A line for `rewardkit list`.")] = ""
     sampling: SamplingSection = SamplingSection()  # type: ignore[valid-type]
 
-    def settings(self) -> dict[str, Any]:
-        """The options of an evaluation that the definition sets, by name."""
-        named = {
-            **msgspec.to_builtins(self.sampling),
-            "limit": self.limit,
-            "thinking": self.thinking,
-            "timeout": self.timeout,
-            "num_fewshot": self.fewshot.count,
-            "fewshot_data": self.fewshot.file or UNSET,
-        }
-        return {name: value for name, value in named.items() if value is not UNSET}
-
 
 def read_definition(path: Path) -> TaskDefinition:
     """Return the definition in a TOML file. UsageError if it is missing or says something wrong."""

@@ -313,7 +313,16 @@ class DefinedTask:
 
     def eval_settings(self) -> dict[str, Any]:
         """Return the options of an evaluation that the definition sets, by name."""
-        return self.definition.settings()
+        definition = self.definition
+        named = {
+            **msgspec.to_builtins(definition.sampling),
+            "limit": definition.limit,
+            "thinking": definition.thinking,
+            "timeout": definition.timeout,
+            "num_fewshot": definition.fewshot.count,
+            "fewshot_data": definition.fewshot.file or UNSET,
+        }
+        return {name: value for name, value in named.items() if value is not UNSET}
 
     def recorded_definition(self) -> dict[str, Any]:
         """Return the definition as plain values, for a run's record."""

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
 from rewardkit.errors import DataError, UnknownName, UsageError
-from rewardkit.harness.metrics.figures import Figure
-from rewardkit.harness.metrics.measure import Measure
 from rewardkit.harness.prompts.wording import EXAMPLES, TaskWording
 from rewardkit.harness.store.data_files import read_problems
 from rewardkit.harness.store.documents import Number
-from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.harness.tasks.motion.laws import (
     METHODS,
     Law,
@@ -118,6 +115,9 @@ class MotionTask:
     out_periods: Range = (12.0, 16.0)
     noise: float = 0.0
     wording: TaskWording = WORDING
+
+    measures: ClassVar = MEASURES
+    figures: ClassVar = staticmethod(motion_figures)
 
     def __post_init__(self) -> None:
         if self.dimensions not in DIMENSIONS:
@@ -221,15 +221,6 @@ class MotionTask:
     def perfect(self, sample: Sample) -> str:
         """Write the steps, with the reference as the answer, whatever the steps compute."""
         return f"{_solve(sample)[0]}\n[ANSWER]\n{sample.reference}\n[End]"
-
-    def figures(self, rows: Sequence[SampleRow]) -> list[Figure]:
-        """Show errors in and out of distribution, by position, and trajectories."""
-        return motion_figures(rows)
-
-    @property
-    def measures(self) -> Mapping[str, Measure]:
-        """Errors of predictions, and shares of completions within a bound."""
-        return MEASURES
 
     def _generated(self, split: str, seed: int) -> list[Sample]:
         tests = ("test_in", "test_out") if split == "train" else ()
