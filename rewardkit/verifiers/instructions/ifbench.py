@@ -33,8 +33,10 @@ from rewardkit.verifiers.instructions.words import (
     is_verb,
     lists,
     penn_words,
+    ruled_sentences,
     runs,
     sentences,
+    small_words,
     syllables,
     words,
 )
@@ -172,36 +174,36 @@ def stop_words(text: str, percentage: float) -> bool:
     return bool(found) and stopped / len(found) * 100 <= percentage
 
 
-@sentence_kind("ratio:sentence_type")
-def two_to_one(text: str, split: Split) -> bool:
-    """Twice as many sentences end in a full stop as in a question mark; none is twice none."""
-    last = Counter(sentence[-1:] for sentence in split(text))
-    return last["."] == 2 * last["?"]
+Stops = tuple[Callable[[str], Counter[str]], int]
+"""Counts the marks that sentences end in, and how many of a mark there must be at least."""
 
 
-@fixed("ratio:sentence_type")
-def two_to_one_at_least(text: str) -> bool:
-    """There is a question; marks that close a quote or brackets come after the stop."""
-    last = _last_marks(text)
-    return last["."] == 2 * last["?"] > 0
+def _last_letters(text: str) -> Counter[str]:
+    return Counter(sentence[-1:] for sentence in ruled_sentences(text))
 
 
 def _last_marks(text: str) -> Counter[str]:
+    """The last letters but for marks that close a quote or brackets."""
     return Counter(sentence.rstrip("\"'”’)]*_ ")[-1:] for sentence in sentences(text))
 
 
-@sentence_kind("ratio:sentence_balance")
-def balanced(text: str, split: Split) -> bool:
-    """As many sentences end in a full stop as in a question mark and an exclamation mark."""
-    last = Counter(sentence[-1:] for sentence in split(text))
-    return last["."] == last["?"] == last["!"]
+@either("ratio:sentence_type", (_last_letters, 0), (_last_marks, 1))
+def two_to_one(text: str, stops: Stops) -> bool:
+    """Twice as many sentences end in a full stop as in a question mark; fixed, some do."""
+    count, least = stops
+    last = count(text)
+    return last["."] == 2 * last["?"] >= least
 
 
-@fixed("ratio:sentence_balance")
-def balanced_at_least(text: str) -> bool:
-    """There is one of each."""
-    last = _last_marks(text)
-    return last["."] == last["?"] == last["!"] > 0
+@either("ratio:sentence_balance", (_last_letters, 0), (_last_marks, 1))
+def balanced(text: str, stops: Stops) -> bool:
+    """As many sentences end in a full stop as in a question mark and an exclamation mark.
+
+    Fixed, there is one of each.
+    """
+    count, least = stops
+    last = count(text)
+    return last["."] == last["?"] == last["!"] >= least
 
 
 @kind("ratio:overlap")
@@ -322,32 +324,30 @@ def first_letters_change(text: str) -> bool:
     return all(first[0] != second[0] for first, second in pairwise(_unmarked(text)))
 
 
-@sentence_kind("words:keywords_specific_position")
-def word_at(text: str, split: Split, keyword: Word, n: Place, m: Place) -> bool:
-    """The mth word of the nth sentence; marks are words, and case counts."""
-    found = [penn_words(sentence) for sentence in split(text)[n - 1 :][:1]]
-    return bool(found) and found[0][m - 1 :][:1] == [one_word(keyword)]
+Spelling = Callable[[str], str]
+"""Gives a text as it is compared."""
 
 
-@fixed("words:keywords_specific_position")
-def real_word_at(text: str, keyword: Word, n: Place, m: Place) -> bool:
-    """Marks are no words, and case doesn't count."""
-    found = [words(sentence.lower()) for sentence in sentences(text)[n - 1 :][:1]]
-    return bool(found) and found[0][m - 1 :][:1] == [one_word(keyword).lower()]
+@either(
+    "words:keywords_specific_position",
+    (ruled_sentences, penn_words, str),
+    (sentences, small_words, str.lower),
+)
+def word_at(
+    text: str, rule: tuple[Split, Split, Spelling], keyword: Word, n: Place, m: Place
+) -> bool:
+    """The mth word of the nth sentence; fixed, marks are no words, and case doesn't count."""
+    split, split_sentence, case = rule
+    found = [split_sentence(sentence) for sentence in split(text)[n - 1 :][:1]]
+    return bool(found) and found[0][m - 1 :][:1] == [case(one_word(keyword))]
 
 
-@kind("words:words_position")
-def second_and_last_but_one(text: str, keyword: str) -> bool:
-    """The second word and the last but one; marks are words, and case counts."""
-    found = penn_words(text)
-    return len(found) > 1 and found[1] == found[-2] == keyword.strip()
-
-
-@fixed("words:words_position")
-def second_and_last_but_one_word(text: str, keyword: str) -> bool:
-    """Marks are no words, and case doesn't count."""
-    found = words(text.lower())
-    return len(found) > 1 and found[1] == found[-2] == keyword.strip().lower()
+@either("words:words_position", (penn_words, str), (small_words, str.lower))
+def second_and_last_but_one(text: str, rule: tuple[Split, Spelling], keyword: str) -> bool:
+    """The second word and the last but one; fixed, marks are no words, and case doesn't count."""
+    split, case = rule
+    found = split(text)
+    return len(found) > 1 and found[1] == found[-2] == case(keyword.strip())
 
 
 # --- sentence
@@ -433,24 +433,19 @@ def real_nested_quotes(text: str) -> bool:
 _STRAIGHT = str.maketrans("“”‘’", "\"\"''")
 
 
-@kind("format:options")
-def one_option(text: str, options: str) -> bool:
-    """One of the options, between `/`, else the letters `or`, else commas."""
-    return _is_option(text, options, "or")
+@either("format:options", (str, "or"), (str.strip, r"\bor\b"))
+def one_option(text: str, rule: tuple[Spelling, str], options: str) -> bool:
+    """One of the options, between `/`, else the letters `or`, else commas.
 
-
-def _is_option(text: str, options: str, or_: str) -> bool:
+    Fixed, `or` is a word: there is none in `orange`. White space round the text is ignored.
+    """
+    bare, or_ = rule
+    text = bare(text)
     between = "/" if "/" in options else or_ if re.search(or_, options) else ","
     listed = [option.strip() for option in re.split(between, options)]
     if re.match(r"\W*[aA]\W*[bB]\W*[cC]\W*", options):
         return text in listed
     return text.strip(_MARKS).lower() in (option.strip(_MARKS).lower() for option in listed)
-
-
-@fixed("format:options")
-def one_whole_option(text: str, options: str) -> bool:
-    """Between the word `or`: there is none in `orange`. White space round the text is ignored."""
-    return _is_option(text.strip(), options, r"\bor\b")
 
 
 @kind("format:newline")

@@ -116,16 +116,11 @@ def no_next_letters(text: str) -> bool:
     return all(len(a) == len(b) == 1 and ord(b) - ord(a) != 1 for a, b in pairwise(letters))
 
 
-@kind("keywords:palindrome")
-def palindrome(text: str) -> bool:
-    """A word that reads the same backwards, such as `a`."""
-    return any(word == word[::-1] for word in text.split())
-
-
-@fixed("keywords:palindrome")
-def real_palindrome(text: str) -> bool:
-    """It has three letters, and its case doesn't count."""
-    return any(len(word) > 2 and word == word[::-1] for word in words(text.lower()))
+@either("keywords:palindrome", (str.split, 1), (small_words, 3))
+def palindrome(text: str, rule: tuple[Split, int]) -> bool:
+    """A word that reads the same backwards; fixed, of three letters, and its case doesn't count."""
+    split, least = rule
+    return any(len(word) >= least and word == word[::-1] for word in split(text))
 
 
 @kind("keywords:start_end")
