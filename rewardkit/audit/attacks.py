@@ -9,7 +9,7 @@ from typing import Any
 
 from rewardkit.audit.cases import ATTACK, Case
 from rewardkit.audit.generators import texts
-from rewardkit.audit.generators.endings import BOX
+from rewardkit.audit.generators.replies import BOX
 
 Row = tuple[Any, Mapping[str, Any]]
 """A reference and the row's further columns."""

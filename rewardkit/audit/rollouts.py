@@ -115,14 +115,11 @@ def _disagreements(
     own: Sequence[Judged], other: Sequence[Judged], whose: str
 ) -> tuple[list[Place], int]:
     """The rollouts where both have a verdict and the verdicts differ; and how many have both."""
-    both = [
-        (place, mine, theirs)
-        for place, (mine, theirs) in enumerate(zip(own, other, strict=True))
-        if mine.correct is not None and theirs.correct is not None
-    ]
+    pairs = enumerate(zip(own, other, strict=True))
+    both = [(n, pair) for n, pair in pairs if None not in (one.correct for one in pair)]
     differing = [
         (place, f"{whose}: {_said(theirs)}")
-        for place, mine, theirs in both
+        for place, (mine, theirs) in both
         if mine.correct is not theirs.correct
     ]
     return differing, len(both)

@@ -8,9 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any
-
-import msgspec
+from typing import Any, NamedTuple
 
 from rewardkit.errors import DataError
 from rewardkit.harness.metrics.at_k import ComparesAnswers
@@ -18,7 +16,7 @@ from rewardkit.harness.scoring.scoring_plan import VerifierChoice, resolve_task
 from rewardkit.harness.store.documents import read_document, read_run_record
 from rewardkit.harness.store.rollouts import find_rollouts, read_batches
 from rewardkit.harness.store.run_folder import RUN
-from rewardkit.harness.store.sample_row import SAMPLES, replaced_rows
+from rewardkit.harness.store.sample_row import current_rows
 from rewardkit.judging import JudgingOptions, judge_many
 from rewardkit.judging.crashes import USUAL_FORM
 from rewardkit.protocols import Task
@@ -133,7 +131,7 @@ class Problem:
         """The share of judged completions that are right; None without any."""
         return self.right / self.judged if self.judged else None
 
-    def add(self, run: str, verdict: _Verdict) -> None:
+    def add(self, run: str, verdict: Verdict) -> None:
         """Count a judged completion."""
         counts = self.counts.setdefault(run, [0, 0])
         counts[0] += bool(verdict.correct)
@@ -145,21 +143,15 @@ class Problem:
             answers[answer] += 1
 
 
-class _Verdict(msgspec.Struct):
-    correct: bool | None = None
-    answer: str | None = None
-    message: str = ""
-
-
-class _Line(msgspec.Struct):
-    """What is read of a line of samples.jsonl; the rest is skipped, not parsed."""
+class _Row(NamedTuple):
+    """A completion of a run or a training: its problem's fields and its verdict, if it has one."""
 
     task: str
     id: str
     reference: str
-    verdict: _Verdict
-    references: tuple[str, ...] = ()
-    columns: msgspec.Raw = msgspec.Raw(b"{}")
+    references: tuple[str, ...]
+    columns: Mapping[str, Any]
+    verdict: Verdict | None
     taught: bool | None = None
     """For the first completion of a training's group: whether the group's rewards differ."""
 
@@ -191,23 +183,23 @@ def read_problems(runs: Sequence[Path]) -> Problems:
     by_key: dict[tuple[str, str], Problem] = {}
     judges: dict[str, Judge] = {}
     for run in runs:
-        lines, judged, texts = _source(run)
+        rows, judged, texts = _source(run)
         judges |= judged
-        for line in lines:
-            problem = by_key.get((line.task, line.id))
+        for row in rows:
+            problem = by_key.get((row.task, row.id))
             if problem is None:
-                problem = _problem(line, judges[line.task], texts)
-                by_key[line.task, line.id] = problem
-            elif problem.reference != line.reference:
+                problem = _problem(row, judges[row.task], texts)
+                by_key[row.task, row.id] = problem
+            elif problem.reference != row.reference:
                 raise DataError(
-                    f"{run}: problem {line.id!r} of {line.task!r} has the reference "
-                    f"{line.reference!r:.80}, in a run before it {problem.reference!r:.80}; curate "
+                    f"{run}: problem {row.id!r} of {row.task!r} has the reference "
+                    f"{row.reference!r:.80}, in a run before it {problem.reference!r:.80}; curate "
                     "runs of the same problems together, others on their own"
                 )
-            if line.verdict.correct is not None:
-                problem.add(str(run), line.verdict)
-            if line.taught is not None:
-                problem.silent_groups = 0 if line.taught else problem.silent_groups + 1
+            if row.verdict is not None and row.verdict.correct is not None:
+                problem.add(str(run), row.verdict)
+            if row.taught is not None:
+                problem.silent_groups = 0 if row.taught else problem.silent_groups + 1
     if not by_key:
         raise DataError(f"{', '.join(map(str, runs))}: there are no completions to curate by")
     problems = Problems(by_key, judges)
@@ -215,11 +207,11 @@ def read_problems(runs: Sequence[Path]) -> Problems:
     return replace(problems, judges=probed)
 
 
-def _source(run: Path) -> tuple[Iterator[_Line], dict[str, Judge], set[str]]:
-    """The lines of a run or a training, what judges each task, and the columns with completions."""
+def _source(run: Path) -> tuple[Iterator[_Row], dict[str, Judge], set[str]]:
+    """The completions of a run or a training, what judges each task, and the columns of texts."""
     if rollouts := find_rollouts(run):
         judge = _training_judge(rollouts)
-        return _training_lines(rollouts, judge), {judge.name: judge}, set()
+        return _training_rows(rollouts, judge), {judge.name: judge}, set()
     record = read_run_record(run / RUN)
     judges = {
         name: Judge(name, *resolve_task(run, name, task))
@@ -227,7 +219,11 @@ def _source(run: Path) -> tuple[Iterator[_Line], dict[str, Judge], set[str]]:
     }
     fields = record.get("settings", {}).get("columns") or {}
     texts = {str(name).partition(".")[0] for name in fields.get("completions", ())}
-    return _lines(run), judges, texts
+    rows = (
+        _Row(row.task, row.id, row.reference, row.references, row.columns, row.verdict)
+        for row in current_rows(run)
+    )
+    return rows, judges, texts
 
 
 def _training_judge(rollouts: Path) -> Judge:
@@ -245,8 +241,8 @@ def _training_judge(rollouts: Path) -> Judge:
     return Judge(task.name if task else choice.name, verdicts, task)
 
 
-def _training_lines(rollouts: Path, judge: Judge) -> Iterator[_Line]:
-    """The completions of a training as lines of a run, without those that kept no text."""
+def _training_rows(rollouts: Path, judge: Judge) -> Iterator[_Row]:
+    """The completions of a training, without those that kept no text."""
     for batch in read_batches(rollouts):
         for _, group in groupby(batch, key=lambda row: row.group):
             rows = list(group)
@@ -258,46 +254,16 @@ def _training_lines(rollouts: Path, judge: Judge) -> Iterator[_Line]:
             first, *others = [references] if isinstance(references, str) else references
             for place, row in enumerate(rows if columns else ()):
                 verdict = (row.verdicts or {}).get(judge.name)
-                yield _Line(
-                    judge.name,
-                    str(columns["id"]),
-                    first,
-                    _Verdict(verdict.correct, verdict.answer, verdict.message)
-                    if verdict
-                    else _Verdict(),
-                    tuple(others),
-                    msgspec.Raw(json.dumps(columns).encode()),
-                    None if place else taught,
-                )
+                name, references = str(columns["id"]), tuple(others)
+                kept = None if place else taught
+                yield _Row(judge.name, name, first, references, columns, verdict, kept)
 
 
-def _lines(run: Path) -> Iterator[_Line]:
-    replaced = replaced_rows(run)
-    decode = msgspec.json.Decoder(_Line).decode
-    with (run / SAMPLES).open("rb") as lines:
-        for number, line in enumerate(lines):
-            if number in replaced or not line.endswith(b"\n"):
-                continue
-            try:
-                yield decode(line)
-            except msgspec.DecodeError:  # NaN and lone surrogates, which rows may hold
-                try:
-                    row = json.loads(line)
-                    plain = json.dumps(row.pop("columns", {})).encode()
-                    yield msgspec.convert({**row, "columns": msgspec.Raw(plain)}, _Line)
-                except ValueError as error:
-                    raise DataError(f"{run / SAMPLES}, line {number + 1}: {error}") from error
-
-
-def _problem(line: _Line, judge: Judge, completions: set[str]) -> Problem:
-    columns = {
-        name: value
-        for name, value in json.loads(bytes(line.columns)).items()
-        if name not in completions
-    }
+def _problem(row: _Row, judge: Judge, completions: set[str]) -> Problem:
+    columns = {name: value for name, value in row.columns.items() if name not in completions}
     if judge.task is not None:
-        question = judge.task.sample({"id": line.id, **columns}, 0).question
+        question = judge.task.sample({"id": row.id, **columns}, 0).question
     else:
         question = question_in(columns)
     stored = json.dumps(columns).encode()
-    return Problem(line.task, line.id, question, line.reference, line.references, stored)
+    return Problem(row.task, row.id, question, row.reference, row.references, stored)

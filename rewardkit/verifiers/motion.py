@@ -247,13 +247,8 @@ def read_differences(analysis: str, dimensions: int = 1) -> list[Difference]:
 
 
 def _difference(match: re.Match[str]) -> Difference:
-    left, right, value = match.groups()
-    return Difference(
-        left=None if left is None else tuple(numbers(left)),
-        right=None if right is None else tuple(numbers(right)),
-        value=tuple(numbers(value)),
-        tolerance=_tolerance(value),
-    )
+    left, right = (tuple(numbers(one)) if one else None for one in match.group(1, 2))
+    return Difference(left, right, tuple(numbers(match[3])), _tolerance(match[3]))
 
 
 def _holds(difference: Difference, left: Vector | None, right: Vector | None) -> bool:

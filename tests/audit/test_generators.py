@@ -11,8 +11,7 @@ import pytest
 
 import rewardkit
 from rewardkit.audit.cases import interleaved
-from rewardkit.audit.generators.endings import BOX
-from rewardkit.audit.generators.wording import SENTENCE
+from rewardkit.audit.generators.replies import BOX, SENTENCE
 
 READERS: list[tuple[str, str, dict[str, Any], list[str]]] = [
     ("math", "math", {}, [BOX]),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from rewardkit import Verdict, load_verifier, verify
-from rewardkit.audit.generators.wording import TEXTS, sentences
+from rewardkit.audit.generators.replies import WORDING, sentences
 from rewardkit.verifiers.announcement import standing
 
 
@@ -34,15 +34,15 @@ READERS = [
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: f"{reader.name} {reader.value}")
 def test_a_value_that_is_denied_hedged_bounded_or_replaced_is_given_up(reader: Reader) -> None:
-    bounds = [] if reader.name == "choice" else TEXTS["bounds"]
-    denied = sentences([*TEXTS["before"], *bounds, *TEXTS["after"]])
-    texts = [*denied, *TEXTS["frames"]]
+    bounds = [] if reader.name == "choice" else WORDING["bounds"]
+    denied = sentences([*WORDING["before"], *bounds, *WORDING["after"]])
+    texts = [*denied, *WORDING["frames"]]
     assert [text for text in texts if reader.judged(text).correct is not False] == []
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: f"{reader.name} {reader.value}")
 def test_the_last_value_that_is_asserted_counts(reader: Reader) -> None:
-    texts = sentences(TEXTS["kept"])
+    texts = sentences(WORDING["kept"])
     assert [text for text in texts if reader.judged(text).correct is not True] == []
 
 

@@ -21,9 +21,8 @@ import rewardkit
 from rewardkit import Failure, Sample, Verdict
 from rewardkit.endpoint import client
 from rewardkit.errors import Unavailable, UsageError
-from rewardkit.verifiers.judge.prompts import FORMS, Comparison, PromptName
 from rewardkit.verifiers.judge.use import audited, take_judge_uses
-from rewardkit.verifiers.judge.verifier import UNRELATED, Judge
+from rewardkit.verifiers.judge.verifier import FORMS, UNRELATED, Comparison, Judge, PromptName
 from tests.support.commands import run_command
 from tests.support.judge_server import Handler, JudgeServer, judging_server
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from rewardkit.audit.cases import Case, Draw, families_of
 from rewardkit.audit.generators import texts
-from rewardkit.audit.generators.endings import BOX, ending_families
-from rewardkit.audit.generators.wording import SENTENCE, wording_families
+from rewardkit.audit.generators.replies import BOX, SENTENCE, ending_families, wording_families
 
 FORMS = (SENTENCE, "Answer: {}", BOX, "<answer>{}</answer>", "#### {}", "{}")
 PROBES = (("B", "B", "C"),)

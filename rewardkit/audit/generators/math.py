@@ -10,10 +10,9 @@ from typing import Any
 
 from rewardkit.audit.cases import Case, Draw, families_of
 from rewardkit.audit.generators import texts
-from rewardkit.audit.generators.endings import BOX, ending_families
 from rewardkit.audit.generators.identities import GRAMMARS, Pair
 from rewardkit.audit.generators.number import near_misses, values
-from rewardkit.audit.generators.wording import SENTENCE
+from rewardkit.audit.generators.replies import BOX, SENTENCE, ending_families
 
 FORMS = (BOX, "The answer is ${}$.", "#### {}", SENTENCE, "Answer: {}", "<answer>{}</answer>", "{}")
 PROBES = (("42", "42", "57"), ("8+y", "y+8", "y+9"), (r"\frac{1}{2}", "0.5", "2"))

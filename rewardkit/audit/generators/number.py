@@ -8,8 +8,7 @@ from functools import partial
 from random import Random
 
 from rewardkit.audit.cases import Draw, families_of
-from rewardkit.audit.generators.endings import BOX, ending_families
-from rewardkit.audit.generators.wording import SENTENCE, wording_families
+from rewardkit.audit.generators.replies import BOX, SENTENCE, ending_families, wording_families
 
 FORMS = ("#### {}", BOX, SENTENCE, "Answer: {}", "<answer>{}</answer>", "{}")
 PROBES = (("42", "42", "57"),)

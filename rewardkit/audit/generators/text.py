@@ -7,8 +7,7 @@ from functools import partial
 from random import Random
 
 from rewardkit.audit.cases import Draw, families_of
-from rewardkit.audit.generators.endings import BOX, ending_families
-from rewardkit.audit.generators.wording import SENTENCE
+from rewardkit.audit.generators.replies import BOX, SENTENCE, ending_families
 
 FORMS = ("{}", SENTENCE, "<answer>{}</answer>", "Answer: {}", BOX)
 PROBES = (("blue whale", "blue whale", "red fox"),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import difflib
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass, make_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -369,20 +369,6 @@ MOVED = {
 """Settings that were removed or moved."""
 
 
-@dataclass(frozen=True)
-class Setting:
-    """A place in a recipe and the type of its value; `section` is "" at the top."""
-
-    section: str
-    key: str
-    kind: Any
-
-    @property
-    def name(self) -> str:
-        """The dotted name."""
-        return f"{self.section}.{self.key}".lstrip(".")
-
-
 class CommandLineValue(str):
     """Text from a command line: a TOML value, or plain text if it isn't TOML."""
 
@@ -414,58 +400,58 @@ def apply_overrides(
 
     UsageError for a name of no setting or of several, or a value of another type.
     """
-    settings = _settings(contents, trainer_fields)
+    types = _types(contents, trainer_fields)
     changed = copy.deepcopy(dict(contents))
     # the task and the verifier first: others may be their parameters
-    for name in sorted(values, key=lambda name: name not in ("task", "verifier")):
-        setting = _find_setting(name, settings, changed)
+    for given in sorted(values, key=lambda name: name not in ("task", "verifier")):
+        name, kind = _find_setting(given, types, changed)
+        section, _, key = name.rpartition(".")
         place = changed
-        for part in filter(None, setting.section.split(".")):
+        for part in filter(None, section.split(".")):
             if not isinstance(place.setdefault(part, {}), dict):
                 place[part] = {"weight": place[part]}  # a reward whose weight alone is set
             place = place[part]
-        if setting.section.startswith("rewards."):
-            place.pop({"weight": "weights", "weights": "weight"}.get(setting.key, ""), None)
-        place[setting.key] = _read_value(values[name], setting)
+        if section.startswith("rewards."):
+            place.pop({"weight": "weights", "weights": "weight"}.get(key, ""), None)
+        place[key] = _read_value(values[given], kind, name)
     return changed
 
 
-def _settings(contents: RecipeContents, trainer_fields: Mapping[str, Any]) -> list[Setting]:
-    section = trainer_section(contents)
-    top = {key: kind for key, kind in types_of(Recipe).items() if key in KEYS}
+def _types(contents: RecipeContents, trainer_fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The type of each setting by its dotted name."""
     sections = {
-        "": {key: kind for key, kind in top.items() if key not in (*SECTIONS, *OPEN_SECTIONS)},
         **{name: types_of(group) for name, group in SECTIONS.items()},
         "rewards": dict.fromkeys(contents.get("rewards", {}), float | dict[str, Any]),
-        section: trainer_fields,
+        trainer_section(contents): trainer_fields,
     }
-    return [
-        Setting(name, key, kind) for name, types in sections.items() for key, kind in types.items()
-    ]
+    top = {key: kind for key, kind in types_of(Recipe).items() if key in KEYS}
+    return {
+        **{key: kind for key, kind in top.items() if key not in (*SECTIONS, *OPEN_SECTIONS)},
+        **{f"{name}.{key}": kind for name, own in sections.items() for key, kind in own.items()},
+    }
 
 
-def _find_setting(name: str, settings: Sequence[Setting], contents: RecipeContents) -> Setting:
+def _find_setting(name: str, types: Mapping[str, Any], contents: RecipeContents) -> tuple[str, Any]:
+    """The dotted name of the setting that a user calls so, and its type."""
     section, _, key = name.rpartition(".")
     if key in MOVED and section in ("", "trainer", "sft"):
         raise UsageError(f"{key} can't be set: {MOVED[key]}")
     if section == "rewards":  # only the task and the installed plugins know which keys there are
-        return Setting(section, key, float | dict[str, Any])
+        return name, float | dict[str, Any]
     if section.startswith("rewards.") and key in types_of(RewardSettings):
-        return Setting(section, key, types_of(RewardSettings)[key])
+        return name, types_of(RewardSettings)[key]
     if section in ARGUMENTS:
-        return Setting(section, key, _parameters(section, contents).get(key, Any))
+        return name, _parameters(section, contents).get(key, Any)
     if name in SECTIONS or name in OPEN_SECTIONS:
-        keys = [setting.name for setting in settings if setting.section == name]
+        keys = [known for known in types if known.startswith(f"{name}.")]
         raise UsageError(f"{name} is a section; set one of {', '.join(keys[:20])}")
-    by_name = [setting for setting in settings if setting.name == name]
-    by_key = [setting for setting in settings if setting.key == name]
-    candidates = by_name or by_key or _find_parameter(name, contents)
-    if not candidates:
-        raise _unknown(name, settings)
-    if len(candidates) > 1:
-        names = " or ".join(setting.name for setting in candidates)
-        raise UsageError(f"{name} is ambiguous: set {names}")
-    return candidates[0]
+    by_key = {known: kind for known, kind in types.items() if known.rpartition(".")[2] == name}
+    found = {name: types[name]} if name in types else by_key or _find_parameter(name, contents)
+    if not found:
+        raise _unknown(name, types)
+    if len(found) > 1:
+        raise UsageError(f"{name} is ambiguous: set {' or '.join(found)}")
+    return next(iter(found.items()))
 
 
 def _parameters(section: str, contents: RecipeContents) -> Mapping[str, Any]:
@@ -476,16 +462,16 @@ def _parameters(section: str, contents: RecipeContents) -> Mapping[str, Any]:
     return parameter_types(getattr(registry.installed(), kind)(contents[kind]))
 
 
-def _find_parameter(name: str, contents: RecipeContents) -> list[Setting]:
-    return [
-        Setting(section, name, types[name])
+def _find_parameter(name: str, contents: RecipeContents) -> dict[str, Any]:
+    return {
+        f"{section}.{name}": types[name]
         for section in ("task_args", "verifier_args")
         if name in (types := _parameters(section, contents))
-    ]
+    }
 
 
-def _unknown(name: str, settings: Sequence[Setting]) -> UnknownName:
-    known = {setting.name for setting in settings} | {setting.key for setting in settings}
+def _unknown(name: str, names: Iterable[str]) -> UnknownName:
+    known = {*names, *(one.rpartition(".")[2] for one in names)}
     if not difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.5):
         return UnknownName(
             f"no setting named {name!r}; rewardkit train RECIPE --check shows those of a recipe, "
@@ -494,13 +480,13 @@ def _unknown(name: str, settings: Sequence[Setting]) -> UnknownName:
     return UnknownName.among("setting", name, known)
 
 
-def _read_value(value: object, setting: Setting) -> Any:
+def _read_value(value: object, kind: Any, name: str) -> Any:
     """The first reading that the setting takes; if it takes none, why not the likeliest one."""
     readings = value.readings() if isinstance(value, CommandLineValue) else [value]
     refusals = []
     for reading in readings:
         try:
-            return read_value(setting.kind, reading, setting.name)
+            return read_value(kind, reading, name)
         except UsageError as error:
             refusals.append(error)
     raise refusals[0]

@@ -21,7 +21,7 @@ from rewardkit.harness.store.model_folder import loading_error
 from rewardkit.harness.store.rollouts import ROLLOUTS, remove_steps_after
 from rewardkit.harness.store.training_checkpoints import step_of
 from rewardkit.redaction import redact_value
-from rewardkit.trainers.evaluation.train_log import BEST, read_best, read_log
+from rewardkit.trainers.evaluation.train_log import BEST, evaluations, read_best, read_log
 from rewardkit.trainers.training import training_folder
 from rewardkit.trainers.training.training_plan import (
     TrainingPlan,
@@ -289,11 +289,7 @@ def _result(plan: TrainingPlan, steps: int, reward_share: float) -> TrainingResu
         final=folder / training_folder.FINAL,
         task=task,
         steps=steps,
-        evaluations=[
-            (entry["step"], entry["evaluation"][task])
-            for entry in log
-            if task in entry["evaluation"]
-        ],
+        evaluations=[(one.step, one.metrics) for one in evaluations(log, task)],
         best=read_best(folder / BEST),
         warnings=[warning for entry in log for warning in entry["warnings"]],
         reward_share=reward_share,

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 
 from rewardkit.verifiers.instructions.kinds import (
-    Arguments,
     Find,
     Place,
     Relation,
@@ -19,8 +18,8 @@ from rewardkit.verifiers.instructions.kinds import (
     kind,
     whole_word,
 )
+from rewardkit.verifiers.instructions.words import language as fixed_language
 from rewardkit.verifiers.instructions.words import (
-    language,
     penn_words,
     published_language,
     published_sentences,
@@ -35,54 +34,56 @@ LanguageOf = Callable[[str], str | None]
 # --- keywords
 
 
-@either("keywords:existence", expression, whole_word, keywords=list[str])
-def has_keywords(text: str, given: Arguments, find: Find) -> bool:
+@either("keywords:existence", expression, whole_word)
+def has_keywords(text: str, find: Find, keywords: list[str]) -> bool:
     """Each keyword occurs; fixed, as a text and a whole word: `Mia` isn't in Miami."""
-    return all(find(word).search(text) for word in given["keywords"])
+    return all(find(word).search(text) for word in keywords)
 
 
-@either("keywords:frequency", expression, whole_word, keyword=str, frequency=int, relation=Relation)
-def keyword_frequency(text: str, given: Arguments, find: Find) -> bool:
+@either("keywords:frequency", expression, whole_word)
+def keyword_frequency(
+    text: str, find: Find, keyword: str, frequency: int, relation: Relation
+) -> bool:
     """The keyword occurs so often; fixed, as a text and a whole word."""
-    found = len(find(given["keyword"].strip()).findall(text))
-    return compared(found, given["relation"], given["frequency"])
+    found = len(find(keyword.strip()).findall(text))
+    return compared(found, relation, frequency)
 
 
 def _bounded(word: str) -> re.Pattern[str]:
     return expression(rf"\b{word}\b")
 
 
-@either("keywords:forbidden_words", _bounded, whole_word, forbidden_words=list[str])
-def lacks_words(text: str, given: Arguments, find: Find) -> bool:
+@either("keywords:forbidden_words", _bounded, whole_word)
+def lacks_words(text: str, find: Find, forbidden_words: list[str]) -> bool:
     """None of the words occurs; fixed, a word is a text and may end with a mark, as C++ does."""
-    return not any(find(word).search(text) for word in given["forbidden_words"])
+    return not any(find(word).search(text) for word in forbidden_words)
 
 
-@kind("keywords:letter_frequency", letter=str, let_frequency=int, let_relation=Relation)
-def letter_frequency(text: str, given: Arguments) -> bool:
+@kind("keywords:letter_frequency")
+def letter_frequency(text: str, letter: str, let_frequency: int, let_relation: Relation) -> bool:
     """The letter, in either case, occurs so often."""
-    found = text.lower().count(given["letter"].strip().lower())
-    return compared(found, given["let_relation"], given["let_frequency"])
+    found = text.lower().count(letter.strip().lower())
+    return compared(found, let_relation, let_frequency)
 
 
 # --- language and case
 
 
-@kind("language:response_language", language=str)
-def in_language(text: str, given: Arguments) -> bool:
+@kind("language:response_language")
+def in_language(text: str, language: str) -> bool:
     """The text is in the language; also if none can be told."""
-    return published_language(text) in (given["language"], None)
+    return published_language(text) in (language, None)
 
 
 @fixed("language:response_language")
-def surely_in_language(text: str, given: Arguments) -> bool | None:
+def surely_in_language(text: str, language: str) -> bool | None:
     """The same text always gets the same answer; one that is too short to tell is unjudged."""
-    told = language(text)
-    return None if told is None else told == given["language"].partition("-")[0]
+    told = fixed_language(text)
+    return None if told is None else told == language.partition("-")[0]
 
 
-@either("change_case:english_capital", published_language, language)
-def capital_english(text: str, given: Arguments, language_of: LanguageOf) -> bool:
+@either("change_case:english_capital", published_language, fixed_language)
+def capital_english(text: str, language_of: LanguageOf) -> bool:
     """All letters are capitals, and the text is English or in no language.
 
     Fixed, the language is read in small letters: capitals mislead the published detector.
@@ -90,44 +91,38 @@ def capital_english(text: str, given: Arguments, language_of: LanguageOf) -> boo
     return text.isupper() and language_of(text) in ("en", None)
 
 
-@either("change_case:english_lowercase", published_language, language)
-def small_english(text: str, given: Arguments, language_of: LanguageOf) -> bool:
+@either("change_case:english_lowercase", published_language, fixed_language)
+def small_english(text: str, language_of: LanguageOf) -> bool:
     """All letters are small, and the text is English or in no language."""
     return text.islower() and language_of(text) in ("en", None)
 
 
-@kind("change_case:capital_word_frequency", capital_frequency=int, capital_relation=Relation)
-def capital_word_frequency(text: str, given: Arguments) -> bool:
+@kind("change_case:capital_word_frequency")
+def capital_word_frequency(text: str, capital_frequency: int, capital_relation: Relation) -> bool:
     """So many words are all in capitals; words are divided as by the Penn Treebank."""
     count = sum(map(str.isupper, penn_words(text)))
-    return compared(count, given["capital_relation"], given["capital_frequency"])
+    return compared(count, capital_relation, capital_frequency)
 
 
 # --- length
 
 
-@either("length_constraints:number_words", runs, words, num_words=int, relation=Relation)
-def word_count(text: str, given: Arguments, split: Split) -> bool:
+@either("length_constraints:number_words", runs, words)
+def word_count(text: str, split: Split, num_words: int, relation: Relation) -> bool:
     r"""The text has so many words, runs of `\w`; fixed, an apostrophe divides none."""
-    return compared(len(split(text)), given["relation"], given["num_words"])
+    return compared(len(split(text)), relation, num_words)
 
 
-@either(
-    "length_constraints:number_sentences",
-    published_sentences,
-    sentences,
-    num_sentences=int,
-    relation=Relation,
-)
-def sentence_count(text: str, given: Arguments, split: Split) -> bool:
+@either("length_constraints:number_sentences", published_sentences, sentences)
+def sentence_count(text: str, split: Split, num_sentences: int, relation: Relation) -> bool:
     """The text has so many sentences; fixed, neither a list's number nor `e.g.` ends one."""
-    return compared(len(split(text)), given["relation"], given["num_sentences"])
+    return compared(len(split(text)), relation, num_sentences)
 
 
-@kind("length_constraints:number_paragraphs", num_paragraphs=int)
-def paragraph_count(text: str, given: Arguments) -> bool:
+@kind("length_constraints:number_paragraphs")
+def paragraph_count(text: str, num_paragraphs: int) -> bool:
     """The text has exactly so many paragraphs, divided by `***`, none of them empty."""
-    return len(parts(re.split(r"\s?\*\*\*\s?", text))) == int(given["num_paragraphs"])
+    return len(parts(re.split(r"\s?\*\*\*\s?", text))) == num_paragraphs
 
 
 def parts(found: list[str]) -> list[str]:
@@ -136,32 +131,29 @@ def parts(found: list[str]) -> list[str]:
     return inner if all(part.strip() for part in inner) else []
 
 
-@kind(
-    "length_constraints:nth_paragraph_first_word",
-    num_paragraphs=int,
-    nth_paragraph=Place,
-    first_word=str,
-)
-def paragraph_begins(text: str, given: Arguments) -> bool:
-    """The text has exactly so many paragraphs, divided by blank lines, and the nth begins so."""
-    paragraphs = text.split("\n\n")
+def _blocks(text: str) -> list[str]:
+    return text.split("\n\n")
+
+
+def _full_blocks(text: str) -> list[str]:
+    return [part for part in re.split(r"\n[ \t]*\n", text) if part.strip()]
+
+
+@either("length_constraints:nth_paragraph_first_word", _blocks, _full_blocks)
+def paragraph_begins(
+    text: str, split: Split, num_paragraphs: int, nth_paragraph: Place, first_word: str
+) -> bool:
+    """The text has exactly so many paragraphs, divided by blank lines, and the nth begins so.
+
+    Fixed, empty paragraphs don't count as the nth, either.
+    """
+    paragraphs = split(text)
     count = sum(bool(paragraph.strip()) for paragraph in paragraphs)
-    return int(given["nth_paragraph"]) <= count and _begins(paragraphs, count, given)
-
-
-@fixed("length_constraints:nth_paragraph_first_word")
-def full_paragraph_begins(text: str, given: Arguments) -> bool:
-    """Empty paragraphs don't count as the nth, either."""
-    paragraphs = [part for part in re.split(r"\n[ \t]*\n", text) if part.strip()]
-    return int(given["nth_paragraph"]) <= len(paragraphs) and _begins(
-        paragraphs, len(paragraphs), given
-    )
-
-
-def _begins(paragraphs: list[str], count: int, given: Arguments) -> bool:
-    begun = paragraphs[given["nth_paragraph"] - 1].split()
+    if count != num_paragraphs or nth_paragraph > count:
+        return False
+    begun = paragraphs[nth_paragraph - 1].split()
     first = re.split(r"[.,?!'\"]", begun[0].lstrip("'").lstrip('"'))[0].lower() if begun else ""
-    return count == int(given["num_paragraphs"]) and first == str(given["first_word"]).lower()
+    return first == first_word.lower()
 
 
 # --- content
@@ -171,20 +163,19 @@ def _begins(paragraphs: list[str], count: int, given: Arguments) -> bool:
     "detectable_content:number_placeholders",
     r"\[[^\[\]\n]*\]",
     r"\[(?!\s*\]|[xX]\])[^\[\]\n]*\](?!\()",
-    num_placeholders=int,
 )
-def placeholders(text: str, given: Arguments, brackets: str) -> bool:
+def placeholders(text: str, brackets: str, num_placeholders: int) -> bool:
     """At least so many pairs of square brackets.
 
     Fixed, empty brackets, check boxes and links in Markdown are no placeholders.
     """
-    return len(re.findall(brackets, text)) >= int(given["num_placeholders"])
+    return len(re.findall(brackets, text)) >= num_placeholders
 
 
-@kind("detectable_content:postscript", postscript_marker=str)
-def postscript(text: str, given: Arguments) -> bool:
+@kind("detectable_content:postscript")
+def postscript(text: str, postscript_marker: str) -> bool:
     """A postscript begins somewhere, in any case; P.S. and P.P.S may have spaces."""
-    marker = given["postscript_marker"].strip()
+    marker = postscript_marker.strip()
     spaced = {"P.P.S": r"p\.\s?p\.\s?s", "P.S.": r"p\.\s?s\."}.get(
         marker, re.escape(marker.lower())
     )
@@ -194,23 +185,23 @@ def postscript(text: str, given: Arguments) -> bool:
 # --- format
 
 
-@kind("detectable_format:number_bullet_lists", num_bullets=int)
-def bullet_count(text: str, given: Arguments) -> bool:
+@kind("detectable_format:number_bullet_lists")
+def bullet_count(text: str, num_bullets: int) -> bool:
     """Exactly so many lines begin with a star or a dash."""
     stars = re.findall(r"^[^\S\n]*+\*[^\*].*$", text, re.MULTILINE)
     dashes = re.findall(r"^[^\S\n]*+-.*$", text, re.MULTILINE)
-    return len(stars) + len(dashes) == int(given["num_bullets"])
+    return len(stars) + len(dashes) == num_bullets
 
 
 @fixed("detectable_format:number_bullet_lists")
-def real_bullet_count(text: str, given: Arguments) -> bool:
+def real_bullet_count(text: str, num_bullets: int) -> bool:
     """A bullet has white space and a text after it: `---`, `-5` and `*this*` are none; `•` is."""
     found = re.findall(r"^[ \t]*[*\-+•][ \t]+(?![*\-_ \t]+$)\S", text, re.MULTILINE)
-    return len(found) == int(given["num_bullets"])
+    return len(found) == num_bullets
 
 
 @either("detectable_format:constrained_response", 3, 1)
-def constrained(text: str, given: Arguments, most: int) -> bool:
+def constrained(text: str, most: int) -> bool:
     """One of the three answers occurs; fixed, only one: to give all three is no answer."""
     return 1 <= sum(answer in text for answer in _ANSWERS) <= most
 
@@ -218,24 +209,24 @@ def constrained(text: str, given: Arguments, most: int) -> bool:
 _ANSWERS = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
 
 
-@kind("detectable_format:number_highlighted_sections", num_highlights=int)
-def highlights(text: str, given: Arguments) -> bool:
+@kind("detectable_format:number_highlighted_sections")
+def highlights(text: str, num_highlights: int) -> bool:
     """At least so many texts between stars or double stars."""
     single = re.findall(r"\*[^\n\*]*\*", text)
     double = re.findall(r"\*\*[^\n\*]*\*\*", text)
     found = [*single, *(text.removeprefix("**").removesuffix("**") for text in double)]
-    return sum(bool(text.strip("*").strip()) for text in found) >= int(given["num_highlights"])
+    return sum(bool(text.strip("*").strip()) for text in found) >= num_highlights
 
 
-@kind("detectable_format:multiple_sections", section_spliter=str, num_sections=int)
-def sections(text: str, given: Arguments) -> bool:
+@kind("detectable_format:multiple_sections")
+def sections(text: str, section_spliter: str, num_sections: int) -> bool:
     """At least so many headings: the given word with a number after it."""
-    word = given["section_spliter"].strip()
-    return len(re.findall(rf"{re.escape(word)}\s?\d+", text)) >= int(given["num_sections"])
+    word = section_spliter.strip()
+    return len(re.findall(rf"{re.escape(word)}\s?\d+", text)) >= num_sections
 
 
 @kind("detectable_format:json_format")
-def json_format(text: str, given: Arguments) -> bool:
+def json_format(text: str) -> bool:
     """All of the text, or of a fenced block that is all of it, is JSON."""
     try:
         json.loads(_unfenced(text))
@@ -252,13 +243,13 @@ def _unfenced(text: str) -> str:
 
 
 @fixed("detectable_format:json_format")
-def strict_json_format(text: str, given: Arguments) -> bool:
+def strict_json_format(text: str) -> bool:
     """NaN, infinities and a key that occurs twice are no JSON."""
     return is_json(_unfenced(text))
 
 
 @kind("detectable_format:title")
-def title(text: str, given: Arguments) -> bool:
+def title(text: str) -> bool:
     """A title that isn't blank stands between double angular brackets."""
     for line in text.split("\n"):
         start, end = line.find("<<"), line.rfind(">>")
@@ -271,42 +262,42 @@ def title(text: str, given: Arguments) -> bool:
 
 
 @kind("combination:two_responses")
-def two_responses(text: str, given: Arguments) -> bool:
+def two_responses(text: str) -> bool:
     """Two different replies, divided by six stars."""
     replies = parts(text.split("******"))
     return len(replies) == 2 and replies[0].strip() != replies[1].strip()
 
 
-@kind("combination:repeat_prompt", prompt_to_repeat=str)
-def repeats_prompt(text: str, given: Arguments) -> bool:
+@kind("combination:repeat_prompt")
+def repeats_prompt(text: str, prompt_to_repeat: str) -> bool:
     """The text begins with the prompt, in any case."""
-    return text.strip().lower().startswith(given["prompt_to_repeat"].strip().lower())
+    return text.strip().lower().startswith(prompt_to_repeat.strip().lower())
 
 
 # --- start, end and punctuation
 
 
-@kind("startend:end_checker", end_phrase=str)
-def ends_with(text: str, given: Arguments) -> bool:
+@kind("startend:end_checker")
+def ends_with(text: str, end_phrase: str) -> bool:
     """The text ends in the phrase, in any case, quotes apart."""
-    return text.strip().strip('"').lower().endswith(given["end_phrase"].strip().lower())
+    return text.strip().strip('"').lower().endswith(end_phrase.strip().lower())
 
 
 @kind("startend:quotation")
-def quoted(text: str, given: Arguments) -> bool:
+def quoted(text: str) -> bool:
     """The text begins and ends with a straight double quote."""
     text = text.strip()
     return len(text) > 1 and text[0] == text[-1] == '"'
 
 
 @fixed("startend:quotation")
-def quoted_in_any_style(text: str, given: Arguments) -> bool:
+def quoted_in_any_style(text: str) -> bool:
     """Curly double quotes are quotes, too; quotes around nothing are none."""
     text = text.strip()
     return len(text) > 2 and text[0] in '"“' and text[-1] in '"”' and bool(text[1:-1].strip())
 
 
 @either("punctuation:no_comma", ",", ",،、，﹐､")
-def lacks_marks(text: str, given: Arguments, marks: str) -> bool:
+def lacks_marks(text: str, marks: str) -> bool:
     """None of the marks occurs; fixed, neither do commas of other scripts."""
     return set(marks).isdisjoint(text)

@@ -2,18 +2,17 @@
 
 The published rules are those of allenai/open-instruct at e6c3044, in open_instruct/IFEvalG.
 """
+# ruff: noqa: N803  parameters have the published names
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import partial
 from itertools import pairwise
 
 from rewardkit.verifiers.instructions import ifbench, ifeval  # noqa: F401  registers kinds
 from rewardkit.verifiers.instructions.kinds import (
     KINDS,
-    Arguments,
     Find,
     Relation,
     Split,
@@ -38,37 +37,37 @@ KINDS |= {
 # --- copies
 
 
-@kind("copy:copying_simple", prompt_to_repeat=str)
-@kind("copy:copy", prompt_to_repeat=str)
-def copies(text: str, given: Arguments) -> bool:
+@kind("copy:copying_simple")
+@kind("copy:copy")
+def copies(text: str, prompt_to_repeat: str) -> bool:
     """The request alone, in any case."""
-    return bool(text.strip().lower() == given["prompt_to_repeat"].strip().lower())
+    return text.strip().lower() == prompt_to_repeat.strip().lower()
 
 
-@kind("copy:copying_multiple", prompt_to_repeat=str, N=int)
-def copies_often(text: str, given: Arguments) -> bool:
+@kind("copy:copying_multiple")
+def copies_often(text: str, prompt_to_repeat: str, N: int) -> bool:
     """The request so many times, divided by six stars."""
     found = text.split("******")
-    return len(found) == given["N"] and all(copies(part, given) for part in found)
+    return len(found) == N and all(copies(part, prompt_to_repeat) for part in found)
 
 
-@either("new:copy_span_idx", 0, 1, prompt_to_repeat=str, n_start=int, n_end=int)
-def copies_span(text: str, given: Arguments, more: int) -> bool:
+@either("new:copy_span_idx", 0, 1)
+def copies_span(text: str, more: int, prompt_to_repeat: str, n_start: int, n_end: int) -> bool:
     """The letters of the request from index n_start up to n_end; fixed, with it, as asked."""
-    span = given["prompt_to_repeat"][given["n_start"] : given["n_end"] + more]
-    return bool(text.strip().lower() == span.strip().lower())
+    span = prompt_to_repeat[n_start : n_end + more]
+    return text.strip().lower() == span.strip().lower()
 
 
-@either("copy:repeat_phrase", str, re.escape, phrase=str, small_n=int)
-def repeats_phrase(text: str, given: Arguments, pattern: Callable[[str], str]) -> bool:
+@either("copy:repeat_phrase", str, re.escape)
+def repeats_phrase(text: str, pattern: Callable[[str], str], phrase: str, small_n: int) -> bool:
     """The phrase so often, each time with one other word.
 
     Its ends are regular expressions; fixed, they are texts.
     """
-    asked = given["phrase"].split()
+    asked = phrase.split()
     first, last = pattern(asked[0]), pattern(asked[-1])
     found = [part.split() for line in text.split("\n") for part in _between(first, last, line)]
-    return len(found) == given["small_n"] and all(
+    return len(found) == small_n and all(
         len(asked) == len(part) and sum(map(str.__ne__, asked, part)) == 1 for part in found
     )
 
@@ -85,107 +84,102 @@ def _between(first: str, last: str, line: str) -> Iterator[str]:
 # --- keywords
 
 
-@either("keywords:word_once", expression, whole_word, keyword=str)
-def keyword_once(text: str, given: Arguments, find: Find) -> bool:
+@either("keywords:word_once", expression, whole_word)
+def keyword_once(text: str, find: Find, keyword: str) -> bool:
     """The keyword occurs once; fixed, as a text and a whole word."""
-    return len(find(given["keyword"].strip()).findall(text)) == 1
+    return len(find(keyword.strip()).findall(text)) == 1
 
 
-@either("count:count_increment_word", expression, whole_word, keyword1=str, keyword2=str)
-def keywords_once_and_twice(text: str, given: Arguments, find: Find) -> bool:
+@either("count:count_increment_word", expression, whole_word)
+def keywords_once_and_twice(text: str, find: Find, keyword1: str, keyword2: str) -> bool:
     """The keywords occur once and twice; fixed, as texts and whole words."""
-    keywords = (given["keyword1"].strip(), given["keyword2"].strip())
+    keywords = (keyword1.strip(), keyword2.strip())
     return [len(find(keyword).findall(text)) for keyword in keywords] == [1, 2]
 
 
-@kind("keywords:exclude_word_harder", keyword=str)
-def lacks_keyword(text: str, given: Arguments) -> bool:
+@kind("keywords:exclude_word_harder")
+def lacks_keyword(text: str, keyword: str) -> bool:
     """The keyword doesn't occur between two spaces."""
-    return f" {given['keyword'].strip()} " not in text
+    return f" {keyword.strip()} " not in text
 
 
 @fixed("keywords:exclude_word_harder")
-def lacks_whole_keyword(text: str, given: Arguments) -> bool:
+def lacks_whole_keyword(text: str, keyword: str) -> bool:
     """Nor between marks, at an end or in other case."""
-    return not whole_word(given["keyword"]).search(text)
+    return not whole_word(keyword).search(text)
 
 
 @kind("keywords:no_adjacent_consecutive")
-def no_next_letters(text: str, given: Arguments) -> bool:
+def no_next_letters(text: str) -> bool:
     """No word begins with the letter after that of the word before."""
     letters = [word[0].lower() for word in text.split()]
     return all(len(a) == len(b) == 1 and ord(b) - ord(a) != 1 for a, b in pairwise(letters))
 
 
-@kind("keywords:palindrome")
-def palindrome(text: str, given: Arguments) -> bool:
-    """A word that reads the same backwards, such as `a`."""
-    return any(word == word[::-1] for word in text.split())
-
-
-@fixed("keywords:palindrome")
-def real_palindrome(text: str, given: Arguments) -> bool:
-    """It has three letters, and its case doesn't count."""
-    return any(len(word) > 2 and word == word[::-1] for word in words(text.lower()))
+@either("keywords:palindrome", (str.split, 1), (small_words, 3))
+def palindrome(text: str, rule: tuple[Split, int]) -> bool:
+    """A word that reads the same backwards; fixed, of three letters, and its case doesn't count."""
+    split, least = rule
+    return any(len(word) >= least and word == word[::-1] for word in split(text))
 
 
 @kind("keywords:start_end")
-def ends_as_begun(text: str, given: Arguments) -> bool:
+def ends_as_begun(text: str) -> bool:
     """The first and the last of at least two words are the same; marks are words."""
     found = penn_words(text.lower())
     return len(found) > 1 and found[0] == found[-1]
 
 
-@sentence_kind("first_word:first_word_sent", first_word=Word)
-def first_words(text: str, given: Arguments, split: Split) -> bool:
+@sentence_kind("first_word:first_word_sent")
+def sentences_begin_with(text: str, split: Split, first_word: Word) -> bool:
     """Each sentence begins with the word."""
-    word = one_word(given["first_word"]).lower()
+    word = one_word(first_word).lower()
     return all(sentence.lower().split()[:1] == [word] for sentence in split(text))
 
 
-@kind("first_word:first_word_answer", first_word=str)
-def first_word(text: str, given: Arguments) -> bool:
+@kind("first_word:first_word_answer")
+def begins_with(text: str, first_word: str) -> bool:
     """The text begins with the word."""
-    return text.lower().split()[:1] == [one_word(given["first_word"]).lower()]
+    return text.lower().split()[:1] == [one_word(first_word).lower()]
 
 
-@sentence_kind("last_word:last_word_sent", last_word=Word)
-def last_words(text: str, given: Arguments, split: Split) -> bool:
+@sentence_kind("last_word:last_word_sent")
+def sentences_end_in(text: str, split: Split, last_word: Word) -> bool:
     """Each sentence ends with the word, before marks."""
-    return all(last_word(sentence, given) for sentence in split(text))
+    return all(ends_in(sentence, one_word(last_word)) for sentence in split(text))
 
 
-@kind("last_word:last_word_answer", last_word=str)
-def last_word(text: str, given: Arguments) -> bool:
+@kind("last_word:last_word_answer")
+def ends_in(text: str, last_word: str) -> bool:
     """The text ends with the word, before marks."""
     last = "".join(text.lower().split()[-1:])
-    return re.sub(r"[^\w\s]", "", last) == one_word(given["last_word"]).lower()
+    return re.sub(r"[^\w\s]", "", last) == one_word(last_word).lower()
 
 
 # --- format
 
 
 @sentence_kind("detectable_format:sentence_hyphens")
-def hyphenated(text: str, given: Arguments, split: Split) -> bool:
+def hyphenated(text: str, split: Split) -> bool:
     """The parts between hyphens are the sentences; what is left over of either isn't read."""
     parts = zip(text.split("-"), split(text.replace("-", " ")), strict=False)
     return all(part == sentence for part, sentence in parts)
 
 
 @fixed("detectable_format:sentence_hyphens")
-def all_hyphenated(text: str, given: Arguments) -> bool:
+def all_hyphenated(text: str) -> bool:
     """There are as many parts as sentences."""
     return text.split("-") == sentences(text.replace("-", " "))
 
 
 @kind("detectable_format:square_brackets")
-def bracketed(text: str, given: Arguments) -> bool:
+def bracketed(text: str) -> bool:
     """Each word is between square brackets."""
     return all(word[0] == "[" and word[-1] == "]" for word in text.split())
 
 
 @kind("detectable_format:bigram_wrapping")
-def wrapped_pairs(text: str, given: Arguments) -> bool:
+def wrapped_pairs(text: str) -> bool:
     """Each pair of words is between double angular brackets; a last single one is not read."""
     found = text.split()
     pairs = zip(found[::2], found[1::2], strict=False)
@@ -193,24 +187,24 @@ def wrapped_pairs(text: str, given: Arguments) -> bool:
 
 
 @fixed("detectable_format:bigram_wrapping")
-def all_wrapped_pairs(text: str, given: Arguments) -> bool:
+def all_wrapped_pairs(text: str) -> bool:
     """There is a pair; a single word at the end is wrapped, too."""
     word = r"[^\s<>]+"
     return bool(re.fullmatch(rf"\s*(?:<<{word}\s{word}>>\s*)+(?:<<{word}>>\s*)?", text))
 
 
 @kind("paragraphs:paragraphs")
-def two_paragraphs(text: str, given: Arguments) -> bool:
+def two_paragraphs(text: str) -> bool:
     """Two paragraphs, divided by `***`."""
-    return ifeval.paragraph_count(text, {"num_paragraphs": 2})
+    return ifeval.paragraph_count(text, 2)
 
 
-kind("punctuation:punctuation_dot")(partial(ifeval.lacks_marks, marks="."))
-kind("punctuation:punctuation_exclamation")(partial(ifeval.lacks_marks, marks="!"))
+kind("punctuation:punctuation_dot")(lambda text: "." not in text)
+kind("punctuation:punctuation_exclamation")(lambda text: "!" not in text)
 
 
 @kind("paragraphs:paragraphs2")
-def two_blocks(text: str, given: Arguments) -> bool:
+def two_blocks(text: str) -> bool:
     """Two paragraphs, divided by two line breaks."""
     return len(ifeval.parts(text.split("\n\n"))) == 2
 
@@ -218,40 +212,40 @@ def two_blocks(text: str, given: Arguments) -> bool:
 # --- counts
 
 
-@kind("count:lowercase_counting", N=int)
-def few_small_words(text: str, given: Arguments) -> bool:
+@kind("count:lowercase_counting")
+def few_small_words(text: str, N: int) -> bool:
     """No more words of small letters."""
-    return bool(len(re.findall(r"\b[a-z]+\b", text)) <= given["N"])
+    return len(re.findall(r"\b[a-z]+\b", text)) <= N
 
 
-@kind("letters:letter_counting", N=int, relation=Relation)
-def letter_count(text: str, given: Arguments) -> bool:
+@kind("letters:letter_counting")
+def letter_count(text: str, N: int, relation: Relation) -> bool:
     """So many letters."""
-    return compared(len(re.findall("[a-zA-Z]", text)), given["relation"], given["N"])
+    return compared(len(re.findall("[a-zA-Z]", text)), relation, N)
 
 
-@sentence_kind("count:counting_composition", n_sent=int, n_words=int)
-def composition(text: str, given: Arguments, split: Split) -> bool:
+@sentence_kind("count:counting_composition")
+def composition(text: str, split: Split, n_sent: int, n_words: int) -> bool:
     """Three paragraphs of so many sentences of so many words; marks are words."""
     paragraphs = [split(part) for part in re.split(r"\s?\*\*\*\s?", text)]
-    return _is_composed(paragraphs, penn_words, given)
+    return _is_composed(paragraphs, penn_words, n_sent, n_words)
 
 
-def _is_composed(paragraphs: list[list[str]], split: Split, given: Arguments) -> bool:
+def _is_composed(paragraphs: list[list[str]], split: Split, n_sent: int, n_words: int) -> bool:
     counts = [len(paragraph) for paragraph in paragraphs]
     lengths = {len(split(sentence)) for paragraph in paragraphs for sentence in paragraph}
-    return counts == [given["n_sent"]] * 3 and lengths == {given["n_words"]}
+    return counts == [n_sent] * 3 and lengths == {n_words}
 
 
 @fixed("count:counting_composition")
-def composition_of_words(text: str, given: Arguments) -> bool:
+def composition_of_words(text: str, n_sent: int, n_words: int) -> bool:
     """Marks are no words; `***` may begin or end the text, and be written `* * *`."""
     divided = ifeval.parts(re.split(r"\* ?\* ?\*", text))
-    return _is_composed(list(map(sentences, divided)), words, given)
+    return _is_composed(list(map(sentences, divided)), words, n_sent, n_words)
 
 
 @either("count:count_unique", penn_words, small_words)
-def unique(text: str, given: Arguments, split: Split) -> bool:
+def unique(text: str, split: Split) -> bool:
     """No word occurs twice; fixed, marks are no words, and case doesn't count."""
     found = split(text)
     return len(found) == len(set(found))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
 import msgspec
 
@@ -13,12 +14,11 @@ from rewardkit.verifiers.instructions.words import ruled_sentences, sentences
 
 Arguments = Mapping[str, Any]
 
-Check = Callable[[str, Arguments], bool | None]
-"""Whether a text does what an instruction asks; None if that can't be told."""
+Check = Callable[..., bool | None]
+"""Whether a text does what an instruction asks, with its arguments by name; None if that can't be
+told."""
 
 C = TypeVar("C", bound=Check)
-
-CheckBy = TypeVar("CheckBy", bound=Callable[[str, Arguments, Any], bool | None])
 
 Split = Callable[[str], list[str]]
 
@@ -64,14 +64,23 @@ KINDS: dict[str, Kind] = {}
 """Every kind by its published name."""
 
 
-def kind(name: str, **needs: Any) -> Callable[[C], C]:
-    """Register a published check, which is the fixed one as well unless `fixed` replaces it."""
+def kind(name: str) -> Callable[[C], C]:
+    """Register a published check, which is the fixed one as well unless `fixed` replaces it.
+
+    Its parameters after the text are the arguments that the kind needs.
+    """
 
     def register(check: C) -> C:
-        KINDS[name] = Kind(needs, check, check)
+        KINDS[name] = Kind(_needs(check, after=1), check, check)
         return check
 
     return register
+
+
+def _needs(check: Check, after: int) -> dict[str, Any]:
+    """The types of the parameters after so many."""
+    types = get_type_hints(check, include_extras=True)
+    return {name: types[name] for name in [*inspect.signature(check).parameters][after:]}
 
 
 def fixed(name: str) -> Callable[[C], C]:
@@ -84,20 +93,20 @@ def fixed(name: str) -> Callable[[C], C]:
     return register
 
 
-def either(name: str, published: Any, fixed: Any, **needs: Any) -> Callable[[CheckBy], CheckBy]:
-    """Register a check whose last argument is what the published and the fixed one differ in."""
+def either(name: str, published: Any, fixed: Any) -> Callable[[C], C]:
+    """Register a check whose second parameter is what the published and the fixed one differ in."""
 
-    def register(check: CheckBy) -> CheckBy:
-        both = (lambda text, given, by=by: check(text, given, by) for by in (published, fixed))
-        KINDS[name] = Kind(needs, *both)
+    def register(check: C) -> C:
+        both = (lambda text, by=by, **given: check(text, by, **given) for by in (published, fixed))
+        KINDS[name] = Kind(_needs(check, after=2), *both)
         return check
 
     return register
 
 
-def sentence_kind(name: str, **needs: Any) -> Callable[[CheckBy], CheckBy]:
+def sentence_kind(name: str) -> Callable[[C], C]:
     """Register a check of sentences: published as a few rules divide them, fixed as Punkt does."""
-    return either(name, ruled_sentences, sentences, **needs)
+    return either(name, ruled_sentences, sentences)
 
 
 def expression(keyword: str) -> re.Pattern[str]:

@@ -74,13 +74,13 @@ class Instructions:
 
     def _pays(self, name: str, arguments: Arguments) -> bool:
         """Whether to follow an instruction pays."""
-        return self.vacuous == "paid" or not getattr(KINDS[name], self.rules)("", arguments)
+        return self.vacuous == "paid" or not getattr(KINDS[name], self.rules)("", **arguments)
 
     def _followed(self, text: str, name: str, arguments: Arguments) -> bool | None:
         check = getattr(KINDS[name], self.rules)
         texts = _variants(text) if self.reading == "loose" else [text]
         says_something = str.strip if self.rules == "published" else _is_visible
-        found = [check(one, arguments) for one in texts if says_something(one)]
+        found = [check(one, **arguments) for one in texts if says_something(one)]
         return True if True in found else None if None in found else False
 
     def _verdict(self, followed: Mapping[str, bool], paid: Sequence[bool]) -> Verdict:
