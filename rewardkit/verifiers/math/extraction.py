@@ -70,21 +70,16 @@ def flexible_answer(text: str) -> str | None:
 
     The first kind that holds an answer counts, the last one of its kind: a text that is one answer
     as a whole; an announcement (`The answer is 5`, `####`, bold at the end); a last line that is
-    an answer; a concluding sentence; a formula between its own delimiters; a number.
+    an answer; a concluding sentence; what the last sentence states (`They meet at (2, -1)`); a
+    formula between its own delimiters; a number; words.
     """
     text = _without_closing_remarks(text[-LAST_PART:])
     if whole := _whole(text):
         return whole
     if announced := _announced(text):
         return _asserted(text, *announced)
-    for reader in (
-        _last_line,
-        _concluded,
-        _last_statement,
-        _last_formula,
-        _last_number,
-        _last_words,
-    ):
+    statements = (_last_line, _concluded, _last_statement)
+    for reader in (*statements, _last_formula, _last_number, _last_words):
         if answer := reader(text):
             return _asserted(text, answer, max(0, text.rfind(answer)))
     return None
