@@ -24,7 +24,7 @@ from rewardkit.verifiers.math.comparison.matrices import (
     whole,
     with_parts,
 )
-from rewardkit.verifiers.math.comparison.sets import NoRegionError, infinite, region
+from rewardkit.verifiers.math.comparison.sets import NoRegionError, region
 from rewardkit.verifiers.math.numbers.equality import Comparison, as_rational, same_value
 from rewardkit.verifiers.math.numbers.exact import rational
 from rewardkit.verifiers.math.tree import (
@@ -286,21 +286,25 @@ def _bounds(item: Relation, ranges: dict[str, Range | None]) -> bool:
 def _narrow(ranges: dict[str, Range | None], item: Relation) -> bool:
     """Apply bounds to a range of whole numbers; False where they aren't understood."""
     try:
-        (piece,) = region(item).pieces
-    except (NoRegionError, ValueError):
+        found = region(item)
+    except NoRegionError:
         return False
     (name,) = symbols(item)
-    run, low, high = ranges[name], rational(piece.low), rational(piece.high)
-    if run is None or not run.whole:
+    run = ranges[name]
+    ends = [(rational(end), above) for end, above in found.cuts]
+    # the first whole number beyond each end
+    firsts = [
+        math.floor(end) + 1 if above else math.ceil(end) for end, above in ends if end is not None
+    ]
+    if run is None or not run.whole or not 0 < len(firsts) == len(ends) <= 2 - found.first:
         return False
-    if not infinite(piece.low) and low is not None:
-        least = math.ceil(low) if piece.low_closed else math.floor(low) + 1
-        least = least if run.low is None else max(least, run.low)
-        run = replace(run, low=least, natural=run.natural and least < 1)
-    if not infinite(piece.high) and high is not None:
-        run = replace(run, high=math.floor(high) if piece.high_closed else math.ceil(high) - 1)
+    if not found.first:
+        low = firsts[0] if run.low is None else max(firsts[0], run.low)
+        run = replace(run, low=low, natural=run.natural and low < 1)
+    if found.first or len(firsts) > 1:
+        run = replace(run, high=firsts[-1] - 1)
     ranges[name] = run
-    return infinite(piece.low) + infinite(piece.high) + (low is not None) + (high is not None) == 2
+    return True
 
 
 def _alternatives(shape: Node) -> tuple[Node | None, list[Node]]:

@@ -93,6 +93,9 @@ def same_value(one: Node, other: Node) -> Comparison:
 
 def compare_size(one: Node, other: Node) -> int | None:
     """-1, 0 or 1: `one` against `other`, both real and without symbols; None: undecided."""
+    values = rational(one), rational(other)
+    if values[0] is not None and values[1] is not None:
+        return (values[0] > values[1]) - (values[0] < values[1])
     same = same_value(one, other)
     if same.equal is not False:
         return 0 if same.equal else None
