@@ -175,15 +175,13 @@ def _one_form(node: tree.Node, other: tree.Node, policy: Policy) -> tree.Node:
 
 def _with_functions(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
     """Compare with letters before brackets as functions, and as factors where that makes sense."""
-    sides = statements.as_factors(answer, reference)
-    answer, reference = map(statements.with_known, sides)
-    opaque = statements.Opaque()
-    as_functions = _by_kind(opaque(answer), opaque(reference), policy)
+    answer, reference = map(statements.with_known, statements.as_factors(answer, reference))
+    as_functions = _by_kind(answer, reference, policy)
     habit = statements.FACTORS_BY_HABIT
     mine, theirs = (statements.multiplied(side, habit) for side in (answer, reference))
     if as_functions.equal or (mine, theirs) == (answer, reference):
         return as_functions
-    found = _by_kind(opaque(mine), opaque(theirs), policy)
+    found = _by_kind(mine, theirs, policy)
     return found if found.equal else as_functions
 
 

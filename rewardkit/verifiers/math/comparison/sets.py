@@ -181,18 +181,15 @@ def infinite(node: tree.Node) -> bool:
 
 
 def interval(low: tree.Node, with_low: bool, high: tree.Node, with_high: bool) -> Region:
-    """Raises NoRegionError where the ends are in the wrong order, as in (1,1), or ∞ belongs to it."""
+    """Raises NoRegionError for ends in the wrong order, as in (1,1), and where it holds ∞."""
     ends = ((low, not with_low), (high, with_high))
     cuts = tuple(end for end in ends if not infinite(end[0]))
-    closed = (low == MINUS_INFINITY and with_low) or (high == INFINITY and with_high)
-    if (
-        closed
-        or INFINITY == low
-        or high == MINUS_INFINITY
-        or (len(cuts) > 1 and _order(*cuts) >= 0)
-    ):
+    closed = (infinite(low) and with_low) or (infinite(high) and with_high)
+    if closed or low == INFINITY or high == MINUS_INFINITY:
         raise NoRegionError
-    return Region(cuts, low == MINUS_INFINITY)
+    if len(cuts) > 1 and _order(*cuts) >= 0:
+        raise NoRegionError
+    return Region(cuts, infinite(low))
 
 
 def _order(one: Cut, other: Cut) -> int:

@@ -414,32 +414,6 @@ def with_known(node: Node) -> Node:
     return node
 
 
-class Opaque:
-    """Replaces calls of unknown functions by variables: equal calls by the same one."""
-
-    def __init__(self) -> None:
-        self.known: list[tuple[Call, Symbol]] = []
-
-    def __call__(self, node: Node) -> Node:
-        """The tree without calls of unknown functions."""
-        node = mapped(node, self)
-        if not (isinstance(node, Call) and node.name.endswith("()")):
-            return node
-        for call, variable in self.known:
-            if call.name == node.name and _same_arguments(call, node):
-                return variable
-        variable = Symbol(f"{node.name} {len(self.known)}")
-        self.known.append((node, variable))
-        return variable
-
-
-def _same_arguments(one: Call, other: Call) -> bool:
-    return len(one.arguments) == len(other.arguments) and all(
-        mine == theirs or same_value(mine, theirs).equal is True
-        for mine, theirs in zip(one.arguments, other.arguments, strict=True)
-    )
-
-
 def unnamed(node: Node, other: Node) -> Node:
     """The value of `x = 5` beside a value or another name's; the member of a set of one.
 

@@ -15,11 +15,14 @@ from operator import methodcaller, mul
 from typing import Any
 
 from rewardkit.verifiers.math import tree
-from rewardkit.verifiers.math.numbers.exact import load_flint, rational
+from rewardkit.verifiers.math.numbers.exact import load_flint, rational, series_term
 from rewardkit.verifiers.math.tree import Node, symbols
 
 LARGEST = 1e12
 """Arguments of exponentials and of factorials beyond it are not evaluated."""
+
+DIGITS = 20
+"""Digits to which the arguments of functions by a letter must agree."""
 
 LONGEST_SERIES = 20_000
 """Terms of the longest sum or product that is added up."""
@@ -118,7 +121,11 @@ class RealEvaluator:
     def _leaf(self, node: tree.Number | tree.Symbol | tree.Constant) -> Ball:
         if isinstance(node, tree.Constant):
             return self.constant(node.name)
-        return self.number(self.point[node.name] if isinstance(node, tree.Symbol) else node.value)
+        if isinstance(node, tree.Number):
+            return self.number(node.value)
+        if "_" in node.name and node.name not in self.point:  # x_3 of a sum over x_k
+            return self._drawn(node.name)
+        return self.number(self.point[node.name])
 
     def _measured(self, node: Node) -> Ball:
         match node:
@@ -202,7 +209,9 @@ class RealEvaluator:
                 exact = rational(tree.Call(name, arguments), self.point)
                 if exact is not None:
                     return self.number(exact)
-        if name.endswith("()") or name in ("residue", "limit") or len(arguments) > 2:
+            case _ if name.endswith("()"):
+                return self._unknown(name, arguments)
+        if name in ("residue", "limit") or len(arguments) > 2:
             raise UndefinedError(name)
         return self._applied(name, [self(argument) for argument in arguments])
 
@@ -236,30 +245,28 @@ class RealEvaluator:
     def _series(self, name: str, body: Node, index: str, low: Node, high: Node) -> Ball:
         ends = rational(low, self.point), rational(high, self.point)
         whole = [int(end) for end in ends if end is not None and end.denominator == 1]
-        if len(whole) < 2:
-            raise UndefinedError("a series that is not finite")
-        start, end = whole
-        items = {below: tree.item_of(below, index) for below in symbols(body)}
-        several = any(index in item.partition("_")[2] for item in items if items[item] is None)
-        if end - start > LONGEST_SERIES or several:
+        indexed = [part for part in symbols(body) if index in part.partition("_")[2]]
+        several = any(tree.item_of(part, index) is None for part in indexed)
+        if len(whole) < 2 or whole[1] - whole[0] > LONGEST_SERIES or several:
             raise UndefinedError("a series that is not short, or of terms with several indices")
-        outer, total = self.point, self.number(Fraction(int(name == "prod")))
-        for value in range(start, end + 1):
-            terms = {
-                item: self._item(f"{found[0]}_{value + found[1]}", outer)
-                for item, found in items.items()
-                if found is not None
-            }
-            self.point = {**outer, index: Fraction(value), **terms}
-            term = self(body)
+        total = self.number(Fraction(int(name == "prod")))
+        for value in range(whole[0], whole[1] + 1):
+            term = self(series_term(body, index, value))
             total = total + term if name == "sum" else total * term
-        self.point = outer
         return total
 
-    def _item(self, name: str, point: Mapping[str, Fraction]) -> Fraction:
-        """The value of x_3: that of the variable, or one of its own in (-2, -1) or (1, 2)."""
+    def _drawn(self, name: str) -> Ball:
+        """A value in (-2, -1) or (1, 2), the same for the same name."""
         drawn = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=5).digest())
-        return point.get(name) or (1 + Fraction(drawn >> 1 | 1, 2**39)) * (-1) ** (drawn & 1)
+        return self.number((1 + Fraction(drawn >> 1 | 1, 2**39)) * (-1) ** (drawn & 1))
+
+    def _unknown(self, name: str, arguments: tuple[Node, ...]) -> Ball:
+        """A function by a letter: any value, but the same for the same arguments."""
+        exact = [(rational(argument, self.point), argument) for argument in arguments]
+        keys = [
+            self(part).str(DIGITS, radius=False) if it is None else str(it) for it, part in exact
+        ]
+        return self._drawn(f"{name} {keys}")
 
     def gamma(self, value: Ball) -> Ball:
         """(value - 1)!"""

@@ -22,6 +22,7 @@ from rewardkit.verifiers.math.numbers.exact import (
     load_flint,
     rational,
     same_rational_function,
+    series_term,
 )
 from rewardkit.verifiers.math.tree import Node, nodes, symbols
 
@@ -297,21 +298,9 @@ def written_out(node: Node) -> Node:
             count = int(end - start) + 1
             if not 0 < count <= MOST_TERMS or count * sum(1 for _ in nodes(body)) > LARGEST_SUM:
                 return node
-            terms = tuple(_term(body, index.name, int(start) + step) for step in range(count))
+            terms = tuple(series_term(body, index.name, int(start) + step) for step in range(count))
             return tree.Sum(terms) if name == "sum" else tree.Product(terms)
     return node
-
-
-def _term(body: Node, index: str, value: int) -> Node:
-    """The term of that number; x_{k+1} is the variable x_2 for k = 1."""
-
-    def meant(symbol: tree.Symbol) -> Node:
-        item = tree.item_of(symbol.name, index)
-        if item is not None:
-            return tree.Symbol(f"{item[0]}_{value + item[1]}")
-        return tree.Number(Fraction(value)) if symbol.name == index else symbol
-
-    return tree.with_symbols(body, meant)
 
 
 _SERIES = ("sum", "prod")
