@@ -128,6 +128,7 @@ def compare(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparis
     take_steps(STEPS)
     if _is_plain(answer) and _is_plain(reference):
         return same_expression(answer, reference, policy)
+    answer, reference = _both(statements.with_arguments, answer, reference)
     found = sets.same_formula(answer, reference) or same_family(answer, reference)
     if found is not None:
         return found

@@ -343,12 +343,6 @@ def _fitted(family: Family, other: Family) -> Family:
     if len(points[0]) == 1 < size:  # unit vectors
         vectors = (as_vector(point[0], size) for point in points)
         points = tuple(coordinates(vector) or (vector,) for vector in vectors)
-    match family.name, other.name:
-        case Call(one, mine), Call(two, theirs) if one == two and len(mine) == len(theirs):
-            if repr(mine) < repr(theirs) and all(isinstance(item, Symbol) for item in theirs):
-                names = dict(zip(mine, theirs, strict=True))
-                points = tuple(with_parts(point, names) for point in points)
-                family = replace(family, name=other.name)
     family = replace(family, points=points)
     free = family.symbols - (other.symbols - set(other.ranges))
     if family.ranges or len(set(runs)) != 1 or len(free) != len(runs):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import string
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, pairwise, product
 
 from rewardkit.verifiers.math.comparison import matrices
 from rewardkit.verifiers.math.comparison.sets import FLIPPED, is_region
-from rewardkit.verifiers.math.comparison.values import canonical, same_in_any_order
+from rewardkit.verifiers.math.comparison.values import canonical, in_radians, same_in_any_order
 from rewardkit.verifiers.math.lexicon import CROSSES
 from rewardkit.verifiers.math.numbers.equality import Comparison, compare_size, same_value
 from rewardkit.verifiers.math.tree import (
@@ -160,19 +161,35 @@ def stated(node: Node, other: Node) -> Node:
     names = {pair[0] for pair in defined if pair is not None}
     if len(names) != 1 or defined[0] is None:
         return node
-    theirs = [name for name, _ in _definitions(other)] if isinstance(other, Sequence) else []
     pairs = zip(node.items, defined, strict=True)
-    values = tuple(item if pair is None else _renamed(*pair, theirs) for item, pair in pairs)
+    values = tuple(item if pair is None else pair[1] for item, pair in pairs)
     listed = Sequence(values, joint="or" if node.joint == "," else node.joint)
     return node if any(isinstance(value, Relation) for value in values) else listed
 
 
-def _renamed(name: Node, value: Node, others: list[Node]) -> Node:
-    """The value with the variable of the other side's names: f(t) = t beside f(x) = x."""
-    match name, others:
-        case Call(letter, (Symbol(),)), [Call(other, (Symbol(),)) as named, *_] if letter == other:
-            return _with_arguments_of(name, value, named)
-    return value
+def with_arguments(node: Node, other: Node) -> Node:
+    """f(x) = 2x for f(t) = 2t, and c_n = 2n for c_m = 2m, in the variables of the other side.
+
+    One side alone is renamed, the one whose variables come first.
+    """
+    theirs = {call.name: (call.arguments, name) for _, call, name, _ in _functions(other)}
+    new: dict[Node, Node] = {}
+    for item, call, own, value in _functions(node) if theirs else ():
+        variables, name = theirs.get(call.name, (call.arguments, own))
+        if len(variables) == len(call.arguments) and repr(call.arguments) < repr(variables):
+            renamed = substituted(value, dict(zip(call.arguments, variables, strict=True)))
+            new[item] = Relation((name, renamed), ("=",))
+    return substituted(node, new) if new else node
+
+
+def _functions(node: Node) -> Iterator[tuple[Node, Call, Node, Node]]:
+    """Each definition of a function or, as c(n) for `c_n = 2n`, a sequence; its name and value."""
+    for item in node.items if isinstance(node, Sequence) else (node,):
+        name, value = definition(item) or (None, ZERO)
+        stem, _, index = name.name.partition("_") if isinstance(name, Symbol) else ("", "", "")
+        call = Call(stem, (Symbol(index),)) if index in symbols(value) else name
+        if name and isinstance(call, Call) and all(isinstance(x, Symbol) for x in call.arguments):
+            yield item, call, name, value
 
 
 def _before_rounding(node: Node) -> Node:
@@ -311,7 +328,7 @@ def without_units(node: Node, other: Node) -> Node:
         return node
     ((kind, size), *_) = sorted(mine | theirs)
     if kind == (("angle", 1),) and Constant("π") in nodes(other):
-        return replaced(node, lambda part: _radians(part) if isinstance(part, Quantity) else None)
+        return replaced(node, lambda part: in_radians(part) if isinstance(part, Quantity) else None)
 
     def bare(part: Node) -> Node | None:
         if not isinstance(part, Quantity):
@@ -320,11 +337,6 @@ def without_units(node: Node, other: Node) -> Node:
         return part.value if scale == ONE else Product((part.value, scale))
 
     return replaced(node, bare)
-
-
-def _radians(angle: Quantity) -> Node:
-    """The value in radians of an angle in degrees."""
-    return Product((angle.value, Constant("π"), Number(angle.factor / 180)))
 
 
 def _definitions(node: Sequence) -> list[tuple[Node, Node]]:
@@ -435,10 +447,8 @@ def unnamed(node: Node, other: Node) -> Node:
         return node
     if name == other_name or type(name) is not type(other_name) or UNNAMED in (name, other_name):
         return value
-    mine, other = _function(name, value), _function(*theirs)
-    if isinstance(mine, Call) and isinstance(other, Call) and mine.name == other.name:
-        return _with_arguments_of(mine, value, other)
-    return node
+    called = isinstance(name, Call) and isinstance(other_name, Call)
+    return value if called and name.name == other_name.name else node
 
 
 def _order(name: Node) -> int | None:
@@ -449,12 +459,6 @@ def _order(name: Node) -> int | None:
     return int(quotient[1] or 1) if quotient else name.name.count("'")
 
 
-def _function(name: Node, value: Node) -> Node:
-    """The name as it is, but c_n as a function of n where the value depends on n."""
-    stem, _, index = name.name.partition("_") if isinstance(name, Symbol) else ("", "", "")
-    return Call(f"{stem}()", (Symbol(index),)) if index in symbols(value) else name
-
-
 def _of_letters(node: Node) -> Node:
     """17 in `m + n = 17`, whose letters are those that a problem asks to add up."""
     match node:
@@ -462,18 +466,6 @@ def _of_letters(node: Node) -> Node:
             names = {term.name for term in terms if isinstance(term, Symbol)}
             return value if len(names) == len(terms) and names <= _ADDED_UP else node
     return node
-
-
-def _with_arguments_of(name: Call, value: Node, other: Call) -> Node:
-    """f(x) = 2x in the variables of f(t) = 2t, where both have as many.
-
-    One side alone is renamed, the one whose variables come first.
-    """
-    mine, theirs = name.arguments, other.arguments
-    symbolic = all(isinstance(argument, Symbol) for argument in (*mine, *theirs))
-    if not symbolic or len(mine) != len(theirs) or repr(mine) > repr(theirs):
-        return value
-    return substituted(value, dict(zip(mine, theirs, strict=True)))
 
 
 _STEP = "proportional equations"
@@ -488,8 +480,7 @@ def same_relation(one: Relation, other: Relation) -> Comparison:
         return Comparison(False, "different relations")
     left, right = mine[1], theirs[1]
     if not symbols(left) or not symbols(right):
-        same = canonical(left) == canonical(right) or (mine[0] in "=≠" and _turned(one, other))
-        return Comparison(same, "relations without a variable")
+        return Comparison(canonical(left) == canonical(right), "relations without a variable")
     for side in (left, right):
         identity = same_value(side, ZERO).equal
         if identity is not False:
@@ -542,13 +533,6 @@ def _links(relation: Relation) -> list[Relation]:
     return [Relation(sides, (operator,)) for sides, operator in pairs]
 
 
-def _turned(one: Relation, other: Relation) -> bool:
-    """Whether the sides are exchanged."""
-    return [side and canonical(side) for side in one.sides] == [
-        side and canonical(side) for side in reversed(other.sides)
-    ]
-
-
 def _normal(relation: Relation) -> tuple[str, Node] | None:
     """The sign, turned to = ≠ < ≤, and left minus right; y ∝ and x² of y ∝ x²."""
     if len(relation.operators) != 1 or relation.operators[0] not in "=≠<>≤≥∝":
@@ -559,8 +543,10 @@ def _normal(relation: Relation) -> tuple[str, Node] | None:
         return None
     if operator == "∝":
         return f"{left} ∝", right
+    if operator in "=≠":
+        left, right = sorted((left, right), key=lambda side: repr(canonical(side)))
     if operator in ">≥":
-        return FLIPPED[operator], difference(right, left)
+        operator, left, right = FLIPPED[operator], right, left
     return operator, difference(left, right)
 
 

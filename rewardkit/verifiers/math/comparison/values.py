@@ -178,7 +178,7 @@ def same_quantity(answer: Node, reference: Node, policy: Policy, compare: Compar
     """Compare values with units: convert, drop or require the units, and `compare` the values."""
     mine, theirs = _measured(_with_letters(answer)), _measured(_with_letters(reference))
     if {mine.kind, theirs.kind} == {_ANGLE, RADIANS[0]}:
-        return compare(_in_radians(mine), _in_radians(theirs), policy)
+        return compare(in_radians(mine), in_radians(theirs), policy)
     mine, theirs = (  # π/2 rad as π/2
         Quantity(side.value, *UNITLESS) if side.kind == RADIANS[0] else side
         for side in (mine, theirs)
@@ -209,7 +209,7 @@ def _angle_or_share(
     match measured.kind:
         case (("angle", 1),):
             exact = replace(policy, tolerance=0.0)
-            radians = compare(_in_radians(measured), bare.value, exact)
+            radians = compare(in_radians(measured), bare.value, exact)
             meant = in_reference or _PI not in nodes(bare)
             return None if meant and not radians.equal else radians
         case (("share", 1),):
@@ -250,7 +250,8 @@ def same_percent(share: Fraction, bare: Fraction, in_reference: bool, percent: P
     return share == bare and (abs(bare) <= 1 or not in_reference)
 
 
-def _in_radians(node: Quantity) -> Node:
+def in_radians(node: Quantity) -> Node:
+    """An angle in degrees by its value in radians; any other value as it is."""
     return node.value if node.kind != _ANGLE else _times(node.value, _HALF_TURN)
 
 
