@@ -176,7 +176,7 @@ def _one_form(node: tree.Node, other: tree.Node, policy: Policy) -> tree.Node:
 
 def _with_functions(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
     """Compare with letters before brackets as functions, and as factors where that makes sense."""
-    answer, reference = map(statements.with_known, statements.as_factors(answer, reference))
+    answer, reference = statements.as_factors(answer, reference)
     as_functions = _by_kind(answer, reference, policy)
     habit = statements.FACTORS_BY_HABIT
     mine, theirs = (statements.multiplied(side, habit) for side in (answer, reference))
@@ -198,11 +198,7 @@ def _by_kind(answer: tree.Node, reference: tree.Node, policy: Policy) -> Compari
     if matrices.has_matrix(answer) or matrices.has_matrix(reference):
         return _matrices(answer, reference, policy)
     named = matrices.same_by_names(answer, reference, policy, compare)
-    found = named or same_expression(answer, reference, policy)
-    bare = matrices.without_degrees(answer), matrices.without_degrees(reference)
-    if found.equal is not True and bare != (answer, reference) and policy.units != "strict":
-        return same_expression(*bare, policy)
-    return found
+    return named or same_expression(answer, reference, policy)
 
 
 def _texts(answer: tree.Node, reference: tree.Node, _: Policy) -> Comparison:
@@ -255,12 +251,6 @@ def _regions(answer: tree.Node, reference: tree.Node) -> Comparison | None:
 
 
 def _unworked_sets(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
-    for node, point in ((answer, reference), (reference, answer)):
-        if isinstance(node, (tree.Relation, tree.Sequence)) and not isinstance(
-            point, (tree.Relation, tree.Sequence)
-        ):
-            # x ≥ 1 and x ≤ 1 for 1
-            return _regions(node, tree.Sequence((point,), "⦃", "⦄")) or DIFFERENT
     match answer, reference:
         case tree.Relation(), tree.Relation():
             return statements.same_relation(answer, reference)

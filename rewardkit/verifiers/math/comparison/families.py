@@ -255,9 +255,7 @@ def _split(node: Node) -> tuple[Node | None, dict[str, Range | None], bool]:
         for item in rest
     )
     if rest:
-        joint = "," if isinstance(shape, Sequence) else "or"
-        joint = node.joint if shape is None and isinstance(node, Sequence) else joint
-        shape = rest[0] if len(rest) == 1 else Sequence(tuple(rest), joint=joint)
+        shape = rest[0] if len(rest) == 1 else Sequence(tuple(rest), joint=node.joint)
     elif shape is None and len(ranges) == 1:
         shape = Symbol(*ranges)
     return shape if understood and defined else None, ranges, bool(bounds)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cmp_to_key, reduce
 from itertools import groupby, zip_longest
-from operator import and_, or_
+from operator import and_, itemgetter, or_
 
 from rewardkit.verifiers.math import tree
 from rewardkit.verifiers.math.comparison import matrices
@@ -29,7 +29,7 @@ FLIPPED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "≠": "≠"}
 
 
 class NoRegionError(Exception):
-    """The tree isn't a set of real numbers that can be computed."""
+    """The tree isn't a set of real numbers, or a formula in letters, that can be computed."""
 
 
 Cut = tuple[tree.Node, bool]
@@ -151,17 +151,13 @@ def _solved(left: tree.Node, operator: str, right: tree.Node) -> tuple[str, str,
     """`left operator right`, linear in its one variable, as the variable, a sign and the bound."""
     if isinstance(left, tree.Symbol) and not tree.symbols(right):
         return left.name, operator, right
-    if isinstance(right, tree.Symbol) and not tree.symbols(left):
-        return right.name, FLIPPED[operator], left
     gap = tree.difference(left, right)
     names = tree.symbols(gap)
     found = matrices.line(gap, *names) if len(names) == 1 else None
-    if found is None:
+    rising = compare_size(found[1], tree.ZERO) if found else None
+    if found is None or not rising:
         raise NoRegionError
     at_zero, slope = found
-    rising = compare_size(slope, tree.ZERO)
-    if not rising:
-        raise NoRegionError
     bound = tree.Product((tree.negative(at_zero), tree.reciprocal(slope)))
     return min(names), operator if rising > 0 else FLIPPED[operator], bound
 
@@ -208,21 +204,21 @@ def _where(holds: Callable[[int], bool], regions: list[Region]) -> Region:
     names = {found.variable for found in regions} - {None}
     if len(names) > 1:
         raise NoRegionError
-    key = cmp_to_key(lambda one, other: _order(one[0], other[0]))
+    place = cmp_to_key(_order)
     steps = [
-        (cut, 1 if place % 2 == found.first else -1)
+        (place(cut), cut, 1 if number % 2 == found.first else -1)
         for found in regions
-        for place, cut in enumerate(found.cuts)
+        for number, cut in enumerate(found.cuts)
     ]
     count = sum(found.first for found in regions)
     first = inside = holds(count)
     cuts: list[Cut] = []
-    for _, equal in groupby(sorted(steps, key=key), key=key):
-        ((cut, *_), changes) = zip(*equal, strict=True)
-        count += sum(changes)
+    for _, equal in groupby(sorted(steps, key=itemgetter(0)), key=itemgetter(0)):
+        changes = list(equal)
+        count += sum(change for *_, change in changes)
         if holds(count) != inside:
             inside = not inside
-            cuts.append(cut)
+            cuts.append(changes[0][1])
     return Region(tuple(cuts), first, *names)
 
 
@@ -258,10 +254,8 @@ def same_pieces(
 ) -> Comparison:
     """Whether each piece has a partner of the same value where the same condition holds."""
     for node, other in ((answer, reference), (reference, answer)):
-        if isinstance(node, tree.Call) and not is_piecewise(other):
+        if not is_piecewise(other):
             return _same_everywhere(node, other)
-    assert isinstance(answer, tree.Call)
-    assert isinstance(reference, tree.Call)
 
     def same_piece(mine: tuple[tree.Node, Place], theirs: tuple[tree.Node, Place]) -> Comparison:
         one, other = mine[1], theirs[1]
@@ -273,19 +267,14 @@ def same_pieces(
     return same_in_any_order(_pieces(answer), _pieces(reference), same_piece, "pieces")
 
 
-def _same_everywhere(node: tree.Call, other: tree.Node) -> Comparison:
+def _same_everywhere(node: tree.Node, other: tree.Node) -> Comparison:
     """Compare pieces that cover the real numbers with one expression, such as |x|, on each."""
     pieces = _pieces(node)
     try:
         covered = union([place for _, place in pieces if isinstance(place, Region)])
     except NoRegionError:
         return DIFFERENT
-    comparable = isinstance(other, tree.Sum | tree.Product | tree.Power | tree.Call)
-    if (
-        not comparable
-        or replace(covered, variable=None) != ALL
-        or tree.symbols(other) != {covered.variable}
-    ):
+    if replace(covered, variable=None) != ALL or tree.symbols(other) != {covered.variable}:
         return DIFFERENT
     return all_equal(
         [
@@ -320,9 +309,9 @@ def _substitutions(low: Cut | None, high: Cut | None) -> list[Callable[[tree.Sym
     return [inside, *(lambda _, end=end: end for end in ends)]
 
 
-def _pieces(node: tree.Call) -> list[tuple[tree.Node, Place]]:
+def _pieces(node: tree.Node) -> list[tuple[tree.Node, Place]]:
     """Values and where they hold, `otherwise` as what the other conditions leave."""
-    rows = [row.items for row in node.arguments if isinstance(row, tree.Sequence)]
+    rows = [row.items for row in tree.children(node) if isinstance(row, tree.Sequence)]
     conditions = [_region_or_node(condition) for _, condition in rows if not _is_rest(condition)]
     regions = [place for place in conditions if isinstance(place, Region)]
     rest = complement(union(regions)) if len(regions) == len(conditions) else None
@@ -349,10 +338,6 @@ MOST_LETTERS = 10
 _COMPLEMENTS = ("\\overline", "\\bar", "'")
 
 
-class NoFormulaError(Exception):
-    """The tree isn't a formula in letters."""
-
-
 def same_formula(answer: tree.Node, reference: tree.Node) -> Comparison | None:
     """Compare two formulas row by row; None unless both are some, and one has an operator."""
     if not (_has_operator(answer) or _has_operator(reference)):
@@ -360,15 +345,14 @@ def same_formula(answer: tree.Node, reference: tree.Node) -> Comparison | None:
     letters = sorted({_letter(name) for side in (answer, reference) for name in tree.symbols(side)})
     if len(letters) > MOST_LETTERS:
         return None
-    rows = 1 << len(letters)
-    full = (1 << rows) - 1
+    rows = range(1 << len(letters))
     columns = {
-        letter: sum(1 << row for row in range(rows) if row >> place & 1)
+        letter: sum(1 << row for row in rows if row >> place & 1)
         for place, letter in enumerate(letters)
     }
     try:
-        same = _table(answer, columns, full) == _table(reference, columns, full)
-    except NoFormulaError:
+        same = _table(answer, columns) == _table(reference, columns)
+    except NoRegionError:
         return None
     return Comparison(same, "truth tables")
 
@@ -389,39 +373,26 @@ def _letter(name: str) -> str:
     return name
 
 
-def _table(node: tree.Node, columns: Mapping[str, int], full: int) -> int:
-    """A bit for each row, set where the formula holds. Raises NoFormulaError."""
-    if isinstance(node, tree.Symbol):
-        letter = _letter(node.name)
-        return columns[letter] ^ (full if letter != node.name else 0)
-    operator, parts = _operation(node)
-    first, *others = (_table(part, columns, full) for part in parts)
-    match operator:
-        case "¬":
-            return full ^ first
-        case "→":
-            return full ^ first | others[0]
-        case "∖":
-            return first & (full ^ others[0])
-    return reduce(and_ if operator in "∧∩" else or_, others, first)
-
-
-def _operation(node: tree.Node) -> tuple[str, tuple[tree.Node, ...]]:
+def _table(node: tree.Node, columns: Mapping[str, int]) -> int:
+    """A bit for each row, set where the formula holds. Raises NoRegionError."""
     match node:
-        case tree.Call("not()", (inner,)):
-            return "¬", (inner,)
-        case tree.Power(base, tree.Symbol("c" | "C")):
-            return "¬", (base,)
+        case tree.Symbol(name):
+            column = columns[_letter(name)]
+            return column if name in columns else ~column
+        case tree.Call("not()", (inner,)) | tree.Power(inner, tree.Symbol("c" | "C")):
+            return ~_table(inner, columns)
         case tree.Relation(
             (tree.Symbol() | tree.Call() as left, tree.Symbol() | tree.Call() as right), ("→",)
         ):
-            return "→", (left, right)
-        case tree.SetOperation(operator, left, right):
-            return operator, (left, right)
-        case tree.Sum(
-            (tree.Symbol() as left, tree.Product((tree.Number(sign), tree.Symbol() as right)))
-        ) if sign == -1:
-            return "∖", (left, right)
-        case tree.Sequence(items, "" | "(", _, "∧" | "∨" as joint):
-            return joint, items
-    raise NoFormulaError
+            return ~_table(left, columns) | _table(right, columns)
+        case tree.SetOperation("∖", left, right) | tree.Sum(
+            (tree.Symbol() as left, tree.Product((tree.Number(-1), tree.Symbol() as right)))
+        ):
+            return _table(left, columns) & ~_table(right, columns)
+        case tree.SetOperation(sign, left, right):
+            parts: tuple[tree.Node, ...] = (left, right)
+        case tree.Sequence(parts, "" | "(", _, "∧" | "∨" as sign):
+            pass
+        case _:
+            raise NoRegionError
+    return reduce(and_ if sign in "∧∩" else or_, [_table(part, columns) for part in parts])

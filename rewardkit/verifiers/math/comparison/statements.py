@@ -299,8 +299,8 @@ _COMPLEX = ("z", "w")
 
 
 def complex_letters(node: Node, other: Node) -> Node:
-    """z + iy in place of z, beside a side that has a modulus of z and i, too: |z - 4i| = 3."""
-    if not all(map(_has_modulus, (node, other))):
+    """z + iy in place of z, beside a side that has a modulus and i, too: |z - 4i| = 3."""
+    if not all(Constant("i") in nodes(side) and "abs" in _calls(side) for side in (node, other)):
         return node
 
     def parts(symbol: Symbol) -> Node:
@@ -308,11 +308,6 @@ def complex_letters(node: Node, other: Node) -> Node:
         return Sum((symbol, imaginary)) if symbol.name in _COMPLEX else symbol
 
     return with_symbols(node, parts)
-
-
-def _has_modulus(node: Node) -> bool:
-    inside = (nodes(part) for part in nodes(node) if isinstance(part, Call) and part.name == "abs")
-    return any(Constant("i") in part and symbols(part[0]) & {*_COMPLEX} for part in inside)
 
 
 def without_units(node: Node, other: Node) -> Node:
@@ -415,17 +410,6 @@ def multiplied(node: Node, letters: frozenset[str]) -> Node:
     return mapped(node, lambda below: multiplied(below, letters))
 
 
-def with_known(node: Node) -> Node:
-    """The tree with Γ(n+1) as n! and with Riemann's ζ."""
-    node = mapped(node, with_known)
-    match node:
-        case Call("Gamma()", (argument,)):
-            return Call("factorial", (difference(argument, ONE),))
-        case Call("zeta()", (argument,)):
-            return Call("zeta", (argument,))
-    return node
-
-
 def unnamed(node: Node, other: Node) -> Node:
     """The value of `x = 5` beside a value or another name's; the member of a set of one.
 
@@ -447,8 +431,10 @@ def unnamed(node: Node, other: Node) -> Node:
         return node
     if name == other_name or type(name) is not type(other_name) or UNNAMED in (name, other_name):
         return value
-    called = isinstance(name, Call) and isinstance(other_name, Call)
-    return value if called and name.name == other_name.name else node
+    match name, other_name:
+        case Call(one), Call(two) if one == two:
+            return value
+    return node
 
 
 def _order(name: Node) -> int | None:

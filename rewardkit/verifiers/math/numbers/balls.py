@@ -41,16 +41,21 @@ _HYPERBOLIC = ("sinh", "cosh", "tanh", "coth", "sech", "csch")
 _ANALYTIC = ("sin", "cos", "tan", "cot", "sec", "csc", *_HYPERBOLIC)
 _INVERTIBLE = ("sin", "cos", "tan", "sinh", "cosh", "tanh")
 _FUNCTIONS: dict[tuple[str, int], Callable[..., Ball]] = {
-    **{(name, 1): methodcaller(name) for name in (*_ANALYTIC, "sgn", "floor", "ceil", "zeta")},
+    **{(name, 1): methodcaller(name) for name in (*_ANALYTIC, "sgn", "floor", "ceil")},
     **{(f"arc{name}", 1): methodcaller(f"a{name}") for name in _INVERTIBLE},
     ("arccot", 1): lambda value: (1 / value).atan(),
     ("arcsec", 1): lambda value: (1 / value).acos(),
     ("arccsc", 1): lambda value: (1 / value).asin(),
     ("abs", 1): abs,
+    ("zeta()", 1): methodcaller("zeta"),
     ("max", 2): lambda one, other: one.max(other),
     ("min", 2): lambda one, other: one.min(other),
 }
 """Functions by name and number of arguments, where no value needs a check."""
+
+
+_NAMED = ("zeta()", "Gamma()")
+"""Letters that name one function, which has its values."""
 
 
 class StepsError(Exception):
@@ -153,10 +158,7 @@ class RealEvaluator:
             return self.power(self(base), value.numerator)
         if value is not None and value.denominator < 1000:
             return self.power(self.root(self(base), value.denominator), value.numerator)
-        raised = self(exponent)
-        if base == tree.Constant("e"):
-            return self.exp(raised)
-        return self.exp(raised * self.log(self(base)))
+        return self.exp(self(exponent) * self.log(self(base)))
 
     def power(self, base: Ball, exponent: int) -> Ball:
         """A whole power."""
@@ -209,7 +211,7 @@ class RealEvaluator:
                 exact = rational(tree.Call(name, arguments), self.point)
                 if exact is not None:
                     return self.number(exact)
-            case _ if name.endswith("()"):
+            case _ if name.endswith("()") and name not in _NAMED:
                 return self._unknown(name, arguments)
         if name in ("residue", "limit") or len(arguments) > 2:
             raise UndefinedError(name)
@@ -224,6 +226,8 @@ class RealEvaluator:
                 return self.exp(value)
             case "factorial", [value]:
                 return self.gamma(value + 1)
+            case "Gamma()", [value]:
+                return self.gamma(value)
             case "binomial", [over, under]:
                 below = self.gamma(under + 1) * self.gamma(over - under + 1)
                 return self.gamma(over + 1) / below
