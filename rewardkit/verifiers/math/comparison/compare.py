@@ -34,9 +34,6 @@ STEPS = 20
 
 def _lists(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
     """Compare lists, tuples and sets by their items."""
-    if isinstance(answer, tree.Matrix) or isinstance(reference, tree.Matrix):
-        answer, reference = _both(matrices.as_matrix, answer, reference)
-        return matrices.same_matrices(answer, reference, policy, compare)
     values, theirs = statements.assigned(answer), statements.assigned(reference)
     if (values is None) != (theirs is None):
         written = _both(_unlabelled, answer, reference)
@@ -279,8 +276,9 @@ def _relations(answer: tree.Node, reference: tree.Node, _: Policy) -> Comparison
 
 
 def _matrices(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
-    if isinstance(answer, tree.Matrix) != isinstance(reference, tree.Matrix):
-        answer, reference = _both(matrices.vector_beside, answer, reference)
+    for form in (matrices.as_matrix, matrices.vector_beside):
+        if isinstance(answer, tree.Matrix) != isinstance(reference, tree.Matrix):
+            answer, reference = _both(form, answer, reference)
     return matrices.same_matrices(answer, reference, policy, compare)
 
 
@@ -289,9 +287,9 @@ _COMPARISONS: tuple[tuple[type, Callable[[tree.Node, tree.Node, Policy], Compari
     (tree.Text, _texts),
     (tree.Relation, _relations),
     (tree.Quantity, partial(same_quantity, compare=compare)),
+    (tree.Matrix, _matrices),
     (tree.Sequence, _lists),
     (tree.Numeral, same_numeral),
     (tree.Ratio, same_ratio),
-    (tree.Matrix, _matrices),
 )
 """The comparison for the first kind that either side is."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cmp_to_key, reduce
 from itertools import groupby, zip_longest
 from operator import and_, itemgetter, or_
@@ -121,18 +122,17 @@ def _inequality(left: tree.Node | None, operator: str, right: tree.Node | None) 
     if isinstance(right, tree.Call):
         left, operator, right = right, FLIPPED[operator], left
     match left:
-        case tree.Power(inner, tree.Number(exponent)) if (
-            exponent == 2 and not tree.symbols(right) and compare_size(right, tree.ZERO) == 1
-        ):
-            root = tree.Power(right, tree.Number(1 / exponent))
-            return _inequality(tree.Call("abs", (inner,)), operator, root)
-        case tree.Call("abs", (inner,)) if (
-            not tree.symbols(right) and compare_size(right, tree.ZERO) == 1
-        ):
-            above = _bounded(*_solved(inner, operator, right))
-            below = _bounded(*_solved(inner, FLIPPED[operator], tree.negative(right)))
-            return (intersection if operator in "<≤≠" else union)([above, below])
-    return _bounded(*_solved(left, operator, right))
+        case tree.Power(inner, tree.Number(2)):
+            left, right = tree.Call("abs", (inner,)), tree.Power(right, tree.Number(Fraction(1, 2)))
+        case tree.Call("abs", (inner,)):
+            pass
+        case _:
+            return _bounded(*_solved(left, operator, right))
+    if tree.symbols(right) or compare_size(right, tree.ZERO) != 1:
+        raise NoRegionError
+    above = _bounded(*_solved(inner, operator, right))
+    below = _bounded(*_solved(inner, FLIPPED[operator], tree.negative(right)))
+    return (intersection if operator in "<≤≠" else union)([above, below])
 
 
 def _bounded(name: str | None, operator: str, bound: tree.Node | None) -> Region:

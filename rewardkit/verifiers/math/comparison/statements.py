@@ -99,19 +99,16 @@ def names_value(node: Node) -> bool:
             return True
         case Call("abs", (inner,)):
             return _points(inner) or (isinstance(inner, Symbol) and inner.name.isupper())
-        case Call("det" | "gcd" | "lcm" | "max" | "min", arguments):
-            return all(isinstance(part, Symbol) or names_value(part) for part in arguments)
+        case (
+            Call("det" | "gcd" | "lcm" | "max" | "min") | Sequence(_, "(", ")") | Ratio() | Matrix()
+        ):
+            return all(map(names_value, children(node)))
         case Call(name, _):
             return name.endswith("()") and name not in CROSSES.values()
         case Product((Symbol(name), Number())):  # T(10), but not y·7
             return name.isupper()
         case Product((Symbol("Delta" | "m"), Symbol(name))):
             return node.factors[0] == Symbol("Delta") or name.startswith("∠")
-        case Sequence(_, "(", ")") | Ratio() | Matrix():
-            return all(
-                isinstance(item, Symbol) or calls_unknown(item) or _points(item)
-                for item in children(node)
-            )
     return _points(node)
 
 
@@ -322,12 +319,13 @@ def without_units(node: Node, other: Node) -> Node:
     if len({kind for kind, _ in mine | theirs}) != 1:
         return node
     ((kind, size), *_) = sorted(mine | theirs)
-    if kind == (("angle", 1),) and Constant("π") in nodes(other):
-        return replaced(node, lambda part: in_radians(part) if isinstance(part, Quantity) else None)
+    angle = kind == (("angle", 1),) and Constant("π") in nodes(other)
 
     def bare(part: Node) -> Node | None:
         if not isinstance(part, Quantity):
             return None
+        if angle:
+            return in_radians(part)
         scale = Number(part.factor / size)
         return part.value if scale == ONE else Product((part.value, scale))
 

@@ -220,8 +220,10 @@ class RealEvaluator:
     def _applied(self, name: str, values: list[Ball]) -> Ball:
         """The value of a function of one or two numbers."""
         match name, values:
-            case (("log" | "ln" | "lg"), _):
-                return self._logarithm(name, values)
+            case (("log" | "ln" | "lg"), [value, *base]):
+                if name == "lg" or (name == "log" and not self.natural_log):
+                    base = base or [self.number(Fraction(10))]
+                return self.log(value) / self.log(base[0]) if base else self.log(value)
             case "exp", [value]:
                 return self.exp(value)
             case "factorial", [value]:
@@ -231,20 +233,10 @@ class RealEvaluator:
             case "binomial", [over, under]:
                 below = self.gamma(under + 1) * self.gamma(over - under + 1)
                 return self.gamma(over + 1) / below
-        return self._of_table(name, values)
-
-    def _of_table(self, name: str, values: list[Ball]) -> Ball:
         try:
             return _FUNCTIONS[name, len(values)](*values)
         except (KeyError, AttributeError):  # acb lacks some of arb's functions
             raise UndefinedError(name) from None
-
-    def _logarithm(self, name: str, values: list[Ball]) -> Ball:
-        value = self.log(values[0])
-        if len(values) == 2:
-            return value / self.log(values[1])
-        decimal = name == "lg" or (name == "log" and not self.natural_log)
-        return value / self.log(self.number(Fraction(10))) if decimal else value
 
     def _series(self, name: str, body: Node, index: str, low: Node, high: Node) -> Ball:
         ends = rational(low, self.point), rational(high, self.point)

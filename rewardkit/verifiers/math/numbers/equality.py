@@ -6,6 +6,7 @@ import contextlib
 import math
 import os
 import threading
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -314,24 +315,19 @@ _COUNTERS = frozenset("jklmnpqrstKLMN")
 def whole_numbers(one: Node, other: Node) -> frozenset[str]:
     """The variables that stand for whole numbers: both sides count with them, or one has to."""
     mine, theirs = _counted(one), _counted(other)
-    found = set(mine.keys() & theirs.keys())
+    found = set().union(*mine.values()) & set().union(*theirs.values())
     for counted, side in ((mine, other), (theirs, one)):
         calls = (part for part in nodes(side) if isinstance(part, tree.Call))
         periodic = frozenset().union(*(symbols(part) for part in calls if part.name in _PERIODIC))
-        found |= {
-            name
-            for name, ways in counted.items()
-            if ("sign" in ways and name in _COUNTERS) or ("whole" in ways and name not in periodic)
-        }
+        found |= (counted["sign"] & _COUNTERS) | (counted["whole"] - periodic)
     return frozenset(found)
 
 
 def _counted(side: Node) -> dict[str, set[str]]:
-    """The variables under a factorial, in a bound or over a negative number, and which of them."""
-    found: dict[str, set[str]] = {}
+    """The variables under a factorial, in a bound or over a negative number, by which of them."""
+    found: dict[str, set[str]] = defaultdict(set)
     for way, inner in chain.from_iterable(map(_counting, nodes(side))):
-        for name in symbols(inner):
-            found.setdefault(name, set()).add(way)
+        found[way] |= symbols(inner)
     return found
 
 
