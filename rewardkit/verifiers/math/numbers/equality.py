@@ -150,6 +150,7 @@ class _AtPoints:
         )
         self.written = sum(map(_bits, parts))
         self.algebraic = True
+        self.defined = [False, False]
 
     def run(self) -> Comparison:
         with self.context.workprec(_LOOK):
@@ -163,16 +164,7 @@ class _AtPoints:
         """
         if self.limits:
             return Comparison(None, NO_VALUE)
-        defined = [self._defined(side) for side in (self.one, self.other)]
-        return Comparison(None if defined[0] == defined[1] else False, NO_VALUE)
-
-    def _defined(self, side: Node) -> bool:
-        self.context.prec = _LOOK
-        return any(
-            self._value(evaluator(point, natural_log=self.natural_log), side) is not None
-            for point in self._tried()
-            for evaluator in (RealEvaluator, ComplexEvaluator)
-        )
+        return Comparison(None if self.defined[0] == self.defined[1] else False, NO_VALUE)
 
     def _tried(self) -> Iterator[Point]:
         """Points, then positive ones and others of any signs, where nested roots have values."""
@@ -214,7 +206,9 @@ class _AtPoints:
         self.context.prec = _LOOK
         evaluate = evaluator(point, natural_log=self.natural_log)
         try:
-            one, other = self._value(evaluate, self.one), self._value(evaluate, self.other)
+            one, other = (self._value(evaluate, side) for side in (self.one, self.other))
+            self.defined[0] |= one is not None
+            self.defined[1] |= other is not None
             if one is None or other is None:
                 return "no value" if one is other or not self._apart(point) else False
             return (one - other).contains(0) and self._agree(evaluate, point)
