@@ -235,16 +235,11 @@ def _sets(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison
     lettered = (tree.NumberSet, tree.Symbol)  # \mathbf{R} is read as a letter
     if isinstance(answer, lettered) and isinstance(reference, lettered):
         return Comparison(answer.name == reference.name, "sets of numbers")
-    return _regions(answer, reference) or _unworked_sets(answer, reference, policy)
-
-
-def _regions(answer: tree.Node, reference: tree.Node) -> Comparison | None:
-    """Compare what can be worked out as intervals; None if a side can't."""
     try:
         same = sets.same_region(sets.region(answer), sets.region(reference))
-        return Comparison(same, "sets of real numbers")
     except sets.NoRegionError:
-        return None
+        return _unworked_sets(answer, reference, policy)
+    return Comparison(same, "sets of real numbers")
 
 
 def _unworked_sets(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:

@@ -93,10 +93,9 @@ def region(node: tree.Node) -> Region:
 
 def _relation(sides: tuple[tree.Node | None, ...], operators: tuple[str, ...]) -> Region:
     match sides, operators:
-        case (tree.Symbol(name), members), ("∈",) if members is not None:
-            return replace(region(members), variable=name)
-        case (tree.Symbol(name), members), ("∉",) if members is not None:
-            return replace(complement(region(members)), variable=name)
+        case (tree.Symbol(name), tree.Node() as members), ("∈" | "∉" as operator,):
+            found = region(members)
+            return replace(found if operator == "∈" else complement(found), variable=name)
         case (
             tree.Relation((tree.Symbol(name), tree.NumberSet("R")), ("∈",)) | tree.Symbol(name),
             tree.Node() as condition,

@@ -245,12 +245,12 @@ def as_written(node: Node) -> Node:
     if len(pairs) < 2 or (names and in_turn):
         return node
     values = tuple(value for _, value in pairs)
-    worded = all(isinstance(name, Text) for name, _ in pairs)
-    indexed = len(names) == len(pairs) and all("_" in name for name in names)
-    indexed = indexed and len({name.partition("_")[0] for name in names}) == 1
-    parts = all(isinstance(name, Text) and name.words.startswith("part ") for name, _ in pairs)
-    in_order = parts or not (worded or indexed)
-    return Sequence(values, "(", ")") if in_order else Sequence(values)
+    words = [name.words for name, _ in pairs if isinstance(name, Text)]
+    parts = all(word.startswith("part ") for word in words)
+    stems = {name.partition("_")[:2] for name in names}
+    indexed = len(names) == len(pairs) and len(stems) == 1 and "_" in names[0]
+    unordered = indexed or (len(words) == len(pairs) and not parts)
+    return Sequence(values) if unordered else Sequence(values, "(", ")")
 
 
 def each_equal(node: Node, other: Node) -> Node:
