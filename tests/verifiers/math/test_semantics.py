@@ -760,6 +760,7 @@ ONE_WAY: list[Row] = [
 """What only the reference makes certain: percent, rounding, separators, the letter of an option."""
 
 UNEQUAL: list[Row] = [
+    ("functions", r"g(\sqrt2+10^{-25})", r"g(\sqrt2)"),
     ("linear at three points", "w(w-1)(w-2)+w>1", "w>1"),
     ("structure", r"\vec{g}\cdot\vec{f}", r"\mathbf{g}\times\mathbf{f}"),
     ("structure", r"\vec{GH}", "GH"),

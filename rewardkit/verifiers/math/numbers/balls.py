@@ -21,9 +21,6 @@ from rewardkit.verifiers.math.tree import Node, symbols
 LARGEST = 1e12
 """Arguments of exponentials and of factorials beyond it are not evaluated."""
 
-DIGITS = 20
-"""Digits to which the arguments of functions by a letter must agree."""
-
 LONGEST_SERIES = 20_000
 """Terms of the longest sum or product that is added up."""
 
@@ -258,11 +255,18 @@ class RealEvaluator:
 
     def _unknown(self, name: str, arguments: tuple[Node, ...]) -> Ball:
         """A function by a letter: any value, but the same for the same arguments."""
-        exact = [(rational(argument, self.point), argument) for argument in arguments]
-        keys = [
-            self(part).str(DIGITS, radius=False) if it is None else str(it) for it, part in exact
-        ]
-        return self._drawn(f"{name} {keys}")
+        return self._drawn(f"{name} {[self._digits(argument) for argument in arguments]}")
+
+    def _digits(self, argument: Node) -> str:
+        """Its exact value, or most of the digits that the precision has."""
+        exact = rational(argument, self.point)
+        if exact is not None:
+            return str(exact)
+        value, digits = self(argument), self.flint.ctx.prec // 4
+        if value.rel_accuracy_bits() < 3.5 * digits:
+            raise UndefinedError("a function by a letter of a number that is not known well enough")
+        shown: str = value.str(digits, radius=False)
+        return shown
 
     def gamma(self, value: Ball) -> Ball:
         """(value - 1)!"""
