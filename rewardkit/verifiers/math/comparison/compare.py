@@ -34,9 +34,6 @@ STEPS = 20
 
 def _lists(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
     """Compare lists, tuples and sets by their items."""
-    if isinstance(answer, tree.Matrix) or isinstance(reference, tree.Matrix):
-        answer, reference = _both(matrices.as_matrix, answer, reference)
-        return matrices.same_matrices(answer, reference, policy, compare)
     values, theirs = statements.assigned(answer), statements.assigned(reference)
     if (values is None) != (theirs is None):
         written = _both(_unlabelled, answer, reference)
@@ -128,6 +125,7 @@ def compare(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparis
     take_steps(STEPS)
     if _is_plain(answer) and _is_plain(reference):
         return same_expression(answer, reference, policy)
+    answer, reference = _both(statements.with_arguments, answer, reference)
     found = sets.same_formula(answer, reference) or same_family(answer, reference)
     if found is not None:
         return found
@@ -175,15 +173,13 @@ def _one_form(node: tree.Node, other: tree.Node, policy: Policy) -> tree.Node:
 
 def _with_functions(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
     """Compare with letters before brackets as functions, and as factors where that makes sense."""
-    sides = statements.as_factors(answer, reference)
-    answer, reference = map(statements.with_known, sides)
-    opaque = statements.Opaque()
-    as_functions = _by_kind(opaque(answer), opaque(reference), policy)
+    answer, reference = statements.as_factors(answer, reference)
+    as_functions = _by_kind(answer, reference, policy)
     habit = statements.FACTORS_BY_HABIT
     mine, theirs = (statements.multiplied(side, habit) for side in (answer, reference))
     if as_functions.equal or (mine, theirs) == (answer, reference):
         return as_functions
-    found = _by_kind(opaque(mine), opaque(theirs), policy)
+    found = _by_kind(mine, theirs, policy)
     return found if found.equal else as_functions
 
 
@@ -199,11 +195,7 @@ def _by_kind(answer: tree.Node, reference: tree.Node, policy: Policy) -> Compari
     if matrices.has_matrix(answer) or matrices.has_matrix(reference):
         return _matrices(answer, reference, policy)
     named = matrices.same_by_names(answer, reference, policy, compare)
-    found = named or same_expression(answer, reference, policy)
-    bare = matrices.without_degrees(answer), matrices.without_degrees(reference)
-    if found.equal is not True and bare != (answer, reference) and policy.units != "strict":
-        return same_expression(*bare, policy)
-    return found
+    return named or same_expression(answer, reference, policy)
 
 
 def _texts(answer: tree.Node, reference: tree.Node, _: Policy) -> Comparison:
@@ -243,25 +235,14 @@ def _sets(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison
     lettered = (tree.NumberSet, tree.Symbol)  # \mathbf{R} is read as a letter
     if isinstance(answer, lettered) and isinstance(reference, lettered):
         return Comparison(answer.name == reference.name, "sets of numbers")
-    return _regions(answer, reference) or _unworked_sets(answer, reference, policy)
-
-
-def _regions(answer: tree.Node, reference: tree.Node) -> Comparison | None:
-    """Compare what can be worked out as intervals; None if a side can't."""
     try:
         same = sets.same_region(sets.region(answer), sets.region(reference))
-        return Comparison(same, "sets of real numbers")
     except sets.NoRegionError:
-        return None
+        return _unworked_sets(answer, reference, policy)
+    return Comparison(same, "sets of real numbers")
 
 
 def _unworked_sets(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
-    for node, point in ((answer, reference), (reference, answer)):
-        if isinstance(node, (tree.Relation, tree.Sequence)) and not isinstance(
-            point, (tree.Relation, tree.Sequence)
-        ):
-            # x ≥ 1 and x ≤ 1 for 1
-            return _regions(node, tree.Sequence((point,), "⦃", "⦄")) or DIFFERENT
     match answer, reference:
         case tree.Relation(), tree.Relation():
             return statements.same_relation(answer, reference)
@@ -290,8 +271,9 @@ def _relations(answer: tree.Node, reference: tree.Node, _: Policy) -> Comparison
 
 
 def _matrices(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
-    if isinstance(answer, tree.Matrix) != isinstance(reference, tree.Matrix):
-        answer, reference = _both(matrices.vector_beside, answer, reference)
+    for form in (matrices.as_matrix, matrices.vector_beside):
+        if isinstance(answer, tree.Matrix) != isinstance(reference, tree.Matrix):
+            answer, reference = _both(form, answer, reference)
     return matrices.same_matrices(answer, reference, policy, compare)
 
 
@@ -300,9 +282,9 @@ _COMPARISONS: tuple[tuple[type, Callable[[tree.Node, tree.Node, Policy], Compari
     (tree.Text, _texts),
     (tree.Relation, _relations),
     (tree.Quantity, partial(same_quantity, compare=compare)),
+    (tree.Matrix, _matrices),
     (tree.Sequence, _lists),
     (tree.Numeral, same_numeral),
     (tree.Ratio, same_ratio),
-    (tree.Matrix, _matrices),
 )
 """The comparison for the first kind that either side is."""

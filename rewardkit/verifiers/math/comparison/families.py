@@ -24,18 +24,17 @@ from rewardkit.verifiers.math.comparison.matrices import (
     whole,
     with_parts,
 )
-from rewardkit.verifiers.math.comparison.sets import NoRegionError, infinite, region
+from rewardkit.verifiers.math.comparison.sets import NoRegionError, region
 from rewardkit.verifiers.math.numbers.equality import Comparison, as_rational, same_value
 from rewardkit.verifiers.math.numbers.exact import rational
 from rewardkit.verifiers.math.tree import (
-    ONE,
+    ZERO,
     Call,
     Constant,
     Matrix,
     Node,
     Number,
     NumberSet,
-    Power,
     Product,
     Quantity,
     Relation,
@@ -68,6 +67,9 @@ class Range:
     high: int | None = None
     natural: bool = False
 
+
+Progression = tuple[Point, Point]
+"""The first point and the step."""
 
 Ranges = dict[str, Range]
 """What each letter runs through."""
@@ -253,9 +255,7 @@ def _split(node: Node) -> tuple[Node | None, dict[str, Range | None], bool]:
         for item in rest
     )
     if rest:
-        joint = "," if isinstance(shape, Sequence) else "or"
-        joint = node.joint if shape is None and isinstance(node, Sequence) else joint
-        shape = rest[0] if len(rest) == 1 else Sequence(tuple(rest), joint=joint)
+        shape = rest[0] if len(rest) == 1 else Sequence(tuple(rest), joint=node.joint)
     elif shape is None and len(ranges) == 1:
         shape = Symbol(*ranges)
     return shape if understood and defined else None, ranges, bool(bounds)
@@ -286,21 +286,25 @@ def _bounds(item: Relation, ranges: dict[str, Range | None]) -> bool:
 def _narrow(ranges: dict[str, Range | None], item: Relation) -> bool:
     """Apply bounds to a range of whole numbers; False where they aren't understood."""
     try:
-        (piece,) = region(item).pieces
-    except (NoRegionError, ValueError):
+        found = region(item)
+    except NoRegionError:
         return False
     (name,) = symbols(item)
-    run, low, high = ranges[name], rational(piece.low), rational(piece.high)
-    if run is None or not run.whole:
+    run = ranges[name]
+    ends = [(rational(end), above) for end, above in found.cuts]
+    # the first whole number beyond each end
+    firsts = [
+        math.floor(end) + 1 if above else math.ceil(end) for end, above in ends if end is not None
+    ]
+    if run is None or not run.whole or not 0 < len(firsts) == len(ends) <= 2 - found.first:
         return False
-    if not infinite(piece.low) and low is not None:
-        least = math.ceil(low) if piece.low_closed else math.floor(low) + 1
-        least = least if run.low is None else max(least, run.low)
-        run = replace(run, low=least, natural=run.natural and least < 1)
-    if not infinite(piece.high) and high is not None:
-        run = replace(run, high=math.floor(high) if piece.high_closed else math.ceil(high) - 1)
+    if not found.first:
+        low = firsts[0] if run.low is None else max(firsts[0], run.low)
+        run = replace(run, low=low, natural=run.natural and low < 1)
+    if found.first or len(firsts) > 1:
+        run = replace(run, high=firsts[-1] - 1)
     ranges[name] = run
-    return infinite(piece.low) + infinite(piece.high) + (low is not None) + (high is not None) == 2
+    return True
 
 
 def _alternatives(shape: Node) -> tuple[Node | None, list[Node]]:
@@ -337,12 +341,6 @@ def _fitted(family: Family, other: Family) -> Family:
     if len(points[0]) == 1 < size:  # unit vectors
         vectors = (as_vector(point[0], size) for point in points)
         points = tuple(coordinates(vector) or (vector,) for vector in vectors)
-    match family.name, other.name:
-        case Call(one, mine), Call(two, theirs) if one == two and len(mine) == len(theirs):
-            if repr(mine) < repr(theirs) and all(isinstance(item, Symbol) for item in theirs):
-                names = dict(zip(mine, theirs, strict=True))
-                points = tuple(with_parts(point, names) for point in points)
-                family = replace(family, name=other.name)
     family = replace(family, points=points)
     free = family.symbols - (other.symbols - set(other.ranges))
     if family.ranges or len(set(runs)) != 1 or len(free) != len(runs):
@@ -409,30 +407,22 @@ def _compared(mine: Family, theirs: Family) -> Comparison | None:
         return _progressions(mine, theirs) or _renamed(mine, theirs)
     if len(mine.points) > 1 or len(theirs.points) > 1:
         return None
-    if any(isinstance(family.points[0][0], Relation) for family in (mine, theirs)):
-        return _level_sets(mine, theirs) or _renamed(mine, theirs)
-    return _affine_sets(mine, theirs) or _renamed(mine, theirs)
+    sides = mine, theirs
+    if any(isinstance(family.points[0][0], Relation) for family in sides):
+        sides = _levels(mine), _levels(theirs)
+    return _affine_sets(*sides) or _renamed(mine, theirs)
 
 
-def _level_sets(mine: Family, theirs: Family) -> Comparison | None:
-    """Compare curves F(x, y) = C: each F is a multiple of the other, and a number added to it."""
-    levels: list[Point] = [(ONE,)]
-    for family in (mine, theirs):
-        match family.name, family.points[0][0]:
-            case _, Relation((left, right), ("=",)) if left is not None and right is not None:
-                gap = difference(left, right)
-            case Symbol() as left, right:
-                gap = difference(left, right)
-            case _:
-                return None
-        form = affine((gap,), family.ranges)
-        if form is None or len(family.ranges) != 1:
-            return None
-        levels.append((Product((form[0][0], reciprocal(form[1][0][0]))),))
-    variables = frozenset().union(*(symbols(level) for (level,) in levels))
-    if any(dependent([levels[0], level], variables) is not False for level in levels[1:]):
-        return None
-    return _SAME if dependent(levels, variables) else _OTHER
+def _levels(family: Family) -> Family:
+    """The curves F(x, y) = C as all multiples of F with any number added."""
+    relation = family.points[0][0]
+    sides = relation.sides if isinstance(relation, Relation) else (family.name, relation)
+    form = affine((difference(*(side or ZERO for side in sides[:2])),), family.ranges)
+    if form is None or len(family.ranges) != 1 or len(sides) > 2:
+        return family
+    level = Product((form[0][0], reciprocal(form[1][0][0]), Symbol("C times")))
+    ranges = dict.fromkeys(("C times", "C plus"), Range())
+    return replace(family, points=((Sum((level, Symbol("C plus"))),),), ranges=ranges)
 
 
 def _solves(family: Family, equation: Relation) -> Comparison | None:
@@ -517,13 +507,14 @@ def _progressions(mine: Family, theirs: Family) -> Comparison | None:
     return _OTHER
 
 
-def _union(family: Family, natural_start: int) -> list[tuple[Point, Point]] | None:
-    """First point and step of each progression; None where a step isn't even."""
+def _union(family: Family, natural_start: int) -> list[Progression] | None:
+    """The progressions, of even and odd k beside (-1)^k; None where a step isn't even."""
     ((name, run),) = family.ranges.items()
     low = natural_start if run.natural else run.low
     found = []
     for point in family.points:
-        for part, first in _without_alternation(point, name, low):
+        steady = affine(point, [name]) is not None
+        for part, first in [(point, low or 0)] if steady else _halves(point, name, low):
             form = affine(part, [name])
             if form is None:
                 return None
@@ -531,32 +522,20 @@ def _union(family: Family, natural_start: int) -> list[tuple[Point, Point]] | No
     return found
 
 
-def _without_alternation(point: Point, name: str, low: int | None) -> list[tuple[Point, int]]:
-    """The point and where its letter starts; beside (-1)^k, one for even and one for odd k."""
-    signs = {part for value in point for part in nodes(value) if _alternates(part, name)}
-    if not signs:
-        return [(point, low or 0)]
-    found = []
-    for rest in (0, 1):
-        new: dict[Node, Node] = {sign: at((sign,), {name: rest})[0] for sign in signs}
-        new[Symbol(name)] = Sum((Product((Number(Fraction(2)), Symbol(name))), whole(rest)))
-        start = 0 if low is None else (low - rest + 1) // 2
-        found.append((with_parts(point, new), start))
-    return found
+def _halves(point: Point, name: str, low: int | None) -> list[tuple[Point, int]]:
+    """The point for even and for odd numbers, and the number from which each starts."""
+    doubled = Product((whole(2), Symbol(name)))
+    return [
+        (
+            with_parts(point, {Symbol(name): Sum((doubled, whole(rest)))}),
+            0 if low is None else (low - rest + 1) // 2,
+        )
+        for rest in (0, 1)
+    ]
 
 
-def _alternates(node: Node, name: str) -> bool:
-    """Whether it is (-1)^k, (-1)^{k+1} and the like."""
-    if not isinstance(node, Power) or rational(node.base) != -1 or name not in symbols(node):
-        return False
-    values = (rational(node.exponent, {name: Fraction(place)}) for place in range(2))
-    return all(value is not None and value.denominator == 1 for value in values)
-
-
-def _same_union(
-    one: list[tuple[Point, Point]], other: list[tuple[Point, Point]], *, forward: bool
-) -> bool | None:
-    """Compare two unions class by class in a common step; None where no step is common."""
+def _same_union(one: list[Progression], other: list[Progression], *, forward: bool) -> bool | None:
+    """Whether each union holds a whole period of the other; None where no step is common."""
     unit = one[0][1]
     ratios = [_ratio(step, unit) or Fraction(0) for _, step in (*one, *other)]
     if not all(ratios):
@@ -566,26 +545,20 @@ def _same_union(
     counts = [int(abs(common / ratio)) for ratio in ratios]
     if sum(counts) > MOST_CLASSES or (forward and min(ratios) < 0):
         return None
-    sides = [
-        [
-            tuple(map(Sum, zip(origin, _times(step, Fraction(place)), strict=True)))
-            for (origin, step), count in zip(side, sizes, strict=False)
-            for place in range(count)
-        ]
-        for side, sizes in ((one, counts), (other, counts[len(one) :]))
-    ]
-    period = _times(unit, common)
+    matches = [other] * len(one) + [one] * len(other)
     return all(
-        any(_in_class(minus(start, match), period, forward) for match in matches)
-        for firsts, matches in (sides, sides[::-1])
-        for start in firsts
+        any(_in_class(point, progression, forward) for progression in progressions)
+        for (origin, step), count, progressions in zip((*one, *other), counts, matches, strict=True)
+        for place in range(count)
+        for point in [tuple(map(Sum, zip(origin, _times(step, Fraction(place)), strict=True)))]
     )
 
 
-def _in_class(gap: Point, step: Point, forward: bool) -> bool:
-    """Whether the gap is a whole number of steps; none where both go only forward."""
-    ratio = _ratio(gap, step)
-    return ratio is not None and ratio.denominator == 1 and not (forward and ratio)
+def _in_class(point: Point, progression: Progression, forward: bool) -> bool:
+    """Whether it is a whole number of steps from the first, none of them back where both go on."""
+    first, step = progression
+    ratio = _ratio(minus(point, first), step)
+    return ratio is not None and ratio.denominator == 1 and not (forward and ratio < 0)
 
 
 def _ratio(point: Point, unit: Point) -> Fraction | None:

@@ -93,17 +93,6 @@ def _axis(node: tree.Node, letter: str) -> tree.Node | None:
     return next((part for part in tree.nodes(node) if part in spellings), None)
 
 
-def without_degrees(node: tree.Node) -> tree.Node:
-    """180° - x as 180 - x: a sum whose terms are in degrees, without their sign."""
-    if not isinstance(node, tree.Sum):
-        return node
-    terms = (
-        term.value if isinstance(term, tree.Quantity) and term.kind == (("angle", 1),) else term
-        for term in node.terms
-    )
-    return tree.Sum(tuple(terms))
-
-
 MOST_WORK = 4_000
 """Products of cells in the largest product of matrices."""
 
@@ -140,8 +129,6 @@ def worked_out(node: tree.Node) -> tree.Node:
             return _raised(worked_out(base), int(exponent))
         case tree.Call("transpose", (inner,)):
             matrix = worked_out(inner)
-            if isinstance(inner, tree.Sequence) and inner.opening in ("(", "["):
-                matrix = tree.Matrix((inner.items,))
             if isinstance(matrix, tree.Matrix):
                 return tree.Matrix(tuple(zip(*matrix.rows, strict=True)))
     return node

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import string
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, pairwise, product
 
 from rewardkit.verifiers.math.comparison import matrices
 from rewardkit.verifiers.math.comparison.sets import FLIPPED, is_region
-from rewardkit.verifiers.math.comparison.values import canonical, same_in_any_order
+from rewardkit.verifiers.math.comparison.values import canonical, in_radians, same_in_any_order
 from rewardkit.verifiers.math.lexicon import CROSSES
 from rewardkit.verifiers.math.numbers.equality import Comparison, compare_size, same_value
 from rewardkit.verifiers.math.tree import (
@@ -98,19 +99,16 @@ def names_value(node: Node) -> bool:
             return True
         case Call("abs", (inner,)):
             return _points(inner) or (isinstance(inner, Symbol) and inner.name.isupper())
-        case Call("det" | "gcd" | "lcm" | "max" | "min", arguments):
-            return all(isinstance(part, Symbol) or names_value(part) for part in arguments)
+        case (
+            Call("det" | "gcd" | "lcm" | "max" | "min") | Sequence(_, "(", ")") | Ratio() | Matrix()
+        ):
+            return all(map(names_value, children(node)))
         case Call(name, _):
             return name.endswith("()") and name not in CROSSES.values()
         case Product((Symbol(name), Number())):  # T(10), but not y·7
             return name.isupper()
         case Product((Symbol("Delta" | "m"), Symbol(name))):
             return node.factors[0] == Symbol("Delta") or name.startswith("∠")
-        case Sequence(_, "(", ")") | Ratio() | Matrix():
-            return all(
-                isinstance(item, Symbol) or calls_unknown(item) or _points(item)
-                for item in children(node)
-            )
     return _points(node)
 
 
@@ -160,19 +158,35 @@ def stated(node: Node, other: Node) -> Node:
     names = {pair[0] for pair in defined if pair is not None}
     if len(names) != 1 or defined[0] is None:
         return node
-    theirs = [name for name, _ in _definitions(other)] if isinstance(other, Sequence) else []
     pairs = zip(node.items, defined, strict=True)
-    values = tuple(item if pair is None else _renamed(*pair, theirs) for item, pair in pairs)
+    values = tuple(item if pair is None else pair[1] for item, pair in pairs)
     listed = Sequence(values, joint="or" if node.joint == "," else node.joint)
     return node if any(isinstance(value, Relation) for value in values) else listed
 
 
-def _renamed(name: Node, value: Node, others: list[Node]) -> Node:
-    """The value with the variable of the other side's names: f(t) = t beside f(x) = x."""
-    match name, others:
-        case Call(letter, (Symbol(),)), [Call(other, (Symbol(),)) as named, *_] if letter == other:
-            return _with_arguments_of(name, value, named)
-    return value
+def with_arguments(node: Node, other: Node) -> Node:
+    """f(x) = 2x for f(t) = 2t, and c_n = 2n for c_m = 2m, in the variables of the other side.
+
+    One side alone is renamed, the one whose variables come first.
+    """
+    theirs = {call.name: (call.arguments, name) for _, call, name, _ in _functions(other)}
+    new: dict[Node, Node] = {}
+    for item, call, own, value in _functions(node) if theirs else ():
+        variables, name = theirs.get(call.name, (call.arguments, own))
+        if len(variables) == len(call.arguments) and repr(call.arguments) < repr(variables):
+            renamed = substituted(value, dict(zip(call.arguments, variables, strict=True)))
+            new[item] = Relation((name, renamed), ("=",))
+    return substituted(node, new) if new else node
+
+
+def _functions(node: Node) -> Iterator[tuple[Node, Call, Node, Node]]:
+    """Each definition of a function or, as c(n) for `c_n = 2n`, a sequence; its name and value."""
+    for item in node.items if isinstance(node, Sequence) else (node,):
+        name, value = definition(item) or (None, ZERO)
+        stem, _, index = name.name.partition("_") if isinstance(name, Symbol) else ("", "", "")
+        call = Call(stem, (Symbol(index),)) if index in symbols(value) else name
+        if name and isinstance(call, Call) and all(isinstance(x, Symbol) for x in call.arguments):
+            yield item, call, name, value
 
 
 def _before_rounding(node: Node) -> Node:
@@ -231,12 +245,12 @@ def as_written(node: Node) -> Node:
     if len(pairs) < 2 or (names and in_turn):
         return node
     values = tuple(value for _, value in pairs)
-    worded = all(isinstance(name, Text) for name, _ in pairs)
-    indexed = len(names) == len(pairs) and all("_" in name for name in names)
-    indexed = indexed and len({name.partition("_")[0] for name in names}) == 1
-    parts = all(isinstance(name, Text) and name.words.startswith("part ") for name, _ in pairs)
-    in_order = parts or not (worded or indexed)
-    return Sequence(values, "(", ")") if in_order else Sequence(values)
+    words = [name.words for name, _ in pairs if isinstance(name, Text)]
+    parts = all(word.startswith("part ") for word in words)
+    stems = {name.partition("_")[:2] for name in names}
+    indexed = len(names) == len(pairs) and len(stems) == 1 and "_" in names[0]
+    unordered = indexed or (len(words) == len(pairs) and not parts)
+    return Sequence(values) if unordered else Sequence(values, "(", ")")
 
 
 def each_equal(node: Node, other: Node) -> Node:
@@ -282,8 +296,8 @@ _COMPLEX = ("z", "w")
 
 
 def complex_letters(node: Node, other: Node) -> Node:
-    """z + iy in place of z, beside a side that has a modulus of z and i, too: |z - 4i| = 3."""
-    if not all(map(_has_modulus, (node, other))):
+    """z + iy in place of z, beside a side that has a modulus and i, too: |z - 4i| = 3."""
+    if not all(Constant("i") in nodes(side) and "abs" in _calls(side) for side in (node, other)):
         return node
 
     def parts(symbol: Symbol) -> Node:
@@ -291,11 +305,6 @@ def complex_letters(node: Node, other: Node) -> Node:
         return Sum((symbol, imaginary)) if symbol.name in _COMPLEX else symbol
 
     return with_symbols(node, parts)
-
-
-def _has_modulus(node: Node) -> bool:
-    inside = (nodes(part) for part in nodes(node) if isinstance(part, Call) and part.name == "abs")
-    return any(Constant("i") in part and symbols(part[0]) & {*_COMPLEX} for part in inside)
 
 
 def without_units(node: Node, other: Node) -> Node:
@@ -310,21 +319,17 @@ def without_units(node: Node, other: Node) -> Node:
     if len({kind for kind, _ in mine | theirs}) != 1:
         return node
     ((kind, size), *_) = sorted(mine | theirs)
-    if kind == (("angle", 1),) and Constant("π") in nodes(other):
-        return replaced(node, lambda part: _radians(part) if isinstance(part, Quantity) else None)
+    angle = kind == (("angle", 1),) and Constant("π") in nodes(other)
 
     def bare(part: Node) -> Node | None:
         if not isinstance(part, Quantity):
             return None
+        if angle:
+            return in_radians(part)
         scale = Number(part.factor / size)
         return part.value if scale == ONE else Product((part.value, scale))
 
     return replaced(node, bare)
-
-
-def _radians(angle: Quantity) -> Node:
-    """The value in radians of an angle in degrees."""
-    return Product((angle.value, Constant("π"), Number(angle.factor / 180)))
 
 
 def _definitions(node: Sequence) -> list[tuple[Node, Node]]:
@@ -403,43 +408,6 @@ def multiplied(node: Node, letters: frozenset[str]) -> Node:
     return mapped(node, lambda below: multiplied(below, letters))
 
 
-def with_known(node: Node) -> Node:
-    """The tree with Γ(n+1) as n! and with Riemann's ζ."""
-    node = mapped(node, with_known)
-    match node:
-        case Call("Gamma()", (argument,)):
-            return Call("factorial", (difference(argument, ONE),))
-        case Call("zeta()", (argument,)):
-            return Call("zeta", (argument,))
-    return node
-
-
-class Opaque:
-    """Replaces calls of unknown functions by variables: equal calls by the same one."""
-
-    def __init__(self) -> None:
-        self.known: list[tuple[Call, Symbol]] = []
-
-    def __call__(self, node: Node) -> Node:
-        """The tree without calls of unknown functions."""
-        node = mapped(node, self)
-        if not (isinstance(node, Call) and node.name.endswith("()")):
-            return node
-        for call, variable in self.known:
-            if call.name == node.name and _same_arguments(call, node):
-                return variable
-        variable = Symbol(f"{node.name} {len(self.known)}")
-        self.known.append((node, variable))
-        return variable
-
-
-def _same_arguments(one: Call, other: Call) -> bool:
-    return len(one.arguments) == len(other.arguments) and all(
-        mine == theirs or same_value(mine, theirs).equal is True
-        for mine, theirs in zip(one.arguments, other.arguments, strict=True)
-    )
-
-
 def unnamed(node: Node, other: Node) -> Node:
     """The value of `x = 5` beside a value or another name's; the member of a set of one.
 
@@ -461,9 +429,9 @@ def unnamed(node: Node, other: Node) -> Node:
         return node
     if name == other_name or type(name) is not type(other_name) or UNNAMED in (name, other_name):
         return value
-    mine, other = _function(name, value), _function(*theirs)
-    if isinstance(mine, Call) and isinstance(other, Call) and mine.name == other.name:
-        return _with_arguments_of(mine, value, other)
+    match name, other_name:
+        case Call(one), Call(two) if one == two:
+            return value
     return node
 
 
@@ -475,12 +443,6 @@ def _order(name: Node) -> int | None:
     return int(quotient[1] or 1) if quotient else name.name.count("'")
 
 
-def _function(name: Node, value: Node) -> Node:
-    """The name as it is, but c_n as a function of n where the value depends on n."""
-    stem, _, index = name.name.partition("_") if isinstance(name, Symbol) else ("", "", "")
-    return Call(f"{stem}()", (Symbol(index),)) if index in symbols(value) else name
-
-
 def _of_letters(node: Node) -> Node:
     """17 in `m + n = 17`, whose letters are those that a problem asks to add up."""
     match node:
@@ -488,18 +450,6 @@ def _of_letters(node: Node) -> Node:
             names = {term.name for term in terms if isinstance(term, Symbol)}
             return value if len(names) == len(terms) and names <= _ADDED_UP else node
     return node
-
-
-def _with_arguments_of(name: Call, value: Node, other: Call) -> Node:
-    """f(x) = 2x in the variables of f(t) = 2t, where both have as many.
-
-    One side alone is renamed, the one whose variables come first.
-    """
-    mine, theirs = name.arguments, other.arguments
-    symbolic = all(isinstance(argument, Symbol) for argument in (*mine, *theirs))
-    if not symbolic or len(mine) != len(theirs) or repr(mine) > repr(theirs):
-        return value
-    return substituted(value, dict(zip(mine, theirs, strict=True)))
 
 
 _STEP = "proportional equations"
@@ -514,8 +464,7 @@ def same_relation(one: Relation, other: Relation) -> Comparison:
         return Comparison(False, "different relations")
     left, right = mine[1], theirs[1]
     if not symbols(left) or not symbols(right):
-        same = canonical(left) == canonical(right) or (mine[0] in "=≠" and _turned(one, other))
-        return Comparison(same, "relations without a variable")
+        return Comparison(canonical(left) == canonical(right), "relations without a variable")
     for side in (left, right):
         identity = same_value(side, ZERO).equal
         if identity is not False:
@@ -568,13 +517,6 @@ def _links(relation: Relation) -> list[Relation]:
     return [Relation(sides, (operator,)) for sides, operator in pairs]
 
 
-def _turned(one: Relation, other: Relation) -> bool:
-    """Whether the sides are exchanged."""
-    return [side and canonical(side) for side in one.sides] == [
-        side and canonical(side) for side in reversed(other.sides)
-    ]
-
-
 def _normal(relation: Relation) -> tuple[str, Node] | None:
     """The sign, turned to = ≠ < ≤, and left minus right; y ∝ and x² of y ∝ x²."""
     if len(relation.operators) != 1 or relation.operators[0] not in "=≠<>≤≥∝":
@@ -585,8 +527,10 @@ def _normal(relation: Relation) -> tuple[str, Node] | None:
         return None
     if operator == "∝":
         return f"{left} ∝", right
+    if operator in "=≠":
+        left, right = sorted((left, right), key=lambda side: repr(canonical(side)))
     if operator in ">≥":
-        return FLIPPED[operator], difference(right, left)
+        operator, left, right = FLIPPED[operator], right, left
     return operator, difference(left, right)
 
 

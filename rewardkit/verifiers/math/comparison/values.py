@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -32,6 +31,7 @@ from rewardkit.verifiers.math.tree import (
     mapped,
     multiplied,
     nodes,
+    reciprocal,
     symbols,
 )
 
@@ -171,6 +171,7 @@ def same_ratio(answer: Node, reference: Node, policy: Policy) -> Comparison:
 _ANGLE, _MONEY = (("angle", 1),), (("dollar", 1),)
 _GREEK_UNITS = {"mu": "μ", "Omega": "Ω"}
 _PI = Constant("π")
+_HUNDRED = Number(Fraction(100))
 _HALF_TURN = Product((_PI, Power(Number(Fraction(180)), MINUS_ONE)))
 
 
@@ -178,7 +179,7 @@ def same_quantity(answer: Node, reference: Node, policy: Policy, compare: Compar
     """Compare values with units: convert, drop or require the units, and `compare` the values."""
     mine, theirs = _measured(_with_letters(answer)), _measured(_with_letters(reference))
     if {mine.kind, theirs.kind} == {_ANGLE, RADIANS[0]}:
-        return compare(_in_radians(mine), _in_radians(theirs), policy)
+        return compare(in_radians(mine), in_radians(theirs), policy)
     mine, theirs = (  # π/2 rad as π/2
         Quantity(side.value, *UNITLESS) if side.kind == RADIANS[0] else side
         for side in (mine, theirs)
@@ -209,7 +210,7 @@ def _angle_or_share(
     match measured.kind:
         case (("angle", 1),):
             exact = replace(policy, tolerance=0.0)
-            radians = compare(_in_radians(measured), bare.value, exact)
+            radians = compare(in_radians(measured), bare.value, exact)
             meant = in_reference or _PI not in nodes(bare)
             return None if meant and not radians.equal else radians
         case (("share", 1),):
@@ -220,37 +221,25 @@ def _angle_or_share(
 def _share(
     measured: Quantity, bare: Quantity, in_reference: bool, policy: Policy, compare: Compare
 ) -> Comparison:
-    share = _times(measured.value, Number(Fraction(1, 100)))
-    if in_reference and policy.rounding == "reference":
-        near = compare(_times(bare.value, Number(Fraction(100))), measured.value, policy)
-        if near.equal:
-            return near
-    value, number = rational(share), rational(bare.value)
-    exact = policy.rounding == "exact" and not policy.tolerance
-    if exact and value is not None and number is not None:
-        return Comparison(same_percent(value, number, in_reference, policy.percent), "percent")
-    sides = (bare.value, share) if in_reference else (share, bare.value)
-    as_value = compare(*sides, policy)
-    if as_value.equal or policy.percent == "exact":
-        return as_value
-    sides = (bare.value, measured.value)
-    return compare(*(sides if in_reference else sides[::-1]), policy)
+    """Compare a value in percent with a number without a sign: by its value, or as a unit.
 
-
-def same_percent(share: Fraction, bare: Fraction, in_reference: bool, percent: Percent) -> bool:
-    """Whether a value in percent, `share` as a fraction of one, equals a number without a sign.
-
-    As a unit, the sign may be dropped from 1% up. By its value, a number without a sign meets a
-    reference in percent only up to 1: 5 is not 500%.
+    By its value, a number without a sign meets a reference in percent only up to 1: 5 is not 500%.
+    As a unit, the sign may be dropped from 1% up.
     """
-    if percent == "exact":
-        return share == bare
-    if bare == 100 * share:
-        return not 0 < abs(bare) < 1
-    return share == bare and (abs(bare) <= 1 or not in_reference)
+    number = abs(rational(bare.value) or Fraction(0))
+    if in_reference:
+        as_value = compare(_times(bare.value, _HUNDRED), measured.value, policy)
+        as_unit = compare(bare.value, measured.value, policy)
+    else:
+        as_value = compare(_times(measured.value, reciprocal(_HUNDRED)), bare.value, policy)
+        as_unit = compare(measured.value, bare.value, policy)
+    if policy.percent == "exact" or (as_value.equal and not (in_reference and number > 1)):
+        return as_value
+    return Comparison(False, "percent") if 0 < number < 1 else as_unit
 
 
-def _in_radians(node: Quantity) -> Node:
+def in_radians(node: Quantity) -> Node:
+    """An angle in degrees by its value in radians; any other value as it is."""
     return node.value if node.kind != _ANGLE else _times(node.value, _HALF_TURN)
 
 
@@ -284,19 +273,10 @@ def _with_letters(node: Node) -> Node:
     """5m/s or 5cm as a quantity, beside one: its letters are units."""
     if not (isinstance(node, Product) and len(node.factors) > 1):
         return node
-    value: list[Node] = []
-    letters: list[tuple[str, int]] = []
-    for factor in node.factors:
-        base, exponent = factor, 1
-        if isinstance(factor, Power) and (raised := rational(factor.exponent)) is not None:
-            base, exponent = factor.base, int(raised)
-        if isinstance(base, Symbol) and 0 < abs(exponent) <= 4:
-            letters.append((_GREEK_UNITS.get(base.name, base.name), exponent))
-        else:
-            value.append(factor)
-    spelled = " ".join(f"{name}^{exponent}" for name, exponent in letters)
-    glued = re.sub(r"\^1 ", "", spelled)  # cm, as one unit or letter by letter
-    measured = known_unit(glued) or known_unit(spelled)
+    letters = [part.name for part in node.factors if isinstance(part, Symbol)]
+    value = [part for part in node.factors if not isinstance(part, Symbol)]
+    names = [_GREEK_UNITS.get(letter, letter) for letter in letters]
+    measured = known_unit("".join(names)) or known_unit(" ".join(names))
     if not value or any(map(symbols, value)) or measured is None:
         return node
     return Quantity(multiplied(value), *measured)
@@ -305,8 +285,6 @@ def _with_letters(node: Node) -> Node:
 def _times(node: Node, factor: Node) -> Node:
     if factor == Number(Fraction(1)):
         return node
-    if isinstance(node, Number) and isinstance(factor, Number):
-        return Number(node.value * factor.value)
     return Product((node, factor))
 
 

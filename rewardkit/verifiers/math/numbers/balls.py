@@ -15,7 +15,7 @@ from operator import methodcaller, mul
 from typing import Any
 
 from rewardkit.verifiers.math import tree
-from rewardkit.verifiers.math.numbers.exact import load_flint, rational
+from rewardkit.verifiers.math.numbers.exact import load_flint, rational, series_term
 from rewardkit.verifiers.math.tree import Node, symbols
 
 LARGEST = 1e12
@@ -38,16 +38,21 @@ _HYPERBOLIC = ("sinh", "cosh", "tanh", "coth", "sech", "csch")
 _ANALYTIC = ("sin", "cos", "tan", "cot", "sec", "csc", *_HYPERBOLIC)
 _INVERTIBLE = ("sin", "cos", "tan", "sinh", "cosh", "tanh")
 _FUNCTIONS: dict[tuple[str, int], Callable[..., Ball]] = {
-    **{(name, 1): methodcaller(name) for name in (*_ANALYTIC, "sgn", "floor", "ceil", "zeta")},
+    **{(name, 1): methodcaller(name) for name in (*_ANALYTIC, "sgn", "floor", "ceil")},
     **{(f"arc{name}", 1): methodcaller(f"a{name}") for name in _INVERTIBLE},
     ("arccot", 1): lambda value: (1 / value).atan(),
     ("arcsec", 1): lambda value: (1 / value).acos(),
     ("arccsc", 1): lambda value: (1 / value).asin(),
     ("abs", 1): abs,
+    ("zeta()", 1): methodcaller("zeta"),
     ("max", 2): lambda one, other: one.max(other),
     ("min", 2): lambda one, other: one.min(other),
 }
 """Functions by name and number of arguments, where no value needs a check."""
+
+
+_NAMED = ("zeta()", "Gamma()")
+"""Letters that name one function, which has its values."""
 
 
 class StepsError(Exception):
@@ -118,7 +123,11 @@ class RealEvaluator:
     def _leaf(self, node: tree.Number | tree.Symbol | tree.Constant) -> Ball:
         if isinstance(node, tree.Constant):
             return self.constant(node.name)
-        return self.number(self.point[node.name] if isinstance(node, tree.Symbol) else node.value)
+        if isinstance(node, tree.Number):
+            return self.number(node.value)
+        if "_" in node.name and node.name not in self.point:  # x_3 of a sum over x_k
+            return self._drawn(node.name)
+        return self.number(self.point[node.name])
 
     def _measured(self, node: Node) -> Ball:
         match node:
@@ -146,10 +155,7 @@ class RealEvaluator:
             return self.power(self(base), value.numerator)
         if value is not None and value.denominator < 1000:
             return self.power(self.root(self(base), value.denominator), value.numerator)
-        raised = self(exponent)
-        if base == tree.Constant("e"):
-            return self.exp(raised)
-        return self.exp(raised * self.log(self(base)))
+        return self.exp(self(exponent) * self.log(self(base)))
 
     def power(self, base: Ball, exponent: int) -> Ball:
         """A whole power."""
@@ -202,64 +208,65 @@ class RealEvaluator:
                 exact = rational(tree.Call(name, arguments), self.point)
                 if exact is not None:
                     return self.number(exact)
-        if name.endswith("()") or name in ("residue", "limit") or len(arguments) > 2:
+            case _ if name.endswith("()") and name not in _NAMED:
+                return self._unknown(name, arguments)
+        if name in ("residue", "limit") or len(arguments) > 2:
             raise UndefinedError(name)
         return self._applied(name, [self(argument) for argument in arguments])
 
     def _applied(self, name: str, values: list[Ball]) -> Ball:
         """The value of a function of one or two numbers."""
         match name, values:
-            case (("log" | "ln" | "lg"), _):
-                return self._logarithm(name, values)
+            case (("log" | "ln" | "lg"), [value, *base]):
+                if name == "lg" or (name == "log" and not self.natural_log):
+                    base = base or [self.number(Fraction(10))]
+                return self.log(value) / self.log(base[0]) if base else self.log(value)
             case "exp", [value]:
                 return self.exp(value)
             case "factorial", [value]:
                 return self.gamma(value + 1)
+            case "Gamma()", [value]:
+                return self.gamma(value)
             case "binomial", [over, under]:
                 below = self.gamma(under + 1) * self.gamma(over - under + 1)
                 return self.gamma(over + 1) / below
-        return self._of_table(name, values)
-
-    def _of_table(self, name: str, values: list[Ball]) -> Ball:
         try:
             return _FUNCTIONS[name, len(values)](*values)
         except (KeyError, AttributeError):  # acb lacks some of arb's functions
             raise UndefinedError(name) from None
 
-    def _logarithm(self, name: str, values: list[Ball]) -> Ball:
-        value = self.log(values[0])
-        if len(values) == 2:
-            return value / self.log(values[1])
-        decimal = name == "lg" or (name == "log" and not self.natural_log)
-        return value / self.log(self.number(Fraction(10))) if decimal else value
-
     def _series(self, name: str, body: Node, index: str, low: Node, high: Node) -> Ball:
         ends = rational(low, self.point), rational(high, self.point)
         whole = [int(end) for end in ends if end is not None and end.denominator == 1]
-        if len(whole) < 2:
-            raise UndefinedError("a series that is not finite")
-        start, end = whole
-        items = {below: tree.item_of(below, index) for below in symbols(body)}
-        several = any(index in item.partition("_")[2] for item in items if items[item] is None)
-        if end - start > LONGEST_SERIES or several:
+        indexed = [part for part in symbols(body) if index in part.partition("_")[2]]
+        several = any(tree.item_of(part, index) is None for part in indexed)
+        if len(whole) < 2 or whole[1] - whole[0] > LONGEST_SERIES or several:
             raise UndefinedError("a series that is not short, or of terms with several indices")
-        outer, total = self.point, self.number(Fraction(int(name == "prod")))
-        for value in range(start, end + 1):
-            terms = {
-                item: self._item(f"{found[0]}_{value + found[1]}", outer)
-                for item, found in items.items()
-                if found is not None
-            }
-            self.point = {**outer, index: Fraction(value), **terms}
-            term = self(body)
+        total = self.number(Fraction(int(name == "prod")))
+        for value in range(whole[0], whole[1] + 1):
+            term = self(series_term(body, index, value))
             total = total + term if name == "sum" else total * term
-        self.point = outer
         return total
 
-    def _item(self, name: str, point: Mapping[str, Fraction]) -> Fraction:
-        """The value of x_3: that of the variable, or one of its own in (-2, -1) or (1, 2)."""
+    def _drawn(self, name: str) -> Ball:
+        """A value in (-2, -1) or (1, 2), the same for the same name."""
         drawn = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=5).digest())
-        return point.get(name) or (1 + Fraction(drawn >> 1 | 1, 2**39)) * (-1) ** (drawn & 1)
+        return self.number((1 + Fraction(drawn >> 1 | 1, 2**39)) * (-1) ** (drawn & 1))
+
+    def _unknown(self, name: str, arguments: tuple[Node, ...]) -> Ball:
+        """A function by a letter: any value, but the same for the same arguments."""
+        return self._drawn(f"{name} {[self._digits(argument) for argument in arguments]}")
+
+    def _digits(self, argument: Node) -> str:
+        """Its exact value, or most of the digits that the precision has."""
+        exact = rational(argument, self.point)
+        if exact is not None:
+            return str(exact)
+        value, digits = self(argument), self.flint.ctx.prec // 4
+        if value.rel_accuracy_bits() < 3.5 * digits:
+            raise UndefinedError("a function by a letter of a number that is not known well enough")
+        shown: str = value.str(digits, radius=False)
+        return shown
 
     def gamma(self, value: Ball) -> Ball:
         """(value - 1)!"""

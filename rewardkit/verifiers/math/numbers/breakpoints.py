@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -110,12 +110,8 @@ def breakpoints(change: Change, name: str, point: Point) -> list[Fraction]:
 
 
 def _real_roots(polynomial: Any) -> list[Fraction]:
-    degree = polynomial.degree()
-    if degree < 1:
+    if polynomial.degree() < 1:
         return []
-    if degree == 1:
-        root = -polynomial[0] / polynomial[1]
-        return [Fraction(int(root.p), int(root.q))]
     roots = (root for root, _ in polynomial.complex_roots())
     return [Fraction(float(root.real.mid())) for root in roots if root.imag.contains(0)]
 
@@ -159,6 +155,7 @@ BASES = 3
 """Random points from which each variable moves alone past its breakpoints."""
 
 
+@dataclass
 class SamplePoints:
     """Points for the variables `names`, the same for the same `seed`.
 
@@ -166,20 +163,15 @@ class SamplePoints:
     `constants`: the sizes of the numbers in the formulas.
     """
 
-    def __init__(
-        self,
-        names: Sequence[str],
-        seed: str,
-        *,
-        whole: frozenset[str],
-        pieces: bool,
-        constants: Sequence[int] = (),
-    ) -> None:
-        self.names = names
-        self.whole = whole
-        self.pieces = pieces
-        self.constants = constants
-        digest = hashlib.blake2b(seed.encode(errors="replace")).digest()
+    names: Sequence[str]
+    seed: str
+    _: KW_ONLY
+    whole: frozenset[str]
+    pieces: bool
+    constants: Sequence[int] = ()
+
+    def __post_init__(self) -> None:
+        digest = hashlib.blake2b(self.seed.encode(errors="replace")).digest()
         self.generator = random.Random(int.from_bytes(digest))
 
     def draw(self, count: int) -> Iterator[Point]:

@@ -6,6 +6,7 @@ import contextlib
 import math
 import os
 import threading
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -22,6 +23,7 @@ from rewardkit.verifiers.math.numbers.exact import (
     load_flint,
     rational,
     same_rational_function,
+    series_term,
 )
 from rewardkit.verifiers.math.tree import Node, nodes, symbols
 
@@ -93,6 +95,9 @@ def same_value(one: Node, other: Node) -> Comparison:
 
 def compare_size(one: Node, other: Node) -> int | None:
     """-1, 0 or 1: `one` against `other`, both real and without symbols; None: undecided."""
+    values = rational(one), rational(other)
+    if values[0] is not None and values[1] is not None:
+        return (values[0] > values[1]) - (values[0] < values[1])
     same = same_value(one, other)
     if same.equal is not False:
         return 0 if same.equal else None
@@ -145,6 +150,7 @@ class _AtPoints:
         )
         self.written = sum(map(_bits, parts))
         self.algebraic = True
+        self.defined = [False, False]
 
     def run(self) -> Comparison:
         with self.context.workprec(_LOOK):
@@ -158,16 +164,7 @@ class _AtPoints:
         """
         if self.limits:
             return Comparison(None, NO_VALUE)
-        defined = [self._defined(side) for side in (self.one, self.other)]
-        return Comparison(None if defined[0] == defined[1] else False, NO_VALUE)
-
-    def _defined(self, side: Node) -> bool:
-        self.context.prec = _LOOK
-        return any(
-            self._value(evaluator(point, natural_log=self.natural_log), side) is not None
-            for point in self._tried()
-            for evaluator in (RealEvaluator, ComplexEvaluator)
-        )
+        return Comparison(None if self.defined[0] == self.defined[1] else False, NO_VALUE)
 
     def _tried(self) -> Iterator[Point]:
         """Points, then positive ones and others of any signs, where nested roots have values."""
@@ -209,7 +206,9 @@ class _AtPoints:
         self.context.prec = _LOOK
         evaluate = evaluator(point, natural_log=self.natural_log)
         try:
-            one, other = self._value(evaluate, self.one), self._value(evaluate, self.other)
+            one, other = (self._value(evaluate, side) for side in (self.one, self.other))
+            self.defined[0] |= one is not None
+            self.defined[1] |= other is not None
             if one is None or other is None:
                 return "no value" if one is other or not self._apart(point) else False
             return (one - other).contains(0) and self._agree(evaluate, point)
@@ -294,21 +293,9 @@ def written_out(node: Node) -> Node:
             count = int(end - start) + 1
             if not 0 < count <= MOST_TERMS or count * sum(1 for _ in nodes(body)) > LARGEST_SUM:
                 return node
-            terms = tuple(_term(body, index.name, int(start) + step) for step in range(count))
+            terms = tuple(series_term(body, index.name, int(start) + step) for step in range(count))
             return tree.Sum(terms) if name == "sum" else tree.Product(terms)
     return node
-
-
-def _term(body: Node, index: str, value: int) -> Node:
-    """The term of that number; x_{k+1} is the variable x_2 for k = 1."""
-
-    def meant(symbol: tree.Symbol) -> Node:
-        item = tree.item_of(symbol.name, index)
-        if item is not None:
-            return tree.Symbol(f"{item[0]}_{value + item[1]}")
-        return tree.Number(Fraction(value)) if symbol.name == index else symbol
-
-    return tree.with_symbols(body, meant)
 
 
 _SERIES = ("sum", "prod")
@@ -322,24 +309,19 @@ _COUNTERS = frozenset("jklmnpqrstKLMN")
 def whole_numbers(one: Node, other: Node) -> frozenset[str]:
     """The variables that stand for whole numbers: both sides count with them, or one has to."""
     mine, theirs = _counted(one), _counted(other)
-    found = set(mine.keys() & theirs.keys())
+    found = set().union(*mine.values()) & set().union(*theirs.values())
     for counted, side in ((mine, other), (theirs, one)):
         calls = (part for part in nodes(side) if isinstance(part, tree.Call))
         periodic = frozenset().union(*(symbols(part) for part in calls if part.name in _PERIODIC))
-        found |= {
-            name
-            for name, ways in counted.items()
-            if ("sign" in ways and name in _COUNTERS) or ("whole" in ways and name not in periodic)
-        }
+        found |= (counted["sign"] & _COUNTERS) | (counted["whole"] - periodic)
     return frozenset(found)
 
 
 def _counted(side: Node) -> dict[str, set[str]]:
-    """The variables under a factorial, in a bound or over a negative number, and which of them."""
-    found: dict[str, set[str]] = {}
+    """The variables under a factorial, in a bound or over a negative number, by which of them."""
+    found: dict[str, set[str]] = defaultdict(set)
     for way, inner in chain.from_iterable(map(_counting, nodes(side))):
-        for name in symbols(inner):
-            found.setdefault(name, set()).add(way)
+        found[way] |= symbols(inner)
     return found
 
 

@@ -144,6 +144,18 @@ def _long(value: Fraction) -> bool:
     return max(value.numerator.bit_length(), value.denominator.bit_length()) > MOST_BITS
 
 
+def series_term(body: Node, index: str, value: int) -> Node:
+    """The term of that number; x_{k+1} is the variable x_2 for k = 1."""
+
+    def meant(symbol: tree.Symbol) -> Node:
+        item = tree.item_of(symbol.name, index)
+        if item is not None:
+            return tree.Symbol(f"{item[0]}_{value + item[1]}")
+        return tree.Number(Fraction(value)) if symbol.name == index else symbol
+
+    return tree.with_symbols(body, meant)
+
+
 class OpaqueError(Exception):
     """The tree, or a part of it, is no rational function that is worked out."""
 
