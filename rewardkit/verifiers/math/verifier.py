@@ -172,7 +172,8 @@ class Math:
 
     def compare_parsed(self, mine: ParsedAnswer, gold: ParsedAnswer, answer: str) -> Comparison:
         """Whether the answer equals the reference, and the step that decided it."""
-        if mine.text == gold.text and (gold.tree is None or self.units != "strict"):
+        same_kind = type(mine.tree) is type(gold.tree)  # 1, 048 isn't 1{,}048
+        if mine.text == gold.text and same_kind and (gold.tree is None or self.units != "strict"):
             return Comparison(True, "the same text")
         if _same_words(mine, gold):
             return Comparison(True, "the same words")

@@ -349,6 +349,7 @@ EQUAL: list[Row] = [
     ("unit", r"864\text{ square inches}", r"864 \mbox{ inches}^2"),
     ("unit", r"1 \text{ hour } 30 \text{ minutes}", r"90 \text{ min}"),
     ("unit", "500 cents", r"\$5"),
+    ("angle", r"180^\circ-x", "180-x"),
     ("angle", r"90^\circ", r"\frac{\pi}{2}"),
     ("angle", r"90^\circ", "90"),
     ("time", "4:30 pm", r"\text{4:30 p.m.}"),

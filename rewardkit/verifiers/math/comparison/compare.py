@@ -195,7 +195,11 @@ def _by_kind(answer: tree.Node, reference: tree.Node, policy: Policy) -> Compari
     if matrices.has_matrix(answer) or matrices.has_matrix(reference):
         return _matrices(answer, reference, policy)
     named = matrices.same_by_names(answer, reference, policy, compare)
-    return named or same_expression(answer, reference, policy)
+    found = named or same_expression(answer, reference, policy)
+    bare = matrices.without_degrees(answer), matrices.without_degrees(reference)
+    if found.equal is not True and bare != (answer, reference) and policy.units != "strict":
+        return same_expression(*bare, policy)
+    return found
 
 
 def _texts(answer: tree.Node, reference: tree.Node, _: Policy) -> Comparison:
@@ -243,6 +247,10 @@ def _sets(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison
 
 
 def _unworked_sets(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
+    for bounds, point in ((answer, reference), (reference, answer)):
+        if isinstance(bounds, tree.Sequence) and not sets.is_region(point):
+            # x ≥ 1 and x ≤ 1 for 1
+            return _sets(bounds, tree.Sequence((point,), "⦃", "⦄"), policy)
     match answer, reference:
         case tree.Relation(), tree.Relation():
             return statements.same_relation(answer, reference)

@@ -93,6 +93,17 @@ def _axis(node: tree.Node, letter: str) -> tree.Node | None:
     return next((part for part in tree.nodes(node) if part in spellings), None)
 
 
+def without_degrees(node: tree.Node) -> tree.Node:
+    """180° - x as 180 - x: a sum whose terms are in degrees, without their sign."""
+    if not isinstance(node, tree.Sum):
+        return node
+    terms = (
+        term.value if isinstance(term, tree.Quantity) and term.kind == (("angle", 1),) else term
+        for term in node.terms
+    )
+    return tree.Sum(tuple(terms))
+
+
 MOST_WORK = 4_000
 """Products of cells in the largest product of matrices."""
 
