@@ -129,25 +129,25 @@ def _last_statements(text: str) -> list[tuple[int, re.Match[str] | None]]:
 Letters = tuple[frozenset[str], frozenset[str]]
 """The letters that a statement stands by, and those that it takes back."""
 
+_NONE: frozenset[str] = frozenset()
+
 
 def _read_judgement(judgement: re.Match[str]) -> Letters:
     letters = frozenset(re.findall("[A-Z]", judgement["letters"]))
-    return (
-        (frozenset(), letters)
-        if bool(judgement["praise"]) == bool(judgement["no"])
-        else (letters, _NONE)
-    )
+    stands = bool(judgement["praise"]) != bool(judgement["no"])
+    return (letters, _NONE) if stands else (_NONE, letters)
 
 
-_NONE: frozenset[str] = frozenset()
+def _after_lead(text: str, start: int) -> int:
+    """Return where a letter may be offered after words such as "definitely"."""
+    lead = LEAD.match(text, start)
+    return lead.end() if lead and not _OFFER.match(text, start) else start
 
 
 def _offered(text: str, start: int) -> Letters:
     """Return the letters listed at `start`, or where the text replaces them by others."""
     for _ in range(STATEMENTS):
-        lead = LEAD.match(text, start)
-        if lead and not _OFFER.match(text, start):
-            start = lead.end()
+        start = _after_lead(text, start)
         offer = _OFFER.match(text, start)
         if offer is None:
             break
@@ -161,9 +161,7 @@ def _offered(text: str, start: int) -> Letters:
 
 def _read(text: str, start: int) -> Letters:
     """Return the letters of the statement after a cue, or those marked as options."""
-    lead = LEAD.match(text, start)
-    if lead and not _OFFER.match(text, start):
-        start = lead.end()
+    start = _after_lead(text, start)
     rest = text[start : start + 300]
     end = _SENTENCE.search(rest)
     sentence = rest[: end.start()] if end else rest

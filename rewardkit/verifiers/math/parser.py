@@ -111,12 +111,8 @@ def _labelled(tokens: Tokens, words: str) -> Node:
     return node
 
 
-_BOUND = re.compile(r"(?:all )?(?:the )?(?:real )?numbers (greater|less) than( or equal to)?")
-_OPERATORS = {"greater": (">", "≥"), "less": ("<", "≤")}
-
-
 def _by_first_words(tokens: Tokens, plain: str) -> Node | None:
-    """What a currency, a sign, a bound or `all real numbers except` makes of what follows."""
+    """What a currency, a sign or `all real numbers except` makes of what follows."""
     if (unit := lexicon.currency(plain)) is not None:
         return Quantity(_whole_listing(tokens), *unit)
     every, excepting, _ = plain.partition(" except")
@@ -131,10 +127,6 @@ def _by_first_words(tokens: Tokens, plain: str) -> Node | None:
         return _BUILT[plain](listed.items if isinstance(listed, Sequence) else (listed,))
     if plain in ("minus", "negative"):
         return negative(_whole_listing(tokens))
-    bound = _BOUND.fullmatch(plain)
-    if bound is not None:
-        operator = _OPERATORS[bound[1]][bound[2] is not None]
-        return Relation((None, _whole_listing(tokens)), (operator,))
     return None
 
 
@@ -821,20 +813,12 @@ def _numeral(tokens: Tokens) -> Node:
     digits = str(number.value) if number else tokens.take().text.upper()
     if tokens.mark("_") is None and number is not None:
         return number
-    base = _base_of_numeral(tokens)
+    base = _argument(tokens)
     if not (isinstance(base, Number) and base.value in range(2, 37) and digits.isalnum()):
         raise UnreadableError("a number with a subscript")
     if any(int(digit, 36) >= base.value for digit in digits):
         raise UnreadableError("a digit that its base does not have")
     return Numeral(digits, int(base.value)) if number is None or base.value != 10 else number
-
-
-def _base_of_numeral(tokens: Tokens) -> Node:
-    word = tokens.ahead(1) if tokens.next.text == "{" else tokens.next
-    if word.kind == "text" and word.text.lower() in lexicon.UNITS_IN_WORDS:
-        tokens.at += 3 if tokens.next.text == "{" else 1
-        return Number(Fraction(lexicon.UNITS_IN_WORDS[word.text.lower()]))
-    return _argument(tokens)
 
 
 FUNCTION_NAMES = frozenset(("zeta", "Gamma", *"fghFGHPE"))
@@ -1114,18 +1098,14 @@ _I, _INDEX = Constant("i"), Symbol("index 0")
 def _series(tokens: Tokens, name: str) -> Node:
     r"""What \sum or \prod adds up or multiplies."""
     tokens.expect("_")
-    tokens.expect("{")
-    index = _base(tokens)
-    endless = tokens.mark("≥") is not None
-    if not endless:
-        tokens.expect("=")
-    low = _sum(tokens)
-    tokens.expect("}")
-    if not endless:
-        tokens.expect("^")
-    high = Constant("∞") if endless else _argument(tokens)
-    if index != _I and not isinstance(index, Symbol):
-        raise UnreadableError("a sum over no variable")
+    match _argument(tokens):
+        case Relation((Symbol() | Constant("i") as index, Node() as low), ("=",)):
+            tokens.expect("^")
+            high = _argument(tokens)
+        case Relation((Symbol() | Constant("i") as index, Node() as low), ("≥",)):
+            high = Constant("∞")
+        case _:
+            raise UnreadableError("a sum over no variable")
     return Call(name, (*_over_index(_term(tokens), index), low, high))
 
 

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable
 
 from rewardkit.verifiers.math import lexicon
-from rewardkit.verifiers.math.lexicon import ORDINAL_ENDING, SIGNS, listed
+from rewardkit.verifiers.math.lexicon import ORDINAL_ENDING, SIGNS, listed, spellings
 
 _LEFT_OUT = listed(
     r"\left. \right. \left \right \middle \big \Big \bigg \Bigg \bigl \bigr \Bigl \Bigr \biggl"
@@ -27,32 +27,23 @@ _SPACES = (
     ),
     r"\ ",
 )
-_TEXT_COMMANDS = listed(
-    r"\text \mbox \hbox \textbf \textit \textrm \textsf \texttt \textnormal \textsc \textup \emph"
-    r" \underline \mathrm \mathbf \mathit \mathsf \mathtt \mathcal \mathfrak \mathscr \boldsymbol"
-    r" \bm \bold \mathop \operatorname \operatorname*"
-)
-"""Commands whose argument is a word, or one letter in another type."""
-
+_OF_MANY_SPELLINGS = r"""
+\text \mbox \hbox \textbf \textit \textrm \textsf \texttt \textnormal \textsc \textup \emph \bm
+\text \underline \mathrm \mathbf \mathit \mathsf \mathtt \mathcal \mathfrak \mathscr \boldsymbol
+\text \bold \mathop \operatorname \operatorname*; \vec \overrightarrow; \mathbb \Bbb
+\mathbb{R} \R \reals \Reals; \frac \dfrac \tfrac \cfrac \sfrac \nicefrac; \binom \dbinom \tbinom
+i \imath \i; j \jmath \j; d \partial; * \*; ≤ <=; ≥ >=
+"""
 COMMANDS = {
     **dict.fromkeys(_LEFT_OUT, ""),
     **dict.fromkeys(_SPACES, " "),
-    **dict.fromkeys(_TEXT_COMMANDS, r"\text"),
-    **dict.fromkeys(listed(r"\dfrac \tfrac \cfrac \sfrac \nicefrac"), r"\frac"),
-    **dict.fromkeys(listed(r"\dbinom \tbinom"), r"\binom"),
-    **dict.fromkeys(listed(r"\R \reals \Reals"), r"\mathbb{R}"),
     **SIGNS,
-    r"\*": "*",
-    **dict.fromkeys((r"\imath", r"\i"), "i"),
-    **dict.fromkeys((r"\jmath", r"\j"), "j"),
-    r"\Bbb": r"\mathbb",
-    r"\partial": "d",
-    r"\overrightarrow": r"\vec",
+    **spellings(_OF_MANY_SPELLINGS),
 }
 """Every command of many spellings, and its one spelling."""
 
 _COMMAND = re.compile(
-    r"\\(?:left\.|right\.|operatorname\*|[a-zA-Z]+|.)|[$~`\"\u201c\u201d]", re.DOTALL
+    r"\\(?:left\.|right\.|operatorname\*|[a-zA-Z]+|.)|[$~`\"\u201c\u201d]|[<>]=", re.DOTALL
 )
 _TEXT_OPENS = re.compile(r"\\text\s*\{(?:\s*\\text\s*\{([^{}]*)\}(?=\s*\}))?")
 
@@ -199,16 +190,15 @@ _OR_EQUAL = {">": "≥", "<": "≤"}
 
 
 def _bound(match: re.Match[str]) -> str:
-    """`t is at least 3` as t ≥ 3, `t is no more than 3` as t ≤ 3."""
+    """`t is at least 3` as t ≥ 3, `all numbers less than 3` as < 3."""
     name, word_for_it, before, word, or_equal = match.groups()
     sign = _BOUNDS[word]
     if (before == "at") != (word in ("least", "most")):
         return match.group()
     if before in ("no", "not"):
         sign = _NEGATED[sign]
-    return (
-        f"{name or word_for_it}{_OR_EQUAL.get(sign, sign) if or_equal else sign}{_reopened(match)}"
-    )
+    sign = _OR_EQUAL.get(sign, sign) if or_equal else sign
+    return f"{name or word_for_it or ''}{sign}{_reopened(match)}"
 
 
 def _reopened(match: re.Match[str]) -> str:
@@ -311,7 +301,8 @@ _SENTENCE = (
 _GAP = r"(?:[\s{}]|\\text(?![a-zA-Z])){0,12}+"  # bounded: the time is linear
 _LETTER = r"(?:\\(?!text|mathbb)[a-zA-Z]+|[a-zA-Z])(?![a-zA-Z])(?:\s*_\s*\{?[0-9a-z]\}?)?"
 _IS_BOUND = (
-    rf"\A{_GAP}(?:({_LETTER})(?=[\s}}\\]){_GAP}(?:is(?=[\s}}]){_GAP})?|([a-zA-Z]+)\s+is\s+)"
+    rf"\A{_GAP}(?:({_LETTER})(?=[\s}}\\]){_GAP}(?:is(?=[\s}}]){_GAP})?|([a-zA-Z]+)\s+is\s+"
+    rf"|(?:all{_GAP})?(?:the{_GAP})?(?:real{_GAP})?numbers(?=[\s}}]){_GAP})"
     rf"(?:(at|no|not){_GAP})?(least|most|more|greater|less|fewer)(?:{_GAP}than)?"
     rf"({_GAP}or\s+equal\s+to)?{_GAP}(?=[-¤\\0-9π])"
 )
@@ -374,17 +365,10 @@ _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
     (r"\text{}", "text", r"\\text\{\s*\}", " "),
     ("dy/dx", "/", r"(?<![a-zA-Z\\])d([a-z])\s*/\s*d([a-z])(?![a-zA-Z])", r"\\frac{d\1}{d\2}"),
     (r"\text{(B)} 7", "(", r"\A\s*\\text\{\s*\([A-H]\)\s*\}\s*(?=[^\s.])(?![A-J]\Z)", ""),
-    (r"12^{th}, 12th row", "th", _ORDINAL, _ordinal),
-    (r"1^{st}, 21st row", "st", _ORDINAL, _ordinal),
-    (r"2^{nd}, 3rd row", "d", _ORDINAL, _ordinal),
+    (r"12^{th}, 21st row", "", _ORDINAL, _ordinal),
     (r"\text{in simplest form}", "in ", rf"\\text\{{[\s,]*{_FORM}\s*\}}\s*\Z", ""),
     ("0.(142857)", ".(", r"(?<![0-9.])([0-9]{1,20})\.()\(([0-9]{1,20})\)", _fraction),
-    (
-        "0.4(36)",
-        "(",
-        r"(?<![^\s=-])(0)\.([0-9]{1,20})\(([0-9]{1,20})\)(?=\s*\Z)",
-        _fraction,
-    ),
+    ("0.4(36)", "(", r"(?<![^\s=-])(0)\.([0-9]{1,20})\(([0-9]{1,20})\)(?=\s*\Z)", _fraction),
     ("the 23rd", "he ", r"\A\s*(\\text\s*\{\s*)?[Tt]he\s+(?=[0-9])", r"\1"),
     (
         r"(f \circ g)(x)",
@@ -473,8 +457,7 @@ _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
     ("5 | n", "|", r"\A\s*([1-9][0-9]*)\s*\|\s*([a-z])\s*\Z", r"\2≡0\\pmod{\1}"),
     ("12 min", "min", r"(?<=[0-9])\s*min\.?(?=[\s}]*\Z)", " minutes"),
     ("π to 4", "to", r"(?<=[0-9π}])\s*\\text\{\s*to\s*\}\s*(?=[-0-9π\\])", ":"),
-    ("the slope is 5", " is ", _SENTENCE, _sentence),
-    ("the roots are 2 and 3", " are ", _SENTENCE, _sentence),
+    ("the slope is 5, the roots are 2 and 3", " ", _SENTENCE, _sentence),
     ("all real x with x > 3", "l", _EVERY, _reopened),
     ("t is at least 3", "t", _IS_BOUND, _bound),
     ("minimum value of 3", "m", rf"{_EXTREME}(?=\s*[-\\0-9])", _extreme),
@@ -502,11 +485,8 @@ _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
     ),
     (r"\text{US}\$5", "US", r"(?:\\text\{\s*US\s*\}|\bUS)\s*¤", "¤"),
     ("35 per cent", "cent", r"\bper\s+cent\b", "percent"),
-    ("= 5", "=", r"\A\s*=(?![=<>])", ""),
-    ("⇒ 5", "→", r"\A\s*→", ""),
+    ("= 5, ⇒ 5", "", r"\A\s*(?:→|=(?![=<>]))", ""),
     ("!=", "!=", r"(?<=[a-zA-Z)\s])\s!=(?!=)", "≠"),
-    ("<=", "<=", "<=", "≤"),
-    (">=", ">=", ">=", "≥"),
     ("4{cm}", "{", r"\A(\s*-?[0-9.,/]+)\{([a-zA-Z]+)\}", r"\1\\text{\2}"),
     (
         "31 (base 5)",
