@@ -28,8 +28,8 @@ MOST_WORDS = 4
 
 _PROSE = re.compile(r"(?<![\\A-Za-z{])[A-Za-z]{4,}\s*[\s:]")
 _CLOSING_REMARK = re.compile(
-    r"(?:I hope (?:it|this|that) (?:is|was) correct|</s>|\[END\]|<eos>"
-    r"|<\|[a-z_]{1,30}\|>(?:user|assistant|system)?)[.!\s]*\Z",
+    r"(?:\s*(?:I hope (?:it|this|that) (?:is|was) correct|</s>|\[END\]|<eos>"
+    r"|<\|[a-z_]{1,30}\|>(?:user|assistant|system)?)[.!\s]*){1,3}\Z",
     re.IGNORECASE,
 )
 _CONCLUSION = re.compile(r"(?:\A|[.!?。\n)\]]\s*|\s)(?:Therefore|Thus|Hence|So)\b,?")
@@ -61,7 +61,9 @@ def flexible_answer(text: str) -> str | None:
     as a whole; an announcement (`The answer is 5`, `####`, bold at the end); a last line that is
     an answer; a concluding sentence; a formula between its own delimiters; a number.
     """
-    text = _without_closing_remarks(text[-LAST_PART:])
+    text = text[-LAST_PART:].strip()
+    if remark := _CLOSING_REMARK.search(text, max(0, len(text) - 3 * 60)):
+        text = text[: remark.start()]
     if whole := _whole(text):
         return whole
     if announced := _announced(text):
@@ -85,15 +87,6 @@ def _asserted(text: str, answer: str, start: int) -> str | None:
         start = stands.replaced_at
         answer = _first_answer(text[start : start + LONGEST_ANNOUNCED]) or answer
     return None
-
-
-def _without_closing_remarks(text: str) -> str:
-    """Drop polite endings and stop markers, at most three."""
-    text = text.strip()
-    for _ in range(3):
-        if remark := _CLOSING_REMARK.search(text, max(0, len(text) - 60)):
-            text = text[: remark.start()].rstrip()
-    return text
 
 
 def _whole(text: str) -> str | None:

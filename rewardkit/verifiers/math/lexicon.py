@@ -17,11 +17,8 @@ from rewardkit.verifiers.math.tree import (
     NumberSet,
     Product,
     Quantity,
-    Relation,
     Sequence,
     SetOperation,
-    Sum,
-    Symbol,
     Text,
     UnreadableError,
 )
@@ -547,6 +544,7 @@ _PARTS_OF_REALS: Final[dict[str, Node]] = {
 }
 """What a sign behind ℝ leaves of the real numbers."""
 
+_SETS_OF_INTEGERS: Final = spellings("Z+ Z* N+ N*; Z≥0 N0 N≥0")
 _ONE_SIGN: Final = {">0": "+", "≥1": "+", "<0": "-", "·": "*", "≠0": "*"}
 _SETS_IN_WORDS = re.compile(
     r"(?:(?:the )?set of )?(?:all (?:the )?|the |any )?"
@@ -567,9 +565,7 @@ def number_set(name: str, part: str) -> Node:
     part = _ONE_SIGN.get(part, part)
     if name == "R" and part in _PARTS_OF_REALS:
         return _PARTS_OF_REALS[part]
-    if name in ("Z", "N") and part in ("+", "*"):
-        return NumberSet("Z+")
-    return NumberSet("Z≥0" if (name, part) in (("N", "0"), ("N", "≥0")) else f"{name}{part}")
+    return NumberSet(_SETS_OF_INTEGERS.get(f"{name}{part}", f"{name}{part}"))
 
 
 def _set_in_words(words: str) -> Node | None:
@@ -581,13 +577,6 @@ def _set_in_words(words: str) -> Node | None:
     return number_set(name, part) if name == "R" or part != "*" else None
 
 
-def _multiples_of_two(more: int) -> Node:
-    """2k + more for whole numbers k."""
-    k = Symbol("k")
-    value = Sum((Product((Number(Fraction(2)), k)), Number(Fraction(more))))
-    return Sequence((value, Relation((k, NumberSet("Z")), ("∈",))))
-
-
 _OF_A_SERIES = r"(?:(?:the |this )?(?:series|sequence|(?:improper )?integral) |it )?"
 _PRONOUN = "(?:it|they|he|she|this|that)"
 _AUXILIARY = "(?:is|are|was|were|does|do|did|has|have|can|could|will|would)"
@@ -596,7 +585,6 @@ _CANNOT = "can(?: ?not|['’]t)"
 _TENDS = r"(?:(?:it |the limit )?(?:tends to|goes to|diverges to|approaches) )?"
 _STATEMENTS: Final = {
     "dne": r"(?:the )?(?:limit |value |it )?(?:dne|do(?:es)? not exist|doesn't exist)",
-    "undefined": r"(?:it |(?:the )?(?:limit |value )?)?(?:is )?(?:undefined|not defined)",
     "converges": rf"{_OF_A_SERIES}(?:converges|(?:is )?convergent)",
     "diverges": rf"{_OF_A_SERIES}(?:diverges|(?:is )?divergent|does(?: not|n't) converge)",
     "yes": rf"yes, {_PRONOUN} {_AUXILIARY}(?: possible| true| so)?",
@@ -617,8 +605,6 @@ _MEANINGS: Final[dict[Node, str]] = {
     r"|(?:(?:there are |has )?infinitely many|infinite|(?:an )?infinite number of)"
     r"(?: real)?(?: solutions| values| roots)?",
     _BELOW: rf"{_TENDS}(?:negative|minus) infinity",
-    _multiples_of_two(0): "even",
-    _multiples_of_two(1): "odd",
     **{Text(statement): wordings for statement, wordings in _STATEMENTS.items()},
 }
 _SENTENCES: Final = {meaning: re.compile(wordings) for meaning, wordings in _MEANINGS.items()}
@@ -673,7 +659,6 @@ IN_WORDS: Final = listed(
 NAMED: Final = re.compile(r"(?:\s+[A-Za-z]+){0,4}\s*[=≈:]")
 """What follows a name: at most four words, then an equals sign or a colon."""
 _VOWEL = re.compile(r"[aeiou]", re.IGNORECASE)
-_SYLLABLE = re.compile(r"[bcdfghjklmnpqrstvwxz][aeiou][bcdfghjklmnpqrstvwxz]", re.IGNORECASE)
 _FUNCTION = re.compile(
     r"(?:arc)?(?:sin|cos|tan|cot|sec|csc)h?(?=[a-zA-Z]{1,8}\Z)|(?:ln|lg|log|exp)(?=[a-zA-Z]{1,8}\Z)"
 )
@@ -694,12 +679,9 @@ def is_word_after_value(run: str, after_word: bool, after_letter: bool) -> bool:
         return False
     if after_letter and len(run) < 3:
         return run in ("cm", "km", "mm", "kg", "ft")
-    if run in ("sq", "cu"):
+    if after_word or run in ("sq", "cu") or known(run) is not None or scale(run) is not None:
         return True
-    if after_word or known(run) is not None or scale(run) is not None:
-        return True
-    word = _VOWEL.search(run) if len(run) > 3 else _SYLLABLE.fullmatch(run)
-    return run not in GREEK and word is not None
+    return len(run) > 3 and run not in GREEK and _VOWEL.search(run) is not None
 
 
 def is_name(run: str) -> bool:

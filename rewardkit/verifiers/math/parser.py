@@ -516,12 +516,7 @@ def _term(tokens: Tokens) -> Node:
         sign = tokens.mark("·/*⨯✕")
         if sign in (None, "·", "*") and tokens.mark("…"):
             tokens.mark("·*")
-            last = [_factor_after_operator(tokens)]
-            if all(isinstance(part, Number) for part in [*factors, *last]) and _factor_follows(
-                tokens
-            ):
-                last.append(_factor(tokens))  # 2 · 4 ⋯ 2n
-            factors = _continued("prod", factors, multiplied(last))
+            factors = _continued("prod", factors, _factor_after_operator(tokens))
         elif sign is not None:
             _with_factor(factors, sign, _factor_after_operator(tokens))
         elif _factor_follows(tokens):
@@ -670,10 +665,8 @@ def _unit_words(tokens: Tokens) -> list[str]:
         token = tokens.next
         if token.kind == "text":
             found += tokens.take().text.split()
-        elif token.text in ("/", "·") and token.kind == "mark" and _names_unit(tokens, 1):
+        elif token.text in ("/", "·") and token.kind == "mark" and _names_unit(tokens.ahead(1)):
             found += [tokens.take().text, tokens.take().text]
-        elif found and token.kind == "symbol" and token.spaced and _names_unit(tokens, 0):
-            found.append(tokens.take().text)
         elif token.text == "^" and found:
             tokens.take()
             exponent = _argument(tokens)
@@ -684,8 +677,7 @@ def _unit_words(tokens: Tokens) -> list[str]:
             return found
 
 
-def _names_unit(tokens: Tokens, count: int) -> bool:
-    token = tokens.ahead(count)
+def _names_unit(token: Token) -> bool:
     return token.kind == "text" or (token.kind == "symbol" and token.text in lexicon.unit_table())
 
 
@@ -745,8 +737,6 @@ def _suffixed(tokens: Tokens, node: Node, sign: str) -> Node:
             raise UnreadableError("three factorial signs")
         return Call("doublefactorial" if doubled else "factorial", (node,))
     if sign == "'":
-        if isinstance(node, Symbol):
-            return Symbol(f"{node.name}'")
         raise UnreadableError("a prime")
     if sign == "°":
         return _degrees(tokens, node)
@@ -754,7 +744,8 @@ def _suffixed(tokens: Tokens, node: Node, sign: str) -> Node:
 
 
 _SCALES_OF_TEMPERATURE = {"c": "°C", "celsius": "°C", "f": "°F", "fahrenheit": "°F"}
-_PARTS_OF_DEGREE = (Fraction(1, 60), Fraction(1, 3600))
+_PARTS_OF_DEGREE = {Fraction(1, 60): ("'",), Fraction(1, 3600): ("'", "")}
+"""Minutes and seconds with the signs after them; `"` is read as a space."""
 
 
 def _degrees(tokens: Tokens, node: Node) -> Node:
@@ -765,8 +756,8 @@ def _degrees(tokens: Tokens, node: Node) -> Node:
         tokens.take()
         return Quantity(node, *lexicon.unit_table()[spelled])
     terms = [node]
-    for size in _PARTS_OF_DEGREE:
-        if tokens.next.kind != "number" or tokens.ahead(1).text != "'":
+    for size, signs in _PARTS_OF_DEGREE.items():
+        if tokens.next.kind != "number" or tokens.ahead(1).text not in signs:
             break
         terms.append(Product((tokens.number(), Number(size))))
         while tokens.mark("'"):

@@ -130,9 +130,6 @@ class _Lexer:
             self._add("symbol", name)
         elif name in lexicon.FUNCTIONS and name != "mod":
             self._add("word", lexicon.FUNCTIONS[name])
-        elif (name.isdigit() or name == "-") and "begin{" in self.text:
-            self.at -= 1  # a row's end that lost a backslash
-            self._mark("\\\\")
         else:
             self._add("command", f"\\{name}")
 
