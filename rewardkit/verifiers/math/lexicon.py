@@ -10,18 +10,8 @@ from functools import cache, lru_cache
 from typing import Final
 
 from rewardkit.verifiers import reading
-from rewardkit.verifiers.math.tree import (
-    Constant,
-    Node,
-    Number,
-    NumberSet,
-    Product,
-    Quantity,
-    Sequence,
-    SetOperation,
-    Text,
-    UnreadableError,
-)
+from rewardkit.verifiers.math import tree
+from rewardkit.verifiers.math.tree import Node, UnreadableError
 
 
 def listed(words: str, between: str | None = None) -> frozenset[str]:
@@ -532,15 +522,15 @@ def _whole(parts: list[str]) -> int | None:
     return total + group
 
 
-_ZERO, _INFINITY = Number(Fraction(0)), Constant("∞")
-_BELOW: Final = Product((Number(Fraction(-1)), _INFINITY))
+_ZERO, _INFINITY = tree.Number(Fraction(0)), tree.Constant("∞")
+_BELOW: Final = tree.Product((tree.Number(Fraction(-1)), _INFINITY))
 _PARTS_OF_REALS: Final[dict[str, Node]] = {
-    "": NumberSet("R"),
-    "+": Sequence((_ZERO, _INFINITY), "(", ")"),
-    "-": Sequence((_BELOW, _ZERO), "(", ")"),
-    "≥0": Sequence((_ZERO, _INFINITY), "[", ")"),
-    "≤0": Sequence((_BELOW, _ZERO), "(", "]"),
-    "*": SetOperation("∖", NumberSet("R"), Sequence((_ZERO,), "⦃", "⦄")),
+    "": tree.NumberSet("R"),
+    "+": tree.Sequence((_ZERO, _INFINITY), "(", ")"),
+    "-": tree.Sequence((_BELOW, _ZERO), "(", ")"),
+    "≥0": tree.Sequence((_ZERO, _INFINITY), "[", ")"),
+    "≤0": tree.Sequence((_BELOW, _ZERO), "(", "]"),
+    "*": tree.SetOperation("∖", tree.NumberSet("R"), tree.Sequence((_ZERO,), "⦃", "⦄")),
 }
 """What a sign behind ℝ leaves of the real numbers."""
 
@@ -551,13 +541,9 @@ _SETS_IN_WORDS = re.compile(
     r"(?:(positive|negative|non-?negative|non-?positive|non-?zero) )?"
     r"(reals?(?: numbers?)?|integers|rational numbers|rationals|natural numbers|complex numbers)"
 )
-_SIGNS_IN_WORDS: Final = {
-    "positive": "+",
-    "negative": "-",
-    "nonnegative": "≥0",
-    "nonpositive": "≤0",
-    "nonzero": "*",
-}
+_SIGNS_IN_WORDS: Final = spellings(
+    "+ positive; - negative; ≥0 nonnegative; ≤0 nonpositive; * nonzero"
+)
 
 
 def number_set(name: str, part: str) -> Node:
@@ -565,7 +551,7 @@ def number_set(name: str, part: str) -> Node:
     part = _ONE_SIGN.get(part, part)
     if name == "R" and part in _PARTS_OF_REALS:
         return _PARTS_OF_REALS[part]
-    return NumberSet(_SETS_OF_INTEGERS.get(f"{name}{part}", f"{name}{part}"))
+    return tree.NumberSet(_SETS_OF_INTEGERS.get(f"{name}{part}", f"{name}{part}"))
 
 
 def _set_in_words(words: str) -> Node | None:
@@ -598,14 +584,14 @@ _STATEMENTS: Final = {
 """Statements in one spelling, and their wordings."""
 
 _MEANINGS: Final[dict[Node, str]] = {
-    NumberSet("∅"): r"(?:the )?empty set"
+    tree.NumberSet("∅"): r"(?:the )?empty set"
     r"|(?:there (?:is|are|exists?) |(?:the |this )?(?:equation|system|problem|it) has )?"
     rf"no (?:{_SUCH}{{0,2}}(?:solution|root|value|number|integer)s?|{_SUCH}+[a-z])(?: exists?)?",
     _INFINITY: rf"{_TENDS}(?:positive )?infinity"
     r"|(?:(?:there are |has )?infinitely many|infinite|(?:an )?infinite number of)"
     r"(?: real)?(?: solutions| values| roots)?",
     _BELOW: rf"{_TENDS}(?:negative|minus) infinity",
-    **{Text(statement): wordings for statement, wordings in _STATEMENTS.items()},
+    **{tree.Text(statement): wordings for statement, wordings in _STATEMENTS.items()},
 }
 _SENTENCES: Final = {meaning: re.compile(wordings) for meaning, wordings in _MEANINGS.items()}
 """Sentences that have one meaning in several wordings."""
@@ -614,7 +600,7 @@ _SENTENCES: Final = {meaning: re.compile(wordings) for meaning, wordings in _MEA
 def words_as_answer(text: str) -> Node:
     """The set or the number that the words name, else the words in one spelling."""
     words = " ".join(text.lower().split()).strip(".,:;! ")
-    return meaning(words) or Text(words)
+    return meaning(words) or tree.Text(words)
 
 
 @lru_cache(maxsize=1024)
@@ -625,7 +611,7 @@ def meaning(words: str) -> Node | None:
             return stated
     number = number_in_words(words)
     if number is not None:
-        return Number(number)
+        return tree.Number(number)
     return _weekday(words) or _set_in_words(words) or _measured_in_words(words)
 
 
@@ -633,7 +619,7 @@ def _weekday(words: str) -> Node | None:
     """`on a Wednesday`, `Wed` and `Wednesdays` in one spelling."""
     day = words.removeprefix("on ").removeprefix("a ").rstrip(".s")
     found = [name for name in WEEKDAYS if len(day) > 2 and name.startswith(day)]
-    return Text(found[0]) if found else None
+    return tree.Text(found[0]) if found else None
 
 
 def _measured_in_words(words: str) -> Node | None:
@@ -646,7 +632,7 @@ def _measured_in_words(words: str) -> Node | None:
         part = parts[place] == "of" and value < 1
         if place == len(parts) - 1 or part or known_unit(unit_words):
             with suppress(UnreadableError):
-                return Quantity(Number(value), *unit(unit_words, of_one=value == 1))
+                return tree.Quantity(tree.Number(value), *unit(unit_words, of_one=value == 1))
     return None
 
 

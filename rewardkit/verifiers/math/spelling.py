@@ -123,11 +123,7 @@ _CHARACTERS = str.maketrans(
     {
         **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad✓✔✅■∎", ""),
         **{spelling: sign for spelling, sign in SIGNS.items() if len(spelling) == 1},
-        "、": ",",
-        "。": ".",
-        "⁄": "/",
-        "′": "'",
-        "″": "''",
+        **spellings(", 、; . 。; / ⁄; ' ′; '' ″"),
         **{letter: rf"\mathbb{{{name}}}" for letter, name in zip("ℝℤℕℚℂ", "RZNQC", strict=True)},
     }
 )
@@ -497,14 +493,7 @@ _FROM_WHOLE = re.compile(
 )
 _HINTS = ("for ", "∈", "integer", "number", "real", "constant", "scalar", "parameter")
 _SAID = ("congruent", "multiple", "divisible", "odd", "even", "of the form", "power")
-_SORTS = {
-    "positive": "Z^+",
-    "natural": "N",
-    "non-negative": "Z_{≥0}",
-    "nonnegative": "Z_{≥0}",
-    "whole": "Z_{≥0}",
-    "rational": "Q",
-}
+_SORTS = spellings("Z^+ positive; N natural; Z_{≥0} non-negative nonnegative whole; Q rational")
 
 
 def quantified(text: str) -> str:
