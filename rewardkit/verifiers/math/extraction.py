@@ -45,9 +45,8 @@ _DELIMITER = re.compile(r"\\[\[\]()]|\\.|\$\$|\$|\n[ \t]*\n", re.DOTALL)
 _CLOSES = {"$": "$", "$$": "$$", r"\(": r"\)", r"\[": r"\]"}
 _BETWEEN = re.compile(r"\s*(?:,|,?\s(?:and|or)\b)\s*")
 _AMOUNT = re.compile(r"\s?(?:[0-9]|<<)")
-_DECIMAL_COMMA_END = re.compile(r"(?<![0-9,.])[0-9]{1,12},[0-9]{1,2}\Z")
 _FRACTION = r"[0-9]{1,12}\s?/\s?[0-9]{1,12}(?![0-9.,/]*[0-9/]|\s+of\s+[$0-9])"
-_FRACTION_END = re.compile(rf"(?<![0-9,./])-?{_FRACTION}\Z")
+_NUMBER_END = re.compile(rf"(?<![0-9,./])(?:-?{_FRACTION}|[0-9]{{1,12}},[0-9]{{1,2}})\Z")
 _NUMBER = re.compile(
     rf"(?<![0-9,.A-Za-z])(?:[0-9]{{1,12}},[0-9]{{1,2}}(?![0-9,])|-?{_FRACTION}|{NUMBER.pattern})"
     rf"(?:\s?(?:{'|'.join(SCALES)}|factorial)s?\b)?"
@@ -244,10 +243,8 @@ def _last_number(text: str) -> str | None:
     if text[start - 1 : start].isalpha() and text[start - 1].isascii() and stated[0].isdigit():
         return None
     end = start + len(stated)
-    if fraction := _FRACTION_END.search(text, max(0, end - 40), end):
-        return fraction.group()
-    with_comma = _DECIMAL_COMMA_END.search(text, max(0, end - 40), end)
-    return with_comma.group() if with_comma else stated
+    whole = _NUMBER_END.search(text, max(0, end - 40), end)  # 3/4, 2,5
+    return whole.group() if whole else stated
 
 
 _PLACEHOLDER = re.compile(r"(?:\\[hv]?phantom\s*\{[^{}]*\}|\\(?:square|Box|quad|_)|[_?\s.])*")

@@ -440,18 +440,13 @@ def _sets(tokens: Tokens) -> Node:
 def _ratio(tokens: Tokens) -> Node:
     if tokens.next.kind == "set":
         name = tokens.take().text  # and what a sign behind it leaves: ℝ⁺, ℤ_{>0}
-        return lexicon.number_set(name, _subscript(tokens) if tokens.mark("^_") else "")
+        return lexicon.number_set(name, tokens.subscript() if tokens.mark("^_") else "")
     if tokens.mark("∅"):
         return NumberSet("∅")
     terms = [_sum(tokens)]
     while "⦃" not in tokens.open_brackets and tokens.mark(":"):
         terms.append(_sum(tokens))
     return terms[0] if len(terms) == 1 else Ratio(tuple(terms))
-
-
-def _subscript(tokens: Tokens) -> str:
-    """A variable's subscript, as written."""
-    return tokens.take().text if not tokens.mark("{") else tokens.until_brace()
 
 
 def _sum(tokens: Tokens) -> Node:
@@ -820,7 +815,7 @@ def _symbol(tokens: Tokens) -> Node:
     """A variable, a constant, or a function by a letter."""
     name = tokens.take().text
     if tokens.mark("_"):
-        name = f"{name}_{_subscript(tokens)}"
+        name = f"{name}_{tokens.subscript()}"
     primes = 0
     while tokens.mark("'"):
         primes += 1
@@ -1074,12 +1069,9 @@ def _applied(name: str, arguments: tuple[Node, ...], base: Node | None, power: N
         raise UnreadableError(f"{len(arguments)} arguments of {name}")
     if isinstance(power, Number) and power.value == -1:
         return Call(f"arc{name}", arguments)
-    if name in _FOLDED and len(arguments) > 2:
-        arguments = (
-            reduce(lambda one, other: Call(name, (one, other)), arguments[:-1]),
-            arguments[-1],
-        )
-    call = Call(name, arguments)
+    call: Node = Call(name, arguments)
+    if name in _FOLDED and len(arguments) > 1:
+        call = reduce(lambda one, other: Call(name, (one, other)), arguments)
     return call if power is None else Power(call, power)
 
 
@@ -1090,13 +1082,13 @@ def _series(tokens: Tokens, name: str) -> Node:
     r"""What \sum or \prod adds up or multiplies."""
     tokens.expect("_")
     match _argument(tokens):
-        case Relation((Symbol() | Constant("i") as index, Node() as low), ("=",)):
-            tokens.expect("^")
-            high = _argument(tokens)
-        case Relation((Symbol() | Constant("i") as index, Node() as low), ("≥",)):
-            high = Constant("∞")
+        case Relation((Symbol() | Constant("i") as index, Node() as low), ("=" | "≥" as sign,)):
+            pass
         case _:
             raise UnreadableError("a sum over no variable")
+    if sign == "=":
+        tokens.expect("^")
+    high = _argument(tokens) if sign == "=" else Constant("∞")
     return Call(name, (*_over_index(_term(tokens), index), low, high))
 
 

@@ -351,6 +351,10 @@ _COMBINATIONS = (
     rf"(?:\{{\s*\}}\s*)?[_^]\s*+\{{?\s*+{_NUMBER_OR_LETTER}\s*+\}}?\s*+\{{?\s*+(?:\\text\{{\s*)?"
     rf"([CP])[\s}}]*_\s*(?:\{{\s*{_NUMBER_OR_LETTER}\s*\}}|([0-9a-zA-Z]))"
 )
+_RATIO = (
+    r"(?<=[0-9π}])\s*\\text\{\s*to\s*\}\s*(?=[-0-9π\\])"
+    r"|(?<=[0-9])(?:\s*\\text\{\s*(?:in|out of)\s*\}|\s+(?:to|in|out of)\s)\s*(?=[0-9])"
+)
 _DIGITS_IN_BRACKETS = (
     r"(?:\A|(?<=[\s=(,]))(?:\\text\s*\{|[({])\s{0,4}"
     r"([A-F]{1,40}|(?=[^\s)}]*[0-9])[0-9A-Fa-f]{1,40})\s{0,4}[)}](?=\s{0,4}_)"
@@ -401,7 +405,7 @@ _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
     ),
     ("5 | n", "|", r"\A\s*([1-9][0-9]*)\s*\|\s*([a-z])\s*\Z", r"\2≡0\\pmod{\1}"),
     ("12 min", "min", r"(?<=[0-9])\s*min\.?(?=[\s}]*\Z)", " minutes"),
-    ("π to 4", "to", r"(?<=[0-9π}])\s*\\text\{\s*to\s*\}\s*(?=[-0-9π\\])", ":"),
+    ("π to 4, 5 out of 36", "", _RATIO, ":"),
     ("the slope is 5, the roots are 2 and 3", " ", _SENTENCE, _sentence),
     ("all real x with x > 3", "l", _EVERY, _reopened),
     ("t is at least 3", "t", _IS_BOUND, _bound),
