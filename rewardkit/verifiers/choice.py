@@ -104,8 +104,9 @@ def stated_letters(text: str) -> frozenset[str]:
         if whole and not _lists_options(text) and not _SUBJECT_FIRST.match(text):
             return whole
     denied: frozenset[str] = frozenset()
-    for start, judgement in _last_statements(text):
-        letters, against = _read(text, start) if judgement is None else _read_judgement(judgement)
+    for found in _last_statements(text):
+        judged = found.re is _JUDGEMENT
+        letters, against = _read_judgement(found) if judged else _read(text, found.end())
         if letters:
             return letters - denied
         denied |= against
@@ -117,13 +118,11 @@ def _lists_options(line: str) -> bool:
     return len(_OPTION_TEXT.findall(line)) > 1
 
 
-def _last_statements(text: str) -> list[tuple[int, re.Match[str] | None]]:
-    """Return where answers may be stated, the last first: after a cue, or in "B is correct"."""
-    found: list[tuple[int, re.Match[str] | None]] = [
-        (cue.end(), None) for cue in _CUE.finditer(text)
-    ]
-    found += [(judgement.start(), judgement) for judgement in _JUDGEMENT.finditer(text)]
-    return sorted(found, key=lambda statement: statement[0], reverse=True)[:STATEMENTS]
+def _last_statements(text: str) -> list[re.Match[str]]:
+    """Return the cues before answers, and judgements such as "B is correct", the last first."""
+    found = [*_CUE.finditer(text), *_JUDGEMENT.finditer(text)]
+    starts = {match: match.start() if match.re is _JUDGEMENT else match.end() for match in found}
+    return sorted(found, key=starts.__getitem__, reverse=True)[:STATEMENTS]
 
 
 Letters = tuple[frozenset[str], frozenset[str]]

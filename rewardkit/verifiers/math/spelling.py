@@ -462,9 +462,8 @@ _PATTERNS = [
     re.compile(_START + pattern.replace(" ", _GAP) + _END)
     for pattern in (
         rf"(?:where|with|for|when)\b (?:let )?{_QUANTITY} (?P<letters>{_LETTERS})",
-        rf"(?:where |with |for |as |when )?(?P<letters>{_LETTERS}) (?:is |are |being |denotes? )"
-        rf"{_QUANTITY}",
-        rf"(?:where |with |for )?(?P<letters>{_LETTERS}) (?:any |an? (?:arbitrary )?){_QUANTITY}",
+        rf"(?:where |with |for |as |when )?(?P<letters>{_LETTERS})"
+        rf" (?:is |are |being |denotes? |any |an? ){_QUANTITY}",
         rf"(?:where|with|for|when)\b (?:(?:any|some|all|every|each)\b)? (?P<letters>{_LETTERS})"
         rf" ∈ (?P<set>{_SET})",
         rf"for (?:all|any|every|each)\b (?P<letters>{_LETTERS})",
