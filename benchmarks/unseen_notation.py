@@ -46,7 +46,7 @@ def pairs() -> Iterator[Pair]:
                 yield Pair("math", group["family"], completion, group["gold"], label)
     for group in tomllib.loads((SETS / "replies.toml").read_text())["text"]:
         name, parameters = group["verifier"], group.get("options", {})
-        family = " ".join([name, *parameters.values()])
+        family = " ".join([name, *map(str, parameters.values())])
         for label, replies in ((True, group["right"]), (False, group["wrong"])):
             for reply in replies:
                 yield Pair(name, family, reply, group["gold"], label, parameters)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import importlib.util
 import json
@@ -14,13 +15,20 @@ import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
-from rewardkit.confinement.jobs import Budget, Job, Keeper, Outcome, communicate
-from rewardkit.confinement.plain import encode
+from rewardkit.confinement.jobs import (
+    Budget,
+    Job,
+    Keeper,
+    Outcome,
+    communicate,
+    memory_file,
+)
+from rewardkit.confinement.plain import Opaque, encode
 from rewardkit.errors import ConfinementError, UnknownName
 
 Isolation = Literal["namespaces", "landlock", "none"]
@@ -29,6 +37,8 @@ TOOLCHAIN = ("/usr", "/bin", "/etc/alternatives")
 """Folders that compilers need."""
 DEFAULT_BUDGET = Budget()
 _LIMITS = ("signal", "timeout", "memory", "output", "threads")
+_PIPE = 2**16  # bytes that a pipe holds
+_TOGETHER = 2**20  # bytes of the inputs that a process is offered at once
 
 
 def choose_isolation(wanted: str = "auto") -> Isolation:
@@ -65,7 +75,8 @@ def refusal(level: Isolation) -> str | None:
 class Jail:
     """A place for one program and its tests. For one thread at a time.
 
-    Every job is a new process: nothing goes from one to the next but the files of `build`. Another
+    Nothing goes from one job to the next but the files of `build`: every job is a new process, or,
+    in `runs` and `calls`, the same one if the program only changes what it makes itself. Another
     program, or another `budget`, gets a new place. `packages` can be imported besides the standard
     library; with `prelude`, the names that programs for competition sites rely on are there.
     ConfinementError when the machinery itself fails; nothing that a program does causes that.
@@ -107,15 +118,24 @@ class Jail:
         """Run a Python program as a script."""
         return self._outcome(_python(source), ["run"], stdin, secrets.token_hex())
 
+    def runs(self, source: str, inputs: Sequence[bytes]) -> Iterator[Outcome]:
+        """Run a Python program as a script on each of these inputs."""
+        return self._series(_python(source), ["run"], inputs, bytes)
+
+    def calls(
+        self, source: str, function: str, given: Sequence[Sequence[object]]
+    ) -> Iterator[Outcome]:
+        """Call a function of a program, as `call` does, with each of these lists of arguments."""
+        return self._series(_python(source, "solution"), ["call", function], given, _marshalled)
+
     def check_in_process(self, tests: str, source: str) -> Outcome:
         """Run a program, then its tests in the same process: it can see them, and fool them."""
         return self._outcome(_python(source), ["check"], marshal.dumps(tests), secrets.token_hex())
 
     def call(self, source: str, function: str, arguments: Sequence[object]) -> Outcome:
         """Call a function of a program, or the method of a new instance: "Solution.two_sum"."""
-        encode(arguments := list(arguments))  # raises Opaque
         return self._outcome(
-            _python(source, "solution"), ["call", function], marshal.dumps(arguments)
+            _python(source, "solution"), ["call", function], _marshalled(arguments)
         )
 
     def check(self, tests: str, source: str, names: Sequence[str]) -> Outcome:
@@ -152,6 +172,27 @@ class Jail:
         self._communicate([job])
         return job.outcome()
 
+    def _series(
+        self,
+        program: dict[str, Any],
+        task: Sequence[str],
+        given: Sequence[Any],
+        packed: Callable[[Any], bytes],
+    ) -> Iterator[Outcome]:
+        """The outcomes of a task on each input, in order; what ends a process is done again."""
+        done, alone = 0, False
+        while done < len(given):
+            first, *others = _offered(given[done : done + 1 if alone else None], packed)
+            job = self._job(program, task, first, secrets.token_hex(), more=others)
+            self._communicate([job])
+            outcomes = job.outcomes()
+            if len(outcomes) > 1 and not outcomes[-1].whole:
+                outcomes.pop()
+            elif len(outcomes) == 1 and outcomes[0].whole:
+                alone = True
+            done += len(outcomes)
+            yield from outcomes
+
     def _job(
         self,
         program: dict[str, Any],
@@ -159,10 +200,11 @@ class Jail:
         stdin: bytes = b"",
         nonce: str = "",
         link: socket.socket | None = None,
+        more: Sequence[bytes] = (),
     ) -> Job:
         if not self._open:
             raise ConfinementError("the jail isn't open: use it in a `with` statement")
-        return Job(self._keeper_of(program), task, stdin, nonce, link)
+        return Job(self._keeper_of(program), task, stdin, nonce, link, more)
 
     def _keeper_of(self, program: dict[str, Any]) -> Keeper:
         """The keeper that has loaded a program, with this budget; a new one if that is spent."""
@@ -190,6 +232,24 @@ class Jail:
                     "(ulimit -n), or judge fewer programs at once"
                 ) from error
             raise
+
+
+def _marshalled(arguments: Sequence[object]) -> bytes:
+    """A call's arguments as bytes. Raises Opaque."""
+    encode(arguments := list(arguments))
+    return marshal.dumps(arguments)
+
+
+def _offered(given: Sequence[Any], packed: Callable[[Any], bytes]) -> list[bytes]:
+    """The first input, and those after it that its process may go on with."""
+    inputs, left = [packed(given[0])], _TOGETHER
+    with contextlib.suppress(Opaque):  # raised again when it comes first
+        for data in map(packed, given[1:]):
+            left -= len(data)
+            if len(data) > _PIPE or left < 0:
+                break
+            inputs.append(data)
+    return inputs
 
 
 def _python(source: str, name: str = "__main__") -> dict[str, Any]:
@@ -247,11 +307,9 @@ class _Interpreter:
         """Return the socket to a new jail's keeper, which is given this job."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.jails.add(ours)
-        file = os.memfd_create("job")
+        file = memory_file(job)
         try:
             with theirs:
-                os.write(file, job)
-                os.lseek(file, 0, os.SEEK_SET)
                 socket.send_fds(self.control, [b"o"], [theirs.fileno(), file])
         except OSError as error:
             ours.close()

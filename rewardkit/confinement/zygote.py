@@ -318,10 +318,11 @@ class Keeper:
     def _told(self, ended: str, seconds: float, status: int, used: Any) -> bytes:
         cpu = used.ru_utime + used.ru_stime
         signalled = os.WIFSIGNALED(status)
-        if not ended and signalled and cpu > self._limits["cpu_seconds"] - 0.1:
+        number = os.WTERMSIG(status) if signalled else os.WEXITSTATUS(status)
+        in_time = cpu <= self._limits["cpu_seconds"] - 0.1
+        if not ended and signalled and (number == signal.SIGXCPU or not in_time):
             ended = "timeout"
         ended = ended or ("signal" if signalled else "exit")
-        number = os.WTERMSIG(status) if signalled else os.WEXITSTATUS(status)
         spent = self._tired() or (self._empty and self._empty != _traces())
         return (
             f'{{"ended": "{ended}", "status": {number}, "cpu_seconds": {cpu:.6f}, '

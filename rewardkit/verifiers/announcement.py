@@ -29,21 +29,26 @@ _WRAPPERS = " \t\r\n*_`\"'“”‘’$"
 _DENIED = (
     r"not(?!\sonly)|never|neither|nor|nobody|no\sone|cannot|[a-z]{2,7}n['’]t|(?:anything|everything|all)\s(?:but|except)"
     r"|(?<!none\s)(?<!nothing\s)other\sthan|except(?:\sfor)?|far\sfrom|no\slonger|hardly|scarcely|surprised(?=\sif)|rul(?:ed?|es|ing)\sout|(?<!no\s)(?<!without\s)(?<!without\sa\s)doubt(?:s|ed)?"
+    r"|no\sway|nothing\s(?:says|shows|suggests|proves)|(?:reject|discard|dismiss|exclud|eliminat)(?:s|es|ed|e|ing)?"
     r"|den(?:y|ies|ied)|(?:refus|declin|hesitat)(?:es?|ed|ing)\sto|unlikely|impossible|rather\sthan|instead\sof|different\sfrom"
-    r"|(?:false|wrong|incorrect|untrue|mistake)\s(?:that|to\ssay|to\sthink|answer|result|option|choice)"
+    r"|(?:false|wrong|incorrect|untrue|mistake|error)\s(?:that|to\s(?:say|think|answer|claim|conclude|choose|pick|write)"
+    r"|answer|result|option|choice)"
     r"|(?:first|initial|previous|earlier|old)\s(?:answer|result|choice)\swas"
     r"|(?:wrongly|falsely|incorrectly|mistakenly|erroneously)(?:\s[a-z]{1,12}){1,2}"
     r"|used\sto\sbe|had\s(?:i|we|you|one)\s[^.!?\n]{1,60}\swould"
 )
 _HEDGED = (
     r"might|may|could|maybe|perhaps|possibly|guess(?:ing|ed)?|suppose|assum(?:e|ing)|suspect"
-    r"|unsure|uncertain|unclear|open\swhether"
+    r"|unsure|uncertain|unclear|doubtful|whether|if|unless|wonder(?:s|ed|ing)?|imagine"
 )
 _BOUNDED = (
     r"(?:less|more|fewer|greater|larger|smaller|higher|lower|bigger)\sthan|at\s(?:the\s)?(?:least|most)"
     r"|up\sto|divides|divisible\sby|between|beyond|within|exceeds?|bounded\sby"
-    r"|(?:\A|(?:is|are|was|be|lies?|stays?|remains?|just|slightly|strictly|well|bit|little)\s)(?:under|over|above|below)"
+    r"|(?:\A|(?:is|are|was|be|lies?|stays?|remains?|just|slightly|somewhat|strictly|well|bit|little)\s)(?:under|over|above|below)"
     r"|(?:upper|lower)\sbound|estimated?|(?:short|shy|multiples?|factors?|divisors?)\sof"
+    r"|(?:complement|sub-?set|superset|opposite|negative|negation|reciprocal|inverse|square|cube|root|half|third"
+    r"|quarter|fifth|tenth|double|triple|fraction|part|share|logarithm)\sof|double|triple|twice|thrice"
+    r"|(?:two|three|four|five|six|seven|eight|nine|ten|[0-9]{1,4})\stimes"
 )
 _ABOUT = (
     r"about|approximately|approx\.?|roughly|around|nearly|almost|near|close\sto|circa"
@@ -58,7 +63,7 @@ _FILLER = (
     r"|necessarily|always"
 )
 _OPENING = "*_`$({[\"'“‘\\: \t\r\n"
-_OPENING_SIGNS = rf"[\s{re.escape(_OPENING)}]{{0,8}}"
+_OPENING_SIGNS = rf"[\s{re.escape(_OPENING)}]{{0,8}}(?:[a-z]\s?=\s?)?"
 _BEFORE = re.compile(
     rf"(?:\b(?:(?P<about>{_ABOUT})|{_DENIED}|{_HEDGED}|{_BOUNDED})|(?P<sign>[~≈])|[≠<>≤≥])"
     rf"(?:\s+(?:{_FILLER})\b){{0,9}}{_OPENING_SIGNS}\Z",
@@ -85,14 +90,19 @@ _UNITS = (
 _REFUTED = (
     r"(?:is|was|are|were|seems|looks|would\sbe|must\sbe|['’]s)\s(?:[a-z]{1,12}\s){0,2}?"
     r"(?:not\s(?:[a-z]{1,12}\s){0,2}?(?:correct|right|true|answer|it|valid|possible|solution|case)"
-    r"|wrong|incorrect|false|untrue|invalid|impossible|mistaken|nonsense|trap|distractor|mistake"
-    r"|guess|lie|joke|decoy|typo|red\sherring)"
+    r"|wrong|incorrect|false|untrue|invalid|impossible|mistaken|nonsense|trap|distractor|mistake|error"
+    r"|guess|lie|joke|decoy|typo|red\sherring|extraneous|spurious|inadmissible|rejected|discarded|excluded)"
     r"|contradicts|fails|makes\sno\ssense"
+    r"|(?:does|do)(?:\snot|n['’]t)\s(?:satisfy|fit|hold|check)(?:\s[a-z]{1,12}){0,3}"
     r"|(?:[a-z]{2,6}n['’]t|cannot|can\snot)\s(?:(?:be|the|a|quite|actually)\s){0,3}"
     r"(?:correct|right|true|answer|it|valid|possible|work|solution)"
 )
 _SUBJECT = r"which|that|this|it|these|those|the\s(?:final\s)?(?:answer|value|result)"
 _RETRACTED = (
+    r"i\s(?:[a-z]{1,10}\s)?(?:disagree|doubt)|(?:he|she|they|you)\s(?:is|are|was|were)\s(?:wrong|mistaken)|(?:only\s)?if|unless|provided"
+    r"|assuming|at\s(?:the\s)?(?:best|worst|most|least)|and\scounting|or\s(?:more|fewer|less|higher|lower|something|another|some\sother)"
+    r"|(?:more|less|fewer|greater|larger|smaller|higher|lower|older|younger|longer|shorter)\sthan|(?:minus|plus)(?=\s(?:the|what|those|a)\b)"
+    r"|times\s(?:as|the|that|more|larger)|"
     r"(?:i['’]?m\s|i\sam\s)?(?:just\s|only\s)?(?:kidding|joking)|scratch\sthat|never\s?mind"
     r"|(?:wrong|incorrect|false)(?=[).\n]|\Z)|i\stake\s(?:that|it)\sback|or\sso|give\sor\stake"
     r"|or\sthereabouts|more\sor\sless|(?:it|that)\s(?:is|was)(?:\snot|n['’]t)(?=[.!\n]|\Z)|maybe|perhaps|possibly|i\sguess|approximately|roughly|below\szero"
@@ -101,13 +111,15 @@ _RETRACTED = (
 )
 _AFTER = re.compile(
     rf"{_UNITS}{_END}(?:(?:no|nope|wait|but|and|though|however|sorry|actually|oops|hmm|well)\b"
-    rf"[\s,.!:—-]{{0,4}}){{0,3}}(?:(?:(?:{_SUBJECT}|(?P<again>[^\s]{{1,20}}))\s?)?(?:{_REFUTED})"
+    rf"[\s,.!:—-]{{0,4}}){{0,3}}(?:(?:(?:{_SUBJECT}|(?P<again>(?!(?:he|she|they|you)\b)[^\s]{{1,20}}))\s?)?(?:{_REFUTED})"
     r"(?=\s*(?:[.,;!?:)\n]|\Z|because|since|as|either|but|and|answer|here))"
-    rf"|contradicts|(?:{_RETRACTED})\b)|[\s*_`$)}}]{{0,4}}\?\W*\Z",
+    rf"|contradicts|(?:{_RETRACTED})\b)"
+    r"|[\s*_`$)}]{0,4}\?(?!\W{0,8}(?:yes|yep|yeah|correct|right|exactly|indeed|true|sure|absolutely|of\scourse|(?:it|that)\sis)\b)",
     re.IGNORECASE,
 )
 _CORRECTION = (
-    r"(?:just|only|kidding|joking|wait|actually|sorry|oops|no|nope|correction|scratch\sthat"
+    r"(?:just|only|kidding|joking|wait|actually|sorry|oops|oh|ah|so|no|nope|correction|scratch\sthat"
+    r"|i\s(?:mis[a-z]{3,12}|forgot|overlooked|slipped|erred|made)(?:\s[a-z]{1,12}){0,5}"
     r"|my\s(?:mistake|bad)|i\smeant?|(?:or\s)?more\s(?:exactly|precisely|accurately)|rather|instead|hmm|but|on\ssecond\sthought|in\sfact)\b"
     r"[\s,.!:;—-]{0,4}"
 )
@@ -115,7 +127,7 @@ _REPLACED = re.compile(
     rf"{_UNITS}{_END}(?P<correction>(?:{_CORRECTION}){{0,4}})(?:"
     r"(?:it|that|this|the\s(?:[a-z]{1,10}\s)?(?:answer|value|result|one))"
     r"(?:['’]s|\s(?:is|was|equals|(?:should|must|has\sto|would)\sbe))\s+"
-    r"(?:(?:actually|really|rather|in\sfact)\s)?(?=[\s*_(]{0,4}(?:[-$\\(0-9√π½-¾]|[A-J]\b))"
+    r"(?:(?:actually|really|rather|in\sfact)\s)?(?=[\s*_(]{0,4}(?:[-$\\(0-9√π½-¾]|[A-J]\b|[a-z]\s?=))"
     r"|(?<=[\s,.!:;—-])(?=[*_($]{0,4}(?:[-\\0-9√π½-¾][^\s]{0,30}|[A-J][*_)$.!]{0,4})\s*\Z))",
     re.IGNORECASE,
 )

@@ -11,6 +11,7 @@ from typing import ClassVar
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.announcement import (
+    ANNOUNCEMENT,
     IN_CHINESE,
     LAST_PART,
     LEAD,
@@ -72,10 +73,13 @@ _CUE = re.compile(  # each alternative starts with a literal: then the scan is f
     r"|(?:So|Thus|Hence|Therefore)\b,?(?:\s(?:it|that|this)\s(?:is|must\sbe|leaves))?(?=[\s*_($]{1,8}[A-Z][\s*_)$.!]{0,8}\Z)"
     rf"|{IN_CHINESE}|选择?|選擇?"
 )
+_BY_OTHERS = re.compile(
+    r"\b(?:many|most|some|others?|people|students|they|you|who|might|may|could)\s(?:\w{1,12}\s)?\Z"
+)
 _OPTION_TEXT = re.compile(r"(?<![A-Za-z])[A-J]\s?(?:[:=]\s?\S|[).]\s(?=[-$\\0-9]))")
 _JUDGEMENT = re.compile(
     r"(?<![A-Za-z0-9\\])(?<!except\s)(?<![a-z]\sbut\s)(?P<letters>(?:[A-Z][)*]{0,3}(?:,\s|,?\s(?:and|or|&)\s)\(?){0,5}[A-Z])"
-    r"[)*\"'\]$]{0,4}\s{1,4}(?:is|are|must\sbe)\s{1,4}(?P<no>not\s{1,4})?"
+    r"[)*\"'\]$]{0,4}\s{1,4}(?P<verb>is|are|must\sbe)\s{1,4}(?P<no>not\s{1,4})?"
     r"(?:the\s{1,4}|an?\s{1,4})?(?:only\s{1,4})?"
     r"(?:(?P<praise>correct|right|best|answer|(?:option|choice|one)\sthat\s(?:fits|works|holds))"
     r"|incorrect|wrong|distractor|trap|decoy|mistake|guess)\b"
@@ -99,18 +103,24 @@ def stated_letters(text: str) -> frozenset[str]:
     text = text.strip()[-LAST_PART:]
     if text.endswith("##"):
         return frozenset()
-    if len(text) <= SHORT and "\n" not in text and not _JUDGEMENT.search(text):
-        whole, _ = _offered(text, 0)
-        if whole and not _lists_options(text) and not _SUBJECT_FIRST.match(text):
-            return whole
+    if whole := _whole(text):
+        return whole
     denied: frozenset[str] = frozenset()
     for found in _last_statements(text):
         judged = found.re is _JUDGEMENT
-        letters, against = _read_judgement(found) if judged else _read(text, found.end())
+        letters, against = _judged(text, found) if judged else _read(text, found.end())
         if letters:
             return letters - denied
         denied |= against
     return _from_lines(text) - denied
+
+
+def _whole(text: str) -> frozenset[str]:
+    """Return the letters that a short text offers without calling them the answer: "(B) 42"."""
+    if len(text) > SHORT or "\n" in text or _JUDGEMENT.search(text) or ANNOUNCEMENT.search(text, 1):
+        return _NONE
+    letters, _ = _offered(text, 0)
+    return _NONE if _lists_options(text) or _SUBJECT_FIRST.match(text) else letters
 
 
 def _lists_options(line: str) -> bool:
@@ -120,7 +130,12 @@ def _lists_options(line: str) -> bool:
 
 def _last_statements(text: str) -> list[re.Match[str]]:
     """Return the cues before answers, and judgements such as "B is correct", the last first."""
-    found = [*_CUE.finditer(text), *_JUDGEMENT.finditer(text)]
+    cues = (
+        cue
+        for cue in _CUE.finditer(text)
+        if not _BY_OTHERS.search(text, max(0, cue.start() - 30), cue.start())
+    )
+    found = [*cues, *_JUDGEMENT.finditer(text)]
     starts = {match: match.start() if match.re is _JUDGEMENT else match.end() for match in found}
     return sorted(found, key=starts.__getitem__, reverse=True)[:STATEMENTS]
 
@@ -131,10 +146,17 @@ Letters = tuple[frozenset[str], frozenset[str]]
 _NONE: frozenset[str] = frozenset()
 
 
-def _read_judgement(judgement: re.Match[str]) -> Letters:
-    letters = frozenset(re.findall("[A-Z]", judgement["letters"]))
-    stands = bool(judgement["praise"]) != bool(judgement["no"])
-    return (letters, _NONE) if stands else (_NONE, letters)
+def _judged(text: str, judgement: re.Match[str]) -> Letters:
+    listed = judgement["letters"]
+    if judgement["verb"] == "is" and "or" not in listed:  # the answer is A, and B is wrong
+        listed = listed[-1]
+    letters = frozenset(re.findall("[A-Z]", listed))
+    stands = not standing(text, *judgement.span("letters")).taken_back
+    return (letters, _NONE) if _praises(judgement) and stands else (_NONE, letters)
+
+
+def _praises(judgement: re.Match[str]) -> bool:
+    return bool(judgement["praise"]) != bool(judgement["no"])
 
 
 def _after_lead(text: str, start: int) -> int:

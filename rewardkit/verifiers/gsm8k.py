@@ -159,6 +159,12 @@ CHANGED_BEFORE = re.compile(  # what belongs to a number after it: "5 or 6", "3/
     r"|between.{1,30}and\s)\Z",
     re.IGNORECASE,
 )
+_REJECTS = re.compile(  # what stands between a number and one that it is not: "48, not 50"
+    r"(?:[,;(–—-]\s?(?:(?:and|but)\s)?not|\b(?:and\snot|rather\sthan|instead\sof))\s"
+    r"(?:[a-z]{1,12}\s){0,2}[*$]{0,3}\Z",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"[.!?](?:\s|\Z)|\n")
 _REFERENCE = re.compile(r"[-−–+]?[0-9]{1,40}\s?/\s?[0-9]{1,40}")
 
 
@@ -247,10 +253,23 @@ def _with_context(text: str, last: re.Match[str]) -> str:
     written = last.group().strip() + (after.group() if after else "")
     stands = standing(text, *last.span())
     if stands.taken_back:
-        return (before + text[last.start() : last.end() + REACH]).strip()
+        rest = text[last.end() : last.end() + REACH]
+        return _kept(before, rest) or (before + last.group() + rest).strip()
     if stands.about:
         return f"≈ {written}"
     return (before + written).strip() if CHANGED_BEFORE.search(before) else written
+
+
+def _kept(before: str, rest: str) -> str | None:
+    """Return the number that stands before one that it is not, in the same sentence."""
+    rejects = _REJECTS.search(before)
+    if rejects is None or "?" in rest:
+        return None
+    clause = before[: rejects.start()]
+    kept = last_number_match(clause)
+    if kept is None or _SENTENCE_END.search(clause, kept.end()):
+        return None
+    return _with_context(clause, kept)
 
 
 def _boxed(text: str) -> str | None:

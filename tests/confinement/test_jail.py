@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -66,6 +67,17 @@ def test_programs_read_and_write_as_scripts_do(jail: Jail, source: str) -> None:
 def test_an_outcome_says_how_it_ended(jail: Jail, source: str, ended: str, status: int) -> None:
     outcome = jail.run(source)
     assert (outcome.ended, outcome.status) == (ended, status)
+
+
+@pytest.mark.parametrize(
+    ("before", "status"),
+    [("", signal.SIGXCPU), ("signal.signal(signal.SIGXCPU, signal.SIG_IGN)", signal.SIGKILL)],
+)
+def test_a_signal_says_that_processor_time_ran_out(jail: Jail, before: str, status: int) -> None:
+    budget, jail.budget = jail.budget, Budget(cpu_seconds=1)
+    outcome = jail.run(f"import signal\n{before}\nwhile True: pass")
+    jail.budget = budget
+    assert (outcome.ended, outcome.status) == ("timeout", status)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,10 @@ STATES_B = [
     "The answer is B",
     "the answer is b",
     "The answer is (B) 42 apples.",
+    "E = mc^2. The answer is B.",
+    "A, C and D fail, so the answer is B.",
+    "The answer is B, although many pick D.",
+    "The answer is B, and D is wrong.",
     "The correct answer is **option B**.",
     "The best choice would be B because P and Q are points.",
     "Final Answer: The final answer is $\\boxed{\\text{(B)}}$. I hope it is correct.",
@@ -76,6 +80,8 @@ HEDGES = [
     "<answer>A or B</answer>",
 ]
 STATES_NOTHING = [
+    "It is doubtful that B is correct.",
+    "The answer is either B or something else.",
     "A and B are too big",
     "",
     "42",

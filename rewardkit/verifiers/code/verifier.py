@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from rewardkit.available_resources import available_cores
 from rewardkit.confinement import TOOLCHAIN, Budget, Jail, Opaque, choose_isolation
@@ -190,8 +190,7 @@ class Code:
         if isinstance(runner, Finding):
             return [runner]
         findings: list[Finding | None] = []
-        for case in tests.cases[: self.max_tests or None]:
-            finding = runner(case)
+        for finding in runner(tests.cases[: self.max_tests or None]):
             findings.append(finding)
             if finding and (self.score == "all" or finding.failure is None):
                 break
@@ -222,7 +221,8 @@ class CodeOutput(Bounded):
 
     The answer is the last `<answer>` block, else the last fenced block, the last box or the whole
     text; `lenient` also reads "The answer is …". It is compared with the reference line by line,
-    without outer white space; or as Python's literals, where both are: `[1, 2]` is `[1,2]`.
+    without outer white space; or as Python's literals, where both are: `[1, 2]` is `[1,2]`, and
+    `1.0` is `1`, but `True` isn't.
 
     >>> CodeOutput()("<answer>{'a': 1.0}</answer>", Sample('{"a": 1}')).correct
     True
@@ -249,7 +249,15 @@ def _equal_literals(answer: str, reference: str) -> bool:
     if max(len(answer), len(reference)) > LONGEST_LITERAL:
         return False
     try:
-        value, expected = ast.literal_eval(answer), ast.literal_eval(reference)
+        return bool(_literal(answer) == _literal(reference))
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return False
-    return bool(value == expected)
+
+
+def _literal(text: str) -> Any:
+    """A literal's value, with texts for True and False, which are equal to 1 and 0."""
+    tree = ast.parse(text.strip(), mode="eval")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, bool):
+            node.value = f"\0{node.value}"
+    return ast.literal_eval(tree)

@@ -38,7 +38,10 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z\s]*(?:\([A-Za-z,\s]*\))?")
 _SIGNS = re.compile(r"[0-9$\\=]")
 _BOLD_END = re.compile(r"\*\*([^*\n]{1,200})\*\*[.\s]*\Z")
 _SENTENCE_END = re.compile(
-    r"[.!?。](?=\s|\Z)|\n|,?\s(?:since|because|which|as\s(?:it|that|this))\b"
+    r"[.!?。](?=\s|\Z)|\n|(?<=\S),?\s\(?(?:since|because|which|not|as\s(?:it|that|this))\b"
+)
+_HEAD = re.compile(
+    r"(?P<head>[^,;(]{1,200}?)(?:[;—–]\s|\s\(|,\s(?:and|but|while|whereas|though|so|where)\s)"
 )
 _LEADING = re.compile(r"[\s*_:：=]+|(?:given by|simply|just|therefore|thus|approximately)\b")
 _DELIMITER = re.compile(r"\\[\[\]()]|\\.|\$\$|\$|\n[ \t]*\n", re.DOTALL)
@@ -147,6 +150,8 @@ def _first_answer(rest: str) -> str | None:
     sentence = (rest[: end.start()] if end else rest).replace("**", "").strip()
     if _is_answer(sentence):
         return sentence
+    if (head := _HEAD.match(sentence)) and _is_answer(head["head"]):
+        return head["head"]
     formulas = list(_listed(sentence))
     *_, copula = (
         None,
