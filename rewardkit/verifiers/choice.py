@@ -106,8 +106,9 @@ def stated_letters(text: str) -> frozenset[str]:
     if whole := _whole(text):
         return whole
     denied: frozenset[str] = frozenset()
-    for start, judgement in _last_statements(text):
-        letters, against = _read(text, start) if judgement is None else _judged(text, judgement)
+    for found in _last_statements(text):
+        judged = found.re is _JUDGEMENT
+        letters, against = _judged(text, found) if judged else _read(text, found.end())
         if letters:
             return letters - denied
         denied |= against
@@ -127,19 +128,22 @@ def _lists_options(line: str) -> bool:
     return len(_OPTION_TEXT.findall(line)) > 1
 
 
-def _last_statements(text: str) -> list[tuple[int, re.Match[str] | None]]:
-    """Return where answers may be stated, the last first: after a cue, or in "B is correct"."""
-    found: list[tuple[int, re.Match[str] | None]] = [
-        (cue.end(), None)
+def _last_statements(text: str) -> list[re.Match[str]]:
+    """Return the cues before answers, and judgements such as "B is correct", the last first."""
+    cues = (
+        cue
         for cue in _CUE.finditer(text)
         if not _BY_OTHERS.search(text, max(0, cue.start() - 30), cue.start())
-    ]
-    found += [(judgement.start(), judgement) for judgement in _JUDGEMENT.finditer(text)]
-    return sorted(found, key=lambda statement: statement[0], reverse=True)[:STATEMENTS]
+    )
+    found = [*cues, *_JUDGEMENT.finditer(text)]
+    starts = {match: match.start() if match.re is _JUDGEMENT else match.end() for match in found}
+    return sorted(found, key=starts.__getitem__, reverse=True)[:STATEMENTS]
 
 
 Letters = tuple[frozenset[str], frozenset[str]]
 """The letters that a statement stands by, and those that it takes back."""
+
+_NONE: frozenset[str] = frozenset()
 
 
 def _judged(text: str, judgement: re.Match[str]) -> Letters:
@@ -155,15 +159,16 @@ def _praises(judgement: re.Match[str]) -> bool:
     return bool(judgement["praise"]) != bool(judgement["no"])
 
 
-_NONE: frozenset[str] = frozenset()
+def _after_lead(text: str, start: int) -> int:
+    """Return where a letter may be offered after words such as "definitely"."""
+    lead = LEAD.match(text, start)
+    return lead.end() if lead and not _OFFER.match(text, start) else start
 
 
 def _offered(text: str, start: int) -> Letters:
     """Return the letters listed at `start`, or where the text replaces them by others."""
     for _ in range(STATEMENTS):
-        lead = LEAD.match(text, start)
-        if lead and not _OFFER.match(text, start):
-            start = lead.end()
+        start = _after_lead(text, start)
         offer = _OFFER.match(text, start)
         if offer is None:
             break
@@ -177,9 +182,7 @@ def _offered(text: str, start: int) -> Letters:
 
 def _read(text: str, start: int) -> Letters:
     """Return the letters of the statement after a cue, or those marked as options."""
-    lead = LEAD.match(text, start)
-    if lead and not _OFFER.match(text, start):
-        start = lead.end()
+    start = _after_lead(text, start)
     rest = text[start : start + 300]
     end = _SENTENCE.search(rest)
     sentence = rest[: end.start()] if end else rest

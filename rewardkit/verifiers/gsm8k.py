@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.verifiers.announcement import REACH, Standing, standing
+from rewardkit.verifiers.announcement import REACH, standing
 from rewardkit.verifiers.reading import (
     NUMBER,
     SCALES,
@@ -87,14 +87,11 @@ def number_in(text: str) -> Value | None:
         return None
     found = _scaled(text)
     values = {value for _, value in found}
-    if len(values) != 1 or _standing(text, found[-1][0]).taken_back:
+    if len(values) != 1:
         return None
-    return values.pop()
-
-
-def _standing(text: str, written: str) -> Standing:
-    start = text.rfind(written)
-    return standing(text, start, start + len(written))
+    start = text.rfind(found[-1][0])
+    taken_back = standing(text, start, start + len(found[-1][0])).taken_back
+    return None if taken_back else values.pop()
 
 
 def equal(one: Value, other: Value) -> bool:

@@ -28,8 +28,8 @@ MOST_WORDS = 4
 
 _PROSE = re.compile(r"(?<![\\A-Za-z{])[A-Za-z]{4,}\s*[\s:]")
 _CLOSING_REMARK = re.compile(
-    r"(?:I hope (?:it|this|that) (?:is|was) correct|</s>|\[END\]|<eos>"
-    r"|<\|[a-z_]{1,30}\|>(?:user|assistant|system)?)[.!\s]*\Z",
+    r"(?:\s*(?:I hope (?:it|this|that) (?:is|was) correct|</s>|\[END\]|<eos>"
+    r"|<\|[a-z_]{1,30}\|>(?:user|assistant|system)?)[.!\s]*){1,3}\Z",
     re.IGNORECASE,
 )
 _CONCLUSION = re.compile(r"(?:\A|[.!?。\n)\]]\s*|\s)(?:Therefore|Thus|Hence|So)\b,?")
@@ -56,9 +56,8 @@ _DELIMITER = re.compile(r"\\[\[\]()]|\\.|\$\$|\$|\n[ \t]*\n", re.DOTALL)
 _CLOSES = {"$": "$", "$$": "$$", r"\(": r"\)", r"\[": r"\]"}
 _BETWEEN = re.compile(r"\s*(?:,|,?\s(?:and|or)\b)\s*")
 _AMOUNT = re.compile(r"\s?(?:[0-9]|<<)")
-_DECIMAL_COMMA_END = re.compile(r"(?<![0-9,.])[0-9]{1,12},[0-9]{1,2}\Z")
 _FRACTION = r"[0-9]{1,12}\s?/\s?[0-9]{1,12}(?![0-9.,/]*[0-9/]|\s+of\s+[$0-9])"
-_FRACTION_END = re.compile(rf"(?<![0-9,./])-?{_FRACTION}\Z")
+_NUMBER_END = re.compile(rf"(?<![0-9,./])(?:-?{_FRACTION}|[0-9]{{1,12}},[0-9]{{1,2}})\Z")
 _NUMBER = re.compile(
     rf"(?<![0-9,.A-Za-z])(?:[0-9]{{1,12}},[0-9]{{1,2}}(?![0-9,])|-?{_FRACTION}|{NUMBER.pattern})"
     rf"(?:\s?(?:{'|'.join(SCALES)}|factorial)s?\b)?"
@@ -73,7 +72,9 @@ def flexible_answer(text: str) -> str | None:
     an answer; a concluding sentence; what the last sentence states (`They meet at (2, -1)`); a
     formula between its own delimiters; a number; words.
     """
-    text = _without_closing_remarks(text[-LAST_PART:])
+    text = text[-LAST_PART:].strip()
+    if remark := _CLOSING_REMARK.search(text, max(0, len(text) - 3 * 60)):
+        text = text[: remark.start()]
     if whole := _whole(text):
         return whole
     if announced := _announced(text):
@@ -98,15 +99,6 @@ def _asserted(text: str, answer: str, start: int) -> str | None:
         start = stands.replaced_at
         answer = _first_answer(text[start : start + LONGEST_ANNOUNCED]) or answer
     return None
-
-
-def _without_closing_remarks(text: str) -> str:
-    """Drop polite endings and stop markers, at most three."""
-    text = text.strip()
-    for _ in range(3):
-        if remark := _CLOSING_REMARK.search(text, max(0, len(text) - 60)):
-            text = text[: remark.start()].rstrip()
-    return text
 
 
 def _whole(text: str) -> str | None:
@@ -289,10 +281,8 @@ def _last_number(text: str) -> str | None:
     if text[start - 1 : start].isalpha() and text[start - 1].isascii() and stated[0].isdigit():
         return None
     end = start + len(stated)
-    if fraction := _FRACTION_END.search(text, max(0, end - 40), end):
-        return fraction.group()
-    with_comma = _DECIMAL_COMMA_END.search(text, max(0, end - 40), end)
-    return with_comma.group() if with_comma else stated
+    whole = _NUMBER_END.search(text, max(0, end - 40), end)  # 3/4, 2,5
+    return whole.group() if whole else stated
 
 
 _PLACEHOLDER = re.compile(r"(?:\\[hv]?phantom\s*\{[^{}]*\}|\\(?:square|Box|quad|_)|[_?\s.])*")

@@ -13,6 +13,7 @@ import re
 from typing import Any
 
 from rewardkit.verifiers.math import tree
+from rewardkit.verifiers.math.lexicon import spellings
 from rewardkit.verifiers.math.numbers.exact import LARGEST_FACTORIAL, rational
 from rewardkit.verifiers.math.tree import Node, nodes, symbols
 
@@ -28,15 +29,10 @@ _HYPERBOLIC = ("sinh", "cosh", "tanh")
 _SYMPY_NAMES = {
     **{name: name for name in (*_SAME_NAME, *_CIRCULAR, *_HYPERBOLIC, "coth")},
     **{f"arc{name}": f"a{name}" for name in (*_CIRCULAR, *_HYPERBOLIC)},
-    "ln": "log",
-    "abs": "Abs",
-    "ceil": "ceiling",
-    "sgn": "sign",
-    "min": "Min",
-    "max": "Max",
-    "doublefactorial": "factorial2",
-    "zeta()": "zeta",
-    "Gamma()": "gamma",
+    **spellings(
+        "log ln; Abs abs; ceiling ceil; sign sgn; Min min; Max max; factorial2 doublefactorial"
+        "; zeta zeta(); gamma Gamma()"
+    ),
 }
 
 

@@ -10,21 +10,8 @@ from functools import cache, lru_cache
 from typing import Final
 
 from rewardkit.verifiers import reading
-from rewardkit.verifiers.math.tree import (
-    Constant,
-    Node,
-    Number,
-    NumberSet,
-    Product,
-    Quantity,
-    Relation,
-    Sequence,
-    SetOperation,
-    Sum,
-    Symbol,
-    Text,
-    UnreadableError,
-)
+from rewardkit.verifiers.math import tree
+from rewardkit.verifiers.math.tree import Node, UnreadableError
 
 
 def listed(words: str, between: str | None = None) -> frozenset[str]:
@@ -32,65 +19,29 @@ def listed(words: str, between: str | None = None) -> frozenset[str]:
     return frozenset(words.split(between))
 
 
-_SIGNS: Final = {
-    "≤": r"\le \leq \leqslant",
-    "≥": r"\ge \geq \geqslant",
-    "≠": r"\ne \neq",
-    "<": r"\lt",
-    ">": r"\gt",
-    "∪": r"\cup \bigcup",
-    "∩": r"\cap \bigcap",
-    "∖": r"\setminus \backslash",
-    "∈": r"\in",
-    "∉": r"\notin",
-    "⊂": r"\subset \subseteq",
-    "≈": r"\approx \sim \simeq",
-    "≡": r"\equiv",
-    "·": r"\cdot \times \ast × ∙ ⋅ •",
-    "/": r"\div ÷",
-    "±": r"\pm",
-    "∓": r"\mp",
-    "°": r"\degree \circ º",
-    "%": r"\%",
-    "⦃": r"\{ \lbrace",
-    "⦄": r"\} \rbrace",
-    "⟨": r"\langle",
-    "⟩": r"\rangle",
-    "⌊": r"\lfloor",
-    "⌋": r"\rfloor",
-    "⌈": r"\lceil",
-    "⌉": r"\rceil",
-    "∞": r"\infty \infin",
-    "π": r"\pi",
-    "|": r"\mid \vert \lvert \rvert",
-    "‖": r"\| \Vert",
-    ":": r"\colon \ratio",
-    "≅": r"\cong",
-    "∝": r"\propto",
-    "→": r"\to \rightarrow \longrightarrow \Rightarrow \implies ⇒",
-    "↦": r"\mapsto \longmapsto",
-    "∅": r"\emptyset \varnothing",
-    "…": r"\dots \ldots \cdots",
-    "√": r"\sqrt \surd",
-    "∧": r"\wedge \land",
-    "∨": r"\vee \lor",
-    "¬": r"\lnot \neg",
-    "¤": r"\$",
-    "€": r"\euro",
-    "£": r"\pounds",
-    "¥": r"\yen",
-    "∠": r"\angle",
-    "△": r"\triangle \bigtriangleup",
-    "#": r"\#",
-    "and": r"\&",
-    "-": "− – —",
-    "\\\\": r"\cr \newline",
-}
-SIGNS: Final = {spelling: sign for sign, all_ in _SIGNS.items() for spelling in all_.split()}
+def spellings(table: str) -> dict[str, str]:
+    """Each spelling in a table of `sign spelling spelling; …`, and its sign."""
+    groups = (group.split() for group in re.split("[;\n]", table.strip()))
+    return {spelling: sign for sign, *others in groups for spelling in others}
+
+
+SIGNS: Final = spellings(
+    r"""
+≤ \le \leq \leqslant; ≥ \ge \geq \geqslant; ≠ \ne \neq; < \lt; > \gt; ≡ \equiv; ≅ \cong; ∝ \propto
+≈ \approx \sim \simeq; → \to \rightarrow \longrightarrow \Rightarrow \implies ⇒
+↦ \mapsto \longmapsto; ∪ \cup \bigcup; ∩ \cap \bigcap; ∖ \setminus \backslash; ∈ \in; ∉ \notin
+⊂ \subset \subseteq; ∅ \emptyset \varnothing; ∧ \wedge \land; ∨ \vee \lor; ¬ \lnot \neg; and \&
+· \cdot \times \ast × ∙ ⋅ •; / \div ÷; ± \pm; ∓ \mp; - − – —; √ \sqrt \surd; … \dots \ldots \cdots
+⦃ \{ \lbrace; ⦄ \} \rbrace; ⟨ \langle; ⟩ \rangle; ⌊ \lfloor; ⌋ \rfloor; ⌈ \lceil; ⌉ \rceil
+| \mid \vert \lvert \rvert; ‖ \| \Vert; : \colon \ratio; # \#; \\ \cr \newline
+∞ \infty \infin; π \pi; ° \degree \circ º; % \%; ∠ \angle; △ \triangle \bigtriangleup
+¤ \$; € \euro; £ \pounds; ¥ \yen
+"""
+)
 """Another spelling of a sign, and the sign."""
 
 LATEX_SIGNS: Final = str.maketrans(
-    {sign: f"{all_.split()[0]} " for sign, all_ in _SIGNS.items() if not sign.isascii()}
+    {sign: f"{latex} " for latex, sign in reversed(SIGNS.items()) if not sign.isascii()}
     | dict.fromkeys("⨯✕", r"\times ")
 )
 """The sign in LaTeX."""
@@ -124,40 +75,27 @@ _FUNCTIONS: Final = listed(
     " arccsc arcsinh arccosh arctanh log ln exp lg gcd lcm max min det sgn abs floor ceil sqrt cbrt"
     " mod Re Im arg cis"
 )
-_OTHER_NAMES: Final = (
-    "asin=arcsin acos=arccos atan=arctan asinh=arcsinh acosh=arccosh atanh=arctanh cosec=csc tg=tan"
-    " arctg=arctan ctg=cot sign=sgn ceiling=ceil"
+FUNCTIONS: Final = {name: name for name in _FUNCTIONS} | spellings(
+    "arcsin asin; arccos acos; arctan atan arctg; arcsinh asinh; arccosh acosh; arctanh atanh"
+    "; csc cosec; tan tg; cot ctg; sgn sign; ceil ceiling"
 )
-FUNCTIONS: Final[dict[str, str]] = {
-    **{name: name for name in _FUNCTIONS},
-    **dict(pair.split("=") for pair in _OTHER_NAMES.split()),
-}
 """Spelling and name of the functions that are read."""
 
-_CONSTANT_WORDS: Final = {
-    "π": "pi",
-    "∞": "infty inf infinity Infinity oo",
-    "∅": "emptyset",
-    "and": "and und",
-    "or": "or oder",
-    "∪": "union cup",
-    "%": "percent percentage pct",
-    "°": "degrees degree deg",
-    "R": "R",
-    "U": "U",
-}
-CONNECTIVES: Final = {
-    **dict.fromkeys(("and", "und", "et", "y", "и", "和", "与", "及"), "and"),
-    **dict.fromkeys(("or", "oder", "ou", "или", "或", "或者", "または"), "or"),
-}
-CONSTANT_WORDS: Final = {
-    word: sign for sign, all_ in _CONSTANT_WORDS.items() for word in all_.split()
-}
+CONNECTIVES: Final = spellings("and and und et y и 和 与 及; or or oder ou или 或 或者 または")
+CONSTANT_WORDS: Final = spellings(
+    "π pi; ∞ infty inf infinity Infinity oo; ∅ emptyset; and and und; or or oder; ∪ union cup"
+    "; % percent percentage pct; ° degrees degree deg; R R; U U"
+)
 """Words that stand for a sign, and the sign."""
 
 
 def _counted(words: str, start: int) -> dict[str, int]:
     return {word: value for value, word in enumerate(words.split(), start)}
+
+
+def _numbers(table: str) -> dict[str, int]:
+    """The words of a table of `word=number`, and their numbers."""
+    return {word: int(number) for word, number in (pair.split("=") for pair in table.split())}
 
 
 UNITS_IN_WORDS: Final = _counted(
@@ -173,24 +111,14 @@ _DENOMINATORS: Final = {
     **{f"{word}th": value for word, value in UNITS_IN_WORDS.items() if value > 3},
     **{f"{word[:-1]}ieth": 10 * value for word, value in _TENS.items()},
     **{f"{word}th": size for word, size in _GROUPS.items()},
-    "half": 2,
-    "halve": 2,
-    "third": 3,
-    "quarter": 4,
-    "fifth": 5,
-    "eighth": 8,
-    "ninth": 9,
-    "twelfth": 12,
-    "hundredth": 100,
+    **_numbers(
+        "half=2 halve=2 third=3 quarter=4 fifth=5 eighth=8 ninth=9 twelfth=12 hundredth=100"
+    ),
 }
+_SIZES: Final = _GROUPS | _numbers("hundred=100 dozen=12 gross=144 lakh=100000 crore=10000000")
 SCALES: Final = {
-    **{word: Fraction(size) for word, size in _GROUPS.items()},
+    **{word: Fraction(size) for word, size in _SIZES.items()},
     **{word: Fraction(1, parts) for word, parts in _DENOMINATORS.items()},
-    "hundred": Fraction(100),
-    "lakh": Fraction(10**5),
-    "crore": Fraction(10**7),
-    "dozen": Fraction(12),
-    "gross": Fraction(144),
 }
 """Words that multiply the number before them."""
 
@@ -267,113 +195,77 @@ UNITLESS: Final[Unit] = ((), Fraction(1))
 UNIT: Final[Unit] = ((("unit", 1),), Fraction(1))
 """A unit without a name: square units are areas of any kind."""
 
-_PREFIXES: Final = {
-    word: (symbols.split(","), Fraction(10) ** int(power))
-    for symbols, word, power in (
-        prefix.split("=")
-        for prefix in listed(
-            "Y=yotta=24 Z=zetta=21 E=exa=18 P=peta=15 T=tera=12 G=giga=9 M=mega=6 k=kilo=3"
-            " h=hecto=2 da=deca=1 d=deci=-1 c=centi=-2 m=milli=-3 μ,µ,u=micro=-6 n=nano=-9"
-            " p=pico=-12 f=femto=-15 a=atto=-18"
-        )
-    )
-}
-"""The name of each prefix, its symbols and its size."""
+_PREFIXES: Final = _numbers(
+    "Y,yotta=24 Z,zetta=21 E,exa=18 P,peta=15 T,tera=12 G,giga=9 M,mega=6 k,kilo=3 h,hecto=2"
+    " da,deca=1 d,deci=-1 c,centi=-2 m,milli=-3 μ,µ,u,micro=-6 n,nano=-9 p,pico=-12 f,femto=-15"
+    " a,atto=-18"
+)
+"""The symbols of each prefix and last its name, and its power of ten."""
 
 _PREFIXED: Final = """
-m meter metre | length
-g gram gramme | mass | 1/1000
-s second | time
-A ampere amp | current
-K kelvin | kelvin
-mol mole | amount
-cd candela | luminosity
-l L liter litre | length^3 | 1/1000
-N newton | mass length time^-2
-J joule | mass length^2 time^-2
-W watt | mass length^2 time^-3
-V volt | mass length^2 time^-3 current^-1
-C coulomb | current time
-F farad | mass^-1 length^-2 time^4 current^2
-Ω Omega ohm | mass length^2 time^-3 current^-2
-S siemens | mass^-1 length^-2 time^3 current^2
-Hz hertz | time^-1
-Pa pascal | mass length^-1 time^-2
-T tesla | mass time^-2 current^-1
-H henry | mass length^2 time^-2 current^-2
-Wb weber | mass length^2 time^-2 current^-1
-lm lumen | luminosity
-lx lux | luminosity length^-2
-Bq becquerel | time^-1
-Gy gray | length^2 time^-2
-eV electronvolt | mass length^2 time^-2 | 1602176634/10000000000000000000000000000
-bar | mass length^-1 time^-2 | 100000
-cal calorie | mass length^2 time^-2 | 523/125
-Wh | mass length^2 time^-2 | 3600
-Ah | current time | 3600
-bit | bit
-B byte | bit | 8
+length: m meter metre
+length^3: l L liter litre = 1/1000
+mass: g gram gramme = 1/1000
+time: s second
+time^-1: Hz hertz, Bq becquerel
+amount: mol mole
+kelvin: K kelvin
+current: A ampere amp
+current time: C coulomb, Ah = 3600
+luminosity: cd candela, lm lumen
+luminosity length^-2: lx lux
+mass length time^-2: N newton
+mass length^2 time^-2: J joule, cal calorie = 523/125, Wh = 3600
+mass length^2 time^-2: eV electronvolt = 1602176634/10000000000000000000000000000
+mass length^2 time^-3: W watt
+mass length^2 time^-3 current^-1: V volt
+mass length^2 time^-3 current^-2: Ω Omega ohm
+mass length^2 time^-2 current^-1: Wb weber
+mass length^2 time^-2 current^-2: H henry
+mass length^-1 time^-2: Pa pascal, bar = 100000
+mass time^-2 current^-1: T tesla
+mass^-1 length^-2 time^4 current^2: F farad
+mass^-1 length^-2 time^3 current^2: S siemens
+length^2 time^-2: Gy gray
+bit: bit, B byte = 8
 """
+"""Dimensions, and the units that have them with their sizes; they may have prefixes."""
+
 _PLAIN: Final = """
-min minute | time | 60
-h hr hour | time | 3600
-day | time | 86400
-week wk | time | 604800
-fortnight | time | 1209600
-yr year | year
-month | year | 1/12
-decade | year | 10
-century centurie | year | 100
-in inch inche | length | 127/5000
-ft foot feet | length | 381/1250
-yd yard | length | 1143/1250
-mi mile | length | 201168/125
-furlong | length | 201168/1000
-Å angstrom | length | 1/10000000000
-micron | length | 1/1000000
-hectare ha | length^2 | 10000
-acre | length^2 | 316160658/78125
-gallon gal | length^3 | 473176473/125000000000
-quart qt | length^3 | 473176473/500000000000
-pint pt | length^3 | 473176473/1000000000000
-cup | length^3 | 473176473/2000000000000
-tablespoon tbsp | length^3 | 473176473/32000000000000
-teaspoon tsp | length^3 | 157725491/32000000000000
-cc | length^3 | 1/1000000
-gm | mass | 1/1000
-lb pound | mass | 45359237/100000000
-oz ounce | mass | 45359237/1600000000
-ton tonne | mass | 1000
-stone | mass | 317514659/50000000
-u amu dalton | atomic
-mph | length time^-1 | 1397/3125
-kph kmh kmph | length time^-1 | 5/18
-knot kn | length time^-1 | 463/900
-atm atmosphere | mass length^-1 time^-2 | 101325
-psi | pound_per_inch
-mmHg torr | mercury
-rpm | turn time^-1 | 1/60
-revolution turn | turn
-° degree deg | angle
-arcminute | angle | 1/60
-arcsecond | angle | 1/3600
-rad radian sr steradian | radian
-°C ℃ celsius Celsius | °C
-°F ℉ fahrenheit Fahrenheit | °F
-% percent pct | share | 1/100
-cent ¢ | dollar | 1/100
-penny pence | sterling | 1/100
-dB decibel | decibel
+time: min minute = 60, h hr hour = 3600, day = 86400, week wk = 604800, fortnight = 1209600
+year: yr year, month = 1/12, decade = 10, century centurie = 100
+length: in inch inche = 127/5000, ft foot feet = 381/1250, yd yard = 1143/1250
+length: mi mile = 201168/125, furlong = 201168/1000, micron = 1/1000000, Å angstrom = 1/10000000000
+length^2: hectare ha = 10000, acre = 316160658/78125
+length^3: gallon gal = 473176473/125000000000, quart qt = 473176473/500000000000
+length^3: pint pt = 473176473/1000000000000, cup = 473176473/2000000000000, cc = 1/1000000
+length^3: tablespoon tbsp = 473176473/32000000000000, teaspoon tsp = 157725491/32000000000000
+mass: gm = 1/1000, lb pound = 45359237/100000000, oz ounce = 45359237/1600000000
+mass: ton tonne = 1000, stone = 317514659/50000000
+length time^-1: mph = 1397/3125, kph kmh kmph = 5/18, knot kn = 463/900
+mass length^-1 time^-2: atm atmosphere = 101325
+turn time^-1: rpm = 1/60
+turn: revolution turn
+angle: ° degree deg, arcminute = 1/60, arcsecond = 1/3600
+radian: rad radian sr steradian
+°C: °C ℃ celsius Celsius
+°F: °F ℉ fahrenheit Fahrenheit
+share: % percent pct = 1/100
+dollar: cent ¢ = 1/100
+sterling: penny pence = 1/100
+atomic: u amu dalton
+pound_per_inch: psi
+mercury: mmHg torr
+decibel: dB decibel
 """
 _CURRENCY: Final[dict[str, Unit]] = {
-    name: (((names.split()[0], 1),), Fraction(1))
-    for names in listed(
-        "dollar usd USD buck ¤;euro EUR €;sterling GBP £;yen JPY ¥;yuan rmb RMB CNY;rupee Rs INR ₹"
-        ";ruble rouble RUB ₽;won KRW ₩;lira TRY ₺;peso MXN ₱;shekel ILS ₪;dong VND ₫;naira NGN ₦"
-        ";baht THB ฿;franc CHF",
-        ";",
-    )
-    for name in names.split()
+    name: (((currency, 1),), Fraction(1))
+    for name, currency in spellings(
+        "dollar dollar usd USD buck ¤; euro euro EUR €; sterling sterling GBP £; yen yen JPY ¥"
+        "; yuan yuan rmb RMB CNY; rupee rupee Rs INR ₹; ruble ruble rouble RUB ₽; won won KRW ₩"
+        "; lira lira TRY ₺; peso peso MXN ₱; shekel shekel ILS ₪; dong dong VND ₫"
+        "; naira naira NGN ₦; baht baht THB ฿; franc franc CHF"
+    ).items()
 }
 CURRENCY_SIGNS: Final = "¢" + "".join(name for name in _CURRENCY if not name.isascii())
 CODES: Final = frozenset(name for name in _CURRENCY if name[0].isupper())
@@ -387,28 +279,28 @@ def _dimensions(text: str) -> tuple[tuple[str, int], ...]:
 
 def _units(table: str) -> Iterator[tuple[str, Unit]]:
     for line in table.strip().splitlines():
-        names, dimensions, size = (*line.split(" | "), "1")[:3]
-        for name in names.split():
-            yield name, (_dimensions(dimensions), Fraction(size))
+        dimensions, _, units = line.partition(": ")
+        for names, _, size in (unit.partition(" = ") for unit in units.split(", ")):
+            for name in names.split():
+                yield name, (_dimensions(dimensions), Fraction(size or 1))
 
 
 @cache
 def unit_table() -> dict[str, Unit]:
     """Every known spelling of a unit, in the singular, and the unit."""
-    table: dict[str, Unit] = {}
-    for name, unit in _units(_PREFIXED):
-        table.update(_with_prefixes(name, unit))
-    return {**table, **dict(_units(_PREFIXED)), **dict(_units(_PLAIN)), **_CURRENCY}
-
-
-def _with_prefixes(name: str, base: Unit) -> dict[str, Unit]:
-    """A symbol with the symbols of prefixes, a word with their words."""
-    symbol = len(name) <= 2 or name in ("mol", "bar", "cal", "bit")
-    return {
-        prefix + name: (base[0], base[1] * size)
-        for word, (symbols, size) in _PREFIXES.items()
-        for prefix in (symbols if symbol else [word])
+    prefixed = {
+        prefix + name: (dimensions, size * Fraction(10) ** power)
+        for name, (dimensions, size) in _units(_PREFIXED)
+        for prefixes, power in _PREFIXES.items()
+        for prefix in _prefixes_of(name, prefixes.split(","))
     }
+    return prefixed | dict(_units(_PREFIXED)) | dict(_units(_PLAIN)) | _CURRENCY
+
+
+def _prefixes_of(name: str, prefixes: list[str]) -> list[str]:
+    """The symbols of a prefix for a symbol, its name for a word."""
+    symbol = len(name) <= 2 or name in ("mol", "bar", "cal", "bit")
+    return prefixes[:-1] if symbol else prefixes[-1:]
 
 
 def currency(words: str) -> Unit | None:
@@ -630,31 +522,28 @@ def _whole(parts: list[str]) -> int | None:
     return total + group
 
 
-_ZERO, _INFINITY = Number(Fraction(0)), Constant("∞")
-_BELOW: Final = Product((Number(Fraction(-1)), _INFINITY))
+_ZERO, _INFINITY = tree.Number(Fraction(0)), tree.Constant("∞")
+_BELOW: Final = tree.Product((tree.Number(Fraction(-1)), _INFINITY))
 _PARTS_OF_REALS: Final[dict[str, Node]] = {
-    "": NumberSet("R"),
-    "+": Sequence((_ZERO, _INFINITY), "(", ")"),
-    "-": Sequence((_BELOW, _ZERO), "(", ")"),
-    "≥0": Sequence((_ZERO, _INFINITY), "[", ")"),
-    "≤0": Sequence((_BELOW, _ZERO), "(", "]"),
-    "*": SetOperation("∖", NumberSet("R"), Sequence((_ZERO,), "⦃", "⦄")),
+    "": tree.NumberSet("R"),
+    "+": tree.Sequence((_ZERO, _INFINITY), "(", ")"),
+    "-": tree.Sequence((_BELOW, _ZERO), "(", ")"),
+    "≥0": tree.Sequence((_ZERO, _INFINITY), "[", ")"),
+    "≤0": tree.Sequence((_BELOW, _ZERO), "(", "]"),
+    "*": tree.SetOperation("∖", tree.NumberSet("R"), tree.Sequence((_ZERO,), "⦃", "⦄")),
 }
 """What a sign behind ℝ leaves of the real numbers."""
 
+_SETS_OF_INTEGERS: Final = spellings("Z+ Z* N+ N*; Z≥0 N0 N≥0")
 _ONE_SIGN: Final = {">0": "+", "≥1": "+", "<0": "-", "·": "*", "≠0": "*"}
 _SETS_IN_WORDS = re.compile(
     r"(?:(?:the )?set of )?(?:all (?:the )?|the |any )?"
     r"(?:(positive|negative|non-?negative|non-?positive|non-?zero) )?"
     r"(reals?(?: numbers?)?|integers|rational numbers|rationals|natural numbers|complex numbers)"
 )
-_SIGNS_IN_WORDS: Final = {
-    "positive": "+",
-    "negative": "-",
-    "nonnegative": "≥0",
-    "nonpositive": "≤0",
-    "nonzero": "*",
-}
+_SIGNS_IN_WORDS: Final = spellings(
+    "+ positive; - negative; ≥0 nonnegative; ≤0 nonpositive; * nonzero"
+)
 
 
 def number_set(name: str, part: str) -> Node:
@@ -662,9 +551,7 @@ def number_set(name: str, part: str) -> Node:
     part = _ONE_SIGN.get(part, part)
     if name == "R" and part in _PARTS_OF_REALS:
         return _PARTS_OF_REALS[part]
-    if name in ("Z", "N") and part in ("+", "*"):
-        return NumberSet("Z+")
-    return NumberSet("Z≥0" if (name, part) in (("N", "0"), ("N", "≥0")) else f"{name}{part}")
+    return tree.NumberSet(_SETS_OF_INTEGERS.get(f"{name}{part}", f"{name}{part}"))
 
 
 def _set_in_words(words: str) -> Node | None:
@@ -676,83 +563,55 @@ def _set_in_words(words: str) -> Node | None:
     return number_set(name, part) if name == "R" or part != "*" else None
 
 
-def _multiples_of_two(more: int) -> Node:
-    """2k + more for whole numbers k."""
-    k = Symbol("k")
-    value = Sum((Product((Number(Fraction(2)), k)), Number(Fraction(more))))
-    return Sequence((value, Relation((k, NumberSet("Z")), ("∈",))))
-
-
 _OF_A_SERIES = r"(?:(?:the |this )?(?:series|sequence|(?:improper )?integral) |it )?"
 _PRONOUN = "(?:it|they|he|she|this|that)"
 _AUXILIARY = "(?:is|are|was|were|does|do|did|has|have|can|could|will|would)"
 _SUCH = "(?:such |real |integer |positive |valid )"
+_CANNOT = "can(?: ?not|['’]t)"
 _TENDS = r"(?:(?:it |the limit )?(?:tends to|goes to|diverges to|approaches) )?"
-_SENTENCES: tuple[tuple[re.Pattern[str], Node], ...] = tuple(
-    (re.compile(pattern), meaning)
-    for pattern, meaning in (
-        (
-            r"(?:the )?empty set|(?:there (?:is|are|exists?) "
-            r"|(?:the |this )?(?:equation|system|problem|it) has )?"
-            rf"no (?:{_SUCH}{{0,2}}(?:solution|root|value|number|integer)s?|{_SUCH}+[a-z])"
-            r"(?: exists?)?",
-            NumberSet("∅"),
-        ),
-        (r"(?:the )?(?:limit |value |it )?(?:dne|do(?:es)? not exist|doesn't exist)", Text("dne")),
-        (
-            r"(?:it |(?:the )?(?:limit |value )?)?(?:is )?(?:undefined|not defined)",
-            Text("undefined"),
-        ),
-        (
-            r"(?:(?:there are |has )?infinitely many|infinite|(?:an )?infinite number of)"
-            r"(?: real)?(?: solutions| values| roots)?",
-            Constant("∞"),
-        ),
-        (rf"{_OF_A_SERIES}(?:converges|(?:is )?convergent)", Text("converges")),
-        (
-            rf"{_OF_A_SERIES}(?:diverges|(?:is )?divergent|does(?: not|n't) converge)",
-            Text("diverges"),
-        ),
-        (rf"yes, {_PRONOUN} {_AUXILIARY}(?: possible| true| so)?", Text("yes")),
-        (
-            rf"no, {_PRONOUN} (?:(?:{_AUXILIARY} ?not|(?:{_AUXILIARY}|ca|wo)n['’]t)(?: possible)?"
-            r"|is impossible)",
-            Text("no"),
-        ),
-        (
-            r"(?:it |the (?:answer|value) )?can(?: ?not|['’]t) be determined",
-            Text("cannot be determined"),
-        ),
-        ("even", _multiples_of_two(0)),
-        ("odd", _multiples_of_two(1)),
-        (r"(?:there (?:is|are) )?none(?: of them)?(?: exists?)?", Text("none")),
-        (
-            r"(?:(?:it|this|that) is )?(?:impossible|not possible)"
-            r"|(?:it|this|that) can(?: ?not|['’]t) be done",
-            Text("impossible"),
-        ),
-        (_TENDS + "(?:positive )?infinity", _INFINITY),
-        (_TENDS + "(?:negative|minus) infinity", _BELOW),
-    )
-)
+_STATEMENTS: Final = {
+    "dne": r"(?:the )?(?:limit |value |it )?(?:dne|do(?:es)? not exist|doesn't exist)",
+    "converges": rf"{_OF_A_SERIES}(?:converges|(?:is )?convergent)",
+    "diverges": rf"{_OF_A_SERIES}(?:diverges|(?:is )?divergent|does(?: not|n't) converge)",
+    "yes": rf"yes, {_PRONOUN} {_AUXILIARY}(?: possible| true| so)?",
+    "no": rf"no, {_PRONOUN} (?:{_AUXILIARY} ?not(?: possible)?"
+    rf"|(?:{_AUXILIARY}|ca|wo)n['’]t(?: possible)?|is impossible)",
+    "none": r"(?:there (?:is|are) )?none(?: of them)?(?: exists?)?",
+    "cannot be determined": rf"(?:it |the (?:answer|value) )?{_CANNOT} be determined",
+    "impossible": r"(?:(?:it|this|that) is )?(?:impossible|not possible)"
+    rf"|(?:it|this|that) {_CANNOT} be done",
+}
+"""Statements in one spelling, and their wordings."""
+
+_MEANINGS: Final[dict[Node, str]] = {
+    tree.NumberSet("∅"): r"(?:the )?empty set"
+    r"|(?:there (?:is|are|exists?) |(?:the |this )?(?:equation|system|problem|it) has )?"
+    rf"no (?:{_SUCH}{{0,2}}(?:solution|root|value|number|integer)s?|{_SUCH}+[a-z])(?: exists?)?",
+    _INFINITY: rf"{_TENDS}(?:positive )?infinity"
+    r"|(?:(?:there are |has )?infinitely many|infinite|(?:an )?infinite number of)"
+    r"(?: real)?(?: solutions| values| roots)?",
+    _BELOW: rf"{_TENDS}(?:negative|minus) infinity",
+    **{tree.Text(statement): wordings for statement, wordings in _STATEMENTS.items()},
+}
+_SENTENCES: Final = {meaning: re.compile(wordings) for meaning, wordings in _MEANINGS.items()}
 """Sentences that have one meaning in several wordings."""
 
 
 def words_as_answer(text: str) -> Node:
     """The set or the number that the words name, else the words in one spelling."""
     words = " ".join(text.lower().split()).strip(".,:;! ")
-    return meaning(words) or Text(words)
+    return meaning(words) or tree.Text(words)
 
 
 @lru_cache(maxsize=1024)
 def meaning(words: str) -> Node | None:
     """The set, the number or the statement that lower-case words name; None for any others."""
-    for pattern, stated in _SENTENCES:
-        if pattern.fullmatch(words):
+    for stated, wordings in _SENTENCES.items():
+        if wordings.fullmatch(words):
             return stated
     number = number_in_words(words)
     if number is not None:
-        return Number(number)
+        return tree.Number(number)
     return _weekday(words) or _set_in_words(words) or _measured_in_words(words)
 
 
@@ -760,7 +619,7 @@ def _weekday(words: str) -> Node | None:
     """`on a Wednesday`, `Wed` and `Wednesdays` in one spelling."""
     day = words.removeprefix("on ").removeprefix("a ").rstrip(".s")
     found = [name for name in WEEKDAYS if len(day) > 2 and name.startswith(day)]
-    return Text(found[0]) if found else None
+    return tree.Text(found[0]) if found else None
 
 
 def _measured_in_words(words: str) -> Node | None:
@@ -773,7 +632,7 @@ def _measured_in_words(words: str) -> Node | None:
         part = parts[place] == "of" and value < 1
         if place == len(parts) - 1 or part or known_unit(unit_words):
             with suppress(UnreadableError):
-                return Quantity(Number(value), *unit(unit_words, of_one=value == 1))
+                return tree.Quantity(tree.Number(value), *unit(unit_words, of_one=value == 1))
     return None
 
 
@@ -786,7 +645,6 @@ IN_WORDS: Final = listed(
 NAMED: Final = re.compile(r"(?:\s+[A-Za-z]+){0,4}\s*[=≈:]")
 """What follows a name: at most four words, then an equals sign or a colon."""
 _VOWEL = re.compile(r"[aeiou]", re.IGNORECASE)
-_SYLLABLE = re.compile(r"[bcdfghjklmnpqrstvwxz][aeiou][bcdfghjklmnpqrstvwxz]", re.IGNORECASE)
 _FUNCTION = re.compile(
     r"(?:arc)?(?:sin|cos|tan|cot|sec|csc)h?(?=[a-zA-Z]{1,8}\Z)|(?:ln|lg|log|exp)(?=[a-zA-Z]{1,8}\Z)"
 )
@@ -807,12 +665,9 @@ def is_word_after_value(run: str, after_word: bool, after_letter: bool) -> bool:
         return False
     if after_letter and len(run) < 3:
         return run in ("cm", "km", "mm", "kg", "ft")
-    if run in ("sq", "cu"):
+    if after_word or run in ("sq", "cu") or known(run) is not None or scale(run) is not None:
         return True
-    if after_word or known(run) is not None or scale(run) is not None:
-        return True
-    word = _VOWEL.search(run) if len(run) > 3 else _SYLLABLE.fullmatch(run)
-    return run not in GREEK and word is not None
+    return len(run) > 3 and run not in GREEK and _VOWEL.search(run) is not None
 
 
 def is_name(run: str) -> bool:

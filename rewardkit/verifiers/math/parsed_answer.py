@@ -19,7 +19,6 @@ _LONGEST_PHRASE = 400
 
 _WORDS = re.compile(r"\(?[A-Za-z][A-Za-z'’ \-]*(?:[,;][A-Za-z'’ \-]+)*[).,!;:]*")
 _RUN = re.compile(r"[A-Za-z]+")
-_CAPITALISED = re.compile(r"[A-Z][a-z]+")
 _OPTION = re.compile(r"\(?[A-J]\)|\\text\{\s*\(?[A-J]\)?\s*\}")
 _ARTICLE = re.compile(r"\A(?:an?|the) (?!and |or )(?=[a-z])")
 _WINS = re.compile(
@@ -28,7 +27,6 @@ _WINS = re.compile(
 _SENTENCE = re.compile(r"(?P<subject>[a-z' -]+?) (?:is|are) (?:(?:an?|the) )?(?P<predicate>.+)")
 _SYLLABLE = re.compile(r"[^aeiou][aeiou]")
 _ITEM_END = re.compile(r"\s*(?:[,;]\s*(?:and|or)\b|[,;]|\band\b|\bor\b)\s*")
-_LETTER = re.compile(r"\(([a-z])\)")
 _COMMON: Final = (lexicon.IN_WORDS | lexicon.MONTHS | lexicon.WEEKDAYS) | lexicon.listed(
     "red blue green black white yellow orange purple pink brown grey gray north south east"
     " west left right up down circle ellipse line point plane cone sphere cylinder square triangle"
@@ -74,9 +72,8 @@ def _phrase(text: str) -> tuple[str, bool]:
     if len(runs) == 1 and (runs[0] in lexicon.GREEK or runs[0] in lexicon.CONSTANT_WORDS):
         return "", False
     spelled = plain.casefold().rstrip(" .,!;:")
-    letter = _LETTER.fullmatch(spelled)
     certain = _certain(runs, wrapped) or lexicon.meaning(spelled) is not None
-    return letter[1] if letter else _WINS.sub("", _ARTICLE.sub("", spelled)), certain
+    return _WINS.sub("", _ARTICLE.sub("", spelled)), certain
 
 
 def _certain(runs: list[str], wrapped: bool) -> bool:
@@ -92,18 +89,13 @@ def _certain(runs: list[str], wrapped: bool) -> bool:
     run = runs[0]
     repeats = len(run) > 3 and len(set(run.casefold())) < len(run)
     spoken = len(run) > 4 and len(_SYLLABLE.findall(run.casefold())) > 1
-    return _CAPITALISED.fullmatch(run) is not None or repeats or spoken
+    return repeats or spoken
 
 
 def _calculates(run: str) -> bool:
     """Whether a run of letters is mathematics: a letter, a function, a Greek one."""
-    return (
-        len(run) == 1
-        or run in lexicon.FUNCTIONS
-        or run in lexicon.GREEK
-        or run in lexicon.CONSTANT_WORDS
-        or lexicon.ends_in_function(run) is not None
-    )
+    named = run in lexicon.GREEK or run in lexicon.CONSTANT_WORDS or run in lexicon.FUNCTIONS
+    return len(run) == 1 or named or lexicon.ends_in_function(run) is not None
 
 
 _ONLY_WORDS = re.compile(r"(?:\\text\{[^{}\\]*\}|[^\\{}^_=<>])*")

@@ -111,12 +111,8 @@ def _labelled(tokens: Tokens, words: str) -> Node:
     return node
 
 
-_BOUND = re.compile(r"(?:all )?(?:the )?(?:real )?numbers (greater|less) than( or equal to)?")
-_OPERATORS = {"greater": (">", "≥"), "less": ("<", "≤")}
-
-
 def _by_first_words(tokens: Tokens, plain: str) -> Node | None:
-    """What a currency, a sign, a bound or `all real numbers except` makes of what follows."""
+    """What a currency, a sign or `all real numbers except` makes of what follows."""
     if (unit := lexicon.currency(plain)) is not None:
         return Quantity(_whole_listing(tokens), *unit)
     every, excepting, _ = plain.partition(" except")
@@ -131,10 +127,6 @@ def _by_first_words(tokens: Tokens, plain: str) -> Node | None:
         return _BUILT[plain](listed.items if isinstance(listed, Sequence) else (listed,))
     if plain in ("minus", "negative"):
         return negative(_whole_listing(tokens))
-    bound = _BOUND.fullmatch(plain)
-    if bound is not None:
-        operator = _OPERATORS[bound[1]][bound[2] is not None]
-        return Relation((None, _whole_listing(tokens)), (operator,))
     return None
 
 
@@ -448,18 +440,13 @@ def _sets(tokens: Tokens) -> Node:
 def _ratio(tokens: Tokens) -> Node:
     if tokens.next.kind == "set":
         name = tokens.take().text  # and what a sign behind it leaves: ℝ⁺, ℤ_{>0}
-        return lexicon.number_set(name, _subscript(tokens) if tokens.mark("^_") else "")
+        return lexicon.number_set(name, tokens.subscript() if tokens.mark("^_") else "")
     if tokens.mark("∅"):
         return NumberSet("∅")
     terms = [_sum(tokens)]
     while "⦃" not in tokens.open_brackets and tokens.mark(":"):
         terms.append(_sum(tokens))
     return terms[0] if len(terms) == 1 else Ratio(tuple(terms))
-
-
-def _subscript(tokens: Tokens) -> str:
-    """A variable's subscript, as written."""
-    return tokens.take().text if not tokens.mark("{") else tokens.until_brace()
 
 
 def _sum(tokens: Tokens) -> Node:
@@ -524,12 +511,7 @@ def _term(tokens: Tokens) -> Node:
         sign = tokens.mark("·/*⨯✕")
         if sign in (None, "·", "*") and tokens.mark("…"):
             tokens.mark("·*")
-            last = [_factor_after_operator(tokens)]
-            if all(isinstance(part, Number) for part in [*factors, *last]) and _factor_follows(
-                tokens
-            ):
-                last.append(_factor(tokens))  # 2 · 4 ⋯ 2n
-            factors = _continued("prod", factors, multiplied(last))
+            factors = _continued("prod", factors, _factor_after_operator(tokens))
         elif sign is not None:
             _with_factor(factors, sign, _factor_after_operator(tokens))
         elif _factor_follows(tokens):
@@ -678,10 +660,8 @@ def _unit_words(tokens: Tokens) -> list[str]:
         token = tokens.next
         if token.kind == "text":
             found += tokens.take().text.split()
-        elif token.text in ("/", "·") and token.kind == "mark" and _names_unit(tokens, 1):
+        elif token.text in ("/", "·") and token.kind == "mark" and _names_unit(tokens.ahead(1)):
             found += [tokens.take().text, tokens.take().text]
-        elif found and token.kind == "symbol" and token.spaced and _names_unit(tokens, 0):
-            found.append(tokens.take().text)
         elif token.text == "^" and found:
             tokens.take()
             exponent = _argument(tokens)
@@ -692,8 +672,7 @@ def _unit_words(tokens: Tokens) -> list[str]:
             return found
 
 
-def _names_unit(tokens: Tokens, count: int) -> bool:
-    token = tokens.ahead(count)
+def _names_unit(token: Token) -> bool:
     return token.kind == "text" or (token.kind == "symbol" and token.text in lexicon.unit_table())
 
 
@@ -753,8 +732,6 @@ def _suffixed(tokens: Tokens, node: Node, sign: str) -> Node:
             raise UnreadableError("three factorial signs")
         return Call("doublefactorial" if doubled else "factorial", (node,))
     if sign == "'":
-        if isinstance(node, Symbol):
-            return Symbol(f"{node.name}'")
         raise UnreadableError("a prime")
     if sign == "°":
         return _degrees(tokens, node)
@@ -762,7 +739,8 @@ def _suffixed(tokens: Tokens, node: Node, sign: str) -> Node:
 
 
 _SCALES_OF_TEMPERATURE = {"c": "°C", "celsius": "°C", "f": "°F", "fahrenheit": "°F"}
-_PARTS_OF_DEGREE = (Fraction(1, 60), Fraction(1, 3600))
+_PARTS_OF_DEGREE = {Fraction(1, 60): ("'",), Fraction(1, 3600): ("'", "")}
+"""Minutes and seconds with the signs after them; `"` is read as a space."""
 
 
 def _degrees(tokens: Tokens, node: Node) -> Node:
@@ -773,8 +751,8 @@ def _degrees(tokens: Tokens, node: Node) -> Node:
         tokens.take()
         return Quantity(node, *lexicon.unit_table()[spelled])
     terms = [node]
-    for size in _PARTS_OF_DEGREE:
-        if tokens.next.kind != "number" or tokens.ahead(1).text != "'":
+    for size, signs in _PARTS_OF_DEGREE.items():
+        if tokens.next.kind != "number" or tokens.ahead(1).text not in signs:
             break
         terms.append(Product((tokens.number(), Number(size))))
         while tokens.mark("'"):
@@ -821,20 +799,12 @@ def _numeral(tokens: Tokens) -> Node:
     digits = str(number.value) if number else tokens.take().text.upper()
     if tokens.mark("_") is None and number is not None:
         return number
-    base = _base_of_numeral(tokens)
+    base = _argument(tokens)
     if not (isinstance(base, Number) and base.value in range(2, 37) and digits.isalnum()):
         raise UnreadableError("a number with a subscript")
     if any(int(digit, 36) >= base.value for digit in digits):
         raise UnreadableError("a digit that its base does not have")
     return Numeral(digits, int(base.value)) if number is None or base.value != 10 else number
-
-
-def _base_of_numeral(tokens: Tokens) -> Node:
-    word = tokens.ahead(1) if tokens.next.text == "{" else tokens.next
-    if word.kind == "text" and word.text.lower() in lexicon.UNITS_IN_WORDS:
-        tokens.at += 3 if tokens.next.text == "{" else 1
-        return Number(Fraction(lexicon.UNITS_IN_WORDS[word.text.lower()]))
-    return _argument(tokens)
 
 
 FUNCTION_NAMES = frozenset(("zeta", "Gamma", *"fghFGHPE"))
@@ -845,7 +815,7 @@ def _symbol(tokens: Tokens) -> Node:
     """A variable, a constant, or a function by a letter."""
     name = tokens.take().text
     if tokens.mark("_"):
-        name = f"{name}_{_subscript(tokens)}"
+        name = f"{name}_{tokens.subscript()}"
     primes = 0
     while tokens.mark("'"):
         primes += 1
@@ -1099,12 +1069,9 @@ def _applied(name: str, arguments: tuple[Node, ...], base: Node | None, power: N
         raise UnreadableError(f"{len(arguments)} arguments of {name}")
     if isinstance(power, Number) and power.value == -1:
         return Call(f"arc{name}", arguments)
-    if name in _FOLDED and len(arguments) > 2:
-        arguments = (
-            reduce(lambda one, other: Call(name, (one, other)), arguments[:-1]),
-            arguments[-1],
-        )
-    call = Call(name, arguments)
+    call: Node = Call(name, arguments)
+    if name in _FOLDED and len(arguments) > 1:
+        call = reduce(lambda one, other: Call(name, (one, other)), arguments)
     return call if power is None else Power(call, power)
 
 
@@ -1114,18 +1081,14 @@ _I, _INDEX = Constant("i"), Symbol("index 0")
 def _series(tokens: Tokens, name: str) -> Node:
     r"""What \sum or \prod adds up or multiplies."""
     tokens.expect("_")
-    tokens.expect("{")
-    index = _base(tokens)
-    endless = tokens.mark("≥") is not None
-    if not endless:
-        tokens.expect("=")
-    low = _sum(tokens)
-    tokens.expect("}")
-    if not endless:
+    match _argument(tokens):
+        case Relation((Symbol() | Constant("i") as index, Node() as low), ("=" | "≥" as sign,)):
+            pass
+        case _:
+            raise UnreadableError("a sum over no variable")
+    if sign == "=":
         tokens.expect("^")
-    high = Constant("∞") if endless else _argument(tokens)
-    if index != _I and not isinstance(index, Symbol):
-        raise UnreadableError("a sum over no variable")
+    high = _argument(tokens) if sign == "=" else Constant("∞")
     return Call(name, (*_over_index(_term(tokens), index), low, high))
 
 

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable
 
 from rewardkit.verifiers.math import lexicon
-from rewardkit.verifiers.math.lexicon import ORDINAL_ENDING, SIGNS, listed
+from rewardkit.verifiers.math.lexicon import ORDINAL_ENDING, SIGNS, listed, spellings
 
 _LEFT_OUT = listed(
     r"\left. \right. \left \right \middle \big \Big \bigg \Bigg \bigl \bigr \Bigl \Bigr \biggl"
@@ -27,32 +27,23 @@ _SPACES = (
     ),
     r"\ ",
 )
-_TEXT_COMMANDS = listed(
-    r"\text \mbox \hbox \textbf \textit \textrm \textsf \texttt \textnormal \textsc \textup \emph"
-    r" \underline \mathrm \mathbf \mathit \mathsf \mathtt \mathcal \mathfrak \mathscr \boldsymbol"
-    r" \bm \bold \mathop \operatorname \operatorname*"
-)
-"""Commands whose argument is a word, or one letter in another type."""
-
+_OF_MANY_SPELLINGS = r"""
+\text \mbox \hbox \textbf \textit \textrm \textsf \texttt \textnormal \textsc \textup \emph \bm
+\text \underline \mathrm \mathbf \mathit \mathsf \mathtt \mathcal \mathfrak \mathscr \boldsymbol
+\text \bold \mathop \operatorname \operatorname*; \vec \overrightarrow; \mathbb \Bbb
+\mathbb{R} \R \reals \Reals; \frac \dfrac \tfrac \cfrac \sfrac \nicefrac; \binom \dbinom \tbinom
+i \imath \i; j \jmath \j; d \partial; * \*; ≤ <=; ≥ >=
+"""
 COMMANDS = {
     **dict.fromkeys(_LEFT_OUT, ""),
     **dict.fromkeys(_SPACES, " "),
-    **dict.fromkeys(_TEXT_COMMANDS, r"\text"),
-    **dict.fromkeys(listed(r"\dfrac \tfrac \cfrac \sfrac \nicefrac"), r"\frac"),
-    **dict.fromkeys(listed(r"\dbinom \tbinom"), r"\binom"),
-    **dict.fromkeys(listed(r"\R \reals \Reals"), r"\mathbb{R}"),
     **SIGNS,
-    r"\*": "*",
-    **dict.fromkeys((r"\imath", r"\i"), "i"),
-    **dict.fromkeys((r"\jmath", r"\j"), "j"),
-    r"\Bbb": r"\mathbb",
-    r"\partial": "d",
-    r"\overrightarrow": r"\vec",
+    **spellings(_OF_MANY_SPELLINGS),
 }
 """Every command of many spellings, and its one spelling."""
 
 _COMMAND = re.compile(
-    r"\\(?:left\.|right\.|operatorname\*|[a-zA-Z]+|.)|[$~`\"\u201c\u201d]", re.DOTALL
+    r"\\(?:left\.|right\.|operatorname\*|[a-zA-Z]+|.)|[$~`\"\u201c\u201d]|[<>]=", re.DOTALL
 )
 _TEXT_OPENS = re.compile(r"\\text\s*\{(?:\s*\\text\s*\{([^{}]*)\}(?=\s*\}))?")
 
@@ -77,7 +68,7 @@ def collapsed(text: str) -> str:
     text = repaired(text)
     if not text.isascii():
         text = _SCRIPT_RUN.sub(_script, text.translate(_CHARACTERS))
-        text = _CLASSIFIER.sub("", "".join(map(_ascii, text)))
+        text = "".join(map(_ascii, text))
     if text[-1:] in "\\ ." and not text.endswith(".."):
         text = _TRAILING.sub("", text)
     if _MAY_GROUP.search(text):
@@ -132,17 +123,10 @@ _CHARACTERS = str.maketrans(
     {
         **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad✓✔✅■∎", ""),
         **{spelling: sign for spelling, sign in SIGNS.items() if len(spelling) == 1},
-        "、": ",",
-        "。": ".",
-        "⁄": "/",
-        "′": "'",
-        "″": "''",
+        **spellings(", 、; . 。; / ⁄; ' ′; '' ″"),
         **{letter: rf"\mathbb{{{name}}}" for letter, name in zip("ℝℤℕℚℂ", "RZNQC", strict=True)},
     }
 )
-_CLASSIFIER = re.compile(r"(?<=[0-9}\s])[个個名人只本张次种条颗棵件辆位块支元](?=[\s}]*\Z)")
-"""What a number counts, in Chinese."""
-_DIGIT_AT_END = re.compile(r"[23]\Z")
 
 
 def _script(run: re.Match[str]) -> str:
@@ -160,9 +144,6 @@ def _ascii(character: str) -> str:
     if character in "∛∜":
         return f"√[{3 if character == '∛' else 4}]"
     spelled = unicodedata.normalize("NFKC", character)
-    if "\u3380" <= character <= "\u33df":  # ㎝, ㎡
-        raised = _DIGIT_AT_END.sub(r"^\g<0>", spelled)
-        return rf"\text{{{raised}}}"
     over, slash, under = spelled.partition("\u2044")
     return rf"\frac{{{over}}}{{{under}}}" if slash else spelled
 
@@ -177,7 +158,6 @@ _REMARK = re.compile(
     r"|(?<![a-zA-Z\\])(?:since|because)(?![a-zA-Z]).*\Z",
     re.DOTALL,
 )
-_OPENED = re.compile(r"(?:\\text\{|[\s,])+\Z")
 _ABOUT = re.compile(
     r",?\s*\\text\{[\s,]*(?:or |which is |that is )?(?:approximately|approx\.?|about|roughly)\s*\}"
 )
@@ -187,7 +167,7 @@ def _without_remark(text: str) -> str:
     r"""The text before a reason or a rounded value in brackets; `\text{or about}` as ≈."""
     reasoned = ")" in text or "since" in text or "because" in text
     if reasoned and (remark := _REMARK.search(text)):
-        before = _OPENED.sub("", text[: remark.start()])
+        before = text[: remark.start()]
         if before.strip():
             text = before + "}" * (before.count("{") - before.count("}"))
     return _ABOUT.sub("≈ ", text) if r"\text" in text and "a" in text else text
@@ -199,16 +179,15 @@ _OR_EQUAL = {">": "≥", "<": "≤"}
 
 
 def _bound(match: re.Match[str]) -> str:
-    """`t is at least 3` as t ≥ 3, `t is no more than 3` as t ≤ 3."""
+    """`t is at least 3` as t ≥ 3, `all numbers less than 3` as < 3."""
     name, word_for_it, before, word, or_equal = match.groups()
     sign = _BOUNDS[word]
     if (before == "at") != (word in ("least", "most")):
         return match.group()
     if before in ("no", "not"):
         sign = _NEGATED[sign]
-    return (
-        f"{name or word_for_it}{_OR_EQUAL.get(sign, sign) if or_equal else sign}{_reopened(match)}"
-    )
+    sign = _OR_EQUAL.get(sign, sign) if or_equal else sign
+    return f"{name or word_for_it or ''}{sign}{_reopened(match)}"
 
 
 def _reopened(match: re.Match[str]) -> str:
@@ -229,12 +208,6 @@ def _taken(match: re.Match[str]) -> str:
     r"""{}_8P_3 as 8!/(8-3)!, {}_8C_3 as \binom."""
     of, sort, some = (group for group in match.groups() if group is not None)
     return rf"\binom{{{of}}}{{{some}}}" if sort == "C" else rf"\frac{{{of}!}}{{({of}-{some})!}}"
-
-
-def _chosen(match: re.Match[str]) -> str:
-    r"""C_{10}^3 as \binom; C_1^2 is the square of a constant."""
-    of, some = match.groups()
-    return rf"\binom{{{of}}}{{{some}}}" if int(of) > int(some) else match.group()
 
 
 def _primes(match: re.Match[str]) -> str:
@@ -311,7 +284,8 @@ _SENTENCE = (
 _GAP = r"(?:[\s{}]|\\text(?![a-zA-Z])){0,12}+"  # bounded: the time is linear
 _LETTER = r"(?:\\(?!text|mathbb)[a-zA-Z]+|[a-zA-Z])(?![a-zA-Z])(?:\s*_\s*\{?[0-9a-z]\}?)?"
 _IS_BOUND = (
-    rf"\A{_GAP}(?:({_LETTER})(?=[\s}}\\]){_GAP}(?:is(?=[\s}}]){_GAP})?|([a-zA-Z]+)\s+is\s+)"
+    rf"\A{_GAP}(?:({_LETTER})(?=[\s}}\\]){_GAP}(?:is(?=[\s}}]){_GAP})?|([a-zA-Z]+)\s+is\s+"
+    rf"|(?:all{_GAP})?(?:the{_GAP})?(?:real{_GAP})?numbers(?=[\s}}]){_GAP})"
     rf"(?:(at|no|not){_GAP})?(least|most|more|greater|less|fewer)(?:{_GAP}than)?"
     rf"({_GAP}or\s+equal\s+to)?{_GAP}(?=[-¤\\0-9π])"
 )
@@ -335,208 +309,119 @@ def _extreme(match: re.Match[str]) -> str:
 
 
 _NUMBER_OR_LETTER = r"([0-9]{1,4}|[a-zA-Z])"
+_MAPS_TO = (
+    r"\A\s*(?:([a-zA-Z])\s*:(?:[^,;↦]{0,60}→[^,;↦]{0,60}[,;])?)?\s*\(?([a-z](?:,\s*[a-z])*)\)?\s*↦"
+)
+_OVER_FIELD = (
+    r"(?:[∈\s]|\\text\{\s*(?:in|over)\s*\}){1,8}+(?:\\mathbb\s*\{F\}|\\text\{(?:GF|F)\}|GF)"
+    r"\s*[_(]?\s*\{?\s*([0-9]+)[\s})]*(?:\[[a-z]\])?\s*\Z"
+)
+_UNSEEN = r"\\(?:(?:text)?color(?:box)?|[hv]?phantom|[hv]space\*?|tag\*?|label)\s*\{[^{}]*\}"
+_COMPOSITION = (
+    r"(?<![°)] )(?<!°)(\(\s?)?\b([f-hp-wF-HP-W])\s?°\s?([f-hp-wGHP-W])\b(?!\s?°)(?(1)\s?\))"
+    r"(?:\s?\(\s?([a-z]|-?[0-9]{1,9})\s?\))?"
+)
+_DOMAIN = (
+    r"\s?(?:(\()|\\text\{\s?(?:for|if|when|where|with)\s?\})\s?([a-zA-Z]\s?[<>≤≥≠]\s?-?[0-9]+)"
+    r"(?(1)\s?\))\s?\Z"
+)
+_GRADIENT = r"\A\s*\\nabla\s*([a-zA-Z])\s*(?:\([a-z, ]*\)\s*)?(?==)"
+_DOT_TO_DOT = r"(\.[0-9]{0,20})\\dot\s*\{?([0-9])\}?([0-9]{0,18})\\dot\s*\{?([0-9])\}?"
+_REPEATING = (
+    r"(?<![0-9])([0-9]{0,20})\.([0-9]{0,20})\\(?:overline|bar|dot)\s*\{?\s*([0-9]{1,20})\s*\}?"
+)
+_QUOTIENT_OF_UNITS = rf"(?<=[0-9}})π])\s*\\frac\s*\{{({_UNITS})\}}\s*\{{({_UNITS})\}}"
+_COUNTED = (
+    r"(?<=[0-9})π])\s*(\\text\{)?\s*\(\s*(\\text\{)?([A-Za-z ]{1,40})(?(2)\})"
+    r"(\s*\^\s*(?:[2-4]|\{[2-4]\}))?\s*\)(?(1)\s*\})\s*\Z"
+)
+_POWER_OF_TEN = r"(?<=[0-9])\s*\\text\s*\{\s*[eE](-?)\s*\}?\s*\{?\s*(-?[0-9]{1,3})\s*\}?"
+_DERIVATIVE = r"\\(d?)dot\s*(?:\{\s*(\\?[a-zA-Z]+)\s*\}|([a-zA-Z]))"
+_SETS_BY_NAME = r"\A\s*([A-Z])\s*([∩∪])\s*([A-Z])\s*=(?=\s*(?:⦃|\\\{|∅|[(\[]))"
+_PARTS = r"(?:\A|[\s,;]+|(?=\\text))(?:\\text\s*\{\s*)?\(?([a-h])\)[\s}]*(?=[^\s,;}])"
+_BASE = (
+    r"(?<![A-Za-z0-9])([0-9][0-9A-Fa-f]*|[A-F][0-9A-F]*)(?:[\s_({,]|\\text\{)+(?:in )?base"
+    r"(?:[\s{}]|\\text\{)+([a-z0-9]+)[\s)}]*\Z"
+)
+_NAMED_BASE = (
+    r"(?<![A-Za-z0-9])([0-9][0-9A-Fa-f]*[\s)}]*)_[\s{]*(?:\\text\{)?\s*"
+    r"([a-z]{3,8}|[0-9]{1,2})[\s}]*\Z"
+)
+_COMBINATIONS = (
+    rf"(?:\{{\s*\}}\s*)?[_^]\s*+\{{?\s*+{_NUMBER_OR_LETTER}\s*+\}}?\s*+\{{?\s*+(?:\\text\{{\s*)?"
+    rf"([CP])[\s}}]*_\s*(?:\{{\s*{_NUMBER_OR_LETTER}\s*\}}|([0-9a-zA-Z]))"
+)
+_RATIO = (
+    r"(?<=[0-9π}])\s*\\text\{\s*to\s*\}\s*(?=[-0-9π\\])"
+    r"|(?<=[0-9])(?:\s*\\text\{\s*(?:in|out of)\s*\}|\s+(?:to|in|out of)\s)\s*(?=[0-9])"
+)
+_DIGITS_IN_BRACKETS = (
+    r"(?:\A|(?<=[\s=(,]))(?:\\text\s*\{|[({])\s{0,4}"
+    r"([A-F]{1,40}|(?=[^\s)}]*[0-9])[0-9A-Fa-f]{1,40})\s{0,4}[)}](?=\s{0,4}_)"
+)
 _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
     (r"f(x) = x, \forall x", "forall", r"(?<=\S)[\s,;]*\\forall(?![a-zA-Z])\s*", " for all "),
     (r"x^2+\text{const}", "const", r"\\text\{\s*const(?:ant)?\.?\s*\}", "C"),
-    (
-        "x ↦ 2x",
-        "↦",
-        r"\A\s*(?:([a-zA-Z])\s*:(?:[^,;↦]{0,60}→[^,;↦]{0,60}[,;])?)?\s*\(?([a-z](?:,\s*[a-z])*)\)?\s*↦",
-        lambda match: f"{match[1] or 'f'}({match[2]})=",
-    ),
-    (
-        r"x^2 \in \mathbb{F}_2[x]",
-        "F",
-        r"(?:[∈\s]|\\text\{\s*(?:in|over)\s*\}){1,8}+(?:\\mathbb\s*\{F\}|\\text\{(?:GF|F)\}|GF)"
-        r"\s*[_(]?\s*\{?\s*([0-9]+)[\s})]*(?:\[[a-z]\])?\s*\Z",
-        r"\\pmod{\1}",
-    ),
+    ("x ↦ 2x", "↦", _MAPS_TO, lambda m: f"{m[1] or 'f'}({m[2]})="),
+    (r"x^2 \in \mathbb{F}_2[x]", "F", _OVER_FIELD, r"\\pmod{\1}"),
     ("#S = 5", "#", r"\A\s*#\s*([A-Z])(?=\s*=)", r"|\1|"),
-    (r"3\ldotp 2", "ldotp", r"\\ldotp(?![a-zA-Z])\s*", "."),
-    (
-        r"\color{red}, \phantom{0}",
-        "{",
-        r"\\(?:(?:text)?color(?:box)?|[hv]?phantom|[hv]space\*?|tag\*?|label)\s*\{[^{}]*\}",
-        " ",
-    ),
+    (r"\color{red}, \phantom{0}", "{", _UNSEEN, " "),
     (r"\\[4pt]", r"\\", r"\\\\\s*\[\s*-?[0-9.]+\s*(?:pt|em|ex|mm|cm|in)\s*\]", r"\\\\"),
     ("2{,}5", "{,}", r"(?<![(\[{,0-9])([0-9]+)\{,\}(?=[0-9]+(?![0-9{,)\]]))", r"\1."),
     (r"10{:}45, \text{-}7", "}", r"(?:\\text\s*\{|\{)\s*([-:.,])\s*\}", r"\1"),
     (r"2{\frac34}", r"{\frac", rf"(?<=[0-9])\s*\{{\s*(\\frac\s*{_HALF}\s*{_HALF})\s*\}}", r"\1"),
     (r"90^\circ", "°", r"\^\s*(?:\{\s*°\s*(\\text\{\s*[CF]\s*\}|[CF])?\s*\}|°)", r"°\1"),
     (r"f^{\prime\prime}", "^", r"\^\s*(?:\{(?:\s*(?:\\prime|'))+\s*\}|(?:\\prime\s*)+)", _primes),
-    (
-        "37° 15' 20, whose double quotes count as a space",
-        "°",
-        r"(°\s*[0-9]+\s*'\s*[0-9.]+)\s*\Z",
-        r"\1''",
-    ),
     (r"\text{}", "text", r"\\text\{\s*\}", " "),
     ("dy/dx", "/", r"(?<![a-zA-Z\\])d([a-z])\s*/\s*d([a-z])(?![a-zA-Z])", r"\\frac{d\1}{d\2}"),
     (r"\text{(B)} 7", "(", r"\A\s*\\text\{\s*\([A-H]\)\s*\}\s*(?=[^\s.])(?![A-J]\Z)", ""),
-    (r"12^{th}, 12th row", "th", _ORDINAL, _ordinal),
-    (r"1^{st}, 21st row", "st", _ORDINAL, _ordinal),
-    (r"2^{nd}, 3rd row", "d", _ORDINAL, _ordinal),
+    (r"12^{th}, 21st row", "", _ORDINAL, _ordinal),
     (r"\text{in simplest form}", "in ", rf"\\text\{{[\s,]*{_FORM}\s*\}}\s*\Z", ""),
     ("0.(142857)", ".(", r"(?<![0-9.])([0-9]{1,20})\.()\(([0-9]{1,20})\)", _fraction),
-    (
-        "0.4(36)",
-        "(",
-        r"(?<![^\s=-])(0)\.([0-9]{1,20})\(([0-9]{1,20})\)(?=\s*\Z)",
-        _fraction,
-    ),
+    ("0.4(36)", "(", r"(?<![^\s=-])(0)\.([0-9]{1,20})\(([0-9]{1,20})\)(?=\s*\Z)", _fraction),
     ("the 23rd", "he ", r"\A\s*(\\text\s*\{\s*)?[Tt]he\s+(?=[0-9])", r"\1"),
-    (
-        r"(f \circ g)(x)",
-        "°",
-        r"(?<![°)] )(?<!°)(\(\s?)?\b([f-hp-wF-HP-W])\s?°\s?([f-hp-wGHP-W])\b(?!\s?°)(?(1)\s?\))"
-        r"(?:\s?\(\s?([a-z]|-?[0-9]{1,9})\s?\))?",
-        lambda match: f"{match[2]}({match[3]}({match[4] or 'x'}))",
-    ),
-    (
-        "y = 1/x (x > 0)",
-        "=",
-        r"\s?(?:(\()|\\text\{\s?(?:for|if|when|where|with)\s?\})\s?([a-zA-Z]\s?[<>≤≥≠]\s?-?[0-9]+)"
-        r"(?(1)\s?\))\s?\Z",
-        r", \2",
-    ),
-    (
-        r"\nabla f =",
-        r"\nabla",
-        r"\A\s*\\nabla\s*([a-zA-Z])\s*(?:\([a-z, ]*\)\s*)?(?==)",
-        r"\\text{gradient of \1}",
-    ),
+    (r"(f \circ g)(x)", "°", _COMPOSITION, lambda m: f"{m[2]}({m[3]}({m[4] or 'x'}))"),
+    ("y = 1/x (x > 0)", "=", _DOMAIN, r", \2"),
+    (r"\nabla f =", r"\nabla", _GRADIENT, r"\\text{gradient of \1}"),
     (r"\text{k}\Omega", "Omega", r"\\text\{\s*([kMGm])\s*\}\s*\\Omega(?![a-zA-Z])", r"\\text{\1Ω}"),
     (r"\mu\text{m}", r"\mu", r"\\mu\s*\\text\{\s*", r"\\text{μ"),
-    (
-        r"0.\dot{1}2\dot{3}",
-        r"\dot",
-        r"(\.[0-9]{0,20})\\dot\s*\{?([0-9])\}?([0-9]{0,18})\\dot\s*\{?([0-9])\}?",
-        r"\1\\overline{\2\3\4}",
-    ),
-    (
-        r"0.\overline{3}",
-        ".",
-        r"(?<![0-9])([0-9]{0,20})\.([0-9]{0,20})\\(?:overline|bar|dot)\s*\{?\s*([0-9]{1,20})\s*\}?",
-        _fraction,
-    ),
-    (
-        r"\frac{\text{km}}{\text{h}}",
-        r"\frac{\text{",
-        rf"(?<=[0-9}})π])\s*\\frac\s*\{{({_UNITS})\}}\s*\{{({_UNITS})\}}",
-        _per,
-    ),
-    (
-        r"\text{(people)}",
-        "(",
-        r"(?<=[0-9})π])\s*(\\text\{)?\s*\(\s*(\\text\{)?([A-Za-z ]{1,40})(?(2)\})"
-        r"(\s*\^\s*(?:[2-4]|\{[2-4]\}))?\s*\)(?(1)\s*\})\s*\Z",
-        _counted,
-    ),
+    (r"0.\dot{1}2\dot{3}", r"\dot", _DOT_TO_DOT, r"\1\\overline{\2\3\4}"),
+    (r"0.\overline{3}", ".", _REPEATING, _fraction),
+    (r"\frac{\text{km}}{\text{h}}", r"\frac{\text{", _QUOTIENT_OF_UNITS, _per),
+    (r"\text{(people)}", "(", _COUNTED, _counted),
     ("5 x 10^4", "10", r"(?<=[0-9])\s*(?:[xX]|\\text\{\s*[xX·]\s*\})\s*(?=10\s*\^)", "·"),
-    (
-        r"6\text{e}{-4}",
-        "{",
-        r"(?<=[0-9])\s*\\text\s*\{\s*[eE](-?)\s*\}?\s*\{?\s*(-?[0-9]{1,3})\s*\}?",
-        r"e\1\2",
-    ),
+    (r"6\text{e}{-4}", "{", _POWER_OF_TEN, r"e\1\2"),
     ("0x2F", "0x", r"(?<![A-Za-z0-9])0x([0-9A-Fa-f]+)(?![A-Za-z0-9])", r"\1_{16}"),
     ("0b1011", "0b", r"(?<![A-Za-z0-9])0b([01]+)(?![A-Za-z0-9])", r"\1_{2}"),
     ("[3]_7", "]", r"\A\s*\[\s*(-?[0-9]+)\s*\]\s*_\s*\{?\s*([0-9]+)\s*\}?\s*\Z", r"\1\\pmod{\2}"),
-    (
-        r"\frac{d}{dx}f(x)",
-        r"\frac",
-        r"\\frac\s*\{\s*d\s*\}\s*\{\s*d\s*([a-z])\s*\}\s*([a-zA-Z])\s*\(\s*\1\s*\)",
-        r"\\frac{d\2}{d\1}",
-    ),
-    (
-        r"\ddot{y}",
-        r"dot",
-        r"\\(d?)dot\s*(?:\{\s*(\\?[a-zA-Z]+)\s*\}|([a-zA-Z]))",
-        lambda m: f"{m[2] or m[3]}'{m[1] and chr(39)}",
-    ),
+    (r"\ddot{y}", r"dot", _DERIVATIVE, lambda m: f"{m[2] or m[3]}'{m[1] and chr(39)}"),
     ("3 (mod 7)", "mod", r"\(\s*(?:\\text\{\s*)?mod\s*\}?([^()]*)\)", r"\\pmod{\1}"),
-    (
-        "C_9^4",
-        "C_",
-        r"(?<![A-Za-z\\_^}\]])C\s*_\s*\{?\s*([0-9]{1,3})\s*\}?\s*\^\s*\{?\s*([0-9]{1,3})"
-        r"(?![0-9])\s*\}?",
-        _chosen,
-    ),
     ("n if and only if", "ly ", r"\b(?:if and only if|(?:exactly|precisely) (?:when|if))\b", "iff"),
     (
         r"A \cap B = \{1, 2\}",
         "=",
-        r"\A\s*([A-Z])\s*([∩∪])\s*([A-Z])\s*=(?=\s*(?:⦃|\\\{|∅|[(\[]))",
+        _SETS_BY_NAME,
         lambda m: rf"\text{{{min(m[1], m[3])}{m[2]}{max(m[1], m[3])}}}=",
     ),
     ("5 | n", "|", r"\A\s*([1-9][0-9]*)\s*\|\s*([a-z])\s*\Z", r"\2≡0\\pmod{\1}"),
     ("12 min", "min", r"(?<=[0-9])\s*min\.?(?=[\s}]*\Z)", " minutes"),
-    ("π to 4", "to", r"(?<=[0-9π}])\s*\\text\{\s*to\s*\}\s*(?=[-0-9π\\])", ":"),
-    ("the slope is 5", " is ", _SENTENCE, _sentence),
-    ("the roots are 2 and 3", " are ", _SENTENCE, _sentence),
+    ("π to 4, 5 out of 36", "", _RATIO, ":"),
+    ("the slope is 5, the roots are 2 and 3", " ", _SENTENCE, _sentence),
     ("all real x with x > 3", "l", _EVERY, _reopened),
     ("t is at least 3", "t", _IS_BOUND, _bound),
     ("minimum value of 3", "m", rf"{_EXTREME}(?=\s*[-\\0-9])", _extreme),
-    (
-        r"\ell: 2x+3y=5",
-        ":",
-        r"\A\s*(?:\\ell(?![a-zA-Z])|[A-Zlmrst])(?:_\{?[a-zA-Z0-9]\}?)?\s*:\s*"
-        r"(?=[^:x]*x[^:y]*y[^:]*=|[^:y]*y[^:x=]*=[^:x]*x)(?=[^:]*\Z)",
-        "",
-    ),
     (r"\angle A = 30°", "=", r"(?:\A|(?<=,))\s*(?:m\s*)?(?:\\angle\s*|∠\s*)([A-Z])(?=\s*=)", r"\1"),
     (r"\max = 7", "\\m", r"\\(max|min)(?=\s*=)", r"\\text{\1imum}"),
-    (
-        "35 degrees 20 minutes",
-        "minutes",
-        r"(?<=[0-9])\s*(?:\\text\{\s*degrees?\s*\}|degrees?)\s*(?:and\s*)?([0-9]+)"
-        r"\s*(?:\\text\{\s*minutes?\s*\}|minutes?)\s*\Z",
-        r"°\1'",
-    ),
-    (
-        "(a) 12 (b) 5",
-        "b)",
-        r"(?:\A|[\s,;]+|(?=\\text))(?:\\text\s*\{\s*)?\(?([a-h])\)[\s}]*(?=[^\s,;}])",
-        _part,
-    ),
+    ("(a) 12 (b) 5", "b)", _PARTS, _part),
     (r"\text{US}\$5", "US", r"(?:\\text\{\s*US\s*\}|\bUS)\s*¤", "¤"),
     ("35 per cent", "cent", r"\bper\s+cent\b", "percent"),
-    ("= 5", "=", r"\A\s*=(?![=<>])", ""),
-    ("⇒ 5", "→", r"\A\s*→", ""),
+    ("= 5, ⇒ 5", "", r"\A\s*(?:→|=(?![=<>]))", ""),
     ("!=", "!=", r"(?<=[a-zA-Z)\s])\s!=(?!=)", "≠"),
-    ("<=", "<=", "<=", "≤"),
-    (">=", ">=", ">=", "≥"),
     ("4{cm}", "{", r"\A(\s*-?[0-9.,/]+)\{([a-zA-Z]+)\}", r"\1\\text{\2}"),
-    (
-        "31 (base 5)",
-        "base",
-        r"(?<![A-Za-z0-9])([0-9][0-9A-Fa-f]*|[A-F][0-9A-F]*)(?:[\s_({,]|\\text\{)+(?:in )?base"
-        r"(?:[\s{}]|\\text\{)+([a-z0-9]+)[\s)}]*\Z",
-        _base,
-    ),
-    (
-        "1F_{hex}",
-        "_",
-        r"(?<![A-Za-z0-9])([0-9][0-9A-Fa-f]*[\s)}]*)_[\s{]*(?:\\text\{)?\s*"
-        r"([a-z]{3,8}|[0-9]{1,2})[\s}]*\Z",
-        _base,
-    ),
-    (
-        "{}_9C_4, {}_9P_4",
-        "_",
-        rf"(?:\{{\s*\}}\s*)?[_^]\s*+\{{?\s*+{_NUMBER_OR_LETTER}\s*+\}}?\s*+\{{?\s*+"
-        rf"(?:\\text\{{\s*)?([CP])[\s}}]*_\s*"
-        rf"(?:\{{\s*{_NUMBER_OR_LETTER}\s*\}}|([0-9a-zA-Z]))",
-        _taken,
-    ),
-    (
-        "(1010)_2, {1F}_{16}",
-        "_",
-        r"(?:\A|(?<=[\s=(,]))(?:\\text\s*\{|[({])\s{0,4}"
-        r"([A-F]{1,40}|(?=[^\s)}]*[0-9])[0-9A-Fa-f]{1,40})\s{0,4}[)}](?=\s{0,4}_)",
-        r"\1",
-    ),
+    ("31 (base 5)", "base", _BASE, _base),
+    ("1F_{hex}", "_", _NAMED_BASE, _base),
+    ("{}_9C_4, {}_9P_4", "_", _COMBINATIONS, _taken),
+    ("(1010)_2, {1F}_{16}", "_", _DIGITS_IN_BRACKETS, r"\1"),
 )
 """An example, what a text must contain for the rewrite to apply, the pattern, the replacement."""
 
@@ -577,9 +462,8 @@ _PATTERNS = [
     re.compile(_START + pattern.replace(" ", _GAP) + _END)
     for pattern in (
         rf"(?:where|with|for|when)\b (?:let )?{_QUANTITY} (?P<letters>{_LETTERS})",
-        rf"(?:where |with |for |as |when )?(?P<letters>{_LETTERS}) (?:is |are |being |denotes? )"
-        rf"{_QUANTITY}",
-        rf"(?:where |with |for )?(?P<letters>{_LETTERS}) (?:any |an? (?:arbitrary )?){_QUANTITY}",
+        rf"(?:where |with |for |as |when )?(?P<letters>{_LETTERS})"
+        rf" (?:is |are |being |denotes? |any |an? ){_QUANTITY}",
         rf"(?:where|with|for|when)\b (?:(?:any|some|all|every|each)\b)? (?P<letters>{_LETTERS})"
         rf" ∈ (?P<set>{_SET})",
         rf"for (?:all|any|every|each)\b (?P<letters>{_LETTERS})",
@@ -610,27 +494,13 @@ _IN_WORDS = re.compile(
 _FROM_WHOLE = re.compile(
     rf"{_GAP}(?:[,;(]|\b(?:for|where|with)\b){_GAP}([jklmn])\s?≥\s?([01])[\s)}}]*\Z"
 )
-_NUMBERS_THAT = re.compile(
-    r"\A\s*\\text\s*\{\s*(?:all|the) (?:integers|numbers)(?: such that| with| where)?\s*\}(?=.*≡)"
-)
-_FOR_ALL = re.compile(
-    r",?\s*(?:\\text\{\s*,?\s*(?:for (?:all|any|every|each))[^{}<>]*\}"
-    r"|\bfor (?:all|any|every|each)\b)[^<>≤≥≠=]*\Z"
-)
 _HINTS = ("for ", "∈", "integer", "number", "real", "constant", "scalar", "parameter")
 _SAID = ("congruent", "multiple", "divisible", "odd", "even", "of the form", "power")
-_SORTS = {
-    "positive": "Z^+",
-    "natural": "N",
-    "non-negative": "Z_{≥0}",
-    "nonnegative": "Z_{≥0}",
-    "whole": "Z_{≥0}",
-    "rational": "Q",
-}
+_SORTS = spellings("Z^+ positive; N natural; Z_{≥0} non-negative nonnegative whole; Q rational")
 
 
 def quantified(text: str) -> str:
-    """The text with what its letters run through as `, k∈ℤ`; other words after `for all` go."""
+    """The text with what its letters run through as `, k∈ℤ`."""
     if any(map(text.__contains__, _HINTS)):
         for pattern in _PATTERNS:
             text = pattern.sub(_member, text)
@@ -638,13 +508,11 @@ def quantified(text: str) -> str:
         words = " ".join(re.sub(r"\\text(?![a-zA-Z])|[{}]", " ", text).split()).rstrip(".")
         named = _IN_WORDS.fullmatch(words)
         text = _in_signs(named) if named else text
-    text = _NUMBERS_THAT.sub("", text)
     if "…" in text or "..." in text:
         text = _RUN_THROUGH.sub(_run_through, text)
     if "≥" in text:
         text = _FROM_ONE.sub("", text) if _SEQUENCE.match(text) else _FROM_WHOLE.sub(_whole, text)
-    text = _least(text) if "∈" in text or "integer" in text else text
-    return _FOR_ALL.sub("", text) if "for " in text else text
+    return _least(text) if "∈" in text or "integer" in text else text
 
 
 def _member(match: re.Match[str]) -> str:

@@ -130,9 +130,6 @@ class _Lexer:
             self._add("symbol", name)
         elif name in lexicon.FUNCTIONS and name != "mod":
             self._add("word", lexicon.FUNCTIONS[name])
-        elif (name.isdigit() or name == "-") and "begin{" in self.text:
-            self.at -= 1  # a row's end that lost a backslash
-            self._mark("\\\\")
         else:
             self._add("command", f"\\{name}")
 
@@ -147,8 +144,6 @@ class _Lexer:
         known = lexicon.CONSTANT_WORDS.get(run)
         if run == "mod" and self._after_value():
             self._add("command", r"\mod")
-        elif run in ("to", "in") and self._after_value() and self._number_follows():
-            self._add("mark", ":")
         elif run in lexicon.FUNCTIONS:
             self._add("word", lexicon.FUNCTIONS[run])
         elif known and len(run) > 1:
@@ -219,8 +214,6 @@ class _Lexer:
             if "," in content or ";" in content:
                 self._add("mark", ",")
             self._add("mark", joint)
-        elif stripped in ("to", "in", "out of") and self._after_value() and self._number_follows():
-            self._add("mark", ":")
         elif self._after_value() and following != "_" and lexicon.known_unit(stripped):
             self._add("text", stripped)
         elif len(stripped) == 1 and stripped.isalpha():
@@ -235,10 +228,6 @@ class _Lexer:
             self.found.extend(_Lexer(content, self.level + 1).run())
         elif content:
             self._add("text", content)
-
-    def _number_follows(self) -> bool:
-        """Whether a number comes before and after, as in 3 to 4 or 3 in 4."""
-        return self.found[-1].kind == "number" and self.text[self.at :].lstrip(" ${}")[:1].isdigit()
 
     def _after_value(self) -> bool:
         if not self.found:
@@ -318,8 +307,10 @@ class Tokens:
             found.append(self.take().text)
         return " ".join(found)
 
-    def until_brace(self) -> str:
-        """Take everything up to and including the closing brace; return the text before it."""
+    def subscript(self) -> str:
+        """Take a subscript, in braces or of one token; return it as written."""
+        if not self.mark("{"):
+            return self.take().text
         letters = []
         while self.next.text not in ("}", ""):
             letters.append(self.take().text)

@@ -227,7 +227,7 @@ def _in_local_spelling(answer: str, gold: ParsedAnswer) -> bool:
     """1000,99 or 1.000,99 for 1000.99, where the reference says which number is meant."""
     if gold.tree is None or ("," not in answer and not _GROUPING.search(answer)):
         return False
-    value = local_value(answer, pointed="." in gold.text)
+    value = _local_value(answer.strip(" $"), pointed="." in gold.text)
     return value is not None and value == rational(gold.tree)
 
 
@@ -276,12 +276,11 @@ _GROUPED = re.compile(
 )
 
 
-def local_value(answer: str, *, pointed: bool) -> Fraction | None:
+def _local_value(bare: str, *, pointed: bool) -> Fraction | None:
     """The value of `1.234.567,8`, `1'234'567` or `12,34,567`; None where it isn't certain.
 
     `pointed`: the reference has a decimal point, so that a comma alone may be one too.
     """
-    bare = answer.strip(" $")
     if pointed and _COMMA.fullmatch(bare):
         return Fraction(bare.replace(",", "."))
     grouped = _GROUPED.fullmatch(bare)

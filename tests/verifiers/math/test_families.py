@@ -148,7 +148,6 @@ SAME: list[tuple[str, str]] = [
         r"f(x)=x \text{ for all } x \text{ or } f(x)=0 \text{ for all } x",
     ),
     (r"f(x)=2x+c \text{ where } c \in \mathbb{R}", r"f(t)=2t+a, \ a\in\mathbb{R}"),
-    (r"\text{all integers } n \equiv 1 \pmod 4", r"n=4k+1, k\in\mathbb{Z}"),
     (r"n = 6m \pm 1, m\in\mathbb{Z}", r"n\equiv 1, 5\pmod 6"),
     (r"x\in\{k\pi : k\in\mathbb{Z}\}", r"x=k\pi,\ k\in\mathbb{Z}"),
     (r"k\pi\ (k\in\mathbb{Z})", r"x=n\pi"),
