@@ -280,9 +280,7 @@ def eval_command(
         in_what(help="End --watch after this many seconds without a new checkpoint."),
     ] = None,
     *,
-    quiet: bool,
-    as_json: bool,
-    log_to: tuple[str, ...],
+    output: OutputOptions,
     **given: Any,
 ) -> None:
     """Generate completions, judge them, and write the run's folder.
@@ -299,7 +297,6 @@ def eval_command(
     options = options_for(tuple(task or ()), models[0], prompts[0] if prompts else None, **given)
     if watch_timeout is not None and not watch:
         raise UsageError("--watch-timeout has no effect without --watch; add --watch")
-    output = OutputOptions(quiet=quiet, as_json=as_json, log_to=log_to)
     output.check()
     if watch or is_sweep(models, prompts):
         evaluate_several(options, models, prompts, output, watch=watch, timeout=watch_timeout)

@@ -18,8 +18,9 @@ from rewardkit.harness.metrics.rates import numbered
 from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow, SecondVerdict
 from rewardkit.judging import Control, JudgingOptions
 from rewardkit.judging.rows import judge_samples
-from rewardkit.protocols import Verifier
+from rewardkit.protocols import Task, Verifier
 from rewardkit.records import Completion, Failure, Sample, Verdict
+from rewardkit.resolve import timeout_of
 from rewardkit.thinking import Thinking, text_to_read, thinking_is_open, thinking_of
 
 if TYPE_CHECKING:
@@ -53,6 +54,14 @@ class TaskVerifiers:
     """Judges answers that `strict` calls wrong."""
     confirm: Judge | None = None
     """Judges answers that `strict` calls right."""
+
+
+def verifiers_of_task(
+    task: Task, reading: str | None, thinking: Thinking | None, timeout: float | None
+) -> TaskVerifiers:
+    """A task's verifiers for an answer style, with its own timeout if none is given."""
+    limits = thinking, timeout or timeout_of(task)
+    return TaskVerifiers(task.verifier(reading), task.flexible(), task.perfect, *limits)
 
 
 @dataclass(frozen=True, slots=True)
