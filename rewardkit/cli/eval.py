@@ -241,10 +241,7 @@ def _fail_by(runs: list[SweepRun]) -> None:
             reasons = [run.error] if run.error else run.summary.failures if run.summary else ()
             for reason in filter(None, reasons):
                 alike[reason].append(run.label)
-    for why, labels in alike.items():
-        echo(f"rewardkit: {', '.join(labels)}: {why}", err=True)
-    if alike:
-        raise typer.Exit(1)
+    fail_with([f"{', '.join(labels)}: {why}" for why, labels in alike.items()])
 
 
 @with_options

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rewardkit.cli.arguments import FAILED, echo, echo_late, fail_with, key_values, resumable
+from rewardkit.cli.arguments import FAILED, echo, fail_with, key_values, resumable, show_tasks
 from rewardkit.cli.options import (
     in_judging,
     in_what,
@@ -429,20 +429,17 @@ def _files(paths: Iterable[Path]) -> list[Path]:
 
 
 def _print(result: ScoreResult, output_dir: Path | None, *, as_json: bool) -> None:
-    from rewardkit.console import console
-    from rewardkit.harness.metrics.summary_tables import summary_tables, warnings
+    from rewardkit.harness.metrics.summary_tables import summary_tables
     from rewardkit.tables import Line
     from rewardkit.verifiers.judge.use import judge_lines
 
-    summaries = result.summaries
-    if as_json:
-        plain = {"tasks": {name: summary.as_json() for name, summary in summaries.items()}}
-        echo(json.dumps(plain | ({"judges": result.judges} if result.judges else {})))
-        echo_late(chain.from_iterable(map(warnings, summaries.values())))
-        return
+    tasks = result.summaries
+    values: dict[str, Any] = {"tasks": {name: one.as_json() for name, one in tasks.items()}}
+    if result.judges:
+        values["judges"] = result.judges
     folder = [] if output_dir is None else [Line(str(output_dir), "dim")]
-    lines = map(Line, judge_lines(result.judges))
-    console().show([*summary_tables(summaries), *lines, *folder])
+    parts = chain(summary_tables(tasks), map(Line, judge_lines(result.judges)), folder)
+    show_tasks(tasks, parts, values, as_json=as_json)
 
 
 def _print_differing(agreement: Agreement, *, with_labels: bool, as_json: bool) -> None:

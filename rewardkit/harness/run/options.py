@@ -74,8 +74,9 @@ class EvalOptions(AllOptions):
     def engine(self) -> EngineOptions:
         """The options for the backend."""
         names = types_of(EngineOptions).keys() & DEFAULTS.keys()
-        shared = {name: getattr(self, name) for name in names}
-        return EngineOptions(**shared, arguments=self.backend_args)
+        return EngineOptions(
+            **{name: getattr(self, name) for name in names}, arguments=self.backend_args
+        )
 
 
 def options_for(

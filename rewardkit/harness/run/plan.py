@@ -110,10 +110,10 @@ def plan_tasks(
     plans = {
         prompt: [plan_task(task, prompt, options) for task in options.tasks] for prompt in prompts
     }
-    task_plans = list(chain.from_iterable(plans.values()))
-    for task_plan in task_plans:
-        check_rendering(task_plan.template, task_plan.samples)
-    check_fewshot([task_plan.template for task_plan in task_plans], options)
+    planned = list(chain.from_iterable(plans.values()))
+    for plan in planned:
+        check_rendering(plan.template, plan.samples)
+    check_fewshot([plan.template for plan in planned], options)
     return plans
 
 
@@ -126,12 +126,11 @@ def note_set_by_tasks(options: EvalOptions, reporter: Reporter) -> None:
 
 def choose_backend(options: EvalOptions, reporter: Reporter) -> str:
     """The backend's name; "auto" is resolved, and a note gives the reason."""
-    backend_name = options.backend
-    if backend_name == AUTO:
-        backend_name, why = fitting_backend()
-        reporter.note(f"backend {backend_name}: {why}")
-    registry.installed().backend(backend_name)
-    return backend_name
+    name, why = fitting_backend() if options.backend == AUTO else (options.backend, "")
+    if why:
+        reporter.note(f"backend {name}: {why}")
+    registry.installed().backend(name)
+    return name
 
 
 def load_backend(options: EvalOptions, backend_name: str, reporter: Reporter) -> Backend:

@@ -442,8 +442,12 @@ def test_a_tasks_sampling_holds_unless_it_is_given(folder: Path) -> None:
 def test_the_settings_of_a_task_are_said(folder: Path) -> None:
     (folder / "sampled.toml").write_text(SAMPLED + "temperature = 0.6\ntop_p = 1.0\n")
     notes: list[str] = []
-    reporter = Reporter()
-    reporter.note = notes.append  # type: ignore[method-assign]
+
+    class Notes(Reporter):
+        def note(self, text: str) -> None:
+            notes.append(text)
+
+    reporter = Notes()
     note_set_by_tasks(options_for(("sampled.toml",), "m"), reporter)
     (note,) = notes
     assert note.startswith("set by the task: --num-samples 4 --temperature 0.6;")
