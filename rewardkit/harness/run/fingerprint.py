@@ -17,6 +17,7 @@ from typing import Any
 
 from rewardkit.harness.backends.engine_options import CLIENT_ARGUMENTS
 from rewardkit.harness.prompts.chat import tools_of
+from rewardkit.harness.run.judging_thread import TaskVerifiers
 from rewardkit.harness.run.plan import RenderedTask, RunPlan, TaskPlan
 from rewardkit.harness.store.run_folder import plain
 from rewardkit.records import Sample, Sampling
@@ -112,13 +113,18 @@ def run_fingerprint(
 
 def task_hashes(plan: TaskPlan) -> dict[str, str]:
     """Hashes of everything that decides a task's prompts and verdicts."""
-    verifiers = plan.verifiers
-    judges = {"rescue": verifiers.rescue, "confirm": verifiers.confirm}
+    identities = verifier_identities(plan.verifiers)
+    del identities["flexible"]  # an evaluation is the same run, whatever its flexible verdicts are
+    return {"prompt": plan.template.hash(), "data": data_hash(plan.samples), **identities}
+
+
+def verifier_identities(verifiers: TaskVerifiers) -> dict[str, str]:
+    """The verifiers with their parameters; those of second opinions where they are set."""
+    others = {name: getattr(verifiers, name) for name in ("second", "rescue", "confirm")}
     return {
-        "prompt": plan.template.hash(),
-        "data": data_hash(plan.samples),
         "verifier": identity_of(verifiers.strict),
-        **{name: identity_of(judge) for name, judge in judges.items() if judge},
+        "flexible": identity_of(verifiers.flexible),
+        **{name: identity_of(other) for name, other in others.items() if other},
     }
 
 

@@ -50,8 +50,8 @@ class EvalOptions(AllOptions):
     def recorded(self) -> dict[str, Any]:
         """The model, the prompt and the options that don't say where to work, without secrets."""
         names = [name for name in ("model", "prompt", *DEFAULTS) if name not in _PLACES]
-        options: dict[str, Any] = redact_value({name: getattr(self, name) for name in names})
-        return options
+        settings: dict[str, Any] = redact_value({name: getattr(self, name) for name in names})
+        return settings
 
     def is_given(self, name: str) -> bool:
         """Whether the user set the option to a value other than its default.
@@ -261,11 +261,14 @@ _RECORDED_IF_SET = ("chat_template_args", "reasoning_effort")
 
 def settings_of(options: EvalOptions, backend_name: str) -> dict[str, Any]:
     """The options of the command and of the engine, without secrets, for a run's record."""
-    recorded = options.recorded()
-    engine = {name: recorded[name] for name in ("dtype", "chat_template", "max_model_len")}
-    engine |= {"backend": backend_name, "arguments": recorded["backend_args"]}
-    engine |= {name: recorded[name] for name in _RECORDED_IF_SET if recorded[name]}
-    return {**recorded, "engine": engine}
+    settings = options.recorded()
+    settings["engine"] = {
+        **{name: settings[name] for name in ("dtype", "chat_template", "max_model_len")},
+        "backend": backend_name,
+        "arguments": settings["backend_args"],
+        **{name: settings[name] for name in _RECORDED_IF_SET if settings[name]},
+    }
+    return settings
 
 
 def differing_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -284,15 +287,14 @@ def default_folder(options: EvalOptions, name: str | None = None) -> str:
     Its name is made of the options that differ from their defaults: a new option with a default
     changes no name. `name` replaces the model's own name in it.
     """
-    recorded = options.recorded()
+    settings = options.recorded()
     for option in _WITHOUT_EFFECT:
-        del recorded[option]
-    tasks = [task.name for task in options.tasks]
-    settings = {**differing_settings(recorded), "tasks": tasks}
+        del settings[option]
+    settings = {**differing_settings(settings), "tasks": [task.name for task in options.tasks]}
     text = json.dumps(settings, sort_keys=True, default=str)
     digest = hashlib.sha256(text.encode()).hexdigest()
     model = name or options.model.rstrip("/").rpartition("/")[2]
-    return f"{RUNS}/{'+'.join(tasks)}-{file_name(model) or 'model'}-{digest[:8]}"
+    return f"{RUNS}/{'+'.join(settings['tasks'])}-{file_name(model) or 'model'}-{digest[:8]}"
 
 
 def file_name(text: str) -> str:

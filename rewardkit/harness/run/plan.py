@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -107,14 +106,14 @@ def plan_tasks(
 
     UsageError if examples are to be drawn and no prompt shows any.
     """
-    plans = {
+    task_plans = {
         prompt: [plan_task(task, prompt, options) for task in options.tasks] for prompt in prompts
     }
-    planned = list(chain.from_iterable(plans.values()))
-    for plan in planned:
+    for plan in chain.from_iterable(task_plans.values()):
         check_rendering(plan.template, plan.samples)
-    check_fewshot([plan.template for plan in planned], options)
-    return plans
+    plans = chain.from_iterable(task_plans.values())
+    check_fewshot([plan.template for plan in plans], options)
+    return task_plans
 
 
 def note_set_by_tasks(options: EvalOptions, reporter: Reporter) -> None:
@@ -168,16 +167,13 @@ def limited(samples: Sequence[Sample], limit: int | None, group_by: Sequence[str
     """
     if limit is None or not group_by:
         return list(samples[:limit])
-    groups = [str(sample.columns.get(group_by[0], "")) for sample in samples]
-    blocks = [group for group, _ in groupby(groups)]
-    if len(blocks) != len(set(blocks)):
+    in_blocks = groupby(samples, lambda sample: str(sample.columns.get(group_by[0], "")))
+    groups = {group: list(block) for group, block in in_blocks}
+    if sum(map(len, groups.values())) < len(samples):  # a group has several blocks
         return list(samples[:limit])
-    indices = defaultdict(list)
-    for index, group in enumerate(groups):
-        indices[group].append(index)
-    in_turn = chain.from_iterable(zip_longest(*indices.values()))
-    chosen = islice((index for index in in_turn if index is not None), limit)
-    return [samples[index] for index in sorted(chosen)]
+    in_turn = chain.from_iterable(zip_longest(*groups.values()))
+    chosen = {id(sample) for sample in islice(filter(None, in_turn), limit)}
+    return [sample for sample in samples if id(sample) in chosen]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from rewardkit import __version__, registry
 from rewardkit.errors import RunMismatch, UsageError
-from rewardkit.harness.run.fingerprint import data_hash, identity_of
+from rewardkit.harness.run.fingerprint import data_hash, verifier_identities
 from rewardkit.harness.run.judging_thread import (
     SecondOpinions,
     TaskVerifiers,
@@ -136,18 +136,10 @@ def file_fingerprint(*paths: Path) -> dict[str, str]:
 def verifier_fingerprint(name: str, verifiers: TaskVerifiers) -> dict[str, str]:
     """The verifiers with their parameters, and what they read of thinking and the timeout if they
     are set."""
-    limits: dict[str, Any] = {"thinking": verifiers.thinking, "timeout": verifiers.timeout}
-    others = {
-        "second": verifiers.second,
-        "rescue": verifiers.rescue,
-        "confirm": verifiers.confirm,
-    }
-    return {
-        f"{name}.verifier": identity_of(verifiers.strict),
-        f"{name}.flexible": identity_of(verifiers.flexible),
-        **{f"{name}.{key}": identity_of(value) for key, value in others.items() if value},
-        **{f"{name}.{key}": str(value) for key, value in limits.items() if value},
-    }
+    limits = {"thinking": verifiers.thinking, "timeout": verifiers.timeout}
+    of_verifiers = verifier_identities(verifiers)
+    of_verifiers |= {key: str(value) for key, value in limits.items() if value}
+    return {f"{name}.{key}": value for key, value in of_verifiers.items()}
 
 
 @dataclass(frozen=True, kw_only=True)

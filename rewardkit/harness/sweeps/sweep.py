@@ -23,7 +23,6 @@ from rewardkit.harness.run.options import (
     settings_of,
 )
 from rewardkit.harness.run.plan import (
-    RunPlan,
     TaskPlan,
     choose_backend,
     load_backend,
@@ -288,8 +287,13 @@ def _evaluate(
 ) -> list[SweepRun]:
     """Execute the runs of one checkpoint. Errors are kept as text: an exception would keep the
     engine alive through the frames in its traceback."""
+    each = [
+        replace(plan.options, model=run.model, prompt=run.prompt, output_dir=str(run.output_dir))
+        for run in runs
+    ]
     try:
-        plans = _plans(plan, runs, task_plans, backend_name, reporter)
+        backend = load_backend(each[0], backend_name, reporter)
+        plans = [plan_with(one, task_plans[one.prompt], backend, backend_name) for one in each]
         outcomes = run_all(plans, reporter)
     except RewardkitError as error:
         return [replace(run, error=str(error)) for run in runs]
@@ -309,21 +313,6 @@ def _with_amounts(run: SweepRun, task_plans: Sequence[TaskPlan]) -> SweepRun:
     if run.step is None or not tasks:
         return run
     return replace(run, amounts=task_amounts(tasks, RunFolder(run.output_dir).rows().values()))
-
-
-def _plans(
-    plan: Sweep,
-    runs: Sequence[SweepRun],
-    task_plans: Mapping[str | None, Sequence[TaskPlan]],
-    backend_name: str,
-    reporter: Reporter,
-) -> list[RunPlan]:
-    each = [
-        replace(plan.options, model=run.model, prompt=run.prompt, output_dir=str(run.output_dir))
-        for run in runs
-    ]
-    backend = load_backend(each[0], backend_name, reporter)
-    return [plan_with(one, task_plans[one.prompt], backend, backend_name) for one in each]
 
 
 def _refuse_foreign(folder: Path) -> None:
