@@ -335,22 +335,22 @@ def score_command(
         command=tuple(sys.argv),
         shard=Shard.parse(shard) if shard else None,
     )
-    reading: dict[str, Any] = {
+    judging: dict[str, Any] = {
         "thinking": thinking,
         "timeout": verdict.timeout,
         "opinions": opinions,
     }
     if file.is_dir():
         if (file / RUN).exists():
-            judging = {
+            named = {
                 "task": task,
                 "task_args": task_args,
                 "verifier": verdict.verifier,
                 "verifier_args": verifier_args,
                 "reference_field": reference_field,
             }
-            refuse_given({**judging, **of_files}, "a run's folder, which records its verifier")
-        plan = plan_rescoring(file, output, **reading)
+            refuse_given({**named, **of_files}, "a run's folder, which records its verifier")
+        plan = plan_rescoring(file, output, **judging)
     else:
         choice = VerifierChoice(
             task=task,
@@ -358,7 +358,7 @@ def score_command(
             verifier=verdict.verifier,
             verifier_field=verdict.verifier_field,
             parameters=verifier_args,
-            **reading,
+            **judging,
         )
         columns = FileFields(
             completion_field or (), reference_field, label_field or (), id=id_field

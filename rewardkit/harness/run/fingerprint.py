@@ -114,7 +114,7 @@ def run_fingerprint(
 def task_hashes(plan: TaskPlan) -> dict[str, str]:
     """Hashes of everything that decides a task's prompts and verdicts."""
     identities = verifier_identities(plan.verifiers)
-    del identities["flexible"]  # an evaluation is the same run, whatever its flexible verdicts are
+    del identities["flexible"]  # a change of it doesn't make another run
     return {"prompt": plan.template.hash(), "data": data_hash(plan.samples), **identities}
 
 
