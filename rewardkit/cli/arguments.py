@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,9 @@ from rewardkit.records import Failure
 from rewardkit.redaction import remember_arguments
 
 if TYPE_CHECKING:  # --help needs none of them
+    from rewardkit.harness.metrics.summary import TaskSummary
     from rewardkit.harness.run.run import RunSummary
+    from rewardkit.tables import Line, Table
 
 
 def echo(text: str, *, err: bool = False) -> None:
@@ -35,7 +37,7 @@ _LONGEST = 300
 """Characters of a completion's error that are shown."""
 
 
-def fail_with(reasons: Sequence[str], example: Callable[[], str]) -> None:
+def fail_with(reasons: Sequence[str], example: Callable[[], str] = str) -> None:
     """Print why figures count as failed, and the first error; exit with 1 if there is a reason."""
     if not reasons:
         return
@@ -56,16 +58,35 @@ def resumable(text: str = "interrupted; the same command resumes") -> Iterator[N
         raise typer.Exit(INTERRUPTED) from None
 
 
-def print_summary(summary: RunSummary, *, as_json: bool) -> None:
-    """Print a run's figures."""
+def show(parts: Iterable[Table | Line], values: object, *, as_json: bool) -> None:
+    """Print tables and lines, or the values in them as JSON."""
     from rewardkit.console import console
-    from rewardkit.harness.metrics.summary_tables import warnings
 
     if as_json:
-        echo(json.dumps({**summary.as_json(), "output_dir": str(summary.output_dir)}))
-        echo_late(chain.from_iterable(map(warnings, summary.tasks.values())))
+        echo(json.dumps(values))
     else:
-        console().show(summary.shown())
+        console().show(parts)
+
+
+def print_summary(summary: RunSummary, *, as_json: bool) -> None:
+    """Print a run's figures."""
+    values = {**summary.as_json(), "output_dir": str(summary.output_dir)}
+    show_tasks(summary.tasks, summary.shown(), values, as_json=as_json)
+
+
+def show_tasks(
+    tasks: Mapping[str, TaskSummary],
+    parts: Iterable[Table | Line],
+    values: object,
+    *,
+    as_json: bool,
+) -> None:
+    """Print the figures of tasks; with JSON, the warnings about time go to stderr."""
+    from rewardkit.harness.metrics.summary_tables import warnings
+
+    show(parts, values, as_json=as_json)
+    if as_json:
+        echo_late(chain.from_iterable(map(warnings, tasks.values())))
 
 
 def echo_late(warnings: Iterable[str]) -> None:

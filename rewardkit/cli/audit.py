@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rewardkit.cli.arguments import FAILED, echo
+from rewardkit.cli.arguments import echo, fail_with, show
 from rewardkit.cli.options import in_judging, in_output, in_what, with_options
 from rewardkit.cli.verify import STATUS
 from rewardkit.errors import UnknownName, UsageError
@@ -112,7 +112,7 @@ def audit_command(
     limits = limits_in(fail_on)
     from rewardkit.audit import output
     from rewardkit.audit.run import audit
-    from rewardkit.console import PrintableConsole, console
+    from rewardkit.console import PrintableConsole
     from rewardkit.harness.store.files import replace_text
 
     with PrintableConsole(stderr=True).status(f"auditing {target}"):
@@ -138,13 +138,8 @@ def audit_command(
     if output_dir is not None:
         (folder := Path(output_dir)).mkdir(parents=True, exist_ok=True)
         replace_text(folder / output.PAGE, output.page(result))
-    if as_json:
-        echo(json.dumps(result.as_json()))
-    else:
-        console().show(output.terminal(result))
-    if reasons := passed_over(result, limits):
-        echo("\n".join(f"rewardkit: {reason}" for reason in reasons), err=True)
-        raise typer.Exit(FAILED)
+    show(output.terminal(result), result.as_json(), as_json=as_json)
+    fail_with(passed_over(result, limits))
 
 
 def _judge_case(

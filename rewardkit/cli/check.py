@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
@@ -52,9 +52,6 @@ HOSTILE = (
 FAULTS = {Failure.TIMEOUT: "isn't judged in time", Failure.CRASHED: "crashes the verifier"}
 _CONTROL = "the text that the check itself judges"
 
-_Judge = Callable[[Sequence[tuple[str, str]]], list[Verdict]]
-"""Gives the verdicts on texts with their references."""
-
 
 @dataclass(frozen=True)
 class _InWorker:
@@ -86,61 +83,51 @@ class _InWorker:
 def verifier_problems(verifier: Verifier, timeout: float | None) -> tuple[list[str], str]:
     """What the proofs find wrong with a verifier, and why some of them couldn't be tried, or ""."""
     options = JudgingOptions(timeout, workers=1, thinking=thinking_of(verifier)).of(verifier)
-    judge = partial(
-        _judge, verifier if judges_elsewhere(verifier) else _InWorker(verifier), options
-    )
+    judged_here = verifier if judges_elsewhere(verifier) else _InWorker(verifier)
+    problems: list[str] = []
+    judge = partial(_judge, judged_here, options, problems)
     right = [(form, reference) for reference in REFERENCES for form in FORMS]
-    texts = [(form.format(reference), reference) for form, reference in right]
-    verdicts = judge(texts)
-    problems = list(_faults(texts, verdicts))
+    verdicts = judge([(form.format(reference), reference) for form, reference in right])
     fitting = [pair for pair, verdict in zip(right, verdicts, strict=True) if verdict.correct]
     form, reference = fitting[0] if fitting else right[0]
-    reads = needs_reference(verifier, {})
-    problems += _problems_with_garbage(judge, reference, may_be_right=not reads)
-    if not reads:
+    garbage = [(text, reference) for text in (*GARBAGE, *HOSTILE)]
+    verdicts = judge(garbage)
+    if not needs_reference(verifier, {}):
         return problems, "reads no reference"
+    problems += [
+        f"{_short(text)} is right for the reference {reference!r}; it must be wrong"
+        for (text, _), verdict in zip(garbage, verdicts, strict=True)
+        if verdict.correct
+    ]
     if not fitting:
         return problems, "none of the check's own references fits; check a task that uses it"
-    return [*problems, *_problems_with_references(judge, form)], ""
+    verdicts = judge([(form.format(reference), reference) for reference in UNREADABLE])
+    problems += [
+        f"the reference {reference!r} is wrong for itself ({verdict.failure}); return "
+        "Verdict.unjudged for a reference that can't be read"
+        for reference, verdict in zip(UNREADABLE, verdicts, strict=True)
+        if verdict.correct is False and verdict.failure not in FAULTS
+    ]
+    return problems, ""
 
 
 def _judge(
-    verifier: Verifier, options: JudgingOptions, pairs: Sequence[tuple[str, str]]
+    verifier: Verifier,
+    options: JudgingOptions,
+    problems: list[str],
+    pairs: Sequence[tuple[str, str]],
 ) -> list[Verdict]:
+    """The verdicts on texts with their references; `problems` gets those that the verifier's own
+    fault decided, one for each message."""
     items = [(text, Sample(reference)) for text, reference in pairs]
-    return judge_many(verifier, items, options, control=lambda _: _CONTROL)
-
-
-def _problems_with_garbage(judge: _Judge, reference: str, *, may_be_right: bool) -> Iterator[str]:
-    texts = [(text, reference) for text in (*GARBAGE, *HOSTILE)]
-    verdicts = judge(texts)
-    yield from _faults(texts, verdicts)
-    for (text, _), verdict in zip(texts, verdicts, strict=True):
-        if verdict.correct and not may_be_right:
-            yield f"{_short(text)} is right for the reference {reference!r}; it must be wrong"
-
-
-def _problems_with_references(judge: _Judge, form: str) -> Iterator[str]:
-    """What is wrong with references that may be unreadable: in its form each must be right."""
-    texts = [(form.format(reference), reference) for reference in UNREADABLE]
-    verdicts = judge(texts)
-    yield from _faults(texts, verdicts)
-    for (_, reference), verdict in zip(texts, verdicts, strict=True):
-        if verdict.correct is False and verdict.failure not in FAULTS:
-            yield (
-                f"the reference {reference!r} is wrong for itself ({verdict.failure}); return "
-                "Verdict.unjudged for a reference that can't be read"
-            )
-
-
-def _faults(texts: Sequence[tuple[str, str]], verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """The verdicts that the verifier's own fault decided, one for each message."""
+    verdicts = judge_many(verifier, items, options, control=lambda _: _CONTROL)
     faults: dict[str, str] = {}
-    for (text, reference), verdict in zip(texts, verdicts, strict=True):
+    for (text, reference), verdict in zip(pairs, verdicts, strict=True):
         if verdict.failure in FAULTS:
             why = f"{FAULTS[verdict.failure]}: {verdict.message}"
             faults.setdefault(why, f"{_short(text)} with the reference {reference!r} {why}")
-    yield from faults.values()
+    problems += faults.values()
+    return verdicts
 
 
 def _short(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rewardkit.cli.arguments import echo
+from rewardkit.cli.arguments import echo, fail_with
 from rewardkit.cli.options import with_options
 from rewardkit.errors import UsageError
 
@@ -82,14 +82,13 @@ def compare_command(
         _print_json(comparisons)
     else:
         console().show(comparison_tables(comparisons, flips))
-    worse = [
-        f"rewardkit: {comparison.run} is worse on {comparison.task} than {comparison.baseline}"
-        for comparison in comparisons
-        if fail_if_worse and comparison.is_worse(margin)
-    ]
-    if worse:
-        echo("\n".join(worse), err=True)
-        raise typer.Exit(1)
+    fail_with(
+        [
+            f"{comparison.run} is worse on {comparison.task} than {comparison.baseline}"
+            for comparison in comparisons
+            if fail_if_worse and comparison.is_worse(margin)
+        ]
+    )
 
 
 def _print_json(results: Sequence[TaskComparison | Forecast]) -> None:

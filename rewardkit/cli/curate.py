@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rewardkit.cli.arguments import echo, resumable
+from rewardkit.cli.arguments import echo, resumable, show
 from rewardkit.cli.options import judging_display, with_options
-from rewardkit.errors import MissingExtra, UsageError
+from rewardkit.errors import UsageError
+from rewardkit.lazy import needs_extra
 
 if TYPE_CHECKING:
     from rewardkit.curate import Curated
@@ -101,14 +101,11 @@ def curate_command(
 
 
 def _print(curated: Curated, *, as_json: bool) -> None:
-    kept, total = len(curated.kept), len(curated.findings)
-    if as_json:
-        counts = {"reasons": dict(curated.reasons), "flags": dict(curated.flags)}
-        echo(json.dumps({"problems": total, "kept": kept, **counts}))
-        return
-    from rewardkit.console import console
     from rewardkit.tables import Line, Table
 
+    kept, total = len(curated.kept), len(curated.findings)
+    counts = {"reasons": dict(curated.reasons), "flags": dict(curated.flags)}
+    values = {"problems": total, "kept": kept, **counts}
     reasons = [(reason, f"{count:,}") for reason, count in curated.reasons.most_common()]
     only = [one for one in curated.flags.most_common() if one[0] not in curated.reasons]
     tables = [
@@ -120,14 +117,13 @@ def _print(curated: Curated, *, as_json: bool) -> None:
         for name, answer, share in curated.guesses[:MOST_GUESSES]
     ]
     kept_line = Line(f"{kept:,} of {total:,} problems kept in {curated.output_dir}")
-    console().show([*(one for one in tables if one.rows), *guessed, kept_line])
+    shown = [one for one in tables if one.rows]
+    show([*shown, *guessed, kept_line], values, as_json=as_json)
 
 
 def _review(curated: Curated, port: int) -> None:
-    try:
+    with needs_extra("server", "--review"):
         from rewardkit.server.connection import run_app
         from rewardkit.server.review import create_review
-    except ImportError as error:
-        raise MissingExtra.needing(str(error.name), "server", "--review") from error
     echo(f"decide at http://127.0.0.1:{port}/ and stop with Ctrl-C; then run the command again")
     run_app(create_review(curated), host="127.0.0.1", port=port, drain_seconds=1)

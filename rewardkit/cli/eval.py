@@ -241,10 +241,7 @@ def _fail_by(runs: list[SweepRun]) -> None:
             reasons = [run.error] if run.error else run.summary.failures if run.summary else ()
             for reason in filter(None, reasons):
                 alike[reason].append(run.label)
-    for why, labels in alike.items():
-        echo(f"rewardkit: {', '.join(labels)}: {why}", err=True)
-    if alike:
-        raise typer.Exit(1)
+    fail_with([f"{', '.join(labels)}: {why}" for why, labels in alike.items()])
 
 
 @with_options
@@ -280,9 +277,7 @@ def eval_command(
         in_what(help="End --watch after this many seconds without a new checkpoint."),
     ] = None,
     *,
-    quiet: bool,
-    as_json: bool,
-    log_to: tuple[str, ...],
+    output: OutputOptions,
     **given: Any,
 ) -> None:
     """Generate completions, judge them, and write the run's folder.
@@ -299,7 +294,6 @@ def eval_command(
     options = options_for(tuple(task or ()), models[0], prompts[0] if prompts else None, **given)
     if watch_timeout is not None and not watch:
         raise UsageError("--watch-timeout has no effect without --watch; add --watch")
-    output = OutputOptions(quiet=quiet, as_json=as_json, log_to=log_to)
     output.check()
     if watch or is_sweep(models, prompts):
         evaluate_several(options, models, prompts, output, watch=watch, timeout=watch_timeout)

@@ -54,9 +54,10 @@ class OutputOptions:
             log_runs(folder, self.log_to, lambda text: echo(f"! {text}", err=True))
 
 
+_GROUPS = (*PANELS.items(), ("Output", OutputOptions))
 _TABLE = {
     name: (kind, vars(group())[name], panel)
-    for panel, group in (*PANELS.items(), ("Output", OutputOptions))
+    for panel, group in _GROUPS
     for name, kind in types_of(group).items()
 }
 """The type, default and panel of each option."""
@@ -77,18 +78,26 @@ in_output = functools.partial(typer.Option, rich_help_panel="Output")
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
     """Take a command's options from the table, with their names, help, panels and ranges.
 
-    They are the parameters that the table names and the command doesn't annotate for Typer, and for
-    `**given` all options of an evaluation that aren't parameters; `given` gets those that were
-    typed, because a task may set the others.
+    They are the parameters that the table names and the command doesn't annotate for Typer; for a
+    parameter whose type is a group of options, the options of the group; and for `**given` all
+    options of an evaluation that aren't parameters. `given` gets those that were typed, because a
+    task may set the others.
     """
     parameters = inspect.signature(command, eval_str=True).parameters
+    groups = {
+        name: parameter.annotation
+        for name, parameter in parameters.items()
+        if parameter.annotation in [group for _, group in _GROUPS]
+    }
+    grouped = {name for group in groups.values() for name in types_of(group)}
     own = {
         name: parameter
         for name, parameter in parameters.items()
         if hasattr(parameter.annotation, "__metadata__")
     }
     optional = set(DEFAULTS) - set(parameters) if "given" in parameters else set()
-    from_table = [name for name in _TABLE if name in optional or name in set(parameters) - set(own)]
+    named = optional | grouped | (set(parameters) - set(own))
+    from_table = [name for name in _TABLE if name in named]
 
     @functools.wraps(command)
     def with_table(context: typer.Context, **values: Any) -> None:
@@ -98,6 +107,8 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
                 del values[name]
             else:
                 values[name] = _value(name, values[name])
+        for name, group in groups.items():
+            values[name] = group(**{option: values.pop(option) for option in types_of(group)})
         command(**values)
 
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)

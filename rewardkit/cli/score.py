@@ -7,14 +7,14 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rewardkit.cli.arguments import FAILED, echo, echo_late, fail_with, key_values, resumable
+from rewardkit.cli.arguments import FAILED, echo, fail_with, key_values, resumable, show_tasks
 from rewardkit.cli.options import (
     in_judging,
     in_what,
@@ -24,6 +24,7 @@ from rewardkit.cli.options import (
 )
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.harness.metrics.names import counted
+from rewardkit.harness.options import FolderOptions, VerdictOptions
 from rewardkit.thinking import Thinking
 from rewardkit.verdict_tables import WORD
 
@@ -39,32 +40,28 @@ MOST_LINES = 12
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayOptions:
-    """The options of `score` for a training: other rewards or weights, and the output folder."""
+    """The options of `score` for a training: other rewards or weights."""
 
     task: str | None
     task_args: Mapping[str, Any]
-    verifier: str | None
-    verifier_args: Mapping[str, Any]
     reference_field: str | None
-    timeout: float | None
+    verdict: VerdictOptions
     weights: Mapping[str, float]
-    output_dir: Path | None
-    overwrite: bool
 
     def __post_init__(self) -> None:
-        if self.task and self.verifier:
+        if self.task and self.verdict.verifier:
             raise UsageError("a training takes --task or --verifier, not both; leave one out")
         if self.task_args:
             from rewardkit.harness.run.options import task_with_arguments  # loads plugins
 
             task_with_arguments((self.task,) if self.task else (), self.task_args)
-        if self.verifier_args and not self.verifier:
+        if self.verdict.verifier_args and not self.verdict.verifier:
             raise UsageError("--verifier-arg sets a verifier's parameters; add --verifier NAME")
-        if self.reference_field and not (self.task or self.verifier):
+        if self.reference_field and not (self.task or self.verdict.verifier):
             raise UsageError(
                 "--reference-field needs --task or --verifier; add one of them, or leave it out"
             )
-        if self.timeout and not (self.task or self.verifier):
+        if self.verdict.timeout and not (self.task or self.verdict.verifier):
             raise UsageError(
                 "--timeout needs --task or --verifier here: a training's rewards keep their own"
             )
@@ -81,37 +78,39 @@ def weights_by_name(pairs: Iterable[str]) -> dict[str, float]:
     return weights
 
 
-def replay_training(folder: Path, options: ReplayOptions, *, quiet: bool, as_json: bool) -> None:
+def replay_training(
+    training: Path, options: ReplayOptions, folder: FolderOptions, *, quiet: bool, as_json: bool
+) -> None:
     """Replay, print the figures, and write them if there is an output folder."""
     from rewardkit.harness.store.rollouts import read_record
     from rewardkit.trainers.rollouts.replay import check_folder, replay, write_replay
     from rewardkit.trainers.training.training_plan import check_installed
 
     check_installed()
-    if options.output_dir is not None:
-        check_folder(options.output_dir, overwrite=options.overwrite)
-    functions, weights = _rewards(read_record(folder), options)
+    if folder.output_dir:
+        check_folder(Path(folder.output_dir), overwrite=folder.overwrite)
+    functions, weights = _rewards(read_record(training), options)
     result = replay(
-        folder,
+        training,
         reward_funcs=functions,
         reward_weights=weights,
         on_step=None if quiet else _show_step,
     )
-    if options.output_dir is not None:
-        write_replay(result, options.output_dir)
+    if folder.output_dir:
+        write_replay(result, Path(folder.output_dir))
     if as_json:
         echo(json.dumps(result.as_json()))
         return
     _print_replay(result)
-    if options.output_dir is not None:
-        echo(str(options.output_dir))
+    if folder.output_dir:
+        echo(str(Path(folder.output_dir)))
 
 
 def _rewards(
     record: RolloutRecord, options: ReplayOptions
 ) -> tuple[list[Any] | None, list[float] | None]:
     """The reward functions of the replay and their weights; None for those of the training."""
-    if options.task or options.verifier:
+    if options.task or options.verdict.verifier:
         functions, weights = _other_functions(record, options)
     elif options.weights:
         functions = [reward.name for reward in record.rewards]
@@ -134,19 +133,15 @@ def _other_functions(
     from rewardkit import registry
     from rewardkit.trainers import reward_funcs
 
+    installed, verdict = registry.installed(), options.verdict
+    given: dict[str, Any] = {"reference": options.reference_field, "timeout": verdict.timeout}
     if options.task:
-        functions, weights = reward_funcs(
-            registry.installed().task(options.task, **options.task_args),
-            reading=_reading(record, options.task),
-            reference=options.reference_field,
-            timeout=options.timeout,
-        )
+        task = installed.task(options.task, **options.task_args)
+        reading = _reading(record, options.task)
+        functions, weights = reward_funcs(task, reading=reading, **given)
     else:
-        name = str(options.verifier)
-        verifier = registry.installed().verifier(name, **options.verifier_args)
-        functions, weights = reward_funcs(
-            verifier, reference=options.reference_field, timeout=options.timeout
-        )
+        verifier = installed.verifier(str(verdict.verifier), **verdict.verifier_args)
+        functions, weights = reward_funcs(verifier, **given)
     foreign = [reward for reward in record.rewards if reward.origin is None]
     return (
         [*functions, *(reward.name for reward in foreign)],
@@ -278,16 +273,8 @@ def score_command(
     task_args: Mapping[str, Any],
     reference_field: str | None,
     thinking: Thinking | None,
-    timeout: float | None,
-    verifier: str | None,
-    verifier_args: Mapping[str, Any],
-    verifier_field: str | None,
-    rescue: str | None,
-    confirm: str | None,
-    max_errors: float,
-    fail_under: Mapping[str, float],
-    output_dir: str | None,
-    overwrite: bool,
+    verdict: VerdictOptions,
+    folder: FolderOptions,
     shard: str | None,
     ray: str | None,
     quiet: bool,
@@ -305,18 +292,10 @@ def score_command(
     from rewardkit.harness.run.judging_thread import SecondOpinions
     from rewardkit.harness.store.rollouts import find_rollouts
 
-    folder = Path(output_dir) if output_dir else None
-    others = {"second": second, "rescue": rescue, "confirm": confirm}
-    opinions, verifier_args = SecondOpinions.given(verifier_args, **others)
-    judging: dict[str, Any] = {
-        "task": task,
-        "task_args": task_args,
-        "verifier": verifier,
-        "verifier_args": verifier_args,
-        "reference_field": reference_field,
-    }
+    others = {"rescue": verdict.rescue, "confirm": verdict.confirm}
+    opinions, verifier_args = SecondOpinions.given(verdict.verifier_args, second=second, **others)
     of_files = {
-        "verifier_field": verifier_field,
+        "verifier_field": verdict.verifier_field,
         "completion_field": completion_field,
         "label_field": label_field,
         "data": data,
@@ -326,16 +305,16 @@ def score_command(
     }
     file, *more = _files(files)
     if rollouts := find_rollouts(file):
-        refuse_given(
-            {**of_files, "thinking": thinking, "shard": shard, "ray": ray},
-            "a training's folder",
-        )
-        refuse_given({"and": second, "rescue": rescue, "confirm": confirm}, "a training's folder")
-        weights = weights_by_name(reward_weight or ())
+        of_files |= {"thinking": thinking, "shard": shard, "ray": ray, "and": second, **others}
+        refuse_given(of_files, "a training's folder")
         options = ReplayOptions(
-            **judging, timeout=timeout, weights=weights, output_dir=folder, overwrite=overwrite
+            task=task,
+            task_args=task_args,
+            reference_field=reference_field,
+            verdict=verdict,
+            weights=weights_by_name(reward_weight or ()),
         )
-        replay_training(rollouts, options, quiet=quiet, as_json=as_json)
+        replay_training(rollouts, options, folder, quiet=quiet, as_json=as_json)
         return
     if reward_weight:
         raise UsageError("--reward-weight applies only to a training's folder; leave it out")
@@ -350,24 +329,36 @@ def score_command(
     from rewardkit.harness.scoring.sources import FileFields
     from rewardkit.harness.store.run_folder import RUN, Shard
 
-    part = Shard.parse(shard) if shard else None
-    command = tuple(sys.argv)
-    output = ScoreOutput(output_dir=folder, overwrite=overwrite, command=command, shard=part)
+    output = ScoreOutput(
+        output_dir=Path(folder.output_dir) if folder.output_dir else None,
+        overwrite=folder.overwrite,
+        command=tuple(sys.argv),
+        shard=Shard.parse(shard) if shard else None,
+    )
+    judging: dict[str, Any] = {
+        "thinking": thinking,
+        "timeout": verdict.timeout,
+        "opinions": opinions,
+    }
     if file.is_dir():
         if (file / RUN).exists():
-            where = "a run's folder, which records its verifier"
-            refuse_given({**judging, **of_files}, where)
-        plan = plan_rescoring(file, output, thinking=thinking, timeout=timeout, opinions=opinions)
+            named = {
+                "task": task,
+                "task_args": task_args,
+                "verifier": verdict.verifier,
+                "verifier_args": verifier_args,
+                "reference_field": reference_field,
+            }
+            refuse_given({**named, **of_files}, "a run's folder, which records its verifier")
+        plan = plan_rescoring(file, output, **judging)
     else:
         choice = VerifierChoice(
             task=task,
             task_args=task_args,
-            verifier=verifier,
-            verifier_field=verifier_field,
+            verifier=verdict.verifier,
+            verifier_field=verdict.verifier_field,
             parameters=verifier_args,
-            thinking=thinking,
-            timeout=timeout,
-            opinions=opinions,
+            **judging,
         )
         columns = FileFields(
             completion_field or (), reference_field, label_field or (), id=id_field
@@ -388,7 +379,9 @@ def score_command(
     _print_gaps(result)
     if str(result.limits):
         echo(str(result.limits), err=True)
-    failures = shortcomings(result.summaries, max_errors=max_errors, fail_under=fail_under)
+    failures = shortcomings(
+        result.summaries, max_errors=verdict.max_errors, fail_under=verdict.fail_under
+    )
     fail_with(failures, lambda: result.first_error)
 
 
@@ -406,13 +399,15 @@ def _score_each(given: Mapping[str, Any]) -> None:
     from rewardkit.harness.store.data_files import is_compressed, matching_files
     from rewardkit.harness.store.run_folder import short_names
 
-    if given["output_dir"] is None:
+    folder: FolderOptions = given["folder"]
+    if folder.output_dir is None:
         raise UsageError("--each writes a run for each file; name their folder with --output-dir")
     files = matching_files(given["files"])
     failed = False
     plain = [file.with_suffix("") if is_compressed(file) else file for file in files]
     for file, name in zip(files, short_names([one.with_suffix("") for one in plain]), strict=True):
-        own = {"files": [file], "output_dir": f"{given['output_dir']}/{name}", "each": False}
+        own_folder = replace(folder, output_dir=f"{folder.output_dir}/{name}")
+        own = {"files": [file], "folder": own_folder, "each": False}
         try:
             inspect.unwrap(score_command)(**{**given, **own})
         except typer.Exit as ended:  # one run's figures fail; the other files are scored, too
@@ -434,20 +429,17 @@ def _files(paths: Iterable[Path]) -> list[Path]:
 
 
 def _print(result: ScoreResult, output_dir: Path | None, *, as_json: bool) -> None:
-    from rewardkit.console import console
-    from rewardkit.harness.metrics.summary_tables import summary_tables, warnings
+    from rewardkit.harness.metrics.summary_tables import summary_tables
     from rewardkit.tables import Line
     from rewardkit.verifiers.judge.use import judge_lines
 
-    summaries = result.summaries
-    if as_json:
-        plain = {"tasks": {name: summary.as_json() for name, summary in summaries.items()}}
-        echo(json.dumps(plain | ({"judges": result.judges} if result.judges else {})))
-        echo_late(chain.from_iterable(map(warnings, summaries.values())))
-        return
+    tasks = result.summaries
+    values: dict[str, Any] = {"tasks": {name: one.as_json() for name, one in tasks.items()}}
+    if result.judges:
+        values["judges"] = result.judges
     folder = [] if output_dir is None else [Line(str(output_dir), "dim")]
-    lines = map(Line, judge_lines(result.judges))
-    console().show([*summary_tables(summaries), *lines, *folder])
+    parts = chain(summary_tables(tasks), map(Line, judge_lines(result.judges)), folder)
+    show_tasks(tasks, parts, values, as_json=as_json)
 
 
 def _print_differing(agreement: Agreement, *, with_labels: bool, as_json: bool) -> None:

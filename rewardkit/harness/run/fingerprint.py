@@ -17,7 +17,8 @@ from typing import Any
 
 from rewardkit.harness.backends.engine_options import CLIENT_ARGUMENTS
 from rewardkit.harness.prompts.chat import tools_of
-from rewardkit.harness.run.plan import RenderedTask, RunPlan
+from rewardkit.harness.run.judging_thread import TaskVerifiers
+from rewardkit.harness.run.plan import RenderedTask, RunPlan, TaskPlan
 from rewardkit.harness.store.run_folder import plain
 from rewardkit.records import Sample, Sampling
 
@@ -88,9 +89,7 @@ def run_fingerprint(
 ) -> dict[str, Any]:
     """The fingerprint of a run; `backend` is the fingerprint of its backend."""
     sampling = asdict(plan.options.sampling()) | {
-        "max_tokens": {
-            rendered_task.task.name: rendered_task.sampling.max_tokens for rendered_task in rendered
-        },
+        "max_tokens": {one.task.name: one.sampling.max_tokens for one in rendered},
         "num_samples": plan.options.num_samples,
     }
     flat: dict[str, Any] = {f"model.{name}": value for name, value in backend.items()}
@@ -101,12 +100,10 @@ def run_fingerprint(
         }
     flat |= {f"sampling.{name}": value for name, value in sampling.items()}
     flat |= {name: plan.settings.get(name) for name in ("thinking", "timeout")}
-    flat["tasks"] = [rendered_task.task.name for rendered_task in rendered]
-    for rendered_task in rendered:
-        flat |= {
-            f"{rendered_task.task.name}.{name}": value
-            for name, value in task_hashes(rendered_task).items()
-        }
+    flat["tasks"] = [one.task.name for one in rendered]
+    for one in rendered:
+        hashes = task_hashes(one.task_plan)
+        flat |= {f"{one.task.name}.{name}": value for name, value in hashes.items()}
     return {
         name: value
         for name, value in flat.items()
@@ -114,16 +111,20 @@ def run_fingerprint(
     }
 
 
-def task_hashes(rendered: RenderedTask) -> dict[str, str]:
+def task_hashes(plan: TaskPlan) -> dict[str, str]:
     """Hashes of everything that decides a task's prompts and verdicts."""
-    plan = rendered.task_plan
-    verifiers = plan.verifiers()
-    judges = {"rescue": verifiers.rescue, "confirm": verifiers.confirm}
+    identities = verifier_identities(plan.verifiers)
+    del identities["flexible"]  # a change of it doesn't make another run
+    return {"prompt": plan.template.hash(), "data": data_hash(plan.samples), **identities}
+
+
+def verifier_identities(verifiers: TaskVerifiers) -> dict[str, str]:
+    """The verifiers with their parameters; those of second opinions where they are set."""
+    others = {name: getattr(verifiers, name) for name in ("second", "rescue", "confirm")}
     return {
-        "prompt": plan.template.hash(),
-        "data": data_hash(plan.samples),
         "verifier": identity_of(verifiers.strict),
-        **{name: identity_of(judge) for name, judge in judges.items() if judge},
+        "flexible": identity_of(verifiers.flexible),
+        **{name: identity_of(other) for name, other in others.items() if other},
     }
 
 

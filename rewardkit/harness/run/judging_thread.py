@@ -18,8 +18,9 @@ from rewardkit.harness.metrics.rates import numbered
 from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow, SecondVerdict
 from rewardkit.judging import Control, JudgingOptions
 from rewardkit.judging.rows import judge_samples
-from rewardkit.protocols import Verifier
+from rewardkit.protocols import Task, Verifier
 from rewardkit.records import Completion, Failure, Sample, Verdict
+from rewardkit.resolve import timeout_of
 from rewardkit.thinking import Thinking, text_to_read, thinking_is_open, thinking_of
 
 if TYPE_CHECKING:
@@ -53,6 +54,14 @@ class TaskVerifiers:
     """Judges answers that `strict` calls wrong."""
     confirm: Judge | None = None
     """Judges answers that `strict` calls right."""
+
+
+def verifiers_of_task(
+    task: Task, reading: str | None, thinking: Thinking | None, timeout: float | None
+) -> TaskVerifiers:
+    """A task's verifiers for an answer style, with its own timeout if none is given."""
+    limits = thinking, timeout or timeout_of(task)
+    return TaskVerifiers(task.verifier(reading), task.flexible(), task.perfect, *limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,14 +163,23 @@ def _texts(verifier: Verifier, batch: Sequence[Generated], thinking: Thinking | 
     ]
 
 
-def _replies(texts: Sequence[str], batch: Sequence[Generated]) -> list[object]:
-    """Each text, as a message where the server separated calls of tools from it."""
-    return [
+def _judged(
+    verifier: Verifier,
+    texts: Sequence[str],
+    batch: Sequence[Generated],
+    options: JudgingOptions,
+    control: Control | None,
+) -> list[Verdict]:
+    """The verdicts on the texts, as messages where the server separated calls of tools from them;
+    or those that are given."""
+    replies = [
         [{"role": "assistant", "content": text, "tool_calls": list(one.completion.tool_calls)}]
         if one.completion.tool_calls
         else text
         for text, one in zip(texts, batch, strict=True)
     ]
+    samples = [one.given or one.sample for one in batch]
+    return judge_samples(verifier, replies, samples, options, control)
 
 
 def _is_unread(text: str, thinking: Thinking | None) -> bool:
@@ -176,12 +194,11 @@ def _verdicts(
 ) -> list[Verdict]:
     thinking = thinking_of(verifiers.strict, options.thinking)
     texts = _texts(verifiers.strict, batch, options.thinking)
-    samples = [one.given or one.sample for one in batch]
-    replies = _replies(texts, batch)
-    verdicts = judge_samples(verifiers.strict, replies, samples, options, verifiers.control)
+    verdicts = _judged(verifiers.strict, texts, batch, options, verifiers.control)
     if verifiers.rescue or verifiers.confirm:
         from rewardkit.verifiers.judge.verifier import with_judges  # loads the client
 
+        samples = [one.given or one.sample for one in batch]
         completions = list(zip(texts, samples, strict=True))
         judges = {"rescue": verifiers.rescue, "confirm": verifiers.confirm}
         verdicts = with_judges(verdicts, completions, **judges)
@@ -214,9 +231,8 @@ def _flexible(
     verdicts = list(strict)
     wrong = [place for place, verdict in enumerate(strict) if verdict.correct is False]
     again = [batch[place] for place in wrong]
-    replies = _replies(_texts(verifiers.flexible, again, options.thinking), again)
-    samples = [one.given or one.sample for one in again]
-    forgiven = judge_samples(verifiers.flexible, replies, samples, options, verifiers.control)
+    texts = _texts(verifiers.flexible, again, options.thinking)
+    forgiven = _judged(verifiers.flexible, texts, again, options, verifiers.control)
     for place, verdict in zip(wrong, forgiven, strict=True):
         verdicts[place] = verdict
     return [BriefVerdict(one.correct, one.answer, numbered(one.parts)) for one in verdicts]

@@ -48,10 +48,10 @@ class EvalOptions(AllOptions):
         self.part()
 
     def recorded(self) -> dict[str, Any]:
-        """The model, the prompt and every option by name, without secrets."""
-        names = ("model", "prompt", *DEFAULTS)
-        values: dict[str, Any] = redact_value({name: getattr(self, name) for name in names})
-        return values
+        """The model, the prompt and the options that don't say where to work, without secrets."""
+        names = [name for name in ("model", "prompt", *DEFAULTS) if name not in _PLACES]
+        settings: dict[str, Any] = redact_value({name: getattr(self, name) for name in names})
+        return settings
 
     def is_given(self, name: str) -> bool:
         """Whether the user set the option to a value other than its default.
@@ -74,8 +74,9 @@ class EvalOptions(AllOptions):
     def engine(self) -> EngineOptions:
         """The options for the backend."""
         names = types_of(EngineOptions).keys() & DEFAULTS.keys()
-        shared = {name: getattr(self, name) for name in names}
-        return EngineOptions(**shared, arguments=self.backend_args)
+        return EngineOptions(
+            **{name: getattr(self, name) for name in names}, arguments=self.backend_args
+        )
 
 
 def options_for(
@@ -88,48 +89,41 @@ def options_for(
 
     UsageError if two tasks set an option differently and it isn't given.
     """
-    values = read_values(types_of(AllOptions), given, among="option of evaluate")
-    loaded = resolved_tasks(tasks, AllOptions(**values))
-    settings = _settings(loaded, prompt, given)
-    return EvalOptions(
-        tasks=loaded, model=model, prompt=prompt, set_by_tasks=settings, **(settings | values)
-    )
+    options = read_values(types_of(AllOptions), given, among="option of evaluate")
+    loaded = resolved_tasks(tasks, AllOptions(**options))
+    set_by_tasks = _set_by_tasks(loaded, prompt, given)
+    options = {"model": model, "prompt": prompt, "set_by_tasks": set_by_tasks, **options}
+    return EvalOptions(tasks=loaded, **(set_by_tasks | options))
 
 
-def settings_note(options: EvalOptions) -> str:
-    """Return a sentence about the options that the tasks set; empty if they set none."""
-    settings = as_typed(options.set_by_tasks)
-    return f"set by the task: {settings}; an option that you pass replaces it" if settings else ""
-
-
-def as_typed(settings: Mapping[str, Any]) -> str:
+def as_typed(options: Mapping[str, Any]) -> str:
     """Return options as they are typed: --temperature 0.6."""
-    return " ".join(f"{flag(name)} {value}" for name, value in settings.items())
+    return " ".join(f"{flag(name)} {value}" for name, value in options.items())
 
 
-def _settings(
+def _set_by_tasks(
     tasks: Sequence[Task], prompt: str | None, given: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What the tasks set, `given` doesn't, and isn't the default; examples only for the tasks' own
     prompts."""
-    settings: dict[str, Any] = {}
-    each = {
+    options: dict[str, Any] = {}
+    by_task = {
         task.name: task.eval_settings() if isinstance(task, ConfiguredTask) else {}
         for task in tasks
     }
-    for name in dict.fromkeys(name for values in each.values() for name in values):
+    for name in dict.fromkeys(name for of_task in by_task.values() for name in of_task):
         if name in given or (prompt is not None and name in ("num_fewshot", "fewshot_data")):
             continue
-        values = {task: of_task.get(name) for task, of_task in each.items()}
+        values = {task: of_task.get(name) for task, of_task in by_task.items()}
         if len({*values.values()}) > 1:
             said = ", ".join(f"{task}: {value}" for task, value in values.items())
             raise UsageError(
                 f"the tasks set {name} differently ({said}); give {flag(name)}, or evaluate them "
                 "separately"
             )
-        settings[name] = next(iter(values.values()))
-    settings = read_values(types_of(AllOptions), settings, among="option of evaluate")
-    return {name: value for name, value in settings.items() if value != DEFAULTS[name]}
+        options[name] = next(iter(values.values()))
+    options = read_values(types_of(AllOptions), options, among="option of evaluate")
+    return {name: value for name, value in options.items() if value != DEFAULTS[name]}
 
 
 def own_set(options: AllOptions) -> Task:
@@ -267,11 +261,14 @@ _RECORDED_IF_SET = ("chat_template_args", "reasoning_effort")
 
 def settings_of(options: EvalOptions, backend_name: str) -> dict[str, Any]:
     """The options of the command and of the engine, without secrets, for a run's record."""
-    values = {name: value for name, value in options.recorded().items() if name not in _PLACES}
-    engine = {name: values[name] for name in ("dtype", "chat_template", "max_model_len")}
-    engine |= {"backend": backend_name, "arguments": values["backend_args"]}
-    engine |= {name: values[name] for name in _RECORDED_IF_SET if values[name]}
-    return {**values, "engine": engine}
+    settings = options.recorded()
+    settings["engine"] = {
+        **{name: settings[name] for name in ("dtype", "chat_template", "max_model_len")},
+        "backend": backend_name,
+        "arguments": settings["backend_args"],
+        **{name: settings[name] for name in _RECORDED_IF_SET if settings[name]},
+    }
+    return settings
 
 
 def differing_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -290,15 +287,14 @@ def default_folder(options: EvalOptions, name: str | None = None) -> str:
     Its name is made of the options that differ from their defaults: a new option with a default
     changes no name. `name` replaces the model's own name in it.
     """
-    values = options.recorded()
-    for option in (*_PLACES, *_WITHOUT_EFFECT):
-        del values[option]
-    tasks = [task.name for task in options.tasks]
-    settings = {**differing_settings(values), "tasks": tasks}
+    settings = options.recorded()
+    for option in _WITHOUT_EFFECT:
+        del settings[option]
+    settings = {**differing_settings(settings), "tasks": [task.name for task in options.tasks]}
     text = json.dumps(settings, sort_keys=True, default=str)
     digest = hashlib.sha256(text.encode()).hexdigest()
     model = name or options.model.rstrip("/").rpartition("/")[2]
-    return f"{RUNS}/{'+'.join(tasks)}-{file_name(model) or 'model'}-{digest[:8]}"
+    return f"{RUNS}/{'+'.join(settings['tasks'])}-{file_name(model) or 'model'}-{digest[:8]}"
 
 
 def file_name(text: str) -> str:

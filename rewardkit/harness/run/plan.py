@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain, groupby, islice, zip_longest
 from pathlib import Path
 from typing import Any, cast
@@ -16,15 +16,13 @@ from rewardkit.errors import DataError, PromptTooLong, UsageError
 from rewardkit.harness.options import AllOptions, flag
 from rewardkit.harness.prompts.strategies import check_fewshot, check_rendering, resolve_prompt
 from rewardkit.harness.prompts.template import PromptTemplate
-from rewardkit.harness.run.judging_thread import SecondOpinions, TaskVerifiers
-from rewardkit.harness.run.options import EvalOptions, default_folder, settings_note, settings_of
+from rewardkit.harness.run.judging_thread import SecondOpinions, TaskVerifiers, verifiers_of_task
+from rewardkit.harness.run.options import EvalOptions, as_typed, default_folder, settings_of
 from rewardkit.harness.run.progress import Reporter
 from rewardkit.harness.store import model_folder
-from rewardkit.harness.store.run_folder import Shard
 from rewardkit.protocols import Backend, HubTask, IgnoresOptions, Prompt, Request, Task
 from rewardkit.records import Sample, Sampling
 from rewardkit.resolve import timeout_of
-from rewardkit.thinking import Thinking
 
 
 def fitting_backend() -> tuple[str, str]:
@@ -75,8 +73,7 @@ def plan_for(options: EvalOptions, reporter: Reporter) -> RunPlan:
         isinstance(task, HubTask) and task.repository for task in options.tasks
     )
     task_plans = None if on_hub else plan_tasks(options, [options.prompt])
-    if note := settings_note(options):
-        reporter.note(note)
+    note_set_by_tasks(options, reporter)
     if options.backend == AUTO and options.ray is None:
         model_folder.resolve(options.model)
     backend_name = choose_backend(options, reporter)
@@ -109,29 +106,30 @@ def plan_tasks(
 
     UsageError if examples are to be drawn and no prompt shows any.
     """
-    named = {"rescue": options.rescue, "confirm": options.confirm}
-    opinions, _ = SecondOpinions.given(options.verifier_args, **named)
-    plans = {
-        prompt: [
-            replace(plan_task(task, prompt, options), opinions=opinions) for task in options.tasks
-        ]
-        for prompt in prompts
+    task_plans = {
+        prompt: [plan_task(task, prompt, options) for task in options.tasks] for prompt in prompts
     }
-    task_plans = list(chain.from_iterable(plans.values()))
-    for task_plan in task_plans:
-        check_rendering(task_plan.template, task_plan.samples)
-    check_fewshot([task_plan.template for task_plan in task_plans], options)
-    return plans
+    for plan in chain.from_iterable(task_plans.values()):
+        check_rendering(plan.template, plan.samples)
+    plans = chain.from_iterable(task_plans.values())
+    check_fewshot([plan.template for plan in plans], options)
+    return task_plans
+
+
+def note_set_by_tasks(options: EvalOptions, reporter: Reporter) -> None:
+    """Report the options that the tasks set, if they set any."""
+    if options.set_by_tasks:
+        text = as_typed(options.set_by_tasks)
+        reporter.note(f"set by the task: {text}; an option that you pass replaces it")
 
 
 def choose_backend(options: EvalOptions, reporter: Reporter) -> str:
     """The backend's name; "auto" is resolved, and a note gives the reason."""
-    backend_name = options.backend
-    if backend_name == AUTO:
-        backend_name, why = fitting_backend()
-        reporter.note(f"backend {backend_name}: {why}")
-    registry.installed().backend(backend_name)
-    return backend_name
+    name, why = fitting_backend() if options.backend == AUTO else (options.backend, "")
+    if why:
+        reporter.note(f"backend {name}: {why}")
+    registry.installed().backend(name)
+    return name
 
 
 def load_backend(options: EvalOptions, backend_name: str, reporter: Reporter) -> Backend:
@@ -169,37 +167,40 @@ def limited(samples: Sequence[Sample], limit: int | None, group_by: Sequence[str
     """
     if limit is None or not group_by:
         return list(samples[:limit])
-    groups = [str(sample.columns.get(group_by[0], "")) for sample in samples]
-    blocks = [group for group, _ in groupby(groups)]
-    if len(blocks) != len(set(blocks)):
+    in_blocks = groupby(samples, lambda sample: str(sample.columns.get(group_by[0], "")))
+    groups = {group: list(block) for group, block in in_blocks}
+    if sum(map(len, groups.values())) < len(samples):  # a group has several blocks
         return list(samples[:limit])
-    indices = defaultdict(list)
-    for index, group in enumerate(groups):
-        indices[group].append(index)
-    in_turn = chain.from_iterable(zip_longest(*indices.values()))
-    chosen = islice((index for index in in_turn if index is not None), limit)
-    return [samples[index] for index in sorted(chosen)]
+    in_turn = chain.from_iterable(zip_longest(*groups.values()))
+    chosen = {id(sample) for sample in islice(filter(None, in_turn), limit)}
+    return [sample for sample in samples if id(sample) in chosen]
 
 
 @dataclass(frozen=True)
 class TaskPlan:
-    """A task, its samples and its prompt template."""
+    """A task, its samples and its prompt template, and the options that they follow."""
 
     task: Task
     samples: Sequence[Sample]
     template: PromptTemplate
-    thinking: Thinking | None = None
-    """How much of a thinking block verifiers read; None: as each verifier declares."""
-    timeout: float | None = None
-    """Seconds for a verdict; None: each verifier's own deadline."""
-    opinions: Mapping[str, Any] = field(default_factory=dict)
-    """The fields of `SecondOpinions` that are set."""
+    options: AllOptions = field(default_factory=AllOptions)
 
+    @property
+    def timeout(self) -> float | None:
+        """Seconds for a verdict; None: each verifier's own deadline."""
+        return self.options.timeout or timeout_of(self.task)
+
+    @property
+    def opinions(self) -> Mapping[str, Any]:
+        """The fields of `SecondOpinions` that are set."""
+        rescue, confirm = self.options.rescue, self.options.confirm
+        return SecondOpinions.given(self.options.verifier_args, rescue=rescue, confirm=confirm)[0]
+
+    @cached_property
     def verifiers(self) -> TaskVerifiers:
         """The verifiers for the answer style that the prompt asks for."""
-        strict = self.task.verifier(self.template.reading)
-        flexible, perfect = self.task.flexible(), self.task.perfect
-        own = TaskVerifiers(strict, flexible, perfect, self.thinking, self.timeout)
+        thinking, timeout = self.options.thinking, self.options.timeout
+        own = verifiers_of_task(self.task, self.template.reading, thinking, timeout)
         return SecondOpinions(**self.opinions).added_to(own)
 
 
@@ -210,27 +211,24 @@ class RenderedTask:
     task_plan: TaskPlan
     prompts: Sequence[Prompt]
     sampling: Sampling
-    num_samples: int
-    shard: Shard | None = None
+    options: EvalOptions
 
     @property
     def task(self) -> Task:
         """The task."""
         return self.task_plan.task
 
-    @property
-    def problems(self) -> list[tuple[Sample, Prompt]]:
-        """The samples of the shard, or all, with their prompts."""
-        name, shard = self.task.name, self.shard
-        pairs = zip(self.task_plan.samples, self.prompts, strict=True)
-        return [pair for pair in pairs if shard is None or shard.takes(name, pair[0].id)]
-
-    def requests(self) -> Iterable[tuple[Request, Sample, int]]:
-        """Yield (request, sample, index) for each completion of each problem."""
-        for sample, prompt in self.problems:
-            for index in range(self.num_samples):
-                key = f"{self.task_plan.task.name}/{sample.id}/{index}"
-                yield Request(key, prompt, _seed(self.sampling.seed, key)), sample, index
+    @cached_property
+    def requests(self) -> Mapping[str, tuple[Request, Sample, int]]:
+        """By key, the request of each completion of the shard, with its sample and its index."""
+        shard, requests = self.options.part(), {}
+        for sample, prompt in zip(self.task_plan.samples, self.prompts, strict=True):
+            if shard is None or shard.takes(self.task.name, sample.id):
+                for index in range(self.options.num_samples):
+                    key = f"{self.task.name}/{sample.id}/{index}"
+                    request = Request(key, prompt, _seed(self.sampling.seed, key))
+                    requests[key] = request, sample, index
+        return requests
 
     @property
     def longest(self) -> int:
@@ -250,8 +248,7 @@ def plan_task(task: Task, prompt: str | None, options: AllOptions) -> TaskPlan:
     if not samples:
         raise UsageError(f"task {task.name!r} has no samples here; --limit must be at least 1")
     _check_samples(task, samples)
-    timeout = options.timeout or timeout_of(task)
-    return TaskPlan(task, samples, template, options.thinking, timeout)
+    return TaskPlan(task, samples, template, options)
 
 
 def _check_samples(task: Task, samples: Sequence[Sample]) -> None:
@@ -285,7 +282,7 @@ def render_task(task_plan: TaskPlan, backend: Backend, options: EvalOptions) -> 
         length = min(length, room)
     stop = (*options.stop, *task_plan.template.stop)
     sampling = replace(options.sampling(), max_tokens=length, stop=stop)
-    return RenderedTask(task_plan, prompts, sampling, options.num_samples, options.part())
+    return RenderedTask(task_plan, prompts, sampling, options)
 
 
 def _render(template: PromptTemplate, sample: Sample, backend: Backend) -> Prompt:

@@ -84,9 +84,6 @@ class Reporter:
         """Training: the model was evaluated at this step."""
 
 
-if TYPE_CHECKING:
-    from rewardkit.harness.store.sample_row import SampleRow
-
 SECONDS_BETWEEN_LINES = 30.0
 """How often a line is printed where stderr is not a terminal."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -24,20 +24,14 @@ from rewardkit.harness.report.runs import ReportRun
 from rewardkit.harness.run.fingerprint import run_fingerprint, task_hashes
 from rewardkit.harness.run.judging_thread import ALL_THINKING, JudgingThread, generated
 from rewardkit.harness.run.options import EvalOptions, as_typed
-from rewardkit.harness.run.plan import (
-    RenderedTask,
-    RunPlan,
-    TaskPlan,
-    render_task,
-)
+from rewardkit.harness.run.plan import RenderedTask, RunPlan, TaskPlan, render_task
 from rewardkit.harness.run.progress import Reporter, ShowsWaits
 from rewardkit.harness.store.documents import hardware, new_session, now, read_notes
 from rewardkit.harness.store.files import replace_text
 from rewardkit.harness.store.run_folder import REPORT, SOURCE_ROW, RunFolder
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.judging import take_limit_counts
-from rewardkit.protocols import Backend, RecordedTask, Request, isolation_of
-from rewardkit.records import Sample
+from rewardkit.protocols import Backend, RecordedTask, isolation_of
 from rewardkit.shown import Shown
 from rewardkit.tables import Line, Table
 from rewardkit.verifiers.judge.use import (
@@ -121,12 +115,10 @@ def run_all(
         exit_stack.callback(backend.close)
         opened = [_attempt(partial(_open, plan, identity, exit_stack)) for plan in plans]
         active_runs = [active for active in opened if isinstance(active, _ActiveRun)]
-        total = sum(
-            len(rendered_task.problems) * rendered_task.num_samples
-            for active in active_runs
-            for rendered_task in active.rendered
+        reporter.started(
+            sum(len(one.requests) for active in active_runs for one in active.rendered),
+            sum(len(active.done) for active in active_runs),
         )
-        reporter.started(total, total - sum(active.missing for active in active_runs))
         exit_stack.callback(reporter.ended)
         engine = _attempt(partial(_start, backend, active_runs, reporter))
         outcomes = [
@@ -142,18 +134,18 @@ def run_all(
 
 @dataclass(frozen=True)
 class _ActiveRun:
-    """A plan with a locked folder, and the requests whose completions are missing."""
+    """A plan with a locked folder, and the keys of the completions that are stored already."""
 
     plan: RunPlan
     folder: RunFolder
     rendered: Sequence[RenderedTask]
     record: dict[str, Any]
-    requests: Sequence[OpenRequests]
+    done: Collection[str]
 
     @property
     def missing(self) -> int:
         """Number of completions that are not stored yet."""
-        return sum(map(len, self.requests))
+        return sum(len(one.requests) for one in self.rendered) - len(self.done)
 
 
 def _attempt(step: Callable[[], Result]) -> Result | RewardkitError:
@@ -173,21 +165,9 @@ def _open(
     exit_stack.enter_context(folder.opened(fingerprint, overwrite=plan.options.overwrite))
     record = new_record(plan, rendered, fingerprint, folder.read_record())
     folder.write_record(record)
-    done = {key for key, row in folder.rows().items() if row.finish_reason != "error"}
-    active = _ActiveRun(
-        plan,
-        folder,
-        rendered,
-        record,
-        [
-            {
-                request.key: (request, sample, index)
-                for request, sample, index in rendered_task.requests()
-                if request.key not in done
-            }
-            for rendered_task in rendered
-        ],
-    )
+    stored = {key for key, row in folder.rows().items() if row.finish_reason != "error"}
+    done = {key for one in rendered for key in one.requests if key in stored}
+    active = _ActiveRun(plan, folder, rendered, record, done)
     exit_stack.callback(_end_session, active)
     return active
 
@@ -196,9 +176,7 @@ def _start(backend: Backend, active_runs: Sequence[_ActiveRun], reporter: Report
     """Start the engine if completions are missing."""
     missing = [active for active in active_runs if active.missing]
     if missing:
-        longest = max(
-            rendered_task.longest for active in missing for rendered_task in active.rendered
-        )
+        longest = max(one.longest for active in missing for one in active.rendered)
         backend.start(sum(active.missing for active in missing), longest)
         reporter.generating()
         if isinstance(backend, ShowsWaits):
@@ -249,7 +227,7 @@ def _end_session(active: _ActiveRun) -> None:
 
 def _in_order(rows: Mapping[str, SampleRow], rendered: Sequence[RenderedTask]) -> list[SampleRow]:
     """The rows in the order of the data."""
-    keys = (request.key for rendered_task in rendered for request, _, _ in rendered_task.requests())
+    keys = (key for one in rendered for key in one.requests)
     return [rows[key] for key in keys if key in rows and key.startswith(f"{rows[key].task}/")]
 
 
@@ -281,9 +259,7 @@ def new_record(
         "settings": dict(plan.settings),
         **shard,
         "fingerprint": dict(fingerprint),
-        "tasks": {
-            rendered_task.task.name: _task_record(rendered_task, plan) for rendered_task in rendered
-        },
+        "tasks": {one.task.name: _task_record(one, plan) for one in rendered},
         "backend": dict(plan.backend.describe()),
         **new_session(earlier),
     }
@@ -291,21 +267,21 @@ def new_record(
 
 def _task_record(rendered_task: RenderedTask, plan: RunPlan) -> dict[str, Any]:
     task_plan = rendered_task.task_plan
-    hashes = task_hashes(rendered_task)
+    hashes = task_hashes(task_plan)
     record: dict[str, Any] = {
         "samples": len(task_plan.samples),
-        "num_samples": rendered_task.num_samples,
+        "num_samples": rendered_task.options.num_samples,
         "group_by": list(task_plan.task.group_by),
         "prompt": task_plan.template.name,
         "prompt_source": task_plan.template.source,
         "system_prompt": task_plan.template.system,
         "reading": task_plan.template.reading,
-        "thinking": task_plan.thinking,
+        "thinking": task_plan.options.thinking,
         "timeout": task_plan.timeout,
         "prompt_hash": hashes["prompt"],
         "data_hash": hashes["data"],
         "verifier": hashes["verifier"],
-        **isolation_of(task_plan.task.verifier(task_plan.template.reading)),
+        **isolation_of(task_plan.verifiers.strict),
         **({"opinions": dict(task_plan.opinions)} if task_plan.opinions else {}),
         "sampling": asdict(rendered_task.sampling),
     }
@@ -319,9 +295,6 @@ def _task_record(rendered_task: RenderedTask, plan: RunPlan) -> dict[str, Any]:
 ENDS = 4
 """Token ids of each end of a prompt that its row keeps: they show a doubled BOS."""
 
-OpenRequests = Mapping[str, tuple[Request, Sample, int]]
-"""Requests by key, each with its sample and its index among the sample's completions."""
-
 
 def _generate_and_judge(active: _ActiveRun, reporter: Reporter) -> None:
     """Generate and judge what is missing; the engine must be running."""
@@ -334,9 +307,8 @@ def _generate_and_judge(active: _ActiveRun, reporter: Reporter) -> None:
     with separate_judge_uses() as judges:
         judging = JudgingThread(write)
         try:
-            for rendered_task, requests in zip(active.rendered, active.requests, strict=True):
-                if requests:
-                    _generate(active.plan.backend, rendered_task, requests, judging)
+            for rendered_task in active.rendered:
+                _generate(active.plan.backend, rendered_task, active.done, judging)
         finally:
             # however generation ends, the completions it finished are judged and written
             judging.finish()
@@ -349,13 +321,14 @@ def _generate_and_judge(active: _ActiveRun, reporter: Reporter) -> None:
 
 
 def _generate(
-    backend: Backend, rendered_task: RenderedTask, requests: OpenRequests, judging: JudgingThread
+    backend: Backend, rendered_task: RenderedTask, done: Collection[str], judging: JudgingThread
 ) -> None:
-    verifiers = rendered_task.task_plan.verifiers()
+    waiting = {key: one for key, one in rendered_task.requests.items() if key not in done}
+    if not waiting:
+        return
+    requests = [request for request, _, _ in waiting.values()]
     rows = {sample.id: row for row, sample in enumerate(rendered_task.task_plan.samples)}
-    waiting = dict(requests)
-    to_generate = [request for request, _, _ in requests.values()]
-    completions = backend.generate(to_generate, rendered_task.sampling)
+    completions = backend.generate(requests, rendered_task.sampling)
     try:
         for request, completion in completions:
             _, sample, index = waiting.pop(request.key)
@@ -366,10 +339,10 @@ def _generate(
                     sample,
                     index,
                     completion,
-                    verifiers,
+                    rendered_task.task_plan.verifiers,
                     prompt=request.prompt.text,
                     prompt_ends=(tuple(ids[:ENDS]), tuple(ids[-ENDS:])) if ids else None,
-                    others={SOURCE_ROW: rows[sample.id]} if rendered_task.shard else {},
+                    others={SOURCE_ROW: rows[sample.id]} if rendered_task.options.shard else {},
                 )
             )
     finally:

@@ -142,14 +142,19 @@ class FileJob(_JobOptions):
         result = ChunkResult()
         batch: list[Generated] = []
         for number, row in self._rows(chunk):
-            sample, unjudged = self._judgeable(row, number)
+            sample, lacking = self._judgeable(row, number)
             if self.shard and not self.shard.takes(self.name, sample.id):
                 continue
             of_row = completions(row, number, self.columns)
             result.ids.append((sample.id, len(of_row)))
-            others = self._others(number, len(of_row))
+            others = {SOURCE_ROW: number} if self.leaves_out_rows else {}
+            if len(of_row) != self.columns.completions_a_row:
+                others[COMPLETIONS_OF_ROW] = len(of_row)
             for index, one in enumerate(of_row):
-                given = unjudged or (None if one.has_text else WITHOUT_COMPLETION)
+                given = None if one.has_text else WITHOUT_COMPLETION
+                if lacking is not None:
+                    why = str(lacking).partition(";")[0]
+                    given = Verdict.unjudged(f"{NO_REFERENCE}: {why}")
                 batch.append(
                     generated(
                         *(self.name, sample, index, one.completion, self.verifiers, given),
@@ -207,32 +212,20 @@ class FileJob(_JobOptions):
         return missing(row, number, f"no text in {where}", "--completion-field")
 
     def _lacks_reference(self, row: Mapping[str, Any], number: int) -> DataError | None:
-        try:
-            self._sample(row, number)
-        except NoReference as error:
-            return error
-        return None
+        return self._judgeable(row, number)[1]
 
     def _lacks_group(self, row: Mapping[str, Any], number: int) -> DataError | None:
         known = self._judgeable(row, number)[0].columns
         lacking = [name for name in self.group_by if name not in known]
         return missing(row, number, f"no {lacking[0]!r}", "--group-by") if lacking else None
 
-    def _others(self, number: int, completions: int) -> dict[str, int]:
-        """Further fields of the stored rows of a row of the file."""
-        others = {SOURCE_ROW: number} if self.leaves_out_rows else {}
-        if completions != self.columns.completions_a_row:
-            others[COMPLETIONS_OF_ROW] = completions
-        return others
-
-    def _judgeable(self, row: Mapping[str, Any], number: int) -> tuple[Sample, Verdict | None]:
-        """A row's sample, and the verdict if it has no reference."""
+    def _judgeable(self, row: Mapping[str, Any], number: int) -> tuple[Sample, NoReference | None]:
+        """A row's sample, and the error if it has no reference."""
         try:
             return self._sample(row, number), None
         except NoReference as error:
-            unjudged = Verdict.unjudged(f"{NO_REFERENCE}: {str(error).partition(';')[0]}")
             identifier = self.columns.identifier(row, number)
-            return Sample("", id=identifier, columns=row), unjudged
+            return Sample("", id=identifier, columns=row), error
 
     def _sample(self, row: Mapping[str, Any], number: int) -> Sample:
         """A row's sample. NoReference if the row lacks its reference or a column of the task."""

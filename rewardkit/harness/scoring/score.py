@@ -76,7 +76,7 @@ def score(plan: ScorePlan, reporter: Reporter, spread: Spread | None = None) -> 
     scoring = _Scoring(plan, reporter, spread)
     if plan.output_dir is None:
         scoring.judge()
-        summaries = summarise_tally(scoring.tally(), plan.tasks, plan.group_by, plan.timeouts)
+        summaries = scoring.summaries()
     else:
         folder = RunFolder(plan.output_dir)
         with folder.opened(plan.fingerprint, overwrite=plan.overwrite):
@@ -112,10 +112,9 @@ class _Scoring:
 
     def judge_into(self, folder: RunFolder) -> dict[str, TaskSummary]:
         """Judge what the folder lacks, and write its rows, record and summary."""
-        plan = self._plan
         record = self._record = {
-            **plan.record,
-            "fingerprint": dict(plan.fingerprint),
+            **self._plan.record,
+            "fingerprint": dict(self._plan.fingerprint),
             "hardware": hardware(),
             **new_session(folder.read_record()),
         }
@@ -129,9 +128,7 @@ class _Scoring:
             if self._spread is not None:
                 record["sessions"][-1] |= {"cluster": dict(self._spread.describe())}
             folder.write_record(record)
-        summaries = summarise_tally(
-            self.tally(), plan.tasks, plan.group_by, plan.timeouts, folder.path / SAMPLES
-        )
+        summaries = self.summaries(folder.path / SAMPLES)
         tasks = {name: summary.as_json() for name, summary in summaries.items()}
         more = {"judges": judges} if judges else {}
         folder.write_summary({"tasks": tasks, "failed": False, **more})
@@ -149,11 +146,12 @@ class _Scoring:
         finally:
             self._reporter.ended()
 
-    def tally(self) -> Tally:
-        """All rows. DataError if there are none; only a shard may be empty."""
-        if not len(self.totals.tally) and self._plan.job.shard is None:
+    def summaries(self, samples: Path | None = None) -> dict[str, TaskSummary]:
+        """The figures of all rows. DataError if there are none; only a shard may be empty."""
+        plan, tally = self._plan, self.totals.tally
+        if not len(tally) and plan.job.shard is None:
             raise DataError("there is nothing to judge: the file holds no rows")
-        return self.totals.tally
+        return summarise_tally(tally, plan.tasks, plan.group_by, plan.timeouts, samples)
 
     def _results(self) -> Iterator[tuple[Chunk, ChunkResult]]:
         """Each chunk with its result, in order; a large file is judged on all cores."""

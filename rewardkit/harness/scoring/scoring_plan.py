@@ -10,11 +10,12 @@ from typing import Any
 
 from rewardkit import __version__, registry
 from rewardkit.errors import RunMismatch, UsageError
-from rewardkit.harness.run.fingerprint import data_hash, identity_of
+from rewardkit.harness.run.fingerprint import data_hash, verifier_identities
 from rewardkit.harness.run.judging_thread import (
     SecondOpinions,
     TaskVerifiers,
     parameters_by_verifier,
+    verifiers_of_task,
 )
 from rewardkit.harness.run.options import task_with_arguments, verifiers_named_in
 from rewardkit.harness.scoring.jobs import FileJob, RunJob
@@ -26,8 +27,7 @@ from rewardkit.harness.store.sample_row import SAMPLES, replaced_rows
 from rewardkit.harness.tasks.defined.definition import definition_of, plain_definition
 from rewardkit.harness.tasks.defined.task import DefinedTask, load_task_file
 from rewardkit.parameters import with_parameters
-from rewardkit.protocols import Task, isolation_of
-from rewardkit.resolve import timeout_of
+from rewardkit.protocols import Task, Verifier, isolation_of
 from rewardkit.thinking import Thinking
 from rewardkit.verifiers.by_row import ByRow
 
@@ -70,51 +70,47 @@ class VerifierChoice:
         """The name of the figures."""
         return self.task or self.verifier or self.verifier_field or ""
 
-    def resolve(
-        self,
-        reading: str | None = None,
-        thinking: Thinking | None = None,
-        timeout: float | None = None,
-    ) -> tuple[TaskVerifiers, Task | None]:
-        """The verifiers, and the task if one is named; `thinking` and `timeout` replace the
-        choice's own."""
-        verifiers, task = self._resolve(reading, thinking, timeout)
+    def resolve(self, reading: str | None = None) -> tuple[TaskVerifiers, Task | None]:
+        """The verifiers, and the task if one is named."""
+        task, thinking = self._task(), self.thinking
+        if task is None:
+            verifiers = TaskVerifiers(self._verifier(), None, None, thinking, self.timeout)
+        else:
+            if isinstance(task, DefinedTask):
+                thinking = thinking or task.definition.thinking or None
+            own = verifiers_of_task(task, reading, thinking, self.timeout)
+            verifiers = self._with_parameters(own)
         return SecondOpinions(**self.opinions).added_to(verifiers), task
 
-    def _resolve(
-        self, reading: str | None, thinking: Thinking | None, timeout: float | None
-    ) -> tuple[TaskVerifiers, Task | None]:
-        installed = registry.installed()
-        limits: Any = {"thinking": thinking or self.thinking, "timeout": timeout or self.timeout}
-        if self.verifier_field is not None:
-            parameters = parameters_by_verifier(self.parameters, self.names)
-            by_name = {
-                name: installed.verifier(name, **parameters.get(name, {})) for name in self.names
-            }
-            by_row = ByRow(self.verifier_field, by_name)
-            return TaskVerifiers(by_row, None, **limits), None
+    def _task(self) -> Task | None:
         if self.task is None:
-            verifier = installed.verifier(self.name, **self.parameters)
-            return TaskVerifiers(verifier, None, **limits), None
+            return None
         if self.definition:
             named = f"task {self.task!r}"
-            task: Task = DefinedTask(definition_of(self.definition, named, name=self.task))
-        else:
-            task = installed.task(self.task, **self.task_args)
-        strict, flexible = task.verifier(reading), task.flexible()
-        if self.parameters:
-            strict = with_parameters(type(strict).__name__, strict, self.parameters)
+            return DefinedTask(definition_of(self.definition, named, name=self.task))
+        return registry.installed().task(self.task, **self.task_args)
+
+    def _verifier(self) -> Verifier:
+        """The verifier of all rows, or of the verifiers that the rows name."""
+        verifier = registry.installed().verifier
+        if self.verifier_field is None:
+            return verifier(self.name, **self.parameters)
+        parameters = parameters_by_verifier(self.parameters, self.names)
+        by_name = {name: verifier(name, **parameters.get(name, {})) for name in self.names}
+        return ByRow(self.verifier_field, by_name)
+
+    def _with_parameters(self, own: TaskVerifiers) -> TaskVerifiers:
+        """The task's own verifiers with the parameters; the flexible one takes a few of them."""
+        strict, flexible = own.strict, own.flexible
+        strict = with_parameters(type(strict).__name__, strict, self.parameters)
+        if flexible is not None:
             shared = {
                 name: self.parameters[name]
                 for name in REFERENCE_PARAMETERS
                 if name in self.parameters and hasattr(flexible, name)
             }
-            if flexible is not None:
-                flexible = with_parameters(type(flexible).__name__, flexible, shared)
-        if isinstance(task, DefinedTask):
-            limits["thinking"] = limits["thinking"] or task.definition.thinking or None
-        limits["timeout"] = limits["timeout"] or timeout_of(task)
-        return TaskVerifiers(strict, flexible, task.perfect, **limits), task
+            flexible = with_parameters(type(flexible).__name__, flexible, shared)
+        return replace(own, strict=strict, flexible=flexible)
 
 
 def completed_choice(choice: VerifierChoice, source: Source) -> VerifierChoice:
@@ -140,18 +136,10 @@ def file_fingerprint(*paths: Path) -> dict[str, str]:
 def verifier_fingerprint(name: str, verifiers: TaskVerifiers) -> dict[str, str]:
     """The verifiers with their parameters, and what they read of thinking and the timeout if they
     are set."""
-    limits: dict[str, Any] = {"thinking": verifiers.thinking, "timeout": verifiers.timeout}
-    others = {
-        "second": verifiers.second,
-        "rescue": verifiers.rescue,
-        "confirm": verifiers.confirm,
-    }
-    return {
-        f"{name}.verifier": identity_of(verifiers.strict),
-        f"{name}.flexible": identity_of(verifiers.flexible),
-        **{f"{name}.{key}": identity_of(value) for key, value in others.items() if value},
-        **{f"{name}.{key}": str(value) for key, value in limits.items() if value},
-    }
+    limits = {"thinking": verifiers.thinking, "timeout": verifiers.timeout}
+    of_verifiers = verifier_identities(verifiers)
+    of_verifiers |= {key: str(value) for key, value in limits.items() if value}
+    return {f"{name}.{key}": value for key, value in of_verifiers.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,11 +163,6 @@ class ScoreOutput:
             return self.output_dir
         return self.shard.folder(self.output_dir)
 
-    def record(self) -> dict[str, Any]:
-        """The entries in run.json."""
-        shard = {"shard": self.shard.record("score")} if self.shard else {}
-        return {"command": list(self.command), **shard}
-
 
 @dataclass(frozen=True)
 class ScorePlan:
@@ -196,6 +179,19 @@ class ScorePlan:
     overwrite: bool = False
     processes: int | None = None
     """None: one for each core if the file is large, else this process alone."""
+
+    def stored(
+        self, output: ScoreOutput, fingerprint: Mapping[str, Any], record: Mapping[str, Any]
+    ) -> ScorePlan:
+        """The plan with the folder for its rows and figures, and what its run.json holds."""
+        shard = {"shard": output.shard.record("score")} if output.shard else {}
+        return replace(
+            self,
+            output_dir=output.folder,
+            fingerprint=fingerprint,
+            record={"command": list(output.command), **shard, **record},
+            overwrite=output.overwrite,
+        )
 
     @property
     def timeouts(self) -> dict[str, float | None]:
@@ -254,11 +250,10 @@ def plan_scoring(
     ).checked()
     if task and not group_by:  # a row may lack the columns that the task's figures are grouped by
         job = replace(job, group_by=task.group_by)
-    columns = job.columns
     grouped = {choice.name: tuple(job.group_by)}
-    tasks = {choice.name: task} if task else {}
+    plan = ScorePlan(job, grouped, {choice.name: task} if task else {})
     if output.output_dir is None:
-        return ScorePlan(job, grouped, tasks)
+        return plan
     refuse_own_folder(path, output.output_dir)
     task_record = {
         "group_by": list(job.group_by),
@@ -272,17 +267,17 @@ def plan_scoring(
     fingerprint = {
         **file_fingerprint(path, *more),
         **verifier_fingerprint(choice.name, verifiers),
-        "columns": asdict(columns),
+        "columns": asdict(job.columns),
         "data": task_record.get("data_hash"),
     }
     settings = {
         "model": ", ".join(one.name for one in (path, *more)),
         "file": ", ".join(map(str, (path, *more))),
-        "columns": asdict(columns),
+        "columns": asdict(job.columns),
         "data": data,
     }
-    record = {**output.record(), "settings": settings, "tasks": {choice.name: task_record}}
-    return ScorePlan(job, grouped, tasks, output.folder, fingerprint, record, output.overwrite)
+    record = {"settings": settings, "tasks": {choice.name: task_record}}
+    return plan.stored(output, fingerprint, record)
 
 
 def fields_of(
@@ -321,18 +316,13 @@ def plan_rescoring(
         raise RunMismatch(f"{path} holds no completions yet; its run ended before the first")
     if output.shard and "shard" in record:
         raise UsageError(f"{path} is a shard of a run; leave out --shard, or merge the run first")
-    task_records = record.get("tasks", {})
-    given: dict[str, Any] = {"thinking": thinking, "timeout": timeout, "opinions": opinions}
-    given = {name: value for name, value in given.items() if value}
-    if given:
-        task_records = {
-            name: {**task_record, **given} for name, task_record in task_records.items()
-        }
-        record = {**record, "tasks": task_records}
-    resolved = {name: resolve_task(path, name, task) for name, task in task_records.items()}
+    given = {"thinking": thinking, "timeout": timeout, "opinions": opinions}
+    replaced = {name: value for name, value in given.items() if value}
+    task_records = {name: {**one, **replaced} for name, one in record.get("tasks", {}).items()}
+    resolved = {name: resolve_task(path, name, one) for name, one in task_records.items()}
     verifiers = {name: of_task for name, (of_task, _) in resolved.items()}
     tasks = {name: task for name, (_, task) in resolved.items() if task}
-    group_by = {name: tuple(task.get("group_by", ())) for name, task in task_records.items()}
+    group_by = {name: tuple(one.get("group_by", ())) for name, one in task_records.items()}
     job = RunJob(
         JsonLines(path / SAMPLES),
         verifiers,
@@ -341,39 +331,34 @@ def plan_rescoring(
         keep_rows=output.output_dir is not None,
         shard=output.shard,
     )
+    plan = ScorePlan(job, group_by, tasks)
     if output.output_dir is None:
-        return ScorePlan(job, group_by, tasks)
+        return plan
     refuse_own_folder(path, output.output_dir)
     fingerprint = file_fingerprint(path / SAMPLES)
     for name, of_task in verifiers.items():
         fingerprint |= verifier_fingerprint(name, of_task)
-    again: dict[str, Any] = {**output.record(), "judged_again": str(path)}
+    again: dict[str, Any] = {"judged_again": str(path)}
     again |= {name: record[name] for name in ("settings", "backend") if name in record}
     again["tasks"] = {
-        name: {**task_record, **isolation_of(verifiers[name].strict)}
-        for name, task_record in task_records.items()
+        name: {**one, **isolation_of(verifiers[name].strict)} for name, one in task_records.items()
     }  # this machine may reach another level than the run's
-    return ScorePlan(job, group_by, tasks, output.folder, fingerprint, again, output.overwrite)
+    return plan.stored(output, fingerprint, again)
 
 
 def resolve_task(
     path: Path, name: str, task_record: Mapping[str, Any]
 ) -> tuple[TaskVerifiers, Task | None]:
     """The verifiers, and the task if there is one, that a run's record names. RunMismatch."""
+    own = {key: task_record[key] for key in ("definition", "task_args") if key in task_record}
+    judging = task_record.get("judging", {"task": name, **own})
+    replacing = ("thinking", "timeout", "opinions")
+    replaced = {key: task_record[key] for key in replacing if task_record.get(key)}
     try:
-        judging = {
-            "task": name,
-            "definition": task_record.get("definition", {}),
-            "task_args": task_record.get("task_args", {}),
-        }
-        choice = VerifierChoice(**task_record.get("judging", judging))
-        if opinions := task_record.get("opinions"):
-            choice = replace(choice, opinions=opinions)
+        choice = VerifierChoice(**{**judging, **replaced})
     except (TypeError, UsageError) as error:
         raise RunMismatch(
             f"{path / RUN} doesn't say what judges {name!r}: {error}; restore it, or score "
             f"{path / SAMPLES} with --task or --verifier"
         ) from error
-    return choice.resolve(
-        task_record.get("reading"), task_record.get("thinking"), task_record.get("timeout")
-    )
+    return choice.resolve(task_record.get("reading"))

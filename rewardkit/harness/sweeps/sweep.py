@@ -20,14 +20,13 @@ from rewardkit.harness.run.options import (
     default_folder,
     differing_settings,
     file_name,
-    settings_note,
     settings_of,
 )
 from rewardkit.harness.run.plan import (
-    RunPlan,
     TaskPlan,
     choose_backend,
     load_backend,
+    note_set_by_tasks,
     plan_tasks,
     plan_with,
 )
@@ -60,8 +59,6 @@ class Sweep:
     """The checkpoints; in a watch, the patterns that they match."""
     prompts: Sequence[str | None]
     folder: Path
-    prompt_names: Mapping[str | None, str]
-    """Each prompt's name in labels; empty for a single prompt."""
     by_model: bool
     """Whether labels include the checkpoint."""
     with_parent: bool
@@ -70,7 +67,9 @@ class Sweep:
     def label(self, model: str, prompt: str | None) -> str:
         """The run's label and folder: `checkpoint-100`, `cot`, `checkpoint-100+cot`."""
         parts = [_name(model, with_parent=self.with_parent)] if self.by_model else []
-        return "+".join([*parts, *([self.prompt_names[prompt]] if self.prompt_names else [])])
+        if len(self.prompts) > 1:
+            parts.append(file_name(Path(prompt or "").stem))
+        return "+".join(parts)
 
 
 def is_sweep(models: Sequence[str], prompts: Sequence[str]) -> bool:
@@ -115,20 +114,18 @@ def _planned(
 ) -> Sweep:
     if options.shard:
         raise UsageError("--shard splits one run; give one --model and one --prompt")
-    chosen: list[str | None] = [*dict.fromkeys(prompts)] or [None]
-    several = chosen if len(chosen) > 1 else ()
-    names = {prompt: file_name(Path(prompt or "").stem) for prompt in several}
+    distinct: list[str | None] = [*dict.fromkeys(prompts)] or [None]
     folder = options.output_dir
     if not folder:  # a name that stays the same with more checkpoints and prompts
         parents = sorted({str(Path(model).parent) for model in models})
         common = replace(
             options,
             model=",".join(f"{parent}/*" for parent in parents) if by_model else models[0],
-            prompt="*" if names else chosen[0],
+            prompt="*" if len(distinct) > 1 else distinct[0],
         )
         folder_names = "+".join(Path(parent).absolute().name for parent in parents)
         folder = default_folder(common, folder_names if by_model else None)
-    return Sweep(options, models, chosen, Path(folder), names, by_model, with_parent)
+    return Sweep(options, models, distinct, Path(folder), by_model, with_parent)
 
 
 def _name(model: str, *, with_parent: bool) -> str:
@@ -243,8 +240,7 @@ def watch_sweep(
 def _sweep(plan: Sweep, models: Iterable[str], reporter: Reporter) -> Iterator[SweepRun]:
     _refuse_foreign(plan.folder)
     task_plans = plan_tasks(plan.options, plan.prompts)
-    if note := settings_note(plan.options):
-        reporter.note(note)
+    note_set_by_tasks(plan.options, reporter)
     backend_name = choose_backend(plan.options, reporter)
     note_once = cache(reporter.note)
     finished = list(_of_deleted(plan, task_plans, backend_name))
@@ -291,8 +287,13 @@ def _evaluate(
 ) -> list[SweepRun]:
     """Execute the runs of one checkpoint. Errors are kept as text: an exception would keep the
     engine alive through the frames in its traceback."""
+    each = [
+        replace(plan.options, model=run.model, prompt=run.prompt, output_dir=str(run.output_dir))
+        for run in runs
+    ]
     try:
-        plans = _plans(plan, runs, task_plans, backend_name, reporter)
+        backend = load_backend(each[0], backend_name, reporter)
+        plans = [plan_with(one, task_plans[one.prompt], backend, backend_name) for one in each]
         outcomes = run_all(plans, reporter)
     except RewardkitError as error:
         return [replace(run, error=str(error)) for run in runs]
@@ -312,23 +313,6 @@ def _with_amounts(run: SweepRun, task_plans: Sequence[TaskPlan]) -> SweepRun:
     if run.step is None or not tasks:
         return run
     return replace(run, amounts=task_amounts(tasks, RunFolder(run.output_dir).rows().values()))
-
-
-def _plans(
-    plan: Sweep,
-    runs: Sequence[SweepRun],
-    task_plans: Mapping[str | None, Sequence[TaskPlan]],
-    backend_name: str,
-    reporter: Reporter,
-) -> list[RunPlan]:
-    chosen = [
-        replace(plan.options, model=run.model, prompt=run.prompt, output_dir=str(run.output_dir))
-        for run in runs
-    ]
-    backend = load_backend(chosen[0], backend_name, reporter)
-    return [
-        plan_with(options, task_plans[options.prompt], backend, backend_name) for options in chosen
-    ]
 
 
 def _refuse_foreign(folder: Path) -> None:

@@ -15,7 +15,8 @@ from rewardkit import registry
 from rewardkit.errors import DataError, RunMismatch, UsageError
 from rewardkit.harness.metrics.at_k import same_to
 from rewardkit.harness.options import DEFAULTS
-from rewardkit.harness.run.options import options_for, settings_note
+from rewardkit.harness.run.options import options_for
+from rewardkit.harness.run.plan import note_set_by_tasks
 from rewardkit.harness.run.progress import Reporter
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScoreOutput, plan_rescoring
@@ -440,10 +441,20 @@ def test_a_tasks_sampling_holds_unless_it_is_given(folder: Path) -> None:
 
 def test_the_settings_of_a_task_are_said(folder: Path) -> None:
     (folder / "sampled.toml").write_text(SAMPLED + "temperature = 0.6\ntop_p = 1.0\n")
-    note = settings_note(options_for(("sampled.toml",), "m"))
+    notes: list[str] = []
+
+    class Notes(Reporter):
+        def note(self, text: str) -> None:
+            notes.append(text)
+
+    reporter = Notes()
+    note_set_by_tasks(options_for(("sampled.toml",), "m"), reporter)
+    (note,) = notes
     assert note.startswith("set by the task: --num-samples 4 --temperature 0.6;")
-    assert settings_note(options_for(("sampled.toml",), "m", num_samples=1, temperature=0.0)) == ""
-    assert settings_note(options_for(("gsm8k",), "m")) == ""
+    as_usual = options_for(("sampled.toml",), "m", num_samples=1, temperature=0.0)
+    for options in (as_usual, options_for(("gsm8k",), "m")):
+        note_set_by_tasks(options, reporter)
+    assert len(notes) == 1
 
 
 def test_the_summary_and_a_sweep_say_what_the_task_sets(
