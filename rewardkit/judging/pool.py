@@ -203,6 +203,9 @@ def _starting() -> Iterator[None]:
         ) from error
 
 
+CLOSED = "the worker processes were closed as one started"
+
+
 class ForkServerGone(JudgingError):
     """The fork server has ended by itself; a new one can replace it."""
 
@@ -233,7 +236,8 @@ class Pool:
         self._server: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._error: JudgingError | None = None
-        self._closed_while_starting = False
+        self._loading = False
+        self._closed = False
 
     def start(self) -> None:
         """Start the fork server, unless it runs; other threads wait until it has.
@@ -249,13 +253,18 @@ class Pool:
                 self._control, theirs = socket_pair()
                 with theirs:
                     self._server = self._launch(theirs.fileno())
+            self._loading = True
             try:
+                if self._closed:  # before there was a process that `close` could end
+                    raise JudgingError(CLOSED)
                 self._load(self._control)
                 self._control.settimeout(START_SECONDS)
             except BaseException as error:  # an interrupt, too, must not leave it half started
                 self._error = error if isinstance(error, JudgingError) else None
                 self.kill()
                 raise
+            finally:
+                self._loading = False
 
     def _launch(self, descriptor: int) -> subprocess.Popen[bytes]:
         numbers = (descriptor, MEMORY, self._key.cpu_seconds)
@@ -281,8 +290,8 @@ class Pool:
                 "do such work once, outside of the verifier, and let it read the result"
             ) from None
         except (OSError, EOFError) as error:
-            if self._closed_while_starting:
-                raise JudgingError("the worker processes were closed as one started") from error
+            if self._closed:
+                raise JudgingError(CLOSED) from error
             raise ForkServerGone(
                 "the verifier can't be loaded into a worker process: its process ended "
                 f"({self._ending()})"
@@ -391,25 +400,30 @@ class Pool:
 
     def close(self) -> None:
         """End the fork server, and with it every worker."""
-        with self._lock:
+        self._closed = True
+        if self._loading:  # the thread that loads the verifier finds the process ended
+            self._end_server()
+        # that thread reads from `_control` until then: closed before, its number could be that of
+        # another socket, which the thread would read from
+        with self._starting, self._lock:
             for worker in self._idle:
                 worker.close()
             self._idle.clear()
             if self._control is not None:
                 self._control.close()
-        if self._starting.locked():  # it is busy with loading the verifier
-            self._closed_while_starting = True
-            self.kill()
-        elif self._server is not None:
+        if self._server is not None:
             try:
                 self._server.wait(timeout=5)
             except subprocess.TimeoutExpired:
-                self.kill()
+                self._end_server()
 
     def kill(self) -> None:
         """End the fork server at once; it has no workers yet, or doesn't answer."""
         if self._control is not None:
             self._control.close()
+        self._end_server()
+
+    def _end_server(self) -> None:
         if self._server is not None:
             self._server.kill()
             self._server.wait()
