@@ -94,6 +94,7 @@ class WorkerHandle:
         self._killed_for_memory = killed_for_memory()
         self.alive = True
         self._connection = connection
+        self._connection.setblocking(False)
         self._channel = FrameChannel(connection.fileno(), limit=LARGEST_REPLY)
         self._time = ProcessTime()
 
@@ -103,10 +104,16 @@ class WorkerHandle:
         """Return the outcomes of `items`, in order, each within its `allowed` seconds.
 
         Fewer come back when judging an item ended the worker: the last outcome is that item's, and
-        the items after it are not judged yet.
+        the items after it are not judged yet. None come back from a worker that an earlier item
+        has stopped: it takes no items.
         """
-        with contextlib.suppress(OSError):  # a dead worker is noticed when its channel is read
-            self._channel.send(pickle.dumps(list(items), protocol=pickle.HIGHEST_PROTOCOL))
+        content = pickle.dumps(list(items), protocol=pickle.HIGHEST_PROTOCOL)
+        try:
+            self._channel.send(content, SECONDS_TO_TAKE)
+        except TimeoutError:
+            self.alive = False
+        except OSError:  # a dead worker is noticed when its channel is read
+            pass
         outcomes: list[Outcome] = []
         while self.alive and len(outcomes) < len(items):
             outcomes.append(self._next(allowed[len(outcomes)], backstop))
@@ -171,6 +178,9 @@ class WorkerHandle:
         self._time = reply.time
         return reply
 
+
+SECONDS_TO_TAKE = 60
+"""How long a worker may take to receive texts: it does nothing else then."""
 
 ENDED = "judging it ended the worker process"
 
@@ -282,7 +292,8 @@ class Pool:
     def _load(self, control: socket.socket) -> None:
         channel = FrameChannel(control.fileno(), limit=2**20)
         try:
-            channel.send(self._key.pickled)
+            control.setblocking(False)
+            channel.send(self._key.pickled, START_SECONDS)
             reply = channel.receive(START_SECONDS)
         except TimeoutError:
             raise JudgingError(

@@ -365,6 +365,21 @@ def test_workers_that_are_killed_while_idle_cost_no_text_its_verdict() -> None:
     assert judge(wait, "x", Sample("x"), options).correct is True
 
 
+def test_a_worker_that_an_earlier_text_has_stopped_is_replaced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pool, "SECONDS_TO_TAKE", 0.5)
+    close_pools()
+    options = JudgingOptions(workers=1)
+    assert judge(wait, "x", Sample("x"), options).correct is True
+    (server,) = children_of(os.getpid(), "judging.worker")
+    (worker,) = children_of(server)
+    os.kill(worker, signal.SIGSTOP)
+    text = "x" * 10**6  # more than a socket holds
+    assert judge(wait, text, Sample(text), options).correct is True
+    assert children_of(server) != [worker]
+
+
 def wait(text: str, sample: Sample) -> bool:
     time.sleep(0.05)
     return text == sample.reference

@@ -104,10 +104,10 @@ def test_a_socket_stays_open_while_a_thread_reads_from_it(monkeypatch: pytest.Mo
     waiting, sockets = threading.Event(), []
     wait = FrameChannel._wait
 
-    def watched(channel: FrameChannel, end: float | None) -> None:
+    def watched(channel: FrameChannel, end: float | None, event: int) -> None:
         sockets.append(os.fstat(channel._descriptor).st_ino)
         waiting.set()
-        wait(channel, end)
+        wait(channel, end, event)
         sockets.append(os.fstat(channel._descriptor).st_ino)
 
     def load() -> None:
