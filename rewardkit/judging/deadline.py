@@ -157,6 +157,15 @@ def _count(*, extended: int = 0, stopped: int = 0) -> None:
         _counts.add(LimitCounts(extended, stopped))
 
 
+def _forget() -> None:
+    """Free the lock in a forked child."""
+    global _counts_lock
+    _counts_lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget)
+
+
 class LimitPassed(Exception):
     """A call of a verifier has passed a limit; the text says which."""
 

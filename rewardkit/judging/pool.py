@@ -333,12 +333,12 @@ class Pool:
     def borrow(self, size: int) -> Iterator[WorkerHandle]:
         """A worker of the at most `size` that may run at once; a dead one is replaced."""
         with self._lock:
-            while not self._idle and self._count >= size:
-                self._lock.wait()
             try:
+                while not self._idle and self._count >= size:
+                    self._lock.wait()
                 worker = self._pop_idle() or self._fork()
-            except BaseException:
-                self._lock.notify_all()  # whoever waits finds the fork server gone, too
+            except BaseException:  # whoever waits finds the fork server gone, too; or it is Ctrl-C,
+                self._lock.notify_all()  # which may come as this thread was the one to be woken
                 raise
         try:
             yield worker
