@@ -34,7 +34,13 @@ from rewardkit.judging.deadline import (
     killed_for_memory,
     resident_memory,
 )
-from rewardkit.judging.frames import FrameChannel, FrameError, child_output, socket_pair
+from rewardkit.judging.frames import (
+    READ_AT_ONCE,
+    FrameChannel,
+    FrameError,
+    child_output,
+    socket_pair,
+)
 from rewardkit.judging.options import JudgingOptions
 from rewardkit.judging.worker import (
     FORK,
@@ -420,13 +426,24 @@ class Pool:
             for worker in self._idle:
                 worker.close()
             self._idle.clear()
-            if self._control is not None:
-                self._control.close()
+            self._hang_up()
         if self._server is not None:
             try:
                 self._server.wait(timeout=5)
             except subprocess.TimeoutExpired:
                 self._end_server()
+
+    def _hang_up(self) -> None:
+        """Have the fork server end all workers and what they started; wait until it has.
+
+        Killed before, on a busy machine, it would leave what detached itself from a worker.
+        """
+        if self._control is None:
+            return
+        with self._control, contextlib.suppress(OSError):  # it is gone, or doesn't answer
+            self._control.shutdown(socket.SHUT_WR)
+            while self._control.recv(READ_AT_ONCE):
+                pass
 
     def kill(self) -> None:
         """End the fork server at once; it has no workers yet, or doesn't answer."""
