@@ -56,10 +56,20 @@ def exit_cause(pid: int, proc: Path = Path("/proc")) -> str:
 
 def is_zombie(pid: int, proc: Path = Path("/proc")) -> bool:
     """Whether a process has ended that nobody has reaped yet."""
+    return _state(proc / str(pid)) == "Z"
+
+
+def is_stopped(pid: int, proc: Path = Path("/proc")) -> bool:
+    """Whether a signal has stopped a process."""
+    return _state(proc / str(pid)) == "T"
+
+
+def _state(folder: Path) -> str:
+    """The letter of a process's state; "" where that is unknown."""
     try:
-        return _stat_fields(proc / str(pid))[0] == "Z"
+        return _stat_fields(folder)[0]
     except (OSError, IndexError):
-        return False
+        return ""
 
 
 def killed_for_memory(vmstat: Path = Path("/proc/vmstat")) -> int:

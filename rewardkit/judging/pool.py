@@ -30,6 +30,7 @@ from rewardkit.judging.deadline import (
     LimitPassed,
     ProcessTime,
     exit_cause,
+    is_stopped,
     is_zombie,
     killed_for_memory,
     resident_memory,
@@ -151,9 +152,11 @@ class WorkerHandle:
         except LimitPassed as error:
             self.alive = False
             late = self._late_verdict()
-            if late is not None or not is_zombie(self.pid):
+            stopped = is_stopped(self.pid)  # perhaps by an earlier text
+            if late is not None or not (stopped or is_zombie(self.pid)):
                 return late or partial or Verdict.wrong(Failure.TIMEOUT, message=str(error))
-            message = ENDED + exit_cause(self.pid)  # a child of it keeps its channel open
+            # else a child of it keeps its channel open
+            message = STOPPED if stopped else ENDED + exit_cause(self.pid)
         except (EOFError, OSError):
             message = ENDED + exit_cause(self.pid)
         except FrameError as error:
@@ -189,6 +192,7 @@ SECONDS_TO_TAKE = 60
 """How long a worker may take to receive texts: it does nothing else then."""
 
 ENDED = "judging it ended the worker process"
+STOPPED = "a signal stopped the worker process"
 
 MEMORY = 384 * 2**20
 """Bytes by which a worker may grow after its verifier is loaded."""
