@@ -107,8 +107,14 @@ def die_a_little_later() -> object:
     return True
 
 
-def stop_a_little_later() -> object:
-    threading.Timer(0.005, os.kill, (os.getpid(), signal.SIGSTOP)).start()
+def stop_as_it_takes_the_next_text() -> object:
+    loads = pickle.loads
+
+    def stop(content: bytes) -> object:
+        os.kill(os.getpid(), signal.SIGSTOP)
+        return loads(content)
+
+    pickle.loads = stop  # type: ignore[assignment]
     return True
 
 
@@ -268,7 +274,7 @@ MISBEHAVIOUR: dict[str, tuple[Callable[[], object], str]] = {
     "a child that returns too": (fork_and_return, RIGHT),
     # does harm to what comes after it
     "dies a little later": (die_a_little_later, RIGHT),
-    "stops a little later": (stop_a_little_later, RIGHT),
+    "stops as it takes the next text": (stop_as_it_takes_the_next_text, RIGHT),
     "removes a built-in": (remove_len, CRASHED),
     "breaks the encoder": (break_json, CRASHED),
     "leaks descriptors": (leak_descriptors, CRASHED),
