@@ -56,10 +56,20 @@ def exit_cause(pid: int, proc: Path = Path("/proc")) -> str:
 
 def is_zombie(pid: int, proc: Path = Path("/proc")) -> bool:
     """Whether a process has ended that nobody has reaped yet."""
+    return _state(proc / str(pid)) == "Z"
+
+
+def is_stopped(pid: int, proc: Path = Path("/proc")) -> bool:
+    """Whether a signal has stopped a process."""
+    return _state(proc / str(pid)) == "T"
+
+
+def _state(folder: Path) -> str:
+    """The letter of a process's state; "" where that is unknown."""
     try:
-        return _stat_fields(proc / str(pid))[0] == "Z"
+        return _stat_fields(folder)[0]
     except (OSError, IndexError):
-        return False
+        return ""
 
 
 def killed_for_memory(vmstat: Path = Path("/proc/vmstat")) -> int:
@@ -155,6 +165,15 @@ def take_limit_counts() -> LimitCounts:
 def _count(*, extended: int = 0, stopped: int = 0) -> None:
     with _counts_lock:
         _counts.add(LimitCounts(extended, stopped))
+
+
+def _forget() -> None:
+    """Free the lock in a forked child."""
+    global _counts_lock
+    _counts_lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 class LimitPassed(Exception):

@@ -61,12 +61,20 @@ class FrameChannel:
         self._limit = limit
         self._buffer = bytearray()
 
-    def send(self, content: bytes) -> None:
-        """Write a frame. Raises OSError when the other end is closed."""
+    def send(self, content: bytes, seconds: float | None = None) -> None:
+        """Write a frame.
+
+        Raises OSError when the other end is closed, and TimeoutError if it hasn't taken all of the
+        frame after `seconds`; the descriptor must not block then.
+        """
+        end = None if seconds is None else time.monotonic() + seconds
         for part in (HEADER.pack(len(content)), content):
             left = memoryview(part)
             while left:
-                left = left[os.write(self._descriptor, left) :]
+                try:
+                    left = left[os.write(self._descriptor, left) :]
+                except BlockingIOError:
+                    self._wait(end, select.POLLOUT)
 
     def receive(self, seconds: float | None = None) -> bytes:
         """Return the content of the next frame.
@@ -89,16 +97,17 @@ class FrameChannel:
     def _fill(self, size: int, end: float | None) -> None:
         """Read until the buffer has at least `size` bytes."""
         while (missing := size - len(self._buffer)) > 0:
-            self._wait(end)
+            self._wait(end, select.POLLIN)
             arrived = os.read(self._descriptor, max(missing, READ_AT_ONCE))
             if not arrived:
                 raise EOFError("the other end is closed")
             self._buffer += arrived
 
-    def _wait(self, end: float | None) -> None:
+    def _wait(self, end: float | None, event: int) -> None:
         if end is None:
             return
         poll = select.poll()
-        poll.register(self._descriptor, select.POLLIN)
+        poll.register(self._descriptor, event)
         if not poll.poll(max(0.0, end - time.monotonic()) * 1000):
-            raise TimeoutError("no complete frame arrived in time")
+            arrived = "arrived" if event == select.POLLIN else "was taken"
+            raise TimeoutError(f"no complete frame {arrived} in time")

@@ -30,11 +30,18 @@ from rewardkit.judging.deadline import (
     LimitPassed,
     ProcessTime,
     exit_cause,
+    is_stopped,
     is_zombie,
     killed_for_memory,
     resident_memory,
 )
-from rewardkit.judging.frames import FrameChannel, FrameError, child_output, socket_pair
+from rewardkit.judging.frames import (
+    READ_AT_ONCE,
+    FrameChannel,
+    FrameError,
+    child_output,
+    socket_pair,
+)
 from rewardkit.judging.options import JudgingOptions
 from rewardkit.judging.worker import (
     FORK,
@@ -94,6 +101,7 @@ class WorkerHandle:
         self._killed_for_memory = killed_for_memory()
         self.alive = True
         self._connection = connection
+        self._connection.setblocking(False)
         self._channel = FrameChannel(connection.fileno(), limit=LARGEST_REPLY)
         self._time = ProcessTime()
 
@@ -103,10 +111,16 @@ class WorkerHandle:
         """Return the outcomes of `items`, in order, each within its `allowed` seconds.
 
         Fewer come back when judging an item ended the worker: the last outcome is that item's, and
-        the items after it are not judged yet.
+        the items after it are not judged yet. None come back from a worker that an earlier item
+        has stopped: it takes no items.
         """
-        with contextlib.suppress(OSError):  # a dead worker is noticed when its channel is read
-            self._channel.send(pickle.dumps(list(items), protocol=pickle.HIGHEST_PROTOCOL))
+        content = pickle.dumps(list(items), protocol=pickle.HIGHEST_PROTOCOL)
+        try:
+            self._channel.send(content, SECONDS_TO_TAKE)
+        except TimeoutError:
+            self.alive = False
+        except OSError:  # a dead worker is noticed when its channel is read
+            pass
         outcomes: list[Outcome] = []
         while self.alive and len(outcomes) < len(items):
             outcomes.append(self._next(allowed[len(outcomes)], backstop))
@@ -138,9 +152,11 @@ class WorkerHandle:
         except LimitPassed as error:
             self.alive = False
             late = self._late_verdict()
-            if late is not None or not is_zombie(self.pid):
+            stopped = is_stopped(self.pid)  # perhaps by an earlier text
+            if late is not None or not (stopped or is_zombie(self.pid)):
                 return late or partial or Verdict.wrong(Failure.TIMEOUT, message=str(error))
-            message = ENDED + exit_cause(self.pid)  # a child of it keeps its channel open
+            # else a child of it keeps its channel open
+            message = STOPPED if stopped else ENDED + exit_cause(self.pid)
         except (EOFError, OSError):
             message = ENDED + exit_cause(self.pid)
         except FrameError as error:
@@ -172,7 +188,11 @@ class WorkerHandle:
         return reply
 
 
+SECONDS_TO_TAKE = 60
+"""How long a worker may take to receive texts: it does nothing else then."""
+
 ENDED = "judging it ended the worker process"
+STOPPED = "a signal stopped the worker process"
 
 MEMORY = 384 * 2**20
 """Bytes by which a worker may grow after its verifier is loaded."""
@@ -201,6 +221,9 @@ def _starting() -> Iterator[None]:
             f"no worker process can be started: {error.strerror or error}; "
             "raise the limit (ulimit -n, -u, -v), or judge with fewer workers"
         ) from error
+
+
+CLOSED = "the worker processes were closed as one started"
 
 
 class ForkServerGone(JudgingError):
@@ -233,7 +256,8 @@ class Pool:
         self._server: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._error: JudgingError | None = None
-        self._closed_while_starting = False
+        self._loading = False
+        self._closed = False
 
     def start(self) -> None:
         """Start the fork server, unless it runs; other threads wait until it has.
@@ -249,13 +273,18 @@ class Pool:
                 self._control, theirs = socket_pair()
                 with theirs:
                     self._server = self._launch(theirs.fileno())
+            self._loading = True
             try:
+                if self._closed:  # before there was a process that `close` could end
+                    raise JudgingError(CLOSED)
                 self._load(self._control)
                 self._control.settimeout(START_SECONDS)
             except BaseException as error:  # an interrupt, too, must not leave it half started
                 self._error = error if isinstance(error, JudgingError) else None
                 self.kill()
                 raise
+            finally:
+                self._loading = False
 
     def _launch(self, descriptor: int) -> subprocess.Popen[bytes]:
         numbers = (descriptor, MEMORY, self._key.cpu_seconds)
@@ -273,7 +302,8 @@ class Pool:
     def _load(self, control: socket.socket) -> None:
         channel = FrameChannel(control.fileno(), limit=2**20)
         try:
-            channel.send(self._key.pickled)
+            control.setblocking(False)
+            channel.send(self._key.pickled, START_SECONDS)
             reply = channel.receive(START_SECONDS)
         except TimeoutError:
             raise JudgingError(
@@ -281,8 +311,8 @@ class Pool:
                 "do such work once, outside of the verifier, and let it read the result"
             ) from None
         except (OSError, EOFError) as error:
-            if self._closed_while_starting:
-                raise JudgingError("the worker processes were closed as one started") from error
+            if self._closed:
+                raise JudgingError(CLOSED) from error
             raise ForkServerGone(
                 "the verifier can't be loaded into a worker process: its process ended "
                 f"({self._ending()})"
@@ -313,12 +343,12 @@ class Pool:
     def borrow(self, size: int) -> Iterator[WorkerHandle]:
         """A worker of the at most `size` that may run at once; a dead one is replaced."""
         with self._lock:
-            while not self._idle and self._count >= size:
-                self._lock.wait()
             try:
+                while not self._idle and self._count >= size:
+                    self._lock.wait()
                 worker = self._pop_idle() or self._fork()
-            except BaseException:
-                self._lock.notify_all()  # whoever waits finds the fork server gone, too
+            except BaseException:  # whoever waits finds the fork server gone, too; or it is Ctrl-C,
+                self._lock.notify_all()  # which may come as this thread was the one to be woken
                 raise
         try:
             yield worker
@@ -391,25 +421,41 @@ class Pool:
 
     def close(self) -> None:
         """End the fork server, and with it every worker."""
-        with self._lock:
+        self._closed = True
+        if self._loading:  # the thread that loads the verifier finds the process ended
+            self._end_server()
+        # that thread reads from `_control` until then: closed before, its number could be that of
+        # another socket, which the thread would read from
+        with self._starting, self._lock:
             for worker in self._idle:
                 worker.close()
             self._idle.clear()
-            if self._control is not None:
-                self._control.close()
-        if self._starting.locked():  # it is busy with loading the verifier
-            self._closed_while_starting = True
-            self.kill()
-        elif self._server is not None:
+            self._hang_up()
+        if self._server is not None:
             try:
                 self._server.wait(timeout=5)
             except subprocess.TimeoutExpired:
-                self.kill()
+                self._end_server()
+
+    def _hang_up(self) -> None:
+        """Have the fork server end all workers and what they started; wait until it has.
+
+        Killed before, on a busy machine, it would leave what detached itself from a worker.
+        """
+        if self._control is None:
+            return
+        with self._control, contextlib.suppress(OSError):  # it is gone, or doesn't answer
+            self._control.shutdown(socket.SHUT_WR)
+            while self._control.recv(READ_AT_ONCE):
+                pass
 
     def kill(self) -> None:
         """End the fork server at once; it has no workers yet, or doesn't answer."""
         if self._control is not None:
             self._control.close()
+        self._end_server()
+
+    def _end_server(self) -> None:
         if self._server is not None:
             self._server.kill()
             self._server.wait()

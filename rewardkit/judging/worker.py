@@ -198,6 +198,7 @@ START_SECONDS = 60
 
 def main(descriptor: int, memory: int, cpu_seconds: int) -> None:
     """Fork workers for the caller, on the inherited socket, until its other end closes."""
+    os.set_inheritable(descriptor, False)
     control = socket.socket(fileno=descriptor)
     channel = FrameChannel(descriptor)
     signal.alarm(START_SECONDS + 10)  # the caller ends a slow start, unless it is gone
@@ -247,6 +248,7 @@ def _serve_forks(control: socket.socket, verifier: Verifier, limits: Limits) -> 
             family.end_orphans(workers)
     _kill(workers)
     family.end_orphans(())
+    control.close()  # the caller knows by this that they have ended
 
 
 _SET_DEATH_SIGNAL, _SET_SUBREAPER = 1, 36  # of prctl(2)

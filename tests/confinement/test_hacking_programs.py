@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,7 +47,18 @@ def traces() -> set[str]:
 
 
 def is_trace(path: Path) -> bool:
-    return path.name.startswith(("won", "x", "rewardkit-jail"))
+    if path.name.startswith("rewardkit-jail"):
+        return not is_in_use(path)
+    return path.name.startswith(("won", "x"))
+
+
+def is_in_use(folder: Path) -> bool:
+    """Whether it belongs to a keeper, perhaps of another run of the tests: keepers work there."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended
+            if os.readlink(process / "cwd").startswith(str(folder)):
+                return True
+    return False
 
 
 @pytest.fixture(params=CONFINING, scope="module")
@@ -59,7 +71,7 @@ def jail(request: pytest.FixtureRequest) -> Iterator[Jail]:
     with Jail(isolation=level, budget=USUAL) as jail:
         yield jail
     eventually(lambda: processes() <= started)
-    assert traces() == files
+    eventually(lambda: traces() <= files)  # another run may just have made a folder
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

@@ -107,6 +107,17 @@ def die_a_little_later() -> object:
     return True
 
 
+def stop_as_it_takes_the_next_text() -> object:
+    loads = pickle.loads
+
+    def stop(content: bytes) -> object:
+        os.kill(os.getpid(), signal.SIGSTOP)
+        return loads(content)
+
+    pickle.loads = stop  # type: ignore[assignment]
+    return True
+
+
 def remove_len() -> object:
     del builtins.len
     return True
@@ -252,7 +263,7 @@ MISBEHAVIOUR: dict[str, tuple[Callable[[], object], str]] = {
     "waits for input": (lambda: os.read(os.pipe()[0], 1), TIMEOUT),
     "a costly regular expression": (lambda: re.match("(a+)+$", "a" * 64 + "b"), TIMEOUT),
     "ignores signals": (ignore_and_spin, TIMEOUT),
-    "stops": (kills(signal.SIGSTOP), TIMEOUT),
+    "stops": (kills(signal.SIGSTOP), CRASHED),
     # meddles with its channel
     "garbage as a reply": (write_everywhere(b"\xff" * 64), CRASHED),
     "gigabytes announced": (write_everywhere(struct.pack("!Q", 2**40)), CRASHED),
@@ -263,6 +274,7 @@ MISBEHAVIOUR: dict[str, tuple[Callable[[], object], str]] = {
     "a child that returns too": (fork_and_return, RIGHT),
     # does harm to what comes after it
     "dies a little later": (die_a_little_later, RIGHT),
+    "stops as it takes the next text": (stop_as_it_takes_the_next_text, RIGHT),
     "removes a built-in": (remove_len, CRASHED),
     "breaks the encoder": (break_json, CRASHED),
     "leaks descriptors": (leak_descriptors, CRASHED),

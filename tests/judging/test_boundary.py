@@ -21,8 +21,17 @@ import pytest
 import rewardkit
 from rewardkit import Bounded, Failure, Sample, Verdict
 from rewardkit.errors import JudgingError, UsageError
-from rewardkit.judging import JudgingOptions, close_pools, judge, judge_many, pool
-from rewardkit.judging.pool import Pool
+from rewardkit.judging import (
+    JudgingOptions,
+    close_pools,
+    deadline,
+    judge,
+    judge_many,
+    pool,
+    take_limit_counts,
+)
+from rewardkit.judging.pool import Pool, PoolKey
+from rewardkit.verifiers.judge import use
 from rewardkit.verifiers.rubric import Rubric
 from tests.support.processes import children_of, wait_until
 
@@ -365,6 +374,21 @@ def test_workers_that_are_killed_while_idle_cost_no_text_its_verdict() -> None:
     assert judge(wait, "x", Sample("x"), options).correct is True
 
 
+def test_a_worker_that_an_earlier_text_has_stopped_is_replaced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pool, "SECONDS_TO_TAKE", 0.5)
+    close_pools()
+    options = JudgingOptions(workers=1)
+    assert judge(wait, "x", Sample("x"), options).correct is True
+    (server,) = children_of(os.getpid(), "judging.worker")
+    (worker,) = children_of(server)
+    os.kill(worker, signal.SIGSTOP)
+    text = "x" * 10**6  # more than a socket holds
+    assert judge(wait, text, Sample(text), options).correct is True
+    assert children_of(server) != [worker]
+
+
 def wait(text: str, sample: Sample) -> bool:
     time.sleep(0.05)
     return text == sample.reference
@@ -403,6 +427,34 @@ def test_a_forked_child_judges_with_workers_of_its_own() -> None:
     os.waitpid(pid, 0)
     assert os.read(read, 5) == b"right"
     assert judge(costly, "z", Sample("z")).correct
+
+
+def test_a_child_that_is_forked_while_a_thread_counts_can_count() -> None:
+    with deadline._counts_lock, use._lock:  # as another thread may hold them
+        pid = os.fork()
+        if pid == 0:
+            deadline._count(extended=1)
+            found = take_limit_counts().extended, use.take_judge_uses()
+            os._exit(0 if found[0] else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+
+
+def test_an_interrupt_of_a_thread_that_waits_for_a_worker_wakes_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It may come as this thread, and no other, was told that a worker is free."""
+    workers = Pool(PoolKey(b"", 1))
+    workers._count = 1  # it judges for another thread
+    woken: list[None] = []
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(workers._lock, "wait", interrupted)
+    monkeypatch.setattr(workers._lock, "notify_all", lambda: woken.append(None))
+    with pytest.raises(KeyboardInterrupt), workers.borrow(1):
+        pass
+    assert woken
 
 
 @pytest.mark.parametrize(

@@ -83,16 +83,12 @@ def test_verdicts_do_not_depend_on_how_busy_the_machine_is(load: int) -> None:
     assert [verdict.failure for verdict in verdicts] == [*CASES.values()]
 
 
-def stopped(text: str, sample: Sample) -> bool:
-    """As a process that the machine never lets run again."""
-    os.kill(os.getpid(), 19)
-    return True
-
-
-def test_the_backstop_ends_what_never_gets_its_time() -> None:
+def test_the_backstop_ends_what_never_gets_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     take_limit_counts()
+    always_waits = ProcessTime(waited=1e9)
+    monkeypatch.setattr("rewardkit.judging.deadline.process_time", lambda _: always_waits)
     options = JudgingOptions(timeout=0.2, max_wall=0.6)
-    (verdict,) = judge_many(stopped, [("", Sample(""))], options)
+    (verdict,) = judge_many(does_what_the_text_says, [("spin", Sample(""))], options)
     assert verdict.failure is Failure.TIMEOUT
     assert "the machine was too busy" in verdict.message
     assert take_limit_counts() == LimitCounts(extended=1, stopped=1)

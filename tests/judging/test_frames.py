@@ -51,6 +51,12 @@ def test_a_frame_larger_than_a_pipe_holds_arrives(ends: Ends) -> None:
     thread.join()
 
 
+def test_a_frame_that_nobody_takes_is_given_up(ends: Ends) -> None:
+    os.set_blocking(ends.feed, False)
+    with pytest.raises(TimeoutError, match=r"^no complete frame was taken in time$"):
+        ends.writer.send(bytes(2**20), 0.05)
+
+
 def test_a_frame_over_the_limit_is_refused_before_it_is_read(ends: Ends) -> None:
     os.write(ends.feed, HEADER.pack(2**60))
     with pytest.raises(FrameError, match="over the limit of 1,000"):

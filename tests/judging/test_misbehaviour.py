@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 
@@ -144,11 +146,15 @@ def test_a_worker_s_end_is_noticed_while_its_child_keeps_its_channel() -> None:
     assert "ended the worker process (exit status 1)" in verdict.message
 
 
-def test_a_daemon_ends_with_its_worker() -> None:
+@pytest.mark.parametrize("busy", [0, 7])
+def test_a_daemon_ends_with_its_worker(busy: float) -> None:
     close_pools()
     assert set(outcomes(misbehaving, "leaves a daemon behind")) == {RIGHT}
     (server,) = children_of(os.getpid(), "judging.worker")
     daemons = [pid for worker in children_of(server) for pid in children_of(worker)]
     assert len(daemons) == 1
+    if busy:  # the machine lets it run only after so many seconds
+        os.kill(server, signal.SIGSTOP)
+        threading.Timer(busy, os.kill, (server, signal.SIGCONT)).start()
     close_pools()
     wait_until(lambda: not os.path.exists(f"/proc/{daemons[0]}"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -14,6 +16,7 @@ import pytest
 from rewardkit import Sample
 from rewardkit.errors import JudgingError
 from rewardkit.judging import close_pools, judge, pool
+from rewardkit.judging.frames import FrameChannel
 
 pytestmark = pytest.mark.slow
 
@@ -94,6 +97,49 @@ def test_other_verifiers_judge_while_one_loads() -> None:
     close_pools()  # ends the one that loads
     loading.join(timeout=600)
     assert [str(error) for error in errors] == ["the worker processes were closed as one started"]
+
+
+def test_a_socket_stays_open_while_a_thread_reads_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread's new socket would have its number, and its bytes would go to the first."""
+    waiting, sockets = threading.Event(), []
+    wait = FrameChannel._wait
+
+    def watched(channel: FrameChannel, end: float | None, event: int) -> None:
+        sockets.append(os.fstat(channel._descriptor).st_ino)
+        waiting.set()
+        wait(channel, end, event)
+        sockets.append(os.fstat(channel._descriptor).st_ino)
+
+    def load() -> None:
+        with pytest.raises(JudgingError, match="were closed as one started"):
+            judge(SlowToLoad(600), "x", Sample("x"))
+
+    monkeypatch.setattr(FrameChannel, "_wait", watched)
+    with ThreadPoolExecutor(1) as executor:
+        loading = executor.submit(load)
+        waiting.wait()
+        close_pools()
+        loading.result()
+    assert len(sockets) == 2
+    assert sockets[0] == sockets[1]
+
+
+def test_what_is_closed_before_its_process_starts_is_not_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    launch = pool.Pool._launch
+
+    def closed_meanwhile(starting: pool.Pool, descriptor: int) -> subprocess.Popen[bytes]:
+        closing.start()
+        while not starting._closed:
+            time.sleep(0.01)
+        return launch(starting, descriptor)
+
+    closing = threading.Thread(target=close_pools)
+    monkeypatch.setattr(pool.Pool, "_launch", closed_meanwhile)
+    with pytest.raises(JudgingError, match="were closed as one started"):
+        judge(SlowToLoad(600), "x", Sample("x"))
+    closing.join()
 
 
 def test_threads_that_need_the_same_verifier_wait_for_one_start() -> None:

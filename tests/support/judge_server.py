@@ -74,6 +74,8 @@ def judging_server(say: Say) -> Iterator[JudgeServer]:
     with JudgeServer(say) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()

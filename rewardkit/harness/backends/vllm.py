@@ -467,6 +467,15 @@ def serve(connection: Connection) -> None:
         connection.send((str(error), None))
 
 
-if __name__ == "__main__":
+def main(descriptor: int) -> None:
+    """Serve the caller at the other end of this socket."""
+    connection = Connection(descriptor)
+    # the caller finds this process ended by the socket's end, which an engine's own process, forked
+    # from this one, would hold open
+    os.register_at_fork(after_in_child=connection.close)
     with suppress(EOFError, BrokenPipeError):  # the caller has ended
-        serve(Connection(int(sys.argv[1])))
+        serve(connection)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

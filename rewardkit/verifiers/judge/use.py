@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,6 +32,15 @@ without a call, `calls` the requests without refused ones and further tries."""
 
 _uses: Uses = {}
 _lock = threading.Lock()
+
+
+def _forget() -> None:
+    """Free the lock in a forked child."""
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 def count_use(judge: Judge, **sums: float) -> None:

@@ -454,9 +454,8 @@ def _sum(tokens: Tokens) -> Node:
     with tokens:
         terms = [_signed(tokens)]
         while sign := tokens.mark("+-±∓"):
-            dots = sign == "+" and tokens.mark("…")
-            if dots and (sign := tokens.mark("+-")):
-                last = _with_sign(sign, _signed(tokens))
+            if sign == "+" and tokens.mark("…"):
+                last = _with_sign(tokens.expect("+-"), _signed(tokens))
                 terms = _continued("sum", terms, _with_number(tokens, terms, last))
             else:
                 terms.append(_with_sign(sign, _signed(tokens)))

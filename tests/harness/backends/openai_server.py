@@ -162,6 +162,8 @@ def running_server() -> Iterator[OpenAIServer]:
     with OpenAIServer() as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()

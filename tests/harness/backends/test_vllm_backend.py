@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 
 from rewardkit.errors import BackendError, UnknownName, UsageError
+from rewardkit.harness.backends import vllm
 from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.backends.local_model import LocalModel
 from rewardkit.harness.backends.vllm import (
@@ -20,8 +22,50 @@ from rewardkit.harness.backends.vllm import (
 )
 from rewardkit.records import Sampling
 from tests.harness.backends.sample_requests import complete, requests, start
+from tests.support.processes import wait_until
+
+ROOT = Path(__file__).parents[3]
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+
+DYING = """
+import os, sys, time
+from rewardkit.harness.backends import vllm
+
+class Dies:
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def start(self, *_: object) -> None:
+        if os.fork() == 0:  # the engine's own process
+            open(os.environ["FOLDER"] + "/pid", "w").write(str(os.getpid()))
+            time.sleep(30)
+            open(os.environ["FOLDER"] + "/ended", "w").close()
+            os._exit(0)
+        os._exit(9)
+
+    def backend(self, _: str) -> type:
+        return Dies
+
+vllm.registry.installed = Dies
+vllm.main(int(sys.argv[1]))
+"""
+
+
+def test_the_end_of_a_rank_is_noticed_while_its_engine_s_process_lives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dying_rank.py").write_text(DYING)
+    monkeypatch.setattr(vllm, "__name__", "dying_rank")  # what `python -m` runs
+    monkeypatch.setattr(vllm, "_environments", lambda *_: [{}])
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{ROOT}")
+    monkeypatch.setenv("FOLDER", str(tmp_path))
+    with pytest.raises(BackendError, match="it ended with exit status 9"):
+        Ranks("model", EngineOptions(), 2, 64)
+    wait_until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
+    assert not (tmp_path / "ended").exists()
+    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+
 
 LARGE = {
     "num_attention_heads": 32,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -294,7 +295,7 @@ def test_a_sample_whose_reference_is_no_text_is_an_error(tmp_path: Path) -> None
 
 
 SLOW_PLUGIN = """
-    import sys, time
+    import itertools, os, sys, time
     sys.path.insert(0, {tests!r})
     from rewardkit import hookimpl, registry
     from rewardkit.registry import Plugin
@@ -307,9 +308,11 @@ SLOW_PLUGIN = """
     registry.find_plugins = lambda: ([Plugin("slow", Offers())], [])
     from test_run import Scripted  # which asks for what is installed
 
+    replies = itertools.count()
+
     class Slow(Scripted):
         def reply(self, request, sampling):
-            time.sleep(0.05)
+            time.sleep(600 if next(replies) == int(os.environ.get("REPLIES", -1)) else 0.05)
             return super().reply(request, sampling)
 
     from rewardkit.cli.main import run
@@ -348,9 +351,16 @@ def slow_command(tmp_path: Path) -> Callable[[str], list[str]]:
 
 
 def interrupt(arguments: list[str], samples: Path, count: int, how: signal.Signals) -> str:
-    """Run until this many lines are written, send the signal, and return stderr."""
+    """Run until this many lines are written, send the signal, and return stderr.
+
+    After 25 replies it waits for the signal, which comes late on a busy machine.
+    """
     process = subprocess.Popen(
-        arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        arguments,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "REPLIES": "25"},
     )
     while not samples.exists() or samples.read_bytes().count(b"\n") < count:
         assert process.poll() is None
