@@ -165,8 +165,8 @@ def _last_statement(text: str) -> str | None:
 
 def _last_words(text: str) -> str | None:
     """Return the words with which a text without any value ends: `So the triangle is isosceles.`"""
-    *_, copula = (None, *_COPULA.finditer(text, max(0, len(text) - LONGEST_SHORT)))
-    rest = text[copula.end() :].strip(" .!") if copula else ""
+    words = re.split(r"\b(?:is|are)\b", text[-LONGEST_SHORT:])
+    rest = words[-1].strip(" .!") if len(words) > 1 else ""
     return rest if _is_answer(rest) else None
 
 

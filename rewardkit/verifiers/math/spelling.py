@@ -204,6 +204,12 @@ def _fraction(match: re.Match[str]) -> str:
     return rf"\frac{{{over}}}{{{under}}}"
 
 
+def _chosen(match: re.Match[str]) -> str:
+    r"""C_{10}^3 as \binom; C_1^2 is the square of a constant."""
+    of, some = match.groups()
+    return rf"\binom{{{of}}}{{{some}}}" if int(of) > int(some) else match.group()
+
+
 def _taken(match: re.Match[str]) -> str:
     r"""{}_8P_3 as 8!/(8-3)!, {}_8C_3 as \binom."""
     of, sort, some = (group for group in match.groups() if group is not None)
@@ -355,6 +361,15 @@ _RATIO = (
     r"(?<=[0-9π}])\s*\\text\{\s*to\s*\}\s*(?=[-0-9π\\])"
     r"|(?<=[0-9])(?:\s*\\text\{\s*(?:in|out of)\s*\}|\s+(?:to|in|out of)\s)\s*(?=[0-9])"
 )
+_CHOSEN = (
+    r"(?<![A-Za-z\\_^}\]])C\s*_\s*\{?\s*([0-9]{1,3})\s*\}?\s*\^"
+    r"\s*\{?\s*([0-9]{1,3})(?![0-9])\s*\}?"
+)
+_DERIVED = r"\\frac\s*\{\s*d\s*\}\s*\{\s*d\s*([a-z])\s*\}\s*([a-zA-Z])\s*\(\s*\1\s*\)"
+_LINE = (
+    r"\A\s*(?:\\ell(?![a-zA-Z])|[A-Zlmrst])(?:_\{?[a-zA-Z0-9]\}?)?\s*:\s*"
+    r"(?=[^:x]*x[^:y]*y[^:]*=|[^:y]*y[^:x=]*=[^:x]*x)(?=[^:]*\Z)"
+)
 _DIGITS_IN_BRACKETS = (
     r"(?:\A|(?<=[\s=(,]))(?:\\text\s*\{|[({])\s{0,4}"
     r"([A-F]{1,40}|(?=[^\s)}]*[0-9])[0-9A-Fa-f]{1,40})\s{0,4}[)}](?=\s{0,4}_)"
@@ -367,6 +382,7 @@ _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
     ("#S = 5", "#", r"\A\s*#\s*([A-Z])(?=\s*=)", r"|\1|"),
     (r"\color{red}, \phantom{0}", "{", _UNSEEN, " "),
     (r"\\[4pt]", r"\\", r"\\\\\s*\[\s*-?[0-9.]+\s*(?:pt|em|ex|mm|cm|in)\s*\]", r"\\\\"),
+    ("14 {, }916", ", }", r"(?<=[0-9])\s*\{\s*,\s*\}\s*(?=[0-9]{3}(?![0-9]))", ""),
     ("2{,}5", "{,}", r"(?<![(\[{,0-9])([0-9]+)\{,\}(?=[0-9]+(?![0-9{,)\]]))", r"\1."),
     (r"10{:}45, \text{-}7", "}", r"(?:\\text\s*\{|\{)\s*([-:.,])\s*\}", r"\1"),
     (r"2{\frac34}", r"{\frac", rf"(?<=[0-9])\s*\{{\s*(\\frac\s*{_HALF}\s*{_HALF})\s*\}}", r"\1"),
@@ -421,6 +437,9 @@ _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
     ("31 (base 5)", "base", _BASE, _base),
     ("1F_{hex}", "_", _NAMED_BASE, _base),
     ("{}_9C_4, {}_9P_4", "_", _COMBINATIONS, _taken),
+    ("C_9^4", "C_", _CHOSEN, _chosen),
+    (r"\frac{d}{dx}f(x)", r"\frac", _DERIVED, r"\\frac{d\2}{d\1}"),
+    (r"\ell: 2x+3y=5", ":", _LINE, ""),
     ("(1010)_2, {1F}_{16}", "_", _DIGITS_IN_BRACKETS, r"\1"),
 )
 """An example, what a text must contain for the rewrite to apply, the pattern, the replacement."""

@@ -53,6 +53,7 @@ EQUAL: list[Row] = [
     ("calculus", r"\ddot{z}=-9z", "z''=-9z"),
     ("calculus", r"\frac{dz}{du}=3u", "z'=3u"),
     ("calculus", r"\frac{dg}{du}=3u", "g'(u)=3u"),
+    ("calculus", r"\frac{d}{du}g(u)=2u", "g'(u)=2u"),
     ("matrices", "[5,-2,1]^T", "(5,-2,1)"),
     ("names", r"(u,v)\in\{(5,2),(7,1)\}", "(5,2), (7,1)"),
     ("names", r"c_n=5^n+2\text{ for all integers }n\ge 1", "c_n=5^n+2"),
@@ -163,6 +164,7 @@ EQUAL: list[Row] = [
     ("words", r"\text{minus infinity}", r"-\infty"),
     ("words", r"\text{Concave up on }(2,+\infty)", r"\text{concave up on }(2,\infty)"),
     ("remarks", r"w=4\text{ (double root)}", "w=4"),
+    ("labels", r"\ell: 3x-4y=9", "3x-4y=9"),
     ("labels", r"\angle B=41^\circ", r"B=41^\circ"),
     ("labels", r"\min=-6,\ \max=8", r"\text{Maximum: }8,\text{ Minimum: }-6"),
     ("proportions", r"w\propto\frac{1}{v^2}", r"w\propto v^{-2}"),
@@ -239,6 +241,8 @@ EQUAL: list[Row] = [
     ("calculus", r"\lim_{x \to 0^+} x^x", "1"),
     ("calculus", r"\sum_{k=1}^{\infty} \frac{1}{k^2}", r"\frac{\pi^2}{6}"),
     ("number", r"98\ 765\ 432", "98765432"),
+    ("number", "98 {, }765", "98{,}765"),
+    ("number", "C_9^4", "126"),
     ("number", "20~000", "20000"),
     ("number", "2¹⁰", "1024"),
     ("number", "10⁻³", "0.001"),
@@ -752,6 +756,9 @@ ONE_WAY: list[Row] = [
 """What only the reference makes certain: percent, rounding, separators, the letter of an option."""
 
 UNEQUAL: list[Row] = [
+    ("functions", "g(4)=11", "g(3)=11"),
+    ("functions", "g(u)=11", "g(3)=11"),
+    ("number", "1, 048, 576", "1{,}048{,}576"),
     ("functions", r"g(\sqrt2+10^{-25})", r"g(\sqrt2)"),
     ("linear at three points", "w(w-1)(w-2)+w>1", "w>1"),
     ("structure", r"\vec{g}\cdot\vec{f}", r"\mathbf{g}\times\mathbf{f}"),

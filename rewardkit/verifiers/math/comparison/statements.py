@@ -430,7 +430,7 @@ def unnamed(node: Node, other: Node) -> Node:
     if name == other_name or type(name) is not type(other_name) or UNNAMED in (name, other_name):
         return value
     match name, other_name:
-        case Call(one, mine), Call(two, theirs) if one == two and all(map(symbols, mine + theirs)):
+        case Call(one, own), Call(two, others) if one == two and all(map(symbols, own + others)):
             return value  # f(x) and f(t), but not f(2) and f(3)
     return node
 
