@@ -240,17 +240,19 @@ def _sets(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison
     if isinstance(answer, lettered) and isinstance(reference, lettered):
         return Comparison(answer.name == reference.name, "sets of numbers")
     try:
-        same = sets.same_region(sets.region(answer), sets.region(reference))
+        same = sets.same_region(*(sets.region(_as_set(side)) for side in (answer, reference)))
     except sets.NoRegionError:
         return _unworked_sets(answer, reference, policy)
     return Comparison(same, "sets of real numbers")
 
 
+def _as_set(node: tree.Node) -> tree.Node:
+    """One value as the set of it: x ≥ 1 and x ≤ 1 for 1."""
+    many = isinstance(node, (tree.Relation, tree.Sequence)) or sets.is_region(node)
+    return node if many else tree.Sequence((node,), "⦃", "⦄")
+
+
 def _unworked_sets(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
-    for bounds, point in ((answer, reference), (reference, answer)):
-        if isinstance(bounds, tree.Sequence) and not sets.is_region(point):
-            # x ≥ 1 and x ≤ 1 for 1
-            return _sets(bounds, tree.Sequence((point,), "⦃", "⦄"), policy)
     match answer, reference:
         case tree.Relation(), tree.Relation():
             return statements.same_relation(answer, reference)

@@ -72,9 +72,8 @@ def region(node: tree.Node) -> Region:
     match node:
         case tree.NumberSet(("R" | "∅") as name):
             return ALL if name == "R" else Region()
-        case tree.SetOperation(operator, left, right):
-            other = complement(region(right)) if operator == "∖" else region(right)
-            return (union if operator == "∪" else intersection)([region(left), other])
+        case tree.SetOperation():
+            return _joined(node)
         case tree.Relation(sides, operators):
             return _relation(sides, operators)
         case tree.Sequence((low, high), opening, closing, _) if {opening, closing} <= set("()[]"):
@@ -89,6 +88,17 @@ def region(node: tree.Node) -> Region:
             # a comma joins conditions that exclude each other as `or` does
             return both if both.cuts or both.first or joint == "and" else union(regions)
     raise NoRegionError
+
+
+def _joined(node: tree.SetOperation) -> Region:
+    """The region of a chain of one operation: A ∪ B ∪ C at once, for one by one takes longer."""
+    if node.operator == "∖":
+        return intersection([region(node.left), complement(region(node.right))])
+    operands, left = [region(node.right)], node.left
+    while isinstance(left, tree.SetOperation) and left.operator == node.operator:
+        operands.append(region(left.right))
+        left = left.left
+    return (union if node.operator == "∪" else intersection)([*operands, region(left)])
 
 
 def _relation(sides: tuple[tree.Node | None, ...], operators: tuple[str, ...]) -> Region:
