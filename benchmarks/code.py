@@ -18,6 +18,7 @@ import gzip
 import importlib
 import io
 import json
+import os
 import subprocess
 import sys
 import time
@@ -288,7 +289,7 @@ def row(name: str, program: str, tests: Mapping[str, Any], found: Mapping[str, G
 # Speed --------------------------------------------------------------------------------------------
 
 TEN = range(10)
-KINDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+KINDS: dict[str, tuple[str, Mapping[str, Any]]] = {
     "stdin": (
         "import sys\nprint(sum(map(int, sys.stdin.read().split())))",
         {"inputs": [f"{n} 1\n" for n in TEN], "outputs": [f"{n + 1}\n" for n in TEN]},
@@ -302,7 +303,11 @@ KINDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
         },
     ),
 }
-"""A right program with ten tests."""
+KINDS |= {
+    f"{kind}, one process a test": (f"import os\n{program}", tests)
+    for kind, (program, tests) in KINDS.items()
+}
+"""A right program with ten tests; one that imports `os` doesn't share a process between them."""
 
 TURNS = 40
 FEW = 2
@@ -383,7 +388,12 @@ def take_batch(name: str, kind: str, count: int, folder: str) -> None:
         sys.path.insert(0, folder)
         module = importlib.import_module("lcb_runner.evaluation.compute_code_generation_metrics")
         samples = [{"input_output": json.dumps(tests)}] * count
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        # real files: its processes enable the fault handler
+        with (
+            open(os.devnull, "w") as null,
+            contextlib.redirect_stdout(null),
+            contextlib.redirect_stderr(null),
+        ):
             metrics, *_ = module.codegen_metrics(
                 samples,
                 [[one] for one in programs],
