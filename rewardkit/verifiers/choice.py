@@ -50,7 +50,9 @@ _MORE = re.compile(
     r"(?:\b(?:and|or)\b|/)\s{0,4}(?:[Oo]ption\s{1,2}|[Cc]hoice\s{1,2})?\*{0,2}\(?(?P<letter>[A-Z])[).:]"
 )
 _CLOSED = re.compile(r"\s{0,4}(?:[^\w\s]|\Z|\n|(?:and|or|[A-Z])\b)")
-_SUBJECT = re.compile(r"\s+(?:is|isn|are|aren|was|can|cannot|does|has|have|would|will)\b")
+_SUBJECT = re.compile(
+    r"\s+(?:is|isn|are|aren|was|can|cannot|do|don|does|fails?|has|have|would|will)\b"
+)
 _SUBJECT_FIRST = re.compile(  # A and C are too big
     rf"{_WRAP}{{0,12}}[A-J](?:(?:,|,?\s(?:and|or))\s[A-J]){{0,9}}{_SUBJECT.pattern}"
 )
@@ -60,7 +62,7 @@ _MENTION = re.compile(
     r"(?P<letter>[A-Z])(?![A-Za-z0-9'’])"
 )
 _ENDING = re.compile(
-    r"(?:\b(?:is|are|be|choose|pick|select|with|get|leav(?:es|ing)|points\sto|settle\son|go\sfor)|[:=：→])\s{0,4}[*(\"'$]{0,4}"
+    r"(?:\b(?:is|are|be|so|choose|pick|select|with|get|leav(?:es|ing)|points\sto|settle\son|go\sfor)|[:=：→])\s{0,4}[*(\"'$]{0,4}"
     r"(?P<letter>[A-Z])[)\"'$*.!\s]{0,8}\Z"
 )
 _CUE = re.compile(  # each alternative starts with a literal: then the scan is fast
@@ -75,6 +77,7 @@ _CUE = re.compile(  # each alternative starts with a literal: then the scan is f
 )
 _BY_OTHERS = re.compile(
     r"\b(?:many|most|some|others?|people|students|they|you|who|might|may|could)\s(?:\w{1,12}\s)?\Z"
+    r"|\b(?:(?:mistake|error|temptation)\sis|tempting|wrong)\sto\s\Z"
 )
 _OPTION_TEXT = re.compile(r"(?<![A-Za-z])[A-J]\s?(?:[:=]\s?\S|[).]\s(?=[-$\\0-9]))")
 _JUDGEMENT = re.compile(

@@ -26,6 +26,8 @@ STATES_B = [
     "E = mc^2. The answer is B.",
     "A, C and D fail, so the answer is B.",
     "The answer is B, although many pick D.",
+    "Answer B is correct; a common mistake is to choose D.",
+    "A, C and D fail, so B.",
     "The answer is B, and D is wrong.",
     "The correct answer is **option B**.",
     "The best choice would be B because P and Q are points.",
