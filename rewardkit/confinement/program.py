@@ -227,7 +227,7 @@ _REACHING = {
 def keeps_to_itself(source: str) -> bool:
     """Whether a program only changes what it makes itself, so that it can run twice in a process.
 
-    It is told by its imports, its names and what it assigns to. One that hides what it does gains
+    Its imports, its names and what it assigns to decide. A program that hides what it does gains
     nothing: every run is compared with what it never sees.
     """
     try:
