@@ -38,7 +38,7 @@ TOOLCHAIN = ("/usr", "/bin", "/etc/alternatives")
 DEFAULT_BUDGET = Budget()
 _LIMITS = ("signal", "timeout", "memory", "output", "threads")
 _PIPE = 2**16  # bytes that a pipe holds
-_TOGETHER = 2**20  # bytes of the inputs that a process is offered at once
+_MOST_OFFERED = 2**20  # bytes of the inputs that a process is offered at once
 
 
 def choose_isolation(wanted: str = "auto") -> Isolation:
@@ -186,9 +186,9 @@ class Jail:
             job = self._job(program, task, first, secrets.token_hex(), more=others)
             self._communicate([job])
             outcomes = job.outcomes()
-            if len(outcomes) > 1 and not outcomes[-1].whole:
+            if len(outcomes) > 1 and not outcomes[-1].finished:
                 outcomes.pop()
-            elif len(outcomes) == 1 and outcomes[0].whole:
+            elif len(outcomes) == 1 and outcomes[0].finished:
                 alone = True
             done += len(outcomes)
             yield from outcomes
@@ -242,7 +242,7 @@ def _marshalled(arguments: Sequence[object]) -> bytes:
 
 def _offered(given: Sequence[Any], packed: Callable[[Any], bytes]) -> list[bytes]:
     """The first input, and those after it that its process may go on with."""
-    inputs, left = [packed(given[0])], _TOGETHER
+    inputs, left = [packed(given[0])], _MOST_OFFERED
     with contextlib.suppress(Opaque):  # raised again when it comes first
         for data in map(packed, given[1:]):
             left -= len(data)

@@ -88,7 +88,7 @@ class Outcome:
     """Whether its process had run the program on other inputs before."""
 
     @property
-    def whole(self) -> bool:
+    def finished(self) -> bool:
         """Whether the program came to its own end, and not by an error."""
         return self.ended in ("completed", "returned") or (self.ended, self.status) == ("exit", 0)
 

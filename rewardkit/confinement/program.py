@@ -71,8 +71,11 @@ def confine(resources: Mapping[str, int], rules: int | None, restrict: Restricti
 
 
 def _limit(kind: int, amount: int) -> None:
-    """Lower a limit; that of the stack softly, for programs that raise it themselves, and that of
-    time a second sooner than by force: the signal then tells, and no count of a busy kernel."""
+    """Lower a limit; that of the stack softly, for programs that raise it themselves.
+
+    Time ends softly a second before it ends by force: the signal then says why the process ended,
+    which the time that a busy kernel has counted may not.
+    """
     hard = resource.getrlimit(kind)[1]
     more = {resource.RLIMIT_STACK: resource.RLIM_INFINITY, resource.RLIMIT_CPU: amount + 1}
     resource.setrlimit(kind, (_least(amount, hard), _least(more.get(kind, amount), hard)))

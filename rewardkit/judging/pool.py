@@ -347,8 +347,10 @@ class Pool:
                 while not self._idle and self._count >= size:
                     self._lock.wait()
                 worker = self._pop_idle() or self._fork()
-            except BaseException:  # whoever waits finds the fork server gone, too; or it is Ctrl-C,
-                self._lock.notify_all()  # which may come as this thread was the one to be woken
+            except BaseException:
+                # wake the threads that wait: the fork server is gone for them, too, or Ctrl-C came
+                # to this thread as a worker was free
+                self._lock.notify_all()
                 raise
         try:
             yield worker

@@ -70,7 +70,7 @@ def jail(request: pytest.FixtureRequest) -> Iterator[Jail]:
         yield jail
 
 
-def told(outcomes: Sequence[Outcome]) -> list[tuple[object, ...]]:
+def decisive(outcomes: Sequence[Outcome]) -> list[tuple[object, ...]]:
     """What decides a verdict; addresses of objects differ between processes."""
     return [
         (one.ended, one.status, one.value if one.ended == "returned" else None, one.stdout)
@@ -84,7 +84,7 @@ def test_a_program_that_keeps_to_itself_shares_a_process_and_finds_it_new(
 ) -> None:
     outcomes = [*jail.calls(source, "f", PAIRS)]
     assert [one.shared for one in outcomes] == [False, True, True, True]
-    assert told(outcomes) == told([jail.call(source, "f", pair) for pair in PAIRS])
+    assert decisive(outcomes) == decisive([jail.call(source, "f", pair) for pair in PAIRS])
 
 
 @pytest.mark.parametrize("source", REACH.values(), ids=REACH)
@@ -93,7 +93,7 @@ def test_a_program_that_reaches_beyond_itself_has_a_process_for_each_input(
 ) -> None:
     outcomes = [*jail.calls(source, "f", PAIRS)]
     assert not any(one.shared for one in outcomes)
-    assert told(outcomes) == told([jail.call(source, "f", pair) for pair in PAIRS])
+    assert decisive(outcomes) == decisive([jail.call(source, "f", pair) for pair in PAIRS])
 
 
 def test_a_recursion_limit_ends_with_its_run(jail: Jail) -> None:
@@ -120,13 +120,15 @@ SCRIPTS = {
 
 @pytest.mark.parametrize("source", SCRIPTS.values(), ids=SCRIPTS)
 def test_scripts_end_on_each_input_as_they_do_alone(jail: Jail, source: str) -> None:
-    assert told([*jail.runs(source, INPUTS)]) == told([jail.run(source, one) for one in INPUTS])
+    assert decisive([*jail.runs(source, INPUTS)]) == decisive(
+        [jail.run(source, one) for one in INPUTS]
+    )
 
 
 @pytest.mark.parametrize("source", CALLS.values(), ids=CALLS)
 def test_calls_end_on_each_input_as_they_do_alone(jail: Jail, source: str) -> None:
-    together = told([*jail.calls(source, "add", PAIRS)])
-    assert together == told([jail.call(source, "add", pair) for pair in PAIRS])
+    together = decisive([*jail.calls(source, "add", PAIRS)])
+    assert together == decisive([jail.call(source, "add", pair) for pair in PAIRS])
 
 
 @pytest.mark.parametrize(
