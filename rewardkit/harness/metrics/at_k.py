@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -72,9 +73,14 @@ def mean_g_pass_at(k: int, correct: int, count: int) -> float:
 def _at_least(k: int, correct: int, count: int) -> array[float]:
     """For j = 0 … k, the chance that at least j of k are right, drawn without replacement.
 
-    The numbers of ways are exact.
+    The numbers of ways are exact: each follows from the one before by a product and a quotient.
     """
-    ways = [math.comb(correct, j) * math.comb(count - correct, k - j) for j in range(k + 1)]
+    ways = [0] * (k + 1)
+    first = max(0, k - (count - correct))
+    ways[first] = math.comb(correct, first) * math.comb(count - correct, k - first)
+    for right in range(first, min(k, correct)):
+        left = (correct - right) * (k - right)
+        ways[right + 1] = ways[right] * left // ((right + 1) * (count - correct - k + right + 1))
     total = math.comb(count, k)
     return array("d", [some / total for some in reversed(list(accumulate(reversed(ways))))])
 
@@ -83,9 +89,11 @@ NEGLIGIBLE = 1e-18
 """The chance from which a number of right answers counts in maj@k."""
 
 
-@lru_cache(maxsize=100_000)
-def majority(k: int, correct: int, wrong: tuple[int, ...], silent: int) -> float:
-    """maj@k: the expected correctness of the majority's answer among k completions.
+@lru_cache(maxsize=10_000)
+def majorities(
+    ks: tuple[int, ...], correct: int, wrong: tuple[int, ...], silent: int
+) -> tuple[float, ...]:
+    """maj@k for each k: the expected correctness of the majority's answer among k completions.
 
     Of a problem's n completions, `correct` give the right answer, `wrong[i]` the i-th wrong
     answer, and `silent` give none and don't vote. The result is the mean over all C(n, k) choices
@@ -93,40 +101,112 @@ def majority(k: int, correct: int, wrong: tuple[int, ...], silent: int) -> float
     the right one share its 1 as 1 / (t + 1), and a choice without votes counts 0. Majority voting:
     X. Wang et al., Self-Consistency Improves Chain of Thought Reasoning, arXiv:2203.11171 (2022).
 
-    Let each completion be drawn by itself with the chance k / n. Given that k are drawn, all
-    choices are equally likely. The right answer has v votes with chance b(c, v), a binomial one;
-    the others have k − v votes in all, and none more than v, with a chance that is a coefficient:
+    Let each completion be drawn by itself with the chance p. Given that k are drawn, all choices
+    are equally likely. The right answer has v votes with chance b(c, v), a binomial one; the
+    others have k − v votes in all, and none more than v, with a chance that is a coefficient:
 
         [x^k] Σ_v b(c, v) xᵛ ∫_0^1 Π_i (Σ_{j<v} b(wᵢ, j) xʲ + b(wᵢ, v) xᵛ y) dy / b(n, k)
 
-    The integral turns yᵗ, for t ties, into 1 / (t + 1). Polynomials are multiplied as their values
-    at the roots of unity, with a row for each node of the integral; answers that can't reach v
-    votes are one binomial with the silent completions.
+    The integral turns yᵗ, for t ties, into 1 / (t + 1). `ks` ascend; neighbours share a p.
+    """
+    count = correct + sum(wrong) + silent
+    values: list[float] = []
+    drawn = [k for k in ks if k < count]
+    while drawn:
+        spread = math.sqrt(drawn[0] * (1 - drawn[0] / count))
+        near = tuple(k for k in drawn if k <= max(EVERY_K, drawn[0] + 5 * spread))
+        values += _majorities_near(near, correct, wrong, silent)
+        drawn = drawn[len(near) :]
+    if count in ks:
+        rivals = sum(size >= correct for size in wrong)
+        wins = correct and max(wrong, default=0) <= correct
+        values.append(1.0 / (rivals + 1) if wins else 0.0)
+    return tuple(values)
+
+
+def _majorities_near(
+    ks: tuple[int, ...], correct: int, wrong: Sequence[int], silent: int
+) -> list[float]:
+    """maj@k for some k below n that are close to each other: p is their middle divided by n.
+
+    The coefficients are read off a discrete Fourier transform, which is long enough for all likely
+    sums of votes. Each row of `product` is for a number of votes and a node of the integral.
     """
     import numpy as np
-    from numpy.fft import irfft, rfft
 
     count = correct + sum(wrong) + silent
-    if k == count:
-        rivals = sum(size >= correct for size in wrong)
-        return 1.0 / (rivals + 1) if correct and max(wrong, default=0) <= correct else 0.0
-    share, length = k / count, 2 ** count.bit_length()  # more than the degree, quick to transform
-    right, chance = _binomial(share, correct), _binomial(share, count)[k]
-    won = np.zeros(length // 2 + 1, complex)
-    for votes in range(1, min(k, correct) + 1):
-        if right[votes] <= NEGLIGIBLE * chance:
-            continue
-        rivalling = Counter(size for size in wrong if size >= votes)
-        y, weights = _gauss(min(rivalling.total(), k // votes - 1) // 2 + 1)
-        others = silent + sum(size for size in wrong if size < votes)
-        start = np.concatenate([np.zeros(votes), right[votes] * _binomial(share, others)])
-        product = weights[:, None] * rfft(start, length)
-        for size, answers in rivalling.items():
-            terms = np.tile(_binomial(share, size)[: votes + 1], (len(y), 1))
-            terms[:, votes] *= y
-            product = product * rfft(terms, length) ** answers
-        won += product.sum(axis=0)
-    return float(irfft(won, length)[k] / chance)
+    share = (ks[0] + ks[-1]) / (2 * count)
+    spread = math.sqrt(count * share * (1 - share))
+    x, folds, powers = _roots(min(count, 40 + math.ceil(20 * spread)) + 1)
+    right, total = _binomial(share, correct), _binomial(share, count)[list(ks)]
+    votes, y, weights = _rows(_likely(ks, share, correct, count), ks[-1], wrong)
+    if not len(votes):
+        return [0.0] * len(ks)
+    product = (right[votes] * weights)[:, None] * powers[votes % len(powers)]
+    free = _power(1 - share + share * x, silent)
+    for size, answers in Counter(wrong).items():
+        rivalled = np.searchsorted(votes, size, side="right")
+        if rivalled:
+            drawn = np.arange(votes[rivalled - 1] + 1)
+            terms = _binomial(share, size)[drawn, None] * powers[drawn % len(powers)]
+            fewer, rows = terms.cumsum(axis=0), votes[:rivalled]
+            either = fewer[rows - 1] + y[:rivalled, None] * terms[rows]
+            product[:rivalled] *= _power(either, answers)
+        if rivalled < len(votes):
+            product[rivalled:] *= _power(1 - share + share * x, size * answers)
+    coefficients = powers[np.array(ks) % len(powers)].conj() @ (product.sum(axis=0) * free * folds)
+    return list(map(float, coefficients.real / total))
+
+
+@lru_cache(maxsize=1000)
+def _likely(ks: tuple[int, ...], share: float, correct: int, count: int) -> Any:
+    """The numbers of votes for the right answer that are likely enough to count, for some k."""
+    import numpy as np
+
+    votes = np.arange(1, min(ks[-1], correct) + 1)
+    others = np.array(ks)[:, None] - votes
+    possible = (others >= 0) & (others <= count - correct)
+    of_others = np.where(possible, _binomial(share, count - correct)[others * possible], 0.0)
+    least = NEGLIGIBLE * _binomial(share, count)[list(ks)][:, None]
+    return votes[(_binomial(share, correct)[votes] * of_others > least).any(axis=0)]
+
+
+def _rows(likely: Any, most: int, wrong: Sequence[int]) -> tuple[Any, Any, Any]:
+    """Votes, nodes y and weights: for each number of votes, as many as its possible ties need."""
+    import numpy as np
+
+    sizes = sorted(wrong)
+    nodes = []
+    for votes in likely.tolist():
+        ties = min(len(sizes) - bisect_left(sizes, votes), most // votes - 1)
+        nodes.append(_gauss(ties // 2 + 1))
+    if not nodes:
+        return likely, likely, likely
+    y, weights = zip(*nodes, strict=True)
+    return np.repeat(likely, list(map(len, y))), np.concatenate(y), np.concatenate(weights)
+
+
+def _power(values: Any, exponent: int) -> Any:
+    """The power by squares: numpy's own takes a logarithm of each complex number."""
+    result: Any = 1.0 if exponent else values**0
+    while exponent:
+        if exponent & 1:
+            result = result * values
+        values, exponent = values * values, exponent >> 1
+    return result
+
+
+@lru_cache(maxsize=32)
+def _roots(length: int) -> tuple[Any, Any, Any]:
+    """The roots of unity that a real transform needs, the share of each in a coefficient, and, one
+    in each row, the powers of all roots."""
+    import numpy as np
+
+    half = np.arange(length // 2 + 1)
+    all_roots = np.exp(2j * np.pi * np.arange(length) / length)
+    x = all_roots[half]
+    powers = all_roots[np.outer(np.arange(length), half) % length]
+    return x, np.where(x.imag > 1e-9, 2.0, 1.0) / length, powers
 
 
 @lru_cache(maxsize=10_000)
@@ -355,10 +435,14 @@ def _metric_at_k(counts: Counts, k: int, estimator: Callable[[int, int], float])
 
 
 def _majority_at_k(votes: Sequence[Ballot], most: int) -> Iterator[tuple[str, Metric]]:
-    for k in reported_k(most):
-        enough = [ballot for ballot in votes if ballot.completions >= k]
-        values = [majority(k, *ballot) for ballot in enough]
-        yield f"maj@{k}", _metric(values, k, [ballot.completions for ballot in enough])
+    ks = tuple(reported_k(most))
+    values = [
+        majorities(tuple(k for k in ks if k <= ballot.completions), *ballot) for ballot in votes
+    ]
+    for place, k in enumerate(ks):
+        enough = [index for index, of_ballot in enumerate(values) if len(of_ballot) > place]
+        counts = [votes[index].completions for index in enough]
+        yield f"maj@{k}", _metric([values[index][place] for index in enough], k, counts)
 
 
 def _metric(values: Sequence[float], k: int, counts: Sequence[int]) -> Metric:

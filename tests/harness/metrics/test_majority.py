@@ -11,11 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rewardkit.harness.metrics.at_k import majority
-
-
-def majorities(ks: Sequence[int], correct: int, wrong: tuple[int, ...], silent: int) -> list[float]:
-    return [majority(k, correct, wrong, silent) for k in ks]
+from rewardkit.harness.metrics.at_k import majorities
 
 
 def elected(votes: Sequence[object]) -> float:
