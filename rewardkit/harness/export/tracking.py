@@ -114,24 +114,37 @@ def write_to_tensorboard(run: TrackedRun) -> None:
 
 def log_to_trackio(run: TrackedRun) -> None:
     """Log a run to the project that TRACKIO_PROJECT names."""
-    _log("trackio", run, embed=False, auto_log_gpu=False, auto_log_cpu=False)
+    import trackio
+
+    trackio.init(
+        project=os.environ.get("TRACKIO_PROJECT", PROJECT),
+        name=run.name,
+        config=dict(run.config),
+        embed=False,
+        auto_log_gpu=False,
+        auto_log_cpu=False,
+    )
+    try:
+        for step, figures in run.points:
+            trackio.log(dict(figures), step=step)
+    finally:
+        trackio.finish()
 
 
 def log_to_wandb(run: TrackedRun) -> None:
     """Log a run to the project that WANDB_PROJECT names, in ./wandb or WANDB_DIR."""
-    _log("wandb", run, job_type="eval", mode=os.environ.get("WANDB_MODE", "offline"))
+    import wandb
 
-
-def _log(name: str, run: TrackedRun, **options: Any) -> None:
-    """Log a run to a tool with the interface of wandb."""
-    tool: Any = importlib.import_module(name)
-    project = os.environ.get(f"{name.upper()}_PROJECT", PROJECT)
-    tool.init(project=project, name=run.name, config=dict(run.config), **options)
-    try:
+    mode: Any = os.environ.get("WANDB_MODE", "offline")  # wandb refuses an unknown mode
+    with wandb.init(
+        project=os.environ.get("WANDB_PROJECT", PROJECT),
+        name=run.name,
+        config=dict(run.config),
+        job_type="eval",
+        mode=mode,
+    ) as logged:
         for step, figures in run.points:
-            tool.log(dict(figures), step=step)
-    finally:
-        tool.finish()
+            logged.log(dict(figures), step=step)
 
 
 TOOLS: Mapping[str, Callable[[TrackedRun], None]] = {
