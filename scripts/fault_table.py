@@ -17,7 +17,7 @@ KINDS = {
     "verifiers": "tests/judging/test_misbehaviour.py tests/judging/test_crashes.py",
     "environments": "tests/judging/test_environments.py tests/judging/test_worker_environment.py",
     "programs": "tests/verifiers tests/confinement",
-    "templates": "tests/harness/backends/test_chat_template.py",
+    "templates": "tests/harness/backends/test_tokenization.py",
     "limits": "tests/judging/test_deadlines.py",
     "pages": "tests/harness/report/test_browser.py",
     "terminals": "tests/cli/test_hostile_text.py",

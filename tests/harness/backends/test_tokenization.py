@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+import resource
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +176,39 @@ def test_any_error_of_a_chat_template_is_named(folder: Path, template: str, caus
         tokenizer.prompt(USER, chat=True)
 
 
+class Allocates:
+    """A template's variable that takes memory while it is rendered, as another thread may."""
+
+    def __str__(self) -> str:
+        self.limit = resource.getrlimit(resource.RLIMIT_AS)
+        bytearray(2**30)  # never touched, so no memory is used
+        return "text"
+
+    def __iter__(self) -> Iterator[str]:
+        yield str(self)
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ("{{ probe }}", "text"),
+        ("{{ probe | string | upper }}", "TEXT"),
+        ("{{ probe | join(',') }}", "text"),
+        ("{% for part in probe %}{{ loop.index }}{{ part }}{% endfor %}", "1text"),
+        ("{% macro f(x) %}<{{ x }}>{% endmacro %}{{ f(probe) }}", "<text>"),
+        ("{% generation %}{{ probe }}{% endgeneration %}", "text"),
+        ("{% set x = 'a' * 3 ~ probe %}{{ x }}", "aaatext"),
+    ],
+)
+def test_rendering_limits_nothing_of_the_process(
+    folder: Path, template: str, expected: str
+) -> None:
+    before, probe = resource.getrlimit(resource.RLIMIT_AS), Allocates()
+    tokenizer = change(folder, {"chat_template": template})
+    assert tokenizer.prompt(USER, chat=True, arguments={"probe": probe}).text == expected
+    assert probe.limit == before
+
+
 def test_a_completion_is_decoded_as_it_follows_the_prompt(tiny_checkpoint: Path) -> None:
     tokenizer = tokenization.load(tiny_checkpoint)
     prompt = tokenizer.prompt(USER, chat=True).token_ids
@@ -213,8 +247,9 @@ def test_arguments_reach_the_chat_template(folder: Path) -> None:
     arguments = {"enable_thinking": True}
     assert tokenizer.prompt(USER, chat=True, arguments=arguments).text.endswith("<think>")
     assert not tokenizer.prompt(USER, chat=True).text.endswith("<think>")
-    with pytest.raises(UsageError, match="rewardkit sets messages"):
-        tokenizer.prompt(USER, chat=True, arguments={"messages": []})
+    for name in ("messages", "tools", "chat_template", "continue_final_message"):
+        with pytest.raises(UsageError, match=f"rewardkit sets {name}"):
+            tokenizer.prompt(USER, chat=True, arguments={name: []})
 
 
 @pytest.mark.parametrize(
