@@ -18,6 +18,7 @@ from rewardkit.harness.store.model_folder import loading_error, read_json
 from rewardkit.lazy import needs_extra
 from rewardkit.protocols import Message, Prompt, Tool
 
+
 def render_chat(
     template: str,
     messages: Sequence[Message],
