@@ -303,11 +303,7 @@ KINDS: dict[str, tuple[str, Mapping[str, Any]]] = {
         },
     ),
 }
-KINDS |= {
-    f"{kind}, one process a test": (f"import os\n{program}", tests)
-    for kind, (program, tests) in KINDS.items()
-}
-"""A right program with ten tests; one that imports `os` doesn't share a process between them."""
+"""A right program with ten tests."""
 
 TURNS = 40
 FEW = 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import functools
 import importlib.util
 import json
@@ -15,20 +14,13 @@ import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
-from rewardkit.confinement.jobs import (
-    Budget,
-    Job,
-    Keeper,
-    Outcome,
-    communicate,
-    memory_file,
-)
-from rewardkit.confinement.plain import Opaque, encode
+from rewardkit.confinement.jobs import Budget, Job, Keeper, Outcome, communicate
+from rewardkit.confinement.plain import encode
 from rewardkit.errors import ConfinementError, UnknownName
 
 Isolation = Literal["namespaces", "landlock", "none"]
@@ -37,8 +29,6 @@ TOOLCHAIN = ("/usr", "/bin", "/etc/alternatives")
 """Folders that compilers need."""
 DEFAULT_BUDGET = Budget()
 _LIMITS = ("signal", "timeout", "memory", "output", "threads")
-_PIPE = 2**16  # bytes that a pipe holds
-_MOST_OFFERED = 2**20  # bytes of the inputs that a process is offered at once
 
 
 def choose_isolation(wanted: str = "auto") -> Isolation:
@@ -75,8 +65,7 @@ def refusal(level: Isolation) -> str | None:
 class Jail:
     """A place for one program and its tests. For one thread at a time.
 
-    Nothing goes from one job to the next but the files of `build`: every job is a new process, or,
-    in `runs` and `calls`, the same one if the program only changes what it makes itself. Another
+    Every job is a new process: nothing goes from one to the next but the files of `build`. Another
     program, or another `budget`, gets a new place. `packages` can be imported besides the standard
     library; with `prelude`, the names that programs for competition sites rely on are there.
     ConfinementError when the machinery itself fails; nothing that a program does causes that.
@@ -118,24 +107,15 @@ class Jail:
         """Run a Python program as a script."""
         return self._outcome(_python(source), ["run"], stdin, secrets.token_hex())
 
-    def runs(self, source: str, inputs: Sequence[bytes]) -> Iterator[Outcome]:
-        """Run a Python program as a script on each of these inputs."""
-        return self._series(_python(source), ["run"], inputs, bytes)
-
-    def calls(
-        self, source: str, function: str, given: Sequence[Sequence[object]]
-    ) -> Iterator[Outcome]:
-        """Call a function of a program, as `call` does, with each of these lists of arguments."""
-        return self._series(_python(source, "solution"), ["call", function], given, _marshalled)
-
     def check_in_process(self, tests: str, source: str) -> Outcome:
         """Run a program, then its tests in the same process: it can see them, and fool them."""
         return self._outcome(_python(source), ["check"], marshal.dumps(tests), secrets.token_hex())
 
     def call(self, source: str, function: str, arguments: Sequence[object]) -> Outcome:
         """Call a function of a program, or the method of a new instance: "Solution.two_sum"."""
+        encode(arguments := list(arguments))  # raises Opaque
         return self._outcome(
-            _python(source, "solution"), ["call", function], _marshalled(arguments)
+            _python(source, "solution"), ["call", function], marshal.dumps(arguments)
         )
 
     def check(self, tests: str, source: str, names: Sequence[str]) -> Outcome:
@@ -172,27 +152,6 @@ class Jail:
         self._communicate([job])
         return job.outcome()
 
-    def _series(
-        self,
-        program: dict[str, Any],
-        task: Sequence[str],
-        given: Sequence[Any],
-        packed: Callable[[Any], bytes],
-    ) -> Iterator[Outcome]:
-        """The outcomes of a task on each input, in order; what ends a process is done again."""
-        done, alone = 0, False
-        while done < len(given):
-            first, *others = _offered(given[done : done + 1 if alone else None], packed)
-            job = self._job(program, task, first, secrets.token_hex(), more=others)
-            self._communicate([job])
-            outcomes = job.outcomes()
-            if len(outcomes) > 1 and not outcomes[-1].finished:
-                outcomes.pop()
-            elif len(outcomes) == 1 and outcomes[0].finished:
-                alone = True
-            done += len(outcomes)
-            yield from outcomes
-
     def _job(
         self,
         program: dict[str, Any],
@@ -200,11 +159,10 @@ class Jail:
         stdin: bytes = b"",
         nonce: str = "",
         link: socket.socket | None = None,
-        more: Sequence[bytes] = (),
     ) -> Job:
         if not self._open:
             raise ConfinementError("the jail isn't open: use it in a `with` statement")
-        return Job(self._keeper_of(program), task, stdin, nonce, link, more)
+        return Job(self._keeper_of(program), task, stdin, nonce, link)
 
     def _keeper_of(self, program: dict[str, Any]) -> Keeper:
         """The keeper that has loaded a program, with this budget; a new one if that is spent."""
@@ -232,24 +190,6 @@ class Jail:
                     "(ulimit -n), or judge fewer programs at once"
                 ) from error
             raise
-
-
-def _marshalled(arguments: Sequence[object]) -> bytes:
-    """A call's arguments as bytes. Raises Opaque."""
-    encode(arguments := list(arguments))
-    return marshal.dumps(arguments)
-
-
-def _offered(given: Sequence[Any], packed: Callable[[Any], bytes]) -> list[bytes]:
-    """The first input, and those after it that its process may go on with."""
-    inputs, left = [packed(given[0])], _MOST_OFFERED
-    with contextlib.suppress(Opaque):  # raised again when it comes first
-        for data in map(packed, given[1:]):
-            left -= len(data)
-            if len(data) > _PIPE or left < 0:
-                break
-            inputs.append(data)
-    return inputs
 
 
 def _python(source: str, name: str = "__main__") -> dict[str, Any]:
@@ -307,9 +247,11 @@ class _Interpreter:
         """Return the socket to a new jail's keeper, which is given this job."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.jails.add(ours)
-        file = memory_file(job)
+        file = os.memfd_create("job")
         try:
             with theirs:
+                os.write(file, job)
+                os.lseek(file, 0, os.SEEK_SET)
                 socket.send_fds(self.control, [b"o"], [theirs.fileno(), file])
         except OSError as error:
             ours.close()

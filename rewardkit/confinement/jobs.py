@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import marshal
 import math
 import os
 import select
@@ -84,13 +83,6 @@ class Outcome:
     value: Any = None
     seconds: float = 0.0
     cpu_seconds: float = 0.0
-    shared: bool = False
-    """Whether its process had run the program on other inputs before."""
-
-    @property
-    def finished(self) -> bool:
-        """Whether the program came to its own end, and not by an error."""
-        return self.ended in ("completed", "returned") or (self.ended, self.status) == ("exit", 0)
 
 
 class Keeper:
@@ -121,7 +113,7 @@ class Keeper:
 class Job:
     """A job that a keeper has been given. `communicate` runs it to its end.
 
-    `nonce` is what it reports when all of its text has run; `more` are inputs to go on with.
+    `nonce` is what it reports when all of its text has run.
     """
 
     def __init__(
@@ -131,7 +123,6 @@ class Job:
         stdin: bytes = b"",
         nonce: str = "",
         link: socket.socket | None = None,
-        more: Sequence[bytes] = (),
     ) -> None:
         self.ended: dict[str, Any] | None = None
         self._keeper = keeper
@@ -139,7 +130,6 @@ class Job:
         self._nonce = nonce
         self._stdin = memoryview(stdin)
         self._link = link
-        self._more = more
         self._over = False
         self._buffers: dict[int, bytearray] = {}
         self._output: list[bytearray] = []
@@ -156,8 +146,6 @@ class Job:
             given.extend(self._readers() for _ in range(3))
             if self._link is not None:
                 given.append(self._link.detach())
-            if self._more:
-                given.append(memory_file(marshal.dumps(list(self._more))))
             with contextlib.suppress(OSError):  # a keeper that has ended is noticed as it replies
                 socket.send_fds(self._keeper.control, [self._message], given)
         finally:
@@ -220,21 +208,6 @@ class Job:
             return replace(outcome, ended="output")
         return _with_result(outcome, result, self._nonce) if outcome.ended == "exit" else outcome
 
-    def outcomes(self) -> list[Outcome]:
-        """Return what came of each input, for a job with several: of those before the last one, the
-        nonce ends the output, and a line holds the result."""
-        stdout, _, results = self._output
-        *outputs, stdout[:] = bytes(stdout).split(self._nonce.encode())
-        *lines, results[:] = bytes(results).split(b"\n", len(outputs))
-        before = [
-            _with_result(Outcome("exit", stdout=output), result, self._nonce)
-            for output, result in zip(outputs, lines, strict=False)
-        ]
-        return [
-            replace(outcome, shared=number > 0)
-            for number, outcome in enumerate([*before, self.outcome()])
-        ]
-
     def _readers(self) -> int:
         ours, theirs = os.pipe()
         os.set_blocking(ours, False)
@@ -273,14 +246,6 @@ class Job:
         self._buffers.pop(descriptor, None)
         if descriptor >= 0:
             os.close(descriptor)
-
-
-def memory_file(content: bytes) -> int:
-    """Return a descriptor of a file in memory, at its start."""
-    file = os.memfd_create("rewardkit")
-    os.write(file, content)
-    os.lseek(file, 0, os.SEEK_SET)
-    return file
 
 
 def _with_result(ended: Outcome, result: bytes, nonce: str) -> Outcome:

@@ -8,23 +8,19 @@ from __future__ import annotations
 
 import _io
 import _thread
-import ast
 import atexit
 import builtins
 import contextlib
-import functools
 import importlib
 import io
 import linecache
 import marshal
-import math
 import os
 import random
 import re
 import resource
 import sys
 import threading
-import time
 import traceback
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +31,7 @@ from rewardkit.confinement.plain import LARGEST, Opaque, TooLarge, decode, encod
 from rewardkit.confinement.syscalls import drop_capabilities
 
 RESULT, LINK = 3, 4
-"""Descriptors: a pipe for what comes of a job; a socket to the other jail, or more inputs."""
+"""Descriptors: a pipe for what comes of a job; a socket to the other jail."""
 
 _COMMON = (
     *("string", "re", "datetime", "collections", "heapq", "bisect", "copy", "math", "random"),
@@ -91,7 +87,6 @@ class Program:
 
     def __init__(self, job: Mapping[str, Any]) -> None:
         self.namespace = _module(job["name"], _prelude if job["prelude"] else None)
-        self.source: str = job["source"]
         self._error: BaseException | None = None
         try:
             self._code = _compiled(job["source"], "program.py")
@@ -118,12 +113,7 @@ def main(
         restrict()
         os.closerange(LINK + linked, 256)
         kind, *arguments = message.decode().split("\0")
-        task = _TASKS[kind]
-        if linked and kind in ("run", "call"):
-            inputs = marshal.loads(read_all(LINK))
-            os.close(LINK)
-            task = functools.partial(_repeated, task, inputs)
-        status = _run(task, program, arguments)
+        status = _run(_TASKS[kind], program, arguments)
     except BaseException as error:  # the confinement failed: the keeper reads why
         with contextlib.suppress(OSError):
             os.write(failing, f"{type(error).__name__}: {error}".encode()[:2000])
@@ -158,133 +148,6 @@ def _finish() -> None:
     for stream in (sys.stdout, sys.__stdout__):
         if not getattr(stream, "closed", stream is None):
             stream.flush()  # type: ignore[union-attr]
-
-
-_SHARED_SECONDS = 0.25
-"""Seconds of processor time after which a process begins no other run."""
-
-
-def _repeated(
-    task: Callable[..., bytes], inputs: Sequence[bytes], program: Program, arguments: Sequence[str]
-) -> bytes:
-    """Run a task on standard input, then on each of `inputs`, if nothing passes from run to run.
-
-    Return the last result; those before are sent, and the nonce is printed behind each one's
-    output.
-    """
-    if not keeps_to_itself(program.source):
-        return task(program, arguments)
-    names, depth = dict(program.namespace), sys.getrecursionlimit()
-    result = _until_exit(task, program, arguments)
-    for data in inputs:
-        if time.process_time() > _SHARED_SECONDS:
-            break
-        _limit(resource.RLIMIT_CPU, 1 + math.ceil(_SHARED_SECONDS))
-        _finish()
-        _send(result + b"\n")
-        _send(arguments[-1].encode(), 1)
-        _give_input(data)
-        program.namespace.clear()
-        program.namespace.update(names)
-        sys.setrecursionlimit(depth)
-        result = _until_exit(task, program, arguments)
-    return result
-
-
-def _until_exit(task: Callable[..., bytes], program: Program, arguments: Sequence[str]) -> bytes:
-    """The result of a task; none where the program exits without an error."""
-    try:
-        return task(program, arguments)
-    except SystemExit as error:
-        if error.code:
-            raise
-        return b""
-
-
-def _give_input(data: bytes) -> None:
-    """Make standard input a pipe that holds this; OSError if no pipe holds that much."""
-    readable, writable = os.pipe()
-    os.set_blocking(writable, False)
-    if os.write(writable, data) < len(data):
-        raise OSError("the input is too long")
-    os.close(writable)
-    os.dup2(readable, 0)
-    os.close(readable)
-    sys.stdin = vars(sys)["__stdin__"] = os.fdopen(0, encoding="utf-8", closefd=False)
-
-
-_STATELESS = {
-    *("__future__", "abc", "array", "bisect", "cmath", "collections", "collections.abc", "copy"),
-    *("dataclasses", "datetime", "enum", "fractions", "functools", "heapq", "itertools", "json"),
-    *("math", "numbers", "operator", "re", "statistics", "string", "typing"),
-}
-"""Modules whose functions change nothing that another run could see."""
-_OF_SYS = {"exit", "maxsize", "setrecursionlimit", "stderr", "stdin", "stdout"}
-_REACHING = {
-    *("breakpoint", "builtins", "compile", "delattr", "eval", "exec", "globals", "io", "open"),
-    *("random", "setattr", *random.__all__),
-}
-"""Names that a program has without an import, and that reach beyond it."""
-
-
-def keeps_to_itself(source: str) -> bool:
-    """Whether a program only changes what it makes itself, so that it can run twice in a process.
-
-    Its imports, its names and what it assigns to decide. A program that hides what it does gains
-    nothing: every run is compared with what it never sees.
-    """
-    try:
-        nodes = [*ast.walk(ast.parse(source))]
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return False
-    own = {_bound(node) for node in nodes}
-    return all(_stays_within(node, own) for node in nodes)
-
-
-def _bound(node: ast.AST) -> str:
-    """The name that the program gives to something of its own here; "" for none."""
-    match node:
-        case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
-            return name
-        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-            return name
-    return ""
-
-
-def _stays_within(node: ast.AST, own: set[str]) -> bool:
-    """Whether a part of a program can change only what has a name of its `own`."""
-    match node:
-        case ast.Name(id=name):
-            return not _is_hidden(name) and (name not in _REACHING or name in own)
-        case ast.Attribute(value=ast.Name(id="sys"), attr=name, ctx=ast.Load()):
-            return name in _OF_SYS
-        case ast.Attribute(attr=name) if _is_hidden(name):
-            return False
-        case ast.Attribute(ctx=context) | ast.Subscript(ctx=context):
-            return isinstance(context, ast.Load) or _root(node) in own
-        case ast.Import(names=names):
-            return all(one.name in _STATELESS or _is_sys(one) for one in names)
-        case ast.ImportFrom(module="sys", names=names):
-            return all(one.name in _OF_SYS for one in names)
-        case ast.ImportFrom(module=module):
-            return module in _STATELESS
-    return True
-
-
-def _is_hidden(name: str) -> bool:
-    """Whether a name is Python's own and leads to what others made, such as `__globals__`."""
-    return name.startswith("__") and name.endswith("__") and name not in ("__init__", "__name__")
-
-
-def _is_sys(alias: ast.alias) -> bool:
-    return alias.name == "sys" and alias.asname is None
-
-
-def _root(node: ast.AST) -> str:
-    """The name that an expression begins with: `a` of `a.b[0].c()`; "" for none."""
-    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def open_standard_streams() -> None:

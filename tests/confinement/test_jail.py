@@ -52,6 +52,12 @@ def test_programs_read_and_write_as_scripts_do(jail: Jail, source: str) -> None:
     assert jail.run(source, b"first\nsecond\n").stdout == b"first\nsecond\n"
 
 
+@pytest.mark.parametrize("size", [2**16, 2**16 + 1, 3 * 2**20])
+def test_long_inputs_reach_a_program_whole(jail: Jail, size: int) -> None:
+    source = "import sys\ntext = sys.stdin.read()\nprint(len(text), text[-1])"
+    assert jail.run(source, b"x" * size).stdout == b"%d x\n" % size
+
+
 @pytest.mark.parametrize(
     ("source", "ended", "status"),
     [

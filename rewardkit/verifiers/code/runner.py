@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from rewardkit.confinement import Jail, Outcome
@@ -112,8 +111,8 @@ def _short(text: str) -> str:
     return line if len(line) <= LONGEST_SHOWN else f"{line[:half]} … {line[-half:]}"
 
 
-Runner = Callable[[Sequence[Case]], Iterator[Finding | None]]
-"""Gives what is wrong with a program in each test, one after another; None if it passes."""
+Runner = Callable[[Case], Finding | None]
+"""Gives what is wrong with a program in a test; None if it passes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,14 +186,10 @@ def python_runner(jail: Jail, program: str, tests: Suite, rules: Rules, in_proce
     header = "Solution" if has_class else tests.function
     source = assembled(program, header, tests.stub, before)
     if tests.kind == "stdin":
-        run = partial(jail.runs, source)
-        return lambda cases: compared(
-            run, [case.given.encode() for case in cases], cases, rules.printed
-        )
+        return lambda case: rules.printed(jail.run(source, case.given.encode()), case)
     if tests.kind == "call":
         function = f"Solution.{tests.function}" if has_class else tests.function
-        call = partial(jail.calls, source, function)
-        return lambda cases: compared(call, [case.given for case in cases], cases, rules.returned)
+        return lambda case: rules.returned(jail.call(source, function, case.given), case)
     if has_class:
         source += METHOD.format(tests.function)
 
@@ -203,21 +198,7 @@ def python_runner(jail: Jail, program: str, tests: Suite, rules: Rules, in_proce
             return tested(jail.check_in_process(case.given, source), in_process)
         return tested(jail.check(case.given, source, case.expected), in_process)
 
-    return partial(map, check)
-
-
-def compared(
-    run: Callable[[Sequence[Any]], Iterator[Outcome]],
-    given: Sequence[Any],
-    cases: Sequence[Case],
-    compare: Callable[[Outcome, Case], Finding | None],
-) -> Iterator[Finding | None]:
-    """Yield what is wrong in each case. A failure counts if it is one in a process of its own."""
-    for one, case, outcome in zip(given, cases, run(given), strict=True):
-        finding = compare(outcome, case)
-        if finding and outcome.shared:
-            finding = compare(next(run([one])), case)
-        yield finding
+    return check
 
 
 METHOD = "\n\ndef {0}(*values, **named):\n    return Solution().{0}(*values, **named)\n"
@@ -252,6 +233,4 @@ def built(
         lines = outcome.stderr.decode(errors="replace").splitlines()
         error = next((line for line in lines if "error" in line), outcome.ended)
         return Finding(Failure.WRONG, f"it doesn't compile: {_short(error)}")
-    return partial(
-        map, lambda case: rules.printed(jail.execute(execute, case.given.encode()), case)
-    )
+    return lambda case: rules.printed(jail.execute(execute, case.given.encode()), case)

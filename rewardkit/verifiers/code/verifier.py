@@ -190,7 +190,8 @@ class Code:
         if isinstance(runner, Finding):
             return [runner]
         findings: list[Finding | None] = []
-        for finding in runner(tests.cases[: self.max_tests or None]):
+        for case in tests.cases[: self.max_tests or None]:
+            finding = runner(case)
             findings.append(finding)
             if finding and (self.score == "all" or finding.failure is None):
                 break

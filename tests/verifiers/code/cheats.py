@@ -67,6 +67,36 @@ CALLS = {
 }
 """By what they try, for CALL_TESTS."""
 
+REMEMBER = {
+    "a cache of re": "import re; store = re._cache",
+    "a table of json's encoder": "import json; store = json.encoder.ESCAPE_DCT",
+    "a table of json's decoder": "import json; store = json.decoder.BACKSLASH",
+    "a table of copy": "import copy; store = copy._deepcopy_dispatch",
+    "a module that typing imported": "import typing; store = typing.sys.modules",
+    "the names of a module": "import string; store = vars(string)",
+    "the names of a function's module": "import heapq; store = vars(heapq)",
+    "builtins": "import builtins; store = vars(builtins)",
+    "the environment": "import os; store = os.environ",
+    "a file": "import shelve, os; os.chdir('/tmp'); store = shelve.open('store')",
+}
+"""Where a program could leave a note for its next test."""
+
+GUESS_TWICE = """
+try:
+    {}
+    def remembers():
+        found = 'note' in store
+        store['note'] = '1'
+        return found
+except Exception:
+    def remembers(): return False
+def solve(n): return 'YES' if remembers() else 'NO'
+"""
+"""YES where the process has had a test before, and NO where it is new."""
+
+PRIMES = {str(n): "YES" if all(n % d for d in range(2, n)) else "NO" for n in range(14, 54)}
+"""Whether a number is prime."""
+
 STDIN_TESTS = {
     "inputs": ["1 2\n", "3 4\n", "10 20\n"],
     "outputs": ["SUM\n3\n", "SUM\n7\n", "SUM\n30\n"],

@@ -12,7 +12,16 @@ from rewardkit.confinement import Isolation, choose_isolation
 from rewardkit.verifiers.code.verifier import Code
 from tests.confinement.hacking_programs import SOLUTIONS
 from tests.confinement.levels import CONFINING, works
-from tests.verifiers.code.cheats import CALL_TESTS, CALLS, STDIN, STDIN_TESTS, TEST_PROGRAM
+from tests.verifiers.code.cheats import (
+    CALL_TESTS,
+    CALLS,
+    GUESS_TWICE,
+    PRIMES,
+    REMEMBER,
+    STDIN,
+    STDIN_TESTS,
+    TEST_PROGRAM,
+)
 
 pytestmark = pytest.mark.slow  # starts processes
 
@@ -42,6 +51,18 @@ def test_no_result_passes_for_another(level: Isolation) -> None:
 @pytest.mark.parametrize("level", CONFINING)
 def test_no_output_passes_for_another(level: Isolation) -> None:
     assert passing(level, STDIN, json.dumps(STDIN_TESTS)) == []
+
+
+@pytest.mark.parametrize("level", CONFINING)
+@pytest.mark.parametrize("kind", ["calls", "stdin"])
+def test_no_program_has_a_second_guess(level: Isolation, kind: str) -> None:
+    guess = "" if kind == "calls" else "\nprint(solve(input()))"
+    programs = {name: GUESS_TWICE.format(store) + guess for name, store in REMEMBER.items()}
+    quoted = [f'"{answer}"' for answer in PRIMES.values()]
+    called = {"fn_name": "solve", "inputs": [*PRIMES], "outputs": quoted}
+    printed = {"inputs": [*PRIMES], "outputs": [*PRIMES.values()]}
+    tests = called if kind == "calls" else printed
+    assert passing(level, programs, json.dumps(tests)) == []
 
 
 @pytest.mark.parametrize("level", CONFINING)
