@@ -123,10 +123,8 @@ def _request_error(error: Exception, started: bool) -> RequestError:
     return ConnectionLost(f"the connection ended without a reply: {describe(error)}", unused=True)
 
 
-@asynccontextmanager
-async def connected(address: str, api_key: str) -> AsyncIterator[ConnectionPool]:
-    """Open a pool of connections to a server, and close it. UsageError if it isn't an address."""
-    import aiohttp
+def server_url(address: str) -> URL:
+    """The address as a URL. UsageError if it isn't one."""
     from yarl import URL
 
     try:
@@ -137,6 +135,15 @@ async def connected(address: str, api_key: str) -> AsyncIterator[ConnectionPool]
         raise UsageError(
             f"--base-url {redact(address)} isn't an address: {describe(error)}"
         ) from error
+    return url
+
+
+@asynccontextmanager
+async def connected(address: str, api_key: str) -> AsyncIterator[ConnectionPool]:
+    """Open a pool of connections to a server, and close it. UsageError if it isn't an address."""
+    import aiohttp
+
+    url = server_url(address)
     headers = {
         "Authorization": _authorization(url, api_key),
         "Accept": "application/json",

@@ -12,7 +12,7 @@ from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from starlette.applications import Starlette
@@ -71,9 +71,6 @@ DEEPEST = 6
 IDLE_SECONDS = 120
 """Seconds without a change after which a run that no process locks counts as unfinished."""
 
-UNREADABLE = (RewardkitError, OSError, ValueError, LookupError, TypeError, RecursionError)
-"""What reading a folder of another program may raise; the run's page says what is wrong."""
-
 Stamp = tuple[tuple[str, int, int], ...]
 """The files of a folder, each with its time of change and its size."""
 
@@ -90,7 +87,37 @@ class LiveRow:
     state: str
     started: str = ""
     problem: str = ""
-    """Why the folder can't be read, without secrets."""
+    """Why the run failed or the folder can't be read, without secrets."""
+
+
+class _Settings(msgspec.Struct):
+    task: str
+    trainer: Any = None
+
+
+class _Fingerprint(msgspec.Struct):
+    settings: _Settings
+
+
+class _Session(msgspec.Struct):
+    model: str
+    started: str
+    ended: str | None = None
+    steps: int | None = None
+
+
+class _Training(msgspec.Struct):
+    """What the table reads in training.json."""
+
+    fingerprint: _Fingerprint
+    sessions: Annotated[list[_Session], msgspec.Meta(min_length=1)]
+
+
+class _LogEntry(msgspec.Struct):
+    """What the table reads in an entry of train_log.json."""
+
+    step: int
+    evaluation: dict[str, dict[str, Any]]
 
 
 def folders_below(folder: Path) -> Iterator[Path]:
@@ -219,9 +246,8 @@ class LiveRun:
         try:
             is_training = (self.path / TRAINING).is_file()
             self.rows = [self._training()] if is_training else list(self._run())
-        except UNREADABLE as error:
-            text = printable(redact(str(error)))
-            self.rows = [LiveRow(task="", model="", state="unreadable", problem=text)]
+        except Exception as error:  # a folder of another program may hold anything
+            self.rows = [LiveRow(task="", model="", state="unreadable", problem=_shown(error))]
         self.stamp = stamp
 
     def _is_running(self, stamp: Stamp) -> bool:
@@ -229,17 +255,21 @@ class LiveRun:
         changed = (time_ns / 1e9 for file, time_ns, _ in stamp if file in written)
         return time.time() - max(changed, default=0) < IDLE_SECONDS or is_locked(self.path)
 
-    def _state(self, sessions: Sequence[Mapping[str, Any]]) -> str:
-        if sessions and sessions[-1].get("ended"):
+    def _state(self, *, ended: object) -> str:
+        if ended:
             return "done"
         return "running" if self.is_running else "unfinished"
 
     def _run(self) -> Iterator[LiveRow]:
         record = read_run_record(self.path / RUN)
-        state = self._state(record.get("sessions", ()))
+        session = (record.get("sessions") or [{}])[-1]
+        # an interrupted session ends too, but writes no summary
+        summarised = (self.path / SUMMARY).is_file()
+        state = self._state(ended=session.get("ended") and summarised)
         started = str(record.get("started") or "")
+        error = session.get("error")
         summary: Mapping[str, Any] = {}
-        if state == "done" and (self.path / SUMMARY).is_file():
+        if state == "done" and not error:
             summary = read_run_summary(self.path / SUMMARY)
         else:
             self._tally.update(started)
@@ -255,27 +285,35 @@ class LiveRun:
                 accuracy=Metric(**stored) if stored else self._tally.accuracy(task),
                 done=own["completions"] if own else counted[task],
                 total=planned_completions(record.get("tasks", {}).get(task, {})),
-                state="failed" if summary.get("failed") else state,
+                state="failed" if error or summary.get("failed") else state,
                 started=started,
+                problem=_shown(error or ""),
             )
 
     def _training(self) -> LiveRow:
-        record = read_document(self.path / TRAINING)
-        check_format(self.path / TRAINING, record)
-        settings, session = record["fingerprint"]["settings"], record["sessions"][-1]
-        trainer, log = settings.get("trainer"), self.path / TRAIN_LOG
-        entries = msgspec.json.decode(log.read_bytes()) if log.is_file() else []
-        evaluated = [one for entry in entries for one in entry["evaluation"].values()]
+        document = read_document(self.path / TRAINING)
+        check_format(self.path / TRAINING, document)
+        record, log = msgspec.convert(document, _Training), self.path / TRAIN_LOG
+        entries = (
+            msgspec.json.decode(log.read_bytes(), type=list[_LogEntry]) if log.is_file() else []
+        )
+        settings, session = record.fingerprint.settings, record.sessions[-1]
+        trainer = settings.trainer if isinstance(settings.trainer, dict) else {}
+        evaluated = [one for entry in entries for one in entry.evaluation.values()]
         accuracy = evaluated[-1].get("accuracy") if evaluated else None
         return LiveRow(
-            task=f"{settings['task']}, training",
-            model=str(session["model"]),
-            accuracy=Metric(**accuracy) if accuracy else None,
-            done=int(session.get("steps") or (entries[-1]["step"] if entries else 0)),
-            total=max(0, int(trainer.get("max_steps", 0))) if isinstance(trainer, dict) else 0,
-            state=self._state(record["sessions"]),
-            started=str(session["started"]),
+            task=f"{settings.task}, training",
+            model=session.model,
+            accuracy=msgspec.convert(accuracy, Metric) if accuracy else None,
+            done=session.steps or (entries[-1].step if entries else 0),
+            total=max(0, msgspec.convert(trainer.get("max_steps", 0), int)),
+            state=self._state(ended=session.ended),
+            started=session.started,
         )
+
+
+def _shown(error: object) -> str:
+    return printable(redact(str(error)))
 
 
 TABLE_SECONDS, REPORT_SECONDS = 5, 30
@@ -366,8 +404,8 @@ class LivePages:
             return known
         try:
             page = await run_in_threadpool(self.report, run, tag)
-        except (RewardkitError, OSError) as error:
-            text = f"{run.name} has no report yet: {printable(redact(str(error)))}"
+        except Exception as error:  # a folder of another program may hold anything
+            text = f"{run.name} has no report yet: {_shown(error)}"
             headers = {"Refresh": str(TABLE_SECONDS)}
             return PlainTextResponse(text, 503, headers=headers)
         libraries = [markdown_library(), latex_library()]  # the page's own policy may allow fewer
@@ -379,7 +417,7 @@ class LivePages:
         try:
             await run_in_threadpool(self._store, request.path_params["identifier"], body)
         except (RewardkitError, OSError) as error:
-            return PlainTextResponse(printable(redact(str(error))), 500)
+            return PlainTextResponse(_shown(error), 500)
         return Response(status_code=204)
 
     def _store(self, identifier: str, body: NoteRequest) -> None:

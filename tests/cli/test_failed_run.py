@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
 from rewardkit import Sample, hookimpl, registry
 from rewardkit.registry import Plugin
+from rewardkit.server.live_pages import create_view
 from tests.support.commands import Result, rewardkit, run_command
 
 pytestmark = pytest.mark.slow
@@ -30,6 +33,39 @@ def test_the_first_error_is_quoted(tmp_path: Path, capsys: pytest.CaptureFixture
     assert said in capsys.readouterr().err
     assert run_command(*command) == 1
     assert said in capsys.readouterr().err
+
+
+def evaluated(folder: Path, url: str) -> Result:
+    """Evaluate three problems on a server, as view shows it afterwards."""
+    rows = [{"question": f"q{n}", "answer": "#### 1"} for n in range(3)]
+    data = folder / "data.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = ["eval", "--task", "gsm8k", "--data", data, "--model", "m", "--backend", "openai"]
+    command += ["--backend-arg", "max_retries=1", "--quiet", "-o", folder / "run"]
+    return rewardkit(*command, "--base-url", url)
+
+
+def test_the_run_of_a_server_that_is_down_has_failed(tmp_path: Path) -> None:
+    with socket.socket() as unused:  # bound, and nobody listens
+        unused.bind(("127.0.0.1", 0))
+        end = evaluated(tmp_path, f"http://127.0.0.1:{unused.getsockname()[1]}/v1")
+    assert end.status == 1
+    assert "is the server running" in end.err
+    page = TestClient(create_view(tmp_path), base_url="http://127.0.0.1:8001").get("/").text
+    assert 'data-label="state">failed' in page
+    assert "is the server running" in page
+    assert ">done" not in page.partition("<tbody>")[2]
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["127.0.0.1:9/v1", "localhost:9/v1", "https://", "http://[", "http//h/v1", "ftp://h/v1", "h"],
+)
+def test_a_rejected_address_leaves_no_folder(tmp_path: Path, url: str) -> None:
+    end = evaluated(tmp_path, url)
+    assert end.status == 2
+    assert f"--base-url {url} isn't an address" in end.err
+    assert not (tmp_path / "run").exists()
 
 
 class Broken:

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -179,6 +180,71 @@ def test_a_damaged_run_is_a_row_that_says_so_and_hides_no_other(tmp_path: Path) 
     assert "good" in text
     for part in text.split('href="')[1:]:
         assert pages.get(part.partition('"')[0]).status_code in (200, 503)
+
+
+SETTINGS = {"task": "gsm8k", "trainer": {"max_steps": 9}}
+SESSION = {**RUNNING[0], "model": "m"}
+METRIC = {"value": 0.25, "low": 0.1, "high": 0.5, "count": 4}
+
+
+@pytest.mark.parametrize(
+    ("settings", "session", "entry"),
+    [
+        ([], SESSION, {}),
+        ("gsm8k", SESSION, {}),
+        ({"task": None, "trainer": {}}, SESSION, {}),
+        ({"task": "gsm8k", "trainer": {"max_steps": "nine"}}, SESSION, {}),
+        ({"task": "gsm8k", "trainer": {"max_steps": 1e999}}, SESSION, {}),
+        (SETTINGS, [], {}),
+        (SETTINGS, {**SESSION, "started": 7}, {}),
+        (SETTINGS, {**SESSION, "steps": [3]}, {}),
+        (SETTINGS, SESSION, {"evaluation": []}),
+        (SETTINGS, SESSION, {"step": "three"}),
+        (SETTINGS, SESSION, {"evaluation": {"gsm8k": {"accuracy": {**METRIC, "value": "a"}}}}),
+        (SETTINGS, SESSION, {"evaluation": {"gsm8k": {"accuracy": 0.5}}}),
+        (SETTINGS, SESSION, {"evaluation": {"gsm8k": 0.5}}),
+    ],
+)
+def test_a_damaged_training_hides_no_other_run(
+    tmp_path: Path, settings: object, session: object, entry: dict[str, Any]
+) -> None:
+    write_run(tmp_path / "good", [row("1")])
+    folder = tmp_path / "learnt"
+    folder.mkdir()
+    record = {"format": 1, "fingerprint": {"settings": settings}, "sessions": [session]}
+    (folder / "training.json").write_text(json.dumps(record))
+    log = [{"step": 3, "logs": {}, "evaluation": {}, "warnings": [], **entry}]
+    (folder / "train_log.json").write_text(json.dumps(log))
+    page = view(tmp_path).get("/")
+    assert page.status_code == 200
+    assert "unreadable" in page.text
+    assert "good" in page.text
+
+
+@pytest.mark.parametrize(
+    ("session", "summary", "state"),
+    [
+        ({"ended": "2026-01-02T03:05:05+00:00"}, True, "done"),
+        ({"ended": "2026-01-02T03:05:05+00:00"}, False, "unfinished"),  # interrupted
+        ({"ended": "2026-01-02T03:05:05+00:00", "error": "<no> answer"}, False, "failed"),
+        ({"ended": "2026-01-02T03:05:05+00:00", "error": "<no> answer"}, True, "failed"),
+        ({"ended": None}, False, "unfinished"),
+    ],
+)
+def test_a_run_is_done_only_if_it_ended_without_an_error(
+    tmp_path: Path, session: dict[str, Any], summary: bool, state: str
+) -> None:
+    folder = running_run(tmp_path / "run")
+    record = json.loads((folder / "run.json").read_text())
+    record["sessions"] = [{**RUNNING[0], **session}]
+    (folder / "run.json").write_text(json.dumps(record))
+    if summary:
+        RunFolder(folder).write_summary({"tasks": {}, "failed": False})
+    for file in folder.iterdir():
+        os.utime(file, (1, 1))
+    text = view(tmp_path).get("/").text
+    assert f'data-label="state">{state}' in text
+    assert ("&lt;no&gt; answer" in text) == ("error" in session)
 
 
 def test_a_file_without_a_status_hides_no_run(tmp_path: Path) -> None:

@@ -8,7 +8,13 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from rewardkit.endpoint.client import DEFAULT_URL, PER_REQUEST, ServerClient, iterate_results
+from rewardkit.endpoint.client import (
+    DEFAULT_URL,
+    PER_REQUEST,
+    ServerClient,
+    iterate_results,
+    server_url,
+)
 from rewardkit.endpoint.limits import (
     DEFAULT_CONCURRENCY,
     FIRST_CONCURRENCY,
@@ -49,6 +55,7 @@ class OpenAIBackend:
         argument = partial(options.argument, backend="openai")
         url = options.base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL
         remember_url(url)
+        server_url(url)  # a wrong address shows before the run's folder is made
         remember_arguments(options.arguments)
         key = options.arguments.get("api_key") or os.environ.get("OPENAI_API_KEY") or "EMPTY"
         self._concurrency = argument("concurrency", DEFAULT_CONCURRENCY)

@@ -168,7 +168,7 @@ def _open(
     stored = {key for key, row in folder.rows().items() if row.finish_reason != "error"}
     done = {key for one in rendered for key in one.requests if key in stored}
     active = _ActiveRun(plan, folder, rendered, record, done)
-    exit_stack.callback(_end_session, active)
+    exit_stack.push(lambda kind, error, trace: _end_session(active, error))
     return active
 
 
@@ -185,10 +185,14 @@ def _start(backend: Backend, active_runs: Sequence[_ActiveRun], reporter: Report
 
 def _finish(active: _ActiveRun, engine: RewardkitError | None, reporter: Reporter) -> RunSummary:
     """Generate and judge what is missing, and summarise. `engine` is its start-up error, if any."""
-    if active.missing:
-        if engine is not None:
-            raise engine
-        _generate_and_judge(active, reporter)
+    try:
+        if active.missing:
+            if engine is not None:
+                raise engine
+            _generate_and_judge(active, reporter)
+    except RewardkitError as error:
+        _end_session(active, error)
+        raise
     _end_session(active)
     rows = _in_order(active.folder.rows(), active.rendered)
     plan = active.plan
@@ -213,11 +217,14 @@ def write_results(folder: RunFolder, summary: RunSummary, rows: Sequence[SampleR
     replace_text(folder.path / REPORT, render([shown]))
 
 
-def _end_session(active: _ActiveRun) -> None:
-    """Record the end of the session once, while the engine can still describe itself."""
+def _end_session(active: _ActiveRun, error: BaseException | None = None) -> None:
+    """Record the end of the session once, and the error if the run failed with one, while the
+    engine can still describe itself."""
     session = active.record["sessions"][-1]
     if session["ended"] is None:
         session["ended"] = now()
+        if isinstance(error, Exception):  # an interruption is no failure
+            session["error"] = str(error) or type(error).__name__
         backend = dict(active.plan.backend.describe())
         if "cluster" in backend:
             session["cluster"] = backend.pop("cluster")

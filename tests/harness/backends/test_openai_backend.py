@@ -326,9 +326,8 @@ def test_an_address_without_a_server_is_reported_at_once(
     monkeypatch: pytest.MonkeyPatch, url: str, error: type[Exception], message: str
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://[")
-    backend = OpenAIBackend("tiny", EngineOptions(base_url=url))
     with pytest.raises(error, match=message):
-        backend.start(1, 0)
+        OpenAIBackend("tiny", EngineOptions(base_url=url)).start(1, 0)
 
 
 def test_an_abandoned_generator_sends_no_more_requests(server: OpenAIServer) -> None:
