@@ -169,7 +169,7 @@ async def connected(address: str, api_key: str) -> AsyncIterator[ConnectionPool]
         max_line_size=_LONGEST_HEADER,
         max_field_size=_LONGEST_HEADER,
         # of the environment's settings only the proxy: ~/.netrc would replace the key
-        proxy=None if proxy_bypass(url.host) else getproxies().get(url.scheme),
+        proxy=None if proxy_bypass(str(url.host)) else getproxies().get(url.scheme),
     ) as session:
         yield ConnectionPool(session, url.with_user(None))
 
