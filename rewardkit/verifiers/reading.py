@@ -148,10 +148,9 @@ def last_number_match(text: str) -> re.Match[str] | None:
 
 
 _FENCE = re.compile(
-    r"^[ \t]*(?P<quote>>[ \t>]*+)?(?P<fence>`{3,}+|~{3,}+)[ \t]*+"
-    r"\{?\.?(?P<language>[^\s`{},:]*+)[^`\n]*\n(?P<content>.*?)"
-    r"(?:^[ \t]*(?(quote)>[ \t>]*+)(?P=fence)[`~]*[ \t\r]*$|\Z)",
-    re.MULTILINE | re.DOTALL,
+    r"^(?P<indent>[ \t]*+)(?P<quote>>[ \t>]*+)?(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]++)?"
+    r"(?P<fence>`{3,}+|~{3,}+)(?P<info>[ \t]*+\{?\.?(?P<language>[^\s`{},:]*+)[^`\n]*)$",
+    re.MULTILINE,
 )
 _QUOTED = re.compile(r"^[ \t]*> ?", re.MULTILINE)
 
@@ -159,21 +158,49 @@ _QUOTED = re.compile(r"^[ \t]*> ?", re.MULTILINE)
 def fenced_blocks(text: str) -> list[tuple[str, str]]:
     """Return the fenced blocks of a text in Markdown, as (language in lower case, content).
 
-    Blocks in a quotation count, and Pandoc's `{.python}`.
+    Blocks in a quotation count, and Pandoc's `{.python}`. A fence that is indented by four more
+    than the one that opens a block belongs to its content.
 
     >>> fenced_blocks("Here:\\n```json\\n{}\\n```")
     [('json', '{}\\n')]
     """
     if "```" not in text and "~~~" not in text:
         return []
-    found = [
-        (one["language"].lower(), one["quote"], one["content"]) for one in _FENCE.finditer(text)
-    ]
-    return [(label, _QUOTED.sub("", block) if quote else block) for label, quote, block in found]
+    blocks, opening = [], None
+    for fence in _FENCE.finditer(text):
+        if opening is None:
+            opening = fence
+        elif not _is_level(fence, opening):
+            continue
+        elif not fence["info"].strip():
+            blocks.append(_block(text, opening, fence.start()))
+            opening = None
+        elif not opening["info"].strip():  # that one closed what no fence had opened
+            opening = fence
+    if opening is not None and text[opening.end() :].strip():  # cut off
+        blocks.append(_block(text, opening, len(text)))
+    return blocks
+
+
+def _is_level(fence: re.Match[str], opening: re.Match[str]) -> bool:
+    """Whether a fence is of the kind that may close a block, and as near to the margin."""
+    indents = [len(one["indent"].expandtabs(4)) for one in (fence, opening)]
+    return (
+        fence["fence"].startswith(opening["fence"])
+        and (fence["quote"] is None) == (opening["quote"] is None)
+        and indents[0] < indents[1] + 4
+    )
+
+
+def _block(text: str, opening: re.Match[str], end: int) -> tuple[str, str]:
+    content = text[opening.end() + 1 : end]
+    return opening["language"].lower(), _QUOTED.sub("", content) if opening["quote"] else content
 
 
 def fenced_block(text: str, *languages: str) -> str:
     """Return the last fenced block in one of `languages`, else the last without one, else the text.
+
+    A fence alone at the end of a text is no part of it.
 
     >>> fenced_block("```sql\\nSELECT 1\\n```\\nwhich gives\\n```\\n1\\n```", "sql")
     'SELECT 1\\n'
@@ -181,6 +208,9 @@ def fenced_block(text: str, *languages: str) -> str:
     blocks = fenced_blocks(text)
     labelled = [block for label, block in blocks if label in languages]
     bare = [block for label, block in blocks if not label]
+    if not blocks:
+        *_, last = [None, *_FENCE.finditer(text)]
+        text = text[: last.start()] if last and not text[last.end() :].strip() else text
     return [text, *bare, *labelled][-1]
 
 

@@ -17,7 +17,7 @@ from rewardkit.verifiers.code.comparison import (
     load_checker,
 )
 from rewardkit.verifiers.code.formats import ALIASES, Case, Suite, before_function
-from rewardkit.verifiers.reading import fenced_block
+from rewardkit.verifiers.reading import fenced_block, fenced_blocks
 
 
 def program_in(text: str, language: str = "python") -> str:
@@ -28,12 +28,28 @@ def program_in(text: str, language: str = "python") -> str:
     >>> program_in("Like this:\\n```python\\nprint(1)\\n```\\nwhich prints\\n```\\n1\\n```")
     'print(1)\\n'
     """
-    labels = (label for label, of in ALIASES.items() if of == language)
-    program = fenced_block(text, language, *labels)
+    labels = [language, *(label for label, of in ALIASES.items() if of == language)]
+    text = text.lstrip("\ufeff")
+    bare, fenced = "", text
+    if _BEGINNING.match(text):  # fences further in are in its strings
+        bare = _FENCE_AT_MARGIN.split(text, maxsplit=1)[0]
+        fenced = text[len(bare) :]
+    if bare and not any(label in labels for label, _ in fenced_blocks(fenced)):
+        return bare
+    program = fenced_block(fenced, *labels)
     answer = _ANSWER.fullmatch(program)
-    return (answer[1] if answer else program).lstrip("\ufeff")
+    return answer[1] if answer else program
 
 
+_BEGINNING = re.compile(
+    r"(?:[ \t]*(?:#.*)?\n)*+[ \t]*+"
+    r"(?:(?:import|from|def|class|async|return|using|template|typedef|const|int|long|void|struct)\s\S"
+    r"|(?:for|while|if|with)\b.*[:{]\s*$|print\(|@\w|try:|\"{3}|'{3}"
+    r"|[\w.,()\[\] ]+(?:[-+*/%&|^]|//|\*\*)?= ?[^\s=])",
+    re.MULTILINE,
+)
+"""How a program begins, and prose doesn't."""
+_FENCE_AT_MARGIN = re.compile(r"^(?= {0,3}(?:```|~~~))", re.MULTILINE)
 _ANSWER = re.compile(r"\s*<answer>(.*)</answer>\s*", re.DOTALL | re.IGNORECASE)
 
 

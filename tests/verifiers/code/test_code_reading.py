@@ -5,8 +5,18 @@ from __future__ import annotations
 import pytest
 
 from rewardkit.verifiers.code.runner import assembled, last_block, program_in
+from rewardkit.verifiers.reading import fenced_block
 
 STUB = "import math\n\ndef helper(n):\n    return n\n\ndef area(r):\n    '''Return the area.'''\n"
+
+DOCUMENTED = """def f():
+    '''Three.
+
+    ```python
+    f()
+    ```
+    '''
+    return 3"""
 
 
 @pytest.mark.parametrize(
@@ -30,10 +40,46 @@ STUB = "import math\n\ndef helper(n):\n    return n\n\ndef area(r):\n    '''Retu
         ("no fence at all", "no fence at all"),
         ("```python\ns = '''\n````\n'''\n```", "s = '''\n"),
         ("", ""),
+        ("print(3)\n```", "print(3)\n"),
+        ("print(3)\n```\n\n", "print(3)\n"),
+        ("def f():\n    return 3\n~~~~", "def f():\n    return 3\n"),
+        ("    return 3\n```\nIt returns three.", "    return 3\n"),
+        ("import sys\nprint(3)\n```\n\nThis prints 3.\n", "import sys\nprint(3)\n"),
+        ("# A sum\nn = int(input())\n```\nFor 3:\n```\n6\n```", "# A sum\nn = int(input())\n"),
+        ("print(1)\n```\nBetter:\n```python\nprint(2)\n```", "print(2)\n"),
+        ("```python\nx\n```\n```", "x\n"),
+        ("```\n```python\nx\n```\n```", "x\n"),
+        ("Cut off:\n```\nx = 1", "x = 1"),
+        ("# Approach\nWe add.\n```\nx = 1", "x = 1"),
+        (f"```python\n{DOCUMENTED}\n```", f"{DOCUMENTED}\n"),
+        (f"Here:\n```\n{DOCUMENTED}\n```\nSo.", f"{DOCUMENTED}\n"),
+        (DOCUMENTED, DOCUMENTED),
+        (f"{DOCUMENTED}\n```", f"{DOCUMENTED}\n"),
+        (f"@cache\n{DOCUMENTED}", f"@cache\n{DOCUMENTED}"),
+        (DOCUMENTED.replace("    ", "\t"), DOCUMENTED.replace("    ", "\t")),
+        ("1. Add:\n\n    ```python\n    x = 1\n    ```\n", "    x = 1\n"),
+        ("1. Add:\n\n\t```python\n\tx = 1\n\t```\nDone.", "\tx = 1\n"),
+        ("- ```python\n  x\n  ```\n   ```python\n   y\n   ```", "   y\n"),
     ],
 )
 def test_the_last_block_of_the_language_counts(text: str, program: str) -> None:
     assert program_in(text) == program
+
+
+@pytest.mark.parametrize(
+    ("text", "block"),
+    [
+        ("SELECT 1\n```", "SELECT 1\n"),
+        ("WITH a AS (SELECT 1)\nSELECT * FROM a\n```\n", "WITH a AS (SELECT 1)\nSELECT * FROM a\n"),
+        ('{"a": 1}\n```  \n', '{"a": 1}\n'),
+        ("[1]\r\n~~~\r\n", "[1]\r\n"),
+        ("```sql\nSELECT 1\n```\n```", "SELECT 1\n"),
+        ("```sql\n-- as in\n    ```\nSELECT 1\n```", "-- as in\n    ```\nSELECT 1\n"),
+        ("So:\n```\n", "So:\n"),
+    ],
+)
+def test_a_fence_alone_at_the_end_closes_what_has_none_that_opens_it(text: str, block: str) -> None:
+    assert fenced_block(text, "sql", "json") == block
 
 
 def test_other_languages_have_other_names() -> None:
