@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, product
 from typing import ClassVar
 
 from rewardkit.protocols import Bounded
@@ -26,12 +27,15 @@ from rewardkit.verifiers.rubric import Rubric
 HIGHEST = 13
 """The largest number; like cards, they go from 1 to 13."""
 
-LONGEST_LINE = 400
-"""Characters of a line that are searched for a step."""
+MOST_SIDES = 8
+"""Sides of an equation; a longer one can't be read."""
 
 Ratio = tuple[int, int]
 """A number as numerator and positive denominator in lowest terms: it compares faster than a
 Fraction, and a completion may hold a hundred thousand steps."""
+
+Table = tuple[Ratio, ...]
+"""The numbers that a step may use, sorted."""
 
 UNREADABLE: Ratio = (0, 0)
 """Replaces an unreadable item in a list of numbers left; no step leaves it."""
@@ -40,16 +44,52 @@ _FOUR = re.compile(r"[\s(\[{]*([0-9]{1,2})" + r"[\s,;，、]+([0-9]{1,2})" * 3 +
 _ANSWER_LINE = re.compile(r"(?:\b[Aa]nswer|ANSWER|答案)\s{0,4}\*{0,2}\s{0,4}[:：]\s{0,4}\*{0,2}")
 _BOX = re.compile(r"\\f?box")
 _TAGS_ONLY = re.compile(r"(?:\s{0,8}</?\w{1,20}>){1,8}\s{0,8}")
-_BOLD = re.compile(r"(?<![\d)])(?<![\d)]\s)\*\*|\*\*(?!\s?[\d(])")  # but not the power 2 ** 3
-_LINE_START = re.compile(r"\A\s{0,40}(?:[-*•>]\s|[0-9]{1,3}[.)]\s)")
-_PLAIN = r"-?[0-9]{1,9}(?![0-9])(?:\.[0-9]{1,9}(?![0-9]))?(?:/[0-9]{1,9}(?![0-9.]))?"
-_VALUE = rf"(?:\(\s?{_PLAIN}\s?\)|{_PLAIN})"
-_STEP = re.compile(
-    rf"(?<![\w.)/*+=\-])(?P<a>{_VALUE})\s?(?P<op>[-+*/])\s?(?P<b>{_VALUE})\s?=\s?(?P<c>{_VALUE})"
-    r"(?![0-9])(?!\s?[-+*/^]\s?[0-9(])"
+_BOLD = re.compile(r"(?<![\d)])(?<![\d)] )\*\*|\*\*(?! ?[\d(])")  # but not the power 2 ** 3
+_NUMBER = r"[0-9]{1,9}(?:\.[0-9]{1,9})?"
+_OPERANDS = (  # what a step may use: 8/7 is a number that is left, or a division of 8 by 7
+    re.compile(rf"(?<![\w.)}}\]])-?{_NUMBER}(?:/{_NUMBER}(?![\w.]))?|{_NUMBER}"),
+    re.compile(rf"(?<![\w.)}}\]])-?{_NUMBER}|{_NUMBER}"),
 )
-_FRAC = re.compile(r"\\frac\s?\{\s?([0-9]{1,9})\s?\}\s?\{\s?([0-9]{1,9})\s?\}")
-_LEFT = re.compile(r"\(\s?[Ll]eft\s?:(?P<list>[^()]{0,200})\)")
+_OPERATION = re.compile(r"[*/+^√%!]|[^\s(]\s*-|[0-9)]\(")
+_REWRITES = [
+    (re.compile(pattern, re.MULTILINE | re.IGNORECASE), replacement)
+    for pattern, replacement in (
+        (r"^\s{0,40}(?:[-*•>]\s(?!\s?\w{1,20}\s?=))?\s?(?:\(?[0-9]{1,3}[.)]\s)?", ""),  # list marks
+        (r"^((?:step|move|stage|operation|round|case|option)\s?[0-9]{1,3})\s?[-–—]+\s", r"\1;"),
+        (r"\\frac\s?\{\s?([0-9]{1,9})\s?\}\s?\{\s?([0-9]{1,9})\s?\}", r"(\1/\2)"),
+        (r"\\?sqrt(?![a-z])", "√"),
+        (r"\\approx(?![a-z])|≈|==", "="),
+        (r"=>|⇒|->|\\(?:right|long)[a-z]{0,20}arrow|\\(?:to|implies)(?![a-z])", "→"),
+        (r"[<>!]=|\\neq?(?![a-z])", "≠"),
+        (r"&|`", ""),
+        (r"\\(?!frac)(?:[a-z]{1,20}|\\)?|\.(?![0-9])|!(?!\s{0,3}[-+*/=)])", ";"),
+        (r"(?<=[0-9)])\s{1,3}(?:times|multiplied by)\s{1,3}(?=[0-9(])", "*"),
+        (r"(?<=[0-9)])\s{1,3}(?:divided by|over)\s{1,3}(?=[0-9(])", "/"),
+        (r"(?<=[0-9)])\s{1,3}plus\s{1,3}(?=[0-9(])", "+"),
+        (r"(?<=[0-9)])\s{1,3}minus\s{1,3}(?=[0-9(])", "-"),
+        (
+            rf"([-+*/]\s?\(?{_NUMBER}\)?)\s{{0,3}}(?:→|equals|is(?: equal to)?|gives|makes|yields)"
+            rf"\s{{0,3}}(?=-?\(?-?{_NUMBER}\)?(?![0-9]|[ \t]{{0,3}}[-+*/=]))",
+            r"\1=",
+        ),
+        (r"=(\s{0,3}-?[0-9]{1,3}),([0-9]{3})(?![0-9])", r"=\1\2"),
+        (r"(?<=[^\W\d_]{2})[-/](?=[^\W\d_]{2})", ";"),  # left-over
+        (r"\s{1,20}=", "="),  # also at the beginning of a line
+        (r"(?<=[\w)\]}])[ \t]+(?=[\w(\[])", ";"),  # two terms without an operator between them
+    )
+]
+_EVENT = re.compile(
+    r"[(\[]\s?(?:left|remaining|rest);?:(?P<left>[^()\[\]\n]{0,200})[)\]]"
+    r"|(?P<hand>(?<![\w.])[0-9]{1,2}(?:\s?[\s,;，、]\s?[0-9]{1,2}){3}(?![\w=+*/]))"
+    r"|(?P<chain>[^\s,;:|→≠<>?\"'“”，、。；：…]+(?:[ \t]{1,4}[^\s,;:|→≠<>\"'“”，、。；：…]+)*)",
+    re.IGNORECASE,
+)
+_RESTART = re.compile(
+    r"back\w*|restart\w*|again|instead|try\w*|tries|attempt\w*|start\w*|otherwise|alternative\w*"
+    r"|another|other|or|reset|undo|option|approach|method|way|case|dead|fail\w*|no|not|wrong"
+    r"|doesn|won|can|cannot|stuck|.{0,9}(?:重新|回到|返回|尝试|另|换|不行|失败|不对).{0,9}",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +98,36 @@ class Reply:
 
     lines: tuple[str, ...]
     final: str | None
+    working: str
+    """All text but the final answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A line's `a op b = c`, and the numbers it lists as left, sorted; None without a list."""
+    """A statement of arithmetic, such as `a op b = c`."""
 
-    a: Ratio
-    operator: str
-    b: Ratio
-    result: Ratio
-    left: tuple[Ratio, ...] | None
+    sides: tuple[str, ...]
+    left: Table | None
+    """The numbers that it lists as left, sorted; None without a list."""
+    restarts: bool
+    """Whether the text before it says that the search begins again."""
+
+    @property
+    def operands(self) -> set[Table]:
+        """The numbers that it uses, sorted; a fraction may be one number or two."""
+        operation = next(side for side in self.sides if _OPERATION.search(side))
+        found = (pattern.findall(operation) for pattern in _OPERANDS)
+        return {_table(written) for written in found if len(written) > 1}
+
+    @property
+    def result(self) -> Ratio | None:
+        """The exact value of all sides; None if they differ or can't be read."""
+        try:
+            values = {read_expression(side).value for side in self.sides}
+        except NotArithmetic:
+            return None
+        value = values.pop()
+        return None if values or value is None else value.as_integer_ratio()
 
 
 def four_numbers(sample: Sample) -> tuple[int, ...] | None:
@@ -97,42 +156,73 @@ def read_reply(text: str) -> Reply:
         start = text.rfind("\n", 0, tags[0].start()) + 1
         end = text.find("\n", tags[1].end())
         rest = text[:start] + (text[end:] if end >= 0 else "")
-        return Reply(_reasoning(rest.split("\n")), _inside(text[tags[0].end() : tags[1].start()]))
+        working = f"{text[: tags[0].start()]}\n{text[tags[1].end() :]}"
+        final = _inside(text[tags[0].end() : tags[1].start()])
+        return Reply(_reasoning(rest.split("\n")), final, working)
     lines = text.split("\n")
     boxed = boxes(text)
     if boxed:
         at = max(index for index, line in enumerate(lines) if _BOX.search(line))
-        return Reply(_reasoning(lines[:at] + lines[at + 1 :]), boxed[-1])
+        return Reply(_reasoning(lines[:at] + lines[at + 1 :]), boxed[-1], _without_box(text, boxed))
     return _by_answer_line(lines)
 
 
-def read_step(line: str) -> Step | None:
-    """Return the line's first `a op b = c`, or None; `1 + 2 + 3 = 6` isn't a step."""
-    line = line[:LONGEST_LINE]
-    if "=" not in line and "＝" not in line:
-        return None
-    line = ascii_operators(_BOLD.sub("", line) if "**" in line else line)
-    line = _FRAC.sub(r"(\1/\2)", line) if "\\" in line else line
-    line = _LINE_START.sub("", " ".join(line.split()))
-    left = _LEFT.search(line)
-    for match in _STEP.finditer(line):
-        if line[: match.start()].rstrip()[-1:] not in ("+", "-", "*", "/", "=", "^"):
-            a, b, result = _value(match["a"]), _value(match["b"]), _value(match["c"])
-            if a and b and result:
-                return Step(a, match["op"], b, result, _left(left["list"]) if left else None)
-    return None
+def read_steps(working: str) -> list[Step]:
+    """Return the statements of arithmetic in the text, in order."""
+    text = ascii_operators(_BOLD.sub("", working) if "**" in working else working)
+    for pattern, replacement in _REWRITES:
+        text = pattern.sub(replacement, text)
+    steps: list[Step] = []
+    restarts = False
+    for event in _EVENT.finditer(text) if "=" in text else ():
+        chain = event["chain"] or ""
+        if "=" in chain:
+            sides = _sides_of(chain)
+            if any(map(_OPERATION.search, sides)):
+                steps.append(Step(sides, None, restarts))
+                restarts = False
+        elif event["left"] is None:
+            restarts = restarts or bool(event["hand"] or _RESTART.fullmatch(chain))
+        elif steps and not restarts:
+            steps[-1] = replace(steps[-1], left=_left(event["left"]))
+    return steps
+
+
+def _sides_of(chain: str) -> tuple[str, ...]:
+    """Return the sides of an equation, without a name before it or brackets round all of it."""
+    sides = [side.strip() for side in chain.split("=", MOST_SIDES)]
+    if len(sides) > 2 and sides[0].isalpha():
+        del sides[0]
+    opened = sides[0].count("(") - sides[0].count(")")
+    if opened > 0 and sides[0].startswith("(" * opened):
+        sides[0] = sides[0][opened:]
+    closed = sides[-1].count(")") - sides[-1].count("(")
+    if closed > 0 and sides[-1].endswith(")" * closed):
+        sides[-1] = sides[-1][:-closed]
+    return tuple(sides)
 
 
 def _by_answer_line(lines: list[str]) -> Reply:
     answer_lines = [index for index, line in enumerate(lines) if _ANSWER_LINE.search(line)]
     if not answer_lines:
-        return Reply(_reasoning(lines), None)
+        return Reply(_reasoning(lines), None, "\n".join(lines))
     start = end = answer_lines[-1]
-    final = _ANSWER_LINE.split(lines[start])[-1].strip()
+    *before, final = _ANSWER_LINE.split(lines[start])
+    final = final.strip()
     while not final and end + 1 < len(lines):
         end += 1
         final = lines[end].strip()
-    return Reply(_reasoning(lines[:start] + lines[end + 1 :]), final or None)
+    rest = lines[end + 1 :]
+    working = "\n".join([*lines[:start], *before, *rest])
+    return Reply(_reasoning(lines[:start] + rest), final or None, working)
+
+
+def _without_box(text: str, boxed: list[str]) -> str:
+    """Cut the last box out of the text, unless it holds the result of an equation."""
+    at = text.rfind(boxed[-1])
+    start = [box.start() for box in _BOX.finditer(text, 0, at)][-1]
+    before, after = text[:start], text[at + len(boxed[-1]) :].removeprefix("}")
+    return before + (boxed[-1] if before.rstrip(" $").endswith("=") else "\n") + after
 
 
 def _inside(block: str) -> str | None:
@@ -146,10 +236,13 @@ def _reasoning(lines: list[str]) -> tuple[str, ...]:
     )
 
 
-def _left(listed: str) -> tuple[Ratio, ...]:
+def _left(listed: str) -> Table:
     """Return the numbers of a list of numbers left, sorted."""
-    values = [_value(item) for item in re.split(r"[\s,;]+", listed.strip()) if item]
-    return tuple(sorted(value or UNREADABLE for value in values))
+    return _table([item for item in re.split(r"[\s,;，、]+", listed.strip()) if item])
+
+
+def _table(written: list[str]) -> Table:
+    return tuple(sorted(_value(number) or UNREADABLE for number in written))
 
 
 @lru_cache(maxsize=4096)
@@ -163,9 +256,6 @@ def _value(written: str) -> Ratio | None:
 TARGET = 24
 GIVEN_AND_WRONG = 0.35
 """The outcome's score for an expression that is wrong."""
-
-Table = tuple[Ratio, ...]
-"""The numbers that a step may use, sorted."""
 
 Move = tuple[Ratio, str, Ratio, Ratio]
 """a op b = c."""
@@ -255,11 +345,13 @@ class Outcome(Bounded):
 class Process(Bounded):
     """Score the share of correct steps, in [0, 1]; 0 without steps.
 
-    A step is a reasoning line with `a op b = c`; each line has at most one. It is correct if the
-    arithmetic is exact, both operands are available and the list of numbers left, if given, is
-    right. Available are the numbers that earlier steps left, or all four again, because a search
-    may restart. A step with wrong arithmetic or operands changes no numbers; a step with only a
-    wrong list still uses its operands.
+    Every statement of arithmetic is a step, such as `a op b = c`: on every line, beside others, and
+    beside the final answer. It is correct if the arithmetic is exact, its numbers are available and
+    the list of numbers left, if given, is right. Available are the numbers that the steps before it
+    left, or the four numbers again where the text says so ("Back to 4 7 8 8", "Try", or a list of
+    the numbers left after a step that was not taken before). The whole solution may be stated
+    anywhere. A statement that can't be read, such as `* c = 6`, is wrong. A step with wrong
+    arithmetic or operands changes no numbers; one with only a wrong list uses its operands.
     """
 
     thinking: ClassVar = "whole"
@@ -269,7 +361,7 @@ class Process(Bounded):
         numbers = four_numbers(sample)
         if numbers is None:
             return _unreadable(sample)
-        steps = [step for line in read_reply(text).lines if (step := read_step(line))]
+        steps = read_steps(read_reply(text).working)
         if not steps:
             return Verdict.wrong(Failure.NO_REASONING, message="no step is shown")
         correct = _count_correct(steps, numbers)
@@ -343,27 +435,39 @@ def _fault(sides: list[Expression], numbers: tuple[int, ...]) -> str:
 def _count_correct(steps: list[Step], numbers: tuple[int, ...]) -> int:
     """Return how many steps are correct, in order.
 
-    A line may continue or restart the search, and the text needn't say which, so every possible
-    table is kept. A table shrinks with each step, so there are at most three.
+    Where the text says that the search begins again, the step may still go on from the numbers
+    left, so every possible table is kept. A table shrinks with each step, so there are few.
     """
     correct = 0
-    fresh = tuple(sorted((number, 1) for number in numbers))
-    tables = {fresh}
+    fresh: Table = tuple(sorted((number, 1) for number in numbers))
+    tables, listed = {fresh}, set[tuple[str, ...]]()
     for step in steps:
-        if (step.a, step.operator, step.b, step.result) not in _results(step.a, step.b):
+        operands = step.operands
+        going_on = _remaining({*tables, fresh} if step.restarts else tables, operands)
+        is_new = step.left is not None and step.sides not in listed
+        listed.add(step.sides)
+        from_hand = _remaining({fresh}, operands) if is_new else set()
+        is_whole = fresh in operands
+        if not (going_on or from_hand or is_whole) or (result := step.result) is None:
             continue
-        after = {left for table in (*tables, fresh) if (left := _after_step(table, step))}
-        agreeing = {left for left in after if step.left in (None, left)}
-        correct += bool(agreeing)
+        after = {_with(result, rest) for rest in going_on}
+        agreeing = {table for table in after if step.left in (None, table)}
+        agreeing |= {_with(result, rest) for rest in from_hand} & {step.left}
         tables = agreeing or after or tables
+        correct += bool(agreeing) or (is_whole and result == (TARGET, 1))
     return correct
 
 
-def _after_step(table: Table, step: Step) -> Table | None:
-    """Return the numbers left after the step; None if an operand isn't in the table."""
-    left = list(table)
-    for operand in (step.a, step.b):
-        if operand not in left:
-            return None
-        left.remove(operand)
-    return tuple(sorted([*left, step.result]))
+def _remaining(tables: Iterable[Table], options: Iterable[Table]) -> set[Table]:
+    """Return what is left of the tables that hold the operands."""
+    remaining = set()
+    for table, operands in product(tables, options):
+        left = Counter(table)
+        left.subtract(operands)
+        if min(left.values()) >= 0:
+            remaining.add(tuple(left.elements()))
+    return remaining
+
+
+def _with(result: Ratio, rest: Table) -> Table:
+    return tuple(sorted([*rest, result]))

@@ -65,6 +65,10 @@ NONE = [
     ("Answer: \ud800\x00", Failure.FORMAT),
 ]
 HOSTILE = {
+    "statements": "".join(f"{n} + {n} = {n}; " for n in range(60_000)),
+    "operators": "+" * 10**6 + "= 1",
+    "sides": "1 + 1 = " * 10**5,
+    "terms": "1 + " * 3 * 10**5 + "= 1",
     "brackets": "Answer: " + "(" * 10**6,
     "nested": "Answer: " + "(" * 40 + "24" + ")" * 40,
     "braces": "\\boxed{" + "{" * 10**6,
@@ -121,18 +125,67 @@ def test_what_is_no_expression_scores_nothing(text: str, failure: Failure | None
         ("4 + 7 = 12", 0.0),  # the arithmetic is wrong
         ("4 + 7 = 12\n12 * 8 = 96", 0.0),  # and leaves no 12
         ("9 + 1 = 10", 0.0),  # there is no 9
-        ("8 * 8 = 64\n8 + 4 = 12", 1.0),  # exploring restarts
+        ("8 * 8 = 64\n8 + 4 = 12", 0.5),  # a restart without saying so
         ("8 - 4 = 4 (left: 4 7 8)\n8 - 7 = 1 (left: 1 4)", 1.0),
         ("8 - 4 = 4 (left: 4 7 8)\n7 - 4 = 3 (left: 3 8 8)", 1.0),
         ("8 - 4 = 4\n4 * 4 = 16", 0.5),  # one 4 is left, not two
         ("8/7 = 8/7 (left: 4 8 8/7)\n4 - (8/7) = 20/7", 1.0),
-        ("\\frac{8}{8} = 1", 0.0),  # no step
+        ("\\frac{8}{8} = 1", 1.0),
         ("8 / 7 = 1.14", 0.0),  # exact, not rounded
         ("7 - 8 = -1 (left: -1 4 8)\n-1 + 4 = 3 (left: 3 8)", 1.0),
-        ("4 + 8 * 2 = 20", 0.0),  # no step
+        ("4 + 8 * 2 = 20", 0.0),  # there is no 2
         ("8 + 4 = 12\n9 + 9 = 18\n12 + 8 = 20\n20 + 7 = 28", 0.5),
         ("Answer: 8 / 8 = 1", 0.0),  # the final answer is no step
         ("", 0.0),
+        # several statements on a line are several steps
+        ("8 / 8 = 1, 7 - 1 = 6, 4 * 6 = 24", 1.0),
+        ("8 / 8 = 1; 7 - 1 = 7; 4 * 7 = 28", 2 / 3),
+        ("First 8 / 8 = 1. Then 7 - 1 = 5 and 4 * 5 = 24.", 1 / 3),
+        ("8 / 8 = 1 (left: 1 4 7), 7 - 1 = 6 (left: 4 7)", 0.5),
+        ("8/8=1 -> 7-1=6 -> 4*6=24", 1.0),
+        ("| 8 / 8 = 1 | 9 + 9 = 18 | 7 - 1 = 6 |", 2 / 3),
+        ("8 / 8 = 1 so" + " and so" * 200 + " 9 + 9 = 18", 0.5),  # however long the line
+        ("8 ÷ 8 = 1，7 − 1 = 6，4 × 6 = 25", 2 / 3),
+        ("8 / 8 = 1 + 7 = 8", 0.0),  # 8 / 8 isn't 8
+        # statements that aren't an operation on two numbers
+        ("4 + 7 * 8 = 88", 0.0),
+        ("8 / 8 = 1\n4 + 7 * 1 = 11 (left: 11)", 1.0),
+        ("8 / 8 = 1\n*c = 6", 0.5),
+        ("8 / 8 = 1\na + b = 7", 0.5),
+        ("8 / 8 = 1\n? * 6 = 24", 0.5),
+        ("8 / 8 = 1\n2 ^ 3 = 8", 0.5),
+        ("8 / 8 = 1\n√4 = 2", 0.5),
+        ("8 / 8 = 1\n4! = 24", 0.5),
+        ("8 / 8 = 1\n7 - 1 =", 0.5),
+        ("8 / 8 = 1\n7 - = 6", 0.5),
+        ("8 / 8 = 1\n(7 - 1 = 6", 1.0),  # a remark in brackets
+        ("8 / 8 = 1\n7 - 1 = x", 0.5),
+        ("8 / 7 ≈ 1.14\n8 / 8 = 1", 0.5),
+        ("8 plus 4 equals 12\n7 times 8 is 54", 0.5),
+        ("12 = 8 + 4", 1.0),
+        ("x = 8 + 4 = 12", 1.0),
+        # no arithmetic
+        ("The target = 24.\nStep 1 - 8 / 8 = 1\n(2) 7 - 1 = 6\nleft-over = 4", 1.0),
+        ("8 + 4 = 12 ≠ 24", 1.0),
+        # the same numbers used again
+        ("8 + 8 = 16\n" * 7, 1 / 7),
+        ("8 + 8 = 16 (left: 4 7 16)\n" * 7, 1 / 7),
+        ("\\begin{aligned} 8 / 8 &= 1 \\\\ 7 - 1 &= 5 \\\\ \\end{aligned}", 0.5),
+        ("8 + 8 = 16\nNext, 8 + 8 = 16\nStep 3: 8 + 8 = 16", 1 / 3),
+        ("8 - 4 = 4\nThat fails. Start over.\n8 + 8 = 16", 1.0),
+        ("8 - 4 = 4\nBack to 4 7 8 8.\n8 + 8 = 16", 1.0),
+        ("8 - 4 = 4\nAttempt 2: 8 + 8 = 16", 1.0),
+        ("8 - 4 = 4\n4, 7, 8, 8\n8 + 8 = 16", 1.0),
+        ("8 - 4 = 4。重新开始：8 + 8 = 16", 1.0),
+        ("8 - 4 = 4\nTry 9 + 8 = 17", 0.5),
+        # the solution as a whole, beside its steps
+        (STEPS + "So (7 - 8/8) * 4 = 24.\nAnswer: (7 - 8/8) * 4", 1.0),
+        (STEPS + "So 7 + 8 + 8 + 4 = 27.\n", 0.75),
+        ("(7 - 8/8) * 4 = 6 * 4 = 24", 1.0),
+        # steps beside the final answer
+        ("8 / 8 = 1, 7 - 1 = 9. Answer: (7-8/8)*4", 0.5),
+        ("8 / 8 = 1, 9 + 9 = 18 <answer>(7-8/8)*4 = 24</answer>", 0.5),
+        ("8 / 8 = 1, 7 - 1 = 6, 4 * 6 = \\boxed{24}", 1.0),
     ],
 )
 def test_process_is_the_share_of_correct_steps(text: str, score: float) -> None:

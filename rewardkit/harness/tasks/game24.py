@@ -28,7 +28,7 @@ from rewardkit.verifiers.game24 import (
     game24,
     moves_to_target,
     read_reply,
-    read_step,
+    read_steps,
 )
 from rewardkit.verifiers.in_form import AnswerBlockFormat, rubric_in_form
 from rewardkit.verifiers.r1_zero import R1ZeroFormat
@@ -423,8 +423,7 @@ def _steps(judged: Sequence[SampleRow]) -> Table:
     """Accuracy by the number of steps in the completion."""
     verdicts: dict[int, list[bool]] = defaultdict(list)
     for row in judged:
-        lines = read_reply(row.completion).lines
-        steps = sum(read_step(line) is not None for line in lines)
+        steps = len(read_steps(read_reply(row.completion).working))
         verdicts[min(steps, MOST_STEPS)].append(bool(row.verdict.correct))
     return Table(
         "Solution lengths in steps",
@@ -433,5 +432,5 @@ def _steps(judged: Sequence[SampleRow]) -> Table:
             [f"{steps} or more" if steps == MOST_STEPS else steps, len(own), sum(own) / len(own)]
             for steps, own in sorted(verdicts.items())
         ],
-        note="a step is a line that holds `a op b = c`, right or wrong",
+        note="a step is a statement of arithmetic such as `a op b = c`, right or wrong",
     )
