@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import pkgutil
 from collections.abc import Callable, Sequence
@@ -15,6 +16,9 @@ Comparison = Literal["lines", "exact", "tokens", "float", "unordered", "livecode
 
 MOST_PLACES = 4000
 """Characters of a line that may be numbers: a longer line is compared as it is written."""
+
+LONGEST_KEY = 1000
+"""Bits of an integer that may be a key of JSON."""
 
 
 def equal_outputs(output: str, expected: str, comparison: Comparison, tolerance: float) -> bool:
@@ -74,7 +78,8 @@ def _close(one: float, other: float, tolerance: float) -> bool:
 def equal_values(value: Any, expected: Any, comparison: Comparison, tolerance: float) -> bool:
     """Return whether a function's result is what a test expects; both are plain values.
 
-    Tuples are equal to lists, because tests come as JSON, which has none.
+    Tuples are equal to lists, and keys that are numbers to their texts, because tests come as JSON,
+    which has neither.
 
     >>> equal_values((2, [0.1 + 0.2]), [2, [0.3]], "float", 1e-6)
     True
@@ -96,9 +101,17 @@ def _comparable(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_comparable(one) for one in value]
     if isinstance(value, dict):
-        return {key: _comparable(one) for key, one in value.items()}
+        named = {_json_key(key): _comparable(one) for key, one in value.items()}
+        return named if len(named) == len(value) else value
     whole = isinstance(value, bool) or (isinstance(value, float) and value.is_integer())
     return int(value) if whole else value
+
+
+def _json_key(key: Any) -> Any:
+    """The text that a key is in JSON, in which tests come; a key that JSON can't have, itself."""
+    if key is None or isinstance(key, (bool, float)):
+        return json.dumps(key)
+    return str(key) if isinstance(key, int) and key.bit_length() < LONGEST_KEY else key
 
 
 def _close_values(value: Any, expected: Any, tolerance: float) -> bool:

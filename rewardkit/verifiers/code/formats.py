@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import base64
 import builtins
+import contextlib
 import io
 import json
 import pickle
@@ -165,12 +166,18 @@ def _joined(value: Any) -> str:
 
 
 def _call(given: Any, expected: Any) -> Case:
-    """A call's arguments: a list, or JSON with one a line. A result may stand in a list of one."""
+    """A call's arguments: a list, or JSON with one a line. A result may stand in a list of one.
+
+    As in APPS's own grader, a dict in a list's first place has its keys as integers if they are.
+    """
     arguments = (
         [json.loads(line) for line in given.split("\n")] if isinstance(given, str) else given
     )
     if not isinstance(arguments, list):
         raise ValueError(f"the arguments {arguments!r:.80} are not a list")
+    if arguments and isinstance(arguments[0], dict) and not isinstance(given, str):
+        with contextlib.suppress(ValueError):
+            arguments = [{int(key): one for key, one in arguments[0].items()}, *arguments[1:]]
     if isinstance(expected, str) and isinstance(given, str):
         return Case(arguments, (json.loads(expected),))
     wrapped = isinstance(expected, list) and len(expected) == 1

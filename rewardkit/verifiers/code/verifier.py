@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,7 @@ from typing import Any, ClassVar, Literal
 
 from rewardkit.available_resources import available_cores
 from rewardkit.confinement import TOOLCHAIN, Budget, Jail, Opaque, choose_isolation
-from rewardkit.errors import ConfinementError, UsageError
+from rewardkit.errors import ConfinementError, UnknownName, UsageError
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.announcement import Reading, stated_answer
@@ -51,7 +52,9 @@ class Code:
     prints or returns is compared here. Test programs run in a second jail and call it from there.
 
     `compare` is `lines` (stripped), `exact`, `tokens`, `float` (within `tolerance`, absolute or
-    relative), `unordered`, or by `checker`, a "module:function" of (input, output, expected).
+    relative, 1e-6 unless given), `unordered`, or by `checker`, a "module:function" of (input,
+    output, expected). Values that functions return are equal under the first three if they are as
+    values. Tests that are programs compare by themselves.
     `rules="livecodebench"` reads and compares as LiveCodeBench does. `score="share"` is the share
     of tests passed; otherwise the first test that fails ends it. `max_tests` limits them. A test
     has `timeout` seconds of processor time, thrice that by the clock, and `memory_mb`. `in_process`
@@ -66,7 +69,7 @@ class Code:
     tests: Format = ""
     language: str = "python"
     compare: Comparison = "lines"
-    tolerance: float = 1e-6
+    tolerance: float | None = None
     checker: str = ""
     rules: Literal["", "livecodebench"] = ""
     score: Literal["all", "share"] = "all"
@@ -80,9 +83,29 @@ class Code:
     commands: Mapping[str, Sequence[str]] = field(default_factory=lambda: COMMANDS)
 
     def __post_init__(self) -> None:
+        """Refuse values out of range, and parameters that others leave without effect."""
         if self.language != "python" and self.language not in self.commands:
-            known = ", ".join(["python", *self.commands])
-            raise ValueError(f"language is {self.language!r}; commands has {known}")
+            raise UnknownName.among("language in `commands`", self.language, self.commands)
+        own_way = "compares in its own way"
+        for given, parameter, reason in (
+            (self.rules and self.compare != "lines", "compare", f"rules={self.rules!r} {own_way}"),
+            (self.rules and self.checker, "checker", f"rules={self.rules!r} {own_way}"),
+            (self.checker and self.compare != "lines", "compare", "a checker compares alone"),
+            (
+                self.tolerance is not None and (self.rules or self.compare != "float"),
+                "tolerance",
+                f"rules={self.rules!r} and compare={self.compare!r} have none; compare='float' has",
+            ),
+            (self.in_process and self.language != "python", "in_process", "it is for Python"),
+        ):
+            if given:
+                value = getattr(self, parameter)
+                raise UsageError(f"{parameter}={value!r} would have no effect: {reason}")
+        for name, least in (("timeout", 0.001), ("memory_mb", 1), ("max_tests", 0), ("workers", 0)):
+            if not least <= getattr(self, name) < math.inf:
+                raise UsageError(f"{name} is {getattr(self, name)!r}; it must be at least {least}")
+        if self.tolerance is not None and not 0 <= self.tolerance < math.inf:
+            raise UsageError(f"tolerance is {self.tolerance!r}; it must be a number from 0 on")
 
     def prepare(self) -> None:
         """Refuse a machine that can't confine programs, and a checker that doesn't exist."""
@@ -137,6 +160,14 @@ class Code:
         except ValueError as error:
             return Verdict.unjudged(str(error))
         tests = replace(tests, language=tests.language or self.language)
+        if self.checker and tests.kind != "stdin":
+            return Verdict.unjudged(
+                "a checker is for tests on stdin; these are " + tests.describe()
+            )
+        if self.compare != "lines" and tests.kind == "script":
+            return Verdict.unjudged(
+                f"compare={self.compare!r} has no effect on tests that are programs; leave it out"
+            )
         if tests.language == "python":
             return tests
         if tests.language not in self.commands or tests.kind != "stdin":
@@ -181,7 +212,9 @@ class Code:
 
     def _findings(self, jail: Jail, program: str, tests: Suite) -> list[Finding | None]:
         """What is wrong in each test that ran, in order; None for a test that passes."""
-        rules = Rules("livecodebench" if self.rules else self.compare, self.tolerance, self.checker)
+        comparison = "livecodebench" if self.rules else self.compare
+        tolerance = 1e-6 if self.tolerance is None else self.tolerance
+        rules = Rules(comparison, tolerance, self.checker)
         if tests.language != "python":
             build, execute = (shlex.split(one) for one in self.commands[tests.language])
             runner: Runner | Finding = built(jail, program, build, execute, rules)

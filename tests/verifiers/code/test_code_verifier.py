@@ -244,6 +244,103 @@ def test_livecodebench_s_rules() -> None:
     assert not judged(fenced.format(f"{READ_ADD}\nsys.exit(1)"), ADD).correct
 
 
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"rules": "livecodebench", "compare": "float"},
+        {"rules": "livecodebench", "compare": "tokens"},
+        {"rules": "livecodebench", "compare": "unordered"},
+        {"rules": "livecodebench", "compare": "exact"},
+        {"rules": "livecodebench", "tolerance": 0.1},
+        {"rules": "livecodebench", "checker": "tests.verifiers.code.test_code_verifier:any_even"},
+        {"tolerance": 0.1},
+        {"tolerance": 1e-6, "compare": "tokens"},
+        {"tolerance": 0.1, "compare": "livecodebench"},
+        {"tolerance": -1.0, "compare": "float"},
+        {"tolerance": float("nan"), "compare": "float"},
+        {"checker": "tests.verifiers.code.test_code_verifier:any_even", "compare": "float"},
+        {"language": "cpp", "in_process": True},
+        {"max_tests": -1},
+        {"timeout": 0.0},
+        {"timeout": float("inf")},
+        {"memory_mb": 0},
+        {"workers": -1},
+    ],
+)
+def test_a_parameter_that_would_have_no_effect_is_refused(parameters: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="|".join(parameters)):
+        rewardkit.load_verifier("code", **parameters)
+    with pytest.raises(UsageError):
+        Code(**parameters)
+
+
+CALLS = {"inputs": ["1"], "outputs": ["2"], "fn_name": "f"}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "tests", "said"),
+    [
+        ({"checker": f"{__name__}:any_even"}, CALLS, "checker"),
+        ({"checker": f"{__name__}:any_even"}, ["assert f(1) == 2"], "checker"),
+        ({"compare": "float"}, ["assert f(1) == 2"], "compare"),
+        ({"compare": "float", "tolerance": 0.1}, "def test_f():\n    assert f(1) == 2", "compare"),
+        ({"compare": "unordered"}, ["assert f(1) == 2"], "compare"),
+        ({"compare": "tokens"}, ["assert f(1) == 2"], "compare"),
+    ],
+)
+def test_tests_to_which_a_parameter_does_not_apply_are_unjudged(
+    parameters: dict[str, Any], tests: Any, said: str
+) -> None:
+    verdict = judged("def f(n):\n    return n + 1", tests, Code(**parameters))
+    assert verdict.correct is None
+    assert said in verdict.message
+
+
+@pytest.mark.parametrize(
+    ("parameters", "tests"),
+    [
+        ({"rules": "livecodebench"}, CALLS),
+        ({"rules": "livecodebench", "score": "share", "max_tests": 1}, CALLS),
+        ({"compare": "float", "tolerance": 1.5}, {**CALLS, "outputs": ["3"]}),
+        ({"compare": "float"}, {**CALLS, "outputs": ["2.0000001"]}),
+        ({"compare": "exact"}, CALLS),
+        ({"compare": "tokens"}, CALLS),
+        ({}, ["assert f(1) == 2"]),
+    ],
+)
+def test_a_parameter_that_applies_is_honoured(parameters: dict[str, Any], tests: Any) -> None:
+    verdict = judged("```python\ndef f(n):\n    return n + 1\n```", tests, Code(**parameters))
+    assert verdict.correct, verdict.message
+
+
+@pytest.mark.parametrize(
+    ("body", "given", "expected", "correct"),
+    [
+        ("{1: 5}", [3], {"1": 5}, True),
+        ("{1: 5}", [3], [{"1": 5}], True),
+        ("{1: {2: 3}, -4: []}", [3], {"1": {"2": 3}, "-4": []}, True),
+        ("[{0: 'a'}, 2]", [3], [{"0": "a"}, 2], True),
+        ("{True: 1, None: 2, 1.5: 3}", [3], {"true": 1, "null": 2, "1.5": 3}, True),
+        ("{n + k: 0 for k in range(2)}", [3], {"4": 0, "3": 0}, True),
+        ("{'1': 5}", [3], {"1": 5}, True),
+        ("n[1]", [{"1": 5, "20": 6}], 5, True),
+        ("sum(n)", [{"1": 5, "-20": 6}], -19, True),
+        ("n['a']", [{"a": 5, "1": 6}], 5, True),
+        ("{1: 6}", [3], {"1": 5}, False),
+        ("{2: 5}", [3], {"1": 5}, False),
+        ("{1: 5, '1': 6}", [3], {"1": 5}, False),
+        ("{1: 5, '1': 5}", [3], {"1": 5}, False),
+        ("{(1,): 5}", [3], {"1": 5}, False),
+        ("{10**5000: 5}", [3], {"1": 5}, False),
+    ],
+)
+def test_keys_that_are_numbers_are_texts_in_json(
+    body: str, given: Any, expected: Any, correct: bool
+) -> None:
+    tests = {"inputs": [given], "outputs": [expected], "fn_name": "f"}
+    assert judged(f"def f(n):\n    return {body}", tests).correct is correct
+
+
 def any_even(given: str, output: str, expected: str) -> bool:
     """A task author's checker: any even number is right."""
     return output.strip().isdecimal() and int(output) % 2 == 0
