@@ -17,13 +17,14 @@ from rewardkit.confinement.syscalls import (
     prctl,
 )
 
-# Left out on purpose: sockets but for pairs, ptrace and its kin, namespaces and mounts, keys, bpf,
-# io_uring, shared memory that outlives a process, memfd (not counted as memory), setsid and
-# setpgid, modes, owners, times and locks of files (Landlock does not restrict those).
+# Left out on purpose: sockets but for pairs of streams, ptrace and its kin, namespaces and mounts,
+# keys, bpf, io_uring, shared memory that outlives a process, memfd (not counted as memory), setsid
+# and setpgid, modes, owners, times and locks of files (Landlock does not restrict those).
 _ALLOWED = numbers("allowed_calls.txt")
 _KEEPERS = ["fork", "setsid", "recvmsg", "pidfd_open"]
+_OF_PROCESSES = ["kill", "tgkill", "getpgid", "getsid", "sched_getaffinity"]
 _EXTRA = {
-    "keeper": ["kill", "tgkill", *_KEEPERS],
+    "keeper": [*_OF_PROCESSES, *_KEEPERS],
     "execute": ["execve"],
     "build": ["execve", "fork", "vfork", "chmod", "fchmod", "fchmodat"],
 }
@@ -32,6 +33,9 @@ _FCNTL = (0, 1, 2, 3, 4, 1030, 1031, 1032)  # no locks, and no signals to the ow
 _IOCTL = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)  # is it a terminal? how much is there?
 _PRCTL = (15, 16, 0x53564D41)  # names of threads and of memory
 _THREAD, _NEW_NAMESPACES = 0x10000, 0x7E020080
+_LOCAL, _STREAM, _SOCKET_FLAGS = 1, 1, os.O_NONBLOCK | os.O_CLOEXEC
+_CLOCKS_OF_OTHERS = 0x80000000  # the number of a process, inverted, but for a thread's own clock
+_CLOCK_OF_THREAD = 4
 
 _LOAD, _EQUAL, _ABOVE, _AT_LEAST, _AND, _RETURN = 0x20, 0x15, 0x25, 0x35, 0x54, 0x06
 _ALLOW, _KILL = 0x7FFF0000, 0x80000000
@@ -45,12 +49,12 @@ Instruction = tuple[int, int, int, int]
 
 
 def _when(call: str, body: list[Instruction]) -> list[Instruction]:
-    """Run `body`, which must return, for this call."""
-    return [(_EQUAL, 0, len(body), NUMBERS[call]), *body]
+    """Run `body`, which must return, for this call, where the machine has it."""
+    return [(_EQUAL, 0, len(body), NUMBERS[call]), *body] if call in NUMBERS else []
 
 
-def _argument_in(index: int, values: Iterable[int]) -> list[Instruction]:
-    return [(_LOAD, 0, 0, 16 + 8 * index), *_search(_runs(values))]
+def _argument_in(index: int, values: Iterable[int], mask: int = 0xFFFFFFFF) -> list[Instruction]:
+    return [(_LOAD, 0, 0, 16 + 8 * index), (_AND, 0, 0, mask), *_search(_runs(values))]
 
 
 def _runs(values: Iterable[int]) -> list[tuple[int, int]]:
@@ -75,15 +79,40 @@ def _search(runs: list[tuple[int, int]]) -> list[Instruction]:
 
 
 def _clone_flags(mask: int, wanted: int) -> list[Instruction]:
-    test = [(_LOAD, 0, 0, 16), (_AND, 0, 0, mask), (_EQUAL, 0, 1, wanted)]
-    return [*test, (_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _DENY)]
+    return _argument_in(0, [wanted], mask)
+
+
+def _opens(flags: int) -> list[Instruction]:
+    """Open to read or to write, and empty a file only to write: Landlock's first versions look at
+    neither the third way to open, for neither, nor at what a file that is only read loses."""
+    ways = [os.O_RDONLY, os.O_WRONLY, os.O_RDWR, os.O_WRONLY | os.O_TRUNC, os.O_RDWR | os.O_TRUNC]
+    return _argument_in(flags, ways, os.O_ACCMODE | os.O_TRUNC)
+
+
+def _pairs_of_streams() -> list[Instruction]:
+    """Pairs of connected streams: a datagram socket could send to any other one of the machine."""
+    kind = _argument_in(1, [_STREAM], 0xFFFFFFFF ^ _SOCKET_FLAGS)
+    return [(_LOAD, 0, 0, 16), (_EQUAL, 1, 0, _LOCAL), (_RETURN, 0, 0, _DENY), *kind]
+
+
+def _without_address() -> list[Instruction]:
+    """Send only where a socket is connected to: both words of the address are 0."""
+    low, high = 16 + 8 * 4, 20 + 8 * 4
+    first = [(_LOAD, 0, 0, low), (_EQUAL, 1, 0, 0), (_RETURN, 0, 0, _DENY)]
+    return [*first, (_LOAD, 0, 0, high), *_search([(0, 0)])]
+
+
+def _clocks() -> list[Instruction]:
+    """The machine's clocks and its own, but not the processor time of other processes."""
+    own = [0, _CLOCK_OF_THREAD, _CLOCKS_OF_OTHERS | _CLOCK_OF_THREAD]
+    return _argument_in(0, own, _CLOCKS_OF_OTHERS | _CLOCK_OF_THREAD)
 
 
 def listed(kind: str, own: int = OWN) -> list[Instruction]:
     """Return the filter for the process `own`, of a kind.
 
     A "keeper" may start processes and signal them. "build" may start processes and programs,
-    "execute" threads and one program, which takes its place; both signal themselves alone.
+    "execute" threads and one program, which takes its place; both see and signal themselves alone.
     """
     keeper = kind == "keeper"
     prctl = (*_PRCTL, SET_SECCOMP, SET_DEATH_SIGNAL) if keeper else _PRCTL
@@ -93,7 +122,16 @@ def listed(kind: str, own: int = OWN) -> list[Instruction]:
         (_EQUAL, 1, 0, _ARCHITECTURE[MACHINE]),
         (_RETURN, 0, 0, _KILL),
         (_LOAD, 0, 0, 0),
-        *([] if keeper else _signals(own)),
+        *([] if keeper else _itself(own)),
+        *_when("open", _opens(1)),
+        *_when("openat", _opens(2)),
+        *_when("socketpair", _pairs_of_streams()),
+        *_when("sendto", _without_address()),
+        *[
+            one
+            for call in ("clock_gettime", "clock_getres", "clock_nanosleep")
+            for one in _when(call, _clocks())
+        ],
         *_when("fcntl", _argument_in(1, _FCNTL)),
         *_when("ioctl", _argument_in(1, _IOCTL)),
         *_when("prctl", _argument_in(0, prctl)),
@@ -109,7 +147,7 @@ def lasting(own: int = OWN) -> list[Instruction]:
     denied = [(_EQUAL, 0, 1, number) for number in _known(_KEEPERS)]
     return [
         (_LOAD, 0, 0, 0),
-        *_signals(own),
+        *_itself(own),
         *_when("clone", _clone_flags(_THREAD, _THREAD)),
         *_when("prctl", _argument_in(0, _PRCTL)),
         *[one for test in denied for one in (test, (_RETURN, 0, 0, _DENY))],
@@ -121,12 +159,9 @@ def _known(names: Iterable[str]) -> list[int]:
     return [NUMBERS[name] for name in names if name in NUMBERS]
 
 
-def _signals(own: int) -> list[Instruction]:
-    """Signals to itself, and to its group, which has no other process."""
-    return [
-        *_when("kill", _argument_in(0, [own, 0])),
-        *_when("tgkill", _argument_in(0, [own])),
-    ]
+def _itself(own: int) -> list[Instruction]:
+    """Signal and see itself, and its group, which has no other process."""
+    return [one for call in _OF_PROCESSES for one in _when(call, _argument_in(0, [own, 0]))]
 
 
 def installer(filters: Sequence[Instruction]) -> Callable[[], None]:

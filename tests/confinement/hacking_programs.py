@@ -28,6 +28,12 @@ def _refused(**attempts: str) -> dict[str, str]:
     }
 
 
+def _other_error(attempt: str) -> str:
+    """An attempt that succeeds unless the filter of system calls refuses it: the kernel's own
+    refusal comes later, after it has loaded a module or looked for an address."""
+    return f"try: {attempt}\nexcept OSError as error: assert error.errno != 1"
+
+
 SCRIPTS: dict[str, str] = {
     **_refused(
         read_the_users="open('/etc/passwd').read()",
@@ -54,6 +60,29 @@ SCRIPTS: dict[str, str] = {
         send_a_datagram="socket.socket(socket.AF_INET, socket.SOCK_DGRAM)",
         ask_the_kernel_by_netlink="socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)",
         connect_to_an_abstract_socket="socket.socket(socket.AF_UNIX).connect('\\0/tmp/.X11-unix/X0')",
+        pair_datagram_sockets="socket.socketpair(type=socket.SOCK_DGRAM)",
+        pair_raw_sockets="socket.socketpair(type=socket.SOCK_RAW)",
+        pair_packet_sockets="socket.socketpair(type=socket.SOCK_SEQPACKET)",
+        pair_datagrams_that_wait_not="socket.socketpair(type=socket.SOCK_DGRAM | 2048)",
+        pair_by_a_long_number="kind = ctypes.c_long(2**32 + 2)\n"
+        "assert libc.socketpair(1, kind, 0, bytes(8)) == 0",
+        pair_netlink_sockets=_other_error("socket.socketpair(socket.AF_NETLINK, 3)"),
+        pair_internet_sockets=_other_error("socket.socketpair(socket.AF_INET)"),
+        pair_sockets_of_a_virtual_machine=_other_error("socket.socketpair(socket.AF_VSOCK)"),
+        pair_sockets_of_a_family_that_is_a_module=_other_error("socket.socketpair(socket.AF_CAN)"),
+        address_what_it_sends=_other_error("socket.socketpair()[0].sendto(b'x', '/tmp/x')"),
+        see_a_session="os.getsid(os.getppid() or 1)",
+        see_the_first_session="os.getsid(1)",
+        see_a_group="os.getpgid(os.getppid() or 1)",
+        see_an_affinity="os.sched_getaffinity(1)",
+        see_anothers_time="time.clock_gettime(~1 << 3 | 2)",
+        see_a_parents_time="time.clock_gettime(~(os.getppid() or 1) << 3)",
+        see_anothers_clock="time.clock_getres(~1 << 3 | 2)",
+        see_a_priority="os.getpriority(os.PRIO_PROCESS, 1)",
+        see_a_scheduler="os.sched_getscheduler(1)",
+        see_limits="resource.prlimit(1, resource.RLIMIT_NOFILE)",
+        ask_a_signals_permission="os.kill(1, 0)",
+        open_for_neither="os.open('/dev/null', 3)",
         fetch_a_page="__import__('urllib.request').request.urlopen('http://1.1.1.1', timeout=1)",
         run_a_shell="assert os.system('true') == 0",
         run_a_subprocess="subprocess.run(['/bin/true'])",
@@ -196,3 +225,29 @@ SOLUTIONS: dict[str, str] = {
     "hangs_at_once": "while True: pass",
     "is_pytest": "# pytest\ndef test_ok(): pass\ndef solve(x): return 4",
 }
+
+SEND = """
+import socket
+for path in {paths}:
+    for kind in (socket.SOCK_DGRAM, socket.SOCK_RAW, socket.SOCK_SEQPACKET, socket.SOCK_STREAM):
+        for flags in 0, 0x800, 0x80000:
+            try:
+                for end in socket.socketpair(type=kind | flags):
+                    end.setblocking(False)
+                    end.sendto(b"x", path)
+            except OSError as error: print(error)
+"""
+"""Sends datagrams to sockets of other processes, whose paths or abstract names it knows."""
+
+TRUNCATE = """
+import os
+for path in {paths}:
+    for flags in (os.O_RDONLY, os.O_WRONLY, os.O_RDWR, 3):
+        for more in 0, os.O_CREAT, os.O_NOFOLLOW | os.O_CLOEXEC, os.O_PATH:
+            for folder in None, os.open(os.path.dirname(path), os.O_PATH):
+                try: os.close(os.open(path, flags | more | os.O_TRUNC, dir_fd=folder))
+                except OSError as error: print(error)
+    try: os.truncate(path, 0)
+    except OSError as error: print(error)
+"""
+"""Empties files, in every way that open(2) and truncate(2) have."""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
-from rewardkit.confinement import Isolation, refusal
+from rewardkit.confinement import Isolation, Jail, jail, refusal
 
 CONFINING: tuple[Isolation, ...] = ("namespaces", "landlock")
+FIRST_LANDLOCK = "landlock, as Linux 5.13 had it"
+"""It knows no limits of truncating, TCP, signals and abstract sockets."""
 
 
 def works(level: Isolation) -> Isolation:
@@ -19,6 +23,20 @@ def works(level: Isolation) -> Isolation:
     if reasons[level] is not None:
         pytest.skip(f"{level}: {reasons[level]}")
     return level
+
+
+@contextlib.contextmanager
+def opened(level: str, *, readable: tuple[str, ...] = (), **options: Any) -> Iterator[Jail]:
+    """A jail of a level, which may be FIRST_LANDLOCK."""
+    first = "from rewardkit.confinement import landlock; landlock.version = lambda: 1\n"
+    with pytest.MonkeyPatch.context() as patch:
+        if level == FIRST_LANDLOCK:
+            begin, found, end = jail._BOOT.partition("from rewardkit.confinement.zygote")
+            patch.setattr(jail, "_BOOT", begin + first + found + end)
+            readable = (*readable, "/no/such/folder")  # another interpreter than later versions'
+        isolation = next(one for one in CONFINING if level.startswith(one))
+        with Jail(isolation=works(isolation), readable=readable, **options) as open_jail:
+            yield open_jail
 
 
 def eventually(condition: Callable[[], bool]) -> None:

@@ -12,7 +12,7 @@ import pytest
 from rewardkit.confinement import Budget, Jail
 from rewardkit.confinement.jail import _interpreters
 from tests.confinement.hacking_programs import REPOSITORY, SCRIPTS, SOLUTIONS
-from tests.confinement.levels import CONFINING, eventually, works
+from tests.confinement.levels import CONFINING, FIRST_LANDLOCK, eventually, opened
 
 pytestmark = pytest.mark.slow  # starts processes; some programs use up their time
 
@@ -61,14 +61,14 @@ def is_in_use(folder: Path) -> bool:
     return False
 
 
-@pytest.fixture(params=CONFINING, scope="module")
+@pytest.fixture(params=[*CONFINING, FIRST_LANDLOCK], scope="module")
 def jail(request: pytest.FixtureRequest) -> Iterator[Jail]:
-    level, others = works(request.param), processes()  # others: what earlier tests left
-    with Jail(isolation=level, budget=USUAL) as jail:
+    others = processes()  # what earlier tests left
+    with opened(request.param, budget=USUAL) as jail:
         jail.run("")  # starts the interpreter
     eventually(lambda: len(processes() - others) <= len(_interpreters))
     files, started = traces(), processes()
-    with Jail(isolation=level, budget=USUAL) as jail:
+    with opened(request.param, budget=USUAL) as jail:
         yield jail
     eventually(lambda: processes() <= started)
     eventually(lambda: traces() <= files)  # another run may just have made a folder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from rewardkit.confinement import Budget, Isolation, Jail
-from tests.confinement.levels import CONFINING, works
+from tests.confinement.hacking_programs import SEND, TRUNCATE
+from tests.confinement.levels import CONFINING, FIRST_LANDLOCK, opened, works
 
 pytestmark = pytest.mark.slow  # starts processes
 
@@ -154,6 +156,34 @@ for name in 'inner/write', 'write':
         with Jail(isolation=works(level), readable=[f"{folder}/inner"]) as jail:
             said = [jail.run(source).stdout for _ in range(2)]
         assert said == [b"me\nrefused\nrefused\n"] * 2
+
+
+@pytest.mark.parametrize("level", [*CONFINING, FIRST_LANDLOCK])
+def test_no_datagram_leaves_a_jail(level: str, tmp_path: Path) -> None:
+    paths = [str(tmp_path / "socket"), f"\0{tmp_path}"]
+    sockets = [socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) for _ in paths]
+    for end, path in zip(sockets, paths, strict=True):
+        end.bind(path)
+        end.setblocking(False)
+    with opened(level, readable=(str(tmp_path),)) as jail:
+        outcome = jail.run(SEND.format(paths=paths))
+    assert outcome.ended == "completed", outcome.stderr.decode()
+    for end in sockets:
+        with end, pytest.raises(BlockingIOError):
+            end.recv(10)
+
+
+@pytest.mark.parametrize("level", [*CONFINING, FIRST_LANDLOCK])
+def test_no_file_is_emptied_from_a_jail(level: str, tmp_path: Path) -> None:
+    files = [tmp_path / "readable" / "file", tmp_path / "other" / "file"]
+    for file in files:
+        file.parent.mkdir()
+        file.write_text("kept")
+    with opened(level, readable=(str(files[0].parent),)) as jail:
+        for file in files:
+            jail.run(TRUNCATE.format(paths=[str(file)]))
+        assert jail.run(f"print(open({str(files[0])!r}).read())").stdout == b"kept\n"
+    assert [file.read_text() for file in files] == ["kept", "kept"]
 
 
 def test_a_program_too_long_to_compile_is_its_own_fault(jail: Jail) -> None:

@@ -17,10 +17,19 @@ from pathlib import Path
 
 import pytest
 
-from rewardkit.confinement import TOOLCHAIN, Budget, Isolation, Jail, Opaque, choose_isolation
+from rewardkit.confinement import (
+    TOOLCHAIN,
+    Budget,
+    Isolation,
+    Jail,
+    Opaque,
+    choose_isolation,
+    refusal,
+)
 from rewardkit.confinement.jobs import Keeper
 from rewardkit.confinement.plain import DEEPEST, decode, encode
 from rewardkit.errors import ConfinementError, UnknownName
+from tests.confinement.hacking_programs import SEND, TRUNCATE
 from tests.confinement.levels import CONFINING, eventually, works
 from tests.support.programs import needed
 
@@ -98,24 +107,57 @@ def test_without_either_programs_are_refused_with_the_reasons() -> None:
     assert "isolation='none'" in shown
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-def test_a_plain_user_reaches_the_same_levels() -> None:
+def output_as_plain_user(script: str) -> str:
     python = needed("python3", "sudo apt-get install python3")  # one that every user may run
     with tempfile.TemporaryDirectory() as folder:  # and a copy that every user may read
         os.chmod(folder, 0o755)
         shutil.copytree(REPOSITORY / "rewardkit", f"{folder}/rewardkit")
-        shown = subprocess.run(
-            [python, "-B", "-c", f"import sys; sys.path.insert(0, {folder!r})" + TRY],
-            capture_output=True,
+        return subprocess.run(
+            [python, "-B", "-c", f"import sys; sys.path.insert(0, {folder!r})\n" + script],
+            check=True,
+            stdout=subprocess.PIPE,
             text=True,
             timeout=120,
             cwd=folder,
             user=65534,
             group=65534,
             extra_groups=(),
-        )
-    assert shown.stdout.strip() == f"{choose_isolation()} b'1\\n'", shown.stderr
+        ).stdout
+
+
+only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+
+
+@pytest.mark.slow
+@only_root
+def test_a_plain_user_reaches_the_same_levels() -> None:
+    assert output_as_plain_user(TRY).strip() == f"{choose_isolation()} b'1\\n'"
+
+
+ATTACK = """
+import pathlib, socket, tempfile
+from rewardkit.confinement import Jail
+for level in {levels}:
+    folder = tempfile.mkdtemp()
+    kept, path = pathlib.Path(folder, "kept"), folder + "/socket"
+    kept.write_text("kept")
+    host = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    host.bind(path)
+    host.setblocking(False)
+    with Jail(isolation=level, readable=[folder]) as jail:
+        for script in {scripts}:
+            jail.run(script.format(paths=[path, str(kept)]))
+    try: print("received", host.recv(10))
+    except BlockingIOError: print(kept.read_text())
+"""
+
+
+@pytest.mark.slow
+@only_root
+def test_a_plain_users_files_and_sockets_are_out_of_reach() -> None:
+    levels = [level for level in CONFINING if refusal(level) is None]
+    shown = output_as_plain_user(ATTACK.format(levels=levels, scripts=[SEND, TRUNCATE]))
+    assert shown.split() == ["kept"] * len(levels)
 
 
 def test_an_unknown_level_is_refused() -> None:

@@ -24,6 +24,7 @@ OWN, OTHER = 1000, 1001
 THREAD = 0x3D0F00  # the flags of pthread_create
 FORK = 0x1200011
 NEW_USER = 0x10000000
+LOW = 0xFFFFFFFF
 
 
 @pytest.fixture(params=ARCHITECTURES)
@@ -46,7 +47,8 @@ def verdict(
     """What a filter returns for a call: the instructions of classic BPF that ours uses."""
     words = {0: call, 4: ARCHITECTURES[machine]}
     for index in range(6):
-        words[16 + 8 * index] = (*arguments, *[0] * 6)[index] & 0xFFFFFFFF
+        argument = (*arguments, *[0] * 6)[index]
+        words[16 + 8 * index], words[20 + 8 * index] = argument & LOW, argument >> 32 & LOW
     accumulator = place = 0
     while True:
         code, if_true, if_false, value = program[place]
@@ -71,7 +73,40 @@ def verdict(
     [
         ("read", (), ALLOWED, ALLOWED),
         ("openat", (), ALLOWED, ALLOWED),
-        ("socketpair", (), ALLOWED, ALLOWED),
+        ("openat", (0, 0, os.O_RDONLY | os.O_CLOEXEC), ALLOWED, ALLOWED),
+        ("openat", (0, 0, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), ALLOWED, ALLOWED),
+        ("openat", (0, 0, os.O_RDONLY | os.O_TRUNC), EPERM, EPERM),
+        ("openat", (0, 0, os.O_RDONLY | os.O_CREAT | os.O_TRUNC), EPERM, EPERM),
+        ("openat", (0, 0, os.O_ACCMODE), EPERM, EPERM),
+        ("socketpair", (1, 1), ALLOWED, ALLOWED),
+        ("socketpair", (1, 1 | os.O_CLOEXEC | os.O_NONBLOCK), ALLOWED, ALLOWED),
+        (
+            "socketpair",
+            (1 << 32 | 1, 2 << 32 | 1),
+            ALLOWED,
+            ALLOWED,
+        ),
+        ("socketpair", (1, 2), EPERM, EPERM),
+        ("socketpair", (1, 2 | os.O_CLOEXEC), EPERM, EPERM),
+        ("socketpair", (1, 3), EPERM, EPERM),
+        ("socketpair", (1, 5), EPERM, EPERM),
+        ("socketpair", (2, 1), EPERM, EPERM),
+        ("socketpair", (16, 1), EPERM, EPERM),
+        ("sendto", (4, 0x1000, 5, 0, 0, 0), ALLOWED, ALLOWED),
+        ("sendto", (4, 0x1000, 5, 0, 0x1000, 10), EPERM, EPERM),
+        ("sendto", (4, 0x1000, 5, 0, 1 << 32, 10), EPERM, EPERM),
+        ("sendmsg", (), EPERM, EPERM),
+        ("sendmmsg", (), EPERM, EPERM),
+        ("getsid", (0,), ALLOWED, ALLOWED),
+        ("getsid", (OTHER,), ALLOWED, EPERM),
+        ("getpgid", (OTHER,), ALLOWED, EPERM),
+        ("sched_getaffinity", (OWN,), ALLOWED, ALLOWED),
+        ("sched_getaffinity", (OTHER,), ALLOWED, EPERM),
+        ("clock_gettime", (1,), ALLOWED, ALLOWED),
+        ("clock_gettime", (~OWN << 3 | 6,), ALLOWED, ALLOWED),
+        ("clock_gettime", (~OTHER << 3 | 2,), EPERM, EPERM),
+        ("clock_getres", (~OTHER << 3,), EPERM, EPERM),
+        ("clock_nanosleep", (~OTHER << 3 | 2,), EPERM, EPERM),
         ("restart_syscall", (), ALLOWED, ALLOWED),
         ("clone", (THREAD,), ALLOWED, ALLOWED),
         ("clone", (FORK,), ALLOWED, EPERM),
@@ -110,12 +145,15 @@ def test_a_call_is_allowed_or_not(
     program: int,
 ) -> None:
     others = {"ptrace": (101, 117), "socket": (41, 198), "io_uring_setup": (425, 425)}
+    others |= {"sendmsg": (46, 211), "sendmmsg": (307, 269)}
     known = {**seccomp._ALLOWED, **seccomp.NUMBERS}
     number = known.get(call, others.get(call, (0, 0))[machine == "aarch64"])
     first = verdict(seccomp.listed("keeper"), machine, number, *arguments)
     second = verdict(seccomp.lasting(OWN), machine, number, *arguments)
     assert first == keeper
     assert (first if first != ALLOWED else second) == program
+    compiled = verdict(seccomp.listed("execute", OWN), machine, number, *arguments)
+    assert compiled == (ALLOWED if call == "execve" else program)
 
 
 def test_calls_of_another_architecture_kill(seccomp: ModuleType, machine: str) -> None:
